@@ -8,7 +8,7 @@ set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . .ci/packages.sh
-need_packages "to build rue and its tests" "${build_packages[@]}" libcriterion-dev g++ python3 python3-pytest python3-pytest-xdist \
+need_packages "to build rue and its tests" "${build_packages[@]}" libcriterion-dev g++ python3 python3-pytest python3-pytest-xdist python3-pytest-timeout \
     python3-numpy python3-pil python3-lmdb python3-protobuf python3-crc32c python3-jsonschema libarchive-tools strace "${test_packages[@]}" || exit 1
 
 quick=${1:-}
@@ -79,7 +79,7 @@ run_programs() {
 run_pytest() {
     local begin=$SECONDS line fails
     RUE_PROGRAM=$PWD/build/asan/rue RUE_RELEASE=$PWD/build/release/rue timeout 2400 /usr/bin/python3 -m pytest -q -rsfE \
-        --tb=short -p no:cacheprovider -n "$jobs" "$@" tests 2>&1 | tee build/pytest.log
+        --tb=short --timeout 900 --timeout-method thread -p no:cacheprovider -n "$jobs" "$@" tests 2>&1 | tee build/pytest.log
     line=$(tail -n 1 build/pytest.log)
     fails=$(($(number_of failed "$line") + $(number_of errors? "$line")))
     grep -qE 'passed|skipped' <<<"$line" || fail "pytest ended early"

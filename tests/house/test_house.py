@@ -181,6 +181,15 @@ def test_contributing_is_short():
     assert len((ROOT / "CONTRIBUTING.md").read_text().splitlines()) <= 200
 
 
+def test_names_of_static_functions_tell():
+    """grep finds at most eight of a name."""
+    files = {}
+    for path in (path for folder in FOLDERS for path in sources(folder, ".c")):
+        for name, _ in functions(path):
+            files.setdefault(name, set()).add(path.name)
+    assert {name: sorted(own) for name, own in files.items() if len(own) > 8 and name != "?"} == {}
+
+
 def test_names_of_files_are_unique():
     names = [path.name for path in all_sources()]
     assert sorted(names) == sorted(set(names))

@@ -79,7 +79,7 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     return status;
 }
 
-static rue_status run(const struct rue_options *options, rue_error *error)
+static rue_status run_analyze(const struct rue_options *options, rue_error *error)
 {
     struct rue_table table;
     rue_status status =
@@ -111,5 +111,5 @@ const struct rue_command rue_command_analyze = {
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = run,
+    .run = run_analyze,
 };

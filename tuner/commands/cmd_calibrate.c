@@ -144,7 +144,7 @@ static rue_status calibrate(const struct rue_options *options, const struct rue_
     return status;
 }
 
-static rue_status run(const struct rue_options *options, rue_error *error)
+static rue_status run_calibrate(const struct rue_options *options, rue_error *error)
 {
     struct rue_space space = rue_space_default(&rue_own_knobs);
     const char *device = rue_options_text(options, DEVICE), *path = rue_options_text(options, OUT);
@@ -187,5 +187,5 @@ const struct rue_command rue_command_calibrate = {
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 0,
     .max_arguments = 1,
-    .run = run,
+    .run = run_calibrate,
 };

@@ -188,7 +188,7 @@ static rue_status judge(const struct checks *checks, rue_error *error)
                     checks->earlier->path, checks->earlier->path);
 }
 
-static rue_status run(const struct rue_options *options, rue_error *error)
+static rue_status run_check(const struct rue_options *options, rue_error *error)
 {
     struct rue_recommendation *earlier;
     rue_status status = rue_recommendation_read(rue_options_argument(options, 0), &earlier, error);
@@ -227,5 +227,5 @@ const struct rue_command rue_command_check = {
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,
     .max_arguments = 2,
-    .run = run,
+    .run = run_check,
 };

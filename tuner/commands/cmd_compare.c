@@ -424,7 +424,7 @@ static rue_status conclude(const struct rue_study *study, struct rue_findings *f
     return status;
 }
 
-static rue_status run(const struct rue_options *options, rue_error *error)
+static rue_status run_compare(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
     rue_status status = rue_knob_choices_read(options, &goal.space.knobs, error);
@@ -454,5 +454,5 @@ const struct rue_command rue_command_compare = {
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 2,
     .max_arguments = RUE_STUDY_VARIANTS_MAX,
-    .run = run,
+    .run = run_compare,
 };

@@ -157,7 +157,7 @@ static void offer(const char *const *words, int count)
         offer_arguments(command, typed);
 }
 
-static rue_status run(const struct rue_options *options, rue_error *error)
+static rue_status run_completion(const struct rue_options *options, rue_error *error)
 {
     const char *shell = rue_options_argument(options, 0);
     int count = rue_options_argument_count(options);
@@ -181,5 +181,5 @@ const struct rue_command rue_command_completion = {
     .min_arguments = 1,
     .max_arguments = RUE_ARGUMENTS_MAX,
     .argument_words = shell_names,
-    .run = run,
+    .run = run_completion,
 };

@@ -150,7 +150,7 @@ static rue_status show_json(const struct rue_source *source, const struct survey
     return rue_json_write(object, stdout, error);
 }
 
-static rue_status run(const struct rue_options *options, rue_error *error)
+static rue_status run_inspect(const struct rue_options *options, rue_error *error)
 {
     struct rue_source *source;
     struct survey survey = {0};
@@ -182,5 +182,5 @@ const struct rue_command rue_command_inspect = {
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = run,
+    .run = run_inspect,
 };

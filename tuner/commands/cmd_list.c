@@ -226,7 +226,7 @@ static rue_status take_path(const struct rue_options *options, char out[PATH_MAX
     return RUE_OK;
 }
 
-static rue_status run(const struct rue_options *options, rue_error *error)
+static rue_status run_list(const struct rue_options *options, rue_error *error)
 {
     char path[PATH_MAX];
     rue_status status = take_path(options, path, error);
@@ -254,5 +254,5 @@ const struct rue_command rue_command_list = {
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 0,
     .max_arguments = 1,
-    .run = run,
+    .run = run_list,
 };

@@ -385,7 +385,7 @@ static rue_status fill(struct page *page, const struct rue_options *options, rue
     return status == RUE_OK ? list_models(page, error) : status;
 }
 
-static rue_status run(const struct rue_options *options, rue_error *error)
+static rue_status run_models(const struct rue_options *options, rue_error *error)
 {
     bool json = rue_options_flag(options, JSON);
     struct page page = {.device = rue_options_text(options, DEVICE),
@@ -430,5 +430,5 @@ const struct rue_command rue_command_models = {
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 0,
     .max_arguments = 0,
-    .run = run,
+    .run = run_models,
 };

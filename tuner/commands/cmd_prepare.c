@@ -185,7 +185,7 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
     return rue_prepare_convert(rue_options_argument(options, 0), destination, &what, progress, done, error);
 }
 
-static rue_status run(const struct rue_options *options, rue_error *error)
+static rue_status run_prepare(const struct rue_options *options, rue_error *error)
 {
     bool quiet = rue_options_flag(options, QUIET);
     struct rue_progress progress = rue_progress_open(quiet);
@@ -208,5 +208,5 @@ const struct rue_command rue_command_prepare = {
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,
     .max_arguments = 2,
-    .run = run,
+    .run = run_prepare,
 };

@@ -45,7 +45,7 @@ static rue_status serve_group(const struct rue_options *options, rue_error *erro
     return rue_runner_group_serve(&gpus, rue_options_text(options, RUNNER), stdin, stdout, error);
 }
 
-static rue_status run(const struct rue_options *options, rue_error *error)
+static rue_status run_runner(const struct rue_options *options, rue_error *error)
 {
     const char *table = rue_options_text(options, TABLE);
     bool group = rue_options_text(options, GPUS);
@@ -75,5 +75,5 @@ const struct rue_command rue_command_runner = {
         "  echo '{\"op\":\"hello\"}' | rue runner",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
-    .run = run,
+    .run = run_runner,
 };

@@ -211,7 +211,7 @@ static rue_status scale_study(struct rue_study *study, void *context, rue_error 
     return conclude(scale, study, ran, &why, scaling->options, error);
 }
 
-static rue_status run(const struct rue_options *options, rue_error *error)
+static rue_status run_scale(const struct rue_options *options, rue_error *error)
 {
     static const struct rue_study_steps steps = {.run = scale_study};
     struct rue_study_goal goal = read_goal(options);
@@ -256,5 +256,5 @@ const struct rue_command rue_command_scale = {
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,
     .max_arguments = RUE_STUDY_VARIANTS_MAX,
-    .run = run,
+    .run = run_scale,
 };

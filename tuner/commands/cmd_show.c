@@ -272,7 +272,7 @@ static rue_status show_against(const struct rue_record *record, const char *path
     return status;
 }
 
-static rue_status run(const struct rue_options *options, rue_error *error)
+static rue_status run_show(const struct rue_options *options, rue_error *error)
 {
     struct rue_record record;
     if (rue_options_flag(options, TRIALS) && rue_options_flag(options, JSON))
@@ -309,5 +309,5 @@ const struct rue_command rue_command_show = {
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = run,
+    .run = run_show,
 };

@@ -422,7 +422,7 @@ static rue_status count_loaders(const struct rue_options *options, struct rue_st
     return status;
 }
 
-static rue_status run(const struct rue_options *options, rue_error *error)
+static rue_status run_tune(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
     rue_status status = rue_knob_choices_read(options, &goal.space.knobs, error);
@@ -462,5 +462,5 @@ const struct rue_command rue_command_tune = {
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 0,
     .max_arguments = RUE_STUDY_VARIANTS_MAX,
-    .run = run,
+    .run = run_tune,
 };

@@ -47,7 +47,7 @@ static rue_status empty(struct rue_byte_writer *writer, rue_error *error)
     return status;
 }
 
-static rue_status fail(const struct rue_byte_writer *writer, const char *why, rue_error *error)
+static rue_status fail_writer(const struct rue_byte_writer *writer, const char *why, rue_error *error)
 {
     return rue_fail(error, RUE_INTERNAL, "cannot compress %s: %s", writer->path, why);
 }
@@ -66,7 +66,7 @@ static rue_status put_gzip(struct rue_byte_writer *writer, const void *piece, si
         z->avail_out = (unsigned)(BUFFER_BYTES - writer->used);
         answer = deflate(z, last ? Z_FINISH : Z_NO_FLUSH);
         writer->used = BUFFER_BYTES - z->avail_out;
-        if (answer == Z_STREAM_ERROR) return fail(writer, "zlib refuses", error);
+        if (answer == Z_STREAM_ERROR) return fail_writer(writer, "zlib refuses", error);
         rue_status status = z->avail_out ? RUE_OK : empty(writer, error);
         if (status != RUE_OK) return status;
     }
@@ -80,7 +80,7 @@ static rue_status put_zstd(struct rue_byte_writer *writer, const void *piece, si
     for (size_t left = 1; in.pos < bytes || (last && left);) {
         ZSTD_outBuffer out = {writer->buffer, BUFFER_BYTES, writer->used};
         left = ZSTD_compressStream2(writer->zstd, &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
-        if (ZSTD_isError(left)) return fail(writer, ZSTD_getErrorName(left), error);
+        if (ZSTD_isError(left)) return fail_writer(writer, ZSTD_getErrorName(left), error);
         writer->used = out.pos;
         rue_status status = writer->used < BUFFER_BYTES ? RUE_OK : empty(writer, error);
         if (status != RUE_OK) return status;
@@ -97,7 +97,7 @@ static rue_status put_lz4(struct rue_byte_writer *writer, const void *piece, siz
     size_t room = BUFFER_BYTES - writer->used;
     size_t made = last ? LZ4F_compressEnd(writer->lz4, at, room, NULL)
                        : LZ4F_compressUpdate(writer->lz4, at, room, piece, bytes, NULL);
-    if (LZ4F_isError(made)) return fail(writer, LZ4F_getErrorName(made), error);
+    if (LZ4F_isError(made)) return fail_writer(writer, LZ4F_getErrorName(made), error);
     writer->used += made;
     return status;
 }

@@ -12,7 +12,7 @@
 #include "part.h"
 #include "shards.h"
 
-static rue_status fail(const char *path, rue_error *error)
+static rue_status fail_shard(const char *path, rue_error *error)
 {
     return rue_fail(error, RUE_STORE, "cannot write %s: %s%s", path, strerror(errno),
                     rue_advice_or(errno, "; write to another folder"));
@@ -31,7 +31,7 @@ static rue_status clear(const struct rue_shard_writer *w, rue_error *error)
     for (uint64_t shard = w->shards;; shard++) {
         shard_path(w, shard, path);
         if (unlink(path) == 0) continue;
-        return errno == ENOENT ? RUE_OK : fail(path, error);
+        return errno == ENOENT ? RUE_OK : fail_shard(path, error);
     }
 }
 
@@ -45,7 +45,7 @@ rue_status rue_shard_writer_open(struct rue_shard_writer *w, const char *path, c
                                    .added = mark->items,
                                    .whole = mark->items};
     snprintf(w->path, sizeof w->path, "%s", path);
-    if (mkdir(path, 0777) != 0 && errno != EEXIST) return fail(path, error);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST) return fail_shard(path, error);
     return clear(w, error);
 }
 

@@ -27,7 +27,7 @@ static void close_list(void *state)
     if (list->rows) fclose(list->rows);
 }
 
-static rue_status fail(const struct list *list, const char *doing, rue_error *error)
+static rue_status fail_list(const struct list *list, const char *doing, rue_error *error)
 {
     return rue_fail(error, RUE_STORE, "cannot %s %s: %s%s", doing, list->path, strerror(errno),
                     rue_advice_or(errno, "; write to another folder"));
@@ -51,7 +51,7 @@ static rue_status begin_list(struct list *list, const struct rue_sink_mark *mark
     if (!list->rows && fd >= 0) close(fd);
     if (!list->rows || ftruncate(fd, (off_t)mark->place) != 0 ||
         fseeko(list->rows, (off_t)mark->place, SEEK_SET) != 0)
-        return fail(list, "create", error);
+        return fail_list(list, "create", error);
     if (mark->items == 0)
         fputs(list->options->class_count ? "path,label,class\n" : "path,label\n", list->rows);
     return RUE_OK;
@@ -73,7 +73,7 @@ static rue_status open_list(void *state, const char *path, const struct rue_sink
                         : rue_fail_memory(error, "a folder", rue_sink_folder.state_bytes);
 }
 
-static rue_status add(void *state, const struct rue_item *item, rue_error *error)
+static rue_status add_to_csv(void *state, const struct rue_item *item, rue_error *error)
 {
     struct list *list = state;
     const struct rue_sink_options *options = list->options;
@@ -87,7 +87,7 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
     if (item->label >= 0 && (size_t)item->label < options->class_count)
         put_field(list->rows, options->classes[item->label]);
     fputc('\n', list->rows);
-    return ferror(list->rows) ? fail(list, "write", error) : RUE_OK;
+    return ferror(list->rows) ? fail_list(list, "write", error) : RUE_OK;
 }
 
 static void key(const void *state, const struct rue_item *item, char *out, size_t bytes)
@@ -100,7 +100,7 @@ static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *erro
 {
     struct list *list = state;
     rue_status status = rue_sink_folder.flush(list->images, mark, error);
-    if (status == RUE_OK && fflush(list->rows) != 0) status = fail(list, "write", error);
+    if (status == RUE_OK && fflush(list->rows) != 0) status = fail_list(list, "write", error);
     if (status == RUE_OK) status = rue_write_flush(fileno(list->rows), list->path, error);
     mark->place = (uint64_t)ftello(list->rows);
     return status;
@@ -120,7 +120,7 @@ const struct rue_sink_ops rue_sink_csv = {
     .label_min = INT32_MIN,
     .state_bytes = sizeof(struct list),
     .open = open_list,
-    .add = add,
+    .add = add_to_csv,
     .key = key,
     .flush = flush,
     .finish = finish,

@@ -53,7 +53,7 @@ static void close_folder(void *state)
     if (folder->fd >= 0) close(folder->fd);
 }
 
-static rue_status fail(const struct folder *folder, const char *name, rue_error *error)
+static rue_status fail_folder(const struct folder *folder, const char *name, rue_error *error)
 {
     return rue_fail(error, RUE_STORE, "cannot write %s%s%s: %s%s", folder->path, *name ? "/" : "", name,
                     strerror(errno), rue_advice_or(errno, "; write to another folder"));
@@ -69,7 +69,7 @@ static rue_status open_folder(void *state, const char *path, const struct rue_si
     snprintf(folder->path, sizeof folder->path, "%s", path);
     bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
     folder->fd = made ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    return folder->fd >= 0 ? RUE_OK : fail(folder, "", error);
+    return folder->fd >= 0 ? RUE_OK : fail_folder(folder, "", error);
 }
 
 /* All folders on the way to `name`. */
@@ -84,7 +84,7 @@ static int make_folders(const struct folder *folder, char *name)
     return 0;
 }
 
-static rue_status add(void *state, const struct rue_item *item, rue_error *error)
+static rue_status add_to_folder(void *state, const struct rue_item *item, rue_error *error)
 {
     struct folder *folder = state;
     char name[PATH_MAX], path[2 * PATH_MAX];
@@ -92,16 +92,16 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
     if (!rue_sink_name_is_safe(name))
         return rue_fail(error, RUE_DATA, "'%.200s' is no name for a file: rename the class or the item",
                         name);
-    if (make_folders(folder, name) != 0) return fail(folder, name, error);
+    if (make_folders(folder, name) != 0) return fail_folder(folder, name, error);
     int fd = openat(folder->fd, name,
                     O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (folder->resumed ? O_TRUNC : O_EXCL), 0666);
     if (fd < 0 && errno == EEXIST)
         return rue_fail(error, RUE_DATA, "two images would be called %s/%s: rename one of them", folder->path,
                         name);
-    if (fd < 0) return fail(folder, name, error);
+    if (fd < 0) return fail_folder(folder, name, error);
     snprintf(path, sizeof path, "%s/%s", folder->path, name);
     rue_status status = rue_write_at(fd, path, item->data, item->bytes, 0, error);
-    if (close(fd) != 0 && status == RUE_OK) status = fail(folder, name, error);
+    if (close(fd) != 0 && status == RUE_OK) status = fail_folder(folder, name, error);
     folder->added += status == RUE_OK;
     return status;
 }
@@ -115,7 +115,7 @@ static void key(const void *state, const struct rue_item *item, char *out, size_
 static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *error)
 {
     struct folder *folder = state;
-    if (syncfs(folder->fd) != 0) return fail(folder, "", error);
+    if (syncfs(folder->fd) != 0) return fail_folder(folder, "", error);
     mark->items = folder->added;
     return RUE_OK;
 }
@@ -150,7 +150,7 @@ const struct rue_sink_ops rue_sink_folder = {
     .label_min = INT32_MIN,
     .state_bytes = sizeof(struct folder),
     .open = open_folder,
-    .add = add,
+    .add = add_to_folder,
     .key = key,
     .flush = flush,
     .finish = finish,

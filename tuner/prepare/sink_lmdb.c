@@ -43,7 +43,7 @@ static void close_lmdb(void *state)
 
 /* liblmdb says EIO where a file system took a part of what was to be written: it is full, or the file is as
  * large as it may be. */
-static rue_status fail(const struct lmdb *lmdb, int code, rue_error *error)
+static rue_status fail_lmdb(const struct lmdb *lmdb, int code, rue_error *error)
 {
     struct rlimit limit;
     if (code == EIO)
@@ -139,7 +139,7 @@ static rue_status go_on(struct lmdb *lmdb, uint64_t items, rue_error *error)
     if (code == 0) code = keep_items(lmdb, items);
     lmdb->added = items;
     if (code == 0) code = commit(lmdb);
-    return code == 0 ? RUE_OK : fail(lmdb, code, error);
+    return code == 0 ? RUE_OK : fail_lmdb(lmdb, code, error);
 }
 
 /* ---- the sink ---- */
@@ -155,9 +155,9 @@ static rue_status make_place(struct lmdb *lmdb, const char *path, uint64_t items
 {
     bool single = is_single(lmdb->options);
     snprintf(lmdb->path, sizeof lmdb->path, "%s%s", path, single ? "" : "/data.mdb");
-    if (!single && mkdir(path, 0777) != 0 && errno != EEXIST) return fail(lmdb, errno, error);
+    if (!single && mkdir(path, 0777) != 0 && errno != EEXIST) return fail_lmdb(lmdb, errno, error);
     if (items > 0) return check_pages(lmdb, error);
-    if (unlink(lmdb->path) != 0 && errno != ENOENT) return fail(lmdb, errno, error);
+    if (unlink(lmdb->path) != 0 && errno != ENOENT) return fail_lmdb(lmdb, errno, error);
     return RUE_OK;
 }
 
@@ -174,7 +174,7 @@ static rue_status open_lmdb(void *state, const char *path, const struct rue_sink
     int code = status == RUE_OK ? mdb_env_create(&lmdb->env) : 0;
     if (status == RUE_OK && code == 0)
         code = mdb_env_open(lmdb->env, lmdb->path, MDB_NOSUBDIR | MDB_NOLOCK, 0666);
-    if (code != 0) status = fail(lmdb, code, error);
+    if (code != 0) status = fail_lmdb(lmdb, code, error);
     return status == RUE_OK ? go_on(lmdb, mark->items, error) : status;
 }
 
@@ -203,7 +203,7 @@ static void fill(const struct lmdb *lmdb, const struct rue_item *item, unsigned 
     memcpy(value, &record, sizeof record);
 }
 
-static rue_status add(void *state, const struct rue_item *item, rue_error *error)
+static rue_status add_to_lmdb(void *state, const struct rue_item *item, rue_error *error)
 {
     struct lmdb *lmdb = state;
     char text[KEY_BYTES];
@@ -217,7 +217,7 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
         code = commit(lmdb);
     if (code == 0) code = begin(lmdb, value.mv_size);
     if (code == 0) code = mdb_put(lmdb->txn, lmdb->database, &key, &value, MDB_RESERVE | MDB_APPEND);
-    if (code != 0) return fail(lmdb, code, error);
+    if (code != 0) return fail_lmdb(lmdb, code, error);
     fill(lmdb, item, value.mv_data, data_offset);
     lmdb->notes[lmdb->added++] = (struct rue_lmdb_note){item->label, data_offset};
     lmdb->txn_bytes += value.mv_size;
@@ -234,7 +234,7 @@ static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *erro
 {
     struct lmdb *lmdb = state;
     int code = commit(lmdb);
-    if (code != 0) return fail(lmdb, code, error);
+    if (code != 0) return fail_lmdb(lmdb, code, error);
     mark->items = lmdb->committed;
     return RUE_OK;
 }
@@ -269,7 +269,7 @@ static rue_status finish(void *state, rue_error *error)
     int code = commit(lmdb);
     if (code == 0) code = put_index(lmdb);
     if (code == 0) code = mdb_env_sync(lmdb->env, 1);
-    return code == 0 ? RUE_OK : fail(lmdb, code, error);
+    return code == 0 ? RUE_OK : fail_lmdb(lmdb, code, error);
 }
 
 const struct rue_sink_ops rue_sink_lmdb = {
@@ -282,7 +282,7 @@ const struct rue_sink_ops rue_sink_lmdb = {
     .labels_classed = true,
     .state_bytes = sizeof(struct lmdb),
     .open = open_lmdb,
-    .add = add,
+    .add = add_to_lmdb,
     .key = key,
     .flush = flush,
     .finish = finish,

@@ -86,7 +86,7 @@ static rue_status open_tensor(void *state, const char *path, const struct rue_si
     return open_file(tensor, mark->items, error);
 }
 
-static rue_status add(void *state, const struct rue_item *item, rue_error *error)
+static rue_status add_to_tensor(void *state, const struct rue_item *item, rue_error *error)
 {
     struct tensor *tensor = state;
     struct rue_tensor_header *h = &tensor->header;
@@ -141,7 +141,7 @@ const struct rue_sink_ops rue_sink_tensor = {
     .labels_classed = true,
     .state_bytes = sizeof(struct tensor),
     .open = open_tensor,
-    .add = add,
+    .add = add_to_tensor,
     .flush = flush,
     .finish = finish,
     .close = close_tensor,

@@ -12,7 +12,7 @@ static rue_status open_tfrecord(void *state, const char *path, const struct rue_
     return rue_shard_writer_open(state, path, ".tfrecord", options, mark, error);
 }
 
-static rue_status add(void *state, const struct rue_item *item, rue_error *error)
+static rue_status add_to_tfrecord(void *state, const struct rue_item *item, rue_error *error)
 {
     struct rue_shard_writer *shards = state;
     const struct rue_sink_options *options = shards->options;
@@ -55,7 +55,7 @@ const struct rue_sink_ops rue_sink_tfrecord = {
     .label_min = -1,
     .state_bytes = sizeof(struct rue_shard_writer),
     .open = open_tfrecord,
-    .add = add,
+    .add = add_to_tfrecord,
     .key = key,
     .flush = rue_shard_writer_flush,
     .finish = rue_shard_writer_finish,

@@ -164,7 +164,7 @@ static void write_npy_header(enum rue_dtype dtype, const uint32_t shape[3], char
     out[NPY_BYTES - 1] = '\n';
 }
 
-static rue_status add(void *state, const struct rue_item *item, rue_error *error)
+static rue_status add_to_webdataset(void *state, const struct rue_item *item, rue_error *error)
 {
     struct webdataset *w = state;
     const struct rue_sink_options *options = w->shards.options;
@@ -202,7 +202,7 @@ const struct rue_sink_ops rue_sink_webdataset = {
     .splits = true,
     .state_bytes = sizeof(struct webdataset),
     .open = open_webdataset,
-    .add = add,
+    .add = add_to_webdataset,
     .key = key,
     .flush = rue_shard_writer_flush,
     .finish = rue_shard_writer_finish,

@@ -151,9 +151,9 @@ def test_a_store_of_very_many_rows_hangs_nothing(release_rue, script, strategy):
     count, asked = count_stored(release_rue), len(one.requests())
     assert tune(release_rue, one, *words).returncode == 0
     recommended = found(release_rue)["recommendations"][0]
-    cell = f"{recommended['config']['batch_size']}/{recommended['config']['num_workers']}"
-    regret = sum(TABLE[model][cell] / min(TABLE[model].values()) - 1 for model in MODELS) / len(MODELS)
-    assert regret <= recommended["certificate"]["bound_ratio"]
+    regrets = {cell: sum(TABLE[model][cell] / min(TABLE[model].values()) - 1 for model in MODELS) / len(MODELS) for cell in TABLE["ape"]}
+    best, chosen = min(regrets.values()), f"{recommended['config']['batch_size']}/{recommended['config']['num_workers']}"
+    assert regrets[chosen] - best <= recommended["certificate"]["bound_ratio"]
     assert count_stored(release_rue) - count == len(one.requests()) - asked <= 60
     for command in ("list", "show"):
         done = release_rue(command, "out")
