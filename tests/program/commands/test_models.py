@@ -103,7 +103,7 @@ def test_the_error_of_the_roofline_is_what_is_told_of_it(rue):
     errors = dict(re.findall(r"^(as it is|\w+ left out): (.* %) at most$", done.stdout, re.MULTILINE))
     assert {kind: re.findall(r"[\d.]+ %", text) for kind, text in errors.items()} == {
         "as it is": ["5.4 %", "11.6 %"], "model left out": ["5.8 %", "13.3 %"], "family left out": ["19.0 %", "26.7 %"]}
-    told = rue("models", "--device", "h100").stdout + (ROOT / "README.md").read_text()
+    told = rue("models", "--device", "h100").stdout + (ROOT / "docs/models.md").read_text()
     for text in ("5.4 %", "11.6 %", "5.8 %", "13.3 %"):
         assert told.count(text) == 2, text
     ratio = dict(re.findall(r"(\w+_efficiency) = (0\.\d+)", (ROOT / "models/roofline.c").read_text()))

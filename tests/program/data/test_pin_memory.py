@@ -63,14 +63,15 @@ def test_what_was_learned_of_both_is_a_prior(rue, script):
     assert recommendation(rue.folder / "second/recommendation.json")["config"]["pin_memory"] is True
 
 
-def test_a_fault_in_what_was_learned_is_named(rue, script):
+def test_a_forecast_that_cannot_be_read_is_replaced_by_the_times(rue, script):
     one = machine(script)
     assert rue("tune", "--runner", one.command, "--budget", "40trials", "--strategy", "duel", "--out", "out").returncode == 0
     document = read_json(rue.folder / "out/recommendation.json")
     document["recommendations"][0]["forecast"]["models"][1]["pageable"]["cpu_ratio"] = "many"
     (rue.folder / "edited.json").write_text(json.dumps(document))
     done = rue("tune", "--runner", one.command, "--prior", "edited.json", "--out", "other")
-    expect_failure(done, 3, "edited.json", "models[1].pageable.cpu_ratio")
+    assert done.returncode == 0 and "2 of the 2 models" in done.stderr, done.stderr
+    assert recommendation(rue.folder / "other/recommendation.json")["config"]["pin_memory"] is True
 
 
 def test_torch_is_told_of_it_where_its_runner_names_it(rue, script):
