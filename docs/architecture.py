@@ -14,7 +14,8 @@ TOP = ("engine", "models", "strategies", "reports", "tuner")
 WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN = 196, 58, 26, 54, 20
 FILLS = {"engine": "#dbeafe", "models": "#dcfce7", "strategies": "#fef3c7", "reports": "#fae8ff", "tuner": "#e5e7eb"}
 HOLDS = {
-    "engine/base": "errors, knobs, workload, trial",
+    "engine/base": "errors, units, arrays",
+    "engine/knobs": "knobs, workload, trial",
     "engine/machine": "clock, CPUs, memory limits",
     "engine/read": "sources, one file a format",
     "engine/decode": "JPEG, resampling, SIMD",
