@@ -13,6 +13,7 @@ PUBLIC = "engine/include/rue"
 TOP = ("engine", "models", "strategies", "reports", "tuner")
 WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN = 196, 58, 26, 54, 20
 FILLS = {"engine": "#dbeafe", "models": "#dcfce7", "strategies": "#fef3c7", "reports": "#fae8ff", "tuner": "#e5e7eb"}
+LANES = {"tuner": 0, "models": 1.7, "engine": 1.7, "reports": -1.7, "strategies": -1.7}
 HOLDS = {
     "engine/base": "errors, units, arrays",
     "engine/knobs": "knobs, workload, trial",
@@ -73,17 +74,19 @@ def reduce(needs):
 
 
 def place(needs):
-    """{folder: (column, row)}, a folder below all that need it, below the middle of those that do."""
+    """{folder: (column, row)}, a folder below all that need it, in the lane of its group; a lane grows to its side."""
     users = {folder: [other for other in sorted(needs) if folder in needs[other]] for folder in needs}
-    row_of = {}
+    row_of, at = {}, {}
     for folder in sorted(needs, key=lambda one: -len(reach(needs, one))):
         row_of[folder] = 1 + max((row_of[other] for other in users[folder]), default=-1)
-    at = {}
+    lane_of = {folder: LANES[folder.split("/")[0]] for folder in needs}
     for row in range(max(row_of.values()) + 1):
-        wish = lambda one: sum(at[other][0] for other in users[one]) / max(1, len(users[one]))
-        folders = sorted((folder for folder in sorted(needs) if row_of[folder] == row), key=lambda one: (wish(one), one))
-        for i, folder in enumerate(folders):
-            at[folder] = (i - (len(folders) - 1) / 2, row)
+        for lane in sorted(set(LANES.values())):
+            wish = lambda one: sum(lane_of[other] for other in needs[one]) / max(1, len(needs[one]))
+            folders = sorted((one for one in needs if row_of[one] == row and lane_of[one] == lane), key=lambda one: (wish(one), one))
+            for i, folder in enumerate(folders):
+                shift = (i - (len(folders) - 1) / 2) if lane == 0 else (i + 0.6 * (row % 2)) * (lane > 0) - i * (lane < 0)
+                at[folder] = (lane + shift, row)
     return at
 
 
