@@ -1,6 +1,7 @@
 #include "table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "csv_field.h"
 #include "hash.h"
@@ -40,29 +42,29 @@ static rue_status make_room(struct text *text, rue_error *error)
     return RUE_OK;
 }
 
-static rue_status read_all(struct text *text, FILE *file, rue_error *error)
+static rue_status read_all(struct text *text, int fd, rue_error *error)
 {
-    for (size_t got = 1; got > 0; text->bytes += got) {
+    for (ssize_t got = 1; got > 0; text->bytes += (size_t)got) {
         rue_status status = make_room(text, error);
         if (status != RUE_OK) return status;
-        got = fread(text->data + text->bytes, 1, text->capacity - text->bytes - 1, file);
+        got = read(fd, text->data + text->bytes, text->capacity - text->bytes - 1);
+        if (got < 0) return rue_fail(error, RUE_DATA, "cannot read %s: %s", text->name, strerror(errno));
     }
-    return ferror(file) ? rue_fail(error, RUE_DATA, "cannot read %s: %s", text->name, strerror(errno))
-                        : RUE_OK;
+    return RUE_OK;
 }
 
 static rue_status read_file(struct text *text, const char *path, rue_error *error)
 {
     struct stat facts;
-    if (strcmp(path, "-") == 0) return read_all(text, stdin, error);
+    if (strcmp(path, "-") == 0) return read_all(text, STDIN_FILENO, error);
     if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
         return rue_fail(error, RUE_DATA,
                         "%s is a folder: give a table, a CSV file (for a study's folder: rue show %s)", path,
                         path);
-    FILE *file = fopen(path, "re");
-    if (!file) return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
-    rue_status status = read_all(text, file, error);
-    fclose(file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
+    rue_status status = read_all(text, fd, error);
+    close(fd);
     return status;
 }
 
