@@ -67,11 +67,8 @@ struct rue_data_findings {
 struct rue_job_findings {
     uint64_t images; /* J, of each loader where there are several; 0 when not known */
     uint64_t gpus;   /* that load at once, each with a loader of its own; 0: one loader */
-    bool drop_last;
-    bool cold;              /* trials read the data from storage, see --cache */
-    enum rue_decode decode; /* of raw data */
-    enum rue_dtype batch_dtype;
-    char workload_json[512]; /* of the trials, as the store has it; "" when not known */
+    bool workload_known;
+    struct rue_workload workload; /* of the trials */
 };
 
 /* Joint trials. */
@@ -214,6 +211,12 @@ struct rue_findings {
     void (*row_at)(const void *context, size_t index, struct rue_trial_row *out);
     const void *row_context;
 };
+
+/* How its JPEG files were decoded; exactly, where it has none. */
+static inline enum rue_decode rue_findings_decode(const struct rue_variant_findings *variant)
+{
+    return variant->variant.mode == RUE_RAW ? variant->job.workload.decode : RUE_DECODE_EXACT;
+}
 
 /* What people call the variant: "preprocessed tensor float32", its label in place of the mode. */
 void rue_findings_name(const struct rue_variant_findings *variant, char *out, size_t bytes);

@@ -8,6 +8,7 @@
 #include "json_findings.h"
 #include "report.h"
 #include "verdict.h"
+#include "workload_json.h"
 
 /* A sample lies nowhere once the run is over, and a runner may bring its own data: no path. */
 static json_t *variant_json(const struct rue_variant_findings *findings)
@@ -147,9 +148,9 @@ static void put_data(json_t **object, const struct rue_variant_findings *variant
 {
     rue_json_put(object, "job_images", rue_json_integer_or_null(variant->job.images));
     rue_json_put(object, "gpus", rue_json_integer_or_null(variant->job.gpus));
-    rue_json_put(object, "drop_last", json_boolean(variant->job.drop_last));
-    rue_json_put(object, "decode", json_string(rue_decode_names[variant->job.decode]));
-    rue_json_put(object, "batch_dtype", json_string(rue_dtype_names[variant->job.batch_dtype]));
+    rue_json_put(object, "drop_last", json_boolean(variant->job.workload.drop_last));
+    rue_json_put(object, "decode", json_string(rue_decode_names[rue_findings_decode(variant)]));
+    rue_json_put(object, "batch_dtype", json_string(rue_dtype_names[variant->job.workload.batch_dtype]));
     rue_json_put(object, "data_images", rue_json_integer(variant->data.images));
     rue_json_put(object, "data_bytes", rue_json_integer_or_null(variant->data.bytes));
     rue_json_put(object, "data_digest", rue_json_text_or_null(variant->data.digest));
@@ -207,7 +208,8 @@ static json_t *recommendation_json(const struct rue_findings *findings,
     if (best != RUE_NONE && strcmp(findings->runner.measured_with, "torch") == 0)
         rue_json_put(&object, "torch",
                      torch_arguments(&variant->matrix->configs[best], findings->runner.pins));
-    rue_json_put(&object, "workload", rue_json_words(variant->job.workload_json));
+    rue_json_put(&object, "workload",
+                 variant->job.workload_known ? rue_workload_json(&variant->job.workload) : json_null());
     rue_json_put(&object, "forecast", rue_json_forecast(findings, variant));
     rue_json_put(&object, "models", models_json(variant));
     rue_json_put(&object, "models_unnamed", json_boolean(variant->models_unnamed));

@@ -123,10 +123,10 @@ static void put_data(struct rue_page *page, const struct rue_variant_findings *v
         if (variant->data.bytes)
             say_fact(page, &comma, "", rue_format_bytes(variant->data.bytes, text, sizeof text));
     }
-    if (variant->job.decode == RUE_DECODE_FAST) say_fact(page, &comma, "", "decoded fast");
-    if (variant->job.batch_dtype != RUE_FLOAT32)
-        say_fact(page, &comma, "batches of ", rue_dtype_names[variant->job.batch_dtype]);
-    if (variant->job.cold) say_fact(page, &comma, "", "read cold");
+    if (rue_findings_decode(variant) == RUE_DECODE_FAST) say_fact(page, &comma, "", "decoded fast");
+    if (variant->job.workload.batch_dtype != RUE_FLOAT32)
+        say_fact(page, &comma, "batches of ", rue_dtype_names[variant->job.workload.batch_dtype]);
+    if (strcmp(variant->job.workload.cache, RUE_CACHE_COLD) == 0) say_fact(page, &comma, "", "read cold");
 }
 
 /* Images per second make sense for one model: over several the slow ones decide. */

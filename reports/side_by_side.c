@@ -225,11 +225,11 @@ static void put_job(struct rue_page *page, const struct rue_side_by_side *all)
 {
     const struct rue_variant_findings *first = all->sides[0].variant;
     char count[RUE_UNIT_TEXT_BYTES];
-    bool levels = first->job.batch_dtype != RUE_FLOAT32;
+    bool levels = first->job.workload.batch_dtype != RUE_FLOAT32;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     rue_say(page, "Job of %s image%s%s%s, read %s.", rue_format_count(first->job.images, count, sizeof count),
             rue_prose_plural(first->job.images), levels ? " in batches of " : "",
-            levels ? rue_dtype_names[first->job.batch_dtype] : "", all->sides[0].cache);
+            levels ? rue_dtype_names[first->job.workload.batch_dtype] : "", all->sides[0].cache);
     for (size_t s = 1; s < all->side_count; s++) {
         const struct rue_side *side = &all->sides[s];
         if (strcmp(side->cache, all->sides[0].cache) != 0)
@@ -281,10 +281,11 @@ static json_t *side_json(const struct rue_side *first, const struct rue_side *si
 {
     const struct rue_variant *variant = &side->variant->variant;
     json_t *models = json_array(),
-           *object = rue_json_make(
-               "name:t mode:t format:t dtype:T path:T data_images:n cache:t batch_dtype:t", side->name,
-               rue_mode_names[variant->mode], variant->format, variant->dtype, variant->path,
-               side->variant->data.images, side->cache, rue_dtype_names[side->variant->job.batch_dtype]);
+           *object =
+               rue_json_make("name:t mode:t format:t dtype:T path:T data_images:n cache:t batch_dtype:t",
+                             side->name, rue_mode_names[variant->mode], variant->format, variant->dtype,
+                             variant->path, side->variant->data.images, side->cache,
+                             rue_dtype_names[side->variant->job.workload.batch_dtype]);
     rue_json_put(&object, "storage_bytes", rue_json_nanoseconds(side->storage_bytes));
     rue_json_put(&object, "config",
                  rue_json_config_of(side->variant, side->variant->selection->recommended, true));

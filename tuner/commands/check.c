@@ -44,7 +44,7 @@ static struct rue_study_goal study_goal(const struct rue_check_goal *goal, const
                                         char gpus[GPUS_BYTES])
 {
     const struct rue_recommended *part = goal->part;
-    struct rue_workload workload = part->has_workload ? part->workload : rue_workload_default();
+    const struct rue_workload workload = part->found.job.workload;
     snprintf(gpus, GPUS_BYTES, "0..%d", workload.world_size - 1);
     struct rue_study_goal out = {.data.count = *data ? 1 : 0,
                                  .data.paths = data,

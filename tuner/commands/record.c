@@ -86,10 +86,7 @@ static rue_status fill_facts(struct reading *reading, const struct rue_store_tri
     facts->job.images = scenario->job_images;
     int loaders = scenario->workload.world_size;
     facts->job.gpus = loaders > 1 ? (uint64_t)loaders : 0;
-    facts->job.drop_last = scenario->workload.drop_last;
-    facts->job.batch_dtype = scenario->workload.batch_dtype;
-    facts->job.cold = strcmp(scenario->workload.cache, RUE_CACHE_COLD) == 0;
-    if (facts->variant.mode == RUE_RAW) facts->job.decode = scenario->workload.decode;
+    facts->job.workload = scenario->workload;
     facts->data.sample = name && strcmp(name + 1, RUE_STUDY_SAMPLE) == 0;
     snprintf(facts->data.digest, sizeof facts->data.digest, "%s", scenario->data_digest);
     if (!is_imported(scenario)) {

@@ -44,10 +44,9 @@ static void read_facts(struct rue_json_reader *reader, const json_t *object, str
     rue_error why = {0};
     struct rue_variant_findings *found = &out->found;
     const json_t *workload = rue_json_object(reader, object, "workload", true);
-    out->has_workload = workload;
-    if (workload && rue_workload_read(workload, &out->workload, &why) != RUE_OK)
+    found->job.workload_known = workload;
+    if (rue_workload_read(workload, &found->job.workload, &why) != RUE_OK)
         rue_json_refuse(reader, "workload", "how data are loaded");
-    found->job.cold = workload && strcmp(out->workload.cache, RUE_CACHE_COLD) == 0;
     RUE_JSON_COPY(reader, object, "measured_with", false, out->measured_with);
     RUE_JSON_COPY(reader, object, "data_digest", true, found->data.digest);
     found->data.sample = rue_json_bool(reader, object, "sample");
@@ -56,13 +55,8 @@ static void read_facts(struct rue_json_reader *reader, const json_t *object, str
     found->data.bytes = rue_json_count(reader, object, "data_bytes", true, INT64_MAX);
     found->job.gpus = rue_json_count(reader, object, "gpus", true, INT64_MAX);
     found->data.build_s_per_image = fmax(0, rue_json_number_of(reader, object, "build_s_per_image", true));
-    found->job.drop_last = json_is_true(json_object_get(object, "drop_last"));
     found->models_unnamed = json_is_true(json_object_get(object, "models_unnamed"));
     found->goal = (enum rue_goal)rue_json_word(reader, object, "goal", rue_goal_names, RUE_GOAL_COUNT);
-    found->job.decode =
-        (enum rue_decode)rue_json_word(reader, object, "decode", rue_decode_names, RUE_DECODE_COUNT);
-    found->job.batch_dtype =
-        (enum rue_dtype)rue_json_word(reader, object, "batch_dtype", rue_dtype_names, RUE_DTYPE_COUNT);
     out->objective = (enum rue_objective)rue_json_word(reader, object, "objective", rue_objective_names,
                                                        RUE_OBJECTIVE_COUNT);
     out->max_first_batch_ns = rue_json_count(reader, object, "max_first_batch_ns", true, INT64_MAX);

@@ -17,8 +17,6 @@ struct rue_recommended {
     struct rue_cost_matrix *matrix;    /* owned; of goals beside the time, of other times */
     bool mode_known;                   /* false: a table's own word */
     char measured_with[64];
-    bool has_workload;
-    struct rue_workload workload;
     uint64_t max_first_batch_ns;                     /* 0: no limit */
     enum rue_objective objective;                    /* that and the models' weights: by what it was ranked */
     double *weights;                                 /* [models] */

@@ -214,13 +214,10 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
         .data.bytes = variant->opened.bytes,
         .data.sample = variant->sample,
         .data.build_s_per_image = variant->build_s_per_image,
-        .job.drop_last = variant->workload.drop_last,
-        .job.batch_dtype = variant->workload.batch_dtype,
-        .job.cold = strcmp(variant->workload.cache, RUE_CACHE_COLD) == 0};
-    if (variant->variant.mode == RUE_RAW) out->job.decode = variant->workload.decode;
+        .job.workload_known = true,
+        .job.workload = variant->workload};
     snprintf(out->data.digest, sizeof out->data.digest, "%s", variant->opened.digest);
     count_outcomes(&study->ledger, out);
-    rue_workload_canonical(&variant->workload, out->job.workload_json);
     out->knowledge = study->outcome.variants[index].knowledge;
     if (study->setup.host.recording) {
         status = rue_study_judge_recording(&study->setup, &study->ledger, index, out, &out->replayed, error);

@@ -38,8 +38,9 @@ static bool is_same_data(const struct rue_study_variant *variant, const struct r
     return variant->variant.mode == earlier->found.variant.mode && earlier->mode_known &&
            strcmp(variant->variant.format, earlier->found.variant.format) == 0 &&
            strcmp(variant->variant.dtype, earlier->found.variant.dtype) == 0 &&
-           strcmp(variant->opened.digest, earlier->found.data.digest) == 0 && earlier->has_workload &&
-           rue_workload_costs_alike(&variant->workload, &earlier->workload);
+           strcmp(variant->opened.digest, earlier->found.data.digest) == 0 &&
+           earlier->found.job.workload_known &&
+           rue_workload_costs_alike(&variant->workload, &earlier->found.job.workload);
 }
 
 int rue_study_likeness(const struct rue_variant *one, const struct rue_variant *other)

@@ -240,11 +240,9 @@ static double memory_bytes(const struct rue_variant_findings *variant, const str
     struct rue_trial_request request = {.measure = RUE_JOINT,
                                         .variant = variant->variant,
                                         .config = *config,
-                                        .workload = rue_workload_default(),
+                                        .workload = variant->job.workload,
                                         .images = variant->job.images,
                                         .job_images = variant->job.images};
-    request.workload.drop_last = variant->job.drop_last;
-    request.workload.batch_dtype = variant->job.batch_dtype;
     struct rue_loader_options options = rue_trial_loader_options(&request);
     return (double)rue_loader_slab_bytes(&options);
 }
