@@ -93,9 +93,9 @@ Test(recommendation_file, all_that_a_later_study_needs_comes_back)
     cr_assert_str_eq(found->found.machine.json, "{\"cpus\":4}");
     const struct rue_recommended *part = &found->at[0];
     cr_assert(part->mode_known && part->found.variant.mode == RUE_RAW && !part->found.data.sample &&
-              part->has_workload);
+              part->found.job.workload_known);
     cr_assert_str_eq(part->found.variant.path, "/data");
-    cr_assert(part->found.job.images == 500 && part->workload.seed == 3);
+    cr_assert(part->found.job.images == 500 && part->found.job.workload.seed == 3);
     cr_assert(part->matrix->model_count == 2 && part->matrix->config_count == 2 && part->best == 1);
     cr_assert_eq(part->matrix->configs[1].value[RUE_PARALLELISM], RUE_PARALLEL_SAMPLE);
     cr_assert(rue_recommended_s(part, 0, 0) == 2 && rue_recommended_s(part, 0, 1) == 1 &&
