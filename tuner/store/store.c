@@ -149,8 +149,8 @@ void rue_store_close(struct rue_store *store)
 
 /* ---- runs ---- */
 
-/* Runs a statement with these texts, NULL being NULL, as its parameters, and answers the integer that it
- * answers. `sql` is taken. */
+/* Runs a statement to its end, as what it changes is kept only then, with these texts, NULL being NULL, as
+ * its parameters, and answers the integer that it answers. `sql` is taken. */
 static rue_status execute(struct rue_store *store, char *sql, const char *const *texts, int64_t *out,
                           const char *doing, rue_error *error)
 {
@@ -160,9 +160,13 @@ static rue_status execute(struct rue_store *store, char *sql, const char *const 
     int code = SQLITE_OK;
     for (int i = 0; code == SQLITE_OK && i < sqlite3_bind_parameter_count(statement); i++)
         code = sqlite3_bind_text(statement, i + 1, texts[i], -1, SQLITE_STATIC);
+    int64_t answer = 0;
     if (code == SQLITE_OK) code = sqlite3_step(statement);
-    if (code == SQLITE_ROW && out) *out = sqlite3_column_int64(statement, 0);
-    if (code != SQLITE_ROW && code != SQLITE_DONE) status = fail(store, code, doing, error);
+    for (; code == SQLITE_ROW; code = sqlite3_step(statement)) answer = sqlite3_column_int64(statement, 0);
+    if (code != SQLITE_DONE)
+        status = fail(store, code, doing, error);
+    else if (out)
+        *out = answer;
     sqlite3_finalize(statement);
     return status;
 }

@@ -290,6 +290,33 @@ Test(store_file, a_full_disk_fails_the_row_and_keeps_the_others)
     rue_store_close(store);
 }
 
+Test(store_file, a_full_disk_fails_the_run)
+{
+    int ends[2];
+    cr_assert(pipe(ends) == 0, "pipe");
+    pid_t child = fork();
+    if (child == 0) {
+        struct finding finding = {0};
+        struct rue_store *store = NULL;
+        struct stat about;
+        char wal[sizeof path + 8];
+        signal(SIGXFSZ, SIG_IGN);
+        snprintf(wal, sizeof wal, "%s-wal", path);
+        if (rue_store_open(path, false, &store, NULL) != RUE_OK || stat(wal, &about) != 0) _exit(1);
+        struct rlimit limit = {(rlim_t)about.st_size, (rlim_t)about.st_size};
+        if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(1);
+        finding.status =
+            rue_store_begin_run(store, "rue tune", "0.1", "2026-01-01", &rue_own_knobs, &finding.error);
+        finding_write(ends[1], &finding);
+    }
+    struct finding finding = finding_read(ends[0]);
+    waitpid(child, NULL, 0);
+    close(ends[0]);
+    close(ends[1]);
+    cr_assert(finding.status == RUE_STORE, "status %d", (int)finding.status);
+    cr_assert(strstr(finding.error.message, "disk is full"), "%s", finding.error.message);
+}
+
 /* Adds long rows for ever, reporting the id of each that was acknowledged. */
 static void add_for_ever(int pipe_end)
 {
