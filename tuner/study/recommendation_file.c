@@ -235,6 +235,7 @@ rue_status rue_recommendation_read_kept(const char *text, const char *path, stru
         status = reader.status;
     }
     if (status == RUE_OK) return RUE_OK;
+    *out = NULL;
     return rue_fail(error, status == RUE_DATA ? RUE_STORE : status, "%s", why.message);
 }
 

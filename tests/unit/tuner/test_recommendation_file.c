@@ -246,21 +246,38 @@ Test(recommendation_file, what_is_no_file_is_not_waited_for)
 
 static const struct rue_ranking_rules plain_rules = {.top_n = 3, .confidence = 0.95};
 
-/* The findings as a store keeps them, read back. */
-static rue_status keep(struct fixture *fixture, struct rue_recommendation **out, rue_error *error)
+/* The findings as a store keeps them, with a ledger of so many scenarios, read back. */
+static rue_status keep_with(struct fixture *fixture, size_t scenario_count, struct rue_recommendation **out,
+                            rue_error *error)
 {
     static const char scenarios[2][RUE_LEDGER_KEY_BYTES] = {"0123456789abcdef", "fedcba9876543210"};
     char *text, *rules = rue_recommendation_rules_json(&plain_rules);
-    const struct rue_findings_ledger ledger = {.trials = 12,
-                                               .scenario_count = fixture->findings.variant_count,
-                                               .scenarios = scenarios,
-                                               .rules_json = rules};
+    const struct rue_findings_ledger ledger = {
+        .trials = 12, .scenario_count = scenario_count, .scenarios = scenarios, .rules_json = rules};
     fixture->findings.ledger = &ledger;
     cr_assert_eq(rue_report_json_text(&fixture->findings, &text, error), RUE_OK);
     rue_status status = rue_recommendation_read_kept(text, "the store", out, error);
     free(text);
     free(rules);
     return status;
+}
+
+static rue_status keep(struct fixture *fixture, struct rue_recommendation **out, rue_error *error)
+{
+    return keep_with(fixture, fixture->findings.variant_count, out, error);
+}
+
+Test(recommendation_file, a_ledger_of_another_number_of_variants_is_refused)
+{
+    struct fixture fixture;
+    struct rue_recommendation *found = NULL;
+    rue_error error = {0};
+    fixture_open_plain(&fixture);
+    cr_assert_eq(keep_with(&fixture, fixture.findings.variant_count - 1, &found, &error), RUE_STORE, "%s",
+                 error.message);
+    cr_expect(strstr(error.message, "ledger"), "%s", error.message);
+    rue_recommendation_close(found); /* as whoever asked does with all that it has */
+    fixture_close(&fixture);
 }
 
 Test(recommendation_file, cells_that_a_store_keeps_come_back_as_they_were)
