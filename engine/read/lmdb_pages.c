@@ -89,8 +89,8 @@ bool rue_lmdb_is(int fd)
 static rue_status choose_meta(struct walk *walk, rue_error *error)
 {
     struct meta first, second;
-    int fd = rue_files_keep_open(walk->files, 0);
     errno = 0;
+    int fd = rue_files_keep_open(walk->files, 0);
     bool one = fd >= 0 && read_meta(fd, 0, &first);
     if (!one && errno) return rue_fail_open(error, walk->path);
     if (!one)

@@ -1,4 +1,5 @@
 #include <criterion/criterion.h>
+#include <sys/resource.h>
 
 #include "lmdb_fixture.h"
 #include "lmdb_record.h"
@@ -184,6 +185,21 @@ Test(source_lmdb, what_holds_no_images_is_refused)
     expect("folder", "No such file");
     cr_assert_eq(mkfifo(temporary_path("fifo"), 0666), 0);
     expect("fifo", "not a regular file");
+}
+
+Test(source_lmdb, without_descriptors_nothing_is_said_of_the_file)
+{
+    struct rlimit limit;
+    struct rue_source *source;
+    const struct rue_source_options options = {.format = "lmdb"};
+    rue_error error = {0};
+    lmdb_make("set", 1);
+    cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, limit.rlim_max}), 0);
+    rue_status status = rue_source_open(temporary_path("set"), &options, &source, &error);
+    setrlimit(RLIMIT_NOFILE, &limit);
+    cr_assert_eq(status, RUE_INFEASIBLE, "%s", error.message);
+    cr_assert(strstr(error.message, "Too many open files"), "%s", error.message);
 }
 
 Test(source_lmdb, labels_that_are_missing_or_no_text_are_refused)
