@@ -217,7 +217,7 @@ static rue_status read_up_to(struct rue_item_stream *stream, struct cursor *curs
     rue_status status = RUE_OK;
     while (status == RUE_OK && cursor->next < item) {
         uint64_t bytes = stream->index->entries[cursor->next].bytes, passed = cursor->next;
-        void *data = bytes <= WINDOW_BYTES ? malloc(bytes + 1) : NULL;
+        void *data = bytes <= WINDOW_BYTES && stream->kept_capacity ? malloc(bytes + 1) : NULL;
         if (!data) {
             cursor->next++;
             continue;
