@@ -61,7 +61,9 @@ static rue_status lock_folder(const char *folder, const char *option, int *out, 
 bool rue_folder_is_locked(const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool locked = fd >= 0 && find_holder(fd) != 0;
+    /* Trying is a lock for a moment: only where the list has one, of this folder or of the same number on
+     * another file system. */
+    bool locked = fd >= 0 && find_holder(fd) != 0 && flock(fd, LOCK_SH | LOCK_NB) != 0;
     if (fd >= 0) close(fd);
     return locked;
 }
