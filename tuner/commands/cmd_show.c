@@ -9,7 +9,7 @@
 #include "json_document.h"
 #include "record.h"
 #include "section.h"
-#include "store_reader.h"
+#include "store.h"
 #include "terminal.h"
 #include "units.h"
 #include "utf8.h"
@@ -118,22 +118,21 @@ static void put_names(void)
 
 static rue_status list_trials(const struct rue_record *record, rue_error *error)
 {
-    struct rue_store_reader *reader = NULL;
+    struct rue_store *store;
     struct rue_page page = {0};
-    bool torn;
-    rue_status status = rue_store_reader_open(record->store, &reader, &torn, error);
+    rue_status status = rue_store_open_copy(record->store, false, &store, error);
     rue_page_table(&page, columns_table, COLUMNS);
     if (status == RUE_OK && rue_terminal_style(stdout, 0).columns <= 0) put_names();
     for (bool found = status == RUE_OK; status == RUE_OK && found;) {
         struct rue_store_trial trial;
-        status = rue_store_reader_next(reader, &found, &trial, error);
+        status = rue_store_next(store, &found, &trial, error);
         if (status != RUE_OK || !found) break;
         add_trial(&page, &trial);
         rue_trial_result_close(&trial.result);
         status = put_trials(&page, false, error);
     }
     if (status == RUE_OK) status = put_trials(&page, true, error);
-    rue_store_reader_close(reader);
+    rue_store_close(store);
     rue_page_close(&page);
     return status;
 }

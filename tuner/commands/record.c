@@ -13,14 +13,11 @@
 #include "folder_lock.h"
 #include "job_time.h"
 #include "scale.h"
-#include "store_reader.h"
 #include "study.h"
 #include "study_opening.h"
 #include "table.h"
 #include "table_import.h"
 #include "workload_json.h"
-
-enum { READ_TRIES = 5 };
 
 /* What is known of a group of the tally beside its facts. */
 struct rue_record_group {
@@ -189,12 +186,12 @@ static rue_status add_joint(struct reading *reading, const struct rue_store_tria
     return RUE_OK;
 }
 
-static rue_status read_trials(struct reading *reading, struct rue_store_reader *reader, rue_error *error)
+static rue_status read_trials(struct reading *reading, struct rue_store *store, rue_error *error)
 {
     for (;;) {
         struct rue_store_trial trial;
         bool found;
-        rue_status status = rue_store_reader_next(reader, &found, &trial, error);
+        rue_status status = rue_store_next(store, &found, &trial, error);
         if (status != RUE_OK || !found) return status;
         bool ok = trial.result.outcome == RUE_TRIAL_OK, joint = trial.measure == RUE_JOINT;
         reading->record->trials_ok += joint && ok;
@@ -388,11 +385,11 @@ static const char *why_outdated(const struct rue_record *record, int64_t run)
 }
 
 /* What the last run found out, whether that is partial and why; the trials have been counted. */
-static rue_status read_findings(struct rue_record *record, struct rue_store_reader *reader, rue_error *error)
+static rue_status read_findings(struct rue_record *record, struct rue_store *store, rue_error *error)
 {
     char *text;
     int64_t run = 0;
-    rue_status status = rue_store_reader_findings(reader, &run, &text, error);
+    rue_status status = rue_store_findings(store, 0, &run, &text, error);
     if (status == RUE_OK && text)
         status = rue_recommendation_read_kept(text, record->store, &record->kept, error);
     free(text);
@@ -410,17 +407,15 @@ static rue_status read_findings(struct rue_record *record, struct rue_store_read
     return RUE_OK;
 }
 
-static rue_status read_store(struct rue_record *record, bool *torn, rue_error *error)
+static rue_status read_store(struct rue_record *record, rue_error *error)
 {
     struct reading reading = {.record = record};
-    struct rue_store_reader *reader;
-    rue_status status = rue_store_reader_open(record->store, &reader, torn, error);
-    if (status != RUE_OK) return status;
-    status = read_trials(&reading, reader, error);
-    if (status == RUE_OK) status = read_findings(record, reader, error);
-    *torn = rue_store_reader_is_torn(reader);
-    rue_store_reader_close(reader);
-    if (status == RUE_OK && !*torn) status = make_sets(record, error);
+    struct rue_store *store;
+    rue_status status = rue_store_open_copy(record->store, false, &store, error);
+    if (status == RUE_OK) status = read_trials(&reading, store, error);
+    if (status == RUE_OK) status = read_findings(record, store, error);
+    rue_store_close(store);
+    if (status == RUE_OK) status = make_sets(record, error);
     /* A table is imported as a whole. */
     if (!record->is_kept && record->set_count && starts_with(record->sets[0].runner, RUE_IMPORTED))
         record->partial = false;
@@ -428,36 +423,11 @@ static rue_status read_store(struct rue_record *record, bool *torn, rue_error *e
     return status;
 }
 
-static void forget_trials(struct rue_record *record)
-{
-    free(record->groups);
-    free(record->sets);
-    rue_tally_close(&record->tally);
-    record->groups = NULL;
-    record->sets = NULL;
-    record->set_count = record->trials_ok = record->trials_not_ok = record->probes = 0;
-    record->last_run = 0;
-    record->is_kept = false;
-    rue_recommendation_close(record->kept);
-    record->kept = NULL;
-}
-
 rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *error)
 {
-    bool torn = true;
     *out = (struct rue_record){0};
-    rue_error why = {0};
     rue_status status = find_store(path, out, error);
-    for (int tries = 0; status == RUE_OK && torn && tries < READ_TRIES; tries++) {
-        forget_trials(out);
-        rue_error_clear(&why);
-        rue_status read = read_store(out, &torn, &why);
-        bool interrupted = read == RUE_INTERRUPTED || read == RUE_TERMINATED;
-        if (read != RUE_OK && (!torn || interrupted)) status = rue_fail(error, read, "%s", why.message);
-    }
-    if (status == RUE_OK && torn)
-        status = rue_fail(error, RUE_STORE, "%s changes while it is read: wait a moment and try again",
-                          out->store);
+    if (status == RUE_OK) status = read_store(out, error);
     if (status != RUE_OK) return rue_record_close(out), status;
     out->running = rue_folder_is_locked(out->folder);
     return RUE_OK;
@@ -465,7 +435,11 @@ rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *
 
 void rue_record_close(struct rue_record *record)
 {
-    forget_trials(record);
+    free(record->groups);
+    free(record->sets);
+    rue_tally_close(&record->tally);
+    rue_recommendation_close(record->kept);
+    *record = (struct rue_record){0};
 }
 
 const struct rue_ranking_rules *rue_record_rules(const struct rue_record *record)

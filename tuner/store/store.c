@@ -7,23 +7,24 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "folder_lock.h"
 #include "interrupt.h"
 #include "json_document.h"
 #include "store_connection.h"
-#include "store_file.h"
 #include "store_row.h"
 #include "store_schema.h"
 #include "trial_loop.h"
 
 /* How long opening waits for another process that writes. At work, a reader that writes by hand may take its
  * time: what was measured would be lost. */
-enum { OPEN_BUSY_MS = 2000, WRITE_BUSY_MS = 60000 };
+enum { OPEN_BUSY_MS = 2000, WRITE_BUSY_MS = 60000, COPY_TRIES = 5 };
 
 struct rue_store {
     sqlite3 *db;
     char *path; /* as the user wrote it, for messages */
-    sqlite3_stmt *insert, *search;
+    sqlite3_stmt *insert, *search, *walk;
     int64_t run_id; /* RUE_ABSENT before the first run */
+    struct rue_store_texts texts;
 };
 
 static rue_status fail(struct rue_store *store, int code, const char *doing, rue_error *error)
@@ -32,6 +33,8 @@ static rue_status fail(struct rue_store *store, int code, const char *doing, rue
 }
 
 /* ---- opening ---- */
+
+static const char memory[] = ":memory:"; /* SQLite's word */
 
 /* `sql` is taken. */
 static rue_status prepare(struct rue_store *store, char *sql, sqlite3_stmt **out, rue_error *error)
@@ -42,41 +45,28 @@ static rue_status prepare(struct rue_store *store, char *sql, sqlite3_stmt **out
     return code == SQLITE_OK ? RUE_OK : fail(store, code, "preparing the store", error);
 }
 
-static rue_status copy(const char *file, const char *path, sqlite3 *into, rue_error *error)
-{
-    sqlite3 *from = NULL;
-    rue_status status = rue_store_open_unchanged(file, path, true, &from, error);
-    if (status == RUE_OK) status = rue_store_schema_check(from, path, error);
-    sqlite3_backup *backup = status == RUE_OK ? sqlite3_backup_init(into, "main", from, "main") : NULL;
-    if (backup) sqlite3_backup_step(backup, -1);
-    if (status == RUE_OK && (!backup || sqlite3_backup_finish(backup) != SQLITE_OK))
-        status = rue_store_fail(into, sqlite3_errcode(into), path, "reading the store", error);
-    sqlite3_close(from);
-    return status;
-}
-
-/* Once the file is known to be a store, or is made one. */
+/* Once the database is known to be a store, or is made one. */
 static rue_status settle(struct rue_store *store, rue_error *error)
 {
-    rue_store_guard_let_finish(store->db);
+    sqlite3_progress_handler(store->db, 0, NULL, NULL); /* a signal must not lose what was measured */
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-    int code = sqlite3_exec(store->db,
+    int code = rue_store_checksum_add(store->db);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(store->db,
                             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
                             "PRAGMA temp_store = MEMORY; " RUE_STORE_DOUBTFUL_SQL,
                             NULL, NULL, NULL);
     if (code != SQLITE_OK) return fail(store, code, "preparing the store", error);
     sqlite3_busy_timeout(store->db, WRITE_BUSY_MS);
     rue_status status = prepare(store, rue_store_insert_sql(), &store->insert, error);
-    return status == RUE_OK ? prepare(store, rue_store_search_sql(), &store->search, error) : status;
+    if (status == RUE_OK) status = prepare(store, rue_store_search_sql(), &store->search, error);
+    return status == RUE_OK ? prepare(store, rue_store_walk_sql(), &store->walk, error) : status;
 }
 
-/* `source`, nullable: a file whose content comes first into `file`, which is new. */
-static rue_status connect(struct rue_store *store, const char *file, const char *source, rue_error *error)
+static rue_status connect(struct rue_store *store, const char *file, rue_error *error)
 {
     struct stat about;
     int code = sqlite3_open_v2(file, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
-    rue_status status = code == SQLITE_OK && source ? copy(source, store->path, store->db, error) : RUE_OK;
-    if (status != RUE_OK) return status;
     if (code == SQLITE_OK) code = rue_store_guard_open(store->db);
     if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->db, OPEN_BUSY_MS);
     /* There is nothing yet that a journal could save, and a killed process leaves none then. */
@@ -90,24 +80,70 @@ static rue_status connect(struct rue_store *store, const char *file, const char 
                         store->path);
     /* Until the file is known to be a healthy store, closing must not copy its log into it. */
     if (rue_store_file_has_wal(file)) sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    status = rue_store_schema_open(store->db, store->path, error);
+    rue_status status = rue_store_schema_open(store->db, store->path, error);
     return status == RUE_OK ? settle(store, error) : status;
 }
 
-static const char memory[] = ":memory:"; /* SQLite's word */
+static rue_status copy(struct rue_store *store, const char *file, bool shared, rue_error *error)
+{
+    sqlite3 *from = NULL;
+    rue_status status = rue_store_open_unchanged(file, store->path, shared, &from, error);
+    if (status == RUE_OK) status = rue_store_schema_check(from, store->path, error);
+    int code = status == RUE_OK ? sqlite3_open(memory, &store->db) : SQLITE_OK;
+    if (code == SQLITE_OK && status == RUE_OK) code = rue_store_guard_open(store->db);
+    sqlite3_backup *backup =
+        status == RUE_OK && code == SQLITE_OK ? sqlite3_backup_init(store->db, "main", from, "main") : NULL;
+    if (backup) sqlite3_backup_step(backup, -1);
+    if (status == RUE_OK && (!backup || sqlite3_backup_finish(backup) != SQLITE_OK))
+        status = fail(store, sqlite3_errcode(store->db), "reading the store", error);
+    sqlite3_close(from);
+    return status;
+}
+
+static bool is_unchanged(const struct stat *a, const struct stat *b)
+{
+    return a->st_size == b->st_size && a->st_ino == b->st_ino && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Without SQLite's locks, which would make files: where a tuner began to write meanwhile, what was read may
+ * be of two states, and is read again. */
+static rue_status copy_whole(struct rue_store *store, const char *file, bool locked, rue_error *error)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(file, '/') - file), file);
+    for (int tries = 0; tries < COPY_TRIES; tries++) {
+        struct stat before, after;
+        rue_error why = {0};
+        bool logged = rue_store_file_has_wal(file),
+             shared = logged && !locked && rue_folder_is_locked(folder[0] ? folder : "/");
+        bool known = stat(file, &before) == 0;
+        rue_status status = copy(store, file, shared, &why);
+        bool whole = shared || !known ||
+                     (stat(file, &after) == 0 && is_unchanged(&before, &after) &&
+                      logged == rue_store_file_has_wal(file));
+        if (whole && status != RUE_OK) return rue_fail(error, status, "%s", why.message);
+        if (whole) return settle(store, error);
+        sqlite3_close(store->db);
+        store->db = NULL;
+    }
+    return rue_fail(error, RUE_STORE, "%s changes while it is read: wait a moment and try again",
+                    store->path);
+}
 
 /* How a store is opened; `path` is NULL in memory alone. */
-enum opening { IN_MEMORY, COPIED, ON_DISK, FRESH };
+enum opening { IN_MEMORY, COPIED, COPIED_LOCKED, ON_DISK, FRESH };
 
 static rue_status open_file(struct rue_store *store, const char *path, enum opening how, rue_error *error)
 {
     char *file = realpath(path, NULL);
     if (!file) file = strdup(path); /* not there yet */
     if (!file) return rue_fail_memory(error, "the store's path", strlen(path));
+    bool copied = how == COPIED || how == COPIED_LOCKED;
     rue_status status = how == FRESH ? rue_store_file_put_aside(file, path, error) : RUE_OK;
-    if (status == RUE_OK) status = rue_store_file_check(file, path, error);
+    if (status == RUE_OK) status = rue_store_file_check(file, path, !copied, error);
     if (status == RUE_OK)
-        status = how == COPIED ? connect(store, memory, file, error) : connect(store, file, NULL, error);
+        status = copied ? copy_whole(store, file, how == COPIED_LOCKED, error) : connect(store, file, error);
     free(file);
     return status;
 }
@@ -121,8 +157,7 @@ static rue_status open_store(const char *path, enum opening how, struct rue_stor
         return rue_fail_memory(error, "the store", sizeof *store);
     }
     store->run_id = RUE_ABSENT;
-    rue_status status =
-        how == IN_MEMORY ? connect(store, memory, NULL, error) : open_file(store, path, how, error);
+    rue_status status = how == IN_MEMORY ? connect(store, memory, error) : open_file(store, path, how, error);
     if (status == RUE_OK) return *out = store, RUE_OK;
     return rue_store_close(store), status;
 }
@@ -132,17 +167,19 @@ rue_status rue_store_open(const char *path, bool fresh, struct rue_store **out, 
     return open_store(path, !path ? IN_MEMORY : fresh ? FRESH : ON_DISK, out, error);
 }
 
-rue_status rue_store_open_copy(const char *path, struct rue_store **out, rue_error *error)
+rue_status rue_store_open_copy(const char *path, bool locked, struct rue_store **out, rue_error *error)
 {
-    return open_store(path, COPIED, out, error);
+    return open_store(path, locked ? COPIED_LOCKED : COPIED, out, error);
 }
 
 void rue_store_close(struct rue_store *store)
 {
     if (!store) return;
+    sqlite3_finalize(store->walk);
     sqlite3_finalize(store->search);
     sqlite3_finalize(store->insert);
     sqlite3_close(store->db);
+    rue_store_texts_close(&store->texts);
     free(store->path);
     free(store);
 }
@@ -193,11 +230,23 @@ rue_status rue_store_keep_findings(struct rue_store *store, const char *findings
     return execute(store, sql, &findings, NULL, "keeping what the run found out", error);
 }
 
-rue_status rue_store_findings(struct rue_store *store, size_t nth, char **out, rue_error *error)
+rue_status rue_store_findings(struct rue_store *store, size_t nth, int64_t *run, char **out, rue_error *error)
 {
-    int64_t run;
-    int code = rue_store_row_findings(store->db, nth, &run, out);
-    return code == SQLITE_OK ? RUE_OK : fail(store, code, "reading what earlier runs found out", error);
+    static const char sql[] =
+        "SELECT id, findings FROM run WHERE findings IS NOT NULL ORDER BY id DESC LIMIT 1 OFFSET ?";
+    sqlite3_stmt *find = NULL;
+    *out = NULL;
+    int code = sqlite3_prepare_v2(store->db, sql, -1, &find, NULL);
+    if (code == SQLITE_OK) code = sqlite3_bind_int64(find, 1, (int64_t)nth);
+    if (code == SQLITE_OK) code = sqlite3_step(find);
+    if (code == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(find, 1);
+        if (run) *run = sqlite3_column_int64(find, 0);
+        *out = text ? strdup(text) : NULL;
+        code = *out ? SQLITE_DONE : SQLITE_NOMEM;
+    }
+    sqlite3_finalize(find);
+    return code == SQLITE_DONE ? RUE_OK : fail(store, code, "reading what earlier runs found out", error);
 }
 
 /* ---- trials ---- */
@@ -276,20 +325,31 @@ static int begin_search(struct rue_store *store, const struct rue_store_scenario
     return code;
 }
 
-/* The next row of the search: id, start and result; `*found` is false behind the last one. The result is
- * always set. */
+/* The next row of a statement; `*found` is false behind the last one. The result is always set. */
+static rue_status read_next(struct rue_store *store, sqlite3_stmt *statement, struct rue_store_trial *out,
+                            bool *found, rue_error *error)
+{
+    bool all = statement == store->walk;
+    *found = false;
+    out->result = rue_trial_result_empty();
+    int code = sqlite3_step(statement);
+    if (code == SQLITE_DONE) return RUE_OK;
+    if (code != SQLITE_ROW) return fail(store, code, "reading a trial", error);
+    rue_status status = rue_store_row_read(statement, all ? 0 : offsetof(struct rue_store_trial, id),
+                                           all ? &store->texts : NULL, store->path, out, error);
+    *found = status == RUE_OK;
+    return status;
+}
+
+/* The next row of the search: id, start and result. */
 static rue_status search_next(struct rue_store *store, int code, const struct rue_trial_request *request,
                               struct rue_store_trial *out, bool *found, rue_error *error)
 {
     *found = false;
     out->result = rue_trial_result_empty();
-    if (code == SQLITE_OK) code = sqlite3_step(store->search);
-    if (code == SQLITE_DONE) return RUE_OK;
-    if (code != SQLITE_ROW) return fail(store, code, "looking for a trial", error);
-    rue_status status =
-        rue_store_row_read(store->search, offsetof(struct rue_store_trial, id), store->path, out, error);
+    rue_status status = code == SQLITE_OK ? read_next(store, store->search, out, found, error)
+                                          : fail(store, code, "looking for a trial", error);
     out->result.config = request->config;
-    *found = status == RUE_OK;
     return status;
 }
 
@@ -323,6 +383,13 @@ rue_status rue_store_walk(struct rue_store *store, const struct rue_store_scenar
             status = rue_fail(error, rue_interrupt_status(), "interrupted");
     }
     rewind_statement(store->search);
+    return status;
+}
+
+rue_status rue_store_next(struct rue_store *store, bool *found, struct rue_store_trial *out, rue_error *error)
+{
+    rue_status status = read_next(store, store->walk, out, found, error);
+    if (!*found) rue_trial_result_close(&out->result);
     return status;
 }
 

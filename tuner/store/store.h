@@ -34,7 +34,7 @@ struct rue_store_trial {
     int64_t run_id;    /* RUE_ABSENT: none */
     char recorded[32]; /* wall clock, UTC */
     struct rue_store_scenario scenario;
-    const char *workload; /* as stored; set by a reader, until its next trial */
+    const char *workload; /* as stored; set by rue_store_next, until its next trial */
     enum rue_measure measure;
     struct rue_config config;
     uint64_t images_requested, batches_requested;
@@ -58,9 +58,11 @@ void rue_store_scenario_key(const struct rue_store_scenario *scenario, const cha
 rue_status rue_store_open(const char *path, bool fresh, struct rue_store **out,
                           rue_error *error) RUE_MUST_CHECK;
 
-/* The trials of the store at `path` in a store in memory: neither the file nor its folder is changed. Nobody
- * may write the file meanwhile. Errors as above. */
-rue_status rue_store_open_copy(const char *path, struct rue_store **out, rue_error *error) RUE_MUST_CHECK;
+/* The store at `path` as a store in memory, for looking at it, or for a run that leaves nothing: neither the
+ * file nor its folder is changed, which may be read-only. `locked`: the caller has locked the folder, so
+ * nobody writes the file meanwhile; else a tuner may be at work. Errors as above. */
+rue_status rue_store_open_copy(const char *path, bool locked, struct rue_store **out,
+                               rue_error *error) RUE_MUST_CHECK;
 void rue_store_close(struct rue_store *store);
 
 /* Notes that a run begins: its command line, rue's version, wall-clock time (ISO 8601, UTC), and the knobs of
@@ -74,9 +76,9 @@ rue_status rue_store_begin_run(struct rue_store *store, const char *command_line
 rue_status rue_store_keep_findings(struct rue_store *store, const char *findings,
                                    rue_error *error) RUE_MUST_CHECK;
 
-/* What the `nth` run that kept its findings found out, the last one first (0), returned owned; NULL where
- * there are no more. */
-rue_status rue_store_findings(struct rue_store *store, size_t nth, char **out,
+/* What the `nth` run that kept its findings found out, the last one first (0), returned owned, and the number
+ * of that run (nullable); NULL where there are no more. */
+rue_status rue_store_findings(struct rue_store *store, size_t nth, int64_t *run, char **out,
                               rue_error *error) RUE_MUST_CHECK;
 
 /* Adds a trial; when it returns RUE_OK the row is on the disk. `*out_id` (nullable) is its row id.
@@ -123,6 +125,11 @@ typedef rue_status rue_store_visit(void *context, uint64_t id, const struct rue_
  * used meanwhile. */
 rue_status rue_store_walk(struct rue_store *store, const struct rue_store_scenario *scenario,
                           const struct rue_trial_request *request, rue_store_visit *visit, void *context,
+                          rue_error *error) RUE_MUST_CHECK;
+
+/* The next trial of all, in the order of storing, its result to be closed by the caller. `*found` is false
+ * behind the last one. RUE_STORE when a row makes no sense or the file is damaged. */
+rue_status rue_store_next(struct rue_store *store, bool *found, struct rue_store_trial *out,
                           rue_error *error) RUE_MUST_CHECK;
 
 /* From now on, until the store is closed, rue_store_find passes over the rows from `first` up to `end`. */

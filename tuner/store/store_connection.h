@@ -1,4 +1,6 @@
-/* SQLite's connections to a store. It may come from a stranger: SQL that its file holds is not run. */
+/* A store's files, and SQLite's connections to them. They may come from a stranger: SQL that the store holds
+ * is not run, and nothing is written through links beside it. `file` is always `path`, which messages name,
+ * with links resolved. */
 #ifndef RUE_STORE_CONNECTION_H
 #define RUE_STORE_CONNECTION_H
 
@@ -15,6 +17,19 @@
  * RUE_STORE, RUE_MEMORY when SQLite ran out of memory, or, where a signal ended the statement, its status. */
 rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *doing, rue_error *error);
 
+/* Before SQLite touches anything: refuses what it would take for an empty file and overwrite, though it is
+ * none, and companions through which it would write to, or delete, files elsewhere; where the store is to be
+ * written (`writes`), also a folder that cannot be. RUE_STORE. */
+rue_status rue_store_file_check(const char *file, const char *path, bool writes,
+                                rue_error *error) RUE_MUST_CHECK;
+
+/* True when the write-ahead log beside `file` holds something. */
+bool rue_store_file_has_wal(const char *file);
+
+/* Renames the file, healthy or not, its companions, and the reports beside it to "<file>.old", or
+ * "<file>.old.2", ... where earlier ones are kept already. RUE_STORE when the renaming fails. */
+rue_status rue_store_file_put_aside(const char *file, const char *path, rue_error *error) RUE_MUST_CHECK;
+
 /* Right after sqlite3_open, before anything is read: no triggers, views or functions of the file, small
  * limits; and a statement ends with SQLITE_INTERRUPT once a signal came. SQLite's code. */
 int rue_store_guard_open(sqlite3 *db);
@@ -24,12 +39,9 @@ int rue_store_guard_open(sqlite3 *db);
 void rue_store_guard_watch(sqlite3 *db, int *looks);
 enum { RUE_STORE_SCHEMA_LOOKS = 1000 };
 
-/* From here on statements run to their end, so that a signal does not lose what was measured. */
-void rue_store_guard_let_finish(sqlite3 *db);
-
-/* Opens a file that is only read, guarded; nothing is made beside it, but, where it has a log and others may
- * write it, SQLite's index of that log. `alone`: nobody writes it. To be closed also where this fails. */
-rue_status rue_store_open_unchanged(const char *file, const char *path, bool alone, sqlite3 **out,
+/* Opens a file that is only read, guarded; nothing is made beside it. `shared`: it has a log that a process
+ * may be writing, whose locks and index are used. To be closed also where this fails. */
+rue_status rue_store_open_unchanged(const char *file, const char *path, bool shared, sqlite3 **out,
                                     rue_error *error) RUE_MUST_CHECK;
 
 #endif

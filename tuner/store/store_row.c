@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
+#include "knob_json.h"
 #include "workload_json.h"
 
 #define AT(member) offsetof(struct rue_store_trial, member), sizeof(((struct rue_store_trial *)0)->member)
@@ -163,8 +165,84 @@ static bool times_read(const char *text, uint64_t **out, size_t *out_count)
     return true;
 }
 
+/* Whether it holds what the text says; else that is to be read into it. */
+static bool is_parsed(struct rue_store_text *parsed, const char *text)
+{
+    if (parsed->text && strcmp(parsed->text, text) == 0) return true;
+    free(parsed->text);
+    parsed->text = strdup(text); /* without memory it is read again */
+    return false;
+}
+
+/* Canonical JSON to a configuration: false where a newer rue knows a knob or a value that this one does not.
+ */
+static bool parse_config(const char *text, const struct rue_knobs *knobs, struct rue_config *out)
+{
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *value;
+    bool known = json_is_object(object);
+    const char *key;
+    *out = rue_config_default_of(knobs);
+    json_object_foreach(object, key, value)
+    {
+        int knob = rue_knob_find(knobs, key);
+        known = known && knob >= 0 && rue_knob_json_value(knobs->at[knob], value, &out->value[knob]);
+    }
+    json_decref(object);
+    return known;
+}
+
+/* Where a run declares none they are rue's own. */
+static bool parse_knobs(const char *text, const struct rue_knobs **out)
+{
+    json_t *declared = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    *out = &rue_own_knobs;
+    bool known = !*text || (declared && rue_knob_json_read(declared, out, NULL) == RUE_OK);
+    json_decref(declared);
+    return known;
+}
+
+static bool parse_workload(const char *text, struct rue_workload *out)
+{
+    json_t *workload = json_loads(text, 0, NULL);
+    *out = (struct rue_workload){0};
+    bool known = workload && rue_workload_read(workload, out, NULL) == RUE_OK;
+    json_decref(workload);
+    return known;
+}
+
+static bool read_workload(struct rue_store_texts *texts, const char *text, struct rue_workload *out)
+{
+    struct rue_store_text *parsed = &texts->workload;
+    if (!is_parsed(parsed, text)) parsed->known = parse_workload(text, &parsed->workload);
+    *out = parsed->workload;
+    return parsed->known;
+}
+
+/* The knobs of the run stand behind all columns. */
+static bool read_config(sqlite3_stmt *statement, struct rue_store_texts *texts, const char *text,
+                        struct rue_store_trial *trial)
+{
+    const char *declared = (const char *)sqlite3_column_text(statement, rue_store_column_count);
+    size_t kept = rue_hash(RUE_HASH_START, text, strlen(text)) % RUE_STORE_CONFIGS_KEPT;
+    struct rue_store_text *knobs = &texts->knobs, *parsed = &texts->configs[kept];
+    if (!declared) declared = "";
+    if (!is_parsed(knobs, declared)) knobs->known = parse_knobs(declared, &knobs->knobs);
+    if (!is_parsed(parsed, text) || parsed->config.knobs != knobs->knobs)
+        parsed->known = parse_config(text, knobs->knobs, &parsed->config);
+    trial->config = trial->result.config = parsed->config;
+    return knobs->known && parsed->known;
+}
+
+void rue_store_texts_close(struct rue_store_texts *texts)
+{
+    free(texts->workload.text);
+    free(texts->knobs.text);
+    for (int i = 0; i < RUE_STORE_CONFIGS_KEPT; i++) free(texts->configs[i].text);
+}
+
 /* False where the value is none that rue stores: people write rows, too. */
-static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_trial *trial)
+static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_texts *texts,
+                        struct rue_store_trial *trial)
 {
     const struct rue_store_column *column = &rue_store_columns[index];
     void *at = (char *)trial + column->offset;
@@ -194,46 +272,29 @@ static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_tri
         return type == SQLITE_NULL ||
                (text && times_read(text, at, (size_t *)((char *)trial + column->bytes)));
     case RUE_STORE_WORKLOAD:
+        trial->workload = text;
+        return !texts || (text && read_workload(texts, text, at));
     case RUE_STORE_CONFIG:
+        return !texts || (text && read_config(statement, texts, text, trial));
     case RUE_STORE_CHECKSUM:
         break;
     }
     return true;
 }
 
-rue_status rue_store_row_refuse(sqlite3_stmt *statement, const char *column, const char *path,
-                                rue_error *error)
+static rue_status refuse(sqlite3_stmt *statement, const char *column, const char *path, rue_error *error)
 {
     return rue_fail(error, RUE_STORE, "%s: trial %lld: its %s makes no sense to this rue; delete that row",
                     path, sqlite3_column_int64(statement, 0), column);
 }
 
-rue_status rue_store_row_read(sqlite3_stmt *statement, size_t first, const char *path,
-                              struct rue_store_trial *trial, rue_error *error)
+rue_status rue_store_row_read(sqlite3_stmt *statement, size_t first, struct rue_store_texts *texts,
+                              const char *path, struct rue_store_trial *trial, rue_error *error)
 {
     for (int i = 0; i < rue_store_column_count; i++)
-        if (rue_store_columns[i].offset >= first && !read_column(statement, i, trial))
-            return rue_store_row_refuse(statement, rue_store_columns[i].name, path, error);
+        if (rue_store_columns[i].offset >= first && !read_column(statement, i, texts, trial))
+            return refuse(statement, rue_store_columns[i].name, path, error);
     if (trial->result.outcome == RUE_TRIAL_OK && trial->result.images == 0)
-        return rue_store_row_refuse(statement, "images", path, error);
+        return refuse(statement, "images", path, error);
     return RUE_OK;
-}
-
-int rue_store_row_findings(sqlite3 *db, size_t nth, int64_t *run, char **out)
-{
-    static const char sql[] =
-        "SELECT id, findings FROM run WHERE findings IS NOT NULL ORDER BY id DESC LIMIT 1 OFFSET ?";
-    sqlite3_stmt *find = NULL;
-    *out = NULL;
-    int code = sqlite3_prepare_v2(db, sql, -1, &find, NULL);
-    if (code == SQLITE_OK) code = sqlite3_bind_int64(find, 1, (int64_t)nth);
-    if (code == SQLITE_OK) code = sqlite3_step(find);
-    if (code == SQLITE_ROW) {
-        const char *text = (const char *)sqlite3_column_text(find, 1);
-        *run = sqlite3_column_int64(find, 0);
-        *out = text ? strdup(text) : NULL;
-        code = *out ? SQLITE_DONE : SQLITE_NOMEM;
-    }
-    sqlite3_finalize(find);
-    return code == SQLITE_DONE ? SQLITE_OK : code;
 }

@@ -16,8 +16,8 @@ enum rue_store_kind {
     RUE_STORE_REAL,
     RUE_STORE_WORD,     /* an enum: the index of one of `words` */
     RUE_STORE_TIMES,    /* uint64_t *, and how many at the offset `bytes`; a JSON array */
-    RUE_STORE_WORKLOAD, /* canonical JSON; read by store_reader.c */
-    RUE_STORE_CONFIG,   /* likewise */
+    RUE_STORE_WORKLOAD, /* canonical JSON */
+    RUE_STORE_CONFIG,   /* canonical JSON */
     RUE_STORE_CHECKSUM, /* of all other columns but those that are made */
 };
 
@@ -43,17 +43,31 @@ extern const int rue_store_column_count;
 /* Binds each column that the statement names (":model"). SQLite's code. */
 int rue_store_row_bind(sqlite3_stmt *statement, const struct rue_store_trial *trial);
 
+/* What a JSON text of a row says. */
+struct rue_store_text {
+    char *text; /* owned; NULL: none yet */
+    bool known;
+    union {
+        struct rue_config config;
+        struct rue_workload workload;
+        const struct rue_knobs *knobs;
+    };
+};
+
+/* The texts that were read last: few texts make up many rows, and reading one takes as long as the rest of
+ * its row. A zeroed struct has none. */
+enum { RUE_STORE_CONFIGS_KEPT = 512 };
+struct rue_store_texts {
+    struct rue_store_text workload, knobs;                 /* knobs that the row's run declares */
+    struct rue_store_text configs[RUE_STORE_CONFIGS_KEPT]; /* the last one of each hash */
+};
+void rue_store_texts_close(struct rue_store_texts *texts);
+
 /* Reads the members from offset `first` on, the result empty before, of a row of a statement that selects all
- * columns in order. RUE_STORE when a value makes no sense, RUE_MEMORY; `path` is for messages. */
-rue_status rue_store_row_read(sqlite3_stmt *statement, size_t first, const char *path,
-                              struct rue_store_trial *trial, rue_error *error) RUE_MUST_CHECK;
-
-/* That a column of the row makes none. */
-rue_status rue_store_row_refuse(sqlite3_stmt *statement, const char *column, const char *path,
-                                rue_error *error);
-
-/* The findings of the `nth` run that kept some, the last one first (0), returned owned, and the number of
- * that run; NULL where there are no more. Answers SQLite's code: SQLITE_OK, or why not. */
-int rue_store_row_findings(sqlite3 *db, size_t nth, int64_t *run, char **out);
+ * columns in order, and behind them the knobs of the run where `texts` is given; without it workload and
+ * configuration are left out. RUE_STORE when a value makes no sense, RUE_MEMORY; `path` is for messages. */
+rue_status rue_store_row_read(sqlite3_stmt *statement, size_t first, struct rue_store_texts *texts,
+                              const char *path, struct rue_store_trial *trial,
+                              rue_error *error) RUE_MUST_CHECK;
 
 #endif

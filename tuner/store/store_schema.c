@@ -114,8 +114,7 @@ static sqlite3_str *select_all(void)
 char *rue_store_walk_sql(void)
 {
     sqlite3_str *out = select_all();
-    return sqlite3_str_appendall(
-               out, ", workload, config, (SELECT knobs FROM run WHERE id = run_id) FROM trial ORDER BY id"),
+    return sqlite3_str_appendall(out, ", (SELECT knobs FROM run WHERE id = run_id) FROM trial ORDER BY id"),
            sqlite3_str_finish(out);
 }
 
@@ -168,6 +167,12 @@ static void compute_checksum(sqlite3_context *context, int count, sqlite3_value 
     sqlite3_result_int64(context, (int64_t)hash);
 }
 
+int rue_store_checksum_add(sqlite3 *db)
+{
+    return sqlite3_create_function_v2(db, "rue_checksum", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
+                                      compute_checksum, NULL, NULL, NULL);
+}
+
 /* ---- what a file holds ---- */
 
 static rue_status fail_damaged(const char *path, const char *what, rue_error *error)
@@ -217,7 +222,6 @@ static rue_status check_object(const char *type, const char *name, const char *s
                         "%s: holds the %.16s \"%.64s\", which rue did not make; remove it with SQLite, "
                         "or " RUE_STORE_PUT_ASIDE,
                         path, type, name, path);
-    if (own->make == make_view) return RUE_OK; /* never run */
     char *made = own->make();
     if (!made) return rue_fail_memory(error, "the schema", 0);
     const char *departure = find_departure(sql, made);
@@ -314,8 +318,7 @@ static rue_status check_rows(sqlite3 *db, const char *table, const char *checksu
 static rue_status check_content(sqlite3 *db, const char *path, rue_error *error)
 {
     char *trial = checksum_sql("");
-    int code = sqlite3_create_function_v2(db, "rue_checksum", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
-                                          compute_checksum, NULL, NULL, NULL);
+    int code = rue_store_checksum_add(db);
     rue_status status =
         code == SQLITE_OK ? RUE_OK : rue_store_fail(db, code, path, "checking the store", error);
     if (status == RUE_OK) status = check_pages(db, "PRAGMA integrity_check(1)", path, error);
@@ -362,7 +365,7 @@ rue_status rue_store_schema_check(sqlite3 *db, const char *path, rue_error *erro
     bool empty = false;
     rue_status status = check_owner(db, path, &empty, error);
     if (status == RUE_OK && empty)
-        return rue_fail(error, RUE_STORE, "%s: no store of rue: an SQLite file without anything in it", path);
+        return rue_fail(error, RUE_STORE, "%s: no store of rue: it holds nothing", path);
     return status == RUE_OK ? check_content(db, path, error) : status;
 }
 

@@ -1,5 +1,5 @@
 /* The store's schema. One table of columns (store_row.h) makes the CREATE statement, the INSERT and the
- * search; a new one needs a new version.
+ * search; a new one, or a new knob of rue's own, which the view shows, needs a new version.
  *
  *   run       one row each time a study was started or resumed: command_line, rue_version, started, and what
  *             that run found out (a recommendation.json): findings, with their checksum
@@ -26,8 +26,8 @@ enum {
 
 /* The statements, to be freed with sqlite3_free; NULL without memory. Parameters are called as the columns
  * are (":mode"), and search has :after, :nth, :most and :fits, whether the batches fit the limit of memory.
- * Search and walk answer all columns, search for rows that can stand for the request (store.h), walk for all
- * rows, and behind them workload and config once more, and the knobs of the run. */
+ * Search and walk answer all columns: search for rows that can stand for the request (store.h), walk for all
+ * rows, and behind the columns the knobs of the run. */
 char *rue_store_insert_sql(void);
 char *rue_store_search_sql(void);
 char *rue_store_walk_sql(void);
@@ -36,9 +36,11 @@ char *rue_store_walk_sql(void);
 #define RUE_STORE_DOUBTFUL_SQL "CREATE TEMP TABLE doubtful (first INTEGER, past INTEGER)"
 
 /* Makes the SQL function rue_checksum(value, ...) known to `db`: FNV-1a over the kinds and bytes of the
- * values that are not NULL, in order, as an integer; and checks that the file is a healthy store, of this
- * version, in which nothing but rows and plain columns is not rue's. RUE_STORE says what is wrong with it;
- * nothing has been changed then. `path` is for messages. */
+ * values that are not NULL, in order, as an integer. SQLite's code. */
+int rue_store_checksum_add(sqlite3 *db);
+
+/* Checks that the file is a healthy store, of this version, in which nothing but rows and plain columns is
+ * not rue's. RUE_STORE says what is wrong with it; nothing has been changed then. `path` is for messages. */
 rue_status rue_store_schema_check(sqlite3 *db, const char *path, rue_error *error) RUE_MUST_CHECK;
 
 /* The same for a file that is to be written; creates the schema in an empty database. */

@@ -131,7 +131,7 @@ rue_status rue_study_open_store(struct rue_study_setup *setup, struct rue_study_
     bool copied = kept && setup->goal.output.dry_run && !setup->place.store_is_new;
     if (setup->goal.output.dry_run) kept = setup->place.store_is_new = false;
     rue_status status =
-        copied ? rue_store_open_copy(path, &ledger->store, error)
+        copied ? rue_store_open_copy(path, true, &ledger->store, error)
                : rue_store_open(kept ? path : NULL, setup->goal.output.fresh, &ledger->store, error);
     if (status == RUE_OK) status = rue_store_count(ledger->store, &ledger->found_trials, error);
     if (status == RUE_OK && ledger->found_trials)

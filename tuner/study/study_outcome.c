@@ -102,7 +102,7 @@ rue_status rue_study_take_changes(const struct rue_study_setup *setup, struct ru
     for (size_t nth = 0; status == RUE_OK && !taken; nth++) {
         struct rue_recommendation *kept;
         char *text = NULL;
-        status = rue_store_findings(ledger->store, nth, &text, error);
+        status = rue_store_findings(ledger->store, nth, NULL, &text, error);
         if (status != RUE_OK || !text) return status;
         status = rue_recommendation_read_kept(text, RUE_STORE_FILE, &kept, error);
         free(text);

@@ -101,6 +101,7 @@ FOREIGN = {
     "an index that computes": ("CREATE INDEX slow ON trial (abs(id))", ['the index "slow"']),
     "a table": ("CREATE TABLE theirs (a)", ['the table "theirs"']),
     "a virtual table": ("CREATE VIRTUAL TABLE v USING fts5(a)", ['"v']),
+    "our view made another": (f"DROP VIEW ok_trial; CREATE VIEW ok_trial AS {ENDLESS} i FROM r", ["view ok_trial", "is not declared as rue does it"]),
     "another view": ("CREATE VIEW best AS SELECT * FROM trial", ['the view "best"']),
     "statistics": ("ANALYZE", ['the table "sqlite_stat1"']),
     "a name of control signs": ('CREATE TABLE "a\x1b[2Jb\nc" (a)', ["the table", "rue did not make"]),
@@ -124,7 +125,7 @@ def test_what_rue_did_not_make_is_refused_by_name(stranger, what):
     stranger.expect_refused(*words)
 
 
-@pytest.mark.parametrize("sql", [f"DROP VIEW ok_trial; CREATE VIEW ok_trial AS {ENDLESS} i FROM r", "DROP VIEW ok_trial",
+@pytest.mark.parametrize("sql", ["DROP VIEW ok_trial",
                                  "ALTER TABLE trial ADD COLUMN note TEXT; ALTER TABLE run ADD COLUMN \"my note\" TEXT",
                                  "DROP INDEX trial_identity"])
 def test_what_is_not_run_and_what_people_note_is_accepted(stranger, sql):
@@ -137,6 +138,17 @@ def test_fresh_puts_it_aside_without_running_it(stranger):
     content = stranger.db.read_bytes()
     assert stranger.tune("studies/out", "--fresh").returncode == 0
     assert (stranger.out / "study.db.old").read_bytes() == content
+
+
+def test_fresh_goes_on_where_a_killed_one_stopped(stranger):
+    """Its log, and the reports, have been renamed already: what is left gets the same ending."""
+    (stranger.out / "study.db.old-wal").write_bytes(b"log")
+    (stranger.out / "recommendation.json").rename(stranger.out / "recommendation.json.old")
+    content = stranger.db.read_bytes()
+    assert stranger.tune("studies/out", "--fresh").returncode == 0
+    assert (stranger.out / "study.db.old").read_bytes() == content
+    assert (stranger.out / "study.db.old-wal").read_bytes() == b"log"
+    assert not list(stranger.out.glob("*.old.2"))
 
 
 # ---- what lies beside it ----
