@@ -21,4 +21,4 @@ need_packages() {
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libjpeg62-turbo-dev liburing-dev liblmdb-dev zlib1g-dev libzstd-dev liblz4-dev libjansson-dev libsqlite3-dev libgsl-dev)
 
 # The manual, and the shell whose completion is tried.
-test_packages=(scdoc groff zsh libopenblas0)
+test_packages=(groff zsh libopenblas0)

@@ -112,7 +112,7 @@ def test_the_new_strategy_asks_in_the_order_of_the_grid(own, script):
 
 
 def test_the_new_model_takes_its_time_and_is_offered(own, photos):
-    assert "constant" in own("completion", "offer", "--", "tune", "--model", "con.").stdout
+    assert "constant" in own("models").stdout
     variant = dict(path=str(photos), mode="raw", format="folder")
     ask = dict(op="trial", id=1, measure="joint", variant=variant, model="constant", images=12, job_images=12,
                config=dict(batch_size=4, num_workers=1))

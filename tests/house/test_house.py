@@ -33,8 +33,6 @@ for folder in ENGINE[5:]:
 FOLDERS = list(MAY_INCLUDE)
 # There for tests alone: they try every level of SIMD.
 SEAMS = {"rue_resample_use"}
-# The one who needs and whom: the list of commands has one that completes the names on that list.
-KNOWN_CIRCLES = [("commands.c", "cmd_completion.c")]
 # Headers of the system that a folder does without: it does no I/O and has no clock, or must not link what is behind them.
 IO = r"(unistd|fcntl|time|dirent|pthread|sys/.*|poll|spawn|signal)\.h"
 LIBRARIES = r"(jansson|sqlite3)\.h|gsl/.*"
@@ -220,8 +218,6 @@ def test_no_files_need_each_other_in_circles():
         for by in files:
             needs.setdefault(file_of(by), set()).update(map(file_of, defined.get(name, ())))
     assert sum(map(len, needs.values())) > 500
-    for by, of in KNOWN_CIRCLES:
-        needs[by].remove(of)
     try:
         graphlib.TopologicalSorter(needs).prepare()
     except graphlib.CycleError as error:

@@ -50,7 +50,7 @@ static const struct rue_option options_table[] = {
     [FIXED_WORKERS] = {"fixed-workers", RUE_OPTION_COUNT, "N", NULL,
                        "the workers of the batches' curve [4, or as many as there are CPUs]", 0, WORKERS_MAX,
                        NULL},
-    [MODEL] = {"model", RUE_OPTION_MODELS, "LIST", NULL,
+    [MODEL] = {"model", RUE_OPTION_LIST, "LIST", NULL,
                "what consumes the batches: none, or models such as resnet50,sleep:2ms/image [none]", 0, 0,
                NULL},
     [DEVICE] = RUE_STUDY_OPTION_DEVICE,

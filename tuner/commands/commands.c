@@ -4,21 +4,17 @@
 
 #include "suggest.h"
 
-const struct rue_command *const rue_commands[] = {&rue_command_tune,       &rue_command_compare,
-                                                  &rue_command_scale,      &rue_command_prepare,
-                                                  &rue_command_inspect,    &rue_command_analyze,
-                                                  &rue_command_check,      &rue_command_show,
-                                                  &rue_command_list,       &rue_command_models,
-                                                  &rue_command_calibrate,  &rue_command_runner,
-                                                  &rue_command_completion, NULL};
-
-const char *const rue_program_options[] = {"--help", "--version", NULL};
+const struct rue_command *const rue_commands[] = {
+    &rue_command_tune,    &rue_command_compare, &rue_command_scale,  &rue_command_prepare,
+    &rue_command_inspect, &rue_command_analyze, &rue_command_check,  &rue_command_show,
+    &rue_command_list,    &rue_command_models,  &rue_command_calibrate, &rue_command_runner,
+    NULL};
 
 static rue_status fail_option(const char *name, rue_error *error)
 {
-    enum { OPTIONS = sizeof rue_program_options / sizeof *rue_program_options - 1 };
+    static const char *const known[] = {"--help", "--version"};
     char near[RUE_SUGGESTION_BYTES];
-    rue_did_you_mean(name, rue_program_options, OPTIONS, "", near);
+    rue_did_you_mean(name, known, sizeof known / sizeof *known, "", near);
     return rue_fail(error, RUE_USAGE, "unknown option %s%s", name,
                     *near ? near : "; a command comes first: 'rue --help' lists them");
 }

@@ -1,5 +1,5 @@
-/* The subcommands: one const table each, in cmd_<name>.c; commands.c lists them. The program, its help, the
- * manual and the completion scripts go through that list. */
+/* The subcommands: one const table each, in cmd_<name>.c; commands.c lists them. The program and its help go
+ * through that list. */
 #ifndef RUE_COMMANDS_H
 #define RUE_COMMANDS_H
 
@@ -20,14 +20,10 @@ extern const struct rue_command rue_command_show;
 extern const struct rue_command rue_command_list;
 extern const struct rue_command rue_command_models;
 extern const struct rue_command rue_command_calibrate;
-extern const struct rue_command rue_command_completion;
 extern const struct rue_command rue_command_runner;
 
 /* All of them in the order of the help, NULL at the end. */
 extern const struct rue_command *const rue_commands[];
-
-/* The options that stand in place of a command, NULL at the end. */
-extern const char *const rue_program_options[];
 
 /* The command of that name; RUE_USAGE, with what was perhaps meant, when there is none. */
 rue_status rue_commands_find(const char *name, const struct rue_command **out,

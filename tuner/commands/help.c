@@ -8,7 +8,9 @@
 
 enum { COMMANDS_AT = 14, OPTIONS_AT = 33, DETAILS_BYTES = 2048 };
 
-bool rue_details_next(const char **at, char *out, size_t bytes, bool *example)
+/* The next block of a command's details, which start at `*at`: a paragraph, its lines joined, or an example,
+ * a line for a shell. False at the end. */
+static bool next_block(const char **at, char *out, size_t bytes, bool *example)
 {
     size_t used = 0;
     *at += strspn(*at, "\n");
@@ -28,7 +30,7 @@ static void show_details(const char *details, int columns, FILE *out)
 {
     char text[DETAILS_BYTES];
     bool example, after_example = false;
-    while (rue_details_next(&details, text, sizeof text, &example)) {
+    while (next_block(&details, text, sizeof text, &example)) {
         if (!after_example || !example) fputc('\n', out);
         after_example = example;
         if (example)
@@ -69,7 +71,7 @@ void rue_help_show_command(const struct rue_command *command, int columns, FILE 
                  option->argument ? option->argument : "");
         show_option(label, option->help, option->fallback, option->set_by, columns, out);
     }
-    show_option("  --help", RUE_HELP_TEXT, NULL, RUE_SET_BY_ALL, columns, out);
+    show_option("  --help", "show this help", NULL, RUE_SET_BY_ALL, columns, out);
 }
 
 void rue_help_show(int columns, FILE *out)

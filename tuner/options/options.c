@@ -40,13 +40,13 @@ struct rue_options {
 
 /* ---- one value ---- */
 
-void rue_option_describe(const struct rue_option *option, char *out, size_t bytes)
+/* What a value may be: "a whole number from 1 to 1000", "one of all, raw, preprocessed". */
+static void describe_option(const struct rue_option *option, char *out, size_t bytes)
 {
     static const char *const kinds[] = {[RUE_OPTION_FLAG] = "true or false",
                                         [RUE_OPTION_TEXT] = "a text",
                                         [RUE_OPTION_LIST] = "a list with commas",
                                         [RUE_OPTION_SETTINGS] = "NAME=LIST",
-                                        [RUE_OPTION_MODELS] = "a list of models with commas",
                                         [RUE_OPTION_PATH] = "a path",
                                         [RUE_OPTION_COMMAND] = "a command for a shell",
                                         [RUE_OPTION_COUNT] = "a whole number",
@@ -97,7 +97,6 @@ static bool parse_value(const struct rue_option *option, struct value *value)
     case RUE_OPTION_TEXT:
     case RUE_OPTION_LIST:
     case RUE_OPTION_SETTINGS:
-    case RUE_OPTION_MODELS:
     case RUE_OPTION_PATH:
     case RUE_OPTION_COMMAND:
         return *value->text != 0;
@@ -123,7 +122,7 @@ static rue_status fail_value(const struct rue_option *option, const struct value
 {
     char wanted[256];
     size_t count = 0;
-    rue_option_describe(option, wanted, sizeof wanted);
+    describe_option(option, wanted, sizeof wanted);
     if (!*value->text)
         return rue_fail(error, RUE_USAGE, "%s: the value is empty: give %s", value->origin, wanted);
     while (option->kind == RUE_OPTION_WORD && option->words[count]) count++;

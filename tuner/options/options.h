@@ -22,7 +22,6 @@ enum rue_option_kind {
     RUE_OPTION_TEXT,
     RUE_OPTION_LIST,     /* a text with commas; of `words` where there are any: who uses the list checks it */
     RUE_OPTION_SETTINGS, /* NAME=LIST; may be repeated, or hold several with semicolons between them */
-    RUE_OPTION_MODELS,   /* a list of models, checked in the same way */
     RUE_OPTION_PATH,     /* of a file or folder */
     RUE_OPTION_COMMAND,  /* for a shell */
     RUE_OPTION_COUNT,    /* a whole number in [min, max] */
@@ -60,11 +59,10 @@ struct rue_command {
     const char *name;
     const char *arguments; /* "[DATA]" */
     const char *summary;   /* one line */
-    const char *details;   /* (optional) see rue_details_next */
+    const char *details;   /* (optional) paragraphs, and examples that two spaces indent */
     const struct rue_option *options;
     size_t option_count;
     int min_arguments, max_arguments;
-    const char *const *argument_words; /* (optional) what an argument may be, NULL at the end; else a path */
     rue_status (*run)(const struct rue_options *options, rue_error *error);
 };
 
@@ -114,9 +112,6 @@ void rue_options_show(const struct rue_options *options, const struct rue_unset 
 /* The same as an object, {"seed": {"value": "3", "origin": "--seed"}, ...}; returns owned, NULL without
  * memory. */
 struct json_t *rue_options_json(const struct rue_options *options, const struct rue_unset *unset);
-
-/* What a value of the option may be: "a whole number from 1 to 1000", "one of all, raw, preprocessed". */
-void rue_option_describe(const struct rue_option *option, char *out, size_t bytes);
 
 /* The object in the settings file, an empty one where there is no file; returns owned. RUE_USAGE names the
  * line, or says that it is not a regular file of a sensible size. */

@@ -22,7 +22,7 @@ Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (python
 
 GOLDENS = ROOT / "tests" / "goldens"
 COMMANDS = ["tune", "compare", "scale", "prepare", "inspect", "analyze", "check", "show", "list", "models",
-            "calibrate", "runner", "completion"]
+            "calibrate", "runner"]
 QUICK = ["--batch-size", "4", "--num-workers", "0,1", "--model", "none", "--budget", "5m", "--mode", "raw", "--quiet"]
 TABLE = make_table(["ape", "bee"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 100 * w * (m == "bee"))
 
@@ -128,8 +128,6 @@ WRONG = {
     "list_blank": (["tune", ".", "--batch-size", "32, ,64"], ["--batch-size: a value is missing in '32, ,64'"]),
     "model_gap": (["tune", ".", "--model", "resnet18,,vit_b_16"], ["--model: a name is empty in 'resnet18,,vit_b_16'"]),
     "parallelism_near": (["tune", ".", "--parallelism", "bath"], ["--parallelism: 'bath'", "did you mean 'batch'?"]),
-    "shell": (["completion", "zhs"], ["the shell 'zhs'", "did you mean 'zsh'?"]),
-    "shell_far": (["completion", "fish"], ["the shell 'fish'", "only for bash and zsh"]),
     "help": (["help", "tnue"], ["unknown command 'tnue'", "did you mean 'tune'?"]),
     "parallelism": (["tune", ".", "--parallelism", "both"], ["--parallelism: 'both'", "batch or sample"]),
     "prepare_one": (["prepare", "photos"], ["a source and a destination", "rue prepare SRC DST"]),

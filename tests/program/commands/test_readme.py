@@ -11,7 +11,7 @@ import pytest
 from conftest import HANG_S, PROGRAM, ROOT, clean_environment, find_release
 
 # Lines that are covered elsewhere: what installs packages, builds, or runs the tests themselves.
-ELSEWHERE = re.compile(r"apt-get install |examples/quickstart\.sh( |$)|tests/(\w+/)?\w+\.(sh|py)( |$)|\.ci/|cmake |eval \"\$\(rue completion")
+ELSEWHERE = re.compile(r"apt-get install |examples/quickstart\.sh( |$)|tests/(\w+/)?\w+\.(sh|py)( |$)|\.ci/|cmake |source tuner/")
 RUNS = re.compile(r"(rue|(echo '[^']*'|cat \S+) \| rue) ")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OWN_STUDY = "rue tune photos/ --mode raw --batch-size 4 --num-workers 0,1"

@@ -36,7 +36,7 @@ def test_a_file_starts_nothing_and_chooses_no_place_to_write(rue, settings, comm
 
 def test_commands_without_such_an_option_pass_over_it(rue, settings):
     settings(**ACTING)
-    for words in (["list"], ["models"], ["completion", "bash"], ["help", "tune"], ["tune", "--help"]):
+    for words in (["list"], ["models"], ["help", "tune"], ["tune", "--help"]):
         done = rue(*words)
         assert (done.returncode, done.stderr) == (0, ""), words
     assert [path.name for path in rue.folder.iterdir()] == ["rue.json"]

@@ -207,7 +207,7 @@ def test_a_command_without_a_reader_ends_in_silence(rue, script, photos, restore
     assert rue("tune", "--runner", script(TABLE).command, "--out", "rue-out/x").returncode == 0
     for words in (["analyze", "times.csv"], ["analyze", "times.csv", "--json"], ["show", "rue-out/x"], ["list"],
                   ["show", "rue-out/x", "--trials"], ["show", "rue-out/x", "--json"], ["list", "--json"],
-                  ["inspect", photos], ["inspect", photos, "--json"], ["completion", "bash"], ["completion", "zsh"], ["--help"], ["--version"],
+                  ["inspect", photos], ["inspect", photos, "--json"], ["--help"], ["--version"],
                   ["help", "tune"], ["tune", "--help"], ["tune", photos, "--dry-run", "--mode", "raw", "--quiet"]):
         done = run_without_reader(rue, *words, restore_signals=restore_signals)
         assert (done.returncode in (141, -signal.SIGPIPE), done.stderr) == (True, ""), words

@@ -44,7 +44,6 @@ CASES = {
     "calibrate": (["calibrate", "resnet18", "--device", "h100", "--batch-size", "1", "--batches", "1", "--out", "device.json"],
                   ["device.json"]),
     "runner": (["runner"], []),
-    "completion": (["completion", "bash"], []),
 }
 # The file in whose place something else lies, and the exit code with which the command says so.
 IN_THE_WAY = {"tune": ("out/trials.csv", 6), "compare": ("out/recommendation.json", 6), "scale": ("out/summary.csv", 6),

@@ -124,7 +124,7 @@ def test_words_that_are_typed_or_found(show, rue, own_photos):
     (rue.folder / "times.csv").write_bytes(f'model,batch_size,num_workers,"{EVIL}"\na,1,0,2\n'.encode())
     (rue.folder / "rue.json").write_text(json.dumps({EVIL: 1}))
     evil = EVIL.encode()
-    for words in ([evil], ["tune", b"--" + evil], ["tune", "photos", "--budget", evil], ["help", evil], ["completion", evil],
+    for words in ([evil], ["tune", b"--" + evil], ["tune", "photos", "--budget", evil], ["help", evil],
                   ["tune", "photos", "--batch-size", evil], ["tune", "photos", "--model", evil], ["tune", "photos", "--device", evil],
                   ["tune", "photos", "--strategy", evil], ["tune", "photos", "--weights", evil], ["analyze", "times.csv"],
                   ["analyze", "times.csv", "--map", evil], ["check", evil],

@@ -22,9 +22,9 @@ DOCUMENTED = (0, 1, 2, 3, 4, 5, 6)
 
 
 def options_of(rue):
-    """{command: its options}, as the completion offers them."""
-    offers = lambda *words: re.findall(r"^(?:--)?([\w-]+)\t", rue("completion", "offer", "--", *words).stdout, re.M)
-    return {command: [option for option in offers(command, "-.") if option != "help"] for command in offers(".")}
+    """{command: its options}, as the help lists them."""
+    listed = lambda *words: re.findall(r"^  (?:--)?([a-z][\w-]+) ", rue(*words).stdout.split(":\n")[1], re.M)
+    return {command: re.findall(r"^  --([\w-]+)", rue("help", command).stdout, re.M)[:-1] for command in listed("--help")}
 
 
 def test_every_command_with_options_is_tried(rue):
