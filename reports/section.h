@@ -30,6 +30,7 @@ enum rue_unit {
     RUE_UNIT_TIMES,    /* "1.31 x" */
     RUE_UNIT_DURATION, /* of nanoseconds */
     RUE_UNIT_BYTES,
+    RUE_UNIT_SCALED, /* "25.6 M" */
     RUE_UNIT_FLAG,
     RUE_UNIT_CONFIG,
     RUE_UNIT_BAR, /* of a share of 1 */
@@ -47,6 +48,7 @@ struct rue_table_column {
     int digits;
     const char *key; /* in JSON and CSV; NULL: in neither. Borrowed */
     int skip;        /* of RUE_SKIP_...: a format that leaves it out all the same */
+    bool listed;     /* in JSON, the values of all columns of that key are one list */
 };
 enum { RUE_DROPS = 4, RUE_TABLE_COLUMNS_MAX = 64 };
 

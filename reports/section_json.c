@@ -12,8 +12,8 @@ static json_t *value_json(const struct rue_table_column *column, const struct ru
     if (value->text) return rue_json_text_or_null(value->text);
     if (!value->is_number || !isfinite(value->number)) return json_null();
     if (column->unit == RUE_UNIT_FLAG) return json_boolean(value->number != 0);
-    bool whole =
-        column->unit == RUE_UNIT_COUNT || column->unit == RUE_UNIT_DURATION || column->unit == RUE_UNIT_BYTES;
+    bool whole = column->unit == RUE_UNIT_COUNT || column->unit == RUE_UNIT_DURATION ||
+                 column->unit == RUE_UNIT_BYTES || column->unit == RUE_UNIT_SCALED;
     return whole ? rue_json_nanoseconds(value->number) : rue_json_real(value->number);
 }
 
@@ -26,6 +26,17 @@ json_t *rue_page_json_text(struct rue_page *page)
     return value;
 }
 
+static void put_value(json_t **object, const struct rue_table_column *column, json_t *value)
+{
+    json_t *list = column->listed ? json_object_get(*object, column->key) : NULL;
+    if (!column->listed)
+        rue_json_put(object, column->key, value);
+    else if (!list)
+        rue_json_put(object, column->key, json_pack("[o]", value));
+    else if (json_array_append_new(list, value) != 0)
+        rue_json_put(object, column->key, NULL);
+}
+
 json_t *rue_table_json(const struct rue_section *table)
 {
     json_t *array = table ? json_array() : NULL;
@@ -34,7 +45,7 @@ json_t *rue_table_json(const struct rue_section *table)
         for (size_t c = 0; c < table->column_count; c++) {
             const struct rue_table_column *column = &table->columns[c];
             if (column->key && !(column->skip & RUE_SKIP_JSON))
-                rue_json_put(&object, column->key, value_json(column, &table->rows[r].values[c]));
+                put_value(&object, column, value_json(column, &table->rows[r].values[c]));
         }
         rue_json_push(&array, object);
     }

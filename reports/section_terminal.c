@@ -34,6 +34,8 @@ static char *number_text(const struct rue_table_column *column, const struct rue
         rue_format_duration((uint64_t)whole, text, sizeof text);
     else if (known && column->unit == RUE_UNIT_BYTES)
         rue_format_bytes((uint64_t)whole, text, sizeof text);
+    else if (known && column->unit == RUE_UNIT_SCALED)
+        rue_format_scaled((uint64_t)whole, text, sizeof text);
     for (int i = 0; known && column->unit == RUE_UNIT_BAR && i < (int)lround(number * BAR_COLUMNS); i++)
         strcat(bar, unicode ? "█" : "#");
     bool is_bar = column->unit == RUE_UNIT_BAR;

@@ -87,9 +87,7 @@ static void say_late(struct rue_page *page, const struct rue_variant_findings *v
     double late = rue_findings_late_ratio(variant);
     if (!(late > that_matters)) return;
     rue_say(page,
-            "Simulated models took " PERCENT
-            " longer: the machine was busy ('rue models --null-test' tests it).",
-            100 * late);
+            "Simulated models took " PERCENT " longer, as the machine was busy.", 100 * late);
 }
 
 /* The selection rules recommend nothing else that is not the first: see selection.h. */

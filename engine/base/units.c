@@ -102,6 +102,16 @@ const char *rue_format_bytes(uint64_t count, char *out, size_t bytes)
     return out;
 }
 
+const char *rue_format_scaled(uint64_t number, char *out, size_t bytes)
+{
+    static const char suffixes[] = " KMGTPE";
+    double value = (double)number;
+    size_t suffix = 0;
+    while (value >= 999.5) value /= 1000, suffix++;
+    snprintf(out, bytes, suffix ? "%.3g %c" : "%.0f", value, suffixes[suffix]);
+    return out;
+}
+
 const char *rue_format_count(uint64_t count, char *out, size_t bytes)
 {
     char digits[24];

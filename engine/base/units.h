@@ -26,6 +26,9 @@ const char *rue_format_duration(uint64_t ns, char *out, size_t bytes);
 /* "117 KB", "1.2 GB": powers of 1000, as disks and networks count. */
 const char *rue_format_bytes(uint64_t count, char *out, size_t bytes);
 
+/* "117 K", "1.2 G". */
+const char *rue_format_scaled(uint64_t number, char *out, size_t bytes);
+
 /* "9,469". */
 const char *rue_format_count(uint64_t count, char *out, size_t bytes);
 

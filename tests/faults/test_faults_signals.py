@@ -189,7 +189,6 @@ CASES = {
         "read": lambda w: Case(["list", w.inputs], w.slow_read("study.db")),
     },
     "models": {
-        "null_test": lambda w: Case(["models", "--null-test"]),
         "device": lambda w: Case(["models", "--device", w.inputs / "large.json"], w.slow_read("large.json")),
         "unread": lambda w: Case(["models", "--json"], unread=True),
     },

@@ -76,6 +76,7 @@ static rue_status measure_model(const struct rue_calibration_goal *goal, struct 
 {
     struct rue_profile *table = &out->table.profiles[index];
     char *reason = out->reasons[index];
+    table->measured = true;
     for (size_t i = 0; i < goal->batch_size_count; i++) {
         double batch_ns;
         rue_progress_show(goal->progress, "%s, batch size %d", model->name, goal->batch_sizes[i]);

@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <libgen.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,11 +9,10 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "knob_list.h"
+#include "model_list.h"
 #include "output.h"
-#include "section.h"
 #include "terminal.h"
 
-enum { SIZES_MAX = 15 };
 enum { DEVICE, BATCH_SIZE, BATCHES, PIN_MEMORY, TRIAL_TIMEOUT, OUT, JSON, QUIET };
 
 static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_16";
@@ -81,27 +79,6 @@ static rue_status check_file(const char *path, rue_error *error)
                     path, strerror(errno));
 }
 
-static void put_times(struct rue_page *out, const struct page *page)
-{
-    const struct rue_device_table *measured = &page->calibration->table;
-    size_t sizes = page->goal->batch_size_count;
-    rue_page_table(out, &(struct rue_table_column){.header = "model"}, 1);
-    for (size_t i = 0; i < sizes; i++) {
-        char header[32];
-        snprintf(header, sizeof header, "batch of %d", page->goal->batch_sizes[i]);
-        rue_page_column(
-            out, (struct rue_table_column){.header = header, .unit = RUE_UNIT_DURATION, .folds = true});
-    }
-    for (size_t m = 0; m < measured->count; m++) {
-        const struct rue_profile *profile = &measured->profiles[m];
-        rue_page_row(out, false);
-        rue_put_text(out, profile->name);
-        for (size_t i = 0; i < sizes; i++)
-            rue_put_number(out, i < profile->points ? profile->batch_ns[i] : NAN);
-    }
-    rue_page_gap(out);
-}
-
 static void put_line(struct rue_page *out, const char *before, const char *text)
 {
     rue_page_sentence(out, RUE_LOOK_PLAIN, 0);
@@ -113,15 +90,17 @@ static rue_status show(const struct page *page, rue_error *error)
     const struct rue_report_style style = rue_terminal_style(stdout, 0);
     const struct rue_calibration *calibration = page->calibration;
     struct rue_page out = {0};
+    const struct rue_model_list list = {&calibration->table, NULL, page->goal->batch_sizes,
+                                        page->goal->batch_size_count};
     put_line(&out, calibration->title, "");
-    put_times(&out, page);
+    rue_status status = rue_model_list_put(&list, &out, error);
     put_line(&out, "", calibration->note);
     for (size_t m = 0; m < calibration->table.count; m++)
         if (calibration->reasons[m][0])
             put_line(&out, calibration->table.profiles[m].name, calibration->reasons[m]);
     put_line(&out, "", "Written to ");
     rue_say(&out, "%s; --device %s simulates it elsewhere.", page->path, page->path);
-    rue_status status = rue_page_write(&out, &style, stdout, error);
+    if (status == RUE_OK) status = rue_page_write(&out, &style, stdout, error);
     rue_page_close(&out);
     return status;
 }
@@ -159,7 +138,7 @@ static rue_status run_calibrate(const struct rue_options *options, rue_error *er
     if (status == RUE_OK) status = check_file(path, error);
     if (status != RUE_OK) return status;
     size_t sizes = (size_t)space.count[RUE_BATCH_SIZE];
-    if (sizes > SIZES_MAX) return rue_fail(error, RUE_USAGE, "--batch-size: more than %d values", SIZES_MAX);
+    if (sizes > RUE_MODEL_LIST_SIZES_MAX) return rue_fail(error, RUE_USAGE, "--batch-size: more than %d values", RUE_MODEL_LIST_SIZES_MAX);
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     const struct rue_calibration_goal goal = {
         .models = rue_options_argument_count(options) ? rue_options_argument(options, 0) : default_models,

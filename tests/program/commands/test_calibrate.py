@@ -1,7 +1,8 @@
-"""rue calibrate and device tables, what a request says of a model's costs, and the null test."""
+"""rue calibrate and device tables, and what a request says of a model's costs."""
 import json
 import math
 import os
+import re
 import subprocess
 
 import pytest
@@ -34,7 +35,7 @@ def test_a_device_table_holds_what_batches_took(rue):
     assert table["machine"]["usable_cpus"] >= 1 and table["device"] == "h100:bf16"
     assert list(models) == ["resnet18", "sleep:300us/image"]
     told = {one["model"]: one for one in json.loads(rue("models", "--device", "h100:bf16", "--batch-size", "1,2", "--json").stdout)}
-    meant = {"resnet18": [time["batch_ns"] for time in told["resnet18"]["times"]], "sleep:300us/image": [300000, 600000]}
+    meant = {"resnet18": told["resnet18"]["batch_ns"], "sleep:300us/image": [300000, 600000]}
     for name, model in models.items():
         assert model["batch_size"] == [1, 2] and model["infeasible"] == [] and model["largest_batch"] is None
         assert all(took >= ns for took, ns in zip(model["batch_ns"], meant[name])), (model, meant)
@@ -55,9 +56,9 @@ def test_models_are_simulated_as_a_table_says(rue, tmp_path):
     done = rue("models", "--device", write_table(tmp_path), "--batch-size", "4,6,16", "--json")
     models = {one["model"]: one for one in json.loads(done.stdout)}
     assert list(models) == ["resnet18", "vit_b_16"]
-    assert [time["batch_ns"] for time in models["resnet18"]["times"]] == [300000, 400000, None]
-    assert models["resnet18"]["device"] == "a toaster" and models["resnet18"]["source"] == "measured"
-    assert models["vit_b_16"]["largest_batch"] is None and models["vit_b_16"]["times"][2]["batch_ns"] == 3200000
+    assert models["resnet18"]["batch_ns"] == [300000, 400000, None]
+    assert models["resnet18"]["device"] == "a toaster" and models["resnet18"]["measured"] == [True, True, False]
+    assert models["vit_b_16"]["largest_batch"] is None and models["vit_b_16"]["batch_ns"][2] == 3200000
     assert "~" not in rue("models", "--device", "toaster.json", "--batch-size", "4").stdout
     assert rue("models", "--device", "toaster.json+host=20%", "--batch-size", "4").returncode == 0
 
@@ -66,10 +67,10 @@ def test_all_models_of_a_table_are_listed_also_those_that_rue_does_not_know(rue,
     models = [dict(model="my_ape", batch_size=[4, 8], batch_ns=[1000, 2000]), dict(model="eff_net_v2_s", batch_size=[4], batch_ns=[9000])]
     (tmp_path / "t.json").write_text(json.dumps(table_of(models)))
     ape, known = json.loads(rue("models", "--device", "t.json", "--batch-size", "4", "--json").stdout)
-    assert ape["model"] == "my_ape" and ape["parameters"] is None and ape["times"] == [dict(batch_size=4, batch_ns=1000)]
+    assert ape["model"] == "my_ape" and ape["parameters"] is None and (ape["batch_size"], ape["batch_ns"]) == ([4], [1000])
     assert known["model"] == "efficientnet_v2_s" and known["parameters"] == 21458488 and known["weight_bytes"] is None
     row = next(line for line in rue("models", "--device", "t.json", "--batch-size", "4,16").stdout.splitlines() if "my_ape" in line)
-    assert row.split()[1] == "?" and row.split()[-4:] == ["1", "us", "~4", "us"], row
+    assert row.split()[1] == "-" and row.split()[-4:] == ["1", "us", "~4", "us"], row
     (tmp_path / "t.json").write_text(json.dumps(table_of([])))
     expect_failure(rue("models", "--device", "t.json"), 2, "t.json has no models")
 
@@ -77,7 +78,7 @@ def test_all_models_of_a_table_are_listed_also_those_that_rue_does_not_know(rue,
 def test_what_was_measured_is_shown_in_a_narrow_window(rue):
     done = rue("calibrate", "efficientnet_v2_s,sleep:1ms", "--device", "h100", "--batches", "1", "--quiet", env=dict(COLUMNS=60))
     rows = [line for line in done.stdout.splitlines() if line.startswith("  efficientnet_v2_s ")]
-    assert sum(len(row.split()) - 1 for row in rows) == 2 * 7 and len(rows) == 2 and "…" not in done.stdout, done.stdout
+    assert len(re.findall(r"[\d.]+ [um]?s\b", " ".join(rows))) == 7 and len(rows) == 2 and "…" not in done.stdout, done.stdout
 
 
 def test_a_table_that_cannot_be_written_is_told_before_it_is_measured(rue, tmp_path):
@@ -214,29 +215,6 @@ def test_jitter_is_that_of_the_workload_s_seed(rue):
 def test_host_load_is_cpu_time_of_the_consumer(rue):
     idle, busy = ask(rue, model="sleep:20ms"), ask(rue, model="sleep:20ms+host=100%")
     assert busy["cpu_ratio"] * busy["end_to_end_ns"] >= 40e6 > idle["cpu_ratio"] * idle["end_to_end_ns"]
-
-
-# ---- the null test ----
-
-def test_the_null_test_tells_how_much_the_simulated_accelerator_idles(rue):
-    done = rue("models", "--null-test", "--sleep", "100ms,400ms", "--json")
-    rows = json.loads(done.stdout)
-    assert [row["sleep_ns"] for row in rows] == [100000000, 400000000] and [row["batches"] for row in rows] == [8, 2]
-    for row in rows:
-        assert 0 < row["utilisation_ratio"] <= 1 and row["passed"] == (row["utilisation_ratio"] >= 0.99)
-    assert done.returncode == (0 if all(row["passed"] for row in rows) else 5)
-
-
-def test_a_null_test_that_misses_is_inconclusive(rue):
-    """No machine hands over a batch within 10 ns."""
-    done = rue("models", "--null-test", "--sleep", "1us")
-    assert done.returncode == 5 and "missed" in done.stdout
-    expect_failure(done, 5, "1 of 1 rows are below 99 %")
-
-
-@pytest.mark.parametrize("sleep", ["", "1ms,", "0s", "1h", "5"])
-def test_a_sleep_that_is_none_is_refused(rue, sleep):
-    expect_failure(rue("models", "--null-test", "--sleep", sleep), 2, "--sleep")
 
 
 # ---- sleep that is late ----

@@ -193,7 +193,7 @@ Test(verdict, sleep_that_is_late_by_more_than_a_percent_is_told)
     cr_assert_str_eq(said_of_sleep(0, 0), "", "nothing slept");
     cr_assert_str_eq(said_of_sleep(1e9, 9e6), "");
     const char *said = said_of_sleep(1.25e9, 0.25e9);
-    cr_assert(strstr(said, "took 25.0 % longer") && strstr(said, "rue models --null-test"), "%s", said);
+    cr_assert(strstr(said, "took 25.0 % longer"), "%s", said);
 }
 
 Test(verdict, only_what_a_trial_tells_of_its_sleep_counts)
