@@ -86,8 +86,7 @@ static void say_late(struct rue_page *page, const struct rue_variant_findings *v
     const double that_matters = 0.01;
     double late = rue_findings_late_ratio(variant);
     if (!(late > that_matters)) return;
-    rue_say(page,
-            "Simulated models took " PERCENT " longer, as the machine was busy.", 100 * late);
+    rue_say(page, "Simulated models took " PERCENT " longer, as the machine was busy.", 100 * late);
 }
 
 /* The selection rules recommend nothing else that is not the first: see selection.h. */

@@ -1,6 +1,6 @@
-/* The null test: with a loader that takes no time the simulated accelerator must not idle, or what is measured
- * with a real loader is not the loader's doing: the time that the batches take beside the time of the trial
- * after its first batch.   null_test */
+/* The null test: with a loader that takes no time the simulated accelerator must not idle, or what is
+ * measured with a real loader is not the loader's doing: the time that the batches take beside the time of
+ * the trial after its first batch.   null_test */
 #include "bench.h"
 #include "model_sleep.h"
 #include "no_work_source.h"

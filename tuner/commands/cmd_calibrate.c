@@ -138,7 +138,8 @@ static rue_status run_calibrate(const struct rue_options *options, rue_error *er
     if (status == RUE_OK) status = check_file(path, error);
     if (status != RUE_OK) return status;
     size_t sizes = (size_t)space.count[RUE_BATCH_SIZE];
-    if (sizes > RUE_MODEL_LIST_SIZES_MAX) return rue_fail(error, RUE_USAGE, "--batch-size: more than %d values", RUE_MODEL_LIST_SIZES_MAX);
+    if (sizes > RUE_MODEL_LIST_SIZES_MAX)
+        return rue_fail(error, RUE_USAGE, "--batch-size: more than %d values", RUE_MODEL_LIST_SIZES_MAX);
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     const struct rue_calibration_goal goal = {
         .models = rue_options_argument_count(options) ? rue_options_argument(options, 0) : default_models,

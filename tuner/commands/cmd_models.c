@@ -32,7 +32,10 @@ static void list_devices(struct rue_page *page)
         {.header = "fp32", .unit = RUE_UNIT_SCALED, .key = "fp32_flops_per_s"},
         {.header = "fp16", .unit = RUE_UNIT_SCALED, .key = "fp16_flops_per_s"},
         {.header = "bf16", .unit = RUE_UNIT_SCALED, .key = "bf16_flops_per_s"},
-        {.header = "fp32 convolutions", .unit = RUE_UNIT_SCALED, .drop = 1, .key = "fp32_convolution_flops_per_s"},
+        {.header = "fp32 convolutions",
+         .unit = RUE_UNIT_SCALED,
+         .drop = 1,
+         .key = "fp32_convolution_flops_per_s"},
         {.header = "memory bytes/s", .unit = RUE_UNIT_SCALED, .key = "memory_bytes_per_s"},
         {.header = "memory", .unit = RUE_UNIT_BYTES, .key = "memory_bytes"},
         {.header = "launch", .unit = RUE_UNIT_DURATION, .drop = 1, .key = "launch_ns"}};
@@ -51,11 +54,10 @@ static void list_devices(struct rue_page *page)
     }
     rue_page_gap(page);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-    rue_say(
-        page,
-        "Rates are operations a second, of which a multiplication with addition is two; a launch is what "
-        "each layer takes however small it is. host:2 computes on two of this machine's CPUs, cuda:bf16 "
-        "on its GPU, and FILE.json is what rue calibrate measured.");
+    rue_say(page,
+            "Rates are operations a second, of which a multiplication with addition is two; a launch is what "
+            "each layer takes however small it is. host:2 computes on two of this machine's CPUs, cuda:bf16 "
+            "on its GPU, and FILE.json is what rue calibrate measured.");
 }
 
 /* `*list` lists a table where that is the device. */

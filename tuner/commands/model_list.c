@@ -50,7 +50,10 @@ static void put_columns(const struct rue_model_list *list, struct rue_page *page
         {.header = "parameters", .unit = RUE_UNIT_SCALED, .drop = 2, .key = "parameters"},
         {.header = "multiply-adds an image", .unit = RUE_UNIT_SCALED, .drop = 1, .key = "multiply_adds"},
         {.unit = RUE_UNIT_COUNT, .key = "weight_bytes"},
-        {.header = "activations an image", .unit = RUE_UNIT_SCALED, .drop = 1, .key = "peak_activation_elements"},
+        {.header = "activations an image",
+         .unit = RUE_UNIT_SCALED,
+         .drop = 1,
+         .key = "peak_activation_elements"},
         {.unit = RUE_UNIT_COUNT, .key = "peak_activation_bytes"},
         {.header = "largest batch", .unit = RUE_UNIT_COUNT, .drop = 3, .key = "largest_batch"}};
     rue_page_table(page, columns, sizeof columns / sizeof *columns);

@@ -18,7 +18,7 @@
     }
 #define RUE_STUDY_OPTION_MODEL                                                              \
     {                                                                                       \
-        "model", RUE_OPTION_LIST, "LIST", NULL,                                           \
+        "model", RUE_OPTION_LIST, "LIST", NULL,                                             \
             "models, such as resnet50,sleep:2ms/image [four of different cost]", 0, 0, NULL \
     }
 
