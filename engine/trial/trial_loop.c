@@ -416,15 +416,8 @@ static rue_status run_compute(struct run *run, rue_error *error)
     return status;
 }
 
-void rue_trial_run(const struct rue_trial_request *request, const struct rue_source *source,
-                   struct rue_model *model, struct rue_trial_result *result)
-{
-    rue_trial_run_at(NULL, request, source, model, result);
-}
-
-void rue_trial_run_at(const struct rue_trial_start *start, const struct rue_trial_request *request,
-                      const struct rue_source *source, struct rue_model *model,
-                      struct rue_trial_result *result)
+void rue_trial_run(const struct rue_trial_start *start, const struct rue_trial_request *request,
+                   const struct rue_source *source, struct rue_model *model, struct rue_trial_result *result)
 {
     *result = rue_trial_result_empty();
     result->config = request->config;

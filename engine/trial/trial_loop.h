@@ -14,21 +14,17 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
  * loaders. */
 bool rue_trial_fits_limit(const struct rue_trial_request *request);
 
-/* Runs `request` on an open source and model, as one loader, whose own the limits are; the measure compute
- * warms the model up outside its time. Never fails by itself: what goes wrong is the result's outcome and
- * reason. `source` may be NULL for the measure compute. The result's arrays are owned by the caller. */
-void rue_trial_run(const struct rue_trial_request *request, const struct rue_source *source,
-                   struct rue_model *model, struct rue_trial_result *result);
-
 /* Called when all is ready, just before the trial's time begins; what it fails with, the trial does. */
 struct rue_trial_start {
     rue_status (*wait)(void *context, rue_error *error);
     void *context;
 };
 
-/* The same at a start that several trials have in common. */
-void rue_trial_run_at(const struct rue_trial_start *start, const struct rue_trial_request *request,
-                      const struct rue_source *source, struct rue_model *model,
-                      struct rue_trial_result *result);
+/* Runs `request` on an open source and model, as one loader, whose own the limits are, at a start that
+ * several trials may have in common (NULL: at once); the measure compute warms the model up outside its time.
+ * Never fails by itself: what goes wrong is the result's outcome and reason. `source` may be NULL for the
+ * measure compute. The result's arrays are owned by the caller. */
+void rue_trial_run(const struct rue_trial_start *start, const struct rue_trial_request *request,
+                   const struct rue_source *source, struct rue_model *model, struct rue_trial_result *result);
 
 #endif

@@ -28,7 +28,7 @@ static void measure(uint64_t sleep_ns)
     request.config.value[RUE_BATCH_SIZE] = 1;
     request.config.value[RUE_NUM_WORKERS] = 0;
     bench_check(rue_model_sleep_open(&profile, 0, &model, &error), &error);
-    rue_trial_run(&request, source, &model, &result);
+    rue_trial_run(NULL, &request, source, &model, &result);
     snprintf(what, sizeof what, "batches of %s, busy", rue_format_duration(sleep_ns, sleep, sizeof sleep));
     bench_row(what, "ms", (double)(sleep_ns * (uint64_t)result.batches) / 1e6, "the trial",
               (double)(result.end_to_end_ns - result.first_batch_ns) / 1e6, ">= 0.99");

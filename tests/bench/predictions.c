@@ -50,7 +50,7 @@ static struct rue_trial_result run_trial(enum rue_measure measure, struct rue_mo
                                         .batches = batches,
                                         .detail = true};
     struct rue_trial_result result;
-    rue_trial_run(&request, source, model, &result);
+    rue_trial_run(NULL, &request, source, model, &result);
     if (result.outcome == RUE_TRIAL_OK) return result;
     fprintf(stderr, "%s: %s\n", path, result.reason);
     exit(1);

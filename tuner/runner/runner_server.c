@@ -252,7 +252,7 @@ static rue_status answer_trial(void *state, json_t *object, const struct rue_tri
         status = find_source(state, &request.variant, &source, error);
     struct starter starter = {state, json_object_get(object, "id")};
     const struct rue_trial_start start = {wait_for_start, &starter};
-    if (status == RUE_OK) rue_trial_run_at(request.waits ? &start : NULL, &request, source, &model, out);
+    if (status == RUE_OK) rue_trial_run(request.waits ? &start : NULL, &request, source, &model, out);
     rue_model_close(&model);
     return status;
 }

@@ -121,7 +121,7 @@ static void run(enum rue_measure measure, int batch_size, int workers)
                                         .detail = true};
     request.config.value[RUE_BATCH_SIZE] = batch_size;
     request.config.value[RUE_NUM_WORKERS] = workers;
-    rue_trial_run(&request, source, &model, &result);
+    rue_trial_run(NULL, &request, source, &model, &result);
 }
 
 Test(in_flight, a_batch_is_submitted_before_the_one_before_it_is_waited_for)

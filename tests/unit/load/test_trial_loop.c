@@ -49,7 +49,7 @@ static struct rue_trial_request request_of(enum rue_measure measure, int batch_s
 static void run(const struct rue_trial_request *request)
 {
     rue_trial_result_close(&result);
-    rue_trial_run(request, source, &model, &result);
+    rue_trial_run(NULL, request, source, &model, &result);
 }
 
 static void run_ok(const struct rue_trial_request *request)
@@ -99,7 +99,7 @@ Test(trial_loop, loading_alone_has_no_model_to_wait_for)
 {
     struct rue_model none = rue_model_none();
     struct rue_trial_request request = request_of(RUE_LOAD, 3, 2);
-    rue_trial_run(&request, source, &none, &result);
+    rue_trial_run(NULL, &request, source, &none, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
     expect_sums();
     cr_assert_eq(result.images, PHOTOS);
@@ -134,7 +134,7 @@ Test(trial_loop, a_trial_reads_as_if_none_had_been_before_it)
     for (int trial = 0; trial < 3; trial++) {
         rue_trial_result_close(&result);
         request.images = 4;
-        rue_trial_run(&request, counted, &model, &result);
+        rue_trial_run(NULL, &request, counted, &model, &result);
         cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
         cr_assert_eq(rewinds, trial + 1);
         cr_assert_eq(reads_before_rewind, 4 * trial, "while nothing of the trial is read yet");
@@ -147,7 +147,7 @@ Test(trial_loop, computing_alone_needs_no_data)
 {
     struct rue_trial_request request = request_of(RUE_COMPUTE, 8, 0);
     request.batches = 5;
-    rue_trial_run(&request, NULL, &model, &result);
+    rue_trial_run(NULL, &request, NULL, &model, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
     cr_assert(result.batches == 5 && result.compute_count == 5 && result.images == 40);
     uint64_t sum = 0;
@@ -300,7 +300,7 @@ Test(trial_loop, a_model_that_fails_ends_the_trial)
     for (int workers = 0; workers < 3; workers++) {
         struct rue_trial_request request = request_of(RUE_JOINT, 2, workers);
         rue_trial_result_close(&result);
-        rue_trial_run(&request, source, &broken, &result);
+        rue_trial_run(NULL, &request, source, &broken, &result);
         cr_assert_eq(result.outcome, RUE_TRIAL_FAILED);
         cr_assert_str_eq(result.reason, "the device fell off the bus");
     }
@@ -323,13 +323,13 @@ Test(trial_loop, a_model_makes_ready_before_the_trial_beside_its_batches)
     for (int measure = RUE_JOINT; measure < RUE_MEASURE_COUNT; measure += RUE_COMPUTE) {
         struct rue_trial_request request = request_of((enum rue_measure)measure, 4, 0);
         rue_trial_result_close(&result);
-        rue_trial_run(&request, source, &careful, &result);
+        rue_trial_run(NULL, &request, source, &careful, &result);
         cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
         cr_assert(prepared.images == 4 && prepared.dtype == RUE_FLOAT32);
         cr_assert_geq(prepared.batch_bytes, 4 * 602112);
         request.config.value[RUE_BATCH_SIZE] = 8;
         rue_trial_result_close(&result);
-        rue_trial_run(&request, source, &careful, &result);
+        rue_trial_run(NULL, &request, source, &careful, &result);
         cr_assert_eq(result.outcome, RUE_TRIAL_INFEASIBLE);
         cr_assert_str_eq(result.reason, "no memory for 8");
         cr_assert_eq(result.refused, 1, "it was not the limit");
@@ -354,7 +354,7 @@ Test(trial_loop, batches_of_levels_need_a_fourth_of_the_memory)
         request.limits.memory_bytes++;
         cr_assert(rue_trial_fits_limit(&request));
         rue_trial_result_close(&result);
-        rue_trial_run(&request, source, &careful, &result);
+        rue_trial_run(NULL, &request, source, &careful, &result);
         cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
         cr_assert(prepared.dtype == RUE_UINT8 && prepared.batch_bytes == (uint64_t)batches * 2 * 150528);
     }
@@ -400,7 +400,7 @@ Test(trial_loop, a_model_is_given_the_levels_of_the_images)
     rue_fetcher_close(fetcher);
     first_level = (uint8_t)(levels[0] + 1);
     rue_trial_result_close(&result);
-    rue_trial_run(&request, source, &model_that_looks, &result);
+    rue_trial_run(NULL, &request, source, &model_that_looks, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
     cr_assert_eq(first_level, levels[0]);
 }

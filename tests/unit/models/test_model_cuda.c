@@ -72,7 +72,7 @@ static void run(const char *spec, const struct rue_trial_request *request)
     temporary_folder_make();
     data_photos_make(PHOTOS);
     struct rue_source *source = data_open("photos");
-    rue_trial_run(request, source, &model, &result);
+    rue_trial_run(NULL, request, source, &model, &result);
     rue_source_close(source);
     temporary_folder_remove();
 }
@@ -107,7 +107,7 @@ Test(model_cuda, levels_are_copied_as_they_are)
     cr_assert_eq(result.h2d_ns, 3 * COPY_NS / 4);
     struct rue_trial_request request = request_of(RUE_COMPUTE, 3, 0);
     rue_trial_result_close(&result);
-    rue_trial_run(&request, NULL, &model, &result);
+    rue_trial_run(NULL, &request, NULL, &model, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
     cr_assert_eq(result.h2d_ns, 6 * COPY_NS / 4);
 }
@@ -150,7 +150,7 @@ Test(model_cuda, computing_alone_keeps_the_device_busy)
 {
     struct rue_trial_request request = request_of(RUE_COMPUTE, 8, 0);
     cr_assert_eq(open_model("vit_b_16@cuda"), RUE_OK, "%s", error.message);
-    rue_trial_run(&request, NULL, &model, &result);
+    rue_trial_run(NULL, &request, NULL, &model, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
     cr_assert(result.batches == 6 && result.compute_count == 6 && result.images == 48);
     cr_assert_geq(result.compute_ns, 6 * (BATCH_NS + 8 * IMAGE_NS));
@@ -163,7 +163,7 @@ Test(model_cuda, too_large_a_batch_is_infeasible_with_figures_and_a_smaller_one_
     setenv("FAKE_CUDA_BYTES", "200000000", 1);
     struct rue_trial_request request = request_of(RUE_COMPUTE, 512, 0);
     cr_assert_eq(open_model("resnet18@cuda:fp16"), RUE_OK, "%s", error.message);
-    rue_trial_run(&request, NULL, &model, &result);
+    rue_trial_run(NULL, &request, NULL, &model, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_INFEASIBLE);
     cr_assert_eq(result.refused, 1, "the device, not a limit");
     cr_assert(strstr(result.reason, "a batch of 512 images needs ") &&
@@ -172,7 +172,7 @@ Test(model_cuda, too_large_a_batch_is_infeasible_with_figures_and_a_smaller_one_
               "%s", result.reason);
     rue_trial_result_close(&result);
     request.config.value[RUE_BATCH_SIZE] = 2;
-    rue_trial_run(&request, NULL, &model, &result);
+    rue_trial_run(NULL, &request, NULL, &model, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
 }
 
@@ -183,7 +183,7 @@ Test(model_cuda, batches_of_levels_take_less_of_the_memory)
     for (dtype = RUE_FLOAT32; dtype < RUE_DTYPE_COUNT; dtype++) {
         struct rue_trial_request request = request_of(RUE_COMPUTE, 512, 0);
         cr_assert_eq(open_model("resnet18@cuda:fp16"), RUE_OK, "%s", error.message);
-        rue_trial_run(&request, NULL, &model, &result);
+        rue_trial_run(NULL, &request, NULL, &model, &result);
         cr_assert_eq(result.outcome, RUE_TRIAL_INFEASIBLE);
         cr_assert(strstr(result.reason, told[dtype]), "%s", result.reason);
         rue_trial_result_close(&result);
@@ -197,7 +197,7 @@ Test(model_cuda, layers_share_weights_where_memory_is_short)
     setenv("FAKE_CUDA_BYTES", "160000000", 1);
     struct rue_trial_request request = request_of(RUE_COMPUTE, 1, 0);
     cr_assert_eq(open_model("resnet152@cuda"), RUE_OK, "%s", error.message);
-    rue_trial_run(&request, NULL, &model, &result);
+    rue_trial_run(NULL, &request, NULL, &model, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
 }
 
