@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double least_gain = 0.05; /* that counts without an interval */
+
 static size_t find_model(const struct rue_cost_matrix *matrix, const char *name)
 {
     for (size_t m = 0; m < matrix->model_count; m++)
@@ -11,18 +13,21 @@ static size_t find_model(const struct rue_cost_matrix *matrix, const char *name)
     return RUE_NONE;
 }
 
-static bool is_possible(const struct rue_variant_findings *raw,
-                        const struct rue_variant_findings *preprocessed)
+static bool is_possible(const struct rue_variant_findings *before, const struct rue_variant_findings *after)
 {
-    if (raw->variant.mode != RUE_RAW || preprocessed->variant.mode != RUE_PREPROCESSED) return false;
-    if (!rue_findings_mode_is_known(raw) || !rue_findings_mode_is_known(preprocessed)) return false;
-    if (raw->selection->recommended == RUE_NONE || preprocessed->selection->recommended == RUE_NONE)
-        return false;
-    if ((raw->job.images == 0) != (preprocessed->job.images == 0)) return false;
-    if (raw->goal != RUE_GOAL_TIME || preprocessed->goal != RUE_GOAL_TIME) return false;
-    for (size_t m = 0; m < raw->matrix->model_count; m++)
-        if (find_model(preprocessed->matrix, raw->matrix->models[m]) != RUE_NONE) return true;
+    if (before->selection->recommended == RUE_NONE || after->selection->recommended == RUE_NONE) return false;
+    if ((before->job.images == 0) != (after->job.images == 0)) return false;
+    if (before->goal != RUE_GOAL_TIME || after->goal != RUE_GOAL_TIME) return false;
+    for (size_t m = 0; m < before->matrix->model_count; m++)
+        if (find_model(after->matrix, before->matrix->models[m]) != RUE_NONE) return true;
     return false;
+}
+
+static bool is_preprocessing(const struct rue_variant_findings *before,
+                             const struct rue_variant_findings *after)
+{
+    if (before->variant.mode != RUE_RAW || after->variant.mode != RUE_PREPROCESSED) return false;
+    return rue_findings_mode_is_known(before) && rue_findings_mode_is_known(after);
 }
 
 static double winner_ns(const struct rue_variant_findings *variant, size_t model)
@@ -36,55 +41,64 @@ static int compare_rows(const void *left, const void *right)
     return strcmp(a->model, b->model);
 }
 
-static void fill(struct rue_comparison *comparison)
+/* Over `count` models, with the lower confidence of the two regrets. */
+static struct rue_saving_interval find_interval(const struct rue_comparison *comparison,
+                                                const size_t (*pairs)[2], size_t count)
 {
-    const struct rue_variant_findings *raw = comparison->raw, *preprocessed = comparison->preprocessed;
-    double raw_images = raw->job.images ? (double)raw->job.images : 1,
-           preprocessed_images = raw->job.images ? (double)preprocessed->job.images : 1;
+    const struct rue_variant_findings *before = comparison->before, *after = comparison->after;
+    const struct rue_saving_side first = {before->matrix, before->selection->recommended,
+                                          1 / (double)before->job.images};
+    const struct rue_saving_side second = {after->matrix, after->selection->recommended,
+                                           1 / (double)after->job.images};
+    if (!before->job.images) return (struct rue_saving_interval){0};
+    return rue_saving_interval_find(&first, &second, pairs, count,
+                                    fmin(before->interval.confidence, after->interval.confidence));
+}
+
+static struct rue_comparison_row make_row(const struct rue_comparison *comparison, const size_t pair[2])
+{
+    const struct rue_variant_findings *before = comparison->before, *after = comparison->after;
+    double before_images = before->job.images ? (double)before->job.images : 1,
+           after_images = before->job.images ? (double)after->job.images : 1;
+    struct rue_comparison_row row = {.model = before->matrix->models[pair[0]],
+                                     .before_ns = winner_ns(before, pair[0]),
+                                     .after_ns = winner_ns(after, pair[1])};
+    double before_ns = row.before_ns / before_images, after_ns = row.after_ns / after_images;
+    row.speedup_ratio = before_ns / after_ns;
+    row.saving = (struct rue_saving){before->job.images ? before_ns - after_ns : NAN,
+                                     find_interval(comparison, (const size_t(*)[2])pair, 1)};
+    return row;
+}
+
+/* `pairs` has room for the models that both have. */
+static void fill(struct rue_comparison *comparison, size_t (*pairs)[2])
+{
+    const struct rue_cost_matrix *before = comparison->before->matrix, *after = comparison->after->matrix;
     double logarithms = 0, saved_ns = 0;
-    for (size_t m = 0; m < raw->matrix->model_count; m++) {
-        const char *model = raw->matrix->models[m];
-        size_t other = find_model(preprocessed->matrix, model);
-        if (other == RUE_NONE) continue;
-        struct rue_comparison_row row = {
-            .model = model, .raw_ns = winner_ns(raw, m), .preprocessed_ns = winner_ns(preprocessed, other)};
-        double raw_image_ns = row.raw_ns / raw_images;
-        double preprocessed_image_ns = row.preprocessed_ns / preprocessed_images;
-        row.speedup_ratio = raw_image_ns / preprocessed_image_ns;
+    for (size_t m = 0; m < before->model_count; m++) {
+        size_t *pair = pairs[comparison->row_count];
+        pair[0] = m;
+        pair[1] = find_model(after, before->models[m]);
+        if (pair[1] == RUE_NONE) continue;
+        const struct rue_comparison_row row = make_row(comparison, pair);
         logarithms += log(row.speedup_ratio);
-        saved_ns += raw_image_ns - preprocessed_image_ns;
+        saved_ns += row.saving.ns_per_image;
         comparison->rows[comparison->row_count++] = row;
     }
-    qsort(comparison->rows, comparison->row_count, sizeof *comparison->rows, compare_rows);
-    comparison->mean_speedup_ratio = exp(logarithms / (double)comparison->row_count);
-    comparison->saved_ns_per_image = raw->job.images ? saved_ns / (double)comparison->row_count : NAN;
+    size_t count = comparison->row_count;
+    qsort(comparison->rows, count, sizeof *comparison->rows, compare_rows);
+    comparison->mean_speedup_ratio = exp(logarithms / (double)count);
+    comparison->saving = (struct rue_saving){saved_ns / (double)count,
+                                             find_interval(comparison, (const size_t(*)[2])pairs, count)};
 }
 
-/* With the lower confidence of the two regrets. `pairs` has room for a row of each. */
-static struct rue_saving_interval find_interval(const struct rue_variant_findings *raw,
-                                                const struct rue_variant_findings *preprocessed,
-                                                size_t (*pairs)[2])
+rue_status rue_comparison_open(const struct rue_variant_findings *before,
+                               const struct rue_variant_findings *after, struct rue_comparison **out,
+                               rue_error *error)
 {
-    const struct rue_saving_side before = {raw->matrix, raw->selection->recommended,
-                                           1 / (double)raw->job.images};
-    const struct rue_saving_side after = {preprocessed->matrix, preprocessed->selection->recommended,
-                                          1 / (double)preprocessed->job.images};
-    size_t count = 0;
-    for (size_t m = 0; m < raw->matrix->model_count; m++) {
-        size_t other = find_model(preprocessed->matrix, raw->matrix->models[m]);
-        if (other == RUE_NONE) continue;
-        pairs[count][0] = m;
-        pairs[count++][1] = other;
-    }
-    return rue_saving_interval_find(&before, &after, pairs, count,
-                                    fmin(raw->interval.confidence, preprocessed->interval.confidence));
-}
-
-static rue_status open_pair(const struct rue_variant_findings *raw,
-                            const struct rue_variant_findings *preprocessed, struct rue_comparison **out,
-                            rue_error *error)
-{
-    size_t models = raw->matrix->model_count;
+    *out = NULL;
+    if (!is_possible(before, after)) return RUE_OK;
+    size_t models = before->matrix->model_count;
     struct rue_comparison *comparison = calloc(1, sizeof *comparison);
     struct rue_comparison_row *rows = calloc(models + 1, sizeof *rows);
     size_t(*pairs)[2] = calloc(models + 1, sizeof *pairs);
@@ -92,11 +106,10 @@ static rue_status open_pair(const struct rue_variant_findings *raw,
         free(pairs);
         free(rows);
         free(comparison);
-        return rue_fail_memory(error, "the comparison of raw and preprocessed data", models * sizeof *rows);
+        return rue_fail_memory(error, "the comparison of two variants", models * sizeof *rows);
     }
-    *comparison = (struct rue_comparison){.raw = raw, .preprocessed = preprocessed, .rows = rows};
-    fill(comparison);
-    if (raw->job.images) comparison->saved = find_interval(raw, preprocessed, pairs);
+    *comparison = (struct rue_comparison){.before = before, .after = after, .rows = rows};
+    fill(comparison, pairs);
     free(pairs);
     *out = comparison;
     return RUE_OK;
@@ -105,14 +118,15 @@ static rue_status open_pair(const struct rue_variant_findings *raw,
 rue_status rue_comparison_next(const struct rue_findings *findings, struct rue_comparison_walk *walk,
                                struct rue_comparison **out, rue_error *error)
 {
+    rue_status status = RUE_OK;
     *out = NULL;
-    while (walk->raw < findings->variant_count) {
-        const struct rue_variant_findings *raw = &findings->variants[walk->raw],
-                                          *preprocessed = &findings->variants[walk->preprocessed];
-        if (++walk->preprocessed == findings->variant_count) walk->raw++, walk->preprocessed = 0;
-        if (is_possible(raw, preprocessed)) return open_pair(raw, preprocessed, out, error);
+    while (status == RUE_OK && !*out && walk->before < findings->variant_count) {
+        const struct rue_variant_findings *before = &findings->variants[walk->before],
+                                          *after = &findings->variants[walk->after];
+        if (++walk->after == findings->variant_count) walk->before++, walk->after = 0;
+        if (is_preprocessing(before, after)) status = rue_comparison_open(before, after, out, error);
     }
-    return RUE_OK;
+    return status;
 }
 
 void rue_comparison_close(struct rue_comparison *comparison)
@@ -120,4 +134,23 @@ void rue_comparison_close(struct rue_comparison *comparison)
     if (!comparison) return;
     free(comparison->rows);
     free(comparison);
+}
+
+/* What takes `build_ns` and saves `saved_ns` each time. */
+static double times_until(double build_ns, double saved_ns)
+{
+    return saved_ns > 0 ? build_ns / saved_ns : INFINITY;
+}
+
+struct rue_payback rue_comparison_payback(const struct rue_comparison *comparison,
+                                          const struct rue_saving *saving, double speedup_ratio)
+{
+    double build_ns = comparison->after->data.build_s_per_image * 1e9;
+    if (isnan(saving->ns_per_image) || !(build_ns > 0)) return (struct rue_payback){.epochs = NAN};
+    bool proven = saving->interval.confidence > 0 && saving->interval.low_ns > 0;
+    double saved_ns = proven || speedup_ratio * (1 - least_gain) > 1 ? saving->ns_per_image : 0;
+    return (struct rue_payback){.epochs = times_until(build_ns, saved_ns),
+                                .confidence = saving->interval.confidence,
+                                .low = times_until(build_ns, saving->interval.high_ns),
+                                .high = times_until(build_ns, saving->interval.low_ns)};
 }

@@ -78,17 +78,15 @@ void rue_say_interval(struct rue_page *page, double confidence, double low, doub
         rue_say(page, "%s" NB "to" NB "%s%s)", from, to, unit);
 }
 
-void rue_say_payback(struct rue_page *page, double times, double confidence, double low, double high,
-                     const char *what, const char *of)
+void rue_say_payback(struct rue_page *page, double epochs, double confidence, double low, double high)
 {
     char text[FIGURE_BYTES];
-    say_figure(text, times, false);
-    if (times <= 1)
-        rue_say(page, "within the first %s", what);
+    say_figure(text, epochs, false);
+    if (epochs <= 1)
+        rue_say(page, "within the first epoch");
     else if (confidence > 0)
-        rue_say(page, "after %s" NB "%ss", text, what);
+        rue_say(page, "after %s" NB "epochs", text);
     else
-        rue_say(page, "after %.0f" NB "%s%s", ceil(times), what, rue_prose_plural((uint64_t)ceil(times)));
-    if (of[0]) rue_say(page, " of %s", of);
+        rue_say(page, "after %.0f" NB "epochs", ceil(epochs));
     rue_say_interval(page, confidence, low, high, "");
 }

@@ -23,11 +23,9 @@ void rue_say_variant(struct rue_page *page, const struct rue_findings *findings,
  * Nothing where `confidence` is 0. */
 void rue_say_interval(struct rue_page *page, double confidence, double low, double high, const char *unit);
 
-/* When something pays, after so many `what`s `of` something (""): "within the first job", or "after 6 jobs",
- * rounded up as it pays at their ends; where `confidence` is not 0 "after 5.3 epochs (95 % CI 2.6 to 7.9)".
- */
-void rue_say_payback(struct rue_page *page, double times, double confidence, double low, double high,
-                     const char *what, const char *of);
+/* When something pays: "within the first epoch", or "after 6 epochs", rounded up as it pays at their ends;
+ * where `confidence` is not 0 "after 5.3 epochs (95 % CI 2.6 to 7.9)". */
+void rue_say_payback(struct rue_page *page, double epochs, double confidence, double low, double high);
 
 /* ": out of memory", shortened where it is long; nothing where there is no reason. */
 void rue_say_reason(struct rue_page *page, const char *before, const char *reason, const char *after);

@@ -231,22 +231,21 @@ static json_t *side_json(const struct rue_variant_findings *variant)
 
 static json_t *comparison_json(const struct rue_comparison *comparison)
 {
-    const struct rue_saving_interval *saved = &comparison->saved;
+    const struct rue_saving_interval *saved = &comparison->saving.interval;
     json_t *models = json_array(), *interval = json_null();
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct rue_comparison_row *row = &comparison->rows[i];
-        rue_json_push(&models,
-                      rue_json_make("model:t raw_end_to_end_ns:d preprocessed_end_to_end_ns:d "
-                                    "speedup_ratio:r",
-                                    row->model, row->raw_ns, row->preprocessed_ns, row->speedup_ratio));
+        rue_json_push(&models, rue_json_make("model:t raw_end_to_end_ns:d preprocessed_end_to_end_ns:d "
+                                             "speedup_ratio:r",
+                                             row->model, row->before_ns, row->after_ns, row->speedup_ratio));
     }
     if (saved->confidence > 0)
         interval = rue_json_make("confidence:r low_ns_per_image:r high_ns_per_image:r", saved->confidence,
                                  saved->low_ns, saved->high_ns);
     return rue_json_make("raw:o preprocessed:o models:o mean_speedup_ratio:r saved_ns_per_image:r "
                          "saved_interval:o",
-                         side_json(comparison->raw), side_json(comparison->preprocessed), models,
-                         comparison->mean_speedup_ratio, comparison->saved_ns_per_image, interval);
+                         side_json(comparison->before), side_json(comparison->after), models,
+                         comparison->mean_speedup_ratio, comparison->saving.ns_per_image, interval);
 }
 
 static json_t *comparisons_json(const struct rue_findings *findings)

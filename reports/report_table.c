@@ -10,7 +10,7 @@
 #include "units.h"
 #include "verdict.h"
 
-enum { SHOWN_CONFIGS = 8, BRIEF_CONFIGS = 3, SHOWN_MODELS = 24, NARROWEST = 40, NAME_SHRINKS_TO = 16 };
+enum { SHOWN_CONFIGS = 8, BRIEF_CONFIGS = 3, NARROWEST = 40, NAME_SHRINKS_TO = 16 };
 
 static void say_more(struct rue_page *page, const struct rue_findings *findings, size_t count)
 {
@@ -230,56 +230,11 @@ static void put_variant(struct rue_page *page, const struct rue_findings *findin
 
 /* ---- raw against preprocessed ---- */
 
-static void put_comparison_heading(struct rue_page *page, const struct rue_findings *findings,
-                                   const struct rue_comparison *comparison, bool same_job)
-{
-    const struct rue_variant_findings *sides[] = {comparison->raw, comparison->preprocessed};
-    char label[RUE_CONFIG_TEXT_BYTES], job[RUE_UNIT_TEXT_BYTES];
-    rue_page_sentence(page, RUE_LOOK_BOLD, 0);
-    for (int i = 0; i < 2; i++) {
-        rue_config_label(&sides[i]->matrix->configs[sides[i]->selection->recommended], label);
-        rue_say_variant(page, findings, sides[i]);
-        rue_say(page, " (%s)%s", label, i ? "" : " against ");
-    }
-    rue_say(page, ", each at its winner: time %s", same_job ? "of the job" : "per image");
-    if (same_job && sides[0]->job.images)
-        rue_say(page, " of %s image%s", rue_format_count(sides[0]->job.images, job, sizeof job),
-                rue_prose_plural(sides[0]->job.images));
-}
-
-/* Times are those of the job, or of one image where the two jobs are not equally long. */
-static void put_comparison_table(struct rue_page *page, const struct rue_findings *findings,
-                                 const struct rue_comparison *comparison, bool same_job)
-{
-    static const struct rue_table_column columns[] = {{.header = "model", .shrink_to = NAME_SHRINKS_TO},
-                                                      {.header = "raw", .unit = RUE_UNIT_DURATION},
-                                                      {.header = "preprocessed", .unit = RUE_UNIT_DURATION},
-                                                      {.header = "speed-up", .unit = RUE_UNIT_TIMES}};
-    size_t count = comparison->row_count;
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < count && i < SHOWN_MODELS; i++) {
-        const struct rue_comparison_row *row = &comparison->rows[i];
-        rue_page_row(page, false);
-        rue_put_text(page, row->model);
-        rue_put_number(page, row->raw_ns / (same_job ? 1 : (double)comparison->raw->job.images));
-        rue_put_number(page,
-                       row->preprocessed_ns / (same_job ? 1 : (double)comparison->preprocessed->job.images));
-        rue_put_number(page, row->speedup_ratio);
-    }
-    rue_page_sentence(page, RUE_LOOK_DIM, 2);
-    say_more(page, findings, count > SHOWN_MODELS ? count - SHOWN_MODELS : 0);
-}
-
 static void put_comparison(struct rue_page *page, const struct rue_findings *findings,
                            const struct rue_comparison *comparison, bool brief)
 {
-    bool same_job = comparison->raw->job.images == comparison->preprocessed->job.images;
-    if (!brief) {
-        put_comparison_heading(page, findings, comparison, same_job);
-        rue_page_gap(page);
-        put_comparison_table(page, findings, comparison, same_job);
-        rue_page_gap(page);
-    }
+    if (!brief) rue_comparison_put(page, findings, comparison);
+    rue_page_gap(page);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     rue_verdict_comparison(page, comparison);
     rue_page_gap(page);

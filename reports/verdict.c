@@ -307,7 +307,7 @@ void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overal
 /* Storage and the time of converting, where they are known. */
 static void say_price(struct rue_page *page, const struct rue_comparison *comparison)
 {
-    const struct rue_variant_findings *raw = comparison->raw, *preprocessed = comparison->preprocessed;
+    const struct rue_variant_findings *raw = comparison->before, *preprocessed = comparison->after;
     char a[RUE_UNIT_TEXT_BYTES], b[RUE_UNIT_TEXT_BYTES];
     double images = (double)raw->data.images;
     if (raw->data.bytes && preprocessed->data.bytes && raw->data.images && preprocessed->data.images) {
@@ -322,13 +322,11 @@ static void say_price(struct rue_page *page, const struct rue_comparison *compar
     if (!(build_ns >= 1) || build_ns > 1e18) return;
     rue_say(page, " Converting all %s images takes about ", rue_format_count(raw->data.images, a, sizeof a));
     rue_say_unbroken(page, rue_format_duration((uint64_t)build_ns, b, sizeof b));
-    double image_jobs = build_ns / (double)raw->job.images; /* over what an image saves: the jobs */
-    double jobs = image_jobs / comparison->saved_ns_per_image;
-    if (comparison->saved_ns_per_image > 0 && jobs < 1e9) {
-        const struct rue_saving_interval *saved = &comparison->saved;
+    struct rue_payback payback =
+        rue_comparison_payback(comparison, &comparison->saving, comparison->mean_speedup_ratio);
+    if (payback.epochs < 1e9) {
         rue_say(page, ", which pays off ");
-        rue_say_payback(page, jobs, saved->confidence, image_jobs / saved->high_ns,
-                        saved->low_ns > 0 ? image_jobs / saved->low_ns : INFINITY, "job", "");
+        rue_say_payback(page, payback.epochs, payback.confidence, payback.low, payback.high);
     }
     rue_say(page, ".");
 }

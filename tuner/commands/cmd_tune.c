@@ -16,6 +16,7 @@
 #include "study_space.h"
 #include "suspension.h"
 #include "terminal.h"
+#include "tune.h"
 #include "units.h"
 
 enum {
@@ -217,12 +218,20 @@ static void note_replaced(const struct rue_study_setup *setup)
     rue_recommendation_close(earlier);
 }
 
+/* A run under way. */
+struct tuning {
+    const struct rue_options *options;
+    const struct rue_tune_variation *variation;
+};
+
 /* Every file first, where there are to be any, then the screen: what is shown is on the disk. */
 static rue_status report(const struct rue_study_setup *setup, const struct rue_findings *findings,
-                         const struct rue_options *options, rue_error *lost)
+                         const struct tuning *tuning, rue_error *lost)
 {
+    const struct rue_options *options = tuning->options;
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
-    const struct rue_report *shown = rue_options_flag(options, JSON) ? &rue_report_json : &rue_report_table;
+    const struct rue_report *shown =
+        rue_options_flag(options, JSON) ? tuning->variation->json : tuning->variation->table;
     style.brief = !rue_options_flag(options, DETAILS);
     char written[256] = "";
     rue_error unseen = {0};
@@ -320,7 +329,7 @@ static rue_status conclude(const struct rue_study *study, struct rue_findings *f
 
 static rue_status show_plan(const struct rue_study *study, void *context, rue_error *error)
 {
-    const struct rue_options *options = context;
+    const struct rue_options *options = ((const struct tuning *)context)->options;
     if (study->setup.goal.output.dry_run)
         return rue_dry_run_show(&study->setup, &study->ledger, options, rue_options_flag(options, JSON),
                                 error);
@@ -422,7 +431,8 @@ static rue_status count_loaders(const struct rue_options *options, struct rue_st
     return status;
 }
 
-static rue_status run_tune(const struct rue_options *options, rue_error *error)
+static rue_status run(const struct rue_options *options, const struct rue_tune_variation *variation,
+                      rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
     rue_status status = rue_knob_choices_read(options, &goal.space.knobs, error);
@@ -441,12 +451,25 @@ static rue_status run_tune(const struct rue_options *options, rue_error *error)
     if (status == RUE_OK) status = check_table(options, &goal, error);
     const char *prior = rue_options_text(options, PRIOR);
     if (status == RUE_OK && prior) status = rue_recommendation_read(prior, &goal.search.prior, error);
-    static const struct rue_study_steps steps = {.planned = show_plan, .found = conclude};
-    if (status == RUE_OK) status = rue_study_perform(&goal, &progress, &steps, (void *)options, error);
+    const struct rue_study_steps steps = {
+        .planned = show_plan, .beside = variation->beside, .found = conclude};
+    struct tuning tuning = {options, variation};
+    if (status == RUE_OK) status = rue_study_perform(&goal, &progress, &steps, &tuning, error);
     rue_progress_close(&progress);
     rue_ranking_rules_close(&goal.search.rules);
     rue_recommendation_close(goal.search.prior);
     return status;
+}
+
+static rue_status run_tune(const struct rue_options *options, rue_error *error)
+{
+    static const struct rue_tune_variation plain = {.table = &rue_report_table, .json = &rue_report_json};
+    return run(options, &plain, error);
+}
+
+static rue_status run_compare(const struct rue_options *options, rue_error *error)
+{
+    return run(options, &rue_tune_compare, error);
 }
 
 const struct rue_command rue_command_tune = {
@@ -463,4 +486,19 @@ const struct rue_command rue_command_tune = {
     .min_arguments = 0,
     .max_arguments = RUE_STUDY_VARIANTS_MAX,
     .run = run_tune,
+};
+
+const struct rue_command rue_command_compare = {
+    .name = "compare",
+    .arguments = "A B...",
+    .summary = "Compare variants of the data, and say when making one pays.",
+    .details = "  rue compare photos/ photos.tensor\n"
+               "  rue compare photos/ photos.tensor --model resnet50 --budget 5m\n\n"
+               "Tunes for all variants in one study, as rue tune does. Then a sample of the first one is\n"
+               "converted to each of the others, to see what making it takes; this is not in the budget.",
+    .options = options_table,
+    .option_count = sizeof options_table / sizeof *options_table,
+    .min_arguments = 2,
+    .max_arguments = RUE_STUDY_VARIANTS_MAX,
+    .run = run_compare,
 };

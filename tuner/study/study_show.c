@@ -45,13 +45,6 @@ static void put(struct line *line, const char *name, const struct rue_report_sty
     *line = (struct line){0};
 }
 
-void rue_study_show_step(const char *name, const char *text, const struct rue_report_style *style, FILE *out)
-{
-    struct line line = {0};
-    add(&line, "%s", text);
-    put(&line, name, style, out);
-}
-
 static void add_count(struct line *line, size_t count, const char *what, const char *then)
 {
     add(line, "%zu %s%s%s", count, what, count == 1 ? "" : "s", then);

@@ -108,7 +108,7 @@ Test(report_table, columns_end_together)
         cr_assert_eq(end_of(text, "mean regret"), end_of(text, " 0.0 %"), "%s", text);
         cr_assert_eq(end_of(text, "batch_size"), end_of(text, unicode ? "→        128" : ">        128"),
                      "%s", text);
-        cr_assert_eq(end_of(text, "  preprocessed"), end_of(text, "20 s          18 s"), "%s", text);
+        cr_assert_eq(end_of(text, "before  after"), end_of(text, "20 s   18 s"), "%s", text);
         free(text);
     }
     fixture_close(&fixture);
@@ -128,7 +128,7 @@ Test(report_table, closes_with_what_to_use_for_what_job_and_whose_consumer)
         text,
         "Preprocessed data make the job 1.38 times as fast on average (geometric mean over 3 models, "
         "from 1.11 to 1.57). They take 5.7 GB on the disk instead of 1.1 GB. Converting all 9,469 images "
-        "takes about 19.9 s, which pays off after 6 jobs.");
+        "takes about 19.9 s, which pays off after 6 epochs.");
     cr_assert_null(strstr(text, "onfidence"), "one repeat says nothing about noise");
     cr_assert_null(strchr(text, '\033'), "colour without being asked");
     free(text);
@@ -141,7 +141,7 @@ Test(report_table, what_costs_less_than_a_job_saves_pays_within_the_first)
     fixture_open_plain(&fixture);
     for (int v = 0; v < 2; v++) fixture.variants[v].data.build_s_per_image /= 100;
     char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
-    expect_text(text, "takes about 199 ms, which pays off within the first job.");
+    expect_text(text, "takes about 199 ms, which pays off within the first epoch.");
     free(text);
     fixture_close(&fixture);
 }
@@ -152,7 +152,7 @@ Test(report_table, says_within_what_limits_preprocessing_pays)
     fixture_open_plain(&fixture);
     fixture_repeat(&fixture, 0.02);
     char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
-    expect_text(text, "takes about 19.9 s, which pays off after 6.0 jobs (95 % CI 5.5 to 6.6).");
+    expect_text(text, "takes about 19.9 s, which pays off after 6.0 epochs (95 % CI 5.5 to 6.6).");
     free(text);
     fixture_repeat(&fixture, 0.6);
     text = fixture_render(&rue_report_table, &fixture, wide_plain);

@@ -1,0 +1,86 @@
+/* The models of two variants that are compared. */
+#include <math.h>
+
+#include "comparison.h"
+#include "prose.h"
+#include "units.h"
+
+/* Of what the times are: an epoch, or the job where nobody knows how much data there are; 0: some job. */
+static uint64_t images_of(const struct rue_comparison *comparison)
+{
+    uint64_t job = comparison->before->job.images, data = comparison->before->data.images;
+    return job && data ? data : job;
+}
+
+static void put_heading(struct rue_page *page, const struct rue_findings *findings,
+                        const struct rue_comparison *comparison)
+{
+    const struct rue_variant_findings *sides[] = {comparison->before, comparison->after};
+    char label[RUE_CONFIG_TEXT_BYTES], count[RUE_UNIT_TEXT_BYTES];
+    uint64_t images = images_of(comparison);
+    rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+    for (int i = 0; i < 2; i++) {
+        rue_config_label(&sides[i]->matrix->configs[sides[i]->selection->recommended], label);
+        rue_say_variant(page, findings, sides[i]);
+        rue_say(page, " (%s)%s", label, i ? "" : " against ");
+    }
+    rue_say(page, ", each at its winner: time of ");
+    if (images)
+        rue_say(page, "%s image%s", rue_format_count(images, count, sizeof count), rue_prose_plural(images));
+    else
+        rue_say(page, "the job");
+}
+
+/* "after 2.1 epochs (1.9 to 2.6)" */
+static void put_payback(struct rue_page *page, const struct rue_payback *payback)
+{
+    char limits[64] = "";
+    if (payback->confidence > 0 && isfinite(payback->high))
+        snprintf(limits, sizeof limits, " (%.1f to %.1f)", payback->low, payback->high);
+    else if (payback->confidence > 0)
+        snprintf(limits, sizeof limits, " (%.1f or more)", payback->low);
+    if (isfinite(payback->epochs))
+        rue_put_words(page, "after %.1f epochs%s", payback->epochs, limits);
+    else
+        rue_put_text(page, isinf(payback->epochs) ? "never" : "-");
+    rue_put_number(page, payback->epochs);
+    rue_put_number(page, payback->confidence > 0 ? payback->confidence : NAN);
+    rue_put_number(page, payback->confidence > 0 ? payback->low : NAN);
+    rue_put_number(page, payback->confidence > 0 ? payback->high : NAN);
+}
+
+static void put_table(struct rue_page *page, const struct rue_comparison *comparison)
+{
+    static const struct rue_table_column columns[] = {
+        {.header = "model", .key = "model", .shrink_to = 16},
+        {.header = "before", .key = "before_ns", .unit = RUE_UNIT_DURATION},
+        {.header = "after", .key = "after_ns", .unit = RUE_UNIT_DURATION},
+        {.header = "speed-up", .key = "speedup_ratio", .unit = RUE_UNIT_TIMES},
+        {.header = "pays", .right = true, .drop = 1},
+        {.key = "break_even_epochs", .unit = RUE_UNIT_NUMBER},
+        {.key = "confidence", .unit = RUE_UNIT_NUMBER},
+        {.key = "low_epochs", .unit = RUE_UNIT_NUMBER},
+        {.key = "high_epochs", .unit = RUE_UNIT_NUMBER}};
+    const struct rue_variant_findings *before = comparison->before, *after = comparison->after;
+    double images = (double)images_of(comparison);
+    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < comparison->row_count; i++) {
+        const struct rue_comparison_row *row = &comparison->rows[i];
+        struct rue_payback payback = rue_comparison_payback(comparison, &row->saving, row->speedup_ratio);
+        rue_page_row(page, false);
+        rue_put_text(page, row->model);
+        rue_put_number(page,
+                       images > 0 ? row->before_ns / (double)before->job.images * images : row->before_ns);
+        rue_put_number(page, images > 0 ? row->after_ns / (double)after->job.images * images : row->after_ns);
+        rue_put_number(page, row->speedup_ratio);
+        put_payback(page, &payback);
+    }
+}
+
+void rue_comparison_put(struct rue_page *page, const struct rue_findings *findings,
+                        const struct rue_comparison *comparison)
+{
+    put_heading(page, findings, comparison);
+    rue_page_gap(page);
+    put_table(page, comparison);
+}

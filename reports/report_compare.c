@@ -1,0 +1,284 @@
+/* Variants of the same data side by side, each at its own best configuration: what each takes, how fast it
+ * is, and after how many epochs making it from the first one pays. As tables, and as JSON, "rue.compare/2".
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comparison.h"
+#include "json_findings.h"
+#include "prose.h"
+#include "report.h"
+#include "units.h"
+#include "verdict.h"
+
+static const double least_gain = 0.05; /* less is not worth another variant */
+
+/* Each variant beside the first one. */
+struct compared {
+    const struct rue_findings *findings;
+    struct rue_comparison **with_first; /* [variant_count]; NULL where they cannot be compared */
+};
+
+static void close_compared(struct compared *all)
+{
+    for (size_t v = 0; all->with_first && v < all->findings->variant_count; v++)
+        rue_comparison_close(all->with_first[v]);
+    free(all->with_first);
+}
+
+static rue_status open_compared(const struct rue_findings *findings, struct compared *out, rue_error *error)
+{
+    size_t count = findings->variant_count;
+    *out = (struct compared){findings, calloc(count + 1, sizeof(struct rue_comparison *))};
+    if (!out->with_first)
+        return rue_fail_memory(error, "a comparison", count * sizeof(struct rue_comparison *));
+    rue_status status = RUE_OK;
+    for (size_t v = 1; status == RUE_OK && v < count; v++)
+        status =
+            rue_comparison_open(&findings->variants[0], &findings->variants[v], &out->with_first[v], error);
+    if (status != RUE_OK) close_compared(out);
+    return status;
+}
+
+/* ---- the variants ---- */
+
+static bool is_of(const struct rue_trial_row *row, const struct rue_variant_findings *variant)
+{
+    return row->request.measure == RUE_JOINT && row->result.outcome == RUE_TRIAL_OK &&
+           strcmp(row->request.variant.path, variant->variant.path) == 0 &&
+           rue_config_equal(&row->request.config, &variant->matrix->configs[variant->selection->recommended]);
+}
+
+/* The most anonymous memory, and the CPU time of an image, of the trials with its best configuration; NaN
+ * where they do not say. */
+static void find_usage(const struct rue_findings *findings, const struct rue_variant_findings *variant,
+                       double *memory_bytes, double *cpu_ns)
+{
+    double images = 0, sum_ns = 0;
+    *memory_bytes = NAN;
+    for (size_t i = 0; i < findings->row_count; i++) {
+        struct rue_trial_row row = findings->row_at ? (struct rue_trial_row){0} : findings->rows[i];
+        if (findings->row_at) findings->row_at(findings->row_context, i, &row);
+        if (!is_of(&row, variant)) continue;
+        if (row.result.anon_peak_bytes > 0)
+            *memory_bytes = fmax(*memory_bytes, (double)row.result.anon_peak_bytes);
+        sum_ns += row.result.cpu_ratio * (double)row.result.end_to_end_ns;
+        images += (double)row.result.images;
+    }
+    *cpu_ns = sum_ns / images;
+}
+
+static double speedup_of(const struct compared *all, size_t v)
+{
+    if (v == 0) return 1;
+    return all->with_first[v] ? all->with_first[v]->mean_speedup_ratio : NAN;
+}
+
+/* To make all of the variant from the first one; 0 of the first; NaN where it is not known. */
+static double build_ns(const struct compared *all, size_t v)
+{
+    double build_s = all->findings->variants[v].data.build_s_per_image;
+    if (v == 0) return 0;
+    return build_s > 0 ? build_s * 1e9 * (double)all->findings->variants[0].data.images : NAN;
+}
+
+/* The configuration that is best for all of them, where there is one. */
+static const struct rue_overall *common_of(const struct rue_findings *findings)
+{
+    if (findings->overall_count == 0) return NULL;
+    const struct rue_overall *last = &findings->overall[findings->overall_count - 1];
+    return last->part_count == findings->variant_count && last->best != RUE_NONE ? last : NULL;
+}
+
+static void put_variant(struct rue_page *page, const struct compared *all, size_t v)
+{
+    const struct rue_findings *findings = all->findings;
+    const struct rue_variant_findings *variant = &findings->variants[v];
+    const struct rue_overall *common = common_of(findings);
+    char name[PATH_MAX + 128];
+    double memory_bytes = NAN, cpu_ns = NAN;
+    size_t best = variant->selection->recommended;
+    if (best != RUE_NONE) find_usage(findings, variant, &memory_bytes, &cpu_ns);
+    rue_findings_name_among(findings, variant, name, sizeof name);
+    rue_page_row(page, false);
+    rue_put_text(page, name);
+    if (best == RUE_NONE)
+        rue_put_text(page, "");
+    else
+        rue_put_config(page, &variant->matrix->configs[best]);
+    rue_put_number(page, speedup_of(all, v));
+    rue_put_number(page, cpu_ns);
+    rue_put_number(page, memory_bytes);
+    rue_put_number(page, variant->data.storage_bytes);
+    rue_put_number(page, build_ns(all, v));
+    rue_put_number(page, (double)variant->data.images);
+    rue_put_text(page, variant->variant.path);
+    rue_put_text(page, variant->job.workload.cache);
+    rue_put_number(page, common ? common->parts[v].mean_regret_ratio : NAN);
+}
+
+static void put_variants(struct rue_page *page, const struct compared *all)
+{
+    static const struct rue_table_column columns[] = {
+        {.header = "variant", .key = "variant", .shrink_to = 24},
+        {.header = "best", .key = "config", .unit = RUE_UNIT_CONFIG},
+        {.header = "speed-up", .key = "speedup_ratio", .unit = RUE_UNIT_TIMES},
+        {.header = "CPU per image", .key = "cpu_ns_per_image", .unit = RUE_UNIT_DURATION, .drop = 2},
+        {.header = "memory", .key = "anon_peak_bytes", .unit = RUE_UNIT_BYTES, .drop = 4},
+        {.header = "on storage", .key = "storage_bytes", .unit = RUE_UNIT_BYTES, .drop = 4},
+        {.header = "making it", .key = "build_ns", .unit = RUE_UNIT_DURATION, .drop = 3},
+        {.header = "images", .key = "data_images", .unit = RUE_UNIT_COUNT, .drop = 1},
+        {.key = "path"},
+        {.key = "cache"},
+        {.key = "common_mean_regret_ratio", .unit = RUE_UNIT_NUMBER}};
+    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    for (size_t v = 0; v < all->findings->variant_count; v++) put_variant(page, all, v);
+}
+
+/* ---- sentences ---- */
+
+static void say_job(struct rue_page *page, const struct rue_findings *findings)
+{
+    const struct rue_variant_findings *first = &findings->variants[0];
+    char count[RUE_UNIT_TEXT_BYTES];
+    bool levels = first->job.workload.batch_dtype != RUE_FLOAT32;
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say(page, "Job of %s image%s%s%s, read %s. Each variant at its own best configuration:",
+            rue_format_count(first->job.images, count, sizeof count), rue_prose_plural(first->job.images),
+            levels ? " in batches of " : "", levels ? rue_dtype_names[first->job.workload.batch_dtype] : "",
+            first->job.workload.cache);
+}
+
+static size_t find_fastest(const struct compared *all)
+{
+    size_t best = 0;
+    for (size_t v = 1; v < all->findings->variant_count; v++)
+        if (speedup_of(all, v) * (1 - least_gain) > 1 && !(speedup_of(all, v) <= speedup_of(all, best)))
+            best = v;
+    return best;
+}
+
+/* The variant to use, and what it brings. */
+static void say_use(struct rue_page *page, const struct compared *all)
+{
+    const struct rue_findings *findings = all->findings;
+    size_t best = find_fastest(all), config = findings->variants[best].selection->recommended;
+    rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+    if (config == RUE_NONE) return;
+    rue_say(page, findings->run.partial ? "So far: use " : "Use ");
+    rue_say_variant(page, findings, &findings->variants[best]);
+    rue_say(page, " with ");
+    rue_say_config(page, &findings->variants[best].matrix->configs[config]);
+    if (best == 0) {
+        rue_say(page, ": no other variant is more than %.0f %% faster.", 100 * least_gain);
+        return;
+    }
+    const struct rue_comparison *comparison = all->with_first[best];
+    struct rue_payback payback =
+        rue_comparison_payback(comparison, &comparison->saving, comparison->mean_speedup_ratio);
+    rue_say(page, ": %.2f times as fast as ", comparison->mean_speedup_ratio);
+    rue_say_variant(page, findings, &findings->variants[0]);
+    if (comparison->row_count > 1) rue_say(page, " (geometric mean over %zu models)", comparison->row_count);
+    if (isfinite(payback.epochs)) {
+        rue_say(page, "; making it pays ");
+        rue_say_payback(page, payback.epochs, payback.confidence, payback.low, payback.high);
+    }
+    rue_say(page, ".");
+    if (rue_findings_is_doubtful(findings))
+        rue_say(page, " Low confidence: the machine was busy with something else.");
+}
+
+static void say_crop(struct rue_page *page, const struct rue_findings *findings)
+{
+    bool any = false;
+    for (size_t v = 0; v < findings->variant_count; v++)
+        any |= findings->variants[v].variant.mode == RUE_PREPROCESSED;
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    if (any)
+        rue_say(page, "Preprocessed tensors have a fixed crop: random augmentation of the original image is "
+                      "not possible.");
+}
+
+static void put_all(struct rue_page *page, const struct compared *all)
+{
+    const struct rue_findings *findings = all->findings;
+    const struct rue_overall *common = common_of(findings);
+    rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+    rue_verdict_partial(page, findings);
+    rue_page_gap(page);
+    say_job(page, findings);
+    put_variants(page, all);
+    rue_page_gap(page);
+    for (size_t v = 1; v < findings->variant_count; v++) {
+        if (all->with_first[v]) rue_comparison_put(page, findings, all->with_first[v]);
+        rue_page_gap(page);
+    }
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+        if (findings->variants[v].selection->recommended == RUE_NONE)
+            rue_verdict_use(page, findings, &findings->variants[v]);
+    }
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    if (common) rue_verdict_overall(page, common);
+    say_crop(page, findings);
+    say_use(page, all);
+}
+
+static rue_status render(const struct rue_findings *findings, const struct rue_report_style *style,
+                         FILE *stream, rue_error *error)
+{
+    struct compared all;
+    struct rue_page page = {0};
+    rue_status status = open_compared(findings, &all, error);
+    if (status != RUE_OK) return status;
+    put_all(&page, &all);
+    status = rue_page_write(&page, style, stream, error);
+    rue_page_close(&page);
+    close_compared(&all);
+    return status;
+}
+
+/* What each model gains by each variant. */
+static json_t *comparisons_json(const struct compared *all)
+{
+    json_t *array = json_array();
+    char name[PATH_MAX + 128];
+    for (size_t v = 1; v < all->findings->variant_count; v++) {
+        struct rue_page page = {0};
+        if (!all->with_first[v]) continue;
+        rue_comparison_put(&page, all->findings, all->with_first[v]);
+        rue_findings_name_among(all->findings, &all->findings->variants[v], name, sizeof name);
+        rue_json_push(&array,
+                      rue_json_make("variant:t models:o", name, rue_table_json(rue_page_last_table(&page))));
+        rue_page_close(&page);
+    }
+    return array;
+}
+
+static rue_status render_json(const struct rue_findings *findings, const struct rue_report_style *style,
+                              FILE *stream, rue_error *error)
+{
+    (void)style;
+    struct compared all;
+    struct rue_page page = {0}, answer = {0};
+    const struct rue_overall *common = common_of(findings);
+    rue_status status = open_compared(findings, &all, error);
+    if (status != RUE_OK) return status;
+    put_variants(&page, &all);
+    say_use(&answer, &all);
+    json_t *root = rue_json_make(
+        "format:t job_images:n common_config:o common_predicted:b variants:o comparisons:o answer:o "
+        "partial:b",
+        "rue.compare/2", findings->variants[0].job.images,
+        common ? rue_json_config(&common->matrix->configs[common->best], true) : json_null(),
+        common && common->best != common->selection->recommended, rue_table_json(rue_page_last_table(&page)),
+        comparisons_json(&all), rue_page_json_text(&answer), findings->run.partial);
+    rue_page_close(&page);
+    close_compared(&all);
+    return rue_json_write(root, stream, error);
+}
+
+const struct rue_report rue_report_compare = {.name = "compare", .file = NULL, .render = render},
+                        rue_report_compare_json = {
+                            .name = "compare-json", .file = NULL, .render = render_json};

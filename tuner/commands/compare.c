@@ -1,0 +1,110 @@
+/* What `rue compare` does beside `rue tune`: it converts a sample of the first variant to the format of each
+ * other one. */
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "codec.h"
+#include "file_system.h"
+#include "part.h"
+#include "prepare.h"
+#include "study_opening.h"
+#include "tune.h"
+
+static enum rue_compression compression_by_name(const char *name)
+{
+    const char *suffix = strrchr(name, '.');
+    for (int c = RUE_COMPRESS_NONE + 1; suffix && c < RUE_COMPRESSION_COUNT; c++)
+        if (strcmp(suffix, rue_codecs[c].suffix) == 0) return (enum rue_compression)c;
+    return RUE_COMPRESS_NONE;
+}
+
+/* Of shards, by the name of one of them. */
+static enum rue_compression compression_of(const char *path)
+{
+    enum rue_compression found = compression_by_name(path);
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    while (folder && found == RUE_COMPRESS_NONE && (entry = readdir(folder)))
+        if (entry->d_name[0] != '.') found = compression_by_name(entry->d_name);
+    if (folder) closedir(folder);
+    return found;
+}
+
+/* Whether the first variant can be made into this one. */
+static bool can_be_made(const struct rue_variant *from, const struct rue_variant *to)
+{
+    const struct rue_sink_ops *sink = rue_sink_find(to->format);
+    bool decoded = from->mode == RUE_PREPROCESSED;
+    if (!sink || !sink->holds[to->mode] || (decoded && to->mode == RUE_RAW)) return false;
+    return !decoded || strcmp(from->dtype, to->dtype) == 0 || strcmp(from->dtype, "uint8") == 0;
+}
+
+/* Converts a sample to see what making all of the variant from the first one takes; where that fails, it is
+ * not known. */
+static rue_status convert_sample(const struct rue_study_setup *setup, size_t index,
+                                 struct rue_variant_findings *out, rue_error *error)
+{
+    const struct rue_variant *from = &setup->variants[0].variant, *to = &setup->variants[index].variant;
+    char sample[PATH_MAX], part[RUE_PART_BYTES], path[RUE_PART_BYTES + 8];
+    rue_error why = {0};
+    struct rue_prepared done = {0};
+    if (!can_be_made(from, to)) {
+        rue_progress_note(setup->progress, "%s cannot be made from %s: when that pays is not known", to->path,
+                          from->path);
+        return RUE_OK;
+    }
+    int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, to->dtype);
+    const struct rue_prepare_options options = {
+        .source = {.format = from->format,
+                   .image_key = setup->goal.data.keys.image_key,
+                   .label_key = setup->goal.data.keys.label_key},
+        .format = to->format,
+        .mode = (int)to->mode,
+        .dtype = dtype < 0 ? RUE_DTYPE_COUNT : dtype,
+        .compression = compression_of(to->path),
+        .split = "sample",
+        .shard_bytes = UINT64_C(256) << 20,
+        .images = setup->goal.data.sample_images,
+        .seed = setup->goal.loader.workload.seed,
+        .max_pixels = setup->goal.loader.workload.max_pixels,
+        .bad_images = setup->goal.loader.workload.bad_images,
+    };
+    rue_study_sample_name(setup, sample);
+    rue_progress_show(setup->progress, "converting a sample to what %s is", to->path);
+    int lock = rue_part_open(sample, false, part);
+    snprintf(path, sizeof path, "%s/data", part);
+    rue_status status =
+        lock >= 0 ? rue_prepare_convert(from->path, path, &options, NULL, &done, &why)
+                  : rue_fail(&why, RUE_STORE, "cannot write to %s: %s", setup->place.folder, strerror(errno));
+    if (lock >= 0) close(lock);
+    rue_part_remove(part);
+    if (status == RUE_INTERRUPTED || status == RUE_TERMINATED)
+        return rue_fail(error, status, "%s", why.message);
+    if (status != RUE_OK)
+        rue_progress_note(setup->progress, "what making %s takes is not known: %s", to->path, why.message);
+    else
+        out->data.build_s_per_image = (double)done.elapsed_ns / 1e9 / (double)done.images;
+    return RUE_OK;
+}
+
+/* What a study does not measure: storage, and the time that making each variant takes. */
+static rue_status measure_variants(struct rue_study *study, struct rue_findings *findings, void *context,
+                                   rue_error *error)
+{
+    (void)context;
+    rue_status status = RUE_OK;
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        struct rue_variant_findings *variant = &findings->variants[v];
+        variant->data.storage_bytes = rue_storage_of(&variant->variant, variant->data.bytes);
+        if (v > 0 && status == RUE_OK) status = convert_sample(&study->setup, v, variant, error);
+    }
+    rue_progress_close(study->setup.progress);
+    return status;
+}
+
+const struct rue_tune_variation rue_tune_compare = {
+    .table = &rue_report_compare, .json = &rue_report_compare_json, .beside = measure_variants};
