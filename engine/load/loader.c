@@ -409,7 +409,6 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     loader->plan.batches = rue_loader_batches(options);
     loader->plan.images = rue_loader_images(options);
     loader->plan.window = window_of(options, loader->plan.batches);
-    loader->options.sampler.window = rue_source_window(source, loader->plan.window * loader->plan.batch_size);
     loader->plan.tensor_bytes = rue_fetcher_tensor_bytes(options->fetcher.dtype);
     loader->plan.slab_bytes = loader->plan.batch_size * loader->plan.tensor_bytes;
     loader->plan.grain = options->parallelism == RUE_PARALLEL_SAMPLE ? 1 : loader->plan.batch_size;

@@ -30,12 +30,9 @@ static uint64_t permute(uint64_t index, uint64_t items, uint64_t key)
 
 uint64_t rue_sampler_item(const struct rue_sampler *sampler, uint64_t position)
 {
-    uint64_t global = (sampler->first + position) * (uint64_t)sampler->world_size + (uint64_t)sampler->rank;
+    uint64_t global = position * (uint64_t)sampler->world_size + (uint64_t)sampler->rank;
     uint64_t epoch = sampler->epoch + global / sampler->items, index = global % sampler->items;
     if (!sampler->shuffle) return index;
     uint64_t key = rue_mix64(rue_mix64(sampler->seed) + epoch);
-    if (!sampler->window || sampler->window >= sampler->items) return permute(index, sampler->items, key);
-    uint64_t block = index / sampler->window, first = block * sampler->window;
-    uint64_t size = sampler->items - first < sampler->window ? sampler->items - first : sampler->window;
-    return first + permute(index - first, size, rue_mix64(key + block));
+    return permute(index, sampler->items, key);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,8 @@
 #include <sys/stat.h>
 
 #include "advice.h"
+#include "archive_reader.h"
 #include "index_file.h"
-#include "item_stream.h"
 
 enum { CLASS_TEXT_MAX = 64 << 20 };
 
@@ -297,6 +298,13 @@ rue_status rue_shards_probe(const struct rue_shard_format *format, const char *p
 
 /* ---- opening ---- */
 
+/* Where compressed shards are read. */
+struct cursor {
+    pthread_mutex_t lock;              /* guards the others */
+    struct rue_archive_reader *reader; /* NULL: none was read, or that failed */
+    uint32_t file;                     /* of the reader */
+};
+
 /* Class names are lines of a file beside the first shard, where there is one; the first is class 0. An empty
  * line between others is a class without a name. */
 static rue_status read_classes(struct rue_index *index, rue_error *error)
@@ -335,6 +343,21 @@ static const char *or_nothing(const char *key)
     return key ? key : "";
 }
 
+/* The shards are read once, and in order. */
+static rue_status open_cursor(struct rue_index *index, const struct rue_source_options *options,
+                              rue_error *error)
+{
+    if (!options->in_order)
+        return rue_fail(error, RUE_DATA,
+                        "%s is compressed, so that its items cannot be read in any order: decompress it, or "
+                        "convert it with 'rue prepare'",
+                        rue_files_path(index->files, 0));
+    struct cursor *cursor = index->state = calloc(1, sizeof *cursor);
+    if (!cursor) return rue_fail_memory(error, "reading shards", sizeof *cursor);
+    pthread_mutex_init(&cursor->lock, NULL);
+    return RUE_OK;
+}
+
 rue_status rue_shards_open(const struct rue_shard_format *format, const char *path,
                            const struct rue_source_options *options, struct rue_index *index,
                            rue_error *error)
@@ -347,32 +370,59 @@ rue_status rue_shards_open(const struct rue_shard_format *format, const char *pa
         status = format->index(path, options, index, error);
         if (status == RUE_OK && !options->writes_nothing) rue_index_file_keep(index, path, asked);
     }
-    if (status == RUE_OK) status = read_classes(index, error);
-    if (status == RUE_OK && index->streams)
-        status = rue_item_stream_open(index, (struct rue_item_stream **)&index->state, error);
-    return status;
+    if (status == RUE_OK && index->streams) status = open_cursor(index, options, error);
+    return status == RUE_OK ? read_classes(index, error) : status;
 }
 
 /* ---- operations ---- */
 
 void rue_shards_close(void *state)
 {
-    rue_item_stream_close(state);
+    struct cursor *cursor = state;
+    rue_archive_reader_close(cursor->reader);
+    pthread_mutex_destroy(&cursor->lock);
+    free(cursor);
+}
+
+/* Opens the shard, unless it is open and has not come to the item. */
+static rue_status find_shard(const struct rue_index *index, struct cursor *cursor,
+                             const struct rue_entry *entry, rue_error *error)
+{
+    if (cursor->reader && cursor->file == entry->file &&
+        rue_archive_reader_position(cursor->reader) <= entry->offset)
+        return RUE_OK;
+    rue_archive_reader_close(cursor->reader);
+    cursor->reader = NULL;
+    cursor->file = entry->file;
+    return rue_archive_reader_open(index->files, entry->file, RUE_ARCHIVE_BYTES, &cursor->reader, error);
+}
+
+static rue_status read_in_order(const struct rue_index *index, const struct rue_entry *entry, void *into,
+                                rue_error *error)
+{
+    struct cursor *cursor = index->state;
+    char passed[4096];
+    rue_status status = find_shard(index, cursor, entry, error);
+    uint64_t some = 0, wanted = 0;
+    while (status == RUE_OK && some == wanted &&
+           rue_archive_reader_position(cursor->reader) < entry->offset) {
+        uint64_t ahead = entry->offset - rue_archive_reader_position(cursor->reader);
+        wanted = ahead < sizeof passed ? ahead : sizeof passed;
+        status = rue_archive_reader_read(cursor->reader, passed, wanted, &some, error);
+    }
+    if (status == RUE_OK) status = rue_archive_reader_read(cursor->reader, into, entry->bytes, &some, error);
+    if (status != RUE_OK || some == entry->bytes) return status;
+    return rue_fail(error, RUE_DATA, "%s became shorter: leave the data alone while rue runs",
+                    rue_files_path(index->files, entry->file));
 }
 
 rue_status rue_shards_read(const struct rue_index *index, uint64_t item, void *into, rue_error *error)
 {
     const struct rue_entry *entry = &index->entries[item];
-    if (index->streams) return rue_item_stream_read(index->state, item, into, error);
-    return rue_files_read(index->files, entry->file, into, entry->bytes, entry->offset, error);
-}
-
-uint64_t rue_shards_window(const struct rue_index *index, uint64_t in_flight)
-{
-    return rue_item_stream_window(index->state, in_flight);
-}
-
-void rue_shards_rewind(const struct rue_index *index)
-{
-    if (index->state) rue_item_stream_rewind(index->state);
+    struct cursor *cursor = index->state;
+    if (!cursor) return rue_files_read(index->files, entry->file, into, entry->bytes, entry->offset, error);
+    pthread_mutex_lock(&cursor->lock);
+    rue_status status = read_in_order(index, entry, into, error);
+    pthread_mutex_unlock(&cursor->lock);
+    return status;
 }

@@ -1,6 +1,7 @@
 /* What formats of shards have in common: a file, a folder of them or a pattern such as
  * data/train-{000000..000012}.tar; an index that is kept beside them; class names in a file beside them; and
- * a stream where a shard is compressed. A format says how its shards are called and makes the index. */
+ * reading in order where a shard is compressed. A format says how its shards are called and makes the index.
+ */
 #ifndef RUE_SHARDS_H
 #define RUE_SHARDS_H
 
@@ -62,12 +63,9 @@ rue_status rue_shards_open(const struct rue_shard_format *format, const char *pa
 
 void rue_shards_close(void *state);
 rue_status rue_shards_read(const struct rue_index *index, uint64_t item, void *into, rue_error *error);
-uint64_t rue_shards_window(const struct rue_index *index, uint64_t in_flight);
-void rue_shards_rewind(const struct rue_index *index);
 
 #define RUE_SHARD_OPS                                                                       \
     .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true}, .keys = true, .patterns = true, \
-    .close = rue_shards_close, .read = rue_shards_read, .window = rue_shards_window,        \
-    .rewind = rue_shards_rewind
+    .close = rue_shards_close, .read = rue_shards_read
 
 #endif

@@ -277,14 +277,9 @@ rue_status rue_source_read(const struct rue_source *source, uint64_t item, void 
     return (source->ops->read ? source->ops->read : rue_index_read)(&source->index, item, into, error);
 }
 
-uint64_t rue_source_window(const struct rue_source *source, uint64_t in_flight)
+bool rue_source_in_order(const struct rue_source *source)
 {
-    return source->index.streams ? source->ops->window(&source->index, in_flight) : 0;
-}
-
-void rue_source_rewind(const struct rue_source *source)
-{
-    if (source->ops->rewind) source->ops->rewind(&source->index);
+    return source->index.streams;
 }
 
 bool rue_source_allows(const struct rue_source *source, enum rue_access access)
@@ -311,7 +306,7 @@ bool rue_source_place(const struct rue_source *source, enum rue_access access, u
 {
     const struct rue_index *index = &source->index;
     const struct rue_entry entry = entry_of(index, item);
-    if (!index->files) return false;
+    if (!index->files || index->streams) return false;
     *out = (struct rue_place){.fd = AT_FDCWD, .offset = entry.offset, .bytes = entry.bytes};
     if (index->kind == RUE_ITEM_FILE) {
         out->fd = rue_files_folder_fd(index->files);
@@ -322,17 +317,12 @@ bool rue_source_place(const struct rue_source *source, enum rue_access access, u
     } else {
         out->path = rue_files_path(index->files, entry.file);
     }
-    if (index->streams) {
-        out->offset = 0;
-        out->bytes = rue_files_identity(index->files, entry.file).bytes;
-    }
     return true;
 }
 
 void rue_source_forget(const struct rue_source *source)
 {
     rue_mapping_forget((struct rue_mapping *)&source->mapping);
-    rue_source_rewind(source);
 }
 
 rue_status rue_source_check(const struct rue_source *source, rue_error *error)

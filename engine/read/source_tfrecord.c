@@ -1,6 +1,5 @@
-/* The tfrecord format: shards of Examples (tf_record.h), plain or through gzip. Lengths are believed once
- * their checksum is right; data are checked when they are indexed, and by verify. Plain shards are read at
- * any place, compressed ones in order. */
+/* The tfrecord format: shards of Examples (tf_record.h), plain or compressed. Lengths are believed once
+ * their checksum is right; data are checked when they are indexed, and by verify. */
 #include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "byte_stream.h"
+#include "archive_reader.h"
 #include "shards.h"
 #include "tf_record.h"
 
@@ -39,7 +38,7 @@ struct build {
     /* The shard at hand. */
     uint32_t shard;
     const char *file;
-    struct rue_byte_stream *stream;
+    struct rue_archive_reader *reader;
     uint64_t end; /* of a plain file; else UINT64_MAX */
     uint64_t record, begin;
 };
@@ -62,10 +61,10 @@ static rue_status begin_shard(struct build *b, uint32_t shard, rue_error *error)
     b->file = rue_files_path(files, shard);
     b->record = b->begin = 0;
     b->end = size;
-    rue_status status = rue_byte_stream_open(files, shard, &b->stream, error);
+    rue_status status = rue_archive_reader_open(files, shard, RUE_ARCHIVE_BYTES, &b->reader, error);
     if (status != RUE_OK || size == 0) return status;
     if (size < sizeof head) return refuse(b, "is cut", error);
-    if (rue_byte_stream_compression(b->stream) != RUE_COMPRESS_NONE) {
+    if (rue_archive_reader_is_compressed(b->reader)) {
         b->end = UINT64_MAX;
         b->index->streams = true;
         return RUE_OK;
@@ -92,18 +91,19 @@ static rue_status read_record(struct build *b, uint64_t *bytes, rue_error *error
     unsigned char head[RUE_TF_RECORD_HEAD];
     uint64_t got;
     uint32_t crc;
-    b->begin = rue_byte_stream_position(b->stream);
-    rue_status status = rue_byte_stream_read(b->stream, head, sizeof head, &got, error);
+    b->begin = rue_archive_reader_position(b->reader);
+    rue_status status = rue_archive_reader_read(b->reader, head, sizeof head, &got, error);
     if (status != RUE_OK) return status;
     if (got == 0) return *bytes = UINT64_MAX, RUE_OK;
     if (got < sizeof head) return refuse(b, "is cut", error);
     if (!rue_tf_record_head_is(head, bytes))
         return refuse(b, "has no valid length: its CRC-32C is wrong", error);
     if (*bytes > record_bytes_max) return refuse(b, "is longer than 2 GiB", error);
-    if (*bytes + sizeof crc > b->end - rue_byte_stream_position(b->stream))
+    if (*bytes + sizeof crc > b->end - rue_archive_reader_position(b->reader))
         return refuse(b, "is cut: it is longer than what is left of the file", error);
     status = reserve(b, *bytes + sizeof crc, error);
-    if (status == RUE_OK) status = rue_byte_stream_read(b->stream, b->data, *bytes + sizeof crc, &got, error);
+    if (status == RUE_OK)
+        status = rue_archive_reader_read(b->reader, b->data, *bytes + sizeof crc, &got, error);
     if (status != RUE_OK) return status;
     if (got < *bytes + sizeof crc) return refuse(b, "is cut", error);
     memcpy(&crc, b->data + *bytes, sizeof crc);
@@ -226,7 +226,7 @@ static rue_status add_record(struct build *b, uint64_t bytes, rue_error *error)
 
 static rue_status index_shard(struct build *b, uint32_t shard, rue_error *error)
 {
-    b->stream = NULL;
+    b->reader = NULL;
     rue_status status = begin_shard(b, shard, error);
     for (uint64_t bytes = UINT64_MAX; status == RUE_OK; b->record++) {
         status = rue_source_check_stop(b->options, error);
@@ -234,7 +234,7 @@ static rue_status index_shard(struct build *b, uint32_t shard, rue_error *error)
         if (status != RUE_OK || bytes == UINT64_MAX) break;
         status = add_record(b, bytes, error);
     }
-    rue_byte_stream_close(b->stream);
+    rue_archive_reader_close(b->reader);
     return status;
 }
 
@@ -287,7 +287,7 @@ static bool takes(const char *name)
     return *at == '-' || ends_a_name(at);
 }
 
-static const struct rue_shard_format format = {.version = "tfrecord 3", .takes = takes, .index = build_index};
+static const struct rue_shard_format format = {.version = "tfrecord 4", .takes = takes, .index = build_index};
 
 static rue_status begins_with_head(const char *path, bool *is, rue_error *error)
 {
@@ -329,7 +329,7 @@ static rue_status add_crc(const struct rue_index *index, uint32_t file, uint64_t
     return RUE_OK;
 }
 
-/* gzip has its own checksum. */
+/* Compressed data have the checksum of their compression. */
 static rue_status verify(const struct rue_index *index, uint64_t item, const void *data, bool *good,
                          rue_error *error)
 {
@@ -353,6 +353,6 @@ static rue_status verify(const struct rue_index *index, uint64_t item, const voi
 }
 
 const struct rue_source_ops rue_source_tfrecord = {
-    RUE_SHARD_OPS,  .format = "tfrecord",  .help = "TFRecord shards of Examples, plain or through gzip",
+    RUE_SHARD_OPS,  .format = "tfrecord",  .help = "TFRecord shards of Examples, plain or compressed",
     .probe = probe, .open = open_tfrecord, .verify = verify,
 };

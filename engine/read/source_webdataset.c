@@ -1,7 +1,6 @@
 /* The webdataset format: tar shards whose members are grouped into samples as the webdataset library does it:
  * members that follow each other and have the same key belong together. The key is the path up to the first
- * dot of its last part; the extension is all behind that dot, in lower case. Plain shards are read at any
- * place, compressed ones in order. */
+ * dot of its last part; the extension is all behind that dot, in lower case. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -10,10 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "byte_stream.h"
+#include "archive_reader.h"
 #include "npy.h"
 #include "shards.h"
-#include "tar_reader.h"
 
 enum { NUMBER_BYTES_MAX = 64, JSON_BYTES_MAX = 1 << 20 };
 
@@ -50,7 +48,7 @@ struct shard {
     struct group *group;
     uint32_t number;
     const char *file;
-    struct rue_tar_reader *reader;
+    struct rue_archive_reader *reader;
     struct sample sample;
 };
 
@@ -60,11 +58,20 @@ static rue_status refuse(const struct shard *shard, uint64_t at, const char *nam
     return rue_fail(error, RUE_DATA, "%s: the member %s at byte %" PRIu64 " %s", shard->file, name, at, why);
 }
 
-static rue_status refuse_second(const struct shard *shard, const struct rue_tar_member *member,
+static rue_status refuse_second(const struct shard *shard, const struct rue_archive_member *member,
                                 rue_error *error)
 {
     return refuse(shard, member->header, member->name,
                   "is the second of its extension in one sample: rename it", error);
+}
+
+static rue_status read_member(const struct shard *shard, const struct rue_archive_member *member, void *into,
+                              uint64_t bytes, rue_error *error)
+{
+    uint64_t got = 0;
+    rue_status status = rue_archive_reader_read(shard->reader, into, bytes, &got, error);
+    if (status != RUE_OK || got == bytes) return status;
+    return refuse(shard, member->header, member->name, "is cut: make the archive again", error);
 }
 
 /* ---- images ---- */
@@ -77,13 +84,13 @@ static int mode_of(const struct group *group, const char *extension)
     return key || strcmp(extension, "jpg") == 0 || strcmp(extension, "jpeg") == 0 ? RUE_RAW : -1;
 }
 
-static rue_status read_npy(struct shard *shard, const struct rue_tar_member *member, struct image *image,
+static rue_status read_npy(struct shard *shard, const struct rue_archive_member *member, struct image *image,
                            rue_error *error)
 {
     char head[RUE_NPY_HEADER_MAX];
     uint64_t bytes = member->bytes < sizeof head ? member->bytes : sizeof head;
     rue_error why = {0};
-    rue_status status = rue_tar_reader_read(shard->reader, head, bytes, error);
+    rue_status status = read_member(shard, member, head, bytes, error);
     if (status != RUE_OK) return status;
     if (rue_npy_parse(head, bytes, &image->npy, &why) != RUE_OK)
         snprintf(image->wrong, sizeof image->wrong, "%.120s", why.message);
@@ -94,7 +101,7 @@ static rue_status read_npy(struct shard *shard, const struct rue_tar_member *mem
     return RUE_OK;
 }
 
-static rue_status take_image(struct shard *shard, const struct rue_tar_member *member, int mode,
+static rue_status take_image(struct shard *shard, const struct rue_archive_member *member, int mode,
                              rue_error *error)
 {
     struct image *image = &shard->sample.images[mode];
@@ -158,7 +165,7 @@ static const char *json_key(const struct group *group, int rank)
     return rank == JSON_LABEL && group->label_key ? group->label_key : "label";
 }
 
-static rue_status take_label(struct shard *shard, const struct rue_tar_member *member, int rank,
+static rue_status take_label(struct shard *shard, const struct rue_archive_member *member, int rank,
                              rue_error *error)
 {
     const struct group *group = shard->group;
@@ -172,7 +179,7 @@ static rue_status take_label(struct shard *shard, const struct rue_tar_member *m
     char *text = malloc(member->bytes + 1);
     if (!text) return rue_fail_memory(error, "a label", member->bytes);
     text[member->bytes] = 0;
-    rue_status status = rue_tar_reader_read(shard->reader, text, member->bytes, error);
+    rue_status status = read_member(shard, member, text, member->bytes, error);
     bool found = false, odd = false;
     if (status == RUE_OK && json)
         status = read_json(text, member->bytes, json_key(group, rank), &found, &odd, &label, error);
@@ -263,8 +270,8 @@ static const char *key_end(const char *name)
     return dot && dot > base ? dot : NULL;
 }
 
-static rue_status begin_sample(struct shard *shard, const struct rue_tar_member *member, size_t key_length,
-                               rue_error *error)
+static rue_status begin_sample(struct shard *shard, const struct rue_archive_member *member,
+                               size_t key_length, rue_error *error)
 {
     struct sample *sample = &shard->sample;
     if (sample->open && strlen(sample->key) == key_length &&
@@ -281,7 +288,7 @@ static rue_status begin_sample(struct shard *shard, const struct rue_tar_member 
     return status;
 }
 
-static rue_status leave_out(struct shard *shard, const struct rue_tar_member *member, size_t key_length,
+static rue_status leave_out(struct shard *shard, const struct rue_archive_member *member, size_t key_length,
                             rue_error *error)
 {
     rue_index_skip(shard->group->index, "%s, the member %s at byte %" PRIu64 ", a link or device",
@@ -291,7 +298,7 @@ static rue_status leave_out(struct shard *shard, const struct rue_tar_member *me
     return status;
 }
 
-static rue_status add_member(struct shard *shard, const struct rue_tar_member *member, rue_error *error)
+static rue_status add_member(struct shard *shard, const struct rue_archive_member *member, rue_error *error)
 {
     char extension[PATH_MAX];
     const char *end = key_end(member->name);
@@ -318,7 +325,8 @@ static bool ends_with(const char *name, const char *suffix)
 
 static bool takes(const char *name)
 {
-    static const char *const suffixes[] = {".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.lz4"};
+    static const char *const suffixes[] = {".tar",    ".tar.gz",  ".tgz",    ".tar.bz2",
+                                           ".tar.xz", ".tar.zst", ".tar.lz4"};
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
         if (ends_with(name, suffixes[i])) return true;
     return false;
@@ -330,28 +338,28 @@ static bool avoids(const char *name)
     return ends_with(name, ".jpg") || ends_with(name, ".jpeg");
 }
 
-static bool begins_with_header(const char *path)
+static bool begins_with_member(const char *path)
 {
     struct rue_files *files = NULL;
-    struct rue_byte_stream *stream = NULL;
-    char block[RUE_TAR_BLOCK];
-    uint64_t got = 0;
-    bool is = rue_files_add(&files, path, NULL) == RUE_OK &&
-              rue_byte_stream_open(files, 0, &stream, NULL) == RUE_OK &&
-              rue_byte_stream_read(stream, block, sizeof block, &got, NULL) == RUE_OK &&
-              got == sizeof block && rue_tar_is_header(block);
-    rue_byte_stream_close(stream);
+    struct rue_archive_reader *reader = NULL;
+    const struct rue_archive_member *member;
+    bool is = false;
+    if (rue_files_add(&files, path, NULL) == RUE_OK &&
+        rue_archive_reader_open(files, 0, RUE_ARCHIVE_TAR, &reader, NULL) == RUE_OK &&
+        rue_archive_reader_next(reader, &member, &is, NULL) != RUE_OK)
+        is = false;
+    rue_archive_reader_close(reader);
     rue_files_close(files);
     return is;
 }
 
 static rue_status index_members(struct shard *shard, rue_error *error)
 {
-    const struct rue_tar_member *member;
+    const struct rue_archive_member *member;
     rue_status status = RUE_OK;
     for (bool more = true; status == RUE_OK && more;) {
         status = rue_source_check_stop(shard->group->options, error);
-        if (status == RUE_OK) status = rue_tar_reader_next(shard->reader, &member, &more, error);
+        if (status == RUE_OK) status = rue_archive_reader_next(shard->reader, &member, &more, error);
         if (status == RUE_OK && more) status = add_member(shard, member, error);
     }
     return status == RUE_OK ? end_sample(shard, error) : status;
@@ -361,11 +369,11 @@ static rue_status index_shard(struct group *group, struct shard *shard, uint32_t
 {
     struct rue_files *files = group->index->files;
     *shard = (struct shard){.group = group, .number = number, .file = rue_files_path(files, number)};
-    rue_status status = rue_tar_reader_open(files, number, &shard->reader, error);
+    rue_status status = rue_archive_reader_open(files, number, RUE_ARCHIVE_TAR, &shard->reader, error);
     if (status != RUE_OK) return status;
-    group->index->streams |= rue_tar_reader_is_compressed(shard->reader);
+    group->index->streams |= rue_archive_reader_is_compressed(shard->reader);
     status = index_members(shard, error);
-    rue_tar_reader_close(shard->reader);
+    rue_archive_reader_close(shard->reader);
     return status;
 }
 
@@ -409,13 +417,13 @@ static rue_status build_index(const char *path, const struct rue_source_options 
 }
 
 static const struct rue_shard_format format = {
-    .version = "webdataset 4", .takes = takes, .avoids = avoids, .index = build_index};
+    .version = "webdataset 5", .takes = takes, .avoids = avoids, .index = build_index};
 
 static rue_status probe(const char *path, bool *is, rue_error *error)
 {
     bool regular;
     rue_status status = rue_shards_probe(&format, path, is, &regular, error);
-    if (status == RUE_OK && regular && !*is) *is = begins_with_header(path);
+    if (status == RUE_OK && regular && !*is) *is = begins_with_member(path);
     return status;
 }
 

@@ -26,22 +26,6 @@ struct rue_residency {
     double times;   /* that a trial loads them: more than once where it is longer than an epoch */
 };
 
-/* What an item has on storage for each of its bytes: less than 1 where it is compressed. Of items that lie in
- * one and the same range neither can be read without what lies before it: the range counts once. */
-static double storage_ratio(const struct rue_source *source)
-{
-    struct rue_place before = {0}, at;
-    uint64_t stored = 0, all = 0, count = rue_source_count(source);
-    for (uint64_t i = 0; i < count; i++) {
-        if (!rue_source_place(source, RUE_ACCESS_READ, i, &at)) return 1;
-        bool again = i > 0 && at.offset == before.offset && at.path == before.path;
-        if (!again) stored += at.bytes;
-        all += rue_source_bytes(source, i);
-        before = at;
-    }
-    return stored < all ? (double)stored / (double)all : 1;
-}
-
 /* Items come again when the order goes into its next epoch. */
 static void sort_once(struct rue_residency *residency, uint64_t drawn)
 {
@@ -69,7 +53,6 @@ rue_status rue_residency_open(const struct rue_source *source, const struct rue_
 {
     struct rue_sampler sampler = rue_workload_sampler(workload);
     sampler.items = rue_source_count(source);
-    sampler.window = rue_source_window(source, 1);
     double times = images > sampler.items ? (double)images / (double)sampler.items : 1;
     if (images == 0 || images > sampler.items) images = sampler.items;
     struct rue_residency *residency = calloc(1, sizeof *residency);
@@ -82,7 +65,6 @@ rue_status rue_residency_open(const struct rue_source *source, const struct rue_
     *residency = (struct rue_residency){.source = source, .items = items, .times = times};
     for (uint64_t i = 0; i < images; i++) items[i] = rue_sampler_item(&sampler, i);
     sort_once(residency, images);
-    residency->bytes = (uint64_t)((double)residency->bytes * storage_ratio(source));
     *out = residency;
     return RUE_OK;
 }
@@ -207,7 +189,6 @@ static bool read_few(const struct rue_residency *residency, uint64_t *bytes)
         read = rue_source_read(residency->source, residency->items[i], scratch, &unseen) == RUE_OK;
         *bytes += rue_source_bytes(residency->source, residency->items[i]);
     }
-    *bytes = (uint64_t)((double)*bytes * storage_ratio(residency->source));
     free(scratch);
     return read;
 }

@@ -330,7 +330,6 @@ static rue_status run_joint(struct run *run, const struct rue_source *source, ru
     if (status == RUE_OK) status = prepare_data(run, error);
     if (status == RUE_OK) status = prepare_model(run, &options, error);
     if (status == RUE_OK) status = open_detail(run, &options, error);
-    rue_source_rewind(source); /* what warming it, or the trial before, has left */
     if (status == RUE_OK) status = rue_loader_open(source, &options, &run->loader, error);
     if (status == RUE_OK) status = run_loader(run, error);
     rue_loader_close(run->loader);

@@ -8,8 +8,7 @@ end), once, from memory. Then rue's loader loads from each of them in turn, shuf
 it after one that does not count: data in memory, nothing that consumes the batches, so that what is slow is the format (and,
 of raw data, decoding). A trial loads N images, of preprocessed data ten times as many. Rates are medians of the rounds. The
 ratio is that to `folder`, or to `tensor` of the same dtype, in the same round: median, least and greatest. "in order" is the
-rate without shuffling over the rate with it, likewise; compressed shards can only be streamed, so they are shuffled within a
-window (marked *).
+rate without shuffling over the rate with it, likewise.
 """
 import argparse
 import collections
@@ -29,16 +28,16 @@ from loader_against_torch import Runner  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
-class Format(collections.namedtuple("Format", "kind format compress", defaults=[""])):
+class Format(collections.namedtuple("Format", "kind format")):
     """What is made; `kind` is raw, or the dtype of preprocessed data."""
 
     @property
     def name(self):
-        return " ".join(word for word in self if word)
+        return " ".join(self)
 
 
-RAW = [Format("raw", "folder"), Format("raw", "csv"), Format("raw", "webdataset"), Format("raw", "webdataset", "zstd"),
-       Format("raw", "webdataset", "gzip"), Format("raw", "tfrecord"), Format("raw", "tfrecord", "gzip"), Format("raw", "lmdb")]
+RAW = [Format("raw", "folder"), Format("raw", "csv"), Format("raw", "webdataset"), Format("raw", "tfrecord"),
+       Format("raw", "lmdb")]
 PREPROCESSED = [Format(dtype, format) for dtype in ("float32", "uint8") for format in ("tensor", "webdataset", "tfrecord", "lmdb")]
 PLAINEST = {"raw": "folder", "float32": "tensor", "uint8": "tensor"}
 ORDERS = {"shuffled": True, "in order": False}
@@ -52,7 +51,7 @@ class Variant:
     def __init__(self, program, what, photos, folder):
         self.what, self.rates = what, {order: [] for order in ORDERS}
         self.path, mode = folder / what.name.replace(" ", "-"), "raw" if what.kind == "raw" else "preprocessed"
-        words = ["--format", what.format, "--mode", mode, "--compress", what.compress or "none"]
+        words = ["--format", what.format, "--mode", mode]
         words += [] if what.kind == "raw" else ["--dtype", what.kind]
         begin = time.monotonic()
         subprocess.run([program, "prepare", photos, self.path, *words, "--quiet"], check=True)
@@ -95,7 +94,7 @@ def ratios(rates, others):
 def row(variant, plainest):
     shuffled, in_order = variant.rates["shuffled"], variant.rates["in order"]
     compared = ratios(shuffled, plainest.rates["shuffled"]) if plainest else ["", ""]
-    return [f"{variant.what.name}{' *' if variant.what.compress else ''}", f"{variant.bytes:,}",
+    return [variant.what.name, f"{variant.bytes:,}",
             f"{variant.images / variant.build_s:,.0f}", f"{statistics.median(shuffled):,.0f}", *compared,
             *ratios(in_order, shuffled)]
 

@@ -160,7 +160,7 @@ CASES = {
     "prepare": {
         "walk": lambda w: Case(["prepare", w.photos, "x"], w.slow_walk()),
         "read": lambda w: Case(["prepare", w.photos, "x"], w.slow_read(".jpg"), ready=w.appears(".rue-??????/data")),
-        "copy": lambda w: Case(["prepare", w.photos, "x", "--format", "folder", "--verify"], w.slow_read(".jpg"),
+        "copy": lambda w: Case(["prepare", w.photos, "x", "--format", "folder"], w.slow_read(".jpg"),
                                ready=w.appears(".rue-??????/data/*/*.jpg")),
         "synthetic": lambda w: Case(["prepare", "--synthetic", "100000", "x"], ready=w.appears(".rue-??????/data/*/*.jpg")),
     },

@@ -12,7 +12,6 @@ enum {
     FORMAT,
     MODE,
     DTYPE,
-    COMPRESS,
     SHARD_SIZE,
     SPLIT,
     IMAGE_KEY,
@@ -23,7 +22,6 @@ enum {
     NUM_WORKERS,
     BAD_IMAGES,
     MAX_PIXELS,
-    VERIFY,
     FORCE,
     QUIET
 };
@@ -41,8 +39,6 @@ static const struct rue_option options_table[] = {
     [DTYPE] = {"dtype", RUE_OPTION_WORD, "DTYPE", NULL,
                "of preprocessed: float32 (normalised) or uint8 (levels) [that of SRC, or float32]", 0, 0,
                rue_dtype_names},
-    [COMPRESS] = {"compress", RUE_OPTION_WORD, "HOW", "none", "compress shards, where the format does so", 0,
-                  0, rue_compression_names},
     [SHARD_SIZE] = {"shard-size", RUE_OPTION_BYTES, "SIZE", "256M", "a shard that holds so much is full", 1,
                     0, NULL},
     [SPLIT] = {"split", RUE_OPTION_TEXT, "NAME", "train", "what shards and lists are called", 0, 0, NULL},
@@ -51,8 +47,8 @@ static const struct rue_option options_table[] = {
     [SYNTHETIC] = {"synthetic", RUE_OPTION_COUNT, "N", NULL, "make N photo-like JPEG files instead; no SRC",
                    1, 100000000, NULL},
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL,
-                "convert N images, drawn at random; of compressed shards near their beginning", 1,
-                UINT64_C(1) << 40, NULL, .set_by = RUE_SET_BY_FLAG},
+                "convert N images, drawn at random; of compressed shards the first N", 1, UINT64_C(1) << 40,
+                NULL, .set_by = RUE_SET_BY_FLAG},
     [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "of what is random", 0, INT64_MAX, NULL},
     [NUM_WORKERS] = {"num-workers", RUE_OPTION_COUNT, "W", NULL, "threads [every usable CPU]", 1, 256, NULL,
                      .set_by = RUE_SET_BY_FLAG},
@@ -60,8 +56,6 @@ static const struct rue_option options_table[] = {
                     0, 0, rue_bad_images_names},
     [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456", "refuse images of more pixels", 1,
                     UINT64_C(1) << 40, NULL},
-    [VERIFY] = {"verify", RUE_OPTION_FLAG, NULL, NULL, "read everything back and compare, before DST is made",
-                0, 0, NULL},
     [FORCE] = {"force", RUE_OPTION_FLAG, NULL, NULL, "replace an existing file", 0, 0, NULL,
                .set_by = RUE_SET_BY_USER},
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
@@ -72,7 +66,7 @@ static void report(const struct rue_prepared *done, const struct rue_options *op
 {
     const char *path = rue_options_argument(options, rue_options_argument_count(options) - 1);
     char before[RUE_UNIT_TEXT_BYTES], after[RUE_UNIT_TEXT_BYTES], time[RUE_UNIT_TEXT_BYTES],
-        count[RUE_UNIT_TEXT_BYTES], others[RUE_UNIT_TEXT_BYTES];
+        count[RUE_UNIT_TEXT_BYTES];
     rue_format_bytes(done->bytes_before, before, sizeof before);
     rue_format_bytes(done->bytes_after, after, sizeof after);
     rue_format_duration(done->elapsed_ns, time, sizeof time);
@@ -81,11 +75,6 @@ static void report(const struct rue_prepared *done, const struct rue_options *op
         rue_progress_note(progress, "%s: %s images in %s, %s became %s", path, count, time, before, after);
     else
         rue_progress_note(progress, "%s: %s photos in %s, %s", path, count, time, after);
-    if (done->resumed)
-        rue_progress_note(progress, "%s of them were there from a run that was stopped; the other %s took %s",
-                          rue_format_count(done->resumed, count, sizeof count),
-                          rue_format_count(done->images - done->resumed, others, sizeof others),
-                          rue_format_duration(done->run_ns, time, sizeof time));
     if (done->held && rue_options_number(options, IMAGES) > done->held)
         rue_progress_note(progress, "%s holds only %s", rue_options_argument(options, 0),
                           rue_format_count(done->held, count, sizeof count));
@@ -128,8 +117,7 @@ static rue_status check_format(const struct rue_options *options, const struct r
 
 static rue_status check_photos(const struct rue_options *options, rue_error *error)
 {
-    static const size_t others[] = {FORMAT, MODE,      DTYPE,     COMPRESS, SHARD_SIZE,
-                                    SPLIT,  IMAGE_KEY, LABEL_KEY, IMAGES};
+    static const size_t others[] = {FORMAT, MODE, DTYPE, SHARD_SIZE, SPLIT, IMAGE_KEY, LABEL_KEY, IMAGES};
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < sizeof others / sizeof *others; i++)
         status = refuse_option(options, others[i], "--synthetic, which makes JPEG files", error);
@@ -165,7 +153,6 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         .mode = word_or(options, MODE, RUE_MODE_COUNT),
         .dtype = word_or(options, DTYPE, RUE_DTYPE_COUNT),
         .dtype_given = rue_options_given(options, DTYPE),
-        .compression = (enum rue_compression)rue_options_word(options, COMPRESS),
         .split = rue_options_text(options, SPLIT),
         .shard_bytes = rue_options_number(options, SHARD_SIZE),
         .images = rue_options_number(options, IMAGES),
@@ -174,8 +161,6 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         .max_pixels = rue_options_number(options, MAX_PIXELS),
         .bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES),
         .overwrite = rue_options_flag(options, FORCE),
-        .keeps = true,
-        .verify = rue_options_flag(options, VERIFY),
     };
     what.given_key = rue_data_options_given_key(options, IMAGE_KEY, LABEL_KEY);
     status = check_split(what.split, error);
@@ -202,7 +187,7 @@ const struct rue_command rue_command_prepare = {
     .summary = "Convert a data set to another format, or make a synthetic one.",
     .details = "  rue prepare photos/ photos.tensor --dtype uint8\n"
                "  rue prepare photos/ photos.lmdb\n"
-               "  rue prepare photos/ tars/ --format webdataset --compress zstd\n"
+               "  rue prepare photos/ tars/ --format webdataset\n"
                "  rue prepare --synthetic 2000 demo/",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,

@@ -1,38 +1,16 @@
 /* What `rue compare` does beside `rue tune`: it converts a sample of the first variant to the format of each
  * other one. */
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "codec.h"
 #include "file_system.h"
 #include "part.h"
 #include "prepare.h"
 #include "study_opening.h"
 #include "tune.h"
-
-static enum rue_compression compression_by_name(const char *name)
-{
-    const char *suffix = strrchr(name, '.');
-    for (int c = RUE_COMPRESS_NONE + 1; suffix && c < RUE_COMPRESSION_COUNT; c++)
-        if (strcmp(suffix, rue_codecs[c].suffix) == 0) return (enum rue_compression)c;
-    return RUE_COMPRESS_NONE;
-}
-
-/* Of shards, by the name of one of them. */
-static enum rue_compression compression_of(const char *path)
-{
-    enum rue_compression found = compression_by_name(path);
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-    while (folder && found == RUE_COMPRESS_NONE && (entry = readdir(folder)))
-        if (entry->d_name[0] != '.') found = compression_by_name(entry->d_name);
-    if (folder) closedir(folder);
-    return found;
-}
 
 /* Whether the first variant can be made into this one. */
 static bool can_be_made(const struct rue_variant *from, const struct rue_variant *to)
@@ -65,7 +43,6 @@ static rue_status convert_sample(const struct rue_study_setup *setup, size_t ind
         .format = to->format,
         .mode = (int)to->mode,
         .dtype = dtype < 0 ? RUE_DTYPE_COUNT : dtype,
-        .compression = compression_of(to->path),
         .split = "sample",
         .shard_bytes = UINT64_C(256) << 20,
         .images = setup->goal.data.sample_images,
@@ -75,7 +52,7 @@ static rue_status convert_sample(const struct rue_study_setup *setup, size_t ind
     };
     rue_study_sample_name(setup, sample);
     rue_progress_show(setup->progress, "converting a sample to what %s is", to->path);
-    int lock = rue_part_open(sample, false, part);
+    int lock = rue_part_open(sample, part);
     snprintf(path, sizeof path, "%s/data", part);
     rue_status status =
         lock >= 0 ? rue_prepare_convert(from->path, path, &options, NULL, &done, &why)

@@ -16,33 +16,28 @@ struct rue_prepare_options {
     int mode;              /* enum rue_mode; RUE_MODE_COUNT: that of the source, where the format holds it */
     int dtype;             /* enum rue_dtype; RUE_DTYPE_COUNT: that of the source, else float32 */
     bool dtype_given;      /* by somebody who wants preprocessed data */
-    enum rue_compression compression;
     const char *split;
     uint64_t shard_bytes;
-    uint64_t images; /* convert this many, drawn at random with `seed`, of data that can only be streamed out
-                      * of the first windows (rue_source_window); 0, or all there are: all, in order */
+    uint64_t images; /* convert this many, drawn at random with `seed`, of compressed shards the first ones;
+                      * 0, or all there are: all, in order */
     uint64_t seed;
     int num_workers; /* 0: one for every usable CPU */
     uint64_t max_pixels;
     enum rue_bad_images bad_images;
     bool overwrite; /* an existing file */
-    bool keeps;     /* what was written before an interruption, to go on with it */
-    bool verify;    /* read everything back before it gets its name */
 };
 
 struct rue_prepared {
     uint64_t images, bytes_before, bytes_after, bad_images;
-    uint64_t elapsed_ns; /* for all images, by all runs */
-    uint64_t run_ns;     /* of it by this one, for those that no earlier run had written */
-    uint64_t held;       /* images of the source; 0 where there is none */
-    uint64_t resumed;    /* images that an earlier run had written */
-    uint64_t skipped;    /* see rue_source_skipped */
+    uint64_t elapsed_ns;
+    uint64_t held;    /* images of the source; 0 where there is none */
+    uint64_t skipped; /* see rue_source_skipped */
     char skipped_example[RUE_ERROR_MESSAGE_BYTES];
 };
 
 /* Writes the images of `source_path` at `path`; nothing is at `path` until all of it is. What an earlier run
- * of the same that was stopped has left is gone on with. `progress` is nullable. RUE_DATA, RUE_USAGE
- * (exists), RUE_STORE, RUE_INTERRUPTED. */
+ * that was killed has left is removed. `progress` is nullable. RUE_DATA, RUE_USAGE (exists), RUE_STORE,
+ * RUE_INTERRUPTED. */
 rue_status rue_prepare_convert(const char *source_path, const char *path,
                                const struct rue_prepare_options *options, struct rue_progress *progress,
                                struct rue_prepared *out, rue_error *error) RUE_MUST_CHECK;

@@ -15,20 +15,14 @@
 #include "clock.h"
 #include "data_options.h"
 #include "file_system.h"
-#include "hash.h"
 #include "interrupt.h"
 #include "loader.h"
 #include "machine.h"
 #include "part.h"
 #include "prepare_classes.h"
-#include "prepare_journal.h"
-#include "prepare_proof.h"
 #include "units.h"
 
 enum { PREPARE_BATCH = 16 };
-/* Between two times that what was written is made safe: at least so long, and so many times what that took.
- */
-static const uint64_t flush_ns = 1000000000, flush_share = 10;
 
 /* One conversion. What is written lies in a folder beside the destination until it is whole. */
 struct conversion {
@@ -44,11 +38,8 @@ struct conversion {
     const struct rue_sink_ops *format; /* that is written */
     struct rue_prepare_classes classes;
     struct rue_sink *sink;
-    struct rue_prepare_journal journal; /* what is safe */
-    struct rue_prepare_proof proof;
-    uint64_t before_ns; /* what earlier runs took for the items that they left */
-    uint64_t start_ns, flushed_ns, flush_took_ns;
-    uint64_t done;
+    uint64_t start_ns;
+    uint64_t done; /* items */
     struct rue_prepared *out;
 };
 
@@ -84,15 +75,13 @@ static rue_status plan(struct conversion *c, rue_error *error)
     bool sample = options->images > 0 && options->images < held;
     c->sampler = (struct rue_sampler){.items = held,
                                       .seed = options->seed,
-                                      .shuffle = sample,
-                                      .window = rue_source_window(c->source, 1),
+                                      .shuffle = sample && !rue_source_in_order(c->source),
                                       .world_size = 1};
     c->sink_options = (struct rue_sink_options){.count = sample ? options->images : held,
                                                 .shape = {RUE_CHANNELS, RUE_CROP, RUE_CROP},
                                                 .name = c->path,
                                                 .split = options->split,
-                                                .shard_bytes = options->shard_bytes,
-                                                .compression = options->compression};
+                                                .shard_bytes = options->shard_bytes};
     rue_status status = choose_mode(c, error);
     if (status == RUE_OK)
         status = rue_prepare_classes_open(c->source, c->format->by_name, &c->classes, error);
@@ -108,30 +97,15 @@ static rue_status plan(struct conversion *c, rue_error *error)
     return status;
 }
 
-/* What is the same in two runs of which one may go on with what the other has left. */
-static uint64_t identity_of(const struct conversion *c)
-{
-    const struct rue_prepare_options *o = c->options;
-    const struct rue_sink_options *s = &c->sink_options;
-    char text[512];
-    int length =
-        snprintf(text, sizeof text,
-                 "%s %016" PRIx64 " %s %d %d %d %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d",
-                 RUE_VERSION, rue_source_digest(c->source), o->format, s->mode, s->dtype, s->compression,
-                 s->split, s->shard_bytes, s->count, o->seed, o->max_pixels, o->bad_images);
-    return rue_hash(RUE_HASH_START, text, (size_t)length);
-}
-
 /* Says before the work, not after it, that the disk is too small. */
 static rue_status check_space(const struct conversion *c, rue_error *error)
 {
     char folder[PATH_MAX], need[RUE_UNIT_TEXT_BYTES], have[RUE_UNIT_TEXT_BYTES];
     struct statvfs disk;
-    uint64_t left = c->sink_options.count - c->journal.mark.items, bytes = left;
+    uint64_t bytes = c->sink_options.count;
     bytes *= c->sink_options.mode == RUE_PREPROCESSED
                  ? (rue_sink_item_bytes(&c->sink_options) + 4095) / 4096 * 4096
                  : rue_source_total_bytes(c->source) / rue_source_count(c->source);
-    if (c->sink_options.compression != RUE_COMPRESS_NONE) return RUE_OK;
     snprintf(folder, sizeof folder, "%s", c->path);
     if (statvfs(dirname(folder), &disk) != 0) return RUE_OK; /* opening the file will tell */
     uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
@@ -161,86 +135,32 @@ static rue_status check_free(const struct conversion *c, rue_error *error)
 
 static rue_status open_part(struct conversion *c, rue_error *error)
 {
-    c->part_fd = rue_part_open(c->path, c->options->keeps, c->part);
+    c->part_fd = rue_part_open(c->path, c->part);
     if (c->part_fd < 0)
         return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", c->path, strerror(errno),
                         rue_advice_or(errno, "; write to another folder"));
     snprintf(c->data, sizeof c->data, "%s/data", c->part);
-    uint64_t identity = identity_of(c);
-    if (!rue_prepare_journal_read(c->part, &c->journal) || c->journal.identity != identity) {
-        if (c->journal.mark.items && c->progress)
-            rue_progress_note(c->progress,
-                              "what another conversion to %s had written (%" PRIu64 " images) is thrown away",
-                              c->path, c->journal.mark.items);
-        c->journal = (struct rue_prepare_journal){.identity = identity};
-        rue_part_clear(c->part);
-    }
-    c->done = c->out->resumed = c->journal.mark.items;
-    c->sampler.first = c->done;
-    c->proof = (struct rue_prepare_proof){.format = c->format,
-                                          .labelled = c->classes.count > 0 || !c->format->by_name,
-                                          .digest = c->journal.digest};
-    c->before_ns = c->journal.elapsed_ns;
     return RUE_OK;
 }
 
-/* Of what is not whole so much is kept as a later run can go on with. */
 static void close_part(struct conversion *c)
 {
     if (c->part_fd >= 0) close(c->part_fd); /* first: no other descriptor may be left to look into it */
-    if (!c->options->keeps || c->journal.mark.items == 0) rue_part_remove(c->part);
+    rue_part_remove(c->part);
 }
 
 /* ---- items ---- */
 
-/* Makes safe what was written so far, and notes it where that is all of it: a shard that is not whole does
- * not count. */
-static rue_status flush(struct conversion *c, rue_error *error)
-{
-    struct rue_prepare_journal *journal = &c->journal;
-    struct rue_sink_mark mark = journal->mark;
-    uint64_t begun_ns = rue_clock_now_ns();
-    rue_status status = rue_sink_flush(c->sink, &mark, error);
-    if (status != RUE_OK || mark.items != c->done || mark.items == journal->mark.items) return status;
-    c->flushed_ns = rue_clock_now_ns();
-    journal->mark = mark;
-    journal->digest = c->proof.digest;
-    journal->bad_images = c->out->bad_images;
-    journal->elapsed_ns = c->before_ns + c->flushed_ns - c->start_ns;
-    status = rue_prepare_journal_write(c->part, journal, error);
-    c->flush_took_ns = rue_clock_now_ns() - begun_ns;
-    return status;
-}
-
-/* Shards are safe as soon as they are whole, and asking for that takes no time. */
-static bool is_flush_due(const struct conversion *c)
-{
-    uint64_t pause_ns = flush_share * c->flush_took_ns;
-    return c->format->shards ||
-           rue_clock_now_ns() - c->flushed_ns > (pause_ns > flush_ns ? pause_ns : flush_ns);
-}
-
-static void note_item(struct conversion *c, const struct rue_item *item)
-{
-    char key[PATH_MAX];
-    bool named = item->label >= 0 && (size_t)item->label < c->classes.count;
-    bool keyed = rue_sink_key(c->sink, item, key, sizeof key);
-    rue_prepare_proof_add(&c->proof, item, named ? c->classes.names[item->label] : NULL, keyed ? key : NULL);
-    c->done++;
-}
-
 static rue_status add(struct conversion *c, const void *data, uint64_t bytes, int32_t label, rue_error *error)
 {
     char key[PATH_MAX];
-    uint64_t number = rue_sampler_item(&c->sampler, c->done - c->sampler.first);
-    rue_source_key(c->source, number, key, sizeof key);
+    rue_source_key(c->source, rue_sampler_item(&c->sampler, c->done), key, sizeof key);
     const struct rue_item item = {key, label, data, bytes};
     rue_status status = rue_sink_add(c->sink, &item, error);
-    if (status == RUE_OK) note_item(c, &item);
-    if (status == RUE_OK && c->options->keeps && is_flush_due(c)) status = flush(c, error);
+    c->done += status == RUE_OK;
     if (c->progress) rue_progress_count(c->progress, "preparing", c->done, c->sink_options.count);
     if (status != RUE_OK || rue_interrupt_status() == RUE_OK) return status;
-    return rue_fail(error, rue_interrupt_status(), "interrupted");
+    return rue_fail(error, rue_interrupt_status(), "interrupted; nothing was written");
 }
 
 /* An item as it is, but for levels that are to be normalised. `tensor`: room for that, or NULL. */
@@ -259,7 +179,7 @@ static rue_status copy_items(struct conversion *c, void *tensor, rue_error *erro
     size_t capacity = 0;
     unsigned char *buffer = NULL;
     while (status == RUE_OK && c->done < c->sink_options.count) {
-        uint64_t item = rue_sampler_item(&c->sampler, c->done - c->sampler.first);
+        uint64_t item = rue_sampler_item(&c->sampler, c->done);
         uint64_t bytes = rue_source_bytes(c->source, item);
         if (bytes > capacity) {
             free(buffer);
@@ -303,13 +223,14 @@ static struct rue_loader_options loader_options(const struct conversion *c)
 {
     const struct rue_prepare_options *options = c->options;
     int workers = options->num_workers ? options->num_workers : rue_machine_read().usable_cpus;
+    if (rue_source_in_order(c->source)) workers = 0;
     struct rue_loader_options loader = {
         .batch_size = PREPARE_BATCH,
         .num_workers = workers < RUE_NUM_WORKERS_MAX ? workers : RUE_NUM_WORKERS_MAX,
         .prefetch_factor = 2,
         .parallelism = RUE_PARALLEL_SAMPLE,
         .sampler = c->sampler,
-        .images = c->sink_options.count - c->done,
+        .images = c->sink_options.count,
         .fetcher = {.dtype = c->sink_options.dtype,
                     .max_pixels = options->max_pixels,
                     .bad_images = options->bad_images},
@@ -352,13 +273,12 @@ static rue_status load_items(struct conversion *c, rue_error *error)
 {
     struct rue_loader *loader = NULL;
     struct rue_loader_options options = loader_options(c);
-    if (options.images == 0) return RUE_OK;
     rue_status status = start_loader(c->source, &options, &loader, error);
     rue_error why = {0};
     for (struct rue_batch *batch; status == RUE_OK;) {
         status = rue_loader_next(loader, &batch, &why);
         if (status != RUE_OK || !batch) break;
-        c->out->bad_images = c->journal.bad_images + rue_loader_bad_images(loader, NULL);
+        c->out->bad_images = rue_loader_bad_images(loader, NULL);
         status = add_batch(c, batch, &why);
         rue_loader_release(loader, batch);
     }
@@ -367,43 +287,19 @@ static rue_status load_items(struct conversion *c, rue_error *error)
                  status == RUE_DATA
                      ? "; remove or replace the file, or go on without it: --bad-images replace"
                      : "");
-    if (loader) c->out->bad_images = c->journal.bad_images + rue_loader_bad_images(loader, NULL);
+    if (loader) c->out->bad_images = rue_loader_bad_images(loader, NULL);
     rue_loader_close(loader);
     return status;
 }
 
 /* ---- the end ---- */
 
-/* Before it gets its name. What is damaged is nothing to go on with. */
-static rue_status verify(struct conversion *c, rue_error *error)
+/* What cannot be written is known by its destination. */
+static rue_status explain(const struct conversion *c, rue_status status, const rue_error *why,
+                          rue_error *error)
 {
-    rue_error why = {0};
-    rue_status status = rue_prepare_proof_check(&c->proof, c->data, c->progress, &why);
-    if (status == RUE_OK) return RUE_OK;
-    if (status != RUE_DATA && status != RUE_STORE) return rue_fail(error, status, "%s", why.message);
-    c->journal.mark.items = 0;
-    return rue_fail(error, status,
-                    "%s; what was written was removed, and %s was not %s: make it again, on another disk",
-                    why.message, c->path, access(c->path, F_OK) == 0 ? "replaced" : "made");
-}
-
-/* Says what is left of a conversion that was stopped. */
-static rue_status explain(struct conversion *c, rue_status status, const rue_error *why, rue_error *error)
-{
-    char done[RUE_UNIT_TEXT_BYTES], all[RUE_UNIT_TEXT_BYTES];
-    bool kept = c->options->keeps && c->journal.mark.items > 0;
-    bool signalled = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
-    const char *nothing =
-        c->done < c->sink_options.count ? "; nothing was written" : "; what was written was removed";
-    /* What cannot be written is known by its destination. */
     bool inside = c->part[0] && strstr(why->message, c->part);
-    const char *path = inside ? c->path : "", *colon = inside ? ": " : "";
-    if (!kept)
-        return rue_fail(error, status, "%s%s%s%s", path, colon, why->message, signalled ? nothing : "");
-    return rue_fail(error, status,
-                    "%s%s%s; %s of %s images are kept in %s: the same command goes on with them", path, colon,
-                    why->message, rue_format_count(c->journal.mark.items, done, sizeof done),
-                    rue_format_count(c->sink_options.count, all, sizeof all), c->part);
+    return rue_fail(error, status, "%s%s%s", inside ? c->path : "", inside ? ": " : "", why->message);
 }
 
 /* A folder never takes the place of a file. */
@@ -419,23 +315,16 @@ static rue_status check_kind(const struct conversion *c, rue_error *error)
 static rue_status write_all(struct conversion *c, rue_error *error)
 {
     rue_error why = {0};
-    c->flushed_ns = rue_clock_now_ns();
-    c->out->bad_images = c->journal.bad_images;
-    rue_status status = rue_sink_open(c->format, c->data, &c->sink_options, &c->journal.mark, &c->sink, &why);
+    rue_status status = rue_sink_open(c->format, c->data, &c->sink_options, &c->sink, &why);
     if (status == RUE_OK) status = check_kind(c, &why);
     if (status == RUE_OK)
         status = c->sink_options.mode == RUE_RAW                 ? copy_items(c, NULL, &why)
                  : rue_source_variant(c->source).mode == RUE_RAW ? load_items(c, &why)
                                                                  : copy_tensors(c, &why);
     if (status == RUE_OK) status = rue_sink_finish(c->sink, &why);
-    if (c->options->keeps && (status == RUE_INTERRUPTED || status == RUE_TERMINATED) &&
-        c->journal.mark.items > 0 && flush(c, NULL) != RUE_OK)
-        c->flushed_ns = 0; /* what was safe before still is */
     rue_sink_close(c->sink);
     c->sink = NULL;
-    c->out->run_ns = rue_clock_now_ns() - c->start_ns;
-    c->out->elapsed_ns = c->before_ns + c->out->run_ns;
-    if (status == RUE_OK && c->options->verify) status = verify(c, &why);
+    c->out->elapsed_ns = rue_clock_now_ns() - c->start_ns;
     if (status != RUE_OK) return explain(c, status, &why, error);
     return rue_part_publish(c->data, c->path, c->options->overwrite, error);
 }
@@ -453,6 +342,7 @@ rue_status rue_prepare_convert(const char *source_path, const char *path,
     snprintf(c.path, sizeof c.path, "%.*s", (int)length, path);
     struct rue_source_options opening = options->source;
     opening.stop = rue_interrupt_status;
+    opening.in_order = true;
     rue_status status = rue_source_open(source_path, &opening, &c.source, error);
     if (status != RUE_OK) return status;
     c.start_ns = rue_clock_now_ns();
@@ -462,11 +352,7 @@ rue_status rue_prepare_convert(const char *source_path, const char *path,
     rue_interrupt_defer(true);
     if (status == RUE_OK) status = open_part(&c, error);
     if (status == RUE_OK) status = check_space(&c, error);
-    if (status == RUE_OK) {
-        status = write_all(&c, error);
-        /* Nothing is left to go on with, also where another process was first to make it. */
-        if (status == RUE_OK || check_free(&c, NULL) != RUE_OK) c.journal.mark.items = 0;
-    }
+    if (status == RUE_OK) status = write_all(&c, error);
     close_part(&c);
     rue_interrupt_defer(false);
     if (status == RUE_OK) out->bytes_after = (uint64_t)fmax(0, rue_storage_bytes(c.path));

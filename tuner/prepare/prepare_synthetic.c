@@ -107,7 +107,7 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
         .whole = whole, .folder = folder, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};
     uint64_t start = rue_clock_now_ns();
     rue_interrupt_defer(true);
-    int fd = rue_part_open(whole, false, part), why = errno;
+    int fd = rue_part_open(whole, part), why = errno;
     if (fd < 0) rue_interrupt_defer(false);
     if (fd < 0)
         return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", whole, strerror(why),

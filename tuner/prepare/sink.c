@@ -57,31 +57,19 @@ const struct rue_sink_ops *rue_sink_for(const char *path)
     return NULL;
 }
 
-static rue_status check(const struct rue_sink_ops *ops, const struct rue_sink_options *options,
-                        rue_error *error)
+rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
+                         const struct rue_sink_options *options, struct rue_sink **out, rue_error *error)
 {
+    assert(options->count > 0);
     if (!ops->holds[options->mode])
         return rue_fail(error, RUE_USAGE, "the format %s holds no %s data; give another --format or --mode",
                         ops->format, rue_mode_names[options->mode]);
-    if (options->compression != RUE_COMPRESS_NONE && !ops->compresses[options->compression])
-        return rue_fail(error, RUE_USAGE, "the format %s has no compression by %s; leave --compress out",
-                        ops->format, rue_compression_names[options->compression]);
-    return RUE_OK;
-}
-
-rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
-                         const struct rue_sink_options *options, const struct rue_sink_mark *mark,
-                         struct rue_sink **out, rue_error *error)
-{
-    assert(options->count > 0 && mark->items <= options->count);
-    rue_status status = check(ops, options, error);
-    if (status != RUE_OK) return status;
     struct rue_sink *sink = calloc(1, sizeof *sink);
     void *state = sink ? calloc(1, ops->state_bytes) : NULL;
     if (!state) return free(sink), rue_fail_memory(error, "a sink", ops->state_bytes);
     sink->ops = ops;
     sink->state = state;
-    sink->left = options->count - mark->items;
+    sink->left = options->count;
     sink->label_min = ops->label_min;
     sink->label_max = INT32_MAX;
     if (ops->labels_classed && options->class_count) {
@@ -89,7 +77,7 @@ rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
         sink->label_max = (int64_t)options->class_count - 1;
     }
     if (options->mode == RUE_PREPROCESSED) sink->item_bytes = rue_sink_item_bytes(options);
-    status = ops->open(state, path, options, mark, error);
+    rue_status status = ops->open(state, path, options, error);
     if (status != RUE_OK)
         rue_sink_close(sink);
     else
@@ -123,18 +111,6 @@ rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_
     assert(sink->left > 0 && (sink->item_bytes == 0 || item->bytes == sink->item_bytes));
     sink->left--;
     return sink->ops->add(sink->state, item, error);
-}
-
-bool rue_sink_key(const struct rue_sink *sink, const struct rue_item *item, char *out, size_t bytes)
-{
-    if (!sink->ops->key) return false;
-    sink->ops->key(sink->state, item, out, bytes);
-    return true;
-}
-
-rue_status rue_sink_flush(struct rue_sink *sink, struct rue_sink_mark *mark, rue_error *error)
-{
-    return sink->ops->flush(sink->state, mark, error);
 }
 
 rue_status rue_sink_finish(struct rue_sink *sink, rue_error *error)

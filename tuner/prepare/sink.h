@@ -1,13 +1,11 @@
 /* A sink writes a data set: one file a format (sink_<format>.c), a const table of operations. Items come one
- * after the other, in their order; what was flushed outlives a kill, and a sink that is opened again at the
- * same place goes on behind it. Not thread-safe. */
+ * after the other, in their order. Not thread-safe. */
 #ifndef RUE_SINK_H
 #define RUE_SINK_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "codec.h"
 #include "error.h"
 #include "variant.h"
 
@@ -24,7 +22,6 @@ struct rue_sink_options {
     const char *name;     /* what the path will be called in the end; NULL: as it is */
     const char *split;    /* names shards and lists: "train" */
     uint64_t shard_bytes; /* a shard that holds so much is full */
-    enum rue_compression compression;
 };
 
 struct rue_item {
@@ -34,35 +31,22 @@ struct rue_item {
     uint64_t bytes;
 };
 
-/* So much of the data is on the disk, whatever happens. */
-struct rue_sink_mark {
-    uint64_t items;
-    uint64_t place; /* the sink's own: a shard, an offset */
-};
-
 struct rue_sink_ops {
     const char *format;
     const char *suffix;       /* of a destination that says the format by its name; (optional) */
     const char *other_suffix; /* another one; (optional) */
     const char *help;
     bool holds[RUE_MODE_COUNT];
-    bool compresses[RUE_COMPRESSION_COUNT]; /* RUE_COMPRESS_NONE is always there */
-    bool shards;                            /* whether shard_bytes means anything to it */
-    bool splits;                            /* the same of split */
-    bool by_name;                           /* a label is told by its class's name alone */
-    int32_t label_min;                      /* what is below it, its source refuses */
+    bool shards;         /* whether shard_bytes means anything to it */
+    bool splits;         /* the same of split */
+    bool by_name;        /* a label is told by its class's name alone */
+    int32_t label_min;   /* what is below it, its source refuses */
     bool labels_classed; /* where there are classes, its source refuses labels of none but -1 */
-    bool sorts;          /* its source has the items in an order of its own */
     size_t state_bytes;  /* of what the operations are given; zeros at first */
-    /* Begins at `path`, where nothing is (mark->items == 0, but for what an earlier sink left there that had
-     * flushed nothing), or goes on behind `mark`. What lies behind it is written over. */
+    /* Begins at `path`, where nothing is. */
     rue_status (*open)(void *state, const char *path, const struct rue_sink_options *options,
-                       const struct rue_sink_mark *mark, rue_error *error);
+                       rue_error *error);
     rue_status (*add)(void *state, const struct rue_item *item, rue_error *error);
-    /* See rue_sink_key. (optional) */
-    void (*key)(const void *state, const struct rue_item *item, char *out, size_t bytes);
-    /* Brings to the disk what can be, and says how much that is: never less than before. */
-    rue_status (*flush)(void *state, struct rue_sink_mark *mark, rue_error *error);
     /* All items were added: completes the data, on the disk. */
     rue_status (*finish)(void *state, rue_error *error);
     /* Also where opening failed. */
@@ -86,19 +70,15 @@ static inline uint64_t rue_sink_item_bytes(const struct rue_sink_options *option
 }
 
 /* `path` is a file or a folder, as the format has it, which only this sink writes. RUE_USAGE where the format
- * holds no such data, or does not compress so; RUE_STORE with path and reason (disk full); RUE_MEMORY. */
+ * holds no such data; RUE_STORE with path and reason (disk full); RUE_MEMORY. */
 rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
-                         const struct rue_sink_options *options, const struct rue_sink_mark *mark,
-                         struct rue_sink **out, rue_error *error) RUE_MUST_CHECK;
+                         const struct rue_sink_options *options, struct rue_sink **out,
+                         rue_error *error) RUE_MUST_CHECK;
 void rue_sink_close(struct rue_sink *sink);
 
 /* As the operations. RUE_STORE names the file and the reason; RUE_DATA for a key that would lead out of the
  * destination, or that two items have where they may not, and for a label that could not be read back. */
 rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_error *error) RUE_MUST_CHECK;
-/* What rue_source_key will say of `item`, which was added last; false: the format keeps no names. */
-bool rue_sink_key(const struct rue_sink *sink, const struct rue_item *item, char *out, size_t bytes);
-
-rue_status rue_sink_flush(struct rue_sink *sink, struct rue_sink_mark *mark, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_sink_finish(struct rue_sink *sink, rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -1,12 +1,10 @@
 /* The csv format: images in the folder of their split, as sink_folder.c writes them, and beside it the list
  * "<split>.csv" with their paths, labels and, where labels have names, classes. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "advice.h"
 #include "part.h"
@@ -44,21 +42,8 @@ static void put_field(FILE *rows, const char *field)
     if (!plain) fputc('"', rows);
 }
 
-static rue_status begin_list(struct list *list, const struct rue_sink_mark *mark, rue_error *error)
-{
-    int fd = open(list->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    list->rows = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!list->rows && fd >= 0) close(fd);
-    if (!list->rows || ftruncate(fd, (off_t)mark->place) != 0 ||
-        fseeko(list->rows, (off_t)mark->place, SEEK_SET) != 0)
-        return fail_list(list, "create", error);
-    if (mark->items == 0)
-        fputs(list->options->class_count ? "path,label,class\n" : "path,label\n", list->rows);
-    return RUE_OK;
-}
-
 static rue_status open_list(void *state, const char *path, const struct rue_sink_options *options,
-                            const struct rue_sink_mark *mark, rue_error *error)
+                            rue_error *error)
 {
     char images[PATH_MAX];
     struct list *list = state;
@@ -66,10 +51,11 @@ static rue_status open_list(void *state, const char *path, const struct rue_sink
     snprintf(list->path, sizeof list->path, "%s/%s.csv", path, options->split);
     snprintf(images, sizeof images, "%s/%s", path, options->split);
     mkdir(path, 0777); /* opening the list tells why there is none */
-    rue_status status = begin_list(list, mark, error);
-    if (status != RUE_OK) return status;
+    list->rows = fopen(list->path, "wxe");
+    if (!list->rows) return fail_list(list, "create", error);
+    fputs(options->class_count ? "path,label,class\n" : "path,label\n", list->rows);
     list->images = calloc(1, rue_sink_folder.state_bytes);
-    return list->images ? rue_sink_folder.open(list->images, images, options, mark, error)
+    return list->images ? rue_sink_folder.open(list->images, images, options, error)
                         : rue_fail_memory(error, "a folder", rue_sink_folder.state_bytes);
 }
 
@@ -90,26 +76,12 @@ static rue_status add_to_csv(void *state, const struct rue_item *item, rue_error
     return ferror(list->rows) ? fail_list(list, "write", error) : RUE_OK;
 }
 
-static void key(const void *state, const struct rue_item *item, char *out, size_t bytes)
-{
-    rue_sink_image_name(((const struct list *)state)->options, item, out, bytes);
-}
-
-/* Images first, so that no line names one that is not there. */
-static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *error)
-{
-    struct list *list = state;
-    rue_status status = rue_sink_folder.flush(list->images, mark, error);
-    if (status == RUE_OK && fflush(list->rows) != 0) status = fail_list(list, "write", error);
-    if (status == RUE_OK) status = rue_write_flush(fileno(list->rows), list->path, error);
-    mark->place = (uint64_t)ftello(list->rows);
-    return status;
-}
-
 static rue_status finish(void *state, rue_error *error)
 {
-    struct rue_sink_mark mark;
-    return flush(state, &mark, error);
+    struct list *list = state;
+    rue_status status = rue_sink_folder.finish(list->images, error);
+    if (status == RUE_OK && fflush(list->rows) != 0) status = fail_list(list, "write", error);
+    return status == RUE_OK ? rue_write_flush(fileno(list->rows), list->path, error) : status;
 }
 
 const struct rue_sink_ops rue_sink_csv = {
@@ -121,8 +93,6 @@ const struct rue_sink_ops rue_sink_csv = {
     .state_bytes = sizeof(struct list),
     .open = open_list,
     .add = add_to_csv,
-    .key = key,
-    .flush = flush,
     .finish = finish,
     .close = close_list,
 };

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +12,11 @@
 #include "advice.h"
 #include "files.h"
 #include "part.h"
-#include "walk.h"
 
 struct folder {
     const struct rue_sink_options *options;
     char path[PATH_MAX];
     int fd;
-    uint64_t added;
-    bool resumed; /* files behind the mark may be there, whole or not */
 };
 
 void rue_sink_image_name(const struct rue_sink_options *options, const struct rue_item *item, char *out,
@@ -60,15 +56,12 @@ static rue_status fail_folder(const struct folder *folder, const char *name, rue
 }
 
 static rue_status open_folder(void *state, const char *path, const struct rue_sink_options *options,
-                              const struct rue_sink_mark *mark, rue_error *error)
+                              rue_error *error)
 {
     struct folder *folder = state;
     folder->options = options;
-    folder->added = mark->items;
-    folder->resumed = mark->items > 0;
     snprintf(folder->path, sizeof folder->path, "%s", path);
-    bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
-    folder->fd = made ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    folder->fd = mkdir(path, 0777) == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     return folder->fd >= 0 ? RUE_OK : fail_folder(folder, "", error);
 }
 
@@ -93,8 +86,7 @@ static rue_status add_to_folder(void *state, const struct rue_item *item, rue_er
         return rue_fail(error, RUE_DATA, "'%.200s' is no name for a file: rename the class or the item",
                         name);
     if (make_folders(folder, name) != 0) return fail_folder(folder, name, error);
-    int fd = openat(folder->fd, name,
-                    O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (folder->resumed ? O_TRUNC : O_EXCL), 0666);
+    int fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno == EEXIST)
         return rue_fail(error, RUE_DATA, "two images would be called %s/%s: rename one of them", folder->path,
                         name);
@@ -102,43 +94,14 @@ static rue_status add_to_folder(void *state, const struct rue_item *item, rue_er
     snprintf(path, sizeof path, "%s/%s", folder->path, name);
     rue_status status = rue_write_at(fd, path, item->data, item->bytes, 0, error);
     if (close(fd) != 0 && status == RUE_OK) status = fail_folder(folder, name, error);
-    folder->added += status == RUE_OK;
     return status;
 }
 
-static void key(const void *state, const struct rue_item *item, char *out, size_t bytes)
-{
-    rue_sink_image_name(((const struct folder *)state)->options, item, out, bytes);
-}
-
 /* One call for all files rather than one for each. */
-static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *error)
-{
-    struct folder *folder = state;
-    if (syncfs(folder->fd) != 0) return fail_folder(folder, "", error);
-    mark->items = folder->added;
-    return RUE_OK;
-}
-
-static rue_status count_file(void *context, const struct rue_walk_entry *entry, rue_error *error)
-{
-    (void)error;
-    *(uint64_t *)context += entry->kind != RUE_WALK_FOLDER;
-    return RUE_OK;
-}
-
-/* As many files as items: none took the place of another. */
 static rue_status finish(void *state, rue_error *error)
 {
     struct folder *folder = state;
-    struct rue_sink_mark mark;
-    uint64_t files = 0;
-    rue_status status = flush(state, &mark, error);
-    if (status == RUE_OK) status = rue_walk(folder->path, folder->fd, count_file, &files, error);
-    if (status != RUE_OK || files == folder->added) return status;
-    return rue_fail(error, RUE_DATA,
-                    "%s has %" PRIu64 " files for %" PRIu64 " images: several have one name; rename them",
-                    folder->path, files, folder->added);
+    return syncfs(folder->fd) == 0 ? RUE_OK : fail_folder(folder, "", error);
 }
 
 const struct rue_sink_ops rue_sink_folder = {
@@ -146,13 +109,10 @@ const struct rue_sink_ops rue_sink_folder = {
     .help = "a folder of JPEG files, one folder a class",
     .holds = {[RUE_RAW] = true},
     .by_name = true,
-    .sorts = true,
     .label_min = INT32_MIN,
     .state_bytes = sizeof(struct folder),
     .open = open_folder,
     .add = add_to_folder,
-    .key = key,
-    .flush = flush,
     .finish = finish,
     .close = close_folder,
 };

@@ -1,9 +1,7 @@
-/* The lmdb format (lmdb_record.h), written by liblmdb: transactions of so many bytes, each on the disk when
- * it is committed. The map, which is addresses and takes no disk, grows between transactions, when the next
- * one could outgrow it: within one it is never full. The file is as long as its last page needs. No lock
- * file: nobody else has the data yet. */
+/* The lmdb format (lmdb_record.h), written by liblmdb in transactions of so many bytes. The map, which is
+ * addresses and takes no disk, grows between transactions, when the next one could outgrow it: within one it
+ * is never full. The file is as long as its last page needs. No lock file: nobody else has the data yet. */
 #include <errno.h>
-#include <fcntl.h>
 #include <lmdb.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -11,12 +9,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "advice.h"
 #include "crc32c.h"
-#include "files.h"
-#include "lmdb_pages.h"
 #include "lmdb_record.h"
 #include "sink.h"
 
@@ -29,8 +24,8 @@ struct lmdb {
     MDB_txn *txn; /* NULL: none is open */
     MDB_dbi database;
     int digits;
-    uint64_t added, committed, txn_bytes;
-    struct rue_lmdb_note *notes; /* [options->count] */
+    uint64_t added, committed, txn_bytes; /* items, those in transactions that are over; of this one */
+    struct rue_lmdb_note *notes;          /* [options->count] */
 };
 
 static void close_lmdb(void *state)
@@ -91,57 +86,6 @@ static MDB_val key_of(const struct lmdb *lmdb, uint64_t item, char text[KEY_BYTE
     return (MDB_val){(size_t)bytes, text};
 }
 
-/* ---- going on ---- */
-
-static rue_status visit_nothing(void *context, const struct rue_lmdb_entry *entry, rue_error *error)
-{
-    (void)context, (void)entry, (void)error;
-    return RUE_OK;
-}
-
-/* liblmdb ends the process where a file is not what its pages say. */
-static rue_status check_pages(const struct lmdb *lmdb, rue_error *error)
-{
-    struct rue_files *files = NULL;
-    rue_status status = rue_files_add(&files, lmdb->path, error);
-    if (status == RUE_OK) status = rue_lmdb_walk(files, visit_nothing, NULL, error);
-    rue_files_close(files);
-    return status;
-}
-
-/* Removes what was committed behind the mark, and takes notes of what lies before it. */
-static int keep_items(struct lmdb *lmdb, uint64_t items)
-{
-    MDB_cursor *cursor;
-    MDB_val key, value;
-    uint64_t found = 0;
-    int code = mdb_cursor_open(lmdb->txn, lmdb->database, &cursor);
-    if (code != 0) return code;
-    code = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
-    for (; code == 0; code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
-        struct rue_lmdb_record record;
-        if (found < items && value.mv_size >= sizeof record) {
-            memcpy(&record, value.mv_data, sizeof record);
-            lmdb->notes[found++] = (struct rue_lmdb_note){record.label, record.data_offset};
-        } else if ((code = mdb_cursor_del(cursor, 0)) != 0) {
-            break;
-        }
-    }
-    mdb_cursor_close(cursor);
-    if (code != MDB_NOTFOUND) return code;
-    return found == items ? 0 : MDB_CORRUPTED;
-}
-
-static rue_status go_on(struct lmdb *lmdb, uint64_t items, rue_error *error)
-{
-    int code = begin(lmdb, 0);
-    if (code == 0) code = mdb_dbi_open(lmdb->txn, NULL, 0, &lmdb->database);
-    if (code == 0) code = keep_items(lmdb, items);
-    lmdb->added = items;
-    if (code == 0) code = commit(lmdb);
-    return code == 0 ? RUE_OK : fail_lmdb(lmdb, code, error);
-}
-
 /* ---- the sink ---- */
 
 /* The folder form, unless the destination's name is that of the single file. */
@@ -151,31 +95,27 @@ static bool is_single(const struct rue_sink_options *options)
     return length > 4 && strcmp(options->name + length - 4, ".mdb") == 0;
 }
 
-static rue_status make_place(struct lmdb *lmdb, const char *path, uint64_t items, rue_error *error)
+static int open_env(struct lmdb *lmdb)
 {
-    bool single = is_single(lmdb->options);
-    snprintf(lmdb->path, sizeof lmdb->path, "%s%s", path, single ? "" : "/data.mdb");
-    if (!single && mkdir(path, 0777) != 0 && errno != EEXIST) return fail_lmdb(lmdb, errno, error);
-    if (items > 0) return check_pages(lmdb, error);
-    if (unlink(lmdb->path) != 0 && errno != ENOENT) return fail_lmdb(lmdb, errno, error);
-    return RUE_OK;
+    int code = mdb_env_create(&lmdb->env);
+    if (code == 0) code = mdb_env_open(lmdb->env, lmdb->path, MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC, 0666);
+    if (code == 0) code = begin(lmdb, 0);
+    return code == 0 ? mdb_dbi_open(lmdb->txn, NULL, 0, &lmdb->database) : code;
 }
 
 static rue_status open_lmdb(void *state, const char *path, const struct rue_sink_options *options,
-                            const struct rue_sink_mark *mark, rue_error *error)
+                            rue_error *error)
 {
     struct lmdb *lmdb = state;
     lmdb->options = options;
     lmdb->digits = snprintf(NULL, 0, "%0*llu", RUE_LMDB_DIGITS, (unsigned long long)options->count - 1);
     lmdb->notes = options->count <= UINT32_MAX ? malloc(options->count * sizeof *lmdb->notes) : NULL;
-    rue_status status =
-        lmdb->notes ? make_place(lmdb, path, mark->items, error)
-                    : rue_fail_memory(error, "the index of an LMDB", options->count * sizeof *lmdb->notes);
-    int code = status == RUE_OK ? mdb_env_create(&lmdb->env) : 0;
-    if (status == RUE_OK && code == 0)
-        code = mdb_env_open(lmdb->env, lmdb->path, MDB_NOSUBDIR | MDB_NOLOCK, 0666);
-    if (code != 0) status = fail_lmdb(lmdb, code, error);
-    return status == RUE_OK ? go_on(lmdb, mark->items, error) : status;
+    if (!lmdb->notes)
+        return rue_fail_memory(error, "the index of an LMDB", options->count * sizeof *lmdb->notes);
+    bool single = is_single(options);
+    snprintf(lmdb->path, sizeof lmdb->path, "%s%s", path, single ? "" : "/data.mdb");
+    int code = single || mkdir(path, 0777) == 0 ? open_env(lmdb) : errno;
+    return code == 0 ? RUE_OK : fail_lmdb(lmdb, code, error);
 }
 
 /* Writes the record where liblmdb has its room. */
@@ -224,21 +164,6 @@ static rue_status add_to_lmdb(void *state, const struct rue_item *item, rue_erro
     return RUE_OK;
 }
 
-static void key(const void *state, const struct rue_item *item, char *out, size_t bytes)
-{
-    (void)state;
-    snprintf(out, bytes, "%s", item->key);
-}
-
-static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *error)
-{
-    struct lmdb *lmdb = state;
-    int code = commit(lmdb);
-    if (code != 0) return fail_lmdb(lmdb, code, error);
-    mark->items = lmdb->committed;
-    return RUE_OK;
-}
-
 static int put_index(struct lmdb *lmdb)
 {
     const struct rue_sink_options *options = lmdb->options;
@@ -283,8 +208,6 @@ const struct rue_sink_ops rue_sink_lmdb = {
     .state_bytes = sizeof(struct lmdb),
     .open = open_lmdb,
     .add = add_to_lmdb,
-    .key = key,
-    .flush = flush,
     .finish = finish,
     .close = close_lmdb,
 };

@@ -21,7 +21,7 @@ struct tensor {
     int fd;
     struct rue_tensor_header header;
     uint64_t record_bytes;
-    uint64_t added, flushed;
+    uint64_t added;
     unsigned char *record;        /* one record, padding included */
     uint32_t *labels, *checksums; /* [count], one behind the other as in the file */
 };
@@ -32,22 +32,6 @@ static void close_tensor(void *state)
     if (tensor->fd >= 0) close(tensor->fd);
     free(tensor->record);
     free(tensor->labels);
-}
-
-/* Begins, or goes on where an earlier sink stopped. */
-static rue_status open_file(struct tensor *tensor, uint64_t items, rue_error *error)
-{
-    const struct rue_tensor_header *h = &tensor->header;
-    tensor->fd = open(tensor->path, O_RDWR | O_CREAT | O_CLOEXEC | (items ? 0 : O_TRUNC), 0666);
-    if (tensor->fd < 0)
-        return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", tensor->path, strerror(errno),
-                        rue_advice_or(errno, "; write to another folder"));
-    tensor->added = tensor->flushed = items;
-    if (rue_read_at(tensor->fd, tensor->labels, 4 * items, h->labels_offset) &&
-        rue_read_at(tensor->fd, tensor->checksums, 4 * items, h->crcs_offset))
-        return RUE_OK;
-    return rue_fail(error, RUE_STORE, "cannot go on with %s: %s", tensor->path,
-                    errno ? strerror(errno) : "some of it is missing; remove it");
 }
 
 static struct rue_tensor_header make_header(const struct rue_sink_options *options)
@@ -69,7 +53,7 @@ static struct rue_tensor_header make_header(const struct rue_sink_options *optio
 }
 
 static rue_status open_tensor(void *state, const char *path, const struct rue_sink_options *options,
-                              const struct rue_sink_mark *mark, rue_error *error)
+                              rue_error *error)
 {
     struct tensor *tensor = state;
     snprintf(tensor->path, sizeof tensor->path, "%s", path);
@@ -83,7 +67,10 @@ static rue_status open_tensor(void *state, const char *path, const struct rue_si
         return rue_fail_memory(error, "writing a tensor file",
                                tensor->header.record_stride + 8 * options->count);
     tensor->checksums = tensor->labels + options->count;
-    return open_file(tensor, mark->items, error);
+    tensor->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (tensor->fd >= 0) return RUE_OK;
+    return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", path, strerror(errno),
+                    rue_advice_or(errno, "; write to another folder"));
 }
 
 static rue_status add_to_tensor(void *state, const struct rue_item *item, rue_error *error)
@@ -97,27 +84,11 @@ static rue_status add_to_tensor(void *state, const struct rue_item *item, rue_er
                         h->data_offset + tensor->added++ * h->record_stride, error);
 }
 
-static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *error)
-{
-    struct tensor *tensor = state;
-    const struct rue_tensor_header *h = &tensor->header;
-    uint64_t done = 4 * tensor->flushed, fresh = 4 * tensor->added - done;
-    rue_status status = rue_write_at(tensor->fd, tensor->path, tensor->labels + tensor->flushed, fresh,
-                                     h->labels_offset + done, error);
-    if (status == RUE_OK)
-        status = rue_write_at(tensor->fd, tensor->path, tensor->checksums + tensor->flushed, fresh,
-                              h->crcs_offset + done, error);
-    if (status == RUE_OK) status = rue_write_flush(tensor->fd, tensor->path, error);
-    if (status == RUE_OK) mark->items = tensor->flushed = tensor->added;
-    return status;
-}
-
 /* The header after everything else. */
 static rue_status finish(void *state, rue_error *error)
 {
     struct tensor *tensor = state;
     struct rue_tensor_header *h = &tensor->header;
-    struct rue_sink_mark mark;
     rue_status status = RUE_OK;
     h->index_crc = rue_crc32c(0, tensor->labels, 8 * h->count);
     for (size_t c = 0; status == RUE_OK && c < h->class_count; c++) {
@@ -127,7 +98,10 @@ static rue_status finish(void *state, rue_error *error)
         h->index_crc = rue_crc32c(h->index_crc, name, bytes);
         h->file_bytes += bytes;
     }
-    if (status == RUE_OK) status = flush(tensor, &mark, error);
+    if (status == RUE_OK)
+        status =
+            rue_write_at(tensor->fd, tensor->path, tensor->labels, 8 * h->count, h->labels_offset, error);
+    if (status == RUE_OK) status = rue_write_flush(tensor->fd, tensor->path, error);
     h->header_crc = rue_crc32c(0, h, offsetof(struct rue_tensor_header, header_crc));
     if (status == RUE_OK) status = rue_write_at(tensor->fd, tensor->path, h, sizeof *h, 0, error);
     return status == RUE_OK ? rue_write_flush(tensor->fd, tensor->path, error) : status;
@@ -142,7 +116,6 @@ const struct rue_sink_ops rue_sink_tensor = {
     .state_bytes = sizeof(struct tensor),
     .open = open_tensor,
     .add = add_to_tensor,
-    .flush = flush,
     .finish = finish,
     .close = close_tensor,
 };

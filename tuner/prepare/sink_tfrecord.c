@@ -7,9 +7,9 @@
 #include "tf_writer.h"
 
 static rue_status open_tfrecord(void *state, const char *path, const struct rue_sink_options *options,
-                                const struct rue_sink_mark *mark, rue_error *error)
+                                rue_error *error)
 {
-    return rue_shard_writer_open(state, path, ".tfrecord", options, mark, error);
+    return rue_shard_writer_open(state, path, ".tfrecord", options, error);
 }
 
 static rue_status add_to_tfrecord(void *state, const struct rue_item *item, rue_error *error)
@@ -31,33 +31,23 @@ static rue_status add_to_tfrecord(void *state, const struct rue_item *item, rue_
     const uint32_t crc = rue_tf_mask(rue_crc32c(rue_crc32c(0, message, begun), item->data, item->bytes));
     rue_status status = rue_shard_writer_begin(shards, error);
     if (status != RUE_OK) return status;
-    struct rue_byte_writer *shard = shards->shard;
-    status = rue_byte_writer_write(shard, head, RUE_TF_RECORD_HEAD + begun, error);
-    if (status == RUE_OK) status = rue_byte_writer_write(shard, item->data, item->bytes, error);
-    if (status == RUE_OK) status = rue_byte_writer_write(shard, &crc, sizeof crc, error);
+    status = rue_shard_writer_write(shards, head, RUE_TF_RECORD_HEAD + begun, error);
+    if (status == RUE_OK) status = rue_shard_writer_write(shards, item->data, item->bytes, error);
+    if (status == RUE_OK) status = rue_shard_writer_write(shards, &crc, sizeof crc, error);
     if (status != RUE_OK) return status;
     return rue_shard_writer_count(shards, error);
-}
-
-static void key(const void *state, const struct rue_item *item, char *out, size_t bytes)
-{
-    (void)state;
-    snprintf(out, bytes, "%s", item->key);
 }
 
 const struct rue_sink_ops rue_sink_tfrecord = {
     .format = "tfrecord",
     .help = "a folder of TFRecord shards of Examples",
     .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
-    .compresses = {[RUE_COMPRESS_NONE] = true, [RUE_COMPRESS_GZIP] = true},
     .shards = true,
     .splits = true,
     .label_min = -1,
     .state_bytes = sizeof(struct rue_shard_writer),
     .open = open_tfrecord,
     .add = add_to_tfrecord,
-    .key = key,
-    .flush = rue_shard_writer_flush,
     .finish = rue_shard_writer_finish,
     .close = rue_shard_writer_close,
 };

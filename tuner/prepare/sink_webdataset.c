@@ -1,5 +1,7 @@
-/* The webdataset format: a folder of tar shards, ustar, with a pax header before members whose name or size
- * does not fit. The same members make the same bytes: no times, no users. */
+/* The webdataset format: a folder of tar shards, which libarchive writes: ustar, with a pax header before
+ * members whose name or size does not fit. The same members make the same bytes: no times, no users. */
+#include <archive.h>
+#include <archive_entry.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -8,111 +10,95 @@
 #include <strings.h>
 
 #include "shard_writer.h"
-#include "tar_reader.h"
 
 enum { NPY_BYTES = 128 /* of a header, as NumPy has it for such arrays */ };
 enum { NUMBER_BYTES = 24, STEM_BYTES = PATH_MAX - 16 /* with an extension it is a path */ };
 
 struct webdataset {
     struct rue_shard_writer shards;
+    struct archive *archive; /* in the shard; NULL between two of them */
+    rue_error failure;       /* of writing the shard */
     char before[STEM_BYTES]; /* the key of the last item in this shard */
-    char member[PATH_MAX];   /* of the last item */
 };
 
 /* ---- archives ---- */
 
-static const uint64_t size_max = UINT64_C(077777777777); /* what eleven octal digits hold */
-static const char zeros[2 * RUE_TAR_BLOCK];
-
-/* Splits a long name at a slash into prefix and name; false where it does not fit. */
-static bool split_name(struct rue_tar_header *header, const char *name)
+/* What fails is kept for later: libarchive leaks memory where this says so. */
+static la_ssize_t write_piece(struct archive *archive, void *context, const void *data, size_t bytes)
 {
-    size_t length = strlen(name);
-    if (length <= sizeof header->name) return memcpy(header->name, name, length), true;
-    for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
-        size_t before = (size_t)(slash - name), behind = length - before - 1;
-        if (before == 0 || before > sizeof header->prefix || behind > sizeof header->name) continue;
-        memcpy(header->prefix, name, before);
-        memcpy(header->name, slash + 1, behind);
-        return true;
-    }
-    return false;
+    struct webdataset *w = context;
+    (void)archive;
+    if (w->failure.status == RUE_OK)
+        w->failure.status = rue_shard_writer_write(&w->shards, data, bytes, &w->failure);
+    return (la_ssize_t)bytes;
 }
 
-static void fill_header(struct rue_tar_header *header, char kind, uint64_t bytes)
+/* libarchive warns of names that are not in the character set of the locale, and writes them as they are. */
+static rue_status check_archive(const struct webdataset *w, bool good, rue_error *error)
 {
-    memcpy(header->mode, "0000644", 8);
-    memcpy(header->uid, "0000000", 8);
-    memcpy(header->gid, "0000000", 8);
-    memcpy(header->mtime, "00000000000", 12);
-    memcpy(header->magic, "ustar", 6);
-    memcpy(header->version, "00", 2);
-    header->kind = kind;
-    snprintf(header->size, sizeof header->size, "%011" PRIo64, bytes <= size_max ? bytes : 0);
-    snprintf(header->checksum, sizeof header->checksum, "%06o", rue_tar_sum(header));
-    header->checksum[7] = ' ';
+    if (w->failure.status != RUE_OK) return rue_fail(error, w->failure.status, "%s", w->failure.message);
+    if (good) return RUE_OK;
+    return rue_fail(error, RUE_STORE, "cannot write %s: %s", w->shards.path,
+                    archive_error_string(w->archive));
 }
 
-static rue_status put_padding(struct rue_byte_writer *writer, uint64_t bytes, rue_error *error)
+static rue_status begin_archive(struct webdataset *w, rue_error *error)
 {
-    return rue_byte_writer_write(writer, zeros, rue_tar_padded(bytes) - bytes, error);
-}
-
-/* "<length> <key>=<value>\n", whose length counts its own digits. */
-static size_t put_record(char *out, size_t room, const char *key, const char *value)
-{
-    size_t length = strlen(key) + strlen(value) + 3, digits = 1;
-    for (size_t most = 10; length + digits >= most; most *= 10) digits++;
-    return (size_t)snprintf(out, room, "%zu %s=%s\n", length + digits, key, value);
-}
-
-static rue_status put_pax(struct rue_byte_writer *writer, const char *name, bool named, uint64_t bytes,
-                          rue_error *error)
-{
-    char records[PATH_MAX + 128], size[32];
-    size_t length = 0;
-    if (!named) length += put_record(records, sizeof records, "path", name);
-    snprintf(size, sizeof size, "%" PRIu64, bytes);
-    if (bytes > size_max) length += put_record(records + length, sizeof records - length, "size", size);
-    struct rue_tar_header header = {.name = "pax"};
-    fill_header(&header, 'x', length);
-    rue_status status = rue_byte_writer_write(writer, &header, sizeof header, error);
-    if (status == RUE_OK) status = rue_byte_writer_write(writer, records, length, error);
-    return status == RUE_OK ? put_padding(writer, length, error) : status;
+    if (w->archive) return RUE_OK;
+    rue_status status = rue_shard_writer_begin(&w->shards, error);
+    if (status != RUE_OK) return status;
+    w->archive = archive_write_new();
+    if (!w->archive) return rue_fail_memory(error, "writing an archive", sizeof *w);
+    bool good = archive_write_set_format_pax_restricted(w->archive) == ARCHIVE_OK &&
+                archive_write_set_bytes_in_last_block(w->archive, 1) == ARCHIVE_OK &&
+                archive_write_open2(w->archive, w, NULL, write_piece, NULL, NULL) == ARCHIVE_OK;
+    return check_archive(w, good, error);
 }
 
 /* Adds a file that holds `head` and `data` behind it. */
-static rue_status put_member(struct rue_byte_writer *writer, const char *name, const void *head,
-                             uint64_t head_bytes, const void *data, uint64_t bytes, rue_error *error)
+static rue_status put_member(struct webdataset *w, const char *name, const void *head, uint64_t head_bytes,
+                             const void *data, uint64_t bytes, rue_error *error)
 {
-    struct rue_tar_header header = {0};
-    uint64_t all = head_bytes + bytes;
-    bool named = split_name(&header, name);
-    if (!named) memcpy(header.name, name, sizeof header.name - 1);
-    fill_header(&header, '0', all);
-    rue_status status = named && all <= size_max ? RUE_OK : put_pax(writer, name, named, all, error);
-    if (status == RUE_OK) status = rue_byte_writer_write(writer, &header, sizeof header, error);
-    if (status == RUE_OK) status = rue_byte_writer_write(writer, head, head_bytes, error);
-    if (status == RUE_OK) status = rue_byte_writer_write(writer, data, bytes, error);
-    return status == RUE_OK ? put_padding(writer, all, error) : status;
+    struct archive_entry *entry = archive_entry_new();
+    if (!entry) return rue_fail_memory(error, "writing an archive", bytes);
+    archive_entry_copy_pathname(entry, name);
+    archive_entry_set_filetype(entry, AE_IFREG);
+    archive_entry_set_perm(entry, 0644);
+    archive_entry_set_size(entry, (int64_t)(head_bytes + bytes));
+    bool good = archive_write_header(w->archive, entry) >= ARCHIVE_WARN &&
+                archive_write_data(w->archive, head, head_bytes) >= 0 &&
+                archive_write_data(w->archive, data, bytes) >= 0;
+    archive_entry_free(entry);
+    return check_archive(w, good, error);
 }
 
 /* ---- the sink ---- */
 
+/* Ends the archive, in the shard that is still open. */
 static rue_status complete(struct rue_shard_writer *writer, rue_error *error)
 {
     struct webdataset *w = (struct webdataset *)writer;
+    rue_status status = check_archive(w, archive_write_close(w->archive) == ARCHIVE_OK, error);
+    archive_write_free(w->archive);
+    w->archive = NULL;
     w->before[0] = 0;
-    return rue_byte_writer_write(writer->shard, zeros, sizeof zeros, error); /* as archives end */
+    return status;
 }
 
 static rue_status open_webdataset(void *state, const char *path, const struct rue_sink_options *options,
-                                  const struct rue_sink_mark *mark, rue_error *error)
+                                  rue_error *error)
 {
     struct webdataset *w = state;
-    rue_status status = rue_shard_writer_open(&w->shards, path, ".tar", options, mark, error);
+    rue_status status = rue_shard_writer_open(&w->shards, path, ".tar", options, error);
     w->shards.complete = complete;
     return status;
+}
+
+static void close_webdataset(void *state)
+{
+    struct webdataset *w = state;
+    archive_write_free(w->archive);
+    rue_shard_writer_close(&w->shards);
 }
 
 /* A key ends at its first dot, so that dots become "%2E", and no two names the same key. Where the key ends;
@@ -168,43 +154,29 @@ static rue_status add_to_webdataset(void *state, const struct rue_item *item, ru
 {
     struct webdataset *w = state;
     const struct rue_sink_options *options = w->shards.options;
-    char stem[STEM_BYTES], extension[8], label_name[PATH_MAX], label[16], head[NPY_BYTES];
-    rue_status status = rue_shard_writer_begin(&w->shards, error);
+    char stem[STEM_BYTES], extension[8], name[PATH_MAX], label[16], head[NPY_BYTES];
+    bool tensor = options->mode == RUE_PREPROCESSED;
+    rue_status status = begin_archive(w, error);
     if (status == RUE_OK) status = make_key(w, item->key, stem, extension, error);
     if (status != RUE_OK) return status;
-    if (options->mode == RUE_PREPROCESSED) write_npy_header(options->dtype, options->shape, head);
-    snprintf(w->member, sizeof w->member, "%s.%s", stem, extension);
-    status = put_member(w->shards.shard, w->member, head, options->mode == RUE_PREPROCESSED ? sizeof head : 0,
-                        item->data, item->bytes, error);
-    snprintf(label_name, sizeof label_name, "%s.cls", stem);
+    if (tensor) write_npy_header(options->dtype, options->shape, head);
+    snprintf(name, sizeof name, "%s.%s", stem, extension);
+    status = put_member(w, name, head, tensor ? sizeof head : 0, item->data, item->bytes, error);
+    snprintf(name, sizeof name, "%s.cls", stem);
     int digits = snprintf(label, sizeof label, "%" PRId32, item->label);
-    if (status == RUE_OK)
-        status = put_member(w->shards.shard, label_name, label, (uint64_t)digits, "", 0, error);
-    if (status != RUE_OK) return status;
-    return rue_shard_writer_count(&w->shards, error);
-}
-
-static void key(const void *state, const struct rue_item *item, char *out, size_t bytes)
-{
-    (void)item;
-    snprintf(out, bytes, "%s", ((const struct webdataset *)state)->member);
+    if (status == RUE_OK) status = put_member(w, name, label, (uint64_t)digits, "", 0, error);
+    return status == RUE_OK ? rue_shard_writer_count(&w->shards, error) : status;
 }
 
 const struct rue_sink_ops rue_sink_webdataset = {
     .format = "webdataset",
     .help = "a folder of tar shards, as the webdataset library has them",
     .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
-    .compresses = {[RUE_COMPRESS_NONE] = true,
-                   [RUE_COMPRESS_GZIP] = true,
-                   [RUE_COMPRESS_ZSTD] = true,
-                   [RUE_COMPRESS_LZ4] = true},
     .shards = true,
     .splits = true,
     .state_bytes = sizeof(struct webdataset),
     .open = open_webdataset,
     .add = add_to_webdataset,
-    .key = key,
-    .flush = rue_shard_writer_flush,
     .finish = rue_shard_writer_finish,
-    .close = rue_shard_writer_close,
+    .close = close_webdataset,
 };

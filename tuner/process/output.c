@@ -120,7 +120,7 @@ rue_status rue_output_write(const struct rue_output *output, renderer render, co
     if (status == RUE_OK) status = rue_output_check(output, error);
     if (status != RUE_OK) return status;
     name_any(output->folder, any);
-    int fd = rue_part_open(any, false, part);
+    int fd = rue_part_open(any, part);
     if (fd < 0) return fail_store(error, path, errno);
     snprintf(fresh, sizeof fresh, "%s/data", part);
     status = render_to(render, context, fresh, path, error);

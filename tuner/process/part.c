@@ -53,7 +53,7 @@ static int clear_folder(char path[RUE_PART_BYTES], bool root)
     return got < 0 ? -1 : removed;
 }
 
-bool rue_part_clear(const char *name)
+static bool clear_part(const char *name)
 {
     /* One descriptor at a time and no allocation, as either may be what ran out. */
     char path[RUE_PART_BYTES];
@@ -77,7 +77,7 @@ void rue_part_remove(const char *name)
     if (!name[0]) return;
     /* Twice, as what ran out may be there again. Where the folder cannot be looked into, "data" is what may
      * be in it. */
-    if (!rue_part_clear(name) && !rue_part_clear(name)) {
+    if (!clear_part(name) && !clear_part(name)) {
         snprintf(path, sizeof path, "%s/data", name);
         if (unlink(path) != 0 && errno != ENOENT) return;
     }
@@ -143,28 +143,20 @@ static int take_over(int beside, const char *name, const char *base)
     return -1;
 }
 
-/* Removes what killed processes left behind; but where `kept` is given, one is taken over with its name, and
- * its descriptor returned; else -1. */
-static int clear_leftovers(const char *folder_name, const char *base, char *kept)
+/* Removes what killed processes left behind. */
+static void clear_leftovers(const char *folder_name, const char *base)
 {
     char left[RUE_PART_BYTES];
-    int taken = -1;
     DIR *folder = opendir(folder_name);
     struct dirent *entry;
     while (folder && (entry = readdir(folder))) {
         int fd = may_be_part(entry->d_name) ? take_over(dirfd(folder), entry->d_name, base) : -1;
         if (fd < 0) continue;
         snprintf(left, sizeof left, "%s/%s", folder_name, entry->d_name);
-        if (kept && taken < 0) {
-            taken = fd;
-            strcpy(kept, left);
-            continue;
-        }
         rue_part_remove(left);
         close(fd);
     }
     if (folder) closedir(folder);
-    return taken;
 }
 
 /* Marked last, when it is locked: until then nobody takes it for a leftover. */
@@ -185,19 +177,18 @@ void rue_part_sweep(const char *path)
     char before[PATH_MAX], after[PATH_MAX];
     snprintf(before, sizeof before, "%s", path);
     snprintf(after, sizeof after, "%s", path);
-    (void)clear_leftovers(dirname(before), basename(after), NULL);
+    clear_leftovers(dirname(before), basename(after));
 }
 
-int rue_part_open(const char *path, bool again, char name[RUE_PART_BYTES])
+int rue_part_open(const char *path, char name[RUE_PART_BYTES])
 {
     char before[PATH_MAX], after[PATH_MAX];
     snprintf(before, sizeof before, "%s", path);
     snprintf(after, sizeof after, "%s", path);
     const char *folder = dirname(before), *base = basename(after);
-    int fd = clear_leftovers(folder, base, again ? name : NULL);
-    if (fd >= 0) return fd;
+    clear_leftovers(folder, base);
     snprintf(name, RUE_PART_BYTES, "%s/%s%s", folder, prefix, unique);
-    fd = make_folder(base, name);
+    int fd = make_folder(base, name);
     if (fd < 0) name[0] = 0;
     return fd;
 }

@@ -17,11 +17,10 @@ enum { RUE_PART_BYTES = PATH_MAX + 32 };
 /* The mark's name in the folder. */
 #define RUE_PART_MARK "mark"
 
-/* Makes a folder for what becomes `path`, which has less than PATH_MAX bytes and no slash at its end; or,
- * with `again`, takes over one that a killed process left behind. Other folders that such processes left for
- * `path` are removed. Returns its descriptor, which holds the lock, with its name in `name`; -1 with errno
- * and an empty name. */
-int rue_part_open(const char *path, bool again, char name[RUE_PART_BYTES]);
+/* Makes a folder for what becomes `path`, which has less than PATH_MAX bytes and no slash at its end. Folders
+ * that killed processes left for `path` are removed. Returns its descriptor, which holds the lock, with its
+ * name in `name`; -1 with errno and an empty name. */
+int rue_part_open(const char *path, char name[RUE_PART_BYTES]);
 
 /* Removes the folders that killed processes left for `path`. */
 void rue_part_sweep(const char *path);
@@ -31,12 +30,9 @@ void rue_part_sweep(const char *path);
 rue_status rue_part_publish(const char *from, const char *path, bool overwrite,
                             rue_error *error) RUE_MUST_CHECK;
 
-/* Removes what lies in the folder `name` of rue_part_open, the mark aside. Allocates nothing and needs one
- * descriptor. False where something is left. */
-bool rue_part_clear(const char *name);
-
-/* The same, and the folder; an empty name is nothing. Where no descriptor is to be had, only a file "data" is
- * removed: what else may be in it, the caller removes by name before. */
+/* Removes the folder `name` of rue_part_open with all that lies in it; an empty name is nothing. Allocates
+ * nothing and needs one descriptor. Where none is to be had, only a file "data" is removed: what else may be
+ * in it, the caller removes by name before. */
 void rue_part_remove(const char *name);
 
 /* Blocks until the file's bytes are on the disk. `path` is for messages: RUE_STORE names it. */

@@ -109,7 +109,6 @@ static rue_status warm_items(const struct rue_source *source, const struct rue_w
     uint64_t count = rue_source_count(source), largest = 1;
     struct rue_sampler sampler = rue_workload_sampler(load);
     sampler.items = count;
-    sampler.window = rue_source_window(source, 1);
     for (uint64_t i = 0; i < count; i++)
         if (rue_source_bytes(source, i) > largest) largest = rue_source_bytes(source, i);
     void *scratch = malloc(largest);

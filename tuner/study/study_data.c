@@ -121,7 +121,7 @@ static rue_status open_part(struct rue_study_setup *setup, rue_error *error)
 {
     char path[PATH_MAX];
     rue_study_sample_name(setup, path);
-    setup->place.part_lock = rue_part_open(path, false, setup->place.part);
+    setup->place.part_lock = rue_part_open(path, setup->place.part);
     if (setup->place.part_lock >= 0) return RUE_OK;
     return rue_fail(error, RUE_STORE, "cannot convert a sample in %s: %s%s", setup->place.folder,
                     strerror(errno), rue_advice_or(errno, "; choose another folder with --out"));

@@ -37,7 +37,7 @@ struct rue_loader_options {
     int num_workers;                  /* 0 to RUE_NUM_WORKERS_MAX */
     int prefetch_factor;              /* 1 to RUE_PREFETCH_FACTOR_MAX; without workers it means nothing */
     enum rue_parallelism parallelism; /* likewise */
-    struct rue_sampler sampler;       /* its `items` and `window` are filled in from the source */
+    struct rue_sampler sampler;       /* its `items` is filled in from the source */
     uint64_t images;                  /* to deliver, from position 0 of the sampler on; at least 1 */
     uint64_t job_images;              /* of the job that memory is judged for; 0: images */
     bool drop_last;                   /* leave out a last batch that is not full */

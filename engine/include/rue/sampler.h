@@ -1,11 +1,7 @@
 /* Which item comes at which position: a pure function of seed and position, in constant memory however many
  * items the data have. Shuffling is a pseudo-random permutation (a Feistel network over the index's bits,
  * with cycle walking: Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002). Positions past the
- * end of the data go on with the next epoch's permutation.
- *
- * Data that can only be streamed are shuffled within a window: consecutive blocks of so many items come in
- * their order, each permuted in itself, differently in each epoch. No item then lies as far as the window
- * behind one that came before it. */
+ * end of the data go on with the next epoch's permutation. */
 #ifndef RUE_SAMPLER_H
 #define RUE_SAMPLER_H
 
@@ -17,10 +13,8 @@ struct rue_sampler {
     uint64_t seed;
     uint64_t epoch; /* of position 0 */
     bool shuffle;
-    uint64_t window; /* rue_source_window of the data; 0: all of them */
-    int rank;        /* this process loads every world_size-th position, from rank on */
-    int world_size;  /* at least 1 */
-    uint64_t first;  /* positions of the rank that were done before: position 0 is the one behind them */
+    int rank;       /* this process loads every world_size-th position, from rank on */
+    int world_size; /* at least 1 */
 };
 
 /* The item at `position` of this rank's order. Within an epoch each item comes exactly once over all ranks,

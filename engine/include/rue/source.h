@@ -38,6 +38,7 @@ struct rue_source_options {
         *image_key; /* what the format calls images and labels, where it has names for them: a column, */
     const char *label_key; /* a feature, an extension; NULL: the usual ones */
     bool writes_nothing;   /* no index is kept beside shards */
+    bool in_order; /* items are read in their order: for compressed shards, which do not open without */
     /* Asked now and then while an index is read; what it returns other than RUE_OK ends that. */
     rue_status (*stop)(void);
 };
@@ -75,9 +76,6 @@ struct rue_source_ops {
     /* Sets `*good` to whether what was read has the checksum that was recorded. (optional: none is) */
     rue_status (*verify)(const struct rue_index *index, uint64_t item, const void *data, bool *good,
                          rue_error *error);
-    /* See rue_source_window and rue_source_rewind; where index->streams. (optional) */
-    uint64_t (*window)(const struct rue_index *index, uint64_t in_flight);
-    void (*rewind)(const struct rue_index *index);
 };
 
 /* The known formats, NULL at the end, in the order in which they are probed. */
@@ -121,14 +119,9 @@ void rue_source_key(const struct rue_source *source, uint64_t item, char *out, s
 rue_status rue_source_read(const struct rue_source *source, uint64_t item, void *into,
                            rue_error *error) RUE_MUST_CHECK;
 
-/* 0 where items can be read in any order. Where the data can only be streamed, reading is cheap only for an
- * order in which none lies further behind the furthest than this (rue_sampler has such an order), out of
- * which up to `in_flight` items are asked for by several threads: so much is kept in memory. Thread-safe. */
-uint64_t rue_source_window(const struct rue_source *source, uint64_t in_flight);
-
-/* Lets go of what was read ahead of an order, so that the next order costs as much as if it were the first
- * since the source was opened. While nothing is read. */
-void rue_source_rewind(const struct rue_source *source);
+/* Whether reading is fast only in the order of the items, by one thread: compressed shards are decompressed
+ * from their beginning for an item that lies before the one that was read last. */
+bool rue_source_in_order(const struct rue_source *source);
 
 /* Whether items can be had in this way at present: views where the data are in memory, direct reads where the
  * file system has them. Takes microseconds; the first time that data are in memory some 20 ms for each
@@ -144,13 +137,12 @@ rue_status rue_source_view(const struct rue_source *source, uint64_t item, const
 
 /* Where the item lies, for reading it and for asking and telling the page cache about it: for
  * RUE_ACCESS_READ, or RUE_ACCESS_DIRECT where it is allowed; then offset and bytes are multiples of
- * RUE_BLOCK_BYTES, and there may be more bytes than the item's. Where the file has to be streamed it is all
- * of it. False where the source has no files. */
+ * RUE_BLOCK_BYTES, and there may be more bytes than the item's. False where the source has no files, or they
+ * are compressed. */
 bool rue_source_place(const struct rue_source *source, enum rue_access access, uint64_t item,
                       struct rue_place *out);
 
-/* The same, and lets go of the pages that were viewed, so that they can leave memory. While nothing is read
- * or viewed. */
+/* Lets go of the pages that were viewed, so that they can leave memory. While nothing is viewed. */
 void rue_source_forget(const struct rue_source *source);
 
 /* Whether the files that stay open or are read once are still what they were when they were opened: reading

@@ -228,8 +228,7 @@ def test_attempts_are_bounded(rue, script, tmp_path):
 # ---- several loaders ----
 
 def test_of_several_loaders_all_together_tell_whether_it_was_cold(program, rue, own_photos, accounted, tmp_path):
-    """Of a compressed shard the first one reads all from storage, and the others find it in memory."""
-    assert rue("prepare", own_photos, "shards", "--format", "webdataset", "--compress", "gzip", "--quiet").returncode == 0
+    assert rue("prepare", own_photos, "shards", "--format", "webdataset", "--quiet").returncode == 0
     words = ["tune", "shards", "--gpus", "0,1", *GRID, "--mode", "raw", "--cache", "cold"]
     assert rue(*words).returncode == 0
     rows = trials(tmp_path / "out")
@@ -258,19 +257,6 @@ def test_a_trial_that_reads_items_again_from_memory_was_not_cold(hand, images):
     assert hand.open("cold")["cache"] == "cold"
     reply = hand.trial("cold", images=images, job_images=images)
     assert reply["cache_missed"] == 1 and "it was not cold" in reply["reason"], reply
-
-
-def test_compressed_shards_of_one_item_each_are_read_cold(rue, own_photos, accounted, tmp_path):
-    (tmp_path / "shards").mkdir()
-    for count, photo in enumerate(files_of(own_photos)):
-        with tarfile.open(tmp_path / f"shards/x-{count:02}.tar.gz", "w:gz") as tar:
-            for ending, data in [("jpg", photo.read_bytes() + bytes(1 << 18)), ("cls", b"1")]:
-                member = tarfile.TarInfo(f"{count:04}.{ending}")
-                member.size = len(data)
-                tar.addfile(member, io.BytesIO(data))
-    done = rue("tune", "shards", *GRID, "--mode", "raw", "--cache", "cold")
-    assert done.returncode == 0, done.stderr
-    assert all(row["cache_missed"] == "0" for row in trials(tmp_path / "out"))
 
 
 @pytest.mark.parametrize("words", [[], ["--dry-run"]])

@@ -21,22 +21,22 @@ def write_list(path, rows, header=("path", "label"), **how):
 
 @pytest.mark.quick
 def test_photos_go_there_and_back_unchanged(rue, photos):
-    made(rue, photos, "set", "--format", "csv", "--split", "val", "--verify")
+    made(rue, photos, "set", "--format", "csv", "--split", "val")
     assert sorted(path.name for path in (rue.folder / "set").iterdir()) == ["val", "val.csv"]
-    made(rue, "set", "back", "--format", "folder", "--verify")
-    made(rue, "set/val.csv", "again", "--format", "folder", "--verify")
+    made(rue, "set", "back", "--format", "folder")
+    made(rue, "set/val.csv", "again", "--format", "folder")
     assert files_of(rue.folder / "back") == files_of(rue.folder / "again") == files_of(photos)
 
 
 def test_photographs_go_there_and_back_unchanged(rue, shared_photos):
-    made(rue, shared_photos, "set", "--format", "csv", "--verify")
-    made(rue, "set", "back", "--format", "folder", "--verify")
+    made(rue, shared_photos, "set", "--format", "csv")
+    made(rue, "set", "back", "--format", "folder")
     assert files_of(rue.folder / "back") == files_of(shared_photos)
 
 
 def test_python_reads_the_list_that_is_written(rue, own_photos):
     (own_photos / "class_0").rename(own_photos / 'a, "b"\nc')
-    made(rue, own_photos, "set", "--format", "csv", "--verify")
+    made(rue, own_photos, "set", "--format", "csv")
     with open(rue.folder / "set/train.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["path"].removeprefix("train/") for row in rows} == set(files_of(own_photos))
@@ -51,7 +51,7 @@ def test_a_list_of_python_is_read(rue, photos, how):
     write_list(rue.folder / "list.csv", [(i, file, f"{i % 3}") for i, file in enumerate(files)], ("id", "file", "target"), **how)
     shown = json.loads(rue("inspect", "list.csv", "--json").stdout)
     assert (shown["format"], shown["items"], shown["bytes"]) == ("csv", len(files), sum(file.stat().st_size for file in files))
-    made(rue, "list.csv", "x.tensor", "--dtype", "uint8", "--verify")
+    made(rue, "list.csv", "x.tensor", "--dtype", "uint8")
     made(rue, "list.csv", "named.tensor", "--dtype", "uint8", "--image-key", "file", "--label-key", "id")
 
 

@@ -33,7 +33,7 @@ CASES = {
     "compare": (["compare", "photos", "photos.tensor", "--out", "out", *SHORT], ["out/" + name for name in STUDY]),
     "scale": (["scale", "photos", "--out", "out", "--batch-size", "4,8", "--num-workers", "0,1", "--images", "8", "--quiet"],
               ["out/study.db", "out/study.db-*", "out/summary.csv", "out/sysinfo.json", "out/monitor/*.csv"]),
-    "prepare": (["prepare", "photos", "new.tensor", "--verify", "--quiet"], ["new.tensor"]),
+    "prepare": (["prepare", "photos", "new.tensor", "--quiet"], ["new.tensor"]),
     "synthetic": (["prepare", "--synthetic", "20", "new", "--quiet"], ["new", "new/*"]),
     "inspect": (["inspect", "shards/train-000000.tar"], ["shards/.rue-index-*"]),
     "analyze": (["analyze", "times.csv", "--study", "out", "--quiet"], ["out/" + name for name in STUDY]),

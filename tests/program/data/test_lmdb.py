@@ -1,12 +1,10 @@
 """LMDB as a format: what rue writes is read by python-lmdb, what that writes is read by rue, and damage is told."""
 import json
-import os
-import signal
 import struct
 
 import pytest
 
-from conftest import expect_failure, finish, wait_until
+from conftest import expect_failure
 
 lmdb = pytest.importorskip("lmdb", reason="skipped: python-lmdb is not here")
 
@@ -50,16 +48,16 @@ def records_of(path):
 @pytest.mark.quick
 @pytest.mark.parametrize("name", ["set.lmdb", "set.mdb"])
 def test_photos_go_there_and_back_unchanged(rue, photos, name):
-    made(rue, photos, name, "--verify")
-    made(rue, name, "back", "--format", "folder", "--verify")
+    made(rue, photos, name)
+    made(rue, name, "back", "--format", "folder")
     assert files_of(rue.folder / "back") == files_of(photos)
     assert (rue.folder / name).is_dir() == name.endswith(".lmdb")
     assert sorted(path.name for path in (rue.folder / "set.lmdb").glob("*")) in ([], ["data.mdb"])
 
 
 def test_photographs_go_there_and_back_unchanged(rue, shared_photos):
-    made(rue, shared_photos, "set.lmdb", "--verify")
-    made(rue, "set.lmdb", "back", "--format", "folder", "--verify")
+    made(rue, shared_photos, "set.lmdb")
+    made(rue, "set.lmdb", "back", "--format", "folder")
     assert files_of(rue.folder / "back") == files_of(shared_photos)
 
 
@@ -76,7 +74,7 @@ def test_python_lmdb_reads_what_is_written(rue, photos):
 
 @pytest.mark.parametrize("dtype, code, width", [("uint8", 1, 1), ("float32", 0, 4)])
 def test_tensors_are_those_of_the_tensor_format(rue, photos, dtype, code, width):
-    made(rue, photos, "set.lmdb", "--mode", "preprocessed", "--dtype", dtype, "--images", "7", "--verify")
+    made(rue, photos, "set.lmdb", "--mode", "preprocessed", "--dtype", dtype, "--images", "7")
     made(rue, photos, "set.tensor", "--dtype", dtype, "--images", "7")
     records, _, _ = records_of(rue.folder / "set.lmdb")
     bytes_each, stride = 3 * 224 * 224 * width, (3 * 224 * 224 * width + 4095) // 4096 * 4096
@@ -84,7 +82,7 @@ def test_tensors_are_those_of_the_tensor_format(rue, photos, dtype, code, width)
     for i, (_, _, mode, told, shape, payload) in enumerate(records):
         assert (mode, told, shape) == (1, code, (3, 224, 224))
         assert payload == file[4096 + i * stride:][:bytes_each]
-    made(rue, "set.lmdb", "again.tensor", "--verify")
+    made(rue, "set.lmdb", "again.tensor")
     assert (rue.folder / "again.tensor").read_bytes() == file
 
 
@@ -94,7 +92,7 @@ def test_what_python_lmdb_wrote_is_read(rue, photos, how):
     put(rue.folder / "theirs", [(f"{i:08d}", data) for i, (_, data) in enumerate(images)], **how)
     shown = json.loads(rue("inspect", "theirs", "--json").stdout)
     assert (shown["format"], shown["mode"], shown["items"]) == ("lmdb", "raw", len(images))
-    made(rue, "theirs", "back", "--format", "folder", "--verify")
+    made(rue, "theirs", "back", "--format", "folder")
     assert files_of(rue.folder / "back") == {f"{i:08d}.jpg": data for i, (_, data) in enumerate(images)}
 
 
@@ -103,7 +101,7 @@ def test_pairs_of_images_and_words_are_read(rue, photos):
     pairs = [(f"image-{i:09d}", data) for i, (_, data) in enumerate(images, 1)]
     pairs += [(f"label-{i:09d}", name.split("/")[0].encode()) for i, (name, _) in enumerate(images, 1)]
     put(rue.folder / "theirs", pairs + [("num-samples", str(len(images)).encode())])
-    made(rue, "theirs", "back", "--format", "folder", "--verify")
+    made(rue, "theirs", "back", "--format", "folder")
     assert files_of(rue.folder / "back") == {f"{name.split('/')[0]}/image-{i:09d}.jpg": data
                                              for i, (name, data) in enumerate(images, 1)}
 
@@ -121,7 +119,7 @@ def test_one_that_was_changed_many_times_is_read(rue, photos):
     with env.begin() as transaction:
         kept = {key.decode() + ".jpg": value for key, value in transaction.cursor()}
     env.close()
-    made(rue, "theirs", "back", "--format", "folder", "--verify")
+    made(rue, "theirs", "back", "--format", "folder")
     assert files_of(rue.folder / "back") == kept
 
 
@@ -161,41 +159,3 @@ def test_a_wrong_byte_is_found_and_its_key_named(rue, photos):
     file.write_bytes(data)
     expect_failure(rue("prepare", file, "back", "--format", "folder"), 3, "key 00000003 at byte", file, "CRC-32C")
     assert not (rue.folder / "back").exists()
-
-
-# ---- interruptions ----
-
-
-@pytest.fixture(scope="module")
-def many_photos(photos, tmp_path_factory):
-    """The photos under many names, so that preparing them takes a while."""
-    folder = tmp_path_factory.mktemp("many") / "photos"
-    files = sorted(photos.rglob("*.jpg"))
-    for i in range(12):
-        for file in files:
-            target = folder / file.parent.name / f"{i:03d}_{file.name}"
-            target.parent.mkdir(parents=True, exist_ok=True)
-            os.link(file, target)
-    return folder
-
-
-def part_of(folder):
-    return next(iter(folder.glob(".rue-??????")), None)
-
-
-def prepare_killed_once(rue, *words):
-    """Prepares, is killed as soon as there is a journal, and goes on."""
-    words = ["prepare", *words, "--mode", "preprocessed", "--dtype", "uint8"]
-    process = rue.start(*words)
-    wait_until(lambda: part_of(rue.folder) and (part_of(rue.folder) / "journal").exists(), process)
-    process.kill()
-    assert finish(process)[0] == -signal.SIGKILL
-    done = rue(*words, "--verify")
-    assert done.returncode == 0 and "were there from a run that was stopped" in done.stderr, done.stderr
-
-
-def test_a_killed_one_goes_on(rue, many_photos):
-    """What was committed is journalled every few seconds; what was committed since is written again."""
-    prepare_killed_once(rue, many_photos, "set.lmdb")
-    records, _, _ = records_of(rue.folder / "set.lmdb")
-    assert [name for name, *_ in records] == sorted(files_of(many_photos))

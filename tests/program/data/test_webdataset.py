@@ -1,4 +1,5 @@
 """The webdataset format: tar shards that Python's tarfile, bsdtar and the webdataset library read and write, too."""
+import gzip
 import io
 import json
 import shutil
@@ -8,9 +9,6 @@ import tarfile
 
 import pytest
 from conftest import expect_failure, finish, wait_until
-
-COMPRESSIONS = ["none", "gzip", "zstd", "lz4"]
-SUFFIXES = {"none": "", "gzip": ".gz", "zstd": ".zst", "lz4": ".lz4"}
 
 
 def pictures(folder):
@@ -51,14 +49,12 @@ def inspect(rue, path, *more):
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("how", COMPRESSIONS)
-def test_photos_come_back_from_shards_as_they_were(prepare, rue, photos, tmp_path, how):
+def test_photos_come_back_from_shards_as_they_were(prepare, rue, photos, tmp_path):
     shards, back = tmp_path / "shards", tmp_path / "back"
-    done = prepare(photos, shards, "--format", "webdataset", "--shard-size", "1M", "--compress", how, "--split", "val",
-                   "--verify")
+    done = prepare(photos, shards, "--format", "webdataset", "--shard-size", "1M", "--split", "val")
     assert done.returncode == 0, done.stderr
     names = sorted(path.name for path in shards.glob("val-*"))
-    assert len(names) > 3 and names == [f"val-{i:06d}.tar{SUFFIXES[how]}" for i in range(len(names))]
+    assert len(names) > 3 and names == [f"val-{i:06d}.tar" for i in range(len(names))]
     assert inspect(rue, shards)["classes"] == inspect(rue, photos)["classes"]
     assert prepare(shards, back, "--format", "folder").returncode == 0
     assert pictures(back) == pictures(photos)
@@ -66,8 +62,8 @@ def test_photos_come_back_from_shards_as_they_were(prepare, rue, photos, tmp_pat
 
 def test_photographs_go_there_and_back_byte_for_byte(prepare, shared_photos, tmp_path):
     content = lambda folder: {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    assert prepare(shared_photos, tmp_path / "set", "--format", "webdataset", "--shard-size", "2M", "--verify").returncode == 0
-    assert prepare(tmp_path / "set", tmp_path / "back", "--format", "folder", "--verify").returncode == 0
+    assert prepare(shared_photos, tmp_path / "set", "--format", "webdataset", "--shard-size", "2M").returncode == 0
+    assert prepare(tmp_path / "set", tmp_path / "back", "--format", "folder").returncode == 0
     assert content(tmp_path / "back") == content(shared_photos)
 
 
@@ -94,8 +90,8 @@ def test_the_peers_read_what_rue_writes(prepare, photos, tmp_path):
         pytest.skip("skipped: no bsdtar, and Python's tarfile agrees")
 
 
-@pytest.mark.parametrize("suffix, options", [("tar", []), ("tar.gz", ["-z"]), ("tar.zst", ["--zstd"]),
-                                             ("tar.lz4", ["--lz4"])])
+@pytest.mark.parametrize("suffix, options", [("tar", []), ("tar.gz", ["-z"]), ("tar.bz2", ["-j"]), ("tar.xz", ["-J"]),
+                                             ("tar.zst", ["--zstd"]), ("tar.lz4", ["--lz4"])])
 @pytest.mark.parametrize("kind", ["ustar", "gnutar", "pax"])
 def test_rue_reads_what_bsdtar_writes(prepare, photos, tmp_path, suffix, options, kind):
     if not shutil.which("bsdtar"):
@@ -148,8 +144,7 @@ def test_tensors_are_npy_files_that_numpy_opens(prepare, rue, photos, tmp_path):
     for dtype in ("uint8", "float32"):
         shards, tensors = tmp_path / f"shards-{dtype}", tmp_path / f"{dtype}.tensor"
         assert prepare(photos, tensors, "--dtype", dtype).returncode == 0
-        assert prepare(photos, shards, "--format", "webdataset", "--mode", "preprocessed", "--dtype", dtype,
-                       "--verify").returncode == 0
+        assert prepare(photos, shards, "--format", "webdataset", "--mode", "preprocessed", "--dtype", dtype).returncode == 0
         with tarfile.open(shards / "train-000000.tar") as archive:
             files = [archive.extractfile(name).read() for name in archive.getnames() if name.endswith(".npy")]
         arrays = [numpy.load(io.BytesIO(file)) for file in files]
@@ -159,7 +154,7 @@ def test_tensors_are_npy_files_that_numpy_opens(prepare, rue, photos, tmp_path):
         assert all(a.tobytes() == r.tobytes() for a, r in zip(arrays, records))
         found, back = inspect(rue, shards), tmp_path / f"back-{dtype}.tensor"
         assert (found["mode"], found["dtype"], found["items"]) == ("preprocessed", dtype, 48)
-        assert prepare(shards, back, "--verify").returncode == 0
+        assert prepare(shards, back).returncode == 0
         assert back.read_bytes() == tensors.read_bytes()
 
 
@@ -178,8 +173,8 @@ def test_patterns_name_shards_in_their_order(prepare, rue, photos, tmp_path):
 
 def test_a_pattern_can_be_tuned_for(rue, prepare, photos, tmp_path):
     shards = tmp_path / "shards"
-    assert prepare(photos, shards, "--format", "webdataset", "--shard-size", "1M", "--compress", "zstd").returncode == 0
-    done = rue("tune", "shards/train-{000000..000002}.tar.zst", "--budget", "30trials", "--batch-size", "4,8",
+    assert prepare(photos, shards, "--format", "webdataset", "--shard-size", "1M").returncode == 0
+    done = rue("tune", "shards/train-{000000..000002}.tar", "--budget", "30trials", "--batch-size", "4,8",
                "--num-workers", "0,2", "--model", "none", "--mode", "raw", "--out", tmp_path / "study", cwd=tmp_path)
     assert done.returncode in (0, 5), done.stderr
 
@@ -195,7 +190,7 @@ def test_archives_beside_class_folders_or_photos_leave_a_folder_of_photos(rue, o
 
 
 def test_an_archive_is_known_by_its_content(rue, tmp_path, jpeg):
-    for mode in ("w", "w:gz"):
+    for mode in ("w", "w:gz", "w:xz"):
         path = make_tar(tmp_path / "data.bin", [("a.jpg", jpeg)], mode)
         assert inspect(rue, path)["format"] == "webdataset"
 
@@ -236,25 +231,18 @@ def damaged(path, *blocks, end=True):
 
 
 @pytest.mark.parametrize("blocks, words", [
-    ([raw_header(), b"abc", raw_header(b"b.jpg")[:-1] + b"x", b"abc"], ["checksum", "byte 1024"]),
+    ([raw_header(), b"abc", raw_header(b"b.jpg")[:-1] + b"x", b"abc"], ["damaged", "byte 1024"]),
     ([raw_header(), b"abc", raw_header(b"b.jpg", size=b"\xff" * 12)], ["negative", "byte 1024"]),
     ([raw_header(), b"abc", raw_header(b"b.jpg", size=b"-0000000001\0")], ["negative", "byte 1024"]),
     ([raw_header(), b"abc", raw_header(b"b.jpg", size=b"77777777777\0")], ["cut", "byte 1024"]),
     ([raw_header(), b"abc", raw_header(b"b.jpg", size=b"\x80" + b"\x7f" * 11)], ["size", "byte 1024"]),
     ([raw_header(size=b"\x80" + b"\0" * 7 + b"\xff" * 4)], ["cut", "byte 0"]),
-    ([raw_header(), b"abc", raw_header(b"b.jpg", size=b"0000x000003\0")], ["no number", "byte 1024"]),
-    ([raw_header(b"../a.jpg"), b"abc"], ["..", "byte 0"]),
-    ([raw_header(), b"abc", raw_header(b"x/../../b.jpg"), b"abc"], ["..", "byte 1024"]),
-    ([raw_header(b"/etc/a.jpg"), b"abc"], ["absolute", "byte 0"]),
-    ([raw_header(kind=b"S"), b"abc"], ["sparse", "byte 0"]),
-    ([*pax(b"size", b"99999999999"), raw_header(), b"abc"], ["cut", "byte 1024"]),
+    ([*pax(b"size", b"99999999999"), raw_header(), b"abc"], ["cut", "byte 0"]),
     ([*pax(b"size", b"99999999999999999999"), raw_header(), b"abc"], ["size", "byte 0"]),
     ([*pax(b"size", b"-1"), raw_header(), b"abc"], ["negative", "byte 0"]),
-    ([*pax(b"path", b"/a.jpg"), raw_header(), b"abc"], ["absolute", "byte 1024"]),
-    ([*pax(b"GNU.sparse.major", b"1"), raw_header(), b"abc"], ["sparse", "byte 0"]),
-    ([raw_header(b"x", size=b"00000000011\0", kind=b"x"), b"9 size=-1\n", raw_header(), b"abc"], ["pax header", "byte 0"]),
+    ([*pax(b"GNU.sparse.major", b"1"), raw_header(), b"abc"], ["damaged", "byte 0"]),
     ([raw_header(b"x", size=b"77777777\0   ", kind=b"x"), b"abc"], ["byte 0"]),
-    ([raw_header(b"L", size=b"00000000003\0", kind=b"L"), b"ab\0"], ["ends after its name"]),
+    ([raw_header(b"L", size=b"00000000003\0", kind=b"L"), b"ab\0"], ["damaged", "byte 0"]),
     ([raw_header(), b"abc", raw_header(b"a.JPG"), b"abc"], ["second of its extension", "byte 1024"]),
     ([raw_header(), b"abc", raw_header(b"a.cls"), b"cat"], ["no label", "byte 1024"]),
     ([raw_header(b"a.cls"), b"  7", raw_header(b"a.jpg"), b"abc", raw_header(b"b.jpg"), b"abc"], ["no label", "byte 2048"]),
@@ -276,36 +264,56 @@ def test_cut_archives_are_refused(rue, tmp_path, jpeg):
         bad.write_bytes(whole[:length])
         refused(rue, bad, *words)
     bad.write_bytes(b"")
-    refused(rue, bad, "empty")
+    refused(rue, bad, "Unrecognized archive format")
     bad.write_bytes(whole[:2 * second])  # tarfile and bsdtar take it; a third sample may be missing
-    refused(rue, bad, f"byte {2 * second}", "the block that ends the archive")
+    refused(rue, bad, f"byte {2 * second}", "without a block of zeros")
 
 
-@pytest.mark.parametrize("how", ["gzip", "zstd", "lz4"])
-def test_damaged_and_cut_compressed_shards_are_refused(rue, prepare, photos, tmp_path, how):
-    shards = tmp_path / "shards"
-    assert prepare(photos, shards, "--format", "webdataset", "--compress", how).returncode == 0
-    whole = next(shards.glob("train*")).read_bytes()
-    bad = tmp_path / f"bad.tar{SUFFIXES[how]}"
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz"])
+def test_damaged_and_cut_compressed_shards_are_refused(rue, tmp_path, jpeg, suffix):
+    whole = make_tar(tmp_path / f"a.tar.{suffix}", [("a.jpg", jpeg), ("b.jpg", jpeg)], f"w:{suffix}").read_bytes()
+    bad = tmp_path / f"bad.tar.{suffix}"
     half = len(whole) // 2
     for data in (whole[:-3], whole[:half], whole[:half] + b"\xaa\x55" * 40 + whole[half + 80:]):
         bad.write_bytes(data)
         refused(rue, bad, "byte")
 
 
-def test_a_bomb_is_refused_before_it_is_expanded(rue, tmp_path):
-    bomb, shard = tmp_path / "bomb.tar", tmp_path / "bomb.tar.zst"
-    if not shutil.which("zstd") and not shutil.which("bsdtar"):
-        pytest.skip("skipped: neither zstd nor bsdtar")
-    with open(bomb, "wb") as file:
-        file.write(raw_header(size=b"%011o\0" % (300 << 20)))
-        file.truncate(512 + (300 << 20) + 1024)
-    with open(shard, "wb") as file:
-        if shutil.which("zstd"):
-            subprocess.run(["zstd", "-qc", bomb], stdout=file, check=True)
+@pytest.mark.quick
+def test_compressed_shards_can_be_converted_and_not_be_tuned_for(rue, prepare, photos, tmp_path):
+    shards, packed = tmp_path / "shards", tmp_path / "packed"
+    assert prepare(photos, shards, "--format", "webdataset", "--shard-size", "1M").returncode == 0
+    packed.mkdir()
+    for file in shards.iterdir():
+        if file.suffix == ".tar":
+            (packed / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes(), 1))
         else:
-            pytest.skip("skipped: no zstd")
-    refused(rue, shard, "16,000 times")
+            shutil.copy(file, packed)
+    for source, to in ((shards, "plain.tensor"), (packed, "packed.tensor")):
+        assert prepare(source, tmp_path / to, "--dtype", "uint8").returncode == 0
+    assert (tmp_path / "plain.tensor").read_bytes() == (tmp_path / "packed.tensor").read_bytes()
+    assert inspect(rue, packed)["items"] == inspect(rue, shards)["items"]
+    assert prepare(packed, tmp_path / "few", "--format", "folder", "--images", "3").returncode == 0
+    assert len(pictures(tmp_path / "few")) == 3
+    for words in (["tune", packed], ["tune", shards, packed]):
+        expect_failure(rue(*words, "--out", "out"), 3, "train-000000.tar.gz is compressed", "rue prepare")
+
+
+def test_sparse_members_are_refused(rue, tmp_path):
+    with open(tmp_path / "a.jpg", "wb") as file:
+        file.truncate(1 << 20)
+        file.write(b"x")
+    for kind in ("gnu", "posix"):
+        subprocess.run(["tar", "-C", tmp_path, "-S", f"--format={kind}", "-cf", tmp_path / "bad.tar", "a.jpg"], check=True)
+        refused(rue, tmp_path / "bad.tar", "the tar member at byte 0 is sparse")
+
+
+@pytest.mark.parametrize("name", ["../a.jpg", "x/../../b.jpg", "/etc/a.jpg"])
+def test_names_that_lead_out_of_a_folder_are_not_written(prepare, tmp_path, jpeg, name):
+    make_tar(tmp_path / "a.tar", [(name, jpeg)])
+    for form in ("folder", "webdataset"):
+        expect_failure(prepare(tmp_path / "a.tar", tmp_path / "out", "--format", form), 3, "no name for a file")
+    assert not (tmp_path / "out").exists()
 
 
 def test_links_and_devices_are_left_out_and_counted(rue, tmp_path, jpeg):
@@ -349,7 +357,7 @@ def test_keys_that_would_be_one_sample_stay_two(prepare, rue, photos, tmp_path):
     names = ["a.1.jpg", "a_1.jpg", "b.jpeg", "b.jpg", "b.JPG", ".hidden.jpg"]
     for name, photo in zip(names, sorted(photos.rglob("*.jpg"))):
         shutil.copy(photo, folder / name)
-    assert prepare(folder, shards, "--format", "webdataset", "--verify").returncode == 0
+    assert prepare(folder, shards, "--format", "webdataset").returncode == 0
     assert inspect(rue, shards)["items"] == 5  # hidden ones are no part of the folder
     with tarfile.open(shards / "train-000000.tar") as archive:
         stems = [name.rsplit(".", 1)[0] for name in archive.getnames()]
@@ -361,8 +369,8 @@ def test_names_that_differ_in_a_dot_stay_apart_in_any_format(prepare, tmp_path, 
     folder.mkdir()
     for name in ("a.1.jpg", "aB.jpg", "a_1.jpg", "a%2E1.jpg"):
         (folder / name).write_bytes(jpeg)
-    assert prepare(folder, tmp_path / "shards", "--format", "webdataset", "--verify").returncode == 0
-    done = prepare(tmp_path / "shards", tmp_path / "back", "--format", "folder", "--verify")
+    assert prepare(folder, tmp_path / "shards", "--format", "webdataset").returncode == 0
+    done = prepare(tmp_path / "shards", tmp_path / "back", "--format", "folder")
     assert done.returncode == 0, done.stderr
     assert sorted(pictures(tmp_path / "back")) == ["a%252E1.jpg", "a%2E1.jpg", "aB.jpg", "a_1.jpg"]
 
@@ -412,11 +420,10 @@ def trials(store):
         return 0
 
 
-@pytest.mark.parametrize("how", ["none", "gzip"])
 @pytest.mark.parametrize("what", ["deleted", "replaced", "changed"])
-def test_a_shard_that_is_lost_while_trials_run_is_told(rue, prepare, photos, tmp_path, how, what):
+def test_a_shard_that_is_lost_while_trials_run_is_told(rue, prepare, photos, tmp_path, what):
     shards, out = tmp_path / "shards", tmp_path / "study"
-    assert prepare(photos, shards, "--format", "webdataset", "--shard-size", "1M", "--compress", how).returncode == 0
+    assert prepare(photos, shards, "--format", "webdataset", "--shard-size", "1M").returncode == 0
     process = rue.start("tune", shards, "--budget", "60s", "--mode", "raw", "--batch-size", "4", "--num-workers", "1,2",
                         "--images", "2000", "--model", "resnet18", "--strategy", "grid", "--out", out)
     wait_until(lambda: trials(out / "study.db"), process)
@@ -448,11 +455,3 @@ def test_a_label_that_is_no_number_is_not_zero(rue, tmp_path, jpeg, text):
     assert inspect(rue, path)["items"] == 1  # whatever comes last, one of them is a label
 
 
-def test_what_compresses_well_can_be_read_back(rue, tmp_path, prepare):
-    from PIL import Image
-    (tmp_path / "black").mkdir()
-    for i in range(500):
-        Image.new("RGB", (256, 256)).save(tmp_path / f"black/{i}.jpg")
-    done = prepare(tmp_path / "black", tmp_path / "shards", "--format", "webdataset", "--mode", "preprocessed", "--dtype", "uint8",
-                   "--compress", "zstd", "--verify")
-    assert done.returncode == 0, done.stderr

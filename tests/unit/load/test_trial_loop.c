@@ -2,11 +2,9 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
-#include <stdatomic.h>
 
 #include "data_fixture.h"
 #include "model_sleep.h"
-#include "no_work_source.h"
 
 enum { PHOTOS = 10 };
 
@@ -106,41 +104,6 @@ Test(trial_loop, loading_alone_has_no_model_to_wait_for)
     cr_assert_eq(result.batches, 4);
     cr_assert_eq(result.sleep_overshoot_ns, RUE_ABSENT);
     rue_model_close(&none);
-}
-
-static atomic_int reads, rewinds, reads_before_rewind;
-
-static rue_status count_read(const struct rue_index *index, uint64_t item, void *into, rue_error *error)
-{
-    reads++;
-    return no_work_read(index, item, into, error);
-}
-
-static void count_rewind(const struct rue_index *index)
-{
-    (void)index;
-    rewinds++;
-    reads_before_rewind = reads;
-}
-
-Test(trial_loop, a_trial_reads_as_if_none_had_been_before_it)
-{
-    struct rue_source_ops ops = no_work_ops;
-    ops.read = count_read;
-    ops.rewind = count_rewind;
-    struct rue_source *counted = no_work_source_open_as(&ops, PHOTOS);
-    cr_assert(counted);
-    struct rue_trial_request request = request_of(RUE_JOINT, 2, 1);
-    for (int trial = 0; trial < 3; trial++) {
-        rue_trial_result_close(&result);
-        request.images = 4;
-        rue_trial_run(NULL, &request, counted, &model, &result);
-        cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
-        cr_assert_eq(rewinds, trial + 1);
-        cr_assert_eq(reads_before_rewind, 4 * trial, "while nothing of the trial is read yet");
-        cr_assert_eq(reads, 4 * (trial + 1));
-    }
-    rue_source_close(counted);
 }
 
 Test(trial_loop, computing_alone_needs_no_data)

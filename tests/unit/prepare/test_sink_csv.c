@@ -7,15 +7,15 @@ TestSuite(sink_csv, .init = temporary_folder_make, .fini = temporary_folder_remo
 
 static const char *const classes[] = {"ape, \"grey\"", " bee"};
 
-static struct rue_sink *begin(uint64_t count, size_t class_count, const struct rue_sink_mark *mark)
+static struct rue_sink *begin(uint64_t count, size_t class_count)
 {
     static struct rue_sink_options options;
     struct rue_sink *sink;
     rue_error error = {0};
     options = (struct rue_sink_options){
         .count = count, .class_count = class_count, .classes = classes, .split = "train"};
-    cr_assert_eq(rue_sink_open(rue_sink_find("csv"), temporary_path("out"), &options, mark, &sink, &error),
-                 RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_sink_open(rue_sink_find("csv"), temporary_path("out"), &options, &sink, &error), RUE_OK,
+                 "%s", error.message);
     return sink;
 }
 
@@ -36,7 +36,7 @@ static void expect_list(const char *text)
 
 Test(sink_csv, a_list_names_paths_labels_and_classes)
 {
-    struct rue_sink *sink = begin(3, 2, &(struct rue_sink_mark){0});
+    struct rue_sink *sink = begin(3, 2);
     add(sink, "one.jpg", 0, "1");
     add(sink, "deep/two.jpg", 1, "2");
     add(sink, "three", -1, "3");
@@ -58,31 +58,11 @@ Test(sink_csv, a_list_names_paths_labels_and_classes)
     rue_source_close(source);
 }
 
-Test(sink_csv, goes_on_behind_the_mark)
-{
-    struct rue_sink_mark mark = {0};
-    struct rue_sink *sink = begin(4, 0, &mark);
-    add(sink, "a.jpg", 5, "1");
-    add(sink, "b.jpg", 6, "2");
-    cr_assert_eq(rue_sink_flush(sink, &mark, NULL), RUE_OK);
-    cr_assert_eq(mark.items, 2);
-    struct rue_sink_mark later = mark;
-    add(sink, "c.jpg", 7, "3");
-    cr_assert_eq(rue_sink_flush(sink, &later, NULL), RUE_OK);
-    rue_sink_close(sink);
-    sink = begin(4, 0, &mark);
-    add(sink, "c.jpg", 7, "3");
-    add(sink, "d.jpg", 8, "4");
-    cr_assert_eq(rue_sink_finish(sink, NULL), RUE_OK);
-    rue_sink_close(sink);
-    expect_list("path,label\ntrain/a.jpg,5\ntrain/b.jpg,6\ntrain/c.jpg,7\ntrain/d.jpg,8\n");
-}
-
 /* Longer than what is kept back of the list. */
 Test(sink_csv, a_long_list_is_whole)
 {
     enum { COUNT = 1200 };
-    struct rue_sink *sink = begin(COUNT, 0, &(struct rue_sink_mark){0});
+    struct rue_sink *sink = begin(COUNT, 0);
     char key[128];
     for (int i = 0; i < COUNT; i++) {
         snprintf(key, sizeof key, "%0100d.jpg", i);

@@ -9,13 +9,13 @@ TestSuite(sink_folder, .init = temporary_folder_make, .fini = temporary_folder_r
 
 static const char *const classes[] = {"ape", "bee"};
 
-static struct rue_sink *begin(uint64_t count, const struct rue_sink_mark *mark)
+static struct rue_sink *begin(uint64_t count)
 {
     struct rue_sink *sink;
     rue_error error = {0};
     static struct rue_sink_options options;
     options = (struct rue_sink_options){.count = count, .class_count = 2, .classes = classes};
-    cr_assert_eq(rue_sink_open(rue_sink_find("folder"), temporary_path("out"), &options, mark, &sink, &error),
+    cr_assert_eq(rue_sink_open(rue_sink_find("folder"), temporary_path("out"), &options, &sink, &error),
                  RUE_OK, "%s", error.message);
     return sink;
 }
@@ -36,8 +36,7 @@ static void expect_file(const char *name, const char *text)
 
 Test(sink_folder, an_item_lies_in_the_folder_of_its_class_under_its_own_name)
 {
-    struct rue_sink_mark mark = {0};
-    struct rue_sink *sink = begin(5, &mark);
+    struct rue_sink *sink = begin(5);
     cr_assert_eq(add(sink, "bee/one.JPEG", 1, "1", NULL), RUE_OK);
     cr_assert_eq(add(sink, "00000002", 0, "2", NULL), RUE_OK);
     cr_assert_eq(add(sink, "train/deep/three.jpg", 1, "3", NULL), RUE_OK);
@@ -55,8 +54,7 @@ Test(sink_folder, an_item_lies_in_the_folder_of_its_class_under_its_own_name)
 static void expect_one_name(const char *key, const char *other_key, const char *other_text)
 {
     rue_error error = {0};
-    struct rue_sink_mark mark = {0};
-    struct rue_sink *sink = begin(2, &mark);
+    struct rue_sink *sink = begin(2);
     cr_assert_eq(add(sink, key, 0, "first", NULL), RUE_OK);
     cr_assert_eq(add(sink, other_key, 0, other_text, &error), RUE_DATA);
     cr_assert(strstr(error.message, "ape/one.jpg") && strstr(error.message, "two images"), "%s",
@@ -79,8 +77,7 @@ Test(sink_folder, nothing_is_written_outside)
 {
     static const char *const keys[] = {"../one.jpg", "a/../../one.jpg", "/tmp/one.jpg", "a//b.jpg", "", "a/.",
                                        "."};
-    struct rue_sink_mark mark = {0};
-    struct rue_sink *sink = begin(20, &mark);
+    struct rue_sink *sink = begin(20);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         rue_error error = {0};
         cr_assert_eq(add(sink, keys[i], -1, "x", &error), RUE_DATA, "%s", keys[i]);
@@ -90,30 +87,12 @@ Test(sink_folder, nothing_is_written_outside)
     cr_assert_eq(temporary_entries(), 1);
 }
 
-Test(sink_folder, goes_on_where_it_was_stopped)
-{
-    struct rue_sink_mark mark = {0};
-    struct rue_sink *sink = begin(3, &mark);
-    cr_assert_eq(add(sink, "ape/1.jpg", 0, "1", NULL), RUE_OK);
-    cr_assert_eq(rue_sink_flush(sink, &mark, NULL), RUE_OK);
-    cr_assert_eq(mark.items, 1);
-    cr_assert_eq(add(sink, "ape/2.jpg", 0, "2", NULL), RUE_OK);
-    rue_sink_close(sink);
-    sink = begin(3, &mark);
-    cr_assert_eq(add(sink, "ape/2.jpg", 0, "2", NULL), RUE_OK, "the same again");
-    cr_assert_eq(add(sink, "ape/3.jpg", 0, "3", NULL), RUE_OK);
-    cr_assert_eq(rue_sink_finish(sink, NULL), RUE_OK);
-    rue_sink_close(sink);
-    expect_file("out/ape/2.jpg", "2");
-}
-
 Test(sink_folder, a_class_leads_nowhere_else_either)
 {
     static const char *const odd[] = {"../out2", "/tmp", "a/../../b", ""};
     const struct rue_sink_options options = {.count = 9, .class_count = 4, .classes = odd};
     struct rue_sink *sink;
-    cr_assert_eq(rue_sink_open(rue_sink_find("folder"), temporary_path("out"), &options,
-                               &(struct rue_sink_mark){0}, &sink, NULL),
+    cr_assert_eq(rue_sink_open(rue_sink_find("folder"), temporary_path("out"), &options, &sink, NULL),
                  RUE_OK);
     for (int label = 0; label < 3; label++) {
         rue_error error = {0};

@@ -1,7 +1,5 @@
-#include <criterion/criterion.h>
-#include <sys/wait.h>
-
 #include "lmdb_fixture.h"
+#include <criterion/criterion.h>
 
 TestSuite(sink_lmdb, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
 
@@ -23,68 +21,11 @@ static void finish(struct rue_sink *sink)
     rue_sink_close(sink);
 }
 
-Test(sink_lmdb, goes_on_behind_the_mark_and_writes_over_what_lies_behind_it)
+Test(sink_lmdb, many_transactions_hold_all_items)
 {
-    enum { COUNT = 90, MARKED = 40, MORE = 25 };
-    struct rue_sink_mark mark = {0}, later;
-    struct rue_sink *sink = lmdb_begin("set", COUNT, &mark, NULL);
-    lmdb_add(sink, 0, MARKED);
-    cr_assert_eq(rue_sink_flush(sink, &mark, NULL), RUE_OK);
-    cr_assert_eq(mark.items, MARKED);
-    later = mark;
-    lmdb_add(sink, MARKED, MORE);
-    cr_assert_eq(rue_sink_flush(sink, &later, NULL), RUE_OK);
-    cr_assert_eq(later.items, MARKED + MORE);
-    rue_sink_close(sink);
-    sink = lmdb_begin("set", COUNT, &mark, NULL);
-    lmdb_add(sink, MARKED, COUNT - MARKED);
-    finish(sink);
+    enum { COUNT = 9000 };
+    lmdb_make("set", COUNT);
     expect_items("set", COUNT);
-}
-
-/* The process ends in the midst of it, with nothing closed. */
-Test(sink_lmdb, goes_on_after_a_kill)
-{
-    enum { COUNT = 60, MARKED = 20 };
-    pid_t child = fork();
-    if (child == 0) {
-        struct rue_sink_mark mark = {0};
-        struct rue_sink *sink = lmdb_begin("set", COUNT, &mark, NULL);
-        lmdb_add(sink, 0, MARKED);
-        bool good = rue_sink_flush(sink, &mark, NULL) == RUE_OK;
-        lmdb_add(sink, MARKED, 7);
-        _exit(good && mark.items == MARKED ? 0 : 1);
-    }
-    int ended;
-    cr_assert(waitpid(child, &ended, 0) == child && ended == 0);
-    struct rue_sink *sink = lmdb_begin("set", COUNT, &(struct rue_sink_mark){.items = MARKED}, NULL);
-    lmdb_add(sink, MARKED, COUNT - MARKED);
-    finish(sink);
-    expect_items("set", COUNT);
-}
-
-Test(sink_lmdb, what_was_damaged_meanwhile_is_not_gone_on_with)
-{
-    struct rue_sink_mark mark = {0};
-    rue_error error = {0};
-    struct rue_sink *sink = lmdb_begin("set", 90, &mark, NULL);
-    lmdb_add(sink, 0, 40);
-    cr_assert_eq(rue_sink_flush(sink, &mark, NULL), RUE_OK);
-    rue_sink_close(sink);
-    cr_assert_null(lmdb_begin("set", 90, &(struct rue_sink_mark){.items = 41}, &error),
-                   "more than there are");
-    cr_assert_eq(error.status, RUE_STORE);
-    cr_assert_eq(truncate(temporary_path("set/data.mdb"), 16384), 0);
-    error = (rue_error){0};
-    cr_assert_null(lmdb_begin("set", 90, &mark, &error));
-    cr_assert(strstr(error.message, "is cut"), "%s", error.message);
-}
-
-Test(sink_lmdb, what_an_earlier_sink_left_that_flushed_nothing_is_gone)
-{
-    temporary_text("set/data.mdb", "not even an LMDB");
-    lmdb_make("set", 10);
-    expect_items("set", 10);
 }
 
 Test(sink_lmdb, a_name_that_ends_in_mdb_is_that_of_a_single_file)
@@ -93,9 +34,7 @@ Test(sink_lmdb, a_name_that_ends_in_mdb_is_that_of_a_single_file)
     struct stat about;
     const struct rue_item item = lmdb_item(0);
     const struct rue_sink_options options = {.count = 1, .name = "photos.mdb"};
-    cr_assert_eq(rue_sink_open(rue_sink_find("lmdb"), temporary_path("data"), &options,
-                               &(struct rue_sink_mark){0}, &sink, NULL),
-                 RUE_OK);
+    cr_assert_eq(rue_sink_open(rue_sink_find("lmdb"), temporary_path("data"), &options, &sink, NULL), RUE_OK);
     cr_assert_eq(rue_sink_add(sink, &item, NULL), RUE_OK);
     finish(sink);
     cr_assert(stat(temporary_path("data"), &about) == 0 && S_ISREG(about.st_mode));
@@ -127,7 +66,7 @@ Test(sink_lmdb, the_map_grows_with_the_data)
     enum { LARGE = 90 << 20 };
     struct rue_item item = lmdb_item(1);
     item.data = calloc(item.bytes = LARGE, 1);
-    struct rue_sink *sink = lmdb_begin("set", 3, &(struct rue_sink_mark){0}, NULL);
+    struct rue_sink *sink = lmdb_begin("set", 3, NULL);
     for (int i = 0; i < 2; i++) cr_assert_eq(rue_sink_add(sink, &item, NULL), RUE_OK);
     lmdb_add(sink, 2, 1);
     finish(sink);
@@ -143,6 +82,6 @@ Test(sink_lmdb, a_folder_that_cannot_be_made_is_told)
 {
     rue_error error = {0};
     temporary_text("set", "a file");
-    cr_assert_null(lmdb_begin("set", 1, &(struct rue_sink_mark){0}, &error));
+    cr_assert_null(lmdb_begin("set", 1, &error));
     cr_assert(error.status == RUE_STORE && strstr(error.message, "set/data.mdb"), "%s", error.message);
 }

@@ -18,14 +18,12 @@ static const struct rue_sink_options uint8 = {.mode = RUE_PREPROCESSED,
                                               .count = COUNT,
                                               .class_count = 2,
                                               .classes = classes};
-static const struct rue_sink_mark beginning;
 
-static struct rue_sink *begin(const char *name, const struct rue_sink_mark *mark)
+static struct rue_sink *begin(const char *name)
 {
     rue_error error = {0};
     struct rue_sink *sink;
-    rue_status status =
-        rue_sink_open(rue_sink_find("tensor"), temporary_path(name), &uint8, mark, &sink, &error);
+    rue_status status = rue_sink_open(rue_sink_find("tensor"), temporary_path(name), &uint8, &sink, &error);
     cr_assert_eq(status, RUE_OK, "%s", error.message);
     return sink;
 }
@@ -41,7 +39,7 @@ static void add(struct rue_sink *sink, int i)
 static void write_file(const char *name)
 {
     rue_error error = {0};
-    struct rue_sink *sink = begin(name, &beginning);
+    struct rue_sink *sink = begin(name);
     for (int i = 0; i < COUNT; i++) add(sink, i);
     cr_assert_eq(rue_sink_finish(sink, &error), RUE_OK, "%s", error.message);
     rue_sink_close(sink);
@@ -88,57 +86,11 @@ Test(sink_tensor, records_are_aligned_and_padded_with_zeros)
     free(file);
 }
 
-Test(sink_tensor, goes_on_behind_what_was_flushed)
-{
-    size_t bytes, again;
-    struct rue_sink_mark mark = {0};
-    struct rue_sink *sink = begin("out", &mark);
-    add(sink, 0);
-    cr_assert_eq(rue_sink_flush(sink, &mark, NULL), RUE_OK);
-    cr_assert_eq(mark.items, 1);
-    add(sink, 2); /* of which nobody knows whether it is on the disk */
-    rue_sink_close(sink);
-    sink = begin("out", &mark);
-    add(sink, 1);
-    cr_assert_eq(rue_sink_flush(sink, &mark, NULL), RUE_OK);
-    cr_assert_eq(mark.items, 2);
-    add(sink, 2);
-    cr_assert_eq(rue_sink_finish(sink, NULL), RUE_OK);
-    rue_sink_close(sink);
-    unsigned char *file = temporary_read("out", &bytes);
-    write_file("out");
-    unsigned char *whole = temporary_read("out", &again);
-    cr_assert(bytes == again && memcmp(file, whole, bytes) == 0);
-    free(file);
-    free(whole);
-}
-
-Test(sink_tensor, what_is_whole_and_was_not_published_can_be_gone_on_with)
-{
-    size_t bytes, again;
-    struct rue_sink_mark mark = {0};
-    struct rue_sink *sink = begin("out", &mark);
-    for (int i = 0; i < COUNT; i++) add(sink, i);
-    cr_assert_eq(rue_sink_flush(sink, &mark, NULL), RUE_OK);
-    cr_assert_eq(rue_sink_finish(sink, NULL), RUE_OK);
-    rue_sink_close(sink);
-    unsigned char *whole = temporary_read("out", &bytes);
-    sink = begin("out", &mark);
-    cr_assert_eq(rue_sink_finish(sink, NULL), RUE_OK);
-    rue_sink_close(sink);
-    unsigned char *file = temporary_read("out", &again);
-    cr_assert(bytes == again && memcmp(file, whole, bytes) == 0);
-    free(file);
-    free(whole);
-}
-
 Test(sink_tensor, half_a_file_has_no_valid_header)
 {
     size_t bytes;
-    struct rue_sink_mark mark = {0};
-    struct rue_sink *sink = begin("out", &mark);
+    struct rue_sink *sink = begin("out");
     for (int i = 0; i < COUNT; i++) add(sink, i);
-    cr_assert_eq(rue_sink_flush(sink, &mark, NULL), RUE_OK);
     unsigned char *part = temporary_read("out", &bytes);
     cr_assert_geq(bytes, 4096 * (COUNT + 1));
     cr_assert_neq(memcmp(part, "RUETENSR", 8), 0);
@@ -151,7 +103,7 @@ Test(sink_tensor, a_folder_that_is_not_there_is_an_error_with_the_path)
     rue_error error = {0};
     struct rue_sink *sink;
     rue_status status =
-        rue_sink_open(rue_sink_find("tensor"), temporary_path("no/out"), &uint8, &beginning, &sink, &error);
+        rue_sink_open(rue_sink_find("tensor"), temporary_path("no/out"), &uint8, &sink, &error);
     cr_assert_eq(status, RUE_STORE);
     cr_assert(strstr(error.message, "/no/out") && strstr(error.message, "No such file"), "%s", error.message);
 }
@@ -162,7 +114,7 @@ Test(sink_tensor, a_full_disk_is_said_with_the_path)
     rue_error error = {0};
     unsigned char values[VALUES] = {0};
     const struct rue_item item = {"x", 0, values, VALUES};
-    struct rue_sink *sink = begin("out", &beginning);
+    struct rue_sink *sink = begin("out");
     signal(SIGXFSZ, SIG_IGN);
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){10000, 10000}), 0);
     cr_assert_eq(rue_sink_add(sink, &item, &error), RUE_OK);

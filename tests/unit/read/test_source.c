@@ -179,8 +179,7 @@ static void write_as(const char *format)
     struct rue_sink *sink;
     rue_error error = {0};
     const char *path = temporary_path(format);
-    rue_status status =
-        rue_sink_open(rue_sink_find(format), path, &options, &(struct rue_sink_mark){0}, &sink, &error);
+    rue_status status = rue_sink_open(rue_sink_find(format), path, &options, &sink, &error);
     data_require(status == RUE_OK, "open a sink", &error);
     for (int i = 0; i < 3; i++) {
         const struct rue_item item = {(const char *[]){"a.jpg", "b.jpg", "c.jpg"}[i], i, "\xff\xd8\xff", 3};

@@ -20,9 +20,8 @@ static void make(const char *name, enum rue_dtype dtype)
                                           .classes = classes};
     struct rue_sink *sink;
     rue_error error = {0};
-    cr_assert_eq(rue_sink_open(rue_sink_find("tensor"), temporary_path(name), &made,
-                               &(struct rue_sink_mark){0}, &sink, &error),
-                 RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_sink_open(rue_sink_find("tensor"), temporary_path(name), &made, &sink, &error), RUE_OK,
+                 "%s", error.message);
     for (int i = 0; i < COUNT; i++) {
         float values[VALUES];
         unsigned char levels[VALUES];

@@ -16,7 +16,7 @@ static void expect_named(const char *name)
 
 static int make(const char *path, char name[RUE_PART_BYTES])
 {
-    return rue_part_open(temporary_path(path), false, name);
+    return rue_part_open(temporary_path(path), name);
 }
 
 /* Puts a text into a part; returns its path, valid until the next call. */
@@ -45,8 +45,7 @@ Test(part, lies_beside_its_destination_and_is_its_owners_alone)
 Test(part, of_a_process_at_work_is_left_alone)
 {
     char first[RUE_PART_BYTES], second[RUE_PART_BYTES], third[RUE_PART_BYTES];
-    int one = make("x", first), two = make("x", second),
-        three = rue_part_open(temporary_path("x"), true, third);
+    int one = make("x", first), two = make("x", second), three = rue_part_open(temporary_path("x"), third);
     cr_assert(one >= 0 && two >= 0 && three >= 0);
     cr_assert(access(first, F_OK) == 0 && access(second, F_OK) == 0);
     cr_assert(strcmp(first, third) != 0 && strcmp(second, third) != 0);
@@ -72,26 +71,7 @@ Test(part, of_a_process_that_is_gone_is_removed)
     close(fd);
 }
 
-Test(part, of_a_process_that_is_gone_is_taken_over)
-{
-    char left[RUE_PART_BYTES], other[RUE_PART_BYTES], mine[RUE_PART_BYTES];
-    int held = make("x", left), held_too = make("x", other);
-    char below[RUE_PART_BYTES + 64];
-    snprintf(below, sizeof below, "%s", put(left, "data"));
-    close(held);
-    close(held_too);
-    int fd = rue_part_open(temporary_path("x"), true, mine);
-    cr_assert(fd >= 0 && (strcmp(mine, left) == 0 || strcmp(mine, other) == 0));
-    cr_assert_eq(temporary_entries(), 1, "of two one is enough");
-    cr_assert(strcmp(mine, left) != 0 || access(below, F_OK) == 0, "as it is");
-    char second[RUE_PART_BYTES];
-    int two = rue_part_open(temporary_path("x"), true, second);
-    cr_assert(two >= 0 && strcmp(mine, second) != 0, "it is locked");
-    close(fd);
-    close(two);
-}
-
-/* Removed or taken over is only what has the mark of that very folder: nothing by its name alone. */
+/* Removed is only what has the mark of that very folder: nothing by its name alone. */
 Test(part, of_somebody_else_is_never_touched)
 {
     char left[RUE_PART_BYTES], copy[RUE_PART_BYTES], text[1024], mine[RUE_PART_BYTES];
@@ -114,7 +94,7 @@ Test(part, of_somebody_else_is_never_touched)
     cr_assert_eq(unlink(copy), 0);
     cr_assert_eq(symlink(temporary_path("moved"), copy), 0);
     int before = temporary_entries();
-    int fd = rue_part_open(temporary_path("x"), true, mine);
+    int fd = rue_part_open(temporary_path("x"), mine);
     cr_assert(fd >= 0);
     expect_named(mine);
     rue_part_remove(mine);
@@ -126,21 +106,6 @@ Test(part, of_somebody_else_is_never_touched)
                                        "moved/" RUE_PART_MARK};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         cr_assert_eq(access(temporary_path(kept[i]), F_OK), 0, "%s", kept[i]);
-}
-
-/* A kill while a leftover is removed leaves one that is known. */
-Test(part, loses_its_mark_last)
-{
-    char part[RUE_PART_BYTES], path[RUE_PART_BYTES + 64];
-    int fd = make("x", part);
-    put(part, "a");
-    put(part, "z");
-    cr_assert(rue_part_clear(part));
-    snprintf(path, sizeof path, "%s/" RUE_PART_MARK, part);
-    cr_assert_eq(access(path, F_OK), 0);
-    close(fd);
-    rue_part_sweep(temporary_path("x"));
-    cr_assert_eq(temporary_entries(), 0);
 }
 
 Test(part, a_folder_that_is_not_there_is_an_error_without_a_name)

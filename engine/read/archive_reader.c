@@ -1,0 +1,208 @@
+#include "archive_reader.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+
+enum {
+    TAR_BLOCK = 512,
+    TAR_PIECE_BYTES = 1 << 13, /* headers and small members: the content of others is passed over */
+    PIECE_BYTES = 1 << 17,
+};
+
+struct rue_archive_reader {
+    struct archive *archive;
+    struct rue_files *files;
+    size_t file;
+    uint64_t at;          /* offset in the file of the next piece */
+    unsigned char *piece; /* [piece_bytes] as they lie in the file */
+    size_t piece_bytes;
+    rue_error failure; /* of reading the file */
+    struct rue_archive_member member;
+    uint64_t end;      /* of the member's blocks: where the next header begins */
+    uint64_t position; /* of RUE_ARCHIVE_BYTES, and */
+    bool empty;        /* whether there are none */
+};
+
+/* ---- what libarchive asks for ---- */
+
+static uint64_t bytes_left(const struct rue_archive_reader *reader)
+{
+    return rue_files_identity(reader->files, reader->file).bytes - reader->at;
+}
+
+static la_ssize_t read_piece(struct archive *archive, void *context, const void **out)
+{
+    struct rue_archive_reader *reader = context;
+    uint64_t left = bytes_left(reader);
+    size_t bytes = left < reader->piece_bytes ? (size_t)left : reader->piece_bytes;
+    *out = reader->piece;
+    if (bytes == 0) return 0;
+    if (rue_files_read(reader->files, reader->file, reader->piece, bytes, reader->at, &reader->failure) !=
+        RUE_OK) {
+        archive_set_error(archive, EIO, "the file cannot be read");
+        return ARCHIVE_FATAL;
+    }
+    reader->at += bytes;
+    return (la_ssize_t)bytes;
+}
+
+static la_int64_t skip_bytes(struct archive *archive, void *context, la_int64_t wanted)
+{
+    struct rue_archive_reader *reader = context;
+    uint64_t left = bytes_left(reader), bytes = (uint64_t)wanted < left ? (uint64_t)wanted : left;
+    (void)archive;
+    reader->at += bytes;
+    return (la_int64_t)bytes;
+}
+
+/* ---- opening ---- */
+
+static rue_status fail(const struct rue_archive_reader *reader, uint64_t at, rue_error *error)
+{
+    const char *why = archive_error_string(reader->archive);
+    if (reader->failure.status != RUE_OK)
+        return rue_fail(error, reader->failure.status, "%s", reader->failure.message);
+    if (archive_errno(reader->archive) == ENOMEM)
+        return rue_fail_memory(error, "reading an archive", PIECE_BYTES);
+    return rue_fail(error, RUE_DATA, "%s is damaged or cut at byte %" PRIu64 " (%s): make it again",
+                    rue_files_path(reader->files, reader->file), at, why ? why : "unknown reason");
+}
+
+/* Only what libarchive does itself: for other compressions it starts programs. */
+static int choose_formats(struct archive *archive, enum rue_archive_kind kind)
+{
+    int code = archive_read_support_filter_gzip(archive);
+    if (code == ARCHIVE_OK) code = archive_read_support_filter_bzip2(archive);
+    if (code == ARCHIVE_OK) code = archive_read_support_filter_xz(archive);
+    if (code == ARCHIVE_OK) code = archive_read_support_filter_zstd(archive);
+    if (code == ARCHIVE_OK) code = archive_read_support_filter_lz4(archive);
+    if (code == ARCHIVE_OK && kind == RUE_ARCHIVE_TAR) return archive_read_support_format_tar(archive);
+    if (code == ARCHIVE_OK) code = archive_read_support_format_raw(archive);
+    return code == ARCHIVE_OK ? archive_read_support_format_empty(archive) : code;
+}
+
+static rue_status begin(struct rue_archive_reader *reader, enum rue_archive_kind kind, rue_error *error)
+{
+    struct archive_entry *entry;
+    int code = choose_formats(reader->archive, kind);
+    if (code == ARCHIVE_OK)
+        code = archive_read_open2(reader->archive, reader, NULL, read_piece, skip_bytes, NULL);
+    if (code == ARCHIVE_OK && kind == RUE_ARCHIVE_BYTES)
+        code = archive_read_next_header(reader->archive, &entry);
+    reader->empty = code == ARCHIVE_EOF;
+    return code == ARCHIVE_OK || code == ARCHIVE_EOF ? RUE_OK : fail(reader, reader->at, error);
+}
+
+rue_status rue_archive_reader_open(struct rue_files *files, size_t file, enum rue_archive_kind kind,
+                                   struct rue_archive_reader **out, rue_error *error)
+{
+    struct rue_archive_reader *reader = calloc(1, sizeof *reader);
+    if (!reader) return rue_fail_memory(error, "reading an archive", sizeof *reader);
+    reader->files = files;
+    reader->file = file;
+    reader->piece_bytes = kind == RUE_ARCHIVE_TAR ? TAR_PIECE_BYTES : PIECE_BYTES;
+    reader->piece = malloc(reader->piece_bytes);
+    reader->archive = archive_read_new();
+    rue_status status = reader->piece && reader->archive
+                            ? begin(reader, kind, error)
+                            : rue_fail_memory(error, "reading an archive", reader->piece_bytes);
+    if (status == RUE_OK)
+        *out = reader;
+    else
+        rue_archive_reader_close(reader);
+    return status;
+}
+
+void rue_archive_reader_close(struct rue_archive_reader *reader)
+{
+    if (!reader) return;
+    archive_read_free(reader->archive);
+    free(reader->piece);
+    free(reader);
+}
+
+bool rue_archive_reader_is_compressed(const struct rue_archive_reader *reader)
+{
+    return archive_filter_code(reader->archive, 0) != ARCHIVE_FILTER_NONE;
+}
+
+/* ---- members ---- */
+
+static rue_status refuse(const struct rue_archive_reader *reader, const char *why, rue_error *error)
+{
+    return rue_fail(error, RUE_DATA, "%s: the tar member at byte %" PRIu64 " %s: make the archive again",
+                    rue_files_path(reader->files, reader->file), reader->member.header, why);
+}
+
+static rue_status take_name(struct rue_archive_reader *reader, const char *name, rue_error *error)
+{
+    while (name && name[0] == '.' && name[1] == '/') name += 2;
+    size_t length = name ? strlen(name) : 0;
+    while (length > 0 && name[length - 1] == '/') length--;
+    if (length >= sizeof reader->member.name) return refuse(reader, "has a name that is too long", error);
+    if (length == 0 && !reader->member.folder) return refuse(reader, "has no name", error);
+    snprintf(reader->member.name, sizeof reader->member.name, "%.*s", (int)length, name ? name : "");
+    return RUE_OK;
+}
+
+static rue_status take_member(struct rue_archive_reader *reader, struct archive_entry *entry,
+                              rue_error *error)
+{
+    struct rue_archive_member *member = &reader->member;
+    bool is_file = archive_entry_filetype(entry) == AE_IFREG;
+    member->header = (uint64_t)archive_read_header_position(reader->archive);
+    member->offset = (uint64_t)archive_filter_bytes(reader->archive, 0);
+    member->bytes = (uint64_t)archive_entry_size(entry);
+    member->folder = archive_entry_filetype(entry) == AE_IFDIR;
+    member->regular = is_file && !archive_entry_hardlink(entry);
+    reader->end = (member->offset + member->bytes + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
+    if (archive_entry_sparse_count(entry) > 0) return refuse(reader, "is sparse", error);
+    if (!rue_archive_reader_is_compressed(reader) &&
+        reader->end > rue_files_identity(reader->files, reader->file).bytes)
+        return refuse(reader, "is cut: the file ends within it", error);
+    return take_name(reader, archive_entry_pathname(entry), error);
+}
+
+/* libarchive warns of names that are not in the character set of the locale, and gives them as they are. */
+rue_status rue_archive_reader_next(struct rue_archive_reader *reader, const struct rue_archive_member **out,
+                                   bool *more, rue_error *error)
+{
+    struct archive_entry *entry;
+    int code = archive_read_next_header(reader->archive, &entry);
+    *more = code == ARCHIVE_OK || code == ARCHIVE_WARN;
+    *out = &reader->member;
+    if (*more) return take_member(reader, entry, error);
+    if (code != ARCHIVE_EOF) return fail(reader, reader->end, error);
+    if ((uint64_t)archive_filter_bytes(reader->archive, 0) >= reader->end + TAR_BLOCK) return RUE_OK;
+    return rue_fail(error, RUE_DATA,
+                    "%s ends at byte %" PRIu64 " without a block of zeros: was it cut? Make it again",
+                    rue_files_path(reader->files, reader->file), reader->end);
+}
+
+/* ---- bytes ---- */
+
+rue_status rue_archive_reader_read(struct rue_archive_reader *reader, void *into, uint64_t bytes,
+                                   uint64_t *got, rue_error *error)
+{
+    for (*got = 0; *got < bytes && !reader->empty;) {
+        la_ssize_t some =
+            archive_read_data(reader->archive, (unsigned char *)into + *got, (size_t)(bytes - *got));
+        if (some < 0) return fail(reader, reader->at, error);
+        if (some == 0) break;
+        *got += (uint64_t)some;
+    }
+    reader->position += *got;
+    return RUE_OK;
+}
+
+uint64_t rue_archive_reader_position(const struct rue_archive_reader *reader)
+{
+    return reader->position;
+}
