@@ -1,16 +1,14 @@
 #include "file_system.h"
 
-#include <fcntl.h>
+#include <fts.h>
 #include <math.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "interrupt.h"
-#include "walk.h"
 
 /* Whether `path` is at or below `mount`. */
 static bool lies_in(const char *path, const char *mount)
@@ -38,23 +36,20 @@ bool rue_file_system_of(const char *path, struct rue_file_system *out)
     return best > 0;
 }
 
-static rue_status add_bytes(void *context, const struct rue_walk_entry *entry, rue_error *error)
-{
-    (void)error;
-    if (entry->kind == RUE_WALK_FILE) *(double *)context += (double)entry->bytes;
-    return rue_interrupt_status();
-}
-
 double rue_storage_bytes(const char *path)
 {
-    struct stat about;
+    char *const roots[] = {(char *)path, NULL};
     double sum = 0;
-    if (stat(path, &about) != 0) return NAN;
-    if (S_ISREG(about.st_mode)) return (double)about.st_size;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    rue_status status = fd < 0 ? RUE_DATA : rue_walk(path, fd, add_bytes, &sum, NULL);
-    if (fd >= 0) close(fd);
-    return status == RUE_OK ? sum : NAN;
+    FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
+    for (FTSENT *entry; tree && (entry = fts_read(tree));) {
+        bool failed = entry->fts_info == FTS_NS || entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR;
+        bool hidden = entry->fts_level > 0 && entry->fts_name[0] == '.';
+        if (hidden) fts_set(tree, entry, FTS_SKIP);
+        if (entry->fts_info == FTS_F && !hidden) sum += (double)entry->fts_statp->st_size;
+        if (failed || rue_interrupt_status() != RUE_OK) sum = NAN;
+    }
+    if (tree) fts_close(tree);
+    return tree ? sum : NAN;
 }
 
 double rue_storage_of(const struct rue_variant *variant, uint64_t item_bytes)

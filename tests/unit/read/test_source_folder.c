@@ -157,18 +157,38 @@ Test(source_folder, symbolic_links_are_followed)
     rue_source_close(source);
 }
 
-Test(source_folder, links_to_folders_that_were_read_are_skipped_and_named)
+Test(source_folder, links_to_folders_that_they_lie_in_are_skipped_and_named)
 {
     char example[256];
     temporary_text("data/a/1.jpg", "");
     link_to("..", "data/a/up");
     link_to("a", "data/b");
     struct rue_source *source = data_open("data");
-    cr_assert_eq(rue_source_count(source), 1);
-    cr_assert_eq(rue_source_class_count(source), 1, "b is no class of its own");
+    cr_assert_eq(rue_source_count(source), 2, "b is a class of its own, as in ImageFolder");
+    cr_assert_eq(rue_source_class_count(source), 2);
     cr_assert_eq(rue_source_skipped(source, example, sizeof example), 2);
-    cr_assert(strstr(example, "/data/a/up, a link to a folder that was read already"), "%s", example);
+    cr_assert(strstr(example, "/up, a link to a folder that it lies in"), "%s", example);
     rue_source_close(source);
+}
+
+Test(source_folder, a_path_that_is_too_long_is_an_error)
+{
+    char part[NAME_MAX + 1];
+    rue_error error = {0};
+    struct rue_source *source;
+    memset(part, 'x', NAME_MAX);
+    part[NAME_MAX] = 0;
+    mkdir(temporary_path("data"), 0777);
+    int folder = open(temporary_path("data"), O_RDONLY | O_DIRECTORY);
+    for (int i = 0; i < PATH_MAX / NAME_MAX + 1; i++) {
+        cr_assert_eq(mkdirat(folder, part, 0777), 0);
+        int deeper = openat(folder, part, O_RDONLY | O_DIRECTORY);
+        close(folder);
+        folder = deeper;
+    }
+    close(folder);
+    cr_assert_eq(rue_source_open(temporary_path("data"), NULL, &source, &error), RUE_DATA);
+    cr_assert(strstr(error.message, "File name too long"), "%s", error.message);
 }
 
 Test(source_folder, a_slash_at_the_end_changes_nothing)
