@@ -1,8 +1,8 @@
 /* The csv format: a text file whose header names a column of paths, below the file's folder or absolute, and
- * maybe one of labels: numbers, or words, which are the classes then. A column "class" beside a "label" of
- * numbers names the classes. Blanks are a part of paths and of words, as RFC 4180 has it, but not of column
- * names and of numbers. Also a folder that holds one list "x.csv" and the folder "x" and nothing else,
- * as rue writes it. Order: that of the lines. */
+ * maybe one of labels. Where all labels are numbers they are those of the items, else they are the names of
+ * classes, numbered in bytewise order. Blanks are a part of paths and of class names, as RFC 4180 has it, but
+ * not of column names and of numbers. Also a folder that holds one list "x.csv" and the folder "x" and
+ * nothing else, as rue writes it. Order: that of the lines. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,9 +15,9 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "csv.h"
 #include "files.h"
-#include "label_words.h"
 #include "source.h"
 
 enum { FIELD_MAX = 64 << 10, PROBE_BYTES = 64 << 10, NAMES_BYTES = 400 };
@@ -25,19 +25,25 @@ static const uint64_t text_bytes_max = UINT64_C(1) << 30;
 static const size_t none = SIZE_MAX;
 static const struct rue_csv_rules rules = {.field_max = FIELD_MAX};
 
+/* As it stands in the list; the text lives as long as the list's. */
+struct label {
+    const char *text;
+    uint64_t line;
+};
+
 /* While a list is opened. */
 struct list {
     const char *path; /* of the file */
     struct rue_index *index;
     struct rue_csv *csv;
-    struct rue_label_words words;
-    size_t path_at, label_at, class_at, columns; /* `none`: there is no such column */
+    struct label *labels; /* [index->count] where there is a column of them */
+    size_t label_capacity;
+    size_t path_at, label_at, columns; /* `none`: there is no such column */
 };
 
 /* How columns of paths and of labels are called, unless the caller says another name. */
 static const char *const path_names[] = {"path", "file", "filename", "image", "image_path", "filepath", NULL};
-static const char *const label_names[] = {"label", "target", "category", NULL};
-static const char *const class_names[] = {"class", NULL};
+static const char *const label_names[] = {"label", "class", "target", "category", NULL};
 
 /* ---- columns ---- */
 
@@ -78,31 +84,16 @@ static rue_status choose_column(const struct list *list, const struct rue_csv_re
     return fail_columns(list, header, what, option, error);
 }
 
-/* A column "class" names the classes beside numbers in a column "label"; by itself it is that of the labels.
- */
 static rue_status find_columns(struct list *list, const struct rue_csv_record *header,
                                const struct rue_source_options *options, rue_error *error)
 {
-    static const char *const label[] = {"label", NULL};
     list->columns = header->count;
     rue_status status =
         choose_column(list, header, options->image_key, path_names, "image_key", &list->path_at, error);
     if (status == RUE_OK && list->path_at == none)
         status = fail_columns(list, header, "no column holds paths by its name", "image_key", error);
-    if (status == RUE_OK)
-        status =
-            choose_column(list, header, options->label_key, label_names, "label_key", &list->label_at, error);
-    list->class_at = none;
-    if (status == RUE_OK && !options->label_key)
-        status = choose_column(list, header, NULL, class_names, "label_key", &list->class_at, error);
-    if (status != RUE_OK || list->class_at == none) return status;
-    if (list->label_at == none) {
-        list->label_at = list->class_at;
-        list->class_at = none;
-    } else if (list->label_at != find_column(header, 0, label)) {
-        status = fail_columns(list, header, "more than one column may hold the labels", "label_key", error);
-    }
-    return status;
+    if (status != RUE_OK) return status;
+    return choose_column(list, header, options->label_key, label_names, "label_key", &list->label_at, error);
 }
 
 /* ---- the text ---- */
@@ -160,21 +151,15 @@ static rue_status measure_file(const struct list *list, const char *path, uint64
     return RUE_OK;
 }
 
-/* `*label` is the number of a word until all lines are read. */
-static rue_status read_label(struct list *list, const struct rue_csv_record *record, int32_t *label,
-                             rue_error *error)
+static rue_status keep_label(struct list *list, const struct rue_csv_record *record, rue_error *error)
 {
-    rue_error why = {0};
-    const char *text = record->fields[list->label_at];
-    const char *class = list->class_at == none ? "" : record->fields[list->class_at];
-    if (is_empty(text)) return fail_line(list, record->line, error, "no label");
-    size_t bytes = strlen(text), blanks = strspn(text, " \t"), digits = strspn(text + blanks, "-0123456789");
-    if (digits && is_empty(text + blanks + digits)) text += blanks, bytes = digits;
-    rue_status status = rue_label_words_add(&list->words, text, bytes, record->line, label, error);
-    if (status != RUE_OK || is_empty(class)) return status;
-    status = rue_label_words_name(&list->words, *label, class, &why);
-    if (status == RUE_DATA) return fail_line(list, record->line, error, "%s", why.message);
-    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
+    uint64_t item = list->index->count;
+    const struct label label = {record->fields[list->label_at], record->line};
+    if (is_empty(label.text)) return fail_line(list, record->line, error, "no label");
+    rue_status status =
+        rue_array_grow(&list->labels, &list->label_capacity, item + 1, sizeof label, "labels", error);
+    if (status == RUE_OK) list->labels[item] = label;
+    return status;
 }
 
 static rue_status add_line(struct list *list, const struct rue_csv_record *record, rue_error *error)
@@ -190,18 +175,67 @@ static rue_status add_line(struct list *list, const struct rue_csv_record *recor
     if (is_empty(path)) return fail_line(list, record->line, error, "no path");
     struct rue_entry entry = {0};
     rue_status status = measure_file(list, path, record->line, &entry.bytes, error);
-    if (status == RUE_OK && list->label_at != none) status = read_label(list, record, &entry.label, error);
+    if (status == RUE_OK && list->label_at != none) status = keep_label(list, record, error);
     return status == RUE_OK ? rue_index_add(list->index, &entry, path, error) : status;
 }
 
+/* ---- labels ---- */
+
+static bool read_number(const char *text, int32_t *out)
+{
+    char *end;
+    errno = 0;
+    text += strspn(text, " \t");
+    long number = strtol(text, &end, 10);
+    *out = (int32_t)number;
+    return end > text && *text != '+' && is_empty(end) && !errno && number == *out;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const struct label *)a)->text, ((const struct label *)b)->text);
+}
+
+/* Adds the classes that the labels name, and makes the items' labels the numbers of these. */
+static rue_status name_classes(struct list *list, rue_error *error)
+{
+    struct rue_index *index = list->index;
+    struct label *sorted = malloc(index->count * sizeof *sorted);
+    if (!sorted) return rue_fail_memory(error, "class names", index->count * sizeof *sorted);
+    memcpy(sorted, list->labels, index->count * sizeof *sorted);
+    qsort(sorted, index->count, sizeof *sorted, by_text);
+    rue_status status = RUE_OK;
+    size_t classes = 0;
+    for (uint64_t i = 0; status == RUE_OK && i < index->count; i++) {
+        if (classes && by_text(&sorted[classes - 1], &sorted[i]) == 0) continue;
+        sorted[classes++] = sorted[i];
+        status = rue_index_add_class(index, sorted[i].text, strlen(sorted[i].text), error);
+    }
+    for (uint64_t i = 0; status == RUE_OK && i < index->count; i++) {
+        const struct label *class = bsearch(&list->labels[i], sorted, classes, sizeof *sorted, by_text);
+        index->entries[i].label = (int32_t)(class - sorted);
+    }
+    free(sorted);
+    return status;
+}
+
+/* A word among labels most of which are numbers is an error: all of them would become names for its sake. */
 static rue_status finish_labels(struct list *list, rue_error *error)
 {
-    uint64_t line = 0;
-    rue_error why = {0};
-    rue_status status = rue_label_words_finish(&list->words, list->index, &line, &why);
-    if (status == RUE_DATA)
-        return fail_line(list, line, error, "%s; label_key says which column holds the labels", why.message);
-    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s: %s", list->path, why.message);
+    struct rue_index *index = list->index;
+    const struct label *word = NULL;
+    uint64_t numbers = 0;
+    for (uint64_t i = 0; i < index->count; i++) {
+        bool is_number = read_number(list->labels[i].text, &index->entries[i].label);
+        numbers += is_number;
+        if (!is_number && !word) word = &list->labels[i];
+    }
+    if (!word) return RUE_OK;
+    if (numbers <= index->count / 2) return name_classes(list, error);
+    return fail_line(list, word->line, error,
+                     "the label '%.100s' is no whole number, though most are: correct it, or name another "
+                     "column with label_key",
+                     word->text);
 }
 
 static rue_status read_lines(struct list *list, const struct rue_source_options *options, rue_error *error)
@@ -313,7 +347,7 @@ static rue_status open_list(const char *path, const struct rue_source_options *o
     rue_status status = open_files(&list, path, file, error);
     if (status == RUE_OK) status = open_text(&list, error);
     if (status == RUE_OK) status = read_lines(&list, options, error);
-    rue_label_words_close(&list.words);
+    free(list.labels);
     rue_csv_close(list.csv);
     return status;
 }

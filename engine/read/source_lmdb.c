@@ -1,7 +1,6 @@
 /* The lmdb format: a folder with data.mdb, or such a file alone (MDB_NOSUBDIR). Either rue's own layout
- * (lmdb_record.h), or the common one: JPEG files under keys of digits, with labels as text under
- * "label-<digits>" or "<digits>.cls", or under "image-<digits>" with "label-<digits>". Order: by key, as LMDB
- * has it. Items are read as the bytes of a file that they are (lmdb_pages.h). */
+ * (lmdb_record.h), or JPEG files under any keys, without labels. Order: by key, as LMDB has it. Items are
+ * read as the bytes of a file that they are (lmdb_pages.h). */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,108 +12,61 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "array.h"
 #include "crc32c.h"
 #include "files.h"
-#include "label_words.h"
 #include "lmdb_pages.h"
 #include "lmdb_record.h"
 #include "source.h"
 
-enum { KEY_DIGITS_MAX = 16, KEY_BYTES = KEY_DIGITS_MAX + 8, LABEL_BYTES_MAX = 256, KEY_SHOWN = 64 };
+/* Records of rue and JPEG files have more bytes than the labels and counts that others keep beside them. */
+enum { ITEM_BYTES_MIN = 65, KEY_SHOWN = 64 };
 static const uint64_t index_bytes_max = UINT64_C(1) << 32;
-
-/* Where the text of a label lies. */
-struct label {
-    uint64_t number, offset, bytes;
-};
 
 /* While an LMDB is opened. */
 struct set {
     const char *path; /* of the file */
     struct rue_index *index;
     const struct rue_source_options *options;
-    const char *prefix; /* of the keys of items: "" or "image-"; NULL before the first */
-    struct label *labels;
-    size_t label_count, label_capacity;
     uint64_t own_offset, own_bytes; /* the index that rue writes */
 };
 
-/* ---- keys ---- */
+/* ---- entries ---- */
 
-/* The digits at `text`, at least one: how many there are, 0 for none or too many. */
-static size_t read_digits(const char *text, size_t bytes, uint64_t *number)
+static bool begins_with(const struct rue_lmdb_entry *entry, const char *text)
 {
-    size_t digits = 0;
-    for (*number = 0; digits < bytes && isdigit((unsigned char)text[digits]); digits++)
-        *number = 10 * *number + (uint64_t)(text[digits] - '0');
-    return digits <= KEY_DIGITS_MAX ? digits : 0;
+    return entry->key_bytes >= strlen(text) && memcmp(entry->key, text, strlen(text)) == 0;
 }
 
-/* Whether the key is `before`, digits and `after`, and nothing else. */
-static bool is_key(const struct rue_lmdb_entry *entry, const char *before, const char *after,
-                   uint64_t *number)
+/* The key, or the item's number where the key is no text. */
+static rue_status add_item(struct rue_index *index, const struct rue_lmdb_entry *entry, rue_error *error)
 {
-    const char *key = (const char *)entry->key;
-    size_t prefix = strlen(before), suffix = strlen(after);
-    if (entry->key_bytes <= prefix + suffix || memcmp(key, before, prefix) != 0) return false;
-    size_t middle = entry->key_bytes - prefix - suffix;
-    if (memcmp(key + prefix + middle, after, suffix) != 0) return false;
-    return middle <= KEY_DIGITS_MAX && read_digits(key + prefix, middle, number) == middle;
-}
-
-static void note_other(struct rue_index *index, const struct rue_lmdb_entry *entry)
-{
-    static const char *const known[] = {"num-samples", "__len__", "__keys__"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (entry->key_bytes == strlen(known[i]) && memcmp(entry->key, known[i], entry->key_bytes) == 0)
-            return;
-    rue_index_skip(index, "%s '%.*s'", entry->is_database ? "the named database" : "the key",
-                   entry->key_bytes < KEY_SHOWN ? (int)entry->key_bytes : KEY_SHOWN,
-                   (const char *)entry->key);
-}
-
-static rue_status add_item(struct set *set, const struct rue_lmdb_entry *entry, const char *prefix,
-                           rue_error *error)
-{
-    char key[KEY_BYTES];
-    if (!set->prefix) set->prefix = prefix;
-    if (strcmp(set->prefix, prefix) != 0)
-        return rue_fail(error, RUE_DATA,
-                        "%s holds items under keys of digits and under image-<digits>: "
-                        "keep one of them",
-                        set->path);
-    snprintf(key, sizeof key, "%.*s", (int)entry->key_bytes, (const char *)entry->key);
+    char name[RUE_LMDB_KEY_MAX + 1];
+    bool printable = true;
+    for (size_t i = 0; i < entry->key_bytes; i++) printable &= isprint(entry->key[i]) != 0;
+    if (printable)
+        snprintf(name, sizeof name, "%.*s", (int)entry->key_bytes, (const char *)entry->key);
+    else
+        snprintf(name, sizeof name, "%08" PRIu64, index->count);
     const struct rue_entry item = {.offset = entry->offset, .bytes = entry->bytes};
-    return rue_index_add(set->index, &item, key, error);
+    return rue_index_add(index, &item, name, error);
 }
 
 static rue_status visit(void *context, const struct rue_lmdb_entry *entry, rue_error *error)
 {
     struct set *set = context;
-    uint64_t number;
-    size_t own = strlen(RUE_LMDB_INDEX_KEY);
     rue_status status = rue_source_check_stop(set->options, error);
     if (status != RUE_OK) return status;
-    if (entry->is_database) return note_other(set->index, entry), RUE_OK;
-    if (is_key(entry, "", "", &number)) return add_item(set, entry, "", error);
-    if (is_key(entry, "image-", "", &number)) return add_item(set, entry, "image-", error);
-    if (is_key(entry, "label-", "", &number) || is_key(entry, "", ".cls", &number)) {
-        status = rue_array_grow(&set->labels, &set->label_capacity, set->label_count + 1, sizeof *set->labels,
-                                "the index of an LMDB", error);
-        if (status != RUE_OK) return status;
-        set->labels[set->label_count++] = (struct label){number, entry->offset, entry->bytes};
-    } else if (entry->key_bytes == own && memcmp(entry->key, RUE_LMDB_INDEX_KEY, own) == 0) {
-        set->own_offset = entry->offset, set->own_bytes = entry->bytes;
-    } else {
-        note_other(set->index, entry);
+    if (begins_with(entry, RUE_LMDB_INDEX_KEY) && entry->key_bytes == strlen(RUE_LMDB_INDEX_KEY)) {
+        set->own_offset = entry->offset;
+        set->own_bytes = entry->bytes;
+        return RUE_OK;
     }
+    if (!entry->is_database && entry->bytes >= ITEM_BYTES_MIN && !begins_with(entry, "__"))
+        return add_item(set->index, entry, error);
+    rue_index_skip(set->index, "%s '%.*s'", entry->is_database ? "the named database" : "the key",
+                   entry->key_bytes < KEY_SHOWN ? (int)entry->key_bytes : KEY_SHOWN,
+                   (const char *)entry->key);
     return RUE_OK;
-}
-
-static uint64_t number_of(const struct set *set, uint64_t item)
-{
-    return strtoull(rue_index_name(set->index, item) + strlen(set->prefix), NULL, 10);
 }
 
 static rue_status read_value(const struct set *set, void *into, uint64_t bytes, uint64_t offset,
@@ -140,7 +92,7 @@ static rue_status take_notes(const struct set *set, const struct rue_lmdb_note *
         uint32_t lead = notes[i].data_offset;
         bool fits = lead >= sizeof(struct rue_lmdb_record) &&
                     lead <= rue_lmdb_data_offset(RUE_LMDB_NAME_MAX) && lead % RUE_LMDB_ALIGN == 0 &&
-                    lead <= item->bytes && number_of(set, i) == i;
+                    lead <= item->bytes && strtoull(rue_index_name(index, i), NULL, 10) == i;
         if (index->mode == RUE_PREPROCESSED)
             fits = fits && item->bytes - lead == tensor * rue_dtype_bytes[index->dtype];
         if (index->class_count) fits = fits && label >= -1 && label < (int64_t)index->class_count;
@@ -219,14 +171,12 @@ static rue_status open_own(const struct set *set, rue_error *error)
     return status;
 }
 
-/* ---- the common layout ---- */
+/* ---- the layout of others ---- */
 
 static rue_status check_first(const struct set *set, rue_error *error)
 {
-    const struct rue_entry *first = &set->index->entries[0];
-    char begin[8] = "";
-    rue_status status = read_value(set, begin, first->bytes < sizeof begin ? first->bytes : sizeof begin,
-                                   first->offset, error);
+    char begin[8];
+    rue_status status = read_value(set, begin, sizeof begin, set->index->entries[0].offset, error);
     if (status != RUE_OK) return status;
     if (memcmp(begin, RUE_LMDB_RECORD_MAGIC, sizeof begin) == 0)
         return fail_again(set, "it was not finished: it has no index (the key '" RUE_LMDB_INDEX_KEY "')",
@@ -236,60 +186,6 @@ static rue_status check_first(const struct set *set, rue_error *error)
                     "%s: the value of key %s is no JPEG file, and no record of rue's: make it again with "
                     "'rue prepare'",
                     set->path, rue_index_name(set->index, 0));
-}
-
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = ((const struct label *)a)->number, y = ((const struct label *)b)->number;
-    return (x > y) - (x < y);
-}
-
-static rue_status read_label(const struct set *set, struct rue_label_words *words, uint64_t item,
-                             rue_error *error)
-{
-    char text[LABEL_BYTES_MAX];
-    const char *key = rue_index_name(set->index, item);
-    const struct label wanted = {.number = number_of(set, item)};
-    const struct label *place =
-        bsearch(&wanted, set->labels, set->label_count, sizeof *set->labels, by_number);
-    if (!place)
-        return rue_fail(error, RUE_DATA, "%s: key %s has no label, though others have: add it", set->path,
-                        key);
-    bool fits = place->bytes <= sizeof text;
-    size_t bytes = fits ? place->bytes : 0;
-    rue_status status = read_value(set, text, bytes, place->offset, error);
-    if (status != RUE_OK) return status;
-    while (bytes > 0 && (isspace((unsigned char)text[bytes - 1]) || !text[bytes - 1])) bytes--;
-    for (size_t i = 0; i < bytes; i++) fits &= !iscntrl((unsigned char)text[i]);
-    if (!fits || bytes == 0)
-        return rue_fail(error, RUE_DATA, "%s: the label of key %s is no text of 1 to %d bytes", set->path,
-                        key, LABEL_BYTES_MAX);
-    return rue_label_words_add(words, text, bytes, item, &set->index->entries[item].label, error);
-}
-
-static rue_status finish_labels(const struct set *set, struct rue_label_words *words, rue_error *error)
-{
-    uint64_t item = 0;
-    rue_error why = {0};
-    rue_status status = rue_label_words_finish(words, set->index, &item, &why);
-    if (status == RUE_OK) return RUE_OK;
-    return rue_fail(error, status, "%s: key %s: %s", set->path, rue_index_name(set->index, item),
-                    why.message);
-}
-
-static rue_status open_common(struct set *set, rue_error *error)
-{
-    struct rue_label_words words = {0};
-    rue_status status = check_first(set, error);
-    if (status != RUE_OK || set->label_count == 0) return status;
-    qsort(set->labels, set->label_count, sizeof *set->labels, by_number);
-    for (uint64_t i = 0; status == RUE_OK && i < set->index->count; i++) {
-        status = rue_source_check_stop(set->options, error);
-        if (status == RUE_OK) status = read_label(set, &words, i, error);
-    }
-    if (status == RUE_OK) status = finish_labels(set, &words, error);
-    rue_label_words_close(&words);
-    return status;
 }
 
 /* ---- the source ---- */
@@ -331,16 +227,11 @@ static rue_status open_lmdb(const char *path, const struct rue_source_options *o
     if (!find_file(path, file)) return rue_fail_open(error, path);
     rue_status status = rue_files_add(&index->files, file, error);
     if (status == RUE_OK) status = rue_lmdb_walk(index->files, visit, &set, error);
-    if (status == RUE_OK && index->count == 0 && index->skipped)
-        status = rue_fail(error, RUE_DATA,
-                          "%s holds no images: it has no key of digits, such as 00000000, but %s; make it "
-                          "again",
-                          file, index->skipped_example);
-    else if (status == RUE_OK && index->count == 0)
-        status = rue_fail(error, RUE_DATA, "%s is empty: give an LMDB that holds images", file);
+    if (status == RUE_OK && index->count == 0)
+        status = rue_fail(error, RUE_DATA, "%s holds no images%s%s: give an LMDB of JPEG files", file,
+                          index->skipped ? ", but " : "", index->skipped_example);
     else if (status == RUE_OK)
-        status = set.own_bytes && !*set.prefix ? open_own(&set, error) : open_common(&set, error);
-    free(set.labels);
+        status = set.own_bytes ? open_own(&set, error) : check_first(&set, error);
     return status;
 }
 
@@ -388,7 +279,7 @@ const struct rue_source_ops rue_source_lmdb = {
     .format = "lmdb",
     .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
     .maps = true,
-    .help = "an LMDB of JPEG files or preprocessed images under numbered keys",
+    .help = "an LMDB of JPEG files or preprocessed images",
     .probe = probe,
     .open = open_lmdb,
     .key = key,

@@ -1,5 +1,5 @@
 /* The csv format: images in the folder of their split, as sink_folder.c writes them, and beside it the list
- * "<split>.csv" with their paths, labels and, where labels have names, classes. */
+ * "<split>.csv" with their paths and labels: the names of classes, or numbers where these have no names. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static rue_status open_list(void *state, const char *path, const struct rue_sink
     mkdir(path, 0777); /* opening the list tells why there is none */
     list->rows = fopen(list->path, "wxe");
     if (!list->rows) return fail_list(list, "create", error);
-    fputs(options->class_count ? "path,label,class\n" : "path,label\n", list->rows);
+    fputs("path,label\n", list->rows);
     list->images = calloc(1, rue_sink_folder.state_bytes);
     return list->images ? rue_sink_folder.open(list->images, images, options, error)
                         : rue_fail_memory(error, "a folder", rue_sink_folder.state_bytes);
@@ -64,14 +64,20 @@ static rue_status add_to_csv(void *state, const struct rue_item *item, rue_error
     struct list *list = state;
     const struct rue_sink_options *options = list->options;
     char name[PATH_MAX], path[2 * PATH_MAX];
+    if (options->class_count && (item->label < 0 || !options->classes[item->label][0]))
+        return rue_fail(error, RUE_DATA,
+                        "'%.200s' has no class with a name: write another format, or name all classes",
+                        item->key);
     rue_status status = rue_sink_folder.add(list->images, item, error);
     if (status != RUE_OK) return status;
     rue_sink_image_name(options, item, name, sizeof name);
     snprintf(path, sizeof path, "%s/%s", options->split, name);
     put_field(list->rows, path);
-    fprintf(list->rows, ",%d%s", item->label, options->class_count ? "," : "");
-    if (item->label >= 0 && (size_t)item->label < options->class_count)
+    fputc(',', list->rows);
+    if (options->class_count)
         put_field(list->rows, options->classes[item->label]);
+    else
+        fprintf(list->rows, "%d", item->label);
     fputc('\n', list->rows);
     return ferror(list->rows) ? fail_list(list, "write", error) : RUE_OK;
 }
@@ -90,6 +96,7 @@ const struct rue_sink_ops rue_sink_csv = {
     .holds = {[RUE_RAW] = true},
     .splits = true,
     .label_min = INT32_MIN,
+    .labels_classed = true,
     .state_bytes = sizeof(struct list),
     .open = open_list,
     .add = add_to_csv,

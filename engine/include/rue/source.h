@@ -155,8 +155,8 @@ rue_status rue_source_check(const struct rue_source *source, rue_error *error) R
 rue_status rue_source_verify(const struct rue_source *source, uint64_t item, const void *data,
                              rue_error *error) RUE_MUST_CHECK;
 
-/* What the source left out though it may have been meant to be an item: links that lead nowhere or to a folder
- * that they lie in, FIFOs, devices. `example` [bytes] is set to one of them and why; "" when there is
+/* What the source left out though it may have been meant to be an item: links that lead nowhere or to a
+ * folder that they lie in, FIFOs, devices. `example` [bytes] is set to one of them and why; "" when there is
  * none. */
 uint64_t rue_source_skipped(const struct rue_source *source, char *example, size_t bytes);
 

@@ -209,10 +209,9 @@ def test_bytes_before_and_after_are_those_on_storage(rue, own_photos):
 
 
 def test_what_a_folder_cannot_hold_is_refused(rue, own_photos):
-    first, second = sorted(own_photos.rglob("*.jpg"))[:2]
-    for rows, said in ((f"{first},0,n/a", "'n/a' is no name for a folder"), (f"{first},0,.x", "'.x' is no name for a folder"),
-                       (f"{first},0,cat\n{second},-1,", "which has no class name")):
-        (rue.folder / "list.csv").write_text(f"path,label,class\n{rows}\n")
+    first = sorted(own_photos.rglob("*.jpg"))[0]
+    for label, said in (("n/a", "'n/a' is no name for a folder"), (".x", "'.x' is no name for a folder")):
+        (rue.folder / "list.csv").write_text(f"path,label\n{first},{label}\n")
         expect_failure(rue("prepare", "list.csv", "out", "--format", "folder"), 3, said)
     (rue.folder / "list.csv").write_text(f"path\n{first}\n{first}\n")
     expect_failure(rue("prepare", "list.csv", "out", "--format", "folder"), 3, "two images would be called")

@@ -34,28 +34,38 @@ static void expect_list(const char *text)
     free(found);
 }
 
-Test(sink_csv, a_list_names_paths_labels_and_classes)
+Test(sink_csv, a_list_names_paths_and_classes)
 {
     struct rue_sink *sink = begin(3, 2);
     add(sink, "one.jpg", 0, "1");
     add(sink, "deep/two.jpg", 1, "2");
-    add(sink, "three", -1, "3");
+    add(sink, "three", 1, "3");
     cr_assert_eq(rue_sink_finish(sink, NULL), RUE_OK);
     rue_sink_close(sink);
-    expect_list("path,label,class\n"
-                "\"train/ape, \"\"grey\"\"/one.jpg\",0,\"ape, \"\"grey\"\"\"\n"
-                "train/ bee/two.jpg,1,\" bee\"\n"
-                "train/three.jpg,-1,\n");
+    expect_list("path,label\n"
+                "\"train/ape, \"\"grey\"\"/one.jpg\",\"ape, \"\"grey\"\"\"\n"
+                "train/ bee/two.jpg,\" bee\"\n"
+                "train/ bee/three.jpg,\" bee\"\n");
     struct rue_source *source = data_open("out");
     char byte;
     cr_assert(rue_source_count(source) == 3 && rue_source_class_count(source) == 2);
-    cr_assert_str_eq(rue_source_class_name(source, 0), classes[0]);
-    cr_assert_str_eq(rue_source_class_name(source, 1), classes[1]);
+    cr_assert_str_eq(rue_source_class_name(source, 0), classes[1]);
+    cr_assert_str_eq(rue_source_class_name(source, 1), classes[0]);
     for (uint64_t i = 0; i < 3; i++) {
-        cr_assert(rue_source_label(source, i) == (i == 2 ? -1 : (int)i));
+        cr_assert(rue_source_label(source, i) == (i == 0));
         cr_assert(rue_source_read(source, i, &byte, NULL) == RUE_OK && byte == (char)('1' + i));
     }
     rue_source_close(source);
+}
+
+Test(sink_csv, a_label_without_a_class_is_refused_where_there_are_classes)
+{
+    struct rue_sink *sink = begin(1, 2);
+    const struct rue_item item = {"one.jpg", -1, "1", 1};
+    rue_error error = {0};
+    cr_assert_eq(rue_sink_add(sink, &item, &error), RUE_DATA);
+    cr_assert(strstr(error.message, "'one.jpg' has no class with a name"), "%s", error.message);
+    rue_sink_close(sink);
 }
 
 /* Longer than what is kept back of the list. */

@@ -87,11 +87,15 @@ Test(source_csv, what_is_not_clear_is_refused_with_the_columns)
            "no column holds paths by its name: name it with image_key; there are name, kind");
 }
 
-Test(source_csv, a_column_of_classes_beside_numbers_names_them)
+Test(source_csv, labels_are_numbers_or_the_names_of_classes)
 {
-    expect("path,label,class\na.jpg,2,cow\nb.jpg,0,10\nsub/c.jpg,2,cow\n", "1:2 2:0 3:2 10  cow ");
-    refuse("path,label,class\na.jpg,2,cow\nb.jpg,2,dog\n", "line 3: class 2 is called 'cow' and 'dog'");
-    refuse("path,label,class\na.jpg,x,cow\n", "label_key");
+    expect("path,class\na.jpg,cow\nb.jpg,10\nsub/c.jpg,cow\n", "1:1 2:0 3:1 10 cow ");
+    expect("path,label\na.jpg,007\nb.jpg,-1\n", "1:7 2:-1 ");
+    refuse("path,label\na.jpg,1\nb.jpg,x\nsub/c.jpg,2\n",
+           "line 3: the label 'x' is no whole number, though most are");
+    refuse("path,label\na.jpg,1\nb.jpg,3000000000\nsub/c.jpg,2\n", "line 3: the label '3000000000'");
+    refuse("path,label,class\na.jpg,2,cow\n",
+           "more than one column may hold the labels: name it with label_key");
 }
 
 Test(source_csv, text_is_taken_as_programs_write_it)
