@@ -1,340 +1,404 @@
 #include "scaling.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json_document.h"
+#include "prose.h"
+#include "verdict.h"
 
-struct rue_scaling_usage rue_scaling_usage_unknown(void)
-{
-    const struct rue_scaling_figure unknown = {NAN, NAN};
-    return (struct rue_scaling_usage){.cpu_percent = unknown,
-                                      .rss_mb = unknown,
-                                      .pss_mb = unknown,
-                                      .gpu_percent = unknown,
-                                      .gpu_memory_mb = unknown,
-                                      .read_mb = NAN,
-                                      .write_mb = NAN};
-}
+/* ---- what a trial used ---- */
 
-/* A trial that was looked at so seldom is not known by its samples: they are from its beginning and its end.
- */
+static const struct {
+    const char *key;
+    size_t offset; /* of a double in a sample */
+    enum { MEAN, PEAK, SUM } how;
+    struct rue_table_column shown; /* without a header: not to people */
+} figures[RUE_SCALING_FIGURES] = {
+#define AT(member) offsetof(struct rue_usage_sample, member)
+    [RUE_SCALING_CPU] = {"cpu_percent_mean", AT(cpu_percent), MEAN, {.header = "CPU %", .drop = 3}},
+    [RUE_SCALING_CPU_PEAK] = {"cpu_percent_peak", AT(cpu_percent), PEAK, {0}},
+    [RUE_SCALING_RSS] = {"rss_mb_mean", AT(rss_mb), MEAN, {0}},
+    [RUE_SCALING_RSS_PEAK] = {"rss_mb_peak", AT(rss_mb), PEAK, {.header = "memory MB", .drop = 4}},
+    [RUE_SCALING_READ] = {"read_mb", AT(read_mb), SUM, {.header = "read MB", .digits = 1, .drop = 3}},
+    [RUE_SCALING_WRITE] = {"write_mb", AT(write_mb), SUM, {0}},
+    [RUE_SCALING_GPU] = {"gpu_percent_mean", AT(gpu_percent), MEAN, {.header = "GPU %", .drop = 3}},
+    [RUE_SCALING_GPU_PEAK] = {"gpu_percent_peak", AT(gpu_percent), PEAK, {0}},
+    [RUE_SCALING_GPU_MEMORY_PEAK] = {"gpu_memory_mb_peak", AT(gpu_memory_mb), PEAK, {0}}};
+#undef AT
+
+/* A trial with so few samples is not known by them: the first is in part of the time before it. */
 enum { FEW_SAMPLES = 3 };
 
-void rue_scaling_usage_complete(struct rue_scaling_usage *usage, const struct rue_trial_result *result)
+/* Whether the sample is of the trial's own time, not of warming or evicting the data before. */
+static bool is_during(const struct rue_usage_sample *sample, const struct rue_scaling_row *row)
+{
+    const struct rue_trial_result *result = &row->trial->result;
+    double end_s = ((double)row->trial->started_ns + (double)result->cost_ns) / 1e9;
+    return row->watched && result->cost_ns > 0 && result->end_to_end_ns > 0 && sample->time_s <= end_s &&
+           sample->time_s > end_s - (double)result->end_to_end_ns / 1e9;
+}
+
+/* Returns how many samples there are of the row. */
+static size_t sum_up(const struct rue_scaling *scaling, struct rue_scaling_row *row, int figure)
+{
+    double sum = 0, peak = NAN;
+    size_t known = 0, during = 0;
+    for (size_t i = 0; i < scaling->sample_count; i++) {
+        const struct rue_usage_sample *sample = &scaling->samples[i];
+        double value = *(const double *)((const char *)sample + figures[figure].offset);
+        if (!is_during(sample, row)) continue;
+        during++;
+        if (isnan(value)) continue;
+        known++;
+        sum += value;
+        peak = fmax(peak, value);
+    }
+    if (known == 0)
+        row->figures[figure] = NAN;
+    else
+        row->figures[figure] = figures[figure].how == PEAK  ? peak
+                               : figures[figure].how == SUM ? sum
+                                                            : sum / (double)known;
+    return during;
+}
+
+/* What the trial says of itself. */
+static void complete(struct rue_scaling_row *row, bool few)
 {
     const double megabyte = 1e6;
-    bool few = usage->samples <= FEW_SAMPLES;
-    if (result->read_bytes >= 0) usage->read_mb = (double)result->read_bytes / megabyte;
+    const struct rue_trial_result *result = &row->trial->result;
+    double *at = row->figures;
+    if (result->read_bytes >= 0) at[RUE_SCALING_READ] = (double)result->read_bytes / megabyte;
     if (result->anon_peak_bytes > 0) {
         int64_t file_bytes = result->file_peak_bytes > 0 ? result->file_peak_bytes : 0;
         double peak = (double)(result->anon_peak_bytes + file_bytes) / megabyte;
-        usage->rss_mb.peak = fmax(usage->rss_mb.peak, peak);
-        if (few) usage->rss_mb.mean = fmax(usage->rss_mb.mean, peak);
+        at[RUE_SCALING_RSS_PEAK] = fmax(at[RUE_SCALING_RSS_PEAK], peak);
+        if (few) at[RUE_SCALING_RSS] = fmax(at[RUE_SCALING_RSS], peak);
     }
     if (!few || !(result->cpu_ratio >= 0)) return;
-    usage->cpu_percent.mean = 100 * result->cpu_ratio;
-    usage->cpu_percent.peak = fmax(usage->cpu_percent.peak, usage->cpu_percent.mean);
+    at[RUE_SCALING_CPU] = 100 * result->cpu_ratio;
+    at[RUE_SCALING_CPU_PEAK] = fmax(at[RUE_SCALING_CPU_PEAK], at[RUE_SCALING_CPU]);
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct rue_scaling_row *a = left, *b = right;
+    const size_t keys[][2] = {{a->variant, b->variant}, {a->model, b->model}, {a->config, b->config}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i][0] != keys[i][1]) return keys[i][0] < keys[i][1] ? -1 : 1;
+    return 0;
+}
+
+void rue_scaling_open(struct rue_scaling *scaling)
+{
+    qsort(scaling->rows, scaling->row_count, sizeof *scaling->rows, compare_rows);
+    for (size_t i = 0; i < scaling->row_count; i++) {
+        size_t samples = 0;
+        for (int f = 0; f < RUE_SCALING_FIGURES; f++) samples = sum_up(scaling, &scaling->rows[i], f);
+        complete(&scaling->rows[i], samples <= FEW_SAMPLES);
+    }
 }
 
 double rue_scaling_rate(const struct rue_scaling_row *row)
 {
-    bool ok = row->tried && row->outcome == RUE_TRIAL_OK && row->elapsed_s > 0;
-    return ok ? (double)row->images / row->elapsed_s : NAN;
+    const struct rue_trial_result *result = &row->trial->result;
+    bool ok = result->outcome == RUE_TRIAL_OK && result->end_to_end_ns > 0;
+    return ok ? (double)result->images / (double)result->end_to_end_ns * 1e9 : NAN;
 }
 
-size_t rue_scaling_best(const struct rue_scaling *scaling, size_t set, const char *model)
+/* ---- curves ---- */
+
+/* The points of a variant and a model with the same workers, or with the same batch size. */
+struct curve {
+    const struct rue_scaling *scaling;
+    enum rue_knob knob; /* that grows */
+    size_t variant, model;
+    const struct rue_scaling_row *fastest,
+        *knee; /* NULL where none is ok; the first that is nearly as fast */
+};
+
+static const double knee_share = 0.95;
+
+static const struct rue_config *config_of(const struct rue_scaling *scaling,
+                                          const struct rue_scaling_row *row)
 {
-    size_t best = RUE_SCALING_NONE;
+    return &scaling->findings->variants[row->variant].matrix->configs[row->config];
+}
+
+static bool is_on(const struct curve *curve, const struct rue_scaling_row *row)
+{
+    const int *value = config_of(curve->scaling, row)->value;
+    bool kept = curve->knob == RUE_BATCH_SIZE ? value[RUE_NUM_WORKERS] == curve->scaling->fixed_workers
+                                              : value[RUE_BATCH_SIZE] == curve->scaling->fixed_batch;
+    return kept && row->variant == curve->variant && row->model == curve->model;
+}
+
+/* Those of a variant and a model follow each other. */
+static struct curve curve_at(const struct rue_scaling *scaling, size_t index)
+{
+    size_t models = scaling->findings->variants[0].matrix->model_count;
+    struct curve curve = {.scaling = scaling,
+                          .knob = index % 2 ? RUE_NUM_WORKERS : RUE_BATCH_SIZE,
+                          .variant = index / 2 / models,
+                          .model = index / 2 % models};
     for (size_t i = 0; i < scaling->row_count; i++) {
         const struct rue_scaling_row *row = &scaling->rows[i];
-        double rate = rue_scaling_rate(row);
-        if (row->set != set || strcmp(row->model, model) != 0 || isnan(rate)) continue;
-        if (best == RUE_SCALING_NONE || rate > rue_scaling_rate(&scaling->rows[best])) best = i;
+        if (!is_on(&curve, row) || isnan(rue_scaling_rate(row))) continue;
+        if (!curve.fastest || rue_scaling_rate(row) > rue_scaling_rate(curve.fastest)) curve.fastest = row;
     }
-    return best;
+    for (size_t i = 0; curve.fastest && !curve.knee; i++)
+        if (is_on(&curve, &scaling->rows[i]) &&
+            rue_scaling_rate(&scaling->rows[i]) >= knee_share * rue_scaling_rate(curve.fastest))
+            curve.knee = &scaling->rows[i];
+    return curve;
 }
 
-/* What people call the data mode: "raw", "preprocessed float32". */
-static void put_mode(struct rue_page *page, const struct rue_variant *variant)
+static size_t curve_count(const struct rue_scaling *scaling)
 {
-    rue_put_words(page, "%s%s%s", rue_mode_names[variant->mode], variant->dtype[0] ? " " : "",
-                  variant->dtype);
+    const struct rue_findings *findings = scaling->findings;
+    return 2 * findings->variant_count * findings->variants[0].matrix->model_count;
 }
 
-/* ---- every row, for machines ---- */
+/* ---- the table: the same for people and for machines ---- */
 
-static const struct {
-    const char *key;
-    size_t offset;
-} usages[] = {{"cpu_percent_mean", offsetof(struct rue_scaling_usage, cpu_percent.mean)},
-              {"cpu_percent_peak", offsetof(struct rue_scaling_usage, cpu_percent.peak)},
-              {"rss_mb_mean", offsetof(struct rue_scaling_usage, rss_mb.mean)},
-              {"rss_mb_peak", offsetof(struct rue_scaling_usage, rss_mb.peak)},
-              {"pss_mb_mean", offsetof(struct rue_scaling_usage, pss_mb.mean)},
-              {"pss_mb_peak", offsetof(struct rue_scaling_usage, pss_mb.peak)},
-              {"read_mb", offsetof(struct rue_scaling_usage, read_mb)},
-              {"write_mb", offsetof(struct rue_scaling_usage, write_mb)},
-              {"gpu_percent_mean", offsetof(struct rue_scaling_usage, gpu_percent.mean)},
-              {"gpu_percent_peak", offsetof(struct rue_scaling_usage, gpu_percent.peak)},
-              {"gpu_memory_mb_mean", offsetof(struct rue_scaling_usage, gpu_memory_mb.mean)},
-              {"gpu_memory_mb_peak", offsetof(struct rue_scaling_usage, gpu_memory_mb.peak)}};
-enum { USAGES = sizeof usages / sizeof *usages };
-
-static double if_positive(double value)
+static void begin_table(struct rue_page *page)
 {
-    return value > 0 ? value : NAN;
-}
-
-static void put_row(struct rue_page *page, const struct rue_scaling *scaling,
-                    const struct rue_scaling_row *row)
-{
-    const struct rue_scaling_set *set = &scaling->sets[row->set];
-    double rate = rue_scaling_rate(row);
-    rue_page_row(page, false);
-    rue_put_text(page, set->variant.format);
-    put_mode(page, &set->variant);
-    rue_put_text(page, set->dataset);
-    rue_put_number(page, row->config.value[RUE_BATCH_SIZE]);
-    rue_put_number(page, row->config.value[RUE_NUM_WORKERS]);
-    rue_put_number(page, row->tried ? (double)row->images : NAN);
-    rue_put_number(page, if_positive(row->elapsed_s));
-    rue_put_number(page, rate);
-    rue_put_number(page, isnan(rate) ? NAN : (double)row->batches / row->elapsed_s);
-    for (size_t u = 0; u < USAGES; u++)
-        rue_put_number(page, *(const double *)((const char *)&row->usage + usages[u].offset));
-    rue_put_text(page, row->timestamp);
-    rue_put_text(page, row->model);
-    rue_put_text(page, set->cache);
-    rue_put_number(page, if_positive(row->first_batch_s));
-    rue_put_text(page, row->tried ? rue_outcome_names[row->outcome] : "");
-    rue_put_text(page, row->reason);
-    rue_put_number(page, row->tried && row->cache_missed != RUE_ABSENT ? (double)row->cache_missed : NAN);
-    rue_put_config(page, &row->config);
-    rue_put_number(page, row->of_batches);
-    rue_put_number(page, row->of_workers);
-}
-
-static void put_rows(struct rue_page *page, const struct rue_scaling *scaling, bool tried_only)
-{
-    static const char *const texts[] = {"format", "variant", "dataset"};
-    static const char *const figures[] = {"total_samples", "elapsed_time", "samples_per_sec",
-                                          "batches_per_sec"};
-    static const struct rue_table_column rest[] = {
-        {.key = "timestamp"},
+    static const struct rue_table_column head[] = {
+        {.key = "format"},
+        {.key = "variant"},
+        {.key = "data"},
         {.key = "model"},
-        {.key = "cache", .skip = RUE_SKIP_JSON},
-        {.key = "first_batch_time", .unit = RUE_UNIT_NUMBER},
-        {.key = "status"},
+        {.key = "curve"},
+        {.header = "batch_size", .key = "batch_size", .unit = RUE_UNIT_COUNT},
+        {.header = "num_workers", .key = "num_workers", .unit = RUE_UNIT_COUNT},
+        {.header = "images/s", .key = "images_per_s", .unit = RUE_UNIT_NUMBER, .digits = 1}};
+    static const struct rue_table_column tail[] = {
+        {.header = "", .unit = RUE_UNIT_BAR, .shrink_to = 20, .drop = 1},
+        {.header = "status", .key = "status", .drop = 2},
         {.key = "reason"},
+        {.key = "images", .unit = RUE_UNIT_COUNT},
+        {.key = "elapsed_s", .unit = RUE_UNIT_NUMBER},
+        {.key = "first_batch_s", .unit = RUE_UNIT_NUMBER},
+        {.key = "cache"},
         {.key = "cache_missed", .unit = RUE_UNIT_COUNT},
-        {.key = "config", .skip = RUE_SKIP_CSV},
-        {.key = "of_batches", .unit = RUE_UNIT_FLAG, .skip = RUE_SKIP_CSV},
-        {.key = "of_workers", .unit = RUE_UNIT_FLAG, .skip = RUE_SKIP_CSV}};
-    rue_page_table(page, NULL, 0);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        rue_page_column(page, (struct rue_table_column){.key = texts[i]});
-    for (int k = RUE_BATCH_SIZE; k <= RUE_NUM_WORKERS; k++)
-        rue_page_column(page, (struct rue_table_column){.key = rue_own_knobs.at[k]->name,
-                                                        .unit = RUE_UNIT_COUNT,
-                                                        .skip = RUE_SKIP_JSON});
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        rue_page_column(page, (struct rue_table_column){.key = figures[i], .unit = RUE_UNIT_NUMBER});
-    for (size_t u = 0; u < USAGES; u++)
-        rue_page_column(page, (struct rue_table_column){.key = usages[u].key, .unit = RUE_UNIT_NUMBER});
-    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) rue_page_column(page, rest[i]);
-    for (size_t i = 0; i < scaling->row_count; i++)
-        if (scaling->rows[i].tried || !tried_only) put_row(page, scaling, &scaling->rows[i]);
+        {.key = "trial", .unit = RUE_UNIT_COUNT},
+        {.key = "fastest", .unit = RUE_UNIT_FLAG},
+        {.key = "saturates", .unit = RUE_UNIT_FLAG}};
+    rue_page_table(page, head, sizeof head / sizeof *head);
+    for (int f = 0; f < RUE_SCALING_FIGURES; f++) {
+        struct rue_table_column column = figures[f].shown;
+        column.key = figures[f].key;
+        column.unit = RUE_UNIT_NUMBER;
+        rue_page_column(page, column);
+    }
+    for (size_t i = 0; i < sizeof tail / sizeof *tail; i++) rue_page_column(page, tail[i]);
 }
 
-rue_status rue_scaling_write_csv(const struct rue_scaling *scaling, FILE *stream, rue_error *error)
+static double if_known(int64_t value)
 {
-    struct rue_page page = {0};
-    put_rows(&page, scaling, true);
-    rue_status status = rue_page_write_csv(&page, true, stream, error);
-    rue_page_close(&page);
+    return value >= 0 ? (double)value : NAN;
+}
+
+static void put_row(struct rue_page *page, const struct curve *curve, const struct rue_scaling_row *row)
+{
+    const struct rue_variant_findings *variant = &curve->scaling->findings->variants[row->variant];
+    const struct rue_trial_result *result = &row->trial->result;
+    const struct rue_config *config = config_of(curve->scaling, row);
+    double rate = rue_scaling_rate(row);
+    rue_page_row(page, row == curve->fastest);
+    rue_put_text(page, variant->variant.format);
+    rue_put_words(page, "%s%s%s", rue_mode_names[variant->variant.mode], variant->variant.dtype[0] ? " " : "",
+                  variant->variant.dtype);
+    rue_put_text(page, variant->variant.path);
+    rue_put_text(page, variant->matrix->models[row->model]);
+    rue_put_text(page, rue_own_knobs.at[curve->knob]->name);
+    rue_put_number(page, config->value[RUE_BATCH_SIZE]);
+    rue_put_number(page, config->value[RUE_NUM_WORKERS]);
+    rue_put_number(page, rate);
+    for (int f = 0; f < RUE_SCALING_FIGURES; f++) rue_put_number(page, row->figures[f]);
+    rue_put_number(page, curve->fastest ? rate / rue_scaling_rate(curve->fastest) : NAN);
+    rue_put_text(page, rue_outcome_names[result->outcome]);
+    rue_put_text(page, result->reason);
+    rue_put_number(page, if_known(result->images));
+    rue_put_number(page, if_known(result->end_to_end_ns) / 1e9);
+    rue_put_number(page, if_known(result->first_batch_ns) / 1e9);
+    rue_put_text(page, variant->job.workload.cache);
+    rue_put_number(page, if_known(result->cache_missed));
+    rue_put_number(page, (double)row->trial->id);
+    rue_put_number(page, row == curve->fastest);
+    rue_put_number(page, row == curve->knee);
+}
+
+static void put_rows(struct rue_page *page, const struct curve *curve)
+{
+    for (size_t i = 0; i < curve->scaling->row_count; i++)
+        if (is_on(curve, &curve->scaling->rows[i])) put_row(page, curve, &curve->scaling->rows[i]);
+}
+
+/* All points of all curves in one table. */
+static void put_all_rows(struct rue_page *page, const struct rue_scaling *scaling)
+{
+    begin_table(page);
+    for (size_t i = 0; i < curve_count(scaling); i++) {
+        struct curve curve = curve_at(scaling, i);
+        put_rows(page, &curve);
+    }
+}
+
+static rue_status finish_csv(struct rue_page *page, FILE *stream, rue_error *error)
+{
+    rue_status status = rue_page_write_csv(page, true, stream, error);
+    rue_page_close(page);
     return status == RUE_OK ? rue_report_finish(stream, error) : status;
 }
 
-json_t *rue_scaling_set_json(const struct rue_scaling_set *set)
-{
-    return rue_json_make("path:t mode:t format:T dtype:T cache:T batch_dtype:t images:N fault:T",
-                         set->variant.path, rue_mode_names[set->variant.mode], set->variant.format,
-                         set->variant.dtype, set->cache, rue_dtype_names[set->batch_dtype], set->images,
-                         set->fault);
-}
-
-json_t *rue_scaling_json(const struct rue_scaling *scaling)
+rue_status rue_scaling_write_csv(const void *scaling, FILE *stream, rue_error *error)
 {
     struct rue_page page = {0};
-    json_t *sets = json_array(), *best = json_array();
-    put_rows(&page, scaling, false);
-    for (size_t s = 0; s < scaling->set_count; s++)
-        rue_json_push(&sets, rue_scaling_set_json(&scaling->sets[s]));
-    for (size_t i = 0; i < scaling->row_count; i++)
-        if (rue_scaling_best(scaling, scaling->rows[i].set, scaling->rows[i].model) == i)
-            rue_json_push(&best, json_integer((json_int_t)i));
+    put_all_rows(&page, scaling);
+    return finish_csv(&page, stream, error);
+}
+
+rue_status rue_scaling_json(const struct rue_scaling *scaling, FILE *stream, rue_error *error)
+{
+    const struct rue_findings *findings = scaling->findings;
+    struct rue_page page = {0};
+    put_all_rows(&page, scaling);
     json_t *root =
-        rue_json_make("format:t folder:t job_images:n trial_images:n partial:T data:o rows:o best:o",
-                      "rue.scale/1", scaling->folder, scaling->job_images, scaling->trial_images,
-                      scaling->partial_reason, sets, rue_table_json(rue_page_last_table(&page)), best);
+        rue_json_make("format:t study:t job_images:n partial:T fixed_batch:i fixed_workers:i rows:o",
+                      "rue.scale/2", findings->study, findings->variants[0].job.images,
+                      findings->run.partial ? findings->run.partial_reason : "", scaling->fixed_batch,
+                      scaling->fixed_workers, rue_table_json(rue_page_last_table(&page)));
     rue_page_close(&page);
-    return root;
+    return rue_json_write(root, stream, error);
 }
 
-/* ---- curves, and the best of each, for people ---- */
+/* ---- the samples ---- */
 
-static const struct rue_table_column usage_columns[] = {
-    {.header = "images/s", .unit = RUE_UNIT_NUMBER, .digits = 1},
-    {.header = "CPU %", .unit = RUE_UNIT_NUMBER, .drop = 2},
-    {.header = "memory MB", .unit = RUE_UNIT_NUMBER, .digits = 1, .drop = 3},
-    {.header = "read MB", .unit = RUE_UNIT_NUMBER, .digits = 1, .drop = 2},
-    {.header = "GPU %", .unit = RUE_UNIT_NUMBER, .drop = 2}};
-
-static void add_usage_columns(struct rue_page *page)
+static void put_trial(struct rue_page *page, const struct rue_scaling *scaling,
+                      const struct rue_usage_sample *sample)
 {
-    for (size_t i = 0; i < sizeof usage_columns / sizeof *usage_columns; i++)
-        rue_page_column(page, usage_columns[i]);
-}
-
-static void put_usage(struct rue_page *page, const struct rue_scaling_row *row)
-{
-    rue_put_number(page, rue_scaling_rate(row));
-    rue_put_number(page, row->usage.cpu_percent.mean);
-    rue_put_number(page, row->usage.rss_mb.peak);
-    rue_put_number(page, row->usage.read_mb);
-    rue_put_number(page, row->usage.gpu_percent.mean);
-}
-
-static bool is_same_curve(const struct rue_scaling_row *a, const struct rue_scaling_row *b)
-{
-    return a->set == b->set && strcmp(a->model, b->model) == 0;
-}
-
-/* The points of one curve: batches, or workers. */
-static void put_curve(struct rue_page *page, const struct rue_scaling *scaling,
-                      const struct rue_scaling_row *of, enum rue_knob knob)
-{
-    size_t best = rue_scaling_best(scaling, of->set, of->model);
-    double most = best == RUE_SCALING_NONE ? NAN : rue_scaling_rate(&scaling->rows[best]);
-    bool batches = knob == RUE_BATCH_SIZE, begun = false;
-    int fixed = scaling->fixed.value[batches ? RUE_NUM_WORKERS : RUE_BATCH_SIZE];
     for (size_t i = 0; i < scaling->row_count; i++) {
-        const struct rue_scaling_row *row = &scaling->rows[i];
-        if (!(batches ? row->of_batches : row->of_workers) || !is_same_curve(row, of) || !row->tried)
-            continue;
-        if (!begun) {
-            rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-            rue_say(page, batches ? "with %d worker%s:" : "with batches of %d:", fixed,
-                    fixed == 1 ? "" : "s");
-            rue_page_table(
-                page,
-                &(struct rue_table_column){.header = rue_own_knobs.at[knob]->name, .unit = RUE_UNIT_NUMBER},
-                1);
-            add_usage_columns(page);
-            rue_page_column(page, (struct rue_table_column){
-                                      .header = "", .unit = RUE_UNIT_BAR, .shrink_to = 20, .drop = 1});
-            begun = true;
-        }
-        rue_page_row(page, i == best);
-        rue_put_number(page, row->config.value[knob]);
-        if (row->outcome == RUE_TRIAL_OK) {
-            put_usage(page, row);
-            rue_put_number(page, rue_scaling_rate(row) / most);
-        } else {
-            rue_put_text(page, rue_outcome_names[row->outcome]);
-        }
+        if (!is_during(sample, &scaling->rows[i])) continue;
+        rue_put_number(page, (double)scaling->rows[i].trial->id);
+        return;
     }
+    rue_put_text(page, "");
+}
+
+rue_status rue_scaling_write_samples(const void *context, FILE *stream, rue_error *error)
+{
+    static const struct rue_table_column columns[] = {
+        {.key = "trial", .unit = RUE_UNIT_COUNT},        {.key = "time_s", .unit = RUE_UNIT_NUMBER},
+        {.key = "processes", .unit = RUE_UNIT_NUMBER},   {.key = "threads", .unit = RUE_UNIT_NUMBER},
+        {.key = "cpu_percent", .unit = RUE_UNIT_NUMBER}, {.key = "rss_mb", .unit = RUE_UNIT_NUMBER},
+        {.key = "read_mb", .unit = RUE_UNIT_NUMBER},     {.key = "write_mb", .unit = RUE_UNIT_NUMBER},
+        {.key = "gpu_percent", .unit = RUE_UNIT_NUMBER}, {.key = "gpu_memory_mb", .unit = RUE_UNIT_NUMBER}};
+    const struct rue_scaling *scaling = context;
+    struct rue_page page = {0};
+    rue_page_table(&page, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < scaling->sample_count; i++) {
+        const struct rue_usage_sample *sample = &scaling->samples[i];
+        rue_page_row(&page, false);
+        put_trial(&page, scaling, sample);
+        rue_put_number(&page, sample->time_s);
+        rue_put_number(&page, sample->processes);
+        rue_put_number(&page, sample->threads);
+        rue_put_number(&page, sample->cpu_percent);
+        rue_put_number(&page, sample->rss_mb);
+        rue_put_number(&page, sample->read_mb);
+        rue_put_number(&page, sample->write_mb);
+        rue_put_number(&page, sample->gpu_percent);
+        rue_put_number(&page, sample->gpu_memory_mb);
+    }
+    return finish_csv(&page, stream, error);
+}
+
+/* ---- for people ---- */
+
+static void say_title(struct rue_page *page, const struct curve *curve)
+{
+    const struct rue_findings *findings = curve->scaling->findings;
+    const struct rue_variant_findings *variant = &findings->variants[curve->variant];
+    const struct rue_workload *workload = &variant->job.workload;
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say_variant(page, findings, variant);
+    rue_say(page, ", model %s, %s", variant->matrix->models[curve->model], workload->cache);
+    if (workload->batch_dtype != RUE_FLOAT32)
+        rue_say(page, ", batches of %s", rue_dtype_names[workload->batch_dtype]);
+    if (curve->knob == RUE_BATCH_SIZE)
+        rue_say(page, ", with %d worker%s:", curve->scaling->fixed_workers,
+                rue_prose_plural((uint64_t)curve->scaling->fixed_workers));
+    else
+        rue_say(page, ", with batches of %d:", curve->scaling->fixed_batch);
+}
+
+static void say_point(struct rue_page *page, const struct curve *curve, const struct rue_scaling_row *row)
+{
+    int value = config_of(curve->scaling, row)->value[curve->knob];
+    if (curve->knob == RUE_BATCH_SIZE)
+        rue_say(page, "batches of %d", value);
+    else
+        rue_say(page, "%d worker%s", value, rue_prose_plural((uint64_t)value));
+}
+
+/* Where the rate stops growing, and what is busy there. */
+static void say_knee(struct rue_page *page, const struct curve *curve)
+{
+    const double busy = 0.9;
+    if (!curve->fastest) return;
+    const double *used = curve->fastest->figures;
+    int cpus = curve->scaling->findings->machine.usable_cpus;
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    if (curve->knee == curve->fastest) {
+        rue_say(page, "Fastest with ");
+    } else {
+        say_point(page, curve, curve->knee);
+        rue_say(page, " reach %.0f %% of the fastest rate, that of ", 100 * knee_share);
+    }
+    say_point(page, curve, curve->fastest);
+    rue_say(page, ".");
+    if (used[RUE_SCALING_CPU] >= busy * 100 * cpus)
+        rue_say(page, " There the CPUs are the limit: %.0f %% of %d CPUs are busy.",
+                used[RUE_SCALING_CPU] / cpus, cpus);
+    if (used[RUE_SCALING_GPU] >= busy * 100)
+        rue_say(page, " There the GPU is the limit: it is %.0f %% busy.", used[RUE_SCALING_GPU]);
 }
 
 /* Trials that read from elsewhere than the title says. */
-static void say_missed(struct rue_page *page, const struct rue_scaling *scaling,
-                       const struct rue_scaling_row *of)
+static void say_missed(struct rue_page *page, const struct curve *curve)
 {
-    size_t missed = 0, ok = 0;
-    for (size_t i = 0; i < scaling->row_count; i++) {
-        const struct rue_scaling_row *row = &scaling->rows[i];
-        if (!is_same_curve(row, of) || isnan(rue_scaling_rate(row))) continue;
-        ok++;
-        missed += row->cache_missed == 1;
+    size_t missed = 0;
+    for (size_t i = 0; i < curve->scaling->row_count; i++) {
+        const struct rue_scaling_row *row = &curve->scaling->rows[i];
+        missed += is_on(curve, row) && row->trial->result.cache_missed == 1;
     }
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     if (missed)
-        rue_say(
-            page,
-            "%zu of %zu trials %s not %s, also when repeated; summary.csv marks %s (cache_missed) and says "
-            "why.",
-            missed, ok, missed == 1 ? "was" : "were", scaling->sets[of->set].cache,
-            missed == 1 ? "it" : "them");
-}
-
-static void put_curves(struct rue_page *page, const struct rue_scaling *scaling,
-                       const struct rue_scaling_row *of)
-{
-    const struct rue_scaling_set *set = &scaling->sets[of->set];
-    char variant[96];
-    bool levels = set->batch_dtype != RUE_FLOAT32;
-    rue_variant_describe(&set->variant, variant, sizeof variant);
-    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    rue_say(page, "%s, %s, model %s, %s%s%s:", set->dataset, variant, of->model, set->cache,
-            levels ? ", batches of " : "", levels ? rue_dtype_names[set->batch_dtype] : "");
-    put_curve(page, scaling, of, RUE_BATCH_SIZE);
-    put_curve(page, scaling, of, RUE_NUM_WORKERS);
-    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-    say_missed(page, scaling, of);
-    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-    rue_say(page, "%s", set->fault);
-    rue_page_gap(page);
-}
-
-/* Where the rows of another set or model begin. */
-static bool begins_curve(const struct rue_scaling *scaling, size_t row)
-{
-    return row == 0 || !is_same_curve(&scaling->rows[row], &scaling->rows[row - 1]);
-}
-
-static void put_best(struct rue_page *page, const struct rue_scaling *scaling)
-{
-    static const struct rue_table_column columns[] = {{.header = "format"},
-                                                      {.header = "variant"},
-                                                      {.header = "data", .shrink_to = 10},
-                                                      {.header = "model", .shrink_to = 10},
-                                                      {.header = "batch_size", .unit = RUE_UNIT_NUMBER},
-                                                      {.header = "num_workers", .unit = RUE_UNIT_NUMBER}};
-    double top = 0;
-    bool any = false;
-    for (size_t i = 0; i < scaling->row_count; i++) top = fmax(top, rue_scaling_rate(&scaling->rows[i]));
-    for (size_t i = 0; i < scaling->row_count; i++) {
-        const struct rue_scaling_row *row = &scaling->rows[i];
-        const struct rue_scaling_set *set = &scaling->sets[row->set];
-        if (rue_scaling_best(scaling, row->set, row->model) != i) continue;
-        if (!any) {
-            rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-            rue_say(page, "The best configuration of each:");
-            rue_page_table(page, columns, sizeof columns / sizeof *columns);
-            add_usage_columns(page);
-            any = true;
-        }
-        rue_page_row(page, rue_scaling_rate(row) == top);
-        top = rue_scaling_rate(row) == top ? INFINITY : top; /* the first of equal ones */
-        rue_put_text(page, set->variant.format);
-        put_mode(page, &set->variant);
-        rue_put_text(page, set->dataset);
-        rue_put_text(page, row->model);
-        rue_put_number(page, row->config.value[RUE_BATCH_SIZE]);
-        rue_put_number(page, row->config.value[RUE_NUM_WORKERS]);
-        put_usage(page, row);
-    }
+        rue_say(page, "%zu trial%s not %s, also when repeated: see cache_missed in scale.csv.", missed,
+                missed == 1 ? " was" : "s were",
+                curve->scaling->findings->variants[curve->variant].job.workload.cache);
 }
 
 rue_status rue_scaling_show(const struct rue_scaling *scaling, const struct rue_report_style *style,
                             FILE *stream, rue_error *error)
 {
     struct rue_page page = {0};
-    for (size_t i = 0; i < scaling->row_count; i++)
-        if (begins_curve(scaling, i)) put_curves(&page, scaling, &scaling->rows[i]);
-    put_best(&page, scaling);
-    rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
-    rue_say(&page, "%s", scaling->partial_reason);
+    for (size_t i = 0; i < curve_count(scaling); i++) {
+        struct curve curve = curve_at(scaling, i);
+        say_title(&page, &curve);
+        begin_table(&page);
+        put_rows(&page, &curve);
+        say_knee(&page, &curve);
+        say_missed(&page, &curve);
+        rue_page_gap(&page);
+    }
+    rue_page_sentence(&page, RUE_LOOK_BOLD, 0);
+    rue_verdict_partial(&page, scaling->findings);
+    if (rue_findings_is_doubtful(scaling->findings))
+        rue_say(&page, " Low confidence: the machine was busy with something else.");
     rue_status status = rue_page_write(&page, style, stream, error);
     rue_page_close(&page);
     return status;

@@ -1,5 +1,7 @@
 #include "space.h"
 
+#include <stdlib.h>
+
 #include <string.h>
 
 struct rue_space rue_space_default(const struct rue_knobs *knobs)
@@ -17,6 +19,14 @@ bool rue_space_has(const struct rue_space *space, size_t knob, int value)
     for (int i = 0; i < space->count[knob]; i++)
         if (space->values[knob][i] == value) return true;
     return false;
+}
+
+int rue_space_nearest(const struct rue_space *space, size_t knob, int wanted)
+{
+    int best = space->values[knob][0];
+    for (int i = 1; i < space->count[knob]; i++)
+        if (abs(space->values[knob][i] - wanted) < abs(best - wanted)) best = space->values[knob][i];
+    return best;
 }
 
 bool rue_space_add(struct rue_space *space, size_t knob, int value)

@@ -18,6 +18,9 @@ struct rue_space rue_space_default(const struct rue_knobs *knobs);
 /* Whether the knob may take this value. */
 bool rue_space_has(const struct rue_space *space, size_t knob, int value);
 
+/* Its value that is nearest to `wanted`. */
+int rue_space_nearest(const struct rue_space *space, size_t knob, int wanted);
+
 /* Adds `value` in its place; false when it is there already or no room is left. */
 bool rue_space_add(struct rue_space *space, size_t knob, int value);
 

@@ -1,14 +1,19 @@
+/* Scaling experiments: a study of the points of two curves for each of the data, while which the processes of
+ * the runner are watched. */
 #include "commands.h"
 
-#include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "conclude.h"
 #include "data_options.h"
 #include "dry_run.h"
-#include "interrupt.h"
-#include "json_document.h"
-#include "scale.h"
+#include "monitor.h"
+#include "output.h"
+#include "scaling.h"
+#include "study.h"
 #include "study_options.h"
+#include "study_space.h"
 #include "suspension.h"
 #include "terminal.h"
 #include "units.h"
@@ -36,7 +41,7 @@ enum {
     QUIET
 };
 
-enum { BATCH_MAX = 65536, WORKERS_MAX = 1024 };
+enum { BATCH_MAX = 65536, WORKERS_MAX = 1024, USUAL_IMAGES = 4096 };
 
 static const char usual_workers[] = "0..8";
 
@@ -45,19 +50,18 @@ static const struct rue_option options_table[] = {
                     0, 0, NULL},
     [NUM_WORKERS] = {"num-workers", RUE_OPTION_LIST, "LIST", NULL, "workers of the second curve [0..8]", 0, 0,
                      NULL},
-    [FIXED_BATCH] = {"fixed-batch", RUE_OPTION_COUNT, "N", NULL, "the batch size of the workers' curve [64]",
-                     1, BATCH_MAX, NULL},
+    [FIXED_BATCH] = {"fixed-batch", RUE_OPTION_COUNT, "N", NULL,
+                     "the batch size of the workers' curve [the one nearest to 64]", 1, BATCH_MAX, NULL},
     [FIXED_WORKERS] = {"fixed-workers", RUE_OPTION_COUNT, "N", NULL,
-                       "the workers of the batches' curve [4, or as many as there are CPUs]", 0, WORKERS_MAX,
-                       NULL},
+                       "the workers of the batches' curve [those nearest to 4]", 0, WORKERS_MAX, NULL},
     [MODEL] = {"model", RUE_OPTION_LIST, "LIST", NULL,
                "what consumes the batches: none, or models such as resnet50,sleep:2ms/image [none]", 0, 0,
                NULL},
     [DEVICE] = RUE_STUDY_OPTION_DEVICE,
-    [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "of each trial [one epoch of the first DATA]", 1,
-                UINT64_C(1) << 40, NULL},
-    [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "5m", "for all of it; trials get shorter to fit", 0, 0,
-                NULL, .set_by = RUE_SET_BY_FLAG},
+    [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL,
+                "of each trial [one epoch of the first DATA, at most 4096]", 1, UINT64_C(1) << 40, NULL},
+    [BUDGET] = {"budget", RUE_OPTION_BUDGET, "LIMIT", "5m", "for all of it, such as 300s or 500trials", 0, 0,
+                NULL},
     [TRIAL_TIMEOUT] = RUE_STUDY_OPTION_TRIAL_TIMEOUT,
     [PERIOD] = {"period", RUE_OPTION_DURATION, "TIME", "500ms", "how often to look at what processes use", 0,
                 0, NULL},
@@ -75,9 +79,15 @@ static const struct rue_option options_table[] = {
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
 };
 
+static const struct rue_report rows_file = {.file = "scale.csv", .mark = RUE_SCALING_MARK},
+                               samples_file = {.file = "samples.csv", .mark = RUE_SAMPLES_MARK};
+static const struct rue_report *const files[] = {&rue_report_json, &rue_report_csv, &rows_file, &samples_file,
+                                                 NULL};
+
 static struct rue_study_goal read_goal(const struct rue_options *options)
 {
     const char *model = rue_options_text(options, MODEL), *runner = rue_options_text(options, RUNNER);
+    bool workers = rue_options_origin(options, FIXED_WORKERS)[0];
     struct rue_study_goal goal = {
         .data.count = (size_t)rue_options_argument_count(options),
         .data.paths = rue_options_arguments(options),
@@ -86,14 +96,21 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .models.device = rue_options_text(options, DEVICE),
         .models.names = model || runner ? model : "none",
         .job.images = rue_options_number(options, IMAGES),
-        .search.strategy = rue_strategies[0]->name,
+        .job.epoch_most = USUAL_IMAGES,
+        .space.curves = true,
+        .space.fixed_batch = (int)rue_options_number(options, FIXED_BATCH),
+        .space.fixed_workers = workers ? (int)rue_options_number(options, FIXED_WORKERS) : -1,
+        .search.strategy = "grid",
+        .search.budget = rue_options_budget(options, BUDGET),
+        .search.confidence = RUE_USUAL_CONFIDENCE,
         .search.repeats = 1,
+        .search.rules = {.top_n = 3, .set_epsilon_ratio = 0.02, .confidence = RUE_USUAL_CONFIDENCE},
         .loader.trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
         .loader.memory_bytes = rue_options_number(options, MAX_MEMORY),
         .loader.workload = rue_workload_of_options(options),
         .output.folder = rue_options_text(options, OUT),
         .output.name_suffix = "-scale",
-        .output.reports = rue_scale_reports,
+        .output.reports = files,
         .output.fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
         .output.dry_run = rue_options_flag(options, DRY_RUN),
         .output.command_line = rue_options_command_line(options),
@@ -101,128 +118,93 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
     return goal;
 }
 
-/* ---- shown ---- */
-
-static void describe_left_out(const struct rue_scaling *results, char *out, size_t bytes)
-{
-    char job[RUE_UNIT_TEXT_BYTES];
-    int count = results->batch_sizes_left_out;
-    out[0] = 0;
-    if (count)
-        snprintf(out, bytes, " %d usual batch size%s left out: larger than the job of %s images.", count,
-                 count == 1 ? " is" : "s are", rue_format_count(results->job_images, job, sizeof job));
-}
-
-static void show_plan(const struct rue_scale *scale, FILE *stream)
-{
-    const struct rue_scaling *results = &scale->results;
-    char images[RUE_UNIT_TEXT_BYTES], job[RUE_UNIT_TEXT_BYTES], time[RUE_UNIT_TEXT_BYTES], left_out[128];
-    describe_left_out(results, left_out, sizeof left_out);
-    rue_terminal_say(
-        stream,
-        "Plan: %zu trials of %s images%s%s%s, batch sizes with %d workers and workers with batches of "
-        "%d, in about %s; written to %s.%s",
-        results->row_count, rue_format_count(results->trial_images, images, sizeof images),
-        results->trial_images < results->job_images ? " (of " : "",
-        results->trial_images < results->job_images ? rue_format_count(results->job_images, job, sizeof job)
-                                                    : "",
-        results->trial_images < results->job_images ? ", to fit the budget)" : "",
-        results->fixed.value[RUE_NUM_WORKERS], results->fixed.value[RUE_BATCH_SIZE],
-        rue_format_duration((uint64_t)(scale->expected_s * 1e9), time, sizeof time), results->folder,
-        left_out);
-}
-
-static rue_status print_json(json_t *root, rue_error *error)
-{
-    return rue_json_write(root, stdout, error);
-}
-
-static rue_status show_dry_run(const struct rue_scale *scale, const struct rue_study_setup *setup,
-                               const struct rue_options *options, rue_error *error)
-{
-    char batch[16], workers[16];
-    snprintf(batch, sizeof batch, "%d", scale->results.fixed.value[RUE_BATCH_SIZE]);
-    snprintf(workers, sizeof workers, "%d", scale->results.fixed.value[RUE_NUM_WORKERS]);
-    const struct rue_unset fixed[] = {{"fixed-batch", batch}, {"fixed-workers", workers}, {0}};
-    if (rue_options_flag(options, JSON)) {
-        json_t *plan = json_pack("{s:f, s:o}", "expected_s", scale->expected_s, "options",
-                                 rue_dry_run_options_json(setup, options, fixed)),
-               *root = rue_scaling_json(&scale->results);
-        if (!plan || !root || json_object_update(root, plan) != 0) {
-            json_decref(root);
-            root = NULL;
-        }
-        json_decref(plan);
-        return print_json(root, error);
-    }
-    rue_dry_run_show_options(setup, options, fixed);
-    show_plan(scale, stdout);
-    return RUE_OK;
-}
-
-static rue_status show(const struct rue_scale *scale, const struct rue_options *options, rue_error *error)
-{
-    if (rue_options_flag(options, JSON)) return print_json(rue_scaling_json(&scale->results), error);
-    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
-    return rue_scaling_show(&scale->results, &style, stdout, error);
-}
-
-/* Whatever was measured is worth being written, whatever ended the run: `ran`, as `why` says. */
-static rue_status conclude(const struct rue_scale *scale, const struct rue_study *study, rue_status ran,
-                           const rue_error *why, const struct rue_options *options, rue_error *error)
-{
-    rue_error lost = {0};
-    const struct rue_scaling *results = &scale->results;
-    size_t tried = 0;
-    for (size_t i = 0; i < results->row_count; i++) tried += results->rows[i].tried;
-    rue_status status = RUE_OK;
-    if (tried) {
-        status = rue_scale_write(scale, study, &lost);
-        rue_status shown = show(scale, options, &lost);
-        fflush(stdout);
-        if (status == RUE_OK)
-            rue_terminal_say(stderr, "written: %s/summary.csv, sysinfo.json, monitor/, study.db",
-                             results->folder);
-        if (status == RUE_OK && rue_interrupt_status() == RUE_OK) status = shown;
-    }
-    if (ran == RUE_OK && status == RUE_OK) return RUE_OK;
-    if (ran == RUE_OK) return rue_fail(error, status, "%s", lost.message);
-    return rue_fail(error, ran, "%s%s%s", why->message, status == RUE_OK ? "" : "; ", lost.message);
-}
-
 /* An experiment under way. */
 struct scaling {
     const struct rue_options *options;
-    struct rue_scale scale;
+    struct rue_monitor *monitor;
+    const struct rue_study *study;
 };
 
-static rue_status scale_study(struct rue_study *study, void *context, rue_error *error)
+static rue_status start(const struct rue_study *study, void *context, rue_error *error)
 {
     struct scaling *scaling = context;
-    struct rue_scale *scale = &scaling->scale;
-    rue_error why = {0};
-    rue_status status = rue_scale_plan(scale, study, error);
+    const struct rue_options *options = scaling->options;
+    rue_status status = rue_plan_show(study, options, rue_options_flag(options, JSON),
+                                      rue_options_flag(options, QUIET), error);
+    if (status != RUE_OK || study->setup.goal.output.dry_run) return status;
+    return rue_monitor_open(study->ledger.clock.start_ns, rue_options_number(options, PERIOD),
+                            &scaling->monitor, error);
+}
+
+/* Both files first: what is shown is on the disk. Samples of an earlier run stay where this one made none. */
+static rue_status write_files(const struct rue_study_setup *setup, const struct rue_scaling *results,
+                              rue_error *error)
+{
+    const struct rue_output rows = rue_output_of(&rows_file, setup->place.folder),
+                            samples = rue_output_of(&samples_file, setup->place.folder);
+    bool watched = false;
+    for (size_t i = 0; i < results->row_count; i++) watched |= results->rows[i].watched;
+    rue_status status = rue_output_write(&rows, rue_scaling_write_csv, results, error);
+    if (status == RUE_OK && watched)
+        status = rue_output_write(&samples, rue_scaling_write_samples, results, error);
+    if (status == RUE_OK)
+        rue_progress_note(setup->progress, "written: %s/%s%s%s", setup->place.folder, rows_file.file,
+                          watched ? ", " : "", watched ? samples_file.file : "");
+    return status;
+}
+
+static rue_status show_results(const struct rue_options *options, const struct rue_study *study,
+                               const struct rue_scaling *results, rue_error *error)
+{
+    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    rue_status status = results->findings->alone ? RUE_OK : write_files(&study->setup, results, error);
     if (status != RUE_OK) return status;
-    rue_progress_close(study->setup.progress);
-    if (study->setup.goal.output.dry_run) return show_dry_run(scale, &study->setup, scaling->options, error);
-    if (!rue_options_flag(scaling->options, QUIET)) show_plan(scale, stderr);
-    rue_status ran = rue_scale_run(scale, study, &why);
-    rue_progress_close(study->setup.progress);
-    return conclude(scale, study, ran, &why, scaling->options, error);
+    return rue_options_flag(options, JSON) ? rue_scaling_json(results, stdout, error)
+                                           : rue_scaling_show(results, &style, stdout, error);
+}
+
+static rue_status show(const struct rue_findings *findings, void *context, rue_error *error)
+{
+    const struct scaling *scaling = context;
+    const struct rue_study *study = scaling->study;
+    const struct rue_study_curves curves = rue_study_curves(&study->setup);
+    struct rue_scaling results = {.findings = findings,
+                                  .fixed_batch = curves.batch_size,
+                                  .fixed_workers = curves.num_workers,
+                                  .rows = calloc(study->ledger.row_count + 1, sizeof *results.rows)};
+    if (!results.rows)
+        return rue_fail_memory(error, "curves", study->ledger.row_count * sizeof *results.rows);
+    for (size_t i = 0; i < study->ledger.row_count; i++) {
+        const struct rue_ledger_row *row = &study->ledger.rows[i];
+        if (row->config == RUE_NONE) continue;
+        results.rows[results.row_count++] = (struct rue_scaling_row){.variant = row->variant,
+                                                                     .model = row->model,
+                                                                     .config = row->config,
+                                                                     .trial = &row->trial,
+                                                                     .watched = !row->stored};
+    }
+    results.sample_count = rue_monitor_samples(scaling->monitor, &results.samples);
+    rue_scaling_open(&results);
+    rue_status status = show_results(scaling->options, study, &results, error);
+    free(results.rows);
+    return status;
+}
+
+static rue_status conclude(const struct rue_study *study, struct rue_findings *findings,
+                           const struct rue_study_end *end, void *context, rue_error *error)
+{
+    struct scaling *scaling = context;
+    scaling->study = study;
+    rue_monitor_stop(scaling->monitor);
+    return rue_study_conclude(study, findings, end, show, scaling, error);
 }
 
 static rue_status run_scale(const struct rue_options *options, rue_error *error)
 {
-    static const struct rue_study_steps steps = {.run = scale_study};
+    static const struct rue_study_steps steps = {.planned = start, .found = conclude};
     struct rue_study_goal goal = read_goal(options);
-    bool workers = rue_options_origin(options, FIXED_WORKERS)[0];
-    struct scaling scaling = {
-        .options = options,
-        .scale = {.fixed_batch = (int)rue_options_number(options, FIXED_BATCH),
-                  .fixed_workers = workers ? (int)rue_options_number(options, FIXED_WORKERS) : -1,
-                  .budget_ns = rue_options_number(options, BUDGET),
-                  .period_ns = rue_options_number(options, PERIOD)}};
-    if (scaling.scale.period_ns < RUE_NS_PER_MS)
+    struct scaling scaling = {.options = options};
+    if (rue_options_number(options, PERIOD) < RUE_NS_PER_MS)
         return rue_fail(error, RUE_USAGE,
                         "%s: looking more often than every 1ms would be all that is measured",
                         rue_options_origin(options, PERIOD));
@@ -234,9 +216,8 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
                          "--num-workers"); /* unless they are asked for */
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     rue_suspension_install();
-    scaling.scale.gpu = rue_gpu_open();
     status = rue_study_perform(&goal, &progress, &steps, &scaling, error);
-    rue_scale_close(&scaling.scale);
+    rue_monitor_close(scaling.monitor);
     rue_progress_close(&progress);
     return status;
 }
@@ -249,9 +230,9 @@ const struct rue_command rue_command_scale = {
         "  rue scale photos/ photos.tensor\n"
         "  rue scale photos/ --model resnet50 --batch-size 32,64,128\n"
         "  rue scale photos/ --cache cold --dry-run\n\n"
-        "While a trial runs, what the processes of the runner use is looked at every half second: CPU,\n"
-        "memory, bytes from and to storage, GPUs. Each trial has a CSV of that below monitor/, and a line\n"
-        "in summary.csv.",
+        "While trials run, what the processes of the runner use is looked at every half second: CPU,\n"
+        "memory, bytes from and to storage, GPUs. The points of the curves are in scale.csv, what was seen\n"
+        "is in samples.csv. It is a study like that of rue tune: rue show and rue list know it.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,

@@ -1,18 +1,13 @@
 #include "commands.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "conclude.h"
 #include "data_options.h"
 #include "dry_run.h"
 #include "gpu_list.h"
-#include "interrupt.h"
-#include "output.h"
 #include "study.h"
 #include "study_options.h"
-#include "study_outcome.h"
-#include "study_show.h"
 #include "study_space.h"
 #include "suspension.h"
 #include "terminal.h"
@@ -192,152 +187,34 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
     return goal;
 }
 
-/* Says so where a run of a smaller space replaces the recommendation of a larger one. */
-static void note_replaced(const struct rue_study_setup *setup)
-{
-    char label[RUE_CONFIG_TEXT_BYTES];
-    rue_error unread = {0};
-    struct rue_recommendation *earlier;
-    if (rue_recommendation_read(setup->place.folder, &earlier, &unread) != RUE_OK) return;
-    const struct rue_recommended *part = earlier->at;
-    size_t kept = 0;
-    if (earlier->count == 0) return rue_recommendation_close(earlier);
-    for (size_t i = 0; i < part->matrix->config_count; i++)
-        for (size_t c = 0; c < setup->config_count; c++)
-            kept += rue_config_equal(&part->matrix->configs[i], &setup->configs[c]);
-    if (kept < part->matrix->config_count && part->best != RUE_NONE) {
-        rue_config_label(&part->matrix->configs[part->best], label);
-        rue_progress_note(
-            setup->progress,
-            "%s/%s: the earlier recommendation, %s of %zu configurations, is replaced by one of "
-            "%zu configurations; to have it again, run with the options of then: no trial is "
-            "measured twice",
-            setup->place.folder, rue_report_json.file, label, part->matrix->config_count,
-            setup->config_count);
-    }
-    rue_recommendation_close(earlier);
-}
-
 /* A run under way. */
 struct tuning {
     const struct rue_options *options;
     const struct rue_tune_variation *variation;
 };
 
-/* Every file first, where there are to be any, then the screen: what is shown is on the disk. */
-static rue_status report(const struct rue_study_setup *setup, const struct rue_findings *findings,
-                         const struct tuning *tuning, rue_error *lost)
+static rue_status show(const struct rue_findings *findings, void *context, rue_error *error)
 {
+    const struct tuning *tuning = context;
     const struct rue_options *options = tuning->options;
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     const struct rue_report *shown =
         rue_options_flag(options, JSON) ? tuning->variation->json : tuning->variation->table;
     style.brief = !rue_options_flag(options, DETAILS);
-    char written[256] = "";
-    rue_error unseen = {0};
-    rue_status status = RUE_OK; /* what fails first stays in `lost` */
-    if (!findings->alone) {
-        note_replaced(setup);
-        status = rue_output_write_reports(rue_reports, findings, setup->place.folder, written, sizeof written,
-                                          lost);
-    }
-    status = shown->render(findings, &style, stdout, &unseen);
-    fflush(stdout);
-    if (status == RUE_OK && written[0])
-        rue_progress_note(setup->progress, "written: %s/%s, " RUE_STORE_FILE, setup->place.folder, written);
-    /* After a signal the reader is often gone as well, which is no news. */
-    if (status != RUE_OK && rue_interrupt_status() == RUE_OK) rue_fail(lost, status, "%s", unseen.message);
-    return lost->status;
+    return shown->render(findings, &style, stdout, error);
 }
 
-/* Whether the limit of the first batch alone rules out every configuration of the variant. */
-static bool are_all_late(const struct rue_variant_findings *variant)
-{
-    size_t configs = variant->matrix->config_count, late = 0;
-    for (size_t c = 0; c < configs; c++)
-        for (size_t m = 0; m < variant->matrix->model_count; m++)
-            if (rue_cost_matrix_cell(variant->matrix, m, c)->late) {
-                late++;
-                break;
-            }
-    return configs > 0 && late == configs;
-}
-
-static rue_status fail_late(const struct rue_variant_findings *variant, rue_error *error)
-{
-    size_t config;
-    double first_ns;
-    char limit[RUE_UNIT_TEXT_BYTES], first[RUE_UNIT_TEXT_BYTES], label[RUE_CONFIG_TEXT_BYTES];
-    rue_format_duration(variant->matrix->first_limit_ns, limit, sizeof limit);
-    if (!rue_cost_matrix_earliest(variant->matrix, &config, &first_ns))
-        return rue_fail(
-            error, RUE_INFEASIBLE,
-            "the runner does not say when the first batch comes, so --max-first-batch %s cannot be "
-            "kept; leave it out, or have the runner answer with first_batch_ns",
-            limit);
-    rue_config_label(&variant->matrix->configs[config], label);
-    return rue_fail(error, RUE_INFEASIBLE,
-                    "no configuration has its first batch within %s on every model; the earliest comes after "
-                    "%s, with %s: raise --max-first-batch above that",
-                    limit, rue_format_duration((uint64_t)first_ns, first, sizeof first), label);
-}
-
-/* What the findings are worth, when all of them are reported. */
-static rue_status judge(const struct rue_study_setup *setup, const struct rue_findings *findings,
-                        rue_error *error)
-{
-    bool ranked = true, alone = setup->config_count > 1, feasible = false;
-    for (size_t v = 0; v < findings->variant_count; v++) {
-        alone &= findings->variants[v].selection->ranked_count == 1;
-        ranked &= findings->variants[v].selection->recommended != RUE_NONE;
-        const struct rue_variant_findings *variant = &findings->variants[v];
-        bool tried = variant->trials.failed || variant->trials.infeasible || variant->trials.timeout;
-        feasible |= variant->trials.ok > 0 || !tried;
-    }
-    for (size_t v = 0; v < findings->variant_count; v++)
-        if (are_all_late(&findings->variants[v])) return fail_late(&findings->variants[v], error);
-    if (ranked && findings->run.partial && alone)
-        return rue_fail(
-            error, RUE_INCONCLUSIVE,
-            "the budget was enough for one of %zu configurations: there is nothing to compare it with; "
-            "give a larger --budget",
-            setup->config_count);
-    if (ranked) return RUE_OK;
-    if (!findings->run.partial || !feasible)
-        return rue_fail(error, RUE_INFEASIBLE,
-                        "no configuration could be measured on every model; the table says why");
-    return rue_fail(
-        error, RUE_INCONCLUSIVE,
-        "not enough was measured to recommend anything; run it again to go on, or with a larger --budget");
-}
-
-/* Reports whatever was measured, which is worth it whatever ended the run. */
 static rue_status conclude(const struct rue_study *study, struct rue_findings *findings,
                            const struct rue_study_end *end, void *context, rue_error *error)
 {
-    rue_error lost = end->lost, verdict = {0};
-    rue_status ran = end->ran, status = report(&study->setup, findings, context, &lost);
-    if (ran == RUE_OK && status == RUE_OK) {
-        rue_status judged = judge(&study->setup, findings, &verdict);
-        return judged == RUE_OK ? RUE_OK : rue_fail(error, judged, "%s", verdict.message);
-    }
-    if (ran == RUE_OK) return rue_fail(error, status, "%s", lost.message);
-    bool ended = ran == RUE_INTERRUPTED || ran == RUE_TERMINATED;
-    return rue_fail(error, status == RUE_OK || ended ? ran : status, "%s%s%s", end->why.message,
-                    status == RUE_OK ? "" : "; ", lost.message);
+    return rue_study_conclude(study, findings, end, show, context, error);
 }
 
 static rue_status show_plan(const struct rue_study *study, void *context, rue_error *error)
 {
     const struct rue_options *options = ((const struct tuning *)context)->options;
-    if (study->setup.goal.output.dry_run)
-        return rue_dry_run_show(&study->setup, &study->ledger, options, rue_options_flag(options, JSON),
-                                error);
-    struct rue_report_style style = rue_terminal_style(stderr, RUE_TABLE_COLUMNS);
-    if (rue_options_flag(options, QUIET)) return RUE_OK;
-    rue_study_show_plan(&study->setup, &study->ledger, &style, stderr);
-    fputc('\n', stderr);
-    return RUE_OK;
+    return rue_plan_show(study, options, rue_options_flag(options, JSON), rue_options_flag(options, QUIET),
+                         error);
 }
 
 /* How long the job is can be said in two ways; a flag wins over a setting. */

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "file_system.h"
 #include "part.h"
 #include "prepare.h"
+#include "storage.h"
 #include "study_opening.h"
 #include "tune.h"
 

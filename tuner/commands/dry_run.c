@@ -39,8 +39,7 @@ static void add_space(struct defaults *defaults, const struct rue_study_setup *s
     }
 }
 
-static void find_defaults(const struct rue_study_setup *setup, const struct rue_unset *more,
-                          struct defaults *out)
+static void find_defaults(const struct rue_study_setup *setup, struct defaults *out)
 {
     static const struct rue_unset usual[] = {
         {"device", "rtx-a5000"},
@@ -57,6 +56,8 @@ static void find_defaults(const struct rue_study_setup *setup, const struct rue_
         {"image-key", "the usual names"},
         {"label-key", "the usual names"},
         {"weights", "1 each"},
+        {"fixed-batch", "the one that is nearest to 64"},
+        {"fixed-workers", "those that are nearest to 4"},
     };
     *out = (struct defaults){0};
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) add(out, usual[i].name, usual[i].text);
@@ -72,40 +73,36 @@ static void find_defaults(const struct rue_study_setup *setup, const struct rue_
     add(out, "max-memory", out->memory);
     add(out, "budget", setup->host.recording ? "10%" : "2m");
     add(out, "out", setup->place.folder);
-    for (; more && more->name; more++) add(out, more->name, more->text);
     add(out, NULL, NULL);
 }
 
-json_t *rue_dry_run_options_json(const struct rue_study_setup *setup, const struct rue_options *options,
-                                 const struct rue_unset *more)
+static rue_status show_dry(const struct rue_study *study, const struct rue_options *options, bool as_json,
+                           rue_error *error)
 {
-    struct defaults defaults;
-    find_defaults(setup, more, &defaults);
-    return rue_options_json(options, defaults.unset);
-}
-
-void rue_dry_run_show_options(const struct rue_study_setup *setup, const struct rue_options *options,
-                              const struct rue_unset *more)
-{
+    const struct rue_study_setup *setup = &study->setup;
     const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     struct defaults defaults;
-    find_defaults(setup, more, &defaults);
-    printf("Options:\n");
-    rue_options_show(options, defaults.unset, &style, stdout);
-}
-
-rue_status rue_dry_run_show(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                            const struct rue_options *options, bool as_json, rue_error *error)
-{
-    struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    find_defaults(setup, &defaults);
     if (as_json) {
         json_t *root =
             json_pack("{s:s, s:s, s:o, s:o}", "format", "rue.plan/1", "rue", RUE_VERSION, "options",
-                      rue_dry_run_options_json(setup, options, NULL), "plan", rue_study_plan_json(setup));
+                      rue_options_json(options, defaults.unset), "plan", rue_study_plan_json(setup));
         return rue_json_write(root, stdout, error);
     }
-    rue_dry_run_show_options(setup, options, NULL);
+    printf("Options:\n");
+    rue_options_show(options, defaults.unset, &style, stdout);
     printf("Plan:\n");
-    rue_study_show_plan(setup, ledger, &style, stdout);
+    rue_study_show_plan(setup, &study->ledger, &style, stdout);
+    return RUE_OK;
+}
+
+rue_status rue_plan_show(const struct rue_study *study, const struct rue_options *options, bool as_json,
+                         bool quiet, rue_error *error)
+{
+    struct rue_report_style style = rue_terminal_style(stderr, RUE_TABLE_COLUMNS);
+    if (study->setup.goal.output.dry_run) return show_dry(study, options, as_json, error);
+    if (quiet) return RUE_OK;
+    rue_study_show_plan(&study->setup, &study->ledger, &style, stderr);
+    fputc('\n', stderr);
     return RUE_OK;
 }

@@ -12,7 +12,6 @@
 #include "device_table.h"
 #include "folder_lock.h"
 #include "job_time.h"
-#include "scale.h"
 #include "study.h"
 #include "study_opening.h"
 #include "table.h"
@@ -395,11 +394,6 @@ static rue_status read_findings(struct rue_record *record, struct rue_store *sto
     free(text);
     if (status != RUE_OK) return status;
     const char *why = why_outdated(record, run);
-    if (why && rue_scale_ran_last(record->folder, count_trials(record), record->partial_reason,
-                                  sizeof record->partial_reason)) {
-        record->partial = record->partial_reason[0];
-        return RUE_OK;
-    }
     record->is_kept = !why;
     record->partial = why || record->kept->found.run.partial;
     snprintf(record->partial_reason, sizeof record->partial_reason, "%s",

@@ -14,12 +14,12 @@
 #include "advice.h"
 #include "clock.h"
 #include "data_options.h"
-#include "file_system.h"
 #include "interrupt.h"
 #include "loader.h"
 #include "machine.h"
 #include "part.h"
 #include "prepare_classes.h"
+#include "storage.h"
 #include "units.h"
 
 enum { PREPARE_BATCH = 16 };

@@ -24,7 +24,6 @@ struct memory {
     X(shutdown, "nvmlShutdown", (void))                                             \
     X(count, "nvmlDeviceGetCount_v2", (unsigned *))                                 \
     X(handle, "nvmlDeviceGetHandleByIndex_v2", (unsigned, device *))                \
-    X(name, "nvmlDeviceGetName", (device, char *, unsigned))                        \
     X(utilization, "nvmlDeviceGetUtilizationRates", (device, struct utilization *)) \
     X(memory, "nvmlDeviceGetMemoryInfo", (device, struct memory *))
 
@@ -35,7 +34,6 @@ struct rue_gpu {
 #undef X
     size_t device_count;
     device devices[RUE_GPU_MAX];
-    char names[RUE_GPU_MAX][RUE_GPU_NAME_BYTES];
 };
 
 static bool find_functions(struct rue_gpu *gpu)
@@ -54,11 +52,7 @@ static void find_devices(struct rue_gpu *gpu)
     unsigned count = 0;
     if (gpu->count(&count) != 0) return;
     for (unsigned i = 0; i < count && i < RUE_GPU_MAX; i++) {
-        size_t at = gpu->device_count;
-        if (gpu->handle(i, &gpu->devices[at]) != 0) continue;
-        if (gpu->name(gpu->devices[at], gpu->names[at], RUE_GPU_NAME_BYTES) != 0)
-            snprintf(gpu->names[at], RUE_GPU_NAME_BYTES, "GPU %u", i);
-        gpu->device_count++;
+        if (gpu->handle(i, &gpu->devices[gpu->device_count]) == 0) gpu->device_count++;
     }
 }
 
@@ -82,20 +76,10 @@ void rue_gpu_close(struct rue_gpu *gpu)
     free(gpu);
 }
 
-size_t rue_gpu_count(const struct rue_gpu *gpu)
-{
-    return gpu ? gpu->device_count : 0;
-}
-
-const char *rue_gpu_name(const struct rue_gpu *gpu, size_t index)
-{
-    return gpu->names[index];
-}
-
 void rue_gpu_read(const struct rue_gpu *gpu, struct rue_gpu_usage *out)
 {
     *out = (struct rue_gpu_usage){.busy_percent = NAN, .memory_bytes = NAN};
-    for (size_t i = 0; i < rue_gpu_count(gpu); i++) {
+    for (size_t i = 0; gpu && i < gpu->device_count; i++) {
         struct utilization busy;
         struct memory memory;
         if (gpu->utilization(gpu->devices[i], &busy) == 0)

@@ -14,13 +14,11 @@ enum { RUE_GPU_MAX = 64, RUE_GPU_NAME_BYTES = 96 };
 struct rue_gpu *rue_gpu_open(void);
 void rue_gpu_close(struct rue_gpu *gpu);
 
-size_t rue_gpu_count(const struct rue_gpu *gpu); /* 0 of NULL */
-const char *rue_gpu_name(const struct rue_gpu *gpu, size_t index);
-
 struct rue_gpu_usage {
     double busy_percent; /* of the busiest one; NaN where none tells */
     double memory_bytes; /* in use on all of them that tell, by whomever; NaN where none tells */
 };
+/* `gpu` is nullable. */
 void rue_gpu_read(const struct rue_gpu *gpu, struct rue_gpu_usage *out);
 
 /* The GPUs of this machine as NVIDIA's driver tells of them: no library is needed, and nothing is started.

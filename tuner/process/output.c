@@ -105,13 +105,6 @@ static void name_any(const char *folder, char out[PATH_MAX])
     snprintf(out, PATH_MAX, "%s/output", folder);
 }
 
-void rue_output_sweep(const char *folder)
-{
-    char any[PATH_MAX];
-    name_any(folder, any);
-    rue_part_sweep(any);
-}
-
 rue_status rue_output_write(const struct rue_output *output, renderer render, const void *context,
                             rue_error *error)
 {

@@ -58,11 +58,6 @@ rue_status rue_process_open(const char *const argv[], struct rue_process **out, 
     return RUE_OK;
 }
 
-pid_t rue_process_keeper(const struct rue_process *process)
-{
-    return process->keeper.pid;
-}
-
 int rue_process_line(const struct rue_process *process)
 {
     return process->keeper.line;

@@ -20,9 +20,6 @@ rue_status rue_process_open(const char *const argv[], struct rue_process **out,
 /* What rue_suspension_follow is to follow. */
 int rue_process_line(const struct rue_process *process);
 
-/* The process above the child and all that it starts; valid until the close. */
-pid_t rue_process_keeper(const struct rue_process *process);
-
 /* How often the child has been stopped so far, by whomever; only the child itself is watched, not what it
  * started. */
 unsigned rue_process_suspensions(struct rue_process *process);

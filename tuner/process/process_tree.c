@@ -54,17 +54,14 @@ static void add_usage(pid_t pid, struct rue_tree_usage *out, uint64_t sums[RUE_T
 
 /* Whoever waits for a process is looked at before it, so that nothing counts twice. One that ends between the
  * two looks is in neither: then the sum waits. */
-void rue_process_tree_read(struct rue_process_tree *tree, bool pss, struct rue_tree_usage *out)
+void rue_process_tree_read(struct rue_process_tree *tree, struct rue_tree_usage *out)
 {
     struct rue_tree_usage root = {0};
     uint64_t sums[RUE_TREE_COUNTERS] = {0};
     *out = (struct rue_tree_usage){0};
     add_usage(tree->root, &root, sums);
     rue_descendants_find(&tree->below, tree->root);
-    for (size_t i = 0; i < tree->below.count; i++) {
-        add_usage(tree->below.at[i], out, sums);
-        if (pss) out->pss_bytes += read_number(tree->below.at[i], "smaps_rollup", "\nPss:") * 1024;
-    }
+    for (size_t i = 0; i < tree->below.count; i++) add_usage(tree->below.at[i], out, sums);
     for (int c = 0; c < RUE_TREE_COUNTERS; c++)
         if (sums[c] > tree->last[c]) tree->last[c] = sums[c];
     out->cpu_ns = tree->last[CPU] - tree->first[CPU];
@@ -76,7 +73,7 @@ struct rue_process_tree rue_process_tree_open(pid_t root)
 {
     struct rue_tree_usage unused;
     struct rue_process_tree tree = {.root = root};
-    rue_process_tree_read(&tree, false, &unused);
+    rue_process_tree_read(&tree, &unused);
     memcpy(tree.first, tree.last, sizeof tree.first);
     return tree;
 }

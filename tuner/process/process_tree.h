@@ -13,7 +13,6 @@ struct rue_tree_usage {
     uint64_t cpu_ns;                  /* user and system time */
     uint64_t read_bytes, write_bytes; /* from and to storage; 0 where the kernel does not tell */
     uint64_t rss_bytes;               /* pages that processes share count once for each */
-    uint64_t pss_bytes;               /* and here once in all; 0 where it was not asked for, or is not told */
     unsigned processes, threads;
 };
 
@@ -25,13 +24,12 @@ struct rue_process_tree {
     uint64_t first[RUE_TREE_COUNTERS], last[RUE_TREE_COUNTERS];
 };
 
-/* The processes below `root`, which should do nothing itself but wait for them: it is not one of them, but
- * what it has waited for is counted. */
+/* The processes below `root`, which should do little itself: it is not one of them, but what it uses, and has
+ * waited for, is counted. */
 struct rue_process_tree rue_process_tree_open(pid_t root);
 void rue_process_tree_close(struct rue_process_tree *tree);
 
-/* Looks at all of them. Those that end meanwhile are passed over; out of memory, some are not seen. `pss`
- * asks for that, too, which takes the kernel about 1 ms for each 100 MB. */
-void rue_process_tree_read(struct rue_process_tree *tree, bool pss, struct rue_tree_usage *out);
+/* Looks at all of them. Those that end meanwhile are skipped; out of memory, some are not seen. */
+void rue_process_tree_read(struct rue_process_tree *tree, struct rue_tree_usage *out);
 
 #endif

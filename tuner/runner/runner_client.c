@@ -323,13 +323,6 @@ static rue_status ensure_process(struct rue_runner *runner, rue_error *error)
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
 }
 
-rue_status rue_runner_ensure(struct rue_runner *runner, pid_t *root, rue_error *error)
-{
-    rue_status status = ensure_process(runner, error);
-    if (status == RUE_OK) *root = rue_process_keeper(runner->process);
-    return status;
-}
-
 /* The reply to request `id`. A reply to an earlier request (one answered twice) is passed over; `"id":null`
  * answers the request in flight. */
 static rue_status await_reply(struct rue_runner *runner, uint64_t id, uint64_t deadline_ns, json_t **reply,

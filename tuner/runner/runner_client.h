@@ -57,10 +57,6 @@ void rue_runner_start(struct rue_runner *runner, bool start);
 rue_status rue_runner_finish(struct rue_runner *runner, struct rue_trial_result *result,
                              rue_error *error) RUE_MUST_CHECK;
 
-/* Sees to it that it runs, as a trial would; `*root` is the process that keeps it: what it and all that it
- * starts use is found below that (process_tree.h). As rue_runner_trial. */
-rue_status rue_runner_ensure(struct rue_runner *runner, pid_t *root, rue_error *error) RUE_MUST_CHECK;
-
 /* Whether the last trial was under way while this process, the runner or the machine was stopped and
  * continued: then its result says nothing. What a runner started itself is not watched; nor is a runner on
  * another machine. */

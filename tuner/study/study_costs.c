@@ -14,15 +14,6 @@ enum { WORK_IMAGES = 8 }; /* that tell what really computing one takes */
 
 static const double unknown_rate = 1e12; /* images a second of a loader that was not measured yet */
 
-/* The value of `knob` in the space that is nearest to `wanted`. */
-static int nearest(const struct rue_space *space, enum rue_knob knob, int wanted)
-{
-    int best = space->values[knob][0];
-    for (int i = 1; i < space->count[knob]; i++)
-        if (abs(space->values[knob][i] - wanted) < abs(best - wanted)) best = space->values[knob][i];
-    return best;
-}
-
 /* What one short trial says. */
 struct rate {
     double images_per_s; /* 0 when it was not ok */
@@ -92,8 +83,9 @@ static rue_status probe_rate(struct rue_study_setup *setup, struct rue_study_led
 static rue_status probe_loader(struct rue_study_setup *setup, struct rue_study_ledger *ledger, size_t variant,
                                rue_error *error)
 {
-    int one = nearest(&setup->space, RUE_NUM_WORKERS, 1);
-    int all = nearest(&setup->space, RUE_NUM_WORKERS, rue_study_usable_cpus(rue_study_hello(setup)));
+    int one = rue_space_nearest(&setup->space, RUE_NUM_WORKERS, 1);
+    int all =
+        rue_space_nearest(&setup->space, RUE_NUM_WORKERS, rue_study_usable_cpus(rue_study_hello(setup)));
     struct rate few = {0}, many;
     rue_progress_show(setup->progress, "probing the loader: %s",
                       rue_mode_names[setup->variants[variant].variant.mode]);
@@ -141,7 +133,7 @@ static rue_status probe_model(struct rue_study_setup *setup, struct rue_study_le
 rue_status rue_study_probe_least(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                  rue_error *error)
 {
-    int one = nearest(&setup->space, RUE_NUM_WORKERS, 1);
+    int one = rue_space_nearest(&setup->space, RUE_NUM_WORKERS, 1);
     struct rate few;
     rue_status status = RUE_OK;
     for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++)

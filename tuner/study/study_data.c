@@ -52,6 +52,12 @@ static rue_status check_epoch(const struct rue_study_setup *setup, const struct 
         rue_format_count(variant->job_images * loaders, job, sizeof job), variant->opened.images);
 }
 
+static uint64_t epoch_of(const struct rue_study_goal *goal, const struct rue_study_variant *variant)
+{
+    uint64_t most = goal->job.epoch_most, images = variant->opened.images;
+    return most && most < images ? most : images;
+}
+
 /* Has the runner open a variant and fixes what the trials on it will be. */
 static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_variant *variant,
                                rue_error *error)
@@ -81,7 +87,7 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
         snprintf(variant->opened.digest, sizeof variant->opened.digest, "%" PRIu64, variant->opened.images);
     variant->job_images = setup->wanted_images   ? setup->wanted_images
                           : setup->variant_count ? setup->variants[0].job_images
-                                                 : rue_study_share(setup, variant->opened.images);
+                                                 : rue_study_share(setup, epoch_of(goal, variant));
     setup->variant_count++;
     return goal->data.count ? check_epoch(setup, variant, error) : RUE_OK;
 }

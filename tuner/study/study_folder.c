@@ -33,13 +33,9 @@ static bool is_about_other_data(const char *folder, const char *path)
 {
     json_t *report = rue_json_file_load(folder, "recommendation.json"),
            *first = json_array_get(json_object_get(report, "recommendations"), 0);
-    json_t *facts = rue_json_file_load(folder, RUE_STUDY_SYSINFO),
-           *data = json_array_get(json_object_get(facts, "data"), 0);
     const char *other = json_string_value(json_object_get(json_object_get(first, "variant"), "path"));
-    if (!other) other = json_string_value(json_object_get(data, "path"));
     bool differs = other && strcmp(other, path) != 0;
     json_decref(report);
-    json_decref(facts);
     return differs;
 }
 

@@ -45,10 +45,15 @@ struct rue_study_goal {
         const char *max_workers_origin;
         const char *baseline;        /* what people use anyway, see study_space.h; NULL: nothing */
         const char *baseline_origin; /* what gave it, "--baseline": for messages */
+        /* Only the points of two curves: all batch sizes with the same workers, and all workers with the same
+         * batch size. */
+        bool curves;
+        int fixed_batch, fixed_workers; /* 0 and -1: the values of the space that are nearest to usual ones */
     } space;
     struct {
-        uint64_t images;  /* J; 0: one epoch, or `batches` */
-        uint64_t batches; /* J as batches of the largest size that is looked at; 0: not said so */
+        uint64_t images;     /* J; 0: one epoch, or `batches` */
+        uint64_t batches;    /* J as batches of the largest size that is looked at; 0: not said so */
+        uint64_t epoch_most; /* where J is one epoch: at most so many images of it; 0: all */
     } job;
     struct {
         const char *strategy; /* one of rue_strategies */

@@ -29,6 +29,7 @@ struct rue_ledger_row {
     double error, error_sd;   /* logarithm of what it took over what was expected, and its standard deviation;
                                  0: nothing was expected */
     bool reference;           /* made to see whether the machine changes */
+    bool stored;              /* by an earlier run */
 };
 
 struct rue_study_ledger {

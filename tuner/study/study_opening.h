@@ -28,9 +28,6 @@ rue_status rue_study_try_models(const struct rue_study_setup *setup, rue_error *
 /* The converted sample, in a folder of its own in it (part.h). */
 #define RUE_STUDY_SAMPLE "sample.tensor"
 
-/* What a scaling experiment says of the machine and the data. */
-#define RUE_STUDY_SYSINFO "sysinfo.json"
-
 /* Chooses study->setup.place.folder; nothing is made. */
 void rue_study_choose_folder(struct rue_study_setup *setup);
 

@@ -15,6 +15,12 @@ rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_h
 /* Lists the configurations of the space, those left out that repeat another one. RUE_USAGE for very many. */
 rue_status rue_study_list_configs(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 
+/* What the curves of the goal keep, where it asks for curves. */
+struct rue_study_curves {
+    int batch_size, num_workers;
+};
+struct rue_study_curves rue_study_curves(const struct rue_study_setup *setup);
+
 /* What a strategy for one variant gets, but for budget, aim and what is known: the grid, the job and what the
  * runner can do. */
 struct rue_strategy_setup rue_study_strategy_setup(const struct rue_study_setup *setup, size_t variant);

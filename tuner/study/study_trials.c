@@ -203,6 +203,7 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
     if (status != RUE_OK || (found && find_noted(ledger, *id))) return status;
     if (found) {
         ledger->reused++;
+        at.stored = true;
         if (setup->host.recording) { /* as if it were made now */
             rue_study_count_cost(setup, ledger, *started_ns, result);
             ledger->was_stored = false;

@@ -1,180 +1,196 @@
 #include "scaling.h"
 
-#include <criterion/criterion.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "findings_fixture.h"
 
-enum { ROWS = 5 };
+enum { ROWS = 5, SAMPLES = 6 };
 
-static struct rue_scaling_set sets[2];
+static const char *const models[] = {"none"};
+static struct fixture fixture;
+static struct rue_trial_row trials[ROWS];
 static struct rue_scaling_row rows[ROWS];
+static struct rue_usage_sample samples[SAMPLES];
 static struct rue_scaling scaling;
 
-static struct rue_scaling_row row(size_t set, int batch, int workers, double elapsed_s)
-{
-    struct rue_scaling_row made = {.set = set,
-                                   .model = "none",
-                                   .config = rue_config_default(),
-                                   .of_batches = workers == 4,
-                                   .of_workers = batch == 64,
-                                   .tried = true,
-                                   .images = 1000,
-                                   .batches = (uint64_t)(1000 / batch),
-                                   .elapsed_s = elapsed_s,
-                                   .usage = rue_scaling_usage_unknown(),
-                                   .timestamp = "2026-01-02T03:04:05Z"};
-    made.config.value[RUE_BATCH_SIZE] = batch;
-    made.config.value[RUE_NUM_WORKERS] = workers;
-    return made;
-}
-
+/* Configurations: 16/4, 64/4, 64/8. The raw data: 100, 200 and 195 images a second; of the tensors, 64/4
+ * failed and 64/8 was not tried. */
 static void setup(void)
 {
-    sets[0] = (struct rue_scaling_set){
-        .variant = {.mode = RUE_RAW, .format = "folder"}, .dataset = "a, \"b\"", .cache = "warm"};
-    sets[1] =
-        (struct rue_scaling_set){.variant = {.mode = RUE_PREPROCESSED, .format = "tensor", .dtype = "uint8"},
-                                 .dataset = "x",
-                                 .cache = "cold"};
-    rows[0] = row(0, 16, 4, 10);
-    rows[1] = row(0, 64, 4, 5);
-    rows[2] = row(0, 64, 8, 5);
-    rows[3] = row(1, 64, 4, 1);
-    rows[3].outcome = RUE_TRIAL_FAILED;
-    snprintf(rows[3].reason, sizeof rows[3].reason, "it broke, \"so\"");
-    rows[4] = row(1, 64, 8, 2);
-    rows[4].tried = false;
-    rows[1].usage.cpu_percent = (struct rue_scaling_figure){150, 200};
-    rows[1].usage.read_mb = 12.5;
-    rows[3].cache_missed = RUE_ABSENT;
-    scaling = (struct rue_scaling){
-        .set_count = 2, .row_count = ROWS, .sets = sets, .rows = rows, .fixed = rows[1].config};
+    static const double raw_s[] = {10, 5, 5.12}, tensor_s[] = {8, FAILED, MISSING};
+    const struct rue_config configs[] = {fixture_config(16, 4), fixture_config(64, 4), fixture_config(64, 8)};
+    const size_t order[ROWS][2] = {{0, 2}, {1, 1}, {0, 0}, {0, 1}, {1, 0}};
+    struct fixture_grid grid = {RUE_RAW, configs, 3, models, 1, raw_s, false, "it broke, \"so\""};
+    fixture_open(&fixture);
+    fixture_add(&fixture, &grid);
+    grid.mode = RUE_PREPROCESSED;
+    grid.times_s = tensor_s;
+    fixture_add(&fixture, &grid);
+    for (int v = 0; v < 2; v++) strcpy(fixture.variants[v].job.workload.cache, v ? "cold" : "warm");
+    for (size_t i = 0; i < ROWS; i++) {
+        double s = (order[i][0] ? tensor_s : raw_s)[order[i][1]];
+        struct rue_trial_result *result = &trials[i].result;
+        trials[i].id = i + 1;
+        *result = rue_trial_result_empty();
+        result->outcome = s > 0 ? RUE_TRIAL_OK : RUE_TRIAL_FAILED;
+        if (s > 0) {
+            result->images = 1000;
+            result->end_to_end_ns = (int64_t)(s * 1e9);
+        } else {
+            strcpy(result->reason, "it broke, \"so\"");
+        }
+        rows[i] =
+            (struct rue_scaling_row){.variant = order[i][0], .config = order[i][1], .trial = &trials[i]};
+    }
+    for (int i = 0; i < SAMPLES; i++)
+        samples[i] = (struct rue_usage_sample){.time_s = i + 1,
+                                               .cpu_percent = 100 * i,
+                                               .rss_mb = i,
+                                               .read_mb = 1,
+                                               .write_mb = 2,
+                                               .gpu_percent = i < 3 ? NAN : 10 * i,
+                                               .gpu_memory_mb = NAN};
+    scaling = (struct rue_scaling){.findings = &fixture.findings,
+                                   .fixed_batch = 64,
+                                   .fixed_workers = 4,
+                                   .row_count = ROWS,
+                                   .rows = rows};
+    rue_scaling_open(&scaling);
 }
 
-TestSuite(scaling, .init = setup, .timeout = 30);
+static void teardown(void)
+{
+    fixture_close(&fixture);
+}
+
+TestSuite(scaling, .init = setup, .fini = teardown, .timeout = 30);
 
 /* What a renderer writes, to be freed. */
-static char *rendered(bool table, int columns)
+static char *written(rue_status (*write)(const void *scaling, FILE *stream, rue_error *error))
 {
-    const struct rue_report_style style = {.columns = columns};
+    const struct rue_report_style style = {.columns = 0};
     rue_error error = {0};
     char *text;
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);
-    rue_status status = table ? rue_scaling_show(&scaling, &style, stream, &error)
-                              : rue_scaling_write_csv(&scaling, stream, &error);
+    rue_status status =
+        write ? write(&scaling, stream, &error) : rue_scaling_show(&scaling, &style, stream, &error);
     cr_assert_eq(status, RUE_OK, "%s", error.message);
     fclose(stream);
     return text;
 }
 
-Test(scaling, the_best_is_the_fastest_that_ran_the_first_of_equal_ones)
+static void expect(const char *text, const char *part)
 {
-    cr_assert_eq(rue_scaling_best(&scaling, 0, "none"), 1);
-    cr_assert_eq(rue_scaling_best(&scaling, 1, "none"), RUE_SCALING_NONE, "one failed, one was not tried");
-    cr_assert_eq(rue_scaling_best(&scaling, 0, "other"), RUE_SCALING_NONE);
-    cr_assert(rue_scaling_rate(&rows[1]) == 200 && isnan(rue_scaling_rate(&rows[3])) &&
-              isnan(rue_scaling_rate(&rows[4])));
+    cr_expect(strstr(text, part), "%s is not in: %s", part, text);
 }
 
-Test(scaling, a_line_of_the_table_of_figures_is_a_row_that_was_tried)
+Test(scaling, rows_are_sorted_and_a_rate_is_of_what_ran)
 {
-    char *text = rendered(false, 0);
-    cr_assert(
-        strstr(text,
-               "\nfolder,raw,\"a, \"\"b\"\"\",64,4,1000,5,200,3,150,200,,,,,12.5,,,,,,2026-01-02T03:04:05Z,"
-               "none,warm,,ok,,0\n"),
-        "%s", text);
-    cr_assert(
-        strstr(text,
-               "\ntensor,preprocessed uint8,x,64,4,1000,1,,,,,,,,,,,,,,,2026-01-02T03:04:05Z,none,cold,,"
-               "failed,\"it broke, \"\"so\"\"\",\n"),
-        "%s", text);
-    cr_assert_not(strstr(text, ",x,64,8,"), "it was not tried");
+    cr_assert(rows[0].variant == 0 && rows[0].config == 0 && rows[2].config == 2 && rows[3].variant == 1);
+    cr_assert(rue_scaling_rate(&rows[1]) == 200 && isnan(rue_scaling_rate(&rows[4])));
+}
+
+Test(scaling, a_line_is_a_point_of_a_curve)
+{
+    char *text = written(rue_scaling_write_csv);
+    cr_assert(strncmp(text, RUE_SCALING_MARK, strlen(RUE_SCALING_MARK)) == 0, "%s", text);
+    expect(text, "\nfolder,raw,/data/photos,none,batch_size,16,4,100,");
+    expect(text, "\nfolder,raw,/data/photos,none,batch_size,64,4,200,");
+    expect(text, "\nfolder,raw,/data/photos,none,num_workers,64,4,200,");
+    expect(text, "\nfolder,raw,/data/photos,none,num_workers,64,8,195.3125,");
+    expect(text, ",failed,\"it broke, \"\"so\"\"\",");
     free(text);
 }
 
-Test(scaling, a_curve_has_its_own_points)
+Test(scaling, a_curve_says_where_it_saturates)
 {
-    char *text = rendered(true, 0), *workers = strstr(text, "with batches of 64:");
+    char *text = written(NULL), *workers = strstr(text, "with batches of 64:");
     cr_assert(workers && strstr(text, "with 4 workers:") < workers, "%s", text);
-    *workers = 0;
-    cr_assert(strstr(text, " 16 ") && strstr(text, " 64 "), "%s", text);
+    expect(text, "Fastest with batches of 64.");
+    expect(text, "Fastest with 4 workers.");
+    expect(text, "failed");
+    cr_assert(!strstr(text, "nan"), "%s", text);
+    free(text);
+    trials[0].result.end_to_end_ns = INT64_C(4900000000); /* 64/8 */
+    text = written(NULL);
+    expect(text, "4 workers reach 95 % of the fastest rate, that of 8 workers.");
     free(text);
 }
 
-Test(scaling, what_failed_says_so_and_what_nobody_knows_is_a_dash)
+Test(scaling, without_a_single_rate_nothing_is_fastest)
 {
-    char *text = rendered(true, 0);
-    cr_assert(strstr(text, "failed") && strstr(text, " - ") && !strstr(text, "nan"), "%s", text);
-    free(text);
-}
-
-Test(scaling, without_a_single_rate_there_is_no_best)
-{
-    for (int i = 0; i < ROWS; i++) rows[i].tried = false;
-    char *text = rendered(true, 80);
-    cr_assert_not(strstr(text, "best"), "%s", text);
+    for (int i = 0; i < ROWS; i++) trials[i].result.outcome = RUE_TRIAL_FAILED;
+    char *text = written(NULL);
+    cr_assert_not(strstr(text, "astest"), "%s", text);
     free(text);
 }
 
 Test(scaling, json_has_null_for_what_is_not_known)
 {
-    json_t *root = rue_scaling_json(&scaling), *list = json_object_get(root, "rows");
-    cr_assert_eq(json_array_size(list), ROWS);
-    cr_assert(json_is_null(json_object_get(json_array_get(list, 4), "status")));
+    char *text;
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+    cr_assert_eq(rue_scaling_json(&scaling, stream, NULL), RUE_OK);
+    fclose(stream);
+    json_t *root = json_loads(text, 0, NULL), *list = json_object_get(root, "rows");
+    cr_assert_eq(json_array_size(list), 7);
     cr_assert(json_is_null(json_object_get(json_array_get(list, 0), "cpu_percent_mean")));
-    cr_assert_eq(json_real_value(json_object_get(json_array_get(list, 1), "samples_per_sec")), 200);
-    cr_assert_eq(json_array_size(json_object_get(root, "best")), 1);
+    cr_assert_eq(json_real_value(json_object_get(json_array_get(list, 1), "images_per_s")), 200);
+    cr_assert(json_is_true(json_object_get(json_array_get(list, 1), "fastest")));
     json_decref(root);
-}
-
-Test(scaling, a_trial_that_was_not_as_the_title_says_is_told_of)
-{
-    rows[2].cache_missed = 1;
-    char *text = rendered(true, 0), *csv = rendered(false, 0);
-    cr_assert(strstr(text, "  1 of 3 trials was not warm"), "%s", text);
-    cr_assert(strstr(csv, ",ok,,1\n") && strstr(csv, ",cache_missed\n"), "%s", csv);
-    free(text);
-    free(csv);
-    rows[2].cache_missed = 0;
-    text = rendered(true, 0);
-    cr_assert_not(strstr(text, "not warm"), "%s", text);
     free(text);
 }
 
-static struct rue_scaling_usage watched(size_t samples)
+Test(scaling, a_trial_that_was_not_as_the_title_says_is_reported)
 {
-    struct rue_scaling_usage usage = rue_scaling_usage_unknown();
-    usage.samples = samples;
-    usage.rss_mb = (struct rue_scaling_figure){4, 5};
-    usage.cpu_percent = (struct rue_scaling_figure){28, 40};
-    usage.read_mb = 591;
-    return usage;
+    trials[0].result.cache_missed = 1;
+    char *text = written(NULL);
+    expect(text, "1 trial was not warm, also when repeated");
+    free(text);
 }
 
-Test(scaling, what_samples_missed_the_trial_tells)
+/* The second row ran from 1.5 to 5.5 s. */
+static void watch(size_t count)
 {
-    struct rue_scaling_usage usage = watched(2);
-    struct rue_trial_result result = rue_trial_result_empty();
-    rue_scaling_usage_complete(&usage, &result);
-    cr_assert(usage.rss_mb.mean == 4 && usage.cpu_percent.mean == 28 && usage.read_mb == 591);
-    result.anon_peak_bytes = 700000000;
-    result.file_peak_bytes = 71000000;
-    result.read_bytes = 99000000;
-    result.cpu_ratio = 1.125;
-    rue_scaling_usage_complete(&usage, &result);
-    cr_assert(usage.rss_mb.mean == 771 && usage.rss_mb.peak == 771 && usage.read_mb == 99);
-    cr_assert(usage.cpu_percent.mean == 112.5 && usage.cpu_percent.peak == 112.5);
+    struct rue_trial_row *trial = &trials[rows[1].trial - trials];
+    trial->started_ns = 1000000000;
+    trial->result.cost_ns = 4500000000;
+    trial->result.end_to_end_ns = 4000000000;
+    rows[1].watched = true;
+    scaling.samples = samples;
+    scaling.sample_count = count;
+    rue_scaling_open(&scaling);
 }
 
-Test(scaling, of_a_trial_with_samples_enough_the_trial_adds_peaks_alone)
+Test(scaling, what_a_trial_used_is_summed_up_from_the_samples_of_its_time)
 {
-    struct rue_scaling_usage usage = watched(50);
-    struct rue_trial_result result = rue_trial_result_empty();
-    result.anon_peak_bytes = 6000000;
-    result.cpu_ratio = 2;
-    rue_scaling_usage_complete(&usage, &result);
-    cr_assert(usage.rss_mb.mean == 4 && usage.rss_mb.peak == 6 && usage.cpu_percent.mean == 28);
+    watch(SAMPLES); /* those at 2, 3, 4 and 5 s */
+    const double *used = rows[1].figures;
+    cr_assert(used[RUE_SCALING_CPU] == 250 && used[RUE_SCALING_CPU_PEAK] == 400);
+    cr_assert(used[RUE_SCALING_RSS] == 2.5 && used[RUE_SCALING_RSS_PEAK] == 4);
+    cr_assert(used[RUE_SCALING_READ] == 4 && used[RUE_SCALING_WRITE] == 8);
+    cr_assert(used[RUE_SCALING_GPU] == 35 && used[RUE_SCALING_GPU_PEAK] == 40);
+    cr_assert(isnan(used[RUE_SCALING_GPU_MEMORY_PEAK]) && isnan(rows[0].figures[RUE_SCALING_CPU]));
+    char *text = written(rue_scaling_write_samples);
+    cr_assert(strncmp(text, RUE_SAMPLES_MARK, strlen(RUE_SAMPLES_MARK)) == 0, "%s", text);
+    expect(text, "\n,1,");
+    expect(text, "\n4,2,");
+    expect(text, "\n4,5,");
+    expect(text, "\n,6,");
+    free(text);
+}
+
+Test(scaling, where_samples_are_few_the_trial_speaks_for_itself)
+{
+    struct rue_trial_result *result = &trials[rows[1].trial - trials].result;
+    result->anon_peak_bytes = 700000000;
+    result->file_peak_bytes = 71000000;
+    result->read_bytes = 99000000;
+    result->cpu_ratio = 1.125;
+    watch(3);
+    const double *used = rows[1].figures;
+    cr_assert(used[RUE_SCALING_RSS] == 771 && used[RUE_SCALING_RSS_PEAK] == 771);
+    cr_assert(used[RUE_SCALING_READ] == 99 && used[RUE_SCALING_CPU] == 112.5);
+    watch(SAMPLES);
+    cr_assert(used[RUE_SCALING_CPU] == 250 && used[RUE_SCALING_RSS] == 2.5, "samples enough");
+    cr_assert(used[RUE_SCALING_RSS_PEAK] == 771 && used[RUE_SCALING_READ] == 99);
 }
