@@ -1,10 +1,8 @@
 #include "commands.h"
-#include "gpu_list.h"
 #include "recording.h"
-#include "runner_group.h"
 #include "runner_server.h"
 
-enum { TABLE, MAP, IMAGES, GPUS, RUNNER, DRY_RUN };
+enum { TABLE, MAP, IMAGES, DRY_RUN };
 
 static const struct rue_option options_table[] = {
     [TABLE] = {.name = "table",
@@ -24,37 +22,12 @@ static const struct rue_option options_table[] = {
                 .min = 1,
                 .max = UINT64_C(1) << 40,
                 .set_by = RUE_SET_BY_FLAG},
-    [GPUS] = {.name = "gpus",
-              .kind = RUE_OPTION_LIST,
-              .argument = "LIST",
-              .help = "a runner for each of these GPUs, such as 0,1; all of them load at once",
-              .set_by = RUE_SET_BY_FLAG},
-    [RUNNER] = {.name = "runner",
-                .kind = RUE_OPTION_COMMAND,
-                .argument = "CMD",
-                .help = "with --gpus: another runner than rue's own",
-                .set_by = RUE_SET_BY_FLAG},
     [DRY_RUN] = {.name = "dry-run", .kind = RUE_OPTION_FLAG, .help = "keep no index beside shards"},
 };
-
-static rue_status serve_group(const struct rue_options *options, rue_error *error)
-{
-    struct rue_gpu_list gpus;
-    rue_status status = rue_gpu_list_parse(rue_options_text(options, GPUS), "--gpus", &gpus, error);
-    if (status != RUE_OK) return status;
-    return rue_runner_group_serve(&gpus, rue_options_text(options, RUNNER), stdin, stdout, error);
-}
 
 static rue_status run_runner(const struct rue_options *options, rue_error *error)
 {
     const char *table = rue_options_text(options, TABLE);
-    bool group = rue_options_text(options, GPUS);
-    if (group && table)
-        return rue_fail(error, RUE_USAGE,
-                        "--gpus and --table: a table's times are what they are; leave one of them out");
-    if (group) return serve_group(options, error);
-    if (rue_options_text(options, RUNNER))
-        return rue_fail(error, RUE_USAGE, "--runner is for each of some GPUs: give --gpus as well");
     if (!table) return rue_runner_serve(stdin, stdout, rue_options_flag(options, DRY_RUN), error);
     struct rue_recording *recording;
     rue_status status = rue_recording_open(table, rue_options_text(options, MAP),

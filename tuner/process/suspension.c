@@ -4,11 +4,15 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "clock.h"
 #include "keeper.h"
 
-static atomic_int followed = -1; /* all lock-free, so that handlers may use them */
+enum { FOLLOWED_MAX = 64 };
+
+/* All lock-free, so that handlers may use them. */
+static atomic_int followed[FOLLOWED_MAX]; /* descriptor + 1; 0: none */
 static atomic_uint continued;
 static _Atomic uint64_t stopped_ns;
 
@@ -20,8 +24,10 @@ static void on_continue(int number)
 
 static void send_followed(int number)
 {
-    int line = atomic_load(&followed);
-    if (line >= 0) rue_keeper_signal(line, number);
+    for (int i = 0; i < FOLLOWED_MAX; i++) {
+        int line = atomic_load(&followed[i]) - 1;
+        if (line >= 0) rue_keeper_signal(line, number);
+    }
 }
 
 /* Stops by the signal's own default: where nobody could continue this process, the kernel does not stop it.
@@ -57,9 +63,24 @@ void rue_suspension_install(void)
         sigaction(SIGTSTP, &stop, NULL);
 }
 
+/* The first place that holds `was` holds `becomes`. */
+static void replace_followed(int was, int becomes)
+{
+    bool done = false;
+    for (int i = 0; !done && i < FOLLOWED_MAX; i++) {
+        int expected = was;
+        done = atomic_compare_exchange_strong(&followed[i], &expected, becomes);
+    }
+}
+
 void rue_suspension_follow(int line)
 {
-    atomic_store(&followed, line);
+    replace_followed(0, line + 1);
+}
+
+void rue_suspension_unfollow(int line)
+{
+    replace_followed(line + 1, 0);
 }
 
 unsigned rue_suspension_count(void)

@@ -1,4 +1,4 @@
-/* Ctrl-Z and fg: this process stops, and so does the runner that it follows; what was measured meanwhile is
+/* Ctrl-Z and fg: this process stops, and so do the runners that follow it; what was measured meanwhile is
  * worth nothing, and the time counts for nothing. */
 #ifndef RUE_SUSPENSION_H
 #define RUE_SUSPENSION_H
@@ -8,9 +8,10 @@
 /* Installs the handlers for SIGTSTP (unless that is ignored) and SIGCONT. Once a process. */
 void rue_suspension_install(void);
 
-/* Stops and continues with this process what the keeper at the other end of `line` keeps; -1: nothing. To be
- * set to -1 before the line is closed. */
+/* What the keeper at the other end of `line` keeps is stopped and continued with this process, up to 64 of
+ * them, until unfollow, which comes before the line is closed. */
 void rue_suspension_follow(int line);
+void rue_suspension_unfollow(int line);
 
 /* How often this process was told to go on. SIGSTOP and SIGCONT count as Ctrl-Z and fg do. */
 unsigned rue_suspension_count(void);

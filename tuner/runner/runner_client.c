@@ -1,203 +1,96 @@
 #include "runner_client.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "advice.h"
-#include "clock.h"
-#include "interrupt.h"
-#include "machine.h"
-#include "process.h"
+#include "residency.h"
 #include "runner_identity.h"
-#include "suspension.h"
-#include "trial_reply.h"
-#include "units.h"
-#include "utf8.h"
 
-enum { OPEN_LINES_MAX = 64, STARTS_MAX = 3 };
-
-static const uint64_t open_patience_ns =
-    1800 * RUE_NS_PER_S; /* it may read hundreds of gigabytes to warm them */
-static const uint64_t hello_patience_ns = 120 * RUE_NS_PER_S; /* importing a framework takes its time */
-static const uint64_t grace_ns = 500 * RUE_NS_PER_MS;
-static const uint64_t signalled_grace_ns = 200 * RUE_NS_PER_MS; /* whoever sent it waits for all of us */
-
-struct open_data {
-    char *line; /* the request */
-    json_t *reply;
-};
-
-/* What tells, compared before and after, whether a trial was suspended. */
-struct mark {
-    unsigned runner, tuner;
-    uint64_t asleep_ns; /* the machine */
-};
-
-/* A trial between its beginning and its end. */
-struct flight {
-    const struct rue_trial_request *request;
-    uint64_t patience_ns, deadline_ns;
-    struct mark before;
-    rue_status status; /* of what was exchanged so far; `why` it is not RUE_OK */
-    rue_error why;
-    json_t *reply; /* NULL: not there yet */
+/* One of the loaders that make a trial together. */
+struct member {
+    struct rue_connection *connection;
+    struct rue_trial_request request;
+    struct rue_trial_result result;
+    bool begun, skipped;
 };
 
 struct rue_runner {
-    char command[4096];          /* "" : our own */
-    const char *const *words;    /* arguments of our own, NULL at the end */
-    const char *gpu;             /* the one that it sees; NULL: all that there are */
-    struct rue_process *process; /* NULL while there is none */
-    json_t *greeting;            /* its answer to the first hello; later ones must say the same */
-    struct rue_hello hello;      /* the same, decoded */
-    uint64_t next_id;
-    bool suspended; /* in the last trial */
-    size_t open_count;
-    struct open_data opens[OPEN_LINES_MAX]; /* so far, for a new runner */
-    uint64_t oom_kills;                     /* of the system, when the trial in flight began */
-    struct flight flight;
+    struct rue_gpu_list gpus; /* none: one loader, for whatever GPUs there are */
+    size_t count;             /* of loaders: 1, or one a GPU */
+    struct rue_hello hello;   /* of all of them */
+    struct member members[RUE_GPU_MAX];
 };
 
-/* Whether the command is one program with arguments: then the shell is told to make way for it, so that it is
- * the runner itself whose end and whose stops are seen. */
-static bool is_simple(const char *command)
+/* ---- hello and open ---- */
+
+/* What one of them sees is one GPU: all of them see these. */
+static json_t *visible_gpus(const struct rue_gpu_list *gpus)
 {
-    static const char *const builtins[] = {"exec ", "command ", "eval "};
-    bool simple = !command[strcspn(command, ";&|<>()`\n")] && !memchr(command, '=', strcspn(command, " \t"));
-    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
-        simple = simple && strncmp(command, builtins[i], strlen(builtins[i])) != 0;
-    return simple;
+    char text[RUE_GPU_MAX * (RUE_GPU_NAME_BYTES + 1)] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < gpus->count; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? "," : "", gpus->names[i]);
+    return json_string(text);
 }
 
-static rue_status start_process(struct rue_runner *runner, rue_error *error)
+/* Their trials count as those of one runner. */
+static rue_status check_alike(const struct rue_runner *runner, rue_error *error)
 {
-    char command[sizeof runner->command + 8];
-    snprintf(command, sizeof command, "%s%s", is_simple(runner->command) ? "exec " : "", runner->command);
-    const char *own[3 + RUE_RUNNER_WORDS_MAX] = {"/proc/self/exe", "runner"};
-    for (size_t i = 0; runner->words && runner->words[i] && i < RUE_RUNNER_WORDS_MAX; i++)
-        own[2 + i] = runner->words[i];
-    const char *const foreign[] = {"/bin/sh", "-c", command, NULL};
-    if (runner->gpu) setenv("CUDA_VISIBLE_DEVICES", runner->gpu, 1);
-    rue_status status = rue_process_open(runner->command[0] ? foreign : own, &runner->process, error);
-    if (status == RUE_OK) rue_suspension_follow(rue_process_line(runner->process));
-    return status;
-}
-
-/* Returns how it ended, as rue_process_close does. */
-static const char *end_process(struct rue_runner *runner, uint64_t grace)
-{
-    rue_suspension_follow(-1);
-    if (rue_interrupt_status() != RUE_OK && grace > signalled_grace_ns) grace = signalled_grace_ns;
-    const char *end = rue_process_close(runner->process, grace);
-    runner->process = NULL;
-    return end;
-}
-
-/* One question, one answer: the line parsed; a new reference. */
-static rue_status exchange(struct rue_runner *runner, const char *line, uint64_t deadline_ns, json_t **reply,
-                           rue_error *error)
-{
-    const char *answer;
-    rue_status status = rue_process_write_line(runner->process, line, deadline_ns, error);
-    if (status == RUE_OK)
-        status = rue_process_read_line(runner->process, deadline_ns, RUE_PROTOCOL_LINE_MAX, &answer, error);
-    return status == RUE_OK ? rue_protocol_parse(answer, reply, error) : status;
-}
-
-/* Keeps the first greeting; any other must be of the same runner, as what it measures is stored beside the
- * rest. */
-static rue_status check_greeting(struct rue_runner *runner, json_t *reply, bool *another, rue_error *error)
-{
+    static const char *const alike[] = {"runner", "loader", "clock", "measures", "models", NULL};
     char difference[RUE_IDENTITY_TEXT_BYTES];
-    struct rue_hello *hello = calloc(1, sizeof *hello);
-    if (!hello) return rue_fail_memory(error, "a greeting", sizeof *hello);
-    rue_status status = rue_protocol_decode_hello(reply, hello, error);
-    if (status == RUE_OK && !runner->greeting) {
-        runner->hello = *hello;
-        runner->greeting = json_incref(reply);
-    } else if (status == RUE_OK) {
-        *another = rue_runner_identity_differs(runner->greeting, reply, rue_hello_keys, difference);
-    }
-    free(hello);
-    if (!*another) return status;
-    return rue_fail(error, RUE_RUNNER,
-                    "the runner came back as another one: %s; trials of two runners are not mixed: run the "
-                    "same command again",
-                    difference);
+    const json_t *first = rue_connection_greeting(runner->members[0].connection);
+    for (size_t i = 1; i < runner->count; i++)
+        if (rue_runner_identity_differs(first, rue_connection_greeting(runner->members[i].connection), alike,
+                                        difference))
+            return rue_fail(
+                error, RUE_RUNNER,
+                "the runner on GPU %s is another one than that on GPU %s: %s; give a command that "
+                "starts the same runner on each GPU",
+                runner->gpus.names[i], runner->gpus.names[0], difference);
+    return RUE_OK;
 }
 
-static rue_status greeting_failed(struct rue_runner *runner, rue_status status, const json_t *reply,
-                                  const char *why, rue_error *error)
+/* As one of them says it; of the processors each has its share. */
+static rue_status describe_all(struct rue_runner *runner, rue_error *error)
 {
-    char refusal[RUE_ERROR_MESSAGE_BYTES] = "";
-    const char *reason = json_string_value(json_object_get(reply, "reason"));
-    if (reason) rue_error_shorten(reason, refusal, sizeof refusal);
-    const char *end = runner->process ? end_process(runner, grace_ns) : "did not start";
-    if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
-    if (refusal[0] && !runner->command[0]) return rue_fail(error, RUE_RUNNER, "%s", refusal);
-    const char *name = runner->command[0] ? runner->command : "rue runner";
-    if (rue_advice_given(why))
-        return rue_fail(error, RUE_RUNNER, "the runner '%.200s' gave no greeting: %s", name, why);
-    return rue_fail(error, RUE_RUNNER,
-                    "the runner '%.200s' gave no greeting: %s; it %s. Run it by hand, type "
-                    "{\"op\":\"hello\"} and see what it says",
-                    name, why, end);
-}
-
-/* Starts it; `*another`: what came back is another runner than the first one. */
-static rue_status greet(struct rue_runner *runner, bool *another, rue_error *error)
-{
-    rue_error why = {0};
-    json_t *reply = NULL;
-    char *line = rue_protocol_encode_hello();
-    if (!line) return rue_fail_memory(error, "a request", 64);
-    rue_status status = start_process(runner, &why);
-    if (status == RUE_OK)
-        status = exchange(runner, line, rue_suspension_awake_ns() + hello_patience_ns, &reply, &why);
-    if (status == RUE_OK) status = check_greeting(runner, reply, another, &why);
-    if (*another)
-        rue_fail(error, status, "%s", why.message);
-    else if (status != RUE_OK)
-        status = greeting_failed(runner, status, reply, why.message, error);
-    json_decref(reply);
-    free(line);
+    rue_status status = check_alike(runner, error);
+    if (status != RUE_OK) return status;
+    json_t *greeting = json_deep_copy(rue_connection_greeting(runner->members[0].connection));
+    json_t *machine = json_object_get(greeting, "machine");
+    json_int_t cpus = json_integer_value(json_object_get(machine, "usable_cpus"));
+    json_int_t share = cpus / (json_int_t)runner->count;
+    if (cpus > 0) json_object_set_new(machine, "usable_cpus", json_integer(share > 0 ? share : 1));
+    if (machine) json_object_set_new(machine, "loaders", json_integer((json_int_t)runner->count));
+    if (json_object_get(machine, "visible_gpus"))
+        json_object_set_new(machine, "visible_gpus", visible_gpus(&runner->gpus));
+    status = greeting ? rue_protocol_decode_hello(greeting, &runner->hello, error)
+                      : rue_fail_memory(error, "a greeting", 256);
+    json_decref(greeting);
     return status;
 }
 
-rue_status rue_runner_open(const struct rue_runner_command *command, struct rue_runner **out,
-                           rue_error *error)
+rue_status rue_runner_open(const struct rue_runner_command *command, const struct rue_gpu_list *gpus,
+                           struct rue_runner **out, rue_error *error)
 {
-    const char *text = command->shell ? command->shell : "";
+    rue_status status = RUE_OK;
     struct rue_runner *runner = calloc(1, sizeof *runner);
     if (!runner) return rue_fail_memory(error, "a runner", sizeof *runner);
-    if (strlen(text) >= sizeof runner->command)
-        return free(runner), rue_fail(error, RUE_USAGE,
-                                      "the runner's command is longer than %zu bytes: put it into a script",
-                                      sizeof runner->command);
-    snprintf(runner->command, sizeof runner->command, "%s", text);
-    runner->words = command->words;
-    runner->gpu = command->gpu;
-    runner->next_id = 1;
-    bool another = false;
-    rue_status status = greet(runner, &another, error);
+    if (gpus) runner->gpus = *gpus;
+    runner->count = gpus ? gpus->count : 1;
+    for (size_t i = 0; status == RUE_OK && i < runner->count; i++)
+        status = rue_connection_open(command, gpus ? runner->gpus.names[i] : NULL,
+                                     &runner->members[i].connection, error);
+    if (status == RUE_OK && gpus) status = describe_all(runner, error);
     if (status != RUE_OK) return rue_runner_close(runner), status;
+    if (!gpus) runner->hello = *rue_connection_hello(runner->members[0].connection);
     *out = runner;
     return RUE_OK;
 }
 
 void rue_runner_close(struct rue_runner *runner)
 {
-    if (!runner) return;
-    if (runner->process) end_process(runner, grace_ns);
-    for (size_t i = 0; i < runner->open_count; i++) {
-        free(runner->opens[i].line);
-        json_decref(runner->opens[i].reply);
-    }
-    json_decref(runner->flight.reply);
-    json_decref(runner->greeting);
+    for (size_t i = 0; runner && i < runner->count; i++) rue_connection_close(runner->members[i].connection);
     free(runner);
 }
 
@@ -206,268 +99,199 @@ const struct rue_hello *rue_runner_hello(const struct rue_runner *runner)
     return &runner->hello;
 }
 
-const json_t *rue_runner_greeting(const struct rue_runner *runner)
-{
-    return runner->greeting;
-}
-
-/* `*reply` is a new reference, or NULL where it fails. */
-static rue_status open_with(struct rue_runner *runner, const char *line, json_t **reply,
-                            struct rue_opened *out, rue_error *error)
-{
-    rue_error why = {0};
-    *reply = NULL;
-    rue_status status = exchange(runner, line, rue_suspension_awake_ns() + open_patience_ns, reply, &why);
-    if (status == RUE_OK) status = rue_protocol_decode_opened(*reply, out, &why);
-    if (status == RUE_OK) return RUE_OK;
-    json_decref(*reply);
-    *reply = NULL;
-    if (status == RUE_RUNNER) {
-        bool gone = rue_process_is_gone(runner->process);
-        const char *end = end_process(runner, grace_ns);
-        return rue_fail(error, status, "the runner, asked to open the data, %s", gone ? end : why.message);
-    }
-    bool says = status == RUE_DATA || status == RUE_INFEASIBLE;
-    return rue_fail(error, status, "%s%s%s",
-                    says && runner->command[0] ? "the runner cannot open the data: " : "", why.message,
-                    status == RUE_INFEASIBLE && !rue_advice_given(why.message) ? rue_advice(ENOMEM) : "");
-}
-
-/* What is asked for cannot be had of data that are normalised; and a runner that does not know the word
- * passes over it, and would measure something else. */
-static rue_status check_batches(const struct rue_runner *runner, const struct rue_variant *variant,
-                                const struct rue_workload *workload, const struct rue_opened *opened,
-                                rue_error *error)
-{
-    if (opened->batch_dtype == workload->batch_dtype) return RUE_OK;
-    const char *asked = rue_dtype_names[workload->batch_dtype];
-    const char *stored = opened->dtype[0] ? opened->dtype : variant->dtype;
-    if (workload->batch_dtype == RUE_UINT8 && strcmp(stored, rue_dtype_names[RUE_FLOAT32]) == 0)
-        return rue_fail(
-            error, RUE_USAGE,
-            "--batch-dtype uint8: %s holds normalised float32 values, of which no 8-bit levels can be "
-            "made; prepare the images again with --dtype uint8, or leave out --batch-dtype uint8",
-            variant->path);
-    return rue_fail(
-        error, RUE_USAGE,
-        "--batch-dtype %s: the runner %s does not say that its batches are of %s; leave the option "
-        "out, or have it deliver them and say \"batch_dtype\":\"%s\" when it opens the data",
-        asked, runner->hello.runner, asked, asked);
-}
-
-static bool is_utf8(const char *text)
-{
-    int32_t point;
-    while ((point = rue_utf8_next(&text)) > 0) continue;
-    return point == 0;
-}
-
+/* The first one reads what all of them will read, where that is wanted. */
 rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_variant *variant,
                                 const struct rue_workload *workload, uint64_t images, struct rue_opened *out,
                                 rue_error *error)
 {
-    if (runner->open_count == OPEN_LINES_MAX)
-        return rue_fail(error, RUE_USAGE, "more than %d data sets", OPEN_LINES_MAX);
-    char *line = rue_protocol_encode_open(variant, workload, images);
-    if (!line && is_utf8(variant->path)) return rue_fail_memory(error, "a request", 4096);
-    if (!line)
-        return rue_fail(error, RUE_USAGE,
-                        "the path %s is no UTF-8: rename it, or link to it under another name",
-                        variant->path);
-    json_t *reply;
-    rue_status status = open_with(runner, line, &reply, out, error);
-    if (status == RUE_OK) status = check_batches(runner, variant, workload, out, error);
-    if (status != RUE_OK) return json_decref(reply), free(line), status;
-    runner->opens[runner->open_count++] = (struct open_data){line, reply};
-    return RUE_OK;
-}
-
-/* What was measured on other data must not be mixed with what comes. */
-static rue_status open_again(struct rue_runner *runner, const struct open_data *before, rue_error *error)
-{
-    char difference[RUE_IDENTITY_TEXT_BYTES];
-    struct rue_opened now;
-    json_t *reply;
-    rue_status status = open_with(runner, before->line, &reply, &now, error);
-    if (status != RUE_OK) return status;
-    bool changed = rue_runner_identity_differs(before->reply, reply, rue_opened_keys, difference);
-    json_decref(reply);
-    if (!changed) return RUE_OK;
-    return rue_fail(error, RUE_DATA,
-                    "the data changed while they were measured: %s; leave the data alone and run the same "
-                    "command again",
-                    difference);
-}
-
-static rue_status start_again(struct rue_runner *runner, bool *another, rue_error *error)
-{
-    rue_status status = greet(runner, another, error);
-    for (size_t i = 0; status == RUE_OK && i < runner->open_count; i++)
-        status = open_again(runner, &runner->opens[i], error);
-    if (status != RUE_OK && runner->process) end_process(runner, grace_ns);
+    struct rue_workload all = *workload, as_is = *workload;
+    struct rue_opened opened;
+    all.world_size = 1;
+    snprintf(as_is.cache, sizeof as_is.cache, RUE_CACHE_AS_IS);
+    rue_status status = rue_connection_open_data(runner->members[0].connection, variant, &all,
+                                                 images * runner->count, out, error);
+    for (size_t i = 1; status == RUE_OK && i < runner->count; i++) {
+        as_is.rank = (int)i;
+        status = rue_connection_open_data(runner->members[i].connection, variant, &as_is, 1, &opened, error);
+    }
     return status;
 }
 
-/* A new runner that has opened what the old one had. One that dies on the way is no reason yet to end the
- * study. */
-static rue_status ensure_process(struct rue_runner *runner, rue_error *error)
+/* ---- trials of several ---- */
+
+/* X(field): integers that add up. */
+#define SUMS(X) X(anon_peak_bytes) X(read_bytes) X(bad_images) X(data_bytes)
+/* X(field): integers of which the largest counts. */
+#define PEAKS(X) X(file_peak_bytes) X(warmup_ns) X(cost_ns) X(cache_missed) X(refused)
+
+static int64_t larger(int64_t a, int64_t b)
 {
-    if (runner->process) return RUE_OK;
+    return a > b ? a : b;
+}
+
+/* Nobody knows the sum of what one of them does not say. */
+static int64_t sum(int64_t a, int64_t b)
+{
+    return a == RUE_ABSENT || b == RUE_ABSENT ? RUE_ABSENT : a + b;
+}
+
+struct rue_trial_result rue_runner_merge(struct rue_trial_result *results, size_t count)
+{
+    size_t slowest = 0;
+    for (size_t i = 1; i < count; i++)
+        if (results[i].end_to_end_ns > results[slowest].end_to_end_ns) slowest = i;
+    struct rue_trial_result merged = results[slowest];
+    for (size_t i = 0; i < count; i++) {
+        if (i == slowest) continue;
+        const struct rue_trial_result *other = &results[i];
+#define X(field) merged.field = sum(merged.field, other->field);
+        SUMS(X)
+#undef X
+#define X(field) merged.field = larger(merged.field, other->field);
+        PEAKS(X)
+#undef X
+        merged.cpu_ratio += other->cpu_ratio;
+        if (!strstr(merged.reason, other->reason)) rue_trial_result_add_reason(&merged, other->reason);
+        rue_trial_result_close(&results[i]);
+    }
+    return merged;
+}
+
+/* 0 would be no limit. */
+static uint64_t share_of_memory(uint64_t bytes, size_t count)
+{
+    return bytes && bytes < count ? 1 : bytes / count;
+}
+
+/* Asks each for its share; they get ready side by side. */
+static rue_status begin_all(struct rue_runner *runner, const struct rue_trial_request *request,
+                            const char *profile, uint64_t patience_ns, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    size_t count = runner->count;
+    for (size_t i = 0; i < count; i++) {
+        runner->members[i].begun = false;
+        runner->members[i].result = rue_trial_result_empty();
+    }
+    for (size_t i = 0; status == RUE_OK && i < count; i++) {
+        struct member *member = &runner->members[i];
+        member->request = *request;
+        member->request.workload.rank = (int)i;
+        member->request.limits.memory_bytes = share_of_memory(request->limits.memory_bytes, count);
+        member->request.waits = true;
+        status = rue_connection_begin(member->connection, &member->request, profile, patience_ns, error);
+        member->begun = status == RUE_OK;
+    }
+    return status;
+}
+
+/* Where one cannot, none does. One that knows of no common start has begun already. */
+static void start_all(struct rue_runner *runner)
+{
+    size_t count = runner->count, ready = 0;
+    bool is_ready[RUE_GPU_MAX] = {0};
+    for (size_t i = 0; i < count; i++) {
+        is_ready[i] = runner->members[i].begun && rue_connection_is_ready(runner->members[i].connection);
+        ready += is_ready[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        runner->members[i].skipped = is_ready[i] && ready < count;
+        if (is_ready[i]) rue_connection_start(runner->members[i].connection, ready == count);
+    }
+}
+
+static rue_status finish_all(struct rue_runner *runner, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t i = 0; i < runner->count; i++) {
+        struct member *member = &runner->members[i];
+        rue_error why = {0};
+        if (!member->begun) continue;
+        rue_status finished = rue_connection_finish(member->connection, &member->result, &why);
+        if (status == RUE_OK && finished != RUE_OK) status = rue_fail(error, finished, "%s", why.message);
+    }
+    return status;
+}
+
+/* The first that failed by itself, or NULL. */
+static const struct member *first_failure(const struct rue_runner *runner, size_t *index)
+{
+    for (size_t i = 0; i < runner->count; i++) {
+        const struct member *member = &runner->members[i];
+        *index = i;
+        if (!member->skipped && member->result.outcome != RUE_TRIAL_OK) return member;
+    }
+    return NULL;
+}
+
+/* What became of a trial that all of them made; takes over what is owned of their results. */
+static struct rue_trial_result conclude(struct rue_runner *runner)
+{
+    struct rue_trial_result results[RUE_GPU_MAX], merged;
+    size_t at;
+    const struct member *failed = first_failure(runner, &at);
+    if (failed) {
+        merged = rue_trial_result_empty();
+        merged.outcome = failed->result.outcome;
+        merged.config = failed->result.config;
+        merged.refused = failed->result.refused;
+        char reason[RUE_GPU_NAME_BYTES + RUE_REASON_BYTES];
+        snprintf(reason, sizeof reason, "on GPU %s: %s", runner->gpus.names[at], failed->result.reason);
+        rue_error_shorten(reason, merged.reason, sizeof merged.reason);
+        for (size_t i = 0; i < runner->count; i++) rue_trial_result_close(&runner->members[i].result);
+        return merged;
+    }
+    for (size_t i = 0; i < runner->count; i++) results[i] = runner->members[i].result;
+    return rue_runner_merge(results, runner->count);
+}
+
+/* Where one has read what another found in memory, none of them can tell whether it was cold. */
+static void judge_data(const struct rue_trial_request *request, struct rue_trial_result *result)
+{
+    char why[RUE_REASON_BYTES / 2];
+    bool told = result->read_bytes != RUE_ABSENT && result->data_bytes != RUE_ABSENT;
+    if (result->outcome != RUE_TRIAL_OK || result->cache_missed != RUE_ABSENT || !told) return;
+    result->cache_missed = !rue_residency_judge_bytes(&request->workload, (uint64_t)result->read_bytes,
+                                                      (uint64_t)result->data_bytes, 1, why, sizeof why);
+    if (result->cache_missed) rue_trial_result_add_reason(result, why);
+}
+
+/* What all of them make of it. Where one cannot be started again, the others have not begun. */
+static rue_status try_together(struct rue_runner *runner, const struct rue_trial_request *request,
+                               const char *profile, uint64_t patience_ns, struct rue_trial_result *result,
+                               rue_error *error)
+{
     rue_error why = {0};
-    rue_status status = RUE_RUNNER;
-    bool another = false;
-    for (int i = 0; status == RUE_RUNNER && !another && i < STARTS_MAX; i++) {
-        rue_error_clear(&why);
-        status = start_again(runner, &another, &why);
+    rue_status status = begin_all(runner, request, profile, patience_ns, &why);
+    start_all(runner);
+    rue_status finished = finish_all(runner, &why);
+    if (status == RUE_OK) status = finished;
+    if (status == RUE_OK) {
+        *result = conclude(runner);
+        judge_data(request, result);
+        return RUE_OK;
     }
-    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
+    for (size_t i = 0; i < runner->count; i++) rue_trial_result_close(&runner->members[i].result);
+    return rue_fail(error, status, "%s", why.message);
 }
 
-/* The reply to request `id`. A reply to an earlier request (one answered twice) is passed over; `"id":null`
- * answers the request in flight. */
-static rue_status await_reply(struct rue_runner *runner, uint64_t id, uint64_t deadline_ns, json_t **reply,
-                              rue_error *error)
-{
-    for (;;) {
-        const char *line;
-        rue_status status =
-            rue_process_read_line(runner->process, deadline_ns, RUE_PROTOCOL_LINE_MAX, &line, error);
-        if (status == RUE_OK) status = rue_protocol_parse(line, reply, error);
-        if (status != RUE_OK) return status;
-        const json_t *said = json_object_get(*reply, "id");
-        if (json_is_null(said) || (json_is_integer(said) && (uint64_t)json_integer_value(said) == id))
-            return RUE_OK;
-        bool earlier =
-            json_is_integer(said) && json_integer_value(said) >= 0 && (uint64_t)json_integer_value(said) < id;
-        json_decref(*reply);
-        *reply = NULL;
-        if (!earlier) return rue_fail(error, RUE_RUNNER, "answered another question than the one asked");
-        if (rue_suspension_awake_ns() >= deadline_ns) /* however many of them there still are */
-            return rue_fail(error, RUE_TIMEOUT, "gave no answer in time");
-    }
-}
-
-/* What became of a trial whose runner did not answer it: the runner is gone or useless, and the row says why.
- */
-static void blame(struct rue_runner *runner, rue_status status, const char *why, uint64_t patience_ns,
-                  struct rue_trial_result *result)
-{
-    char text[RUE_UNIT_TEXT_BYTES], stop[32] = "";
-    bool died = status == RUE_RUNNER && rue_process_is_gone(runner->process);
-    if (rue_process_stop(runner->process))
-        snprintf(stop, sizeof stop, ", stopped by SIG%s,", rue_process_stop(runner->process));
-    const char *end = end_process(runner, died ? grace_ns : 0);
-    bool starved = died && strstr(end, "SIGKILL") && rue_machine_oom_kills() > runner->oom_kills;
-    result->outcome = status == RUE_TIMEOUT ? RUE_TRIAL_TIMEOUT
-                      : starved             ? RUE_TRIAL_INFEASIBLE
-                                            : RUE_TRIAL_FAILED;
-    if (status == RUE_TIMEOUT)
-        snprintf(result->reason, sizeof result->reason, "the runner%s gave no answer within %s and was ended",
-                 stop, rue_format_duration(patience_ns, text, sizeof text));
-    else
-        snprintf(result->reason, sizeof result->reason, "the runner %.400s during the trial%s",
-                 died ? end : why, starved ? ": the system had no more memory for it" : "");
-}
-
-static struct mark mark_now(struct rue_runner *runner)
-{
-    return (struct mark){rue_process_suspensions(runner->process), rue_suspension_count(),
-                         rue_clock_asleep_ns()};
-}
-
-/* A runner that gave no answer and is still stopped is no trial that was suspended, but one that hangs. */
-static bool was_suspended(struct rue_runner *runner, const struct mark *before, bool answered)
-{
-    struct mark after = mark_now(runner);
-    if (!answered && rue_process_stop(runner->process)) return false;
-    return after.runner != before->runner || after.tuner != before->tuner ||
-           after.asleep_ns > before->asleep_ns + RUE_NS_PER_MS;
-}
-
-/* Writes a line about the trial in flight. */
-static void tell(struct rue_runner *runner, const char *line)
-{
-    struct flight *flight = &runner->flight;
-    flight->status = rue_process_write_line(runner->process, line, flight->deadline_ns, &flight->why);
-    if (flight->status != RUE_RUNNER) return;
-    flight->status = RUE_OK; /* it ended before it was told: that is how it is found when it is heard */
-    rue_error_clear(&flight->why);
-}
-
-static void hear(struct rue_runner *runner)
-{
-    struct flight *flight = &runner->flight;
-    flight->status =
-        await_reply(runner, flight->request->id, flight->deadline_ns, &flight->reply, &flight->why);
-}
-
-rue_status rue_runner_begin(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
-                            uint64_t patience_ns, rue_error *error)
-{
-    runner->suspended = false;
-    rue_status status = ensure_process(runner, error);
-    if (status != RUE_OK) return status;
-    request->id = runner->next_id++;
-    char *line = rue_protocol_encode_trial(request, profile);
-    if (!line) return rue_fail_memory(error, "a request", 4096);
-    runner->oom_kills = rue_machine_oom_kills();
-    runner->flight = (struct flight){.request = request,
-                                     .patience_ns = patience_ns,
-                                     .deadline_ns = rue_suspension_awake_ns() + patience_ns,
-                                     .before = mark_now(runner)};
-    tell(runner, line);
-    free(line);
-    return RUE_OK;
-}
-
-bool rue_runner_is_ready(struct rue_runner *runner)
-{
-    struct flight *flight = &runner->flight;
-    if (flight->status == RUE_OK) hear(runner);
-    const char *said = json_string_value(json_object_get(flight->reply, "status"));
-    if (!said || strcmp(said, RUE_PROTOCOL_READY) != 0) return false;
-    json_decref(flight->reply);
-    flight->reply = NULL;
-    return true;
-}
-
-void rue_runner_start(struct rue_runner *runner, bool start)
-{
-    tell(runner, start ? RUE_PROTOCOL_START : RUE_PROTOCOL_SKIP);
-}
-
-rue_status rue_runner_finish(struct rue_runner *runner, struct rue_trial_result *result, rue_error *error)
-{
-    struct flight *flight = &runner->flight;
-    *result = rue_trial_result_empty();
-    result->config = flight->request->config;
-    if (flight->status == RUE_OK && !flight->reply) hear(runner);
-    rue_status status = flight->status;
-    if (status == RUE_OK || status == RUE_TIMEOUT)
-        runner->suspended = was_suspended(runner, &flight->before, status == RUE_OK);
-    if (status == RUE_OK) rue_trial_reply_decode(flight->reply, flight->request, result);
-    json_decref(flight->reply);
-    flight->reply = NULL;
-    if (result->spent) end_process(runner, grace_ns);
-    if (status == RUE_OK) return RUE_OK;
-    if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) {
-        end_process(runner, grace_ns);
-        return rue_fail(error, status, "interrupted");
-    }
-    blame(runner, status, flight->why.message, flight->patience_ns, result);
-    return RUE_OK;
-}
+/* ---- trials ---- */
 
 rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
                             uint64_t patience_ns, struct rue_trial_result *result, rue_error *error)
 {
+    struct rue_connection *first = runner->members[0].connection;
     *result = rue_trial_result_empty();
     result->config = request->config;
-    rue_status status = rue_runner_begin(runner, request, profile, patience_ns, error);
-    return status == RUE_OK ? rue_runner_finish(runner, result, error) : status;
+    if (runner->gpus.count) return try_together(runner, request, profile, patience_ns, result, error);
+    rue_status status = rue_connection_begin(first, request, profile, patience_ns, error);
+    return status == RUE_OK ? rue_connection_finish(first, result, error) : status;
 }
 
 bool rue_runner_was_suspended(const struct rue_runner *runner)
 {
-    return runner->suspended;
+    bool any = false;
+    for (size_t i = 0; i < runner->count; i++)
+        any |= rue_connection_was_suspended(runner->members[i].connection);
+    return any;
 }

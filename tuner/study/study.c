@@ -47,25 +47,16 @@ static void identify(struct rue_study_setup *setup)
              rue_hash(RUE_HASH_START, hello->machine_json, strlen(hello->machine_json)));
 }
 
-/* A runner for each GPU, which are one towards us. */
-static void name_group(struct rue_study_setup *setup)
-{
-    const struct rue_study_goal *goal = &setup->goal;
-    const char **word = setup->host.words;
-    *word++ = "--gpus";
-    *word++ = goal->loader.gpus;
-    if (goal->loader.runner) *word++ = "--runner";
-    if (goal->loader.runner) *word++ = goal->loader.runner;
-}
-
 static rue_status open_runner(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_study_goal *goal = &setup->goal;
+    const struct rue_runner_command command = {.shell = goal->loader.runner, .words = setup->host.words};
+    struct rue_gpu_list gpus;
     if (goal->data.table) return rue_study_open_recording(setup, error);
-    if (goal->loader.gpus) name_group(setup);
-    const struct rue_runner_command command = {.shell = goal->loader.gpus ? NULL : goal->loader.runner,
-                                               .words = setup->host.words};
-    return rue_runner_open(&command, &setup->host.runner, error);
+    rue_status status =
+        goal->loader.gpus ? rue_gpu_list_parse(goal->loader.gpus, "--gpus", &gpus, error) : RUE_OK;
+    if (status != RUE_OK) return status;
+    return rue_runner_open(&command, goal->loader.gpus ? &gpus : NULL, &setup->host.runner, error);
 }
 
 static rue_status open_all(struct rue_study *study, rue_error *error)

@@ -24,7 +24,7 @@ rue_status rue_study_open_recording(struct rue_study_setup *setup, rue_error *er
     if (goal->job.images) *word++ = "--images";
     if (goal->job.images) *word++ = setup->host.images;
     const struct rue_runner_command command = {.words = setup->host.words};
-    status = rue_runner_open(&command, &setup->host.runner, error);
+    status = rue_runner_open(&command, NULL, &setup->host.runner, error);
     if (status != RUE_OK) return status;
     rue_recording_name(setup->host.recording, name, sizeof name);
     if (strcmp(rue_study_hello(setup)->runner, name) == 0) return RUE_OK;

@@ -23,9 +23,9 @@ SMALL = ["--model", "resnet18", "--device", "h100", "--batch-size", "4,8", "--nu
 class Runner:
     """`rue runner`, talked to by hand."""
 
-    def __init__(self, program, *words, **env):
-        self.process = subprocess.Popen([program, "runner", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, env=clean_environment(**env))
+    def __init__(self, program):
+        self.process = subprocess.Popen([program, "runner"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env=clean_environment())
 
     def tell(self, **object):
         self.process.stdin.write(json.dumps(object) + "\n")
@@ -39,8 +39,8 @@ class Runner:
 @pytest.fixture
 def runner(program):
     with contextlib.ExitStack() as stack:
-        def start(*words, **env):
-            made = Runner(program, *words, **env)
+        def start():
+            made = Runner(program)
             stack.callback(made.process.wait, HANG_S)
             stack.callback(made.process.stdin.close)
             return made
@@ -70,45 +70,6 @@ def test_a_trial_that_waits_begins_when_it_is_told(runner, photos):
         assert one.ask(**ask) == dict(id=7, status="ready")
         assert one.ask(op="skip")["reason"] == "it was ready, and not told to start"
     assert one.ask(**trial(photos, 1, wait="yes"))["status"] == "failed"
-
-
-def test_a_group_is_told_by_all_of_its_gpus(runner, tmp_path):
-    """Where they are not alike, which they are is part of the machine; each runner sees one."""
-    one = tmp_path / "runner.sh"
-    one.write_text('#!/bin/sh\nread hello; echo "{\\"protocol\\":\\"rue.runner/1\\",\\"runner\\":\\"r 1\\",'
-                   '\\"measures\\":[\\"joint\\"],\\"machine\\":{\\"visible_gpus\\":\\"$CUDA_VISIBLE_DEVICES\\"}}"; read end\n')
-    one.chmod(0o755)
-    hello = runner("--gpus", "2,GPU-5ab", "--runner", shlex.quote(str(one))).ask(op="hello")
-    assert hello["machine"] == dict(visible_gpus="2,GPU-5ab", loaders=2)
-
-
-def test_a_group_loads_every_image_once(runner, photos):
-    group, alone = runner("--gpus", "0,1"), runner()
-    cpus = {who: each.ask(op="hello")["machine"] for who, each in dict(group=group, alone=alone).items()}
-    assert cpus["group"]["usable_cpus"] == max(1, cpus["alone"]["usable_cpus"] // 2)
-    assert cpus["group"]["loaders"] == 2 and "loaders" not in cpus["alone"]
-    both, all = group.ask(**trial(photos)), alone.ask(**trial(photos, 1, images=48, job_images=48))
-    assert both["status"] == all["status"] == "ok"
-    assert (both["images"], both["batches"]) == (24, 6), "what one of them loaded"
-    assert both["data_bytes"] == all["data_bytes"], "what both of them did: each its half"
-    parts = both["load_wait_ns"] + both["compute_ns"] + both["shutdown_ns"]
-    assert parts == both["end_to_end_ns"], "the times are one loader's"
-
-
-def test_a_group_of_three_has_what_is_left_over(runner, photos):
-    answer = runner("--gpus", "0..2").ask(**trial(photos, 3, images=16, job_images=16))
-    assert answer["status"] == "ok" and answer["images"] == 16
-
-
-def test_what_a_group_cannot_do_is_said(runner, photos):
-    group = runner("--gpus", "0,1")
-    assert "world_size is 2" in group.ask(**trial(photos, 1))["reason"]
-    assert "on GPU 0: unknown model" in group.ask(**trial(photos, model="nosuch"))["reason"]
-    little = group.ask(**trial(photos, limits=dict(memory_bytes=4 * 4 * 602112)))
-    assert little["status"] == "infeasible", "each has half of the memory"
-    assert group.ask(**trial(photos, limits=dict(memory_bytes=8 * 4 * 602112)))["status"] == "ok"
-    gone = group.ask(op="open", variant=dict(path="/nowhere", mode="raw", format="folder"), workload=dict(world_size=2))
-    assert gone["status"] == "failed" and "/nowhere" in gone["reason"]
 
 
 # ---- runners that are scripted: which GPU each sees, and what becomes of one that fails ----
@@ -152,11 +113,29 @@ def test_one_that_comes_back_as_another_one_ends_the_study(rue, script, tmp_path
     once = f'if [ -e {tmp_path}/died ]; then {another}; exec {sys.executable} -S {tmp_path}/copy.py {tmp_path}/script.json; ' \
            f'else {answer_one * 2} read trial; : > {tmp_path}/died; kill -SEGV $$; fi'
     done = rue("tune", "--gpus", "0,1", *by_gpu(script, tmp_path, **{"1": once}))
-    expect_failure(done, 1, "the runner on GPU 1 is another one than that on GPU 0", '"runner" was "scripted 1.0" and is "other 2.0"')
+    expect_failure(done, 1, "came back as another one", '"runner" was "scripted 1.0" and is "other 2.0"')
     with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:
         rows = db.execute("SELECT status, reason FROM trial ORDER BY id").fetchall()
-    assert [status for status, _ in rows] == ["failed"] * 2, rows
-    assert "was killed by SIGSEGV" in rows[0][1] and "came back as another one" in rows[1][1], rows
+    assert [status for status, _ in rows] == ["failed"] and "was killed by SIGSEGV" in rows[0][1], rows
+
+
+def test_runners_that_are_not_alike_are_refused(rue, script, tmp_path):
+    shutil.copy(SCRIPTED_RUNNER, tmp_path / "copy.py")
+    other = f"sed -i 's/scripted 1.0/other 2.0/' {tmp_path}/copy.py; exec {sys.executable} -S {tmp_path}/copy.py {tmp_path}/script.json"
+    done = rue("tune", "--gpus", "0,1", *by_gpu(script, tmp_path, **{"1": f"{{ {other}; }}"}))
+    expect_failure(done, 1, "the runner on GPU 1 is another one than that on GPU 0", '"runner" was "scripted 1.0" and is "other 2.0"')
+
+
+def test_which_gpus_there_are_is_part_of_the_machine(rue, script, tmp_path):
+    """Where they are not alike: each runner sees one, all of them are what counts."""
+    table = make_table(["ape"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + w)
+    command = script(table, hello=dict(images=1000, machine=dict(visible_gpus="0", usable_cpus=8))).command
+    for gpus in ("0,1", "0,2", "0,1"):
+        done = rue("tune", "--gpus", gpus, "--runner", command, "--strategy", "grid", "--out", "out", "--quiet")
+        assert done.returncode == 0, done.stderr
+    with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:
+        counts = db.execute("SELECT count(*) FROM trial GROUP BY machine").fetchall()
+    assert len(counts) == 2 and counts[0] == counts[1], "the third run measured nothing"
 
 
 def test_none_is_left_behind(rue, script, tmp_path):
@@ -181,6 +160,8 @@ def test_a_study_on_two_gpus(rue, photos):
     assert "job of 24 images on each of 2 GPUs" in said and "on each of 2 GPUs for raw folder data" in said, said
     part = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
     assert (part["gpus"], part["job_images"], part["workload"]["world_size"]) == (2, 24, 2)
+    whole = [row for row in trials(rue) if (row["measure"], row["images"]) == ("joint", "24")]
+    assert {int(row["data_bytes"]) for row in whole} == {sum(path.stat().st_size for path in photos.rglob("*.jpg"))}, "each its half"
     rows = len(trials(rue))
     assert rue(*words).returncode == 0 and len(trials(rue)) == rows, "nothing is measured again"
     shown = rue("show", "out")
@@ -264,5 +245,3 @@ def test_wrong_lists(rue, photos, words, env, said):
 
 def test_a_runner_that_is_none(rue, photos):
     expect_failure(rue("tune", photos, "--gpus", "0,1", "--runner", "false", "--out", "out", "--quiet"), 1, "gave no greeting")
-    expect_failure(rue("runner", "--runner", "false"), 2, "--gpus")
-    expect_failure(rue("runner", "--gpus", "0,1", "--table", "times.csv"), 2, "--gpus and --table")

@@ -1,4 +1,4 @@
-#include "runner_group.h"
+#include "runner_client.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -21,10 +21,10 @@ static struct rue_trial_result took(int64_t end_to_end_ns, int64_t bytes)
     return result;
 }
 
-Test(runner_group, times_are_the_slowests_and_what_is_used_adds_up)
+Test(runner_client, times_are_the_slowests_and_what_is_used_adds_up)
 {
     struct rue_trial_result results[] = {took(100, 1), took(300, 20), took(200, 300)};
-    struct rue_trial_result merged = rue_runner_group_merge(results, 3);
+    struct rue_trial_result merged = rue_runner_merge(results, 3);
     cr_assert_eq(merged.outcome, RUE_TRIAL_OK);
     cr_assert(merged.end_to_end_ns == 300 && merged.first_batch_ns == 30);
     cr_assert_eq(merged.images, 100);
@@ -35,7 +35,7 @@ Test(runner_group, times_are_the_slowests_and_what_is_used_adds_up)
     rue_trial_result_close(&merged);
 }
 
-Test(runner_group, what_one_does_not_say_nobody_knows)
+Test(runner_client, what_one_does_not_say_nobody_knows)
 {
     struct rue_trial_result results[] = {took(100, 1), took(300, 20)};
     results[0].data_bytes = 5;
@@ -43,7 +43,7 @@ Test(runner_group, what_one_does_not_say_nobody_knows)
     results[0].cache_missed = 1, results[1].cache_missed = 0;
     results[0].cpu_ratio = NAN;
     strcpy(results[0].reason, "replaced 2 damaged images");
-    struct rue_trial_result merged = rue_runner_group_merge(results, 2);
+    struct rue_trial_result merged = rue_runner_merge(results, 2);
     cr_assert_eq(merged.data_bytes, RUE_ABSENT);
     cr_assert_eq(merged.bad_images, 4);
     cr_assert_eq(merged.cache_missed, 1);
@@ -53,13 +53,13 @@ Test(runner_group, what_one_does_not_say_nobody_knows)
     rue_trial_result_close(&merged);
 }
 
-Test(runner_group, what_several_have_to_say_is_said_once_each)
+Test(runner_client, what_several_have_to_say_is_said_once_each)
 {
     struct rue_trial_result results[] = {took(100, 1), took(300, 20), took(200, 300)};
     strcpy(results[0].reason, "a.jpg was replaced");
     strcpy(results[1].reason, "b.jpg was replaced");
     strcpy(results[2].reason, "a.jpg was replaced");
-    struct rue_trial_result merged = rue_runner_group_merge(results, 3);
+    struct rue_trial_result merged = rue_runner_merge(results, 3);
     cr_assert_str_eq(merged.reason, "b.jpg was replaced; a.jpg was replaced");
     rue_trial_result_close(&merged);
 }

@@ -1,0 +1,488 @@
+#include "runner_connection.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advice.h"
+#include "clock.h"
+#include "interrupt.h"
+#include "machine.h"
+#include "process.h"
+#include "runner_identity.h"
+#include "suspension.h"
+#include "trial_reply.h"
+#include "units.h"
+#include "utf8.h"
+
+enum { OPEN_LINES_MAX = 64, STARTS_MAX = 3 };
+
+static const uint64_t open_patience_ns =
+    1800 * RUE_NS_PER_S; /* it may read hundreds of gigabytes to warm them */
+static const uint64_t hello_patience_ns = 120 * RUE_NS_PER_S; /* importing a framework takes its time */
+static const uint64_t grace_ns = 500 * RUE_NS_PER_MS;
+static const uint64_t signalled_grace_ns = 200 * RUE_NS_PER_MS; /* whoever sent it waits for all of us */
+
+struct open_data {
+    char *line; /* the request */
+    json_t *reply;
+};
+
+/* What tells, compared before and after, whether a trial was suspended. */
+struct mark {
+    unsigned runner, tuner;
+    uint64_t asleep_ns; /* the machine */
+};
+
+/* A trial between its beginning and its end. */
+struct flight {
+    const struct rue_trial_request *request;
+    uint64_t patience_ns, deadline_ns;
+    struct mark before;
+    rue_status status; /* of what was exchanged so far; `why` it is not RUE_OK */
+    rue_error why;
+    json_t *reply; /* NULL: not there yet */
+};
+
+struct rue_connection {
+    char command[4096];          /* "" : our own */
+    const char *const *words;    /* arguments of our own, NULL at the end */
+    const char *gpu;             /* that it sees alone; NULL: it sees all that there are */
+    struct rue_process *process; /* NULL while there is none */
+    json_t *greeting;            /* its answer to the first hello; later ones must say the same */
+    struct rue_hello hello;      /* the same, decoded */
+    uint64_t next_id;
+    bool suspended; /* in the last trial */
+    size_t open_count;
+    struct open_data opens[OPEN_LINES_MAX]; /* so far, for a new runner */
+    uint64_t oom_kills;                     /* of the system, when the trial in flight began */
+    struct flight flight;
+};
+
+/* Whether the command is one program with arguments: then the shell is told to make way for it, so that it is
+ * the runner itself whose end and whose stops are seen. */
+static bool is_simple(const char *command)
+{
+    static const char *const builtins[] = {"exec ", "command ", "eval "};
+    bool simple = !command[strcspn(command, ";&|<>()`\n")] && !memchr(command, '=', strcspn(command, " \t"));
+    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
+        simple = simple && strncmp(command, builtins[i], strlen(builtins[i])) != 0;
+    return simple;
+}
+
+/* Of the GPUs the child sees one alone: `gpu`, nullable, by what CUDA_VISIBLE_DEVICES calls it. */
+static rue_status open_process(const char *const *words, const char *gpu, struct rue_process **out,
+                               rue_error *error)
+{
+    static const char variable[] = "CUDA_VISIBLE_DEVICES";
+    const char *visible = getenv(variable);
+    char *kept = visible ? strdup(visible) : NULL;
+    if (visible && !kept) return rue_fail_memory(error, "an environment", strlen(visible));
+    if (gpu) setenv(variable, gpu, 1);
+    rue_status status = rue_process_open(words, out, error);
+    if (kept)
+        setenv(variable, kept, 1);
+    else
+        unsetenv(variable);
+    free(kept);
+    return status;
+}
+
+static rue_status start_process(struct rue_connection *connection, rue_error *error)
+{
+    char command[sizeof connection->command + 8];
+    snprintf(command, sizeof command, "%s%s", is_simple(connection->command) ? "exec " : "",
+             connection->command);
+    const char *own[3 + RUE_RUNNER_WORDS_MAX] = {"/proc/self/exe", "runner"};
+    for (size_t i = 0; connection->words && connection->words[i] && i < RUE_RUNNER_WORDS_MAX; i++)
+        own[2 + i] = connection->words[i];
+    const char *const foreign[] = {"/bin/sh", "-c", command, NULL};
+    rue_status status =
+        open_process(connection->command[0] ? foreign : own, connection->gpu, &connection->process, error);
+    if (status == RUE_OK) rue_suspension_follow(rue_process_line(connection->process));
+    return status;
+}
+
+/* Returns how it ended, as rue_process_close does. */
+static const char *end_process(struct rue_connection *connection, uint64_t grace)
+{
+    rue_suspension_unfollow(rue_process_line(connection->process));
+    if (rue_interrupt_status() != RUE_OK && grace > signalled_grace_ns) grace = signalled_grace_ns;
+    const char *end = rue_process_close(connection->process, grace);
+    connection->process = NULL;
+    return end;
+}
+
+/* One question, one answer: the line parsed; a new reference. */
+static rue_status exchange(struct rue_connection *connection, const char *line, uint64_t deadline_ns,
+                           json_t **reply, rue_error *error)
+{
+    const char *answer;
+    rue_status status = rue_process_write_line(connection->process, line, deadline_ns, error);
+    if (status == RUE_OK)
+        status =
+            rue_process_read_line(connection->process, deadline_ns, RUE_PROTOCOL_LINE_MAX, &answer, error);
+    return status == RUE_OK ? rue_protocol_parse(answer, reply, error) : status;
+}
+
+/* Keeps the first greeting; any other must be of the same runner, as what it measures is stored beside the
+ * rest. */
+static rue_status check_greeting(struct rue_connection *connection, json_t *reply, bool *another,
+                                 rue_error *error)
+{
+    char difference[RUE_IDENTITY_TEXT_BYTES];
+    struct rue_hello *hello = calloc(1, sizeof *hello);
+    if (!hello) return rue_fail_memory(error, "a greeting", sizeof *hello);
+    rue_status status = rue_protocol_decode_hello(reply, hello, error);
+    if (status == RUE_OK && !connection->greeting) {
+        connection->hello = *hello;
+        connection->greeting = json_incref(reply);
+    } else if (status == RUE_OK) {
+        *another = rue_runner_identity_differs(connection->greeting, reply, rue_hello_keys, difference);
+    }
+    free(hello);
+    if (!*another) return status;
+    return rue_fail(error, RUE_RUNNER,
+                    "the runner came back as another one: %s; trials of two runners are not mixed: run the "
+                    "same command again",
+                    difference);
+}
+
+static rue_status greeting_failed(struct rue_connection *connection, rue_status status, const json_t *reply,
+                                  const char *why, rue_error *error)
+{
+    char refusal[RUE_ERROR_MESSAGE_BYTES] = "";
+    const char *reason = json_string_value(json_object_get(reply, "reason"));
+    if (reason) rue_error_shorten(reason, refusal, sizeof refusal);
+    const char *end = connection->process ? end_process(connection, grace_ns) : "did not start";
+    if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
+    if (refusal[0] && !connection->command[0]) return rue_fail(error, RUE_RUNNER, "%s", refusal);
+    const char *name = connection->command[0] ? connection->command : "rue runner";
+    if (rue_advice_given(why))
+        return rue_fail(error, RUE_RUNNER, "the runner '%.200s' gave no greeting: %s", name, why);
+    return rue_fail(error, RUE_RUNNER,
+                    "the runner '%.200s' gave no greeting: %s; it %s. Run it by hand, type "
+                    "{\"op\":\"hello\"} and see what it says",
+                    name, why, end);
+}
+
+/* Starts it; `*another`: what came back is another runner than the first one. */
+static rue_status greet(struct rue_connection *connection, bool *another, rue_error *error)
+{
+    rue_error why = {0};
+    json_t *reply = NULL;
+    char *line = rue_protocol_encode_hello();
+    if (!line) return rue_fail_memory(error, "a request", 64);
+    rue_status status = start_process(connection, &why);
+    if (status == RUE_OK)
+        status = exchange(connection, line, rue_suspension_awake_ns() + hello_patience_ns, &reply, &why);
+    if (status == RUE_OK) status = check_greeting(connection, reply, another, &why);
+    if (*another)
+        rue_fail(error, status, "%s", why.message);
+    else if (status != RUE_OK)
+        status = greeting_failed(connection, status, reply, why.message, error);
+    json_decref(reply);
+    free(line);
+    return status;
+}
+
+rue_status rue_connection_open(const struct rue_runner_command *command, const char *gpu,
+                               struct rue_connection **out, rue_error *error)
+{
+    const char *text = command->shell ? command->shell : "";
+    struct rue_connection *connection = calloc(1, sizeof *connection);
+    if (!connection) return rue_fail_memory(error, "a runner", sizeof *connection);
+    if (strlen(text) >= sizeof connection->command)
+        return free(connection),
+               rue_fail(error, RUE_USAGE,
+                        "the runner's command is longer than %zu bytes: put it into a script",
+                        sizeof connection->command);
+    snprintf(connection->command, sizeof connection->command, "%s", text);
+    connection->words = command->words;
+    connection->gpu = gpu;
+    connection->next_id = 1;
+    bool another = false;
+    rue_status status = greet(connection, &another, error);
+    if (status != RUE_OK) return rue_connection_close(connection), status;
+    *out = connection;
+    return RUE_OK;
+}
+
+void rue_connection_close(struct rue_connection *connection)
+{
+    if (!connection) return;
+    if (connection->process) end_process(connection, grace_ns);
+    for (size_t i = 0; i < connection->open_count; i++) {
+        free(connection->opens[i].line);
+        json_decref(connection->opens[i].reply);
+    }
+    json_decref(connection->flight.reply);
+    json_decref(connection->greeting);
+    free(connection);
+}
+
+const struct rue_hello *rue_connection_hello(const struct rue_connection *connection)
+{
+    return &connection->hello;
+}
+
+const json_t *rue_connection_greeting(const struct rue_connection *connection)
+{
+    return connection->greeting;
+}
+
+/* `*reply` is a new reference, or NULL where it fails. */
+static rue_status open_with(struct rue_connection *connection, const char *line, json_t **reply,
+                            struct rue_opened *out, rue_error *error)
+{
+    rue_error why = {0};
+    *reply = NULL;
+    rue_status status = exchange(connection, line, rue_suspension_awake_ns() + open_patience_ns, reply, &why);
+    if (status == RUE_OK) status = rue_protocol_decode_opened(*reply, out, &why);
+    if (status == RUE_OK) return RUE_OK;
+    json_decref(*reply);
+    *reply = NULL;
+    if (status == RUE_RUNNER) {
+        bool gone = rue_process_is_gone(connection->process);
+        const char *end = end_process(connection, grace_ns);
+        return rue_fail(error, status, "the runner, asked to open the data, %s", gone ? end : why.message);
+    }
+    bool says = status == RUE_DATA || status == RUE_INFEASIBLE;
+    return rue_fail(error, status, "%s%s%s",
+                    says && connection->command[0] ? "the runner cannot open the data: " : "", why.message,
+                    status == RUE_INFEASIBLE && !rue_advice_given(why.message) ? rue_advice(ENOMEM) : "");
+}
+
+/* What is asked for cannot be had of data that are normalised; and a runner that does not know the word
+ * passes over it, and would measure something else. */
+static rue_status check_batches(const struct rue_connection *connection, const struct rue_variant *variant,
+                                const struct rue_workload *workload, const struct rue_opened *opened,
+                                rue_error *error)
+{
+    if (opened->batch_dtype == workload->batch_dtype) return RUE_OK;
+    const char *asked = rue_dtype_names[workload->batch_dtype];
+    const char *stored = opened->dtype[0] ? opened->dtype : variant->dtype;
+    if (workload->batch_dtype == RUE_UINT8 && strcmp(stored, rue_dtype_names[RUE_FLOAT32]) == 0)
+        return rue_fail(
+            error, RUE_USAGE,
+            "--batch-dtype uint8: %s holds normalised float32 values, of which no 8-bit levels can be "
+            "made; prepare the images again with --dtype uint8, or leave out --batch-dtype uint8",
+            variant->path);
+    return rue_fail(
+        error, RUE_USAGE,
+        "--batch-dtype %s: the runner %s does not say that its batches are of %s; leave the option "
+        "out, or have it deliver them and say \"batch_dtype\":\"%s\" when it opens the data",
+        asked, connection->hello.runner, asked, asked);
+}
+
+static bool is_utf8(const char *text)
+{
+    int32_t point;
+    while ((point = rue_utf8_next(&text)) > 0) continue;
+    return point == 0;
+}
+
+rue_status rue_connection_open_data(struct rue_connection *connection, const struct rue_variant *variant,
+                                    const struct rue_workload *workload, uint64_t images,
+                                    struct rue_opened *out, rue_error *error)
+{
+    if (connection->open_count == OPEN_LINES_MAX)
+        return rue_fail(error, RUE_USAGE, "more than %d data sets", OPEN_LINES_MAX);
+    char *line = rue_protocol_encode_open(variant, workload, images);
+    if (!line && is_utf8(variant->path)) return rue_fail_memory(error, "a request", 4096);
+    if (!line)
+        return rue_fail(error, RUE_USAGE,
+                        "the path %s is no UTF-8: rename it, or link to it under another name",
+                        variant->path);
+    json_t *reply;
+    rue_status status = open_with(connection, line, &reply, out, error);
+    if (status == RUE_OK) status = check_batches(connection, variant, workload, out, error);
+    if (status != RUE_OK) return json_decref(reply), free(line), status;
+    connection->opens[connection->open_count++] = (struct open_data){line, reply};
+    return RUE_OK;
+}
+
+/* What was measured on other data must not be mixed with what comes. */
+static rue_status open_again(struct rue_connection *connection, const struct open_data *before,
+                             rue_error *error)
+{
+    char difference[RUE_IDENTITY_TEXT_BYTES];
+    struct rue_opened now;
+    json_t *reply;
+    rue_status status = open_with(connection, before->line, &reply, &now, error);
+    if (status != RUE_OK) return status;
+    bool changed = rue_runner_identity_differs(before->reply, reply, rue_opened_keys, difference);
+    json_decref(reply);
+    if (!changed) return RUE_OK;
+    return rue_fail(error, RUE_DATA,
+                    "the data changed while they were measured: %s; leave the data alone and run the same "
+                    "command again",
+                    difference);
+}
+
+static rue_status start_again(struct rue_connection *connection, bool *another, rue_error *error)
+{
+    rue_status status = greet(connection, another, error);
+    for (size_t i = 0; status == RUE_OK && i < connection->open_count; i++)
+        status = open_again(connection, &connection->opens[i], error);
+    if (status != RUE_OK && connection->process) end_process(connection, grace_ns);
+    return status;
+}
+
+/* A new runner that has opened what the old one had. One that dies on the way is no reason yet to end the
+ * study. */
+static rue_status ensure_process(struct rue_connection *connection, rue_error *error)
+{
+    if (connection->process) return RUE_OK;
+    rue_error why = {0};
+    rue_status status = RUE_RUNNER;
+    bool another = false;
+    for (int i = 0; status == RUE_RUNNER && !another && i < STARTS_MAX; i++) {
+        rue_error_clear(&why);
+        status = start_again(connection, &another, &why);
+    }
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
+}
+
+/* The reply to request `id`. A reply to an earlier request (one answered twice) is passed over; `"id":null`
+ * answers the request in flight. */
+static rue_status await_reply(struct rue_connection *connection, uint64_t id, uint64_t deadline_ns,
+                              json_t **reply, rue_error *error)
+{
+    for (;;) {
+        const char *line;
+        rue_status status =
+            rue_process_read_line(connection->process, deadline_ns, RUE_PROTOCOL_LINE_MAX, &line, error);
+        if (status == RUE_OK) status = rue_protocol_parse(line, reply, error);
+        if (status != RUE_OK) return status;
+        const json_t *said = json_object_get(*reply, "id");
+        if (json_is_null(said) || (json_is_integer(said) && (uint64_t)json_integer_value(said) == id))
+            return RUE_OK;
+        bool earlier =
+            json_is_integer(said) && json_integer_value(said) >= 0 && (uint64_t)json_integer_value(said) < id;
+        json_decref(*reply);
+        *reply = NULL;
+        if (!earlier) return rue_fail(error, RUE_RUNNER, "answered another question than the one asked");
+        if (rue_suspension_awake_ns() >= deadline_ns) /* however many of them there still are */
+            return rue_fail(error, RUE_TIMEOUT, "gave no answer in time");
+    }
+}
+
+/* What became of a trial whose runner did not answer it: the runner is gone or useless, and the row says why.
+ */
+static void blame(struct rue_connection *connection, rue_status status, const char *why, uint64_t patience_ns,
+                  struct rue_trial_result *result)
+{
+    char text[RUE_UNIT_TEXT_BYTES], stop[32] = "";
+    bool died = status == RUE_RUNNER && rue_process_is_gone(connection->process);
+    if (rue_process_stop(connection->process))
+        snprintf(stop, sizeof stop, ", stopped by SIG%s,", rue_process_stop(connection->process));
+    const char *end = end_process(connection, died ? grace_ns : 0);
+    bool starved = died && strstr(end, "SIGKILL") && rue_machine_oom_kills() > connection->oom_kills;
+    result->outcome = status == RUE_TIMEOUT ? RUE_TRIAL_TIMEOUT
+                      : starved             ? RUE_TRIAL_INFEASIBLE
+                                            : RUE_TRIAL_FAILED;
+    if (status == RUE_TIMEOUT)
+        snprintf(result->reason, sizeof result->reason, "the runner%s gave no answer within %s and was ended",
+                 stop, rue_format_duration(patience_ns, text, sizeof text));
+    else
+        snprintf(result->reason, sizeof result->reason, "the runner %.400s during the trial%s",
+                 died ? end : why, starved ? ": the system had no more memory for it" : "");
+}
+
+static struct mark mark_now(struct rue_connection *connection)
+{
+    return (struct mark){rue_process_suspensions(connection->process), rue_suspension_count(),
+                         rue_clock_asleep_ns()};
+}
+
+/* A runner that gave no answer and is still stopped is no trial that was suspended, but one that hangs. */
+static bool was_suspended(struct rue_connection *connection, const struct mark *before, bool answered)
+{
+    struct mark after = mark_now(connection);
+    if (!answered && rue_process_stop(connection->process)) return false;
+    return after.runner != before->runner || after.tuner != before->tuner ||
+           after.asleep_ns > before->asleep_ns + RUE_NS_PER_MS;
+}
+
+/* Writes a line about the trial in flight. */
+static void tell(struct rue_connection *connection, const char *line)
+{
+    struct flight *flight = &connection->flight;
+    flight->status = rue_process_write_line(connection->process, line, flight->deadline_ns, &flight->why);
+    if (flight->status != RUE_RUNNER) return;
+    flight->status = RUE_OK; /* it ended before it was told: that is how it is found when it is heard */
+    rue_error_clear(&flight->why);
+}
+
+static void hear(struct rue_connection *connection)
+{
+    struct flight *flight = &connection->flight;
+    flight->status =
+        await_reply(connection, flight->request->id, flight->deadline_ns, &flight->reply, &flight->why);
+}
+
+rue_status rue_connection_begin(struct rue_connection *connection, struct rue_trial_request *request,
+                                const char *profile, uint64_t patience_ns, rue_error *error)
+{
+    connection->suspended = false;
+    rue_status status = ensure_process(connection, error);
+    if (status != RUE_OK) return status;
+    request->id = connection->next_id++;
+    char *line = rue_protocol_encode_trial(request, profile);
+    if (!line) return rue_fail_memory(error, "a request", 4096);
+    connection->oom_kills = rue_machine_oom_kills();
+    connection->flight = (struct flight){.request = request,
+                                         .patience_ns = patience_ns,
+                                         .deadline_ns = rue_suspension_awake_ns() + patience_ns,
+                                         .before = mark_now(connection)};
+    tell(connection, line);
+    free(line);
+    return RUE_OK;
+}
+
+bool rue_connection_is_ready(struct rue_connection *connection)
+{
+    struct flight *flight = &connection->flight;
+    if (flight->status == RUE_OK) hear(connection);
+    const char *said = json_string_value(json_object_get(flight->reply, "status"));
+    if (!said || strcmp(said, RUE_PROTOCOL_READY) != 0) return false;
+    json_decref(flight->reply);
+    flight->reply = NULL;
+    return true;
+}
+
+void rue_connection_start(struct rue_connection *connection, bool start)
+{
+    tell(connection, start ? RUE_PROTOCOL_START : RUE_PROTOCOL_SKIP);
+}
+
+rue_status rue_connection_finish(struct rue_connection *connection, struct rue_trial_result *result,
+                                 rue_error *error)
+{
+    struct flight *flight = &connection->flight;
+    *result = rue_trial_result_empty();
+    result->config = flight->request->config;
+    if (flight->status == RUE_OK && !flight->reply) hear(connection);
+    rue_status status = flight->status;
+    if (status == RUE_OK || status == RUE_TIMEOUT)
+        connection->suspended = was_suspended(connection, &flight->before, status == RUE_OK);
+    if (status == RUE_OK) rue_trial_reply_decode(flight->reply, flight->request, result);
+    json_decref(flight->reply);
+    flight->reply = NULL;
+    if (result->spent) end_process(connection, grace_ns);
+    if (status == RUE_OK) return RUE_OK;
+    if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) {
+        end_process(connection, grace_ns);
+        return rue_fail(error, status, "interrupted");
+    }
+    blame(connection, status, flight->why.message, flight->patience_ns, result);
+    return RUE_OK;
+}
+
+bool rue_connection_was_suspended(const struct rue_connection *connection)
+{
+    return connection->suspended;
+}
