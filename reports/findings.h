@@ -61,7 +61,7 @@ struct rue_data_findings {
     char digest[32];
     bool sample;              /* converted for the comparison */
     double build_s_per_image; /* what converting an image took; 0 when not known */
-    double storage_bytes;     /* of its files, where it is compared with others; NaN when not known */
+    double storage_bytes;     /* of its files, where it is compared with others; 0 or NaN when not known */
 };
 
 /* What was timed. */

@@ -18,6 +18,7 @@ static const double least_gain = 0.05; /* less is not worth another variant */
 struct compared {
     const struct rue_findings *findings;
     struct rue_comparison **with_first; /* [variant_count]; NULL where they cannot be compared */
+    bool any;                           /* can be */
 };
 
 static void close_compared(struct compared *all)
@@ -30,13 +31,15 @@ static void close_compared(struct compared *all)
 static rue_status open_compared(const struct rue_findings *findings, struct compared *out, rue_error *error)
 {
     size_t count = findings->variant_count;
-    *out = (struct compared){findings, calloc(count + 1, sizeof(struct rue_comparison *))};
+    *out = (struct compared){findings, calloc(count + 1, sizeof(struct rue_comparison *)), false};
     if (!out->with_first)
         return rue_fail_memory(error, "a comparison", count * sizeof(struct rue_comparison *));
     rue_status status = RUE_OK;
-    for (size_t v = 1; status == RUE_OK && v < count; v++)
+    for (size_t v = 1; status == RUE_OK && v < count; v++) {
         status =
             rue_comparison_open(&findings->variants[0], &findings->variants[v], &out->with_first[v], error);
+        out->any |= out->with_first[v] != NULL;
+    }
     if (status != RUE_OK) close_compared(out);
     return status;
 }
@@ -110,7 +113,7 @@ static void put_variant(struct rue_page *page, const struct compared *all, size_
     rue_put_number(page, speedup_of(all, v));
     rue_put_number(page, cpu_ns);
     rue_put_number(page, memory_bytes);
-    rue_put_number(page, variant->data.storage_bytes);
+    rue_put_number(page, variant->data.storage_bytes > 0 ? variant->data.storage_bytes : NAN);
     rue_put_number(page, build_ns(all, v));
     rue_put_number(page, (double)variant->data.images);
     rue_put_text(page, variant->variant.path);
@@ -165,7 +168,7 @@ static void say_use(struct rue_page *page, const struct compared *all)
     const struct rue_findings *findings = all->findings;
     size_t best = find_fastest(all), config = findings->variants[best].selection->recommended;
     rue_page_sentence(page, RUE_LOOK_BOLD, 0);
-    if (config == RUE_NONE) return;
+    if (!all->any) return;
     rue_say(page, findings->run.partial ? "So far: use " : "Use ");
     rue_say_variant(page, findings, &findings->variants[best]);
     rue_say(page, " with ");
@@ -216,8 +219,7 @@ static void put_all(struct rue_page *page, const struct compared *all)
     }
     for (size_t v = 0; v < findings->variant_count; v++) {
         rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-        if (findings->variants[v].selection->recommended == RUE_NONE)
-            rue_verdict_use(page, findings, &findings->variants[v]);
+        if (v ? !all->with_first[v] : !all->any) rue_verdict_use(page, findings, &findings->variants[v]);
     }
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     if (common) rue_verdict_overall(page, common);

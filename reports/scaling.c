@@ -8,6 +8,14 @@
 #include "prose.h"
 #include "verdict.h"
 
+#define AT(member) offsetof(struct rue_usage_sample, member)
+
+/* The double of the sample there. */
+static double value_at(const struct rue_usage_sample *sample, size_t offset)
+{
+    return *(const double *)((const char *)sample + offset);
+}
+
 /* ---- what a trial used ---- */
 
 static const struct {
@@ -16,7 +24,6 @@ static const struct {
     enum { MEAN, PEAK, SUM } how;
     struct rue_table_column shown; /* without a header: not to people */
 } figures[RUE_SCALING_FIGURES] = {
-#define AT(member) offsetof(struct rue_usage_sample, member)
     [RUE_SCALING_CPU] = {"cpu_percent_mean", AT(cpu_percent), MEAN, {.header = "CPU %", .drop = 3}},
     [RUE_SCALING_CPU_PEAK] = {"cpu_percent_peak", AT(cpu_percent), PEAK, {0}},
     [RUE_SCALING_RSS] = {"rss_mb_mean", AT(rss_mb), MEAN, {0}},
@@ -26,7 +33,6 @@ static const struct {
     [RUE_SCALING_GPU] = {"gpu_percent_mean", AT(gpu_percent), MEAN, {.header = "GPU %", .drop = 3}},
     [RUE_SCALING_GPU_PEAK] = {"gpu_percent_peak", AT(gpu_percent), PEAK, {0}},
     [RUE_SCALING_GPU_MEMORY_PEAK] = {"gpu_memory_mb_peak", AT(gpu_memory_mb), PEAK, {0}}};
-#undef AT
 
 /* A trial with so few samples is not known by them: the first is in part of the time before it. */
 enum { FEW_SAMPLES = 3 };
@@ -47,7 +53,7 @@ static size_t sum_up(const struct rue_scaling *scaling, struct rue_scaling_row *
     size_t known = 0, during = 0;
     for (size_t i = 0; i < scaling->sample_count; i++) {
         const struct rue_usage_sample *sample = &scaling->samples[i];
-        double value = *(const double *)((const char *)sample + figures[figure].offset);
+        double value = value_at(sample, figures[figure].offset);
         if (!is_during(sample, row)) continue;
         during++;
         if (isnan(value)) continue;
@@ -55,12 +61,8 @@ static size_t sum_up(const struct rue_scaling *scaling, struct rue_scaling_row *
         sum += value;
         peak = fmax(peak, value);
     }
-    if (known == 0)
-        row->figures[figure] = NAN;
-    else
-        row->figures[figure] = figures[figure].how == PEAK  ? peak
-                               : figures[figure].how == SUM ? sum
-                                                            : sum / (double)known;
+    if (figures[figure].how == MEAN) sum /= (double)known;
+    row->figures[figure] = figures[figure].how == PEAK ? peak : known ? sum : NAN;
     return during;
 }
 
@@ -115,6 +117,7 @@ struct curve {
     const struct rue_scaling *scaling;
     enum rue_knob knob; /* that grows */
     size_t variant, model;
+    size_t point_count;
     const struct rue_scaling_row *fastest,
         *knee; /* NULL where none is ok; the first that is nearly as fast */
 };
@@ -145,6 +148,7 @@ static struct curve curve_at(const struct rue_scaling *scaling, size_t index)
                           .model = index / 2 % models};
     for (size_t i = 0; i < scaling->row_count; i++) {
         const struct rue_scaling_row *row = &scaling->rows[i];
+        curve.point_count += is_on(&curve, row);
         if (!is_on(&curve, row) || isnan(rue_scaling_rate(row))) continue;
         if (!curve.fastest || rue_scaling_rate(row) > rue_scaling_rate(curve.fastest)) curve.fastest = row;
     }
@@ -290,28 +294,29 @@ static void put_trial(struct rue_page *page, const struct rue_scaling *scaling,
 
 rue_status rue_scaling_write_samples(const void *context, FILE *stream, rue_error *error)
 {
-    static const struct rue_table_column columns[] = {
-        {.key = "trial", .unit = RUE_UNIT_COUNT},        {.key = "time_s", .unit = RUE_UNIT_NUMBER},
-        {.key = "processes", .unit = RUE_UNIT_NUMBER},   {.key = "threads", .unit = RUE_UNIT_NUMBER},
-        {.key = "cpu_percent", .unit = RUE_UNIT_NUMBER}, {.key = "rss_mb", .unit = RUE_UNIT_NUMBER},
-        {.key = "read_mb", .unit = RUE_UNIT_NUMBER},     {.key = "write_mb", .unit = RUE_UNIT_NUMBER},
-        {.key = "gpu_percent", .unit = RUE_UNIT_NUMBER}, {.key = "gpu_memory_mb", .unit = RUE_UNIT_NUMBER}};
+    static const struct {
+        const char *key;
+        size_t offset;
+    } columns[] = {{"time_s", AT(time_s)},
+                   {"processes", AT(processes)},
+                   {"threads", AT(threads)},
+                   {"cpu_percent", AT(cpu_percent)},
+                   {"rss_mb", AT(rss_mb)},
+                   {"read_mb", AT(read_mb)},
+                   {"write_mb", AT(write_mb)},
+                   {"gpu_percent", AT(gpu_percent)},
+                   {"gpu_memory_mb", AT(gpu_memory_mb)}};
+    static const struct rue_table_column trial = {.key = "trial", .unit = RUE_UNIT_COUNT};
     const struct rue_scaling *scaling = context;
     struct rue_page page = {0};
-    rue_page_table(&page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(&page, &trial, 1);
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+        rue_page_column(&page, (struct rue_table_column){.key = columns[c].key, .unit = RUE_UNIT_NUMBER});
     for (size_t i = 0; i < scaling->sample_count; i++) {
-        const struct rue_usage_sample *sample = &scaling->samples[i];
         rue_page_row(&page, false);
-        put_trial(&page, scaling, sample);
-        rue_put_number(&page, sample->time_s);
-        rue_put_number(&page, sample->processes);
-        rue_put_number(&page, sample->threads);
-        rue_put_number(&page, sample->cpu_percent);
-        rue_put_number(&page, sample->rss_mb);
-        rue_put_number(&page, sample->read_mb);
-        rue_put_number(&page, sample->write_mb);
-        rue_put_number(&page, sample->gpu_percent);
-        rue_put_number(&page, sample->gpu_memory_mb);
+        put_trial(&page, scaling, &scaling->samples[i]);
+        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+            rue_put_number(&page, value_at(&scaling->samples[i], columns[c].offset));
     }
     return finish_csv(&page, stream, error);
 }
@@ -388,6 +393,7 @@ rue_status rue_scaling_show(const struct rue_scaling *scaling, const struct rue_
     struct rue_page page = {0};
     for (size_t i = 0; i < curve_count(scaling); i++) {
         struct curve curve = curve_at(scaling, i);
+        if (!curve.point_count) continue;
         say_title(&page, &curve);
         begin_table(&page);
         put_rows(&page, &curve);

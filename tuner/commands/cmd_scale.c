@@ -177,11 +177,12 @@ static rue_status show(const struct rue_findings *findings, void *context, rue_e
     for (size_t i = 0; i < study->ledger.row_count; i++) {
         const struct rue_ledger_row *row = &study->ledger.rows[i];
         if (row->config == RUE_NONE) continue;
-        results.rows[results.row_count++] = (struct rue_scaling_row){.variant = row->variant,
-                                                                     .model = row->model,
-                                                                     .config = row->config,
-                                                                     .trial = &row->trial,
-                                                                     .watched = !row->stored};
+        results.rows[results.row_count++] =
+            (struct rue_scaling_row){.variant = row->variant,
+                                     .model = row->model,
+                                     .config = row->config,
+                                     .trial = &row->trial,
+                                     .watched = !row->stored && !findings->runner.virtual_clock};
     }
     results.sample_count = rue_monitor_samples(scaling->monitor, &results.samples);
     rue_scaling_open(&results);

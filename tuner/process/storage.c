@@ -12,7 +12,7 @@ double rue_storage_bytes(const char *path)
     char *const roots[] = {(char *)path, NULL};
     double sum = 0;
     FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
-    for (FTSENT *entry; tree && (entry = fts_read(tree));) {
+    for (FTSENT *entry; tree && !isnan(sum) && (entry = fts_read(tree));) {
         bool failed = entry->fts_info == FTS_NS || entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR;
         bool hidden = entry->fts_level > 0 && entry->fts_name[0] == '.';
         if (hidden) fts_set(tree, entry, FTS_SKIP);
