@@ -36,8 +36,6 @@ enum rue_unit {
     RUE_UNIT_BAR, /* of a share of 1 */
 };
 
-enum { RUE_SKIP_JSON = 1, RUE_SKIP_CSV = 2 };
-
 struct rue_table_column {
     const char *header; /* for people, may be broken behind a '_' or at a space; NULL: not shown to them */
     enum rue_unit unit; /* what is no text is aligned to the right */
@@ -47,7 +45,6 @@ struct rue_table_column {
     bool folds;         /* what has no room beside the others goes into tables of its own, below */
     int digits;
     const char *key; /* in JSON and CSV; NULL: in neither. Borrowed */
-    int skip;        /* of RUE_SKIP_...: a format that leaves it out all the same */
     bool listed;     /* in JSON, the values of all columns of that key are one list */
 };
 enum { RUE_DROPS = 4, RUE_TABLE_COLUMNS_MAX = 64 };

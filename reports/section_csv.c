@@ -4,16 +4,11 @@
 #include "csv_field.h"
 #include "section.h"
 
-static bool is_written(const struct rue_table_column *column)
-{
-    return column->key && !(column->skip & RUE_SKIP_CSV);
-}
-
 static void put_csv_header(const struct rue_section *table, FILE *stream)
 {
     const char *comma = "";
     for (size_t c = 0; c < table->column_count; c++) {
-        if (!is_written(&table->columns[c])) continue;
+        if (!table->columns[c].key) continue;
         fprintf(stream, "%s%s", comma, table->columns[c].key);
         comma = ",";
     }
@@ -25,7 +20,7 @@ static void put_csv_row(const struct rue_section *table, const struct rue_table_
     const char *comma = "";
     for (size_t c = 0; c < table->column_count; c++) {
         const struct rue_value *value = &row->values[c];
-        if (!is_written(&table->columns[c])) continue;
+        if (!table->columns[c].key) continue;
         fputs(comma, stream);
         comma = ",";
         if (value->text)

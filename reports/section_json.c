@@ -44,8 +44,7 @@ json_t *rue_table_json(const struct rue_section *table)
         json_t *object = json_object();
         for (size_t c = 0; c < table->column_count; c++) {
             const struct rue_table_column *column = &table->columns[c];
-            if (column->key && !(column->skip & RUE_SKIP_JSON))
-                put_value(&object, column, value_json(column, &table->rows[r].values[c]));
+            if (column->key) put_value(&object, column, value_json(column, &table->rows[r].values[c]));
         }
         rue_json_push(&array, object);
     }
