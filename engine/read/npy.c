@@ -1,66 +1,45 @@
 #include "npy.h"
 
-#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { AXIS_MAX = 1 << 20, MAGIC_BYTES = 6 };
-static const char damaged[] = "has a header that is damaged";
 
-static const char *skip_blanks(const char *at)
+static const char *read_dtype(const char *text, enum rue_dtype *out)
 {
-    return at + strspn(at, " \t\r\n");
-}
-
-/* What a Python dictionary has behind a key, which is quoted; NULL: it has no such key. */
-static const char *find_value(const char *dictionary, const char *key)
-{
-    const char *at = strstr(dictionary, key);
-    if (at) at = skip_blanks(at + strlen(key));
-    return at && *at == ':' ? skip_blanks(at + 1) : NULL;
-}
-
-static const char *read_dtype(const char *value, enum rue_dtype *out)
-{
-    static const char *const descriptions[RUE_DTYPE_COUNT] = {[RUE_FLOAT32] = "'<f4'", [RUE_UINT8] = "'|u1'"};
-    if (!value) return damaged;
+    static const char *const descriptions[RUE_DTYPE_COUNT] = {[RUE_FLOAT32] = "<f4", [RUE_UINT8] = "|u1"};
     for (int d = 0; d < RUE_DTYPE_COUNT; d++)
-        if (strncmp(value, descriptions[d], strlen(descriptions[d])) == 0)
-            return *out = (enum rue_dtype)d, NULL;
+        if (strcmp(text, descriptions[d]) == 0) return *out = (enum rue_dtype)d, NULL;
     return "holds values of another type than float32 (<f4) and uint8 (|u1)";
 }
 
-static const char *read_shape(const char *value, uint32_t out[3])
+static const char *read_shape(const char *text, uint32_t out[3])
 {
-    if (!value || *value != '(') return damaged;
+    char axes[3][8];
+    int end = 0;
+    if (sscanf(text, "%7[0-9], %7[0-9], %7[0-9]%n", axes[0], axes[1], axes[2], &end) < 3 || text[end] != ')')
+        return "has not three axes";
     for (int axis = 0; axis < 3; axis++) {
-        char *end;
-        value = skip_blanks(value + 1);
-        if (!isdigit((unsigned char)*value)) return "has not three axes";
-        unsigned long long length = strtoull(value, &end, 10);
-        if (length == 0) return "has an axis without values";
-        if (length > AXIS_MAX) return "has an axis that is too long";
-        out[axis] = (uint32_t)length;
-        value = skip_blanks(end);
-        if (*value != ',' && *value != ')') return damaged;
-        if (*value == ')' && axis < 2) return "has not three axes";
+        out[axis] = (uint32_t)strtoul(axes[axis], NULL, 10);
+        if (out[axis] == 0) return "has an axis without values";
+        if (out[axis] > AXIS_MAX) return "has an axis that is too long";
     }
-    return *value == ')' || *skip_blanks(value + 1) == ')' ? NULL : "has not three axes";
+    return NULL;
 }
 
-/* The keys that NumPy writes, in any order. */
-static const char *read_dictionary(char *text, struct rue_npy *out)
+/* As NumPy writes it. */
+static const char *read_dictionary(const char *text, struct rue_npy *out)
 {
-    size_t bytes = strlen(text);
-    while (bytes && isspace((unsigned char)text[bytes - 1])) bytes--;
-    if (*skip_blanks(text) != '{' || bytes == 0 || text[bytes - 1] != '}') return damaged;
-    for (char *at = text; *at; at++)
-        if (*at == '"') *at = '\'';
-    const char *order = find_value(text, "'fortran_order'");
-    const char *wrong = read_dtype(find_value(text, "'descr'"), &out->dtype);
-    if (!wrong) wrong = read_shape(find_value(text, "'shape'"), out->shape);
-    if (!wrong && order && strncmp(order, "True", 4) == 0) wrong = "is in Fortran order; save it in C order";
-    return wrong || (order && strncmp(order, "False", 5) == 0) ? wrong : damaged;
+    char dtype[8], order[8];
+    int end = 0;
+    if (sscanf(text, "{'descr': '%7[^']', 'fortran_order': %7[A-Za-z], 'shape': (%n", dtype, order, &end) <
+            2 ||
+        !end)
+        return "has a header that is damaged";
+    if (strcmp(order, "False") != 0) return "is in Fortran order; save it in C order";
+    const char *wrong = read_dtype(dtype, &out->dtype);
+    return wrong ? wrong : read_shape(text + end, out->shape);
 }
 
 rue_status rue_npy_parse(const void *data, size_t bytes, struct rue_npy *out, rue_error *error)

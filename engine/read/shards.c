@@ -16,23 +16,20 @@
 #include "archive_reader.h"
 #include "index_file.h"
 
-enum { CLASS_TEXT_MAX = 64 << 20 };
+enum { CLASS_TEXT_MAX = 64 << 20, PATTERN_NAMES_MAX = 1000000, PATTERN_BRACES_MAX = 100 };
 
 /* ---- patterns ---- */
 
-enum { DIGITS_MAX = 18 };
-static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
 struct expansion {
     const char *pattern;
-    rue_status (*visit)(void *context, const char *path, rue_error *error);
-    void *context;
+    struct rue_files **files;
     uint64_t visited;
 };
 
+/* Of numbers, with at least `width` digits. */
 struct range {
-    int64_t first, last, step;
-    int width; /* of numbers; 0: places in `letters` */
+    uint64_t first, last;
+    int width;
 };
 
 static rue_status expand(struct expansion *e, const char *text, size_t from, rue_error *error);
@@ -54,63 +51,28 @@ static rue_status replace(struct expansion *e, const char *text, const char *ope
     return expand(e, path, (size_t)(open - text), error);
 }
 
-/* Bytes of the number at `text`, 0 for none or a longer one than is meant. */
-static size_t number_bytes(const char *text)
+/* "000..012}"; false where it is none. */
+static bool read_range(const char *text, struct range *out)
 {
-    size_t sign = *text == '-', digits = strspn(text + sign, "0123456789");
-    return digits && digits <= DIGITS_MAX ? sign + digits : 0;
-}
-
-static bool is_padded(const char *number, size_t bytes)
-{
-    size_t sign = *number == '-';
-    return number[sign] == '0' && bytes > sign + 1;
-}
-
-/* "000..012", "c..a" or "0..8..2", all of the text; false where it is none. */
-static bool read_range(const char *at, const char *end, struct range *out)
-{
-    char text[4 * DIGITS_MAX];
-    if ((size_t)(end - at) >= sizeof text) return false;
-    snprintf(text, sizeof text, "%.*s", (int)(end - at), at);
-    const char *last = strstr(text, ".."), *rest = last;
-    if (!last) return false;
-    last += 2;
-    size_t from = number_bytes(text), to = number_bytes(last);
-    *out = (struct range){.step = 1};
-    if (from && to && text + from + 2 == last) {
-        out->first = strtoll(text, NULL, 10);
-        out->last = strtoll(last, NULL, 10);
-        out->width = is_padded(text, from) || is_padded(last, to) ? (int)(from > to ? from : to) : 1;
-        rest = last + to;
-    } else if (isalpha((unsigned char)*text) && text + 3 == last && isalpha((unsigned char)*last)) {
-        out->first = strchr(letters, *text) - letters;
-        out->last = strchr(letters, *last) - letters;
-        rest = last + 1;
-    } else {
-        return false;
-    }
-    if (!*rest) return true;
-    if (strncmp(rest, "..", 2) != 0 || !number_bytes(rest + 2) || rest[2 + number_bytes(rest + 2)])
-        return false;
-    int64_t step = llabs(strtoll(rest + 2, NULL, 10));
-    out->step = step ? step : 1;
-    return true;
+    char first[19], last[19];
+    int end = 0;
+    if (sscanf(text, "%18[0-9]..%18[0-9]%n", first, last, &end) < 2 || text[end] != '}') return false;
+    out->first = strtoull(first, NULL, 10);
+    out->last = strtoull(last, NULL, 10);
+    size_t digits = strlen(first) > strlen(last) ? strlen(first) : strlen(last);
+    out->width = first[0] == '0' && first[1] ? (int)digits : 1;
+    return out->first <= out->last;
 }
 
 static rue_status expand_range(struct expansion *e, const char *text, const char *open, const char *close,
                                const struct range *range, rue_error *error)
 {
     char number[32];
-    int64_t steps = llabs(range->last - range->first) / range->step;
-    int64_t step = range->last < range->first ? -range->step : range->step;
-    if (steps >= RUE_SHARD_PATTERN_MAX) return refuse(e, "names too many files", error);
     rue_status status = RUE_OK;
-    for (int64_t i = 0; status == RUE_OK && i <= steps; i++) {
-        int64_t value = range->first + i * step;
-        int bytes = snprintf(number, sizeof number, "%0*" PRId64, range->width, value);
-        status = range->width ? replace(e, text, open, close, number, (size_t)bytes, error)
-                              : replace(e, text, open, close, letters + value, 1, error);
+    if (range->last - range->first >= PATTERN_NAMES_MAX) return refuse(e, "names too many files", error);
+    for (uint64_t value = range->first; status == RUE_OK && value <= range->last; value++) {
+        int bytes = snprintf(number, sizeof number, "%0*" PRIu64, range->width, value);
+        status = replace(e, text, open, close, number, (size_t)bytes, error);
     }
     return status;
 }
@@ -142,79 +104,27 @@ static rue_status expand(struct expansion *e, const char *text, size_t from, rue
 {
     const char *open = text + from + strcspn(text + from, "{}"), *end = open + strlen(open);
     if (!*open) {
-        if (++e->visited > RUE_SHARD_PATTERN_MAX) return refuse(e, "names too many files", error);
-        return e->visit(e->context, text, error);
+        if (++e->visited > PATTERN_NAMES_MAX) return refuse(e, "names too many files", error);
+        return rue_files_add(e->files, text, error);
     }
     const char *close = find_outside(open + 1, end, '}');
     if (*open != '{' || !close) return refuse(e, "has a brace without its other one", error);
     struct range range;
-    if (read_range(open + 1, close, &range)) return expand_range(e, text, open, close, &range, error);
+    if (read_range(open + 1, &range)) return expand_range(e, text, open, close, &range, error);
     if (find_outside(open + 1, close, ',')) return expand_list(e, text, open, close, error);
     return refuse(e, "has braces without a range", error);
 }
 
-rue_status rue_shard_pattern_expand(const char *pattern,
-                                    rue_status (*visit)(void *context, const char *path, rue_error *error),
-                                    void *context, rue_error *error)
+static rue_status add_pattern(struct rue_files **files, const char *pattern, rue_error *error)
 {
-    struct expansion e = {.pattern = pattern, .visit = visit, .context = context};
+    struct expansion e = {.pattern = pattern, .files = files};
     unsigned braces = 0;
     for (const char *at = pattern; *at; at++) braces += *at == '{';
-    if (braces > RUE_SHARD_BRACES_MAX) return refuse(&e, "has too many braces", error);
+    if (braces > PATTERN_BRACES_MAX) return refuse(&e, "has too many braces", error);
     return expand(&e, pattern, 0, error);
 }
 
-/* ---- splits ---- */
-
-static const char train[] = "train", val[] = "val", test[] = "test";
-
-static const struct {
-    const char *word, *split;
-} words[] = {{"train", train}, {"training", train}, {"val", val},   {"valid", val},   {"validation", val},
-             {"dev", val},     {"eval", val},       {"test", test}, {"testing", test}};
-
-static size_t count_letters(const char *text)
-{
-    size_t count = 0;
-    while (isalpha((unsigned char)text[count])) count++;
-    return count;
-}
-
-const char *rue_shard_split(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    for (const char *at = slash ? slash + 1 : path; *at; at++) {
-        size_t length = count_letters(at);
-        for (size_t w = 0; length && w < sizeof words / sizeof *words; w++)
-            if (strlen(words[w].word) == length && strncasecmp(at, words[w].word, length) == 0)
-                return words[w].split;
-        at += length ? length - 1 : 0;
-    }
-    return NULL;
-}
-
 /* ---- files ---- */
-
-static rue_status add_shard(void *context, const char *path, rue_error *error)
-{
-    return rue_files_add(context, path, error);
-}
-
-/* Whoever names a folder of training and validation data means one of them. */
-static rue_status refuse_splits(const struct rue_files *files, const char *folder, rue_error *error)
-{
-    const char *first = NULL;
-    for (size_t i = 0; i < rue_files_count(files); i++) {
-        const char *split = rue_shard_split(rue_files_path(files, i));
-        if (split && first && split != first)
-            return rue_fail(error, RUE_DATA,
-                            "%s holds shards of %s and of %s, by their names: name those of one split, such "
-                            "as '%s/train-{000000..000012}.tar'",
-                            folder, first, split, folder);
-        if (split) first = split;
-    }
-    return RUE_OK;
-}
 
 static rue_status add_folder(struct rue_files **files, const char *path, bool (*takes)(const char *name),
                              rue_error *error)
@@ -238,9 +148,8 @@ static rue_status add_folder(struct rue_files **files, const char *path, bool (*
     if (status == RUE_OK && rue_files_count(*files) == 0)
         return rue_fail(error, RUE_DATA,
                         "%s holds no shard of this format among %zu: give a folder of shards", path, others);
-    if (status != RUE_OK) return status;
-    rue_files_sort(*files);
-    return refuse_splits(*files, path, error);
+    if (status == RUE_OK) rue_files_sort(*files);
+    return status;
 }
 
 bool rue_shards_is_pattern(const char *path)
@@ -253,7 +162,7 @@ rue_status rue_shards_add(const char *path, bool (*takes)(const char *name), str
                           rue_error *error)
 {
     struct stat about;
-    if (rue_shards_is_pattern(path)) return rue_shard_pattern_expand(path, add_shard, files, error);
+    if (rue_shards_is_pattern(path)) return add_pattern(files, path, error);
     bool is_folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
     return is_folder ? add_folder(files, path, takes, error) : rue_files_add(files, path, error);
 }

@@ -11,31 +11,17 @@
 /* The names of classes, one a line, in the folder of the first shard. */
 #define RUE_CLASS_LIST_FILE "classes.txt"
 
-/* ---- names ---- */
-
-/* Patterns of file names, as bash and the webdataset library expand them: lists {a,b}, ranges of numbers
- * {000..012} and of letters {a..c}, forwards or backwards, maybe with a step {0..12..4}, and one within
- * another {0,{3..5}}. Numbers have as many digits as the wider end where one begins with 0. */
-enum { RUE_SHARD_PATTERN_MAX = 1000000, RUE_SHARD_BRACES_MAX = 100 };
-
-/* Calls `visit` with each name, in order; what it returns other than RUE_OK, with its error, ends it.
- * RUE_USAGE for a brace without its other one, braces that hold neither list nor range, more than
- * RUE_SHARD_PATTERN_MAX names or RUE_SHARD_BRACES_MAX braces. */
-rue_status rue_shard_pattern_expand(const char *pattern,
-                                    rue_status (*visit)(void *context, const char *path, rue_error *error),
-                                    void *context, rue_error *error) RUE_MUST_CHECK;
-
-/* "train", "val" or "test", which the name of a file has as a word of its own: "imagenet-validation-0001.tar"
- * is of val. The same pointer for all of a split; NULL for any other name. */
-const char *rue_shard_split(const char *path);
+/* Patterns are as bash and the webdataset library expand them: lists {a,b} and ranges of numbers {000..012},
+ * one within another {0,{3..5}}. Numbers have as many digits as the last one where the first begins with 0.
+ */
 
 /* Whether `path` has braces of a pattern. A file of that very name is a file. */
 bool rue_shards_is_pattern(const char *path);
 
 /* Adds the files that `path` names. Of a folder those are shards whose names `takes` takes, in bytewise
- * order; hidden ones are not. RUE_DATA where there is none, where their names are those of several splits, or
- * for the first file of a pattern that is missing or cannot be read; RUE_USAGE for braces that are no
- * pattern; rue_source_failure, RUE_MEMORY. */
+ * order; hidden ones are not. RUE_DATA where there is none, or for the first file of a pattern that is
+ * missing or cannot be read; RUE_USAGE for braces that are no pattern, and for more than 1,000,000 names;
+ * rue_source_failure, RUE_MEMORY. */
 rue_status rue_shards_add(const char *path, bool (*takes)(const char *name), struct rue_files **files,
                           rue_error *error) RUE_MUST_CHECK;
 

@@ -1,5 +1,5 @@
 /* The tfrecord format: shards of Examples (tf_record.h), plain or compressed. Lengths are believed once
- * their checksum is right; data are checked when they are indexed, and by verify. */
+ * their checksum is right; data are checked when they are indexed. */
 #include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "shards.h"
 #include "tf_record.h"
 
-enum { PIECE_BYTES = 4096, AXIS_MAX = 1 << 21 };
+enum { AXIS_MAX = 1 << 21 };
 static const uint64_t record_bytes_max = UINT64_C(1) << 31;
 
 static const char *const image_names[] = {"image", "image/encoded", "image_raw", NULL};
@@ -313,46 +313,7 @@ static rue_status open_tfrecord(const char *path, const struct rue_source_option
     return rue_shards_open(&format, path, options, index, error);
 }
 
-/* ---- checksums ---- */
-
-/* Continues `*crc` over the item's file from `at` to `end`. */
-static rue_status add_crc(const struct rue_index *index, uint32_t file, uint64_t at, uint64_t end,
-                          uint32_t *crc, rue_error *error)
-{
-    unsigned char piece[PIECE_BYTES];
-    for (uint64_t some; at < end; at += some) {
-        some = end - at < sizeof piece ? end - at : sizeof piece;
-        rue_status status = rue_files_read(index->files, file, piece, some, at, error);
-        if (status != RUE_OK) return status;
-        *crc = rue_crc32c(*crc, piece, some);
-    }
-    return RUE_OK;
-}
-
-/* Compressed data have the checksum of their compression. */
-static rue_status verify(const struct rue_index *index, uint64_t item, const void *data, bool *good,
-                         rue_error *error)
-{
-    const struct rue_entry *entry = &index->entries[item];
-    unsigned char head[RUE_TF_RECORD_HEAD];
-    uint64_t first = entry->offset - entry->lead + sizeof head, end = entry->offset + entry->bytes, bytes;
-    uint32_t crc = 0, expected;
-    if (index->streams) return RUE_OK;
-    rue_status status =
-        rue_files_read(index->files, entry->file, head, sizeof head, first - sizeof head, error);
-    if (status != RUE_OK) return status;
-    *good = rue_tf_record_head_is(head, &bytes) && bytes < INT64_MAX && first + bytes >= end;
-    if (!*good) return RUE_OK;
-    status = add_crc(index, entry->file, first, entry->offset, &crc, error);
-    crc = rue_crc32c(crc, data, entry->bytes);
-    if (status == RUE_OK) status = add_crc(index, entry->file, end, first + bytes, &crc, error);
-    if (status == RUE_OK)
-        status = rue_files_read(index->files, entry->file, &expected, sizeof expected, first + bytes, error);
-    *good = status != RUE_OK || expected == rue_tf_mask(crc);
-    return status;
-}
-
 const struct rue_source_ops rue_source_tfrecord = {
     RUE_SHARD_OPS,  .format = "tfrecord",  .help = "TFRecord shards of Examples, plain or compressed",
-    .probe = probe, .open = open_tfrecord, .verify = verify,
+    .probe = probe, .open = open_tfrecord,
 };

@@ -338,21 +338,6 @@ static bool avoids(const char *name)
     return ends_with(name, ".jpg") || ends_with(name, ".jpeg");
 }
 
-static bool begins_with_member(const char *path)
-{
-    struct rue_files *files = NULL;
-    struct rue_archive_reader *reader = NULL;
-    const struct rue_archive_member *member;
-    bool is = false;
-    if (rue_files_add(&files, path, NULL) == RUE_OK &&
-        rue_archive_reader_open(files, 0, RUE_ARCHIVE_TAR, &reader, NULL) == RUE_OK &&
-        rue_archive_reader_next(reader, &member, &is, NULL) != RUE_OK)
-        is = false;
-    rue_archive_reader_close(reader);
-    rue_files_close(files);
-    return is;
-}
-
 static rue_status index_members(struct shard *shard, rue_error *error)
 {
     const struct rue_archive_member *member;
@@ -422,9 +407,7 @@ static const struct rue_shard_format format = {
 static rue_status probe(const char *path, bool *is, rue_error *error)
 {
     bool regular;
-    rue_status status = rue_shards_probe(&format, path, is, &regular, error);
-    if (status == RUE_OK && regular && !*is) *is = begins_with_member(path);
-    return status;
+    return rue_shards_probe(&format, path, is, &regular, error);
 }
 
 static rue_status open_webdataset(const char *path, const struct rue_source_options *options,

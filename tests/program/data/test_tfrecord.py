@@ -1,7 +1,6 @@
 """TFRecord as a format: framed and parsed by an implementation that is not rue's (protobuf, crc32c)."""
 import gzip
 import json
-import os
 import struct
 
 import pytest
@@ -210,16 +209,3 @@ def test_a_bad_file_is_one_line(rue, name):
     for command in (["inspect", file], ["prepare", file, "out", "--format", "folder"], ["tune", file, "--out", "study"]):
         expect_failure(rue(*command), 3, file, *words)
     assert not (rue.folder / "out").exists()
-
-
-def test_what_is_damaged_behind_the_index_is_found_when_it_is_read(rue):
-    """The file looks the same from outside: it was the disk."""
-    file = rue.folder / "x.tfrecord"
-    file.write_bytes(WHOLE)
-    assert rue("inspect", file).returncode == 0
-    about = file.stat()
-    with open(file, "r+b") as stream:
-        stream.seek(SECOND + 60)
-        stream.write(b"\0")
-    os.utime(file, ns=(about.st_atime_ns, about.st_mtime_ns))
-    expect_failure(rue("prepare", file, "out", "--format", "folder"), 3, file, f"record 1 at byte {SECOND}", "CRC-32C")

@@ -189,21 +189,6 @@ def test_archives_beside_class_folders_or_photos_leave_a_folder_of_photos(rue, o
     assert inspect(rue, own_photos)["format"] == "folder"
 
 
-def test_an_archive_is_known_by_its_content(rue, tmp_path, jpeg):
-    for mode in ("w", "w:gz", "w:xz"):
-        path = make_tar(tmp_path / "data.bin", [("a.jpg", jpeg)], mode)
-        assert inspect(rue, path)["format"] == "webdataset"
-
-
-def test_what_pzstd_wrote_is_read(rue, tmp_path, jpeg):
-    if not shutil.which("pzstd"):
-        pytest.skip("skipped: no pzstd")
-    path = make_tar(tmp_path / "a.tar", [("a.jpg", jpeg), ("b.jpg", jpeg)])
-    subprocess.run(["pzstd", "-q", "-k", "-p", "2", path], check=True)
-    assert (tmp_path / "a.tar.zst").read_bytes()[1:4] == b"\x2a\x4d\x18", "it begins with a skippable frame"
-    assert inspect(rue, tmp_path / "a.tar.zst")["items"] == 2
-
-
 # ---- bad input ----
 
 def refused(rue, path, *words):
@@ -453,5 +438,3 @@ def test_a_label_that_is_no_number_is_not_zero(rue, tmp_path, jpeg, text):
     refused(rue, path, "1.json at byte", "'label' that is no whole number", "label_key")
     path = make_tar(tmp_path / "b.tar", [("1.jpg", jpeg), ("1.json", text), ("1.cls", b"3")])
     assert inspect(rue, path)["items"] == 1  # whatever comes last, one of them is a label
-
-
