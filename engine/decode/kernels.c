@@ -2,7 +2,7 @@
 
 const struct rue_kernels *const rue_kernels[] = {
 #ifdef __x86_64__
-    &rue_kernels_avx512, &rue_kernels_avx2,
+    &rue_kernels_avx2,
 #endif
     &rue_kernels_portable, NULL};
 

@@ -62,7 +62,6 @@ const struct rue_kernels *rue_kernels_best(void);
 extern const struct rue_kernels rue_kernels_portable;
 #ifdef __x86_64__
 extern const struct rue_kernels rue_kernels_avx2;
-extern const struct rue_kernels rue_kernels_avx512;
 #endif
 
 #endif

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "crc32c.h"
@@ -130,57 +129,36 @@ bool rue_index_file_load(struct rue_index *index, const char *path, const char *
 
 /* ---- writing ---- */
 
-/* Whether the file is empty, or an index of any version of rue. */
-static bool may_overwrite(int fd)
-{
-    char found[sizeof magic] = {0};
-    struct stat about;
-    return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_nlink == 1 &&
-           (about.st_size == 0 ||
-            (rue_read_at(fd, found, sizeof found, 0) && memcmp(found, magic, sizeof magic - 1) == 0));
-}
-
 /* Nobody else's file is replaced. */
 static bool may_replace(const char *path)
 {
-    struct stat about;
-    if (lstat(path, &about) != 0) return errno == ENOENT;
+    char found[sizeof magic];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    bool may = fd >= 0 && about.st_size > 0 && may_overwrite(fd);
-    if (fd >= 0) close(fd);
-    return may;
+    if (fd < 0) return errno == ENOENT;
+    /* Of any version. */
+    bool ours = rue_read_at(fd, found, sizeof found, 0) && memcmp(found, magic, sizeof magic - 1) == 0;
+    close(fd);
+    return ours;
 }
 
 static bool write_parts(int fd, const char *file, const struct rue_index *index, const struct header *header)
 {
     uint64_t entry_bytes = index->count * sizeof *index->entries;
-    return ftruncate(fd, 0) == 0 && rue_write_at(fd, file, header, sizeof *header, 0, NULL) == RUE_OK &&
+    return rue_write_at(fd, file, header, sizeof *header, 0, NULL) == RUE_OK &&
            rue_write_at(fd, file, index->entries, entry_bytes, sizeof *header, NULL) == RUE_OK &&
            rue_write_at(fd, file, index->names.text, index->names.used, sizeof *header + entry_bytes, NULL) ==
                RUE_OK;
 }
 
-/* The file that becomes the index, locked; -1 where another process writes it. What a killed one left behind
- * is taken over. */
-static int open_part(const char *part)
-{
-    struct stat own, there;
-    int fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (fd < 0) return -1;
-    if ((flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && may_overwrite(fd) &&
-        fstat(fd, &own) == 0 && lstat(part, &there) == 0 && own.st_ino == there.st_ino)
-        return fd;
-    close(fd);
-    return -1;
-}
-
+/* Of several processes that do this at once all write the same bytes. */
 void rue_index_file_keep(const struct rue_index *index, const char *path, const char *asked)
 {
     char name[PATH_MAX + 64], part[PATH_MAX + 72];
     struct header header;
     find_path(index->files, path, asked, name, sizeof name);
     snprintf(part, sizeof part, "%s.part", name);
-    int fd = may_replace(name) ? open_part(part) : -1;
+    if (!may_replace(name) || !may_replace(part)) return;
+    int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (fd < 0) return;
     memset(&header, 0, sizeof header);
     memcpy(header.magic, magic, sizeof magic);

@@ -13,7 +13,6 @@
 #include "files.h"
 #include "hash.h"
 #include "shards.h"
-#include "suggest.h"
 
 extern const struct rue_source_ops rue_source_csv;
 extern const struct rue_source_ops rue_source_folder;
@@ -48,21 +47,6 @@ static const struct rue_source_ops *find_format(const char *format)
     for (size_t i = 0; rue_source_formats[i]; i++)
         if (strcmp(rue_source_formats[i]->format, format) == 0) return rue_source_formats[i];
     return NULL;
-}
-
-static rue_status fail_format(const char *format, const char *path, rue_error *error)
-{
-    const char *names[sizeof rue_source_formats / sizeof *rue_source_formats];
-    size_t count = 0, used = 0;
-    char known[256] = "";
-    for (; rue_source_formats[count]; count++) {
-        names[count] = rue_source_formats[count]->format;
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", count ? ", " : "", names[count]);
-    }
-    char near[RUE_SUGGESTION_BYTES];
-    if (*rue_did_you_mean(format, names, count, "", near))
-        return rue_fail(error, RUE_USAGE, "unknown data format '%s' for %s%s", format, path, near);
-    return rue_fail(error, RUE_USAGE, "unknown data format '%s' for %s; known are %s", format, path, known);
 }
 
 /* The format that `path` looks like. */
@@ -165,7 +149,7 @@ rue_status rue_source_open(const char *path, const struct rue_source_options *op
         rue_status status = probe(path, &ops, error);
         if (status != RUE_OK) return status;
     } else if (!(ops = find_format(options->format))) {
-        return fail_format(options->format, path, error);
+        return rue_fail(error, RUE_USAGE, "unknown data format '%s' for %s", options->format, path);
     }
     struct rue_source *source = make_source(ops, path);
     if (!source) return rue_fail_memory(error, "a source", sizeof *source);

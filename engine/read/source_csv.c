@@ -5,7 +5,6 @@
  * nothing else, as rue writes it. Order: that of the lines. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <stdarg.h>
@@ -13,14 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "array.h"
 #include "csv.h"
 #include "files.h"
 #include "source.h"
 
-enum { FIELD_MAX = 64 << 10, PROBE_BYTES = 64 << 10, NAMES_BYTES = 400 };
+enum { FIELD_MAX = 64 << 10, NAMES_BYTES = 400 };
 static const uint64_t text_bytes_max = UINT64_C(1) << 30;
 static const size_t none = SIZE_MAX;
 static const struct rue_csv_rules rules = {.field_max = FIELD_MAX};
@@ -287,37 +285,12 @@ static bool find_list(const char *folder, char out[PATH_MAX])
     return snprintf(out, PATH_MAX, "%s/%s", folder, list) < PATH_MAX;
 }
 
-/* Whether the first line, all of it within what is looked at, has a column of paths. */
-static bool has_paths(const char *path, int fd)
-{
-    struct stat about;
-    struct rue_csv *csv = NULL;
-    struct rue_csv_record header;
-    bool found = false;
-    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return false;
-    size_t bytes = about.st_size < PROBE_BYTES ? (size_t)about.st_size : PROBE_BYTES;
-    char *text = malloc(bytes + 1);
-    if (!text || !rue_read_at(fd, text, bytes, 0)) return free(text), false;
-    while (bytes == PROBE_BYTES && bytes > 0 && text[bytes - 1] != '\n') bytes--;
-    text[bytes] = 0;
-    if (rue_csv_open(path, text, bytes, &rules, &csv, NULL) != RUE_OK) return false;
-    found = rue_csv_next(csv, &found, &header, NULL) == RUE_OK && found &&
-            find_column(&header, 0, path_names) != none && (header.count > 1 || ends_in_csv(path));
-    rue_csv_close(csv);
-    return found;
-}
-
 static rue_status probe(const char *path, bool *is, rue_error *error)
 {
     char list[PATH_MAX];
     struct stat about;
-    bool is_folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
-    if (is_folder && !find_list(path, list)) return RUE_OK;
-    const char *file = is_folder ? list : path;
-    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return rue_fail_open(error, file);
-    *is = (!is_folder && ends_in_csv(path)) || has_paths(file, fd);
-    close(fd);
+    (void)error;
+    *is = stat(path, &about) == 0 && S_ISDIR(about.st_mode) ? find_list(path, list) : ends_in_csv(path);
     return RUE_OK;
 }
 

@@ -3,7 +3,6 @@
  * dot of its last part; the extension is all behind that dot, in lower case. */
 #include <ctype.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include "npy.h"
 #include "shards.h"
 
-enum { NUMBER_BYTES_MAX = 64, JSON_BYTES_MAX = 1 << 20 };
+enum { LABEL_BYTES_MAX = 64 };
 
 /* A member that may be the image. */
 struct image {
@@ -29,16 +28,15 @@ struct sample {
     uint64_t header; /* of its first member */
     struct image images[RUE_MODE_COUNT];
     bool other, left_out; /* it has members that are no labels; links, which are counted themselves */
-    int label_rank;       /* of the member that gave the label; 0: none */
+    bool labelled;
     int32_t label;
-    char odd_label[RUE_ERROR_MESSAGE_BYTES]; /* what is wrong with a label that is no number; "" */
 };
 
 /* What indexing samples needs to know, and finds out. */
 struct group {
     struct rue_index *index;
     const struct rue_source_options *options;
-    const char *image_key, *label_key; /* extensions; NULL: the usual ones */
+    const char *image_key, *label_key; /* extensions; of images NULL: the usual ones */
     bool chosen;                       /* the index has the mode: the first sample says it */
     bool labelled;                     /* a sample has a label */
     char unlabelled[PATH_MAX + 64];    /* the first sample without a label; "" */
@@ -118,21 +116,6 @@ static rue_status take_image(struct shard *shard, const struct rue_archive_membe
 
 /* ---- labels ---- */
 
-/* What a member may be to the label: the greater, the more it counts. */
-enum { NO_LABEL, JSON_LABEL, NUMBER_LABEL, NAMED_JSON, NAMED_NUMBER };
-
-static int rank_of(const struct group *group, const char *extension)
-{
-    const char *key = group->label_key;
-    size_t length = strlen(extension);
-    bool json = length >= 4 && strcmp(extension + length - 4, "json") == 0;
-    if (key && strcmp(key, extension) == 0) return json ? NAMED_JSON : NAMED_NUMBER;
-    if (key) return strcmp(extension, "json") == 0 ? JSON_LABEL : NO_LABEL;
-    return strcmp(extension, "cls") == 0    ? NUMBER_LABEL
-           : strcmp(extension, "json") == 0 ? JSON_LABEL
-                                            : NO_LABEL;
-}
-
 static bool read_number(char *text, int64_t *out)
 {
     char *end;
@@ -143,61 +126,19 @@ static bool read_number(char *text, int64_t *out)
     return !*end;
 }
 
-/* The whole number that a JSON object has under `key`, where it has any; `*odd`: something else is there. */
-static rue_status read_json(const char *text, size_t bytes, const char *key, bool *found, bool *odd,
-                            int64_t *out, rue_error *error)
+static rue_status take_label(struct shard *shard, const struct rue_archive_member *member, rue_error *error)
 {
-    json_error_t why;
-    json_t *object = json_loadb(text, bytes, JSON_ALLOW_NUL, &why);
-    bool lacks_memory = json_error_code(&why) == json_error_out_of_memory || !why.text[0];
-    if (!object && lacks_memory) return rue_fail_memory(error, "a label", bytes);
-    const json_t *label = json_object_get(object, key);
-    *found = json_is_integer(label);
-    *odd = label && !*found && !json_is_null(label);
-    *out = json_integer_value(label);
-    json_decref(object);
-    return RUE_OK;
-}
-
-/* Under what a JSON member has the label. */
-static const char *json_key(const struct group *group, int rank)
-{
-    return rank == JSON_LABEL && group->label_key ? group->label_key : "label";
-}
-
-static rue_status take_label(struct shard *shard, const struct rue_archive_member *member, int rank,
-                             rue_error *error)
-{
-    const struct group *group = shard->group;
-    bool json = rank == JSON_LABEL || rank == NAMED_JSON;
-    uint64_t most = json ? JSON_BYTES_MAX : NUMBER_BYTES_MAX;
-    int64_t label = -1;
-    if (rank < shard->sample.label_rank) return RUE_OK;
-    if (rank == shard->sample.label_rank) return refuse_second(shard, member, error);
-    if (member->bytes > most)
+    char text[LABEL_BYTES_MAX + 1] = "";
+    int64_t label;
+    if (shard->sample.labelled) return refuse_second(shard, member, error);
+    if (member->bytes > LABEL_BYTES_MAX)
         return refuse(shard, member->header, member->name, "is too long for a label", error);
-    char *text = malloc(member->bytes + 1);
-    if (!text) return rue_fail_memory(error, "a label", member->bytes);
-    text[member->bytes] = 0;
     rue_status status = read_member(shard, member, text, member->bytes, error);
-    bool found = false, odd = false;
-    if (status == RUE_OK && json)
-        status = read_json(text, member->bytes, json_key(group, rank), &found, &odd, &label, error);
-    else if (status == RUE_OK)
-        found = read_number(text, &label);
-    free(text);
     if (status != RUE_OK) return status;
-    if (odd && rank == JSON_LABEL) /* another member may still give the label */
-        snprintf(shard->sample.odd_label, sizeof shard->sample.odd_label,
-                 "%s: the member %.400s at byte %" PRIu64
-                 " has a '%.100s' that is no whole number from 0 on: number the classes, or name another "
-                 "label with label_key",
-                 shard->file, member->name, member->header, json_key(group, rank));
-    if (!found && rank == JSON_LABEL) return RUE_OK; /* it may hold other things */
-    if (!found || label < 0 || label > INT32_MAX)
+    if (!read_number(text, &label) || label < 0 || label > INT32_MAX)
         return refuse(shard, member->header, member->name, "is no label: give a whole number from 0 on",
                       error);
-    shard->sample.label_rank = rank;
+    shard->sample.labelled = true;
     shard->sample.label = (int32_t)label;
     return RUE_OK;
 }
@@ -228,7 +169,7 @@ static rue_status end_without_image(const struct shard *shard, rue_error *error)
 {
     const struct sample *sample = &shard->sample;
     if (sample->left_out) return RUE_OK;
-    if (sample->label_rank && !sample->other)
+    if (sample->labelled && !sample->other)
         return rue_fail(error, RUE_DATA,
                         "%s: the sample %s at byte %" PRIu64 " has a label and no image: its members have to "
                         "follow each other; add the image, or remove the label",
@@ -250,16 +191,14 @@ static rue_status end_sample(struct shard *shard, rue_error *error)
     if (!group->chosen || !image->there) return end_without_image(shard, error);
     if (group->index->mode == RUE_PREPROCESSED) status = check_npy(shard, image, error);
     if (status != RUE_OK) return status;
-    if (!sample->label_rank && sample->odd_label[0])
-        return rue_fail(error, RUE_DATA, "%s", sample->odd_label);
-    group->labelled |= sample->label_rank > 0;
-    if (!sample->label_rank && !group->unlabelled[0])
+    group->labelled |= sample->labelled;
+    if (!sample->labelled && !group->unlabelled[0])
         snprintf(group->unlabelled, sizeof group->unlabelled, "%s: the sample at byte %" PRIu64, shard->file,
                  sample->header);
     const struct rue_entry entry = {.file = shard->number,
                                     .offset = image->offset,
                                     .bytes = image->bytes,
-                                    .label = sample->label_rank ? sample->label : 0};
+                                    .label = sample->labelled ? sample->label : 0};
     return rue_index_add(group->index, &entry, image->name, error);
 }
 
@@ -280,9 +219,7 @@ static rue_status begin_sample(struct shard *shard, const struct rue_archive_mem
     rue_status status = end_sample(shard, error);
     sample->open = true;
     sample->header = member->header;
-    sample->label_rank = NO_LABEL;
-    sample->odd_label[0] = 0;
-    sample->other = sample->left_out = false;
+    sample->labelled = sample->other = sample->left_out = false;
     for (int m = 0; m < RUE_MODE_COUNT; m++) sample->images[m].there = false;
     snprintf(sample->key, sizeof sample->key, "%.*s", (int)key_length, member->name);
     return status;
@@ -309,10 +246,11 @@ static rue_status add_member(struct shard *shard, const struct rue_archive_membe
     snprintf(extension, sizeof extension, "%s", end + 1);
     for (char *at = extension; *at; at++) *at = (char)tolower((unsigned char)*at);
     if (status != RUE_OK) return status;
-    int mode = mode_of(shard->group, extension), rank = rank_of(shard->group, extension);
-    shard->sample.other |= rank == NO_LABEL;
+    int mode = mode_of(shard->group, extension);
+    bool is_label = strcmp(extension, shard->group->label_key) == 0;
+    shard->sample.other |= !is_label;
     if (mode >= 0) return take_image(shard, member, mode, error);
-    return rank != NO_LABEL ? take_label(shard, member, rank, error) : RUE_OK;
+    return is_label ? take_label(shard, member, error) : RUE_OK;
 }
 
 /* ---- shards ---- */
@@ -364,7 +302,7 @@ static rue_status index_shard(struct group *group, struct shard *shard, uint32_t
 
 static rue_status check_labels(const struct group *group, rue_error *error)
 {
-    if (!group->labelled && group->label_key)
+    if (!group->labelled && group->options->label_key)
         return rue_fail(error, RUE_DATA, "%s and all others have no label '%s': name another with label_key",
                         group->unlabelled, group->label_key);
     if (!group->labelled || !group->unlabelled[0]) return RUE_OK;
@@ -384,7 +322,7 @@ static rue_status build_index(const char *path, const struct rue_source_options 
     struct group group = {.index = index,
                           .options = options,
                           .image_key = without_dot(options->image_key),
-                          .label_key = without_dot(options->label_key)};
+                          .label_key = options->label_key ? without_dot(options->label_key) : "cls"};
     size_t count = rue_files_count(index->files);
     struct shard *shard = malloc(sizeof *shard);
     if (!shard) return rue_fail_memory(error, "reading samples", sizeof *shard);
@@ -402,7 +340,7 @@ static rue_status build_index(const char *path, const struct rue_source_options 
 }
 
 static const struct rue_shard_format format = {
-    .version = "webdataset 5", .takes = takes, .avoids = avoids, .index = build_index};
+    .version = "webdataset 6", .takes = takes, .avoids = avoids, .index = build_index};
 
 static rue_status probe(const char *path, bool *is, rue_error *error)
 {

@@ -9,6 +9,6 @@ gzip -c "$photos/plain/train-000000.tar" >"$2/train.tar.gz"
 xz -c "$photos/plain/train-000000.tar" >"$2/train.tar.xz"
 for kind in gnu posix; do
     long=$photos/$(printf 'x%.0s' {1..120})
-    printf 'abc' >"$long.jpg" && printf '{"label": 3}' >"$long.json"
-    tar -C "$photos" --format=$kind -cf "$2/$kind.tar" "$(basename "$long.jpg")" "$(basename "$long.json")" || exit 1
+    printf 'abc' >"$long.jpg" && printf '3' >"$long.cls"
+    tar -C "$photos" --format=$kind -cf "$2/$kind.tar" "$(basename "$long.jpg")" "$(basename "$long.cls")" || exit 1
 done

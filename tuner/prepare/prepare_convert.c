@@ -239,26 +239,6 @@ static struct rue_loader_options loader_options(const struct conversion *c)
     return loader;
 }
 
-/* Fewer workers where the system has no threads or memory for so many; none at all, in the end. */
-static rue_status start_loader(const struct rue_source *source, struct rue_loader_options *options,
-                               struct rue_loader **out, rue_error *error)
-{
-    int *workers = &options->num_workers;
-    for (;; *workers /= 2) {
-        rue_error why = {0};
-        rue_status status = rue_loader_open(source, options, out, &why);
-        if (status == RUE_OK) status = rue_loader_start(*out, &why);
-        if (status == RUE_OK) return RUE_OK;
-        rue_loader_close(*out);
-        *out = NULL;
-        bool refused = status == RUE_INFEASIBLE || status == RUE_MEMORY;
-        if (!refused) return rue_fail(error, status, "%s", why.message);
-        if (*workers == 0)
-            return rue_fail(error, status, "%s%s", why.message,
-                            rue_advice_given(why.message) ? "" : rue_advice(ENOMEM));
-    }
-}
-
 static rue_status add_batch(struct conversion *c, const struct rue_batch *batch, rue_error *error)
 {
     size_t bytes = rue_fetcher_tensor_bytes(c->sink_options.dtype);
@@ -273,8 +253,9 @@ static rue_status load_items(struct conversion *c, rue_error *error)
 {
     struct rue_loader *loader = NULL;
     struct rue_loader_options options = loader_options(c);
-    rue_status status = start_loader(c->source, &options, &loader, error);
     rue_error why = {0};
+    rue_status status = rue_loader_open(c->source, &options, &loader, &why);
+    if (status == RUE_OK) status = rue_loader_start(loader, &why);
     for (struct rue_batch *batch; status == RUE_OK;) {
         status = rue_loader_next(loader, &batch, &why);
         if (status != RUE_OK || !batch) break;
@@ -286,7 +267,8 @@ static rue_status load_items(struct conversion *c, rue_error *error)
         rue_fail(error, status, "%s%s", why.message,
                  status == RUE_DATA
                      ? "; remove or replace the file, or go on without it: --bad-images replace"
-                     : "");
+                 : status == RUE_INFEASIBLE ? "; use fewer threads: --num-workers 1"
+                                            : "");
     if (loader) c->out->bad_images = rue_loader_bad_images(loader, NULL);
     rue_loader_close(loader);
     return status;
