@@ -21,8 +21,6 @@
 enum {
     BATCH_SIZE,
     NUM_WORKERS,
-    FIXED_BATCH,
-    FIXED_WORKERS,
     MODEL,
     DEVICE,
     IMAGES,
@@ -41,19 +39,15 @@ enum {
     QUIET
 };
 
-enum { BATCH_MAX = 65536, WORKERS_MAX = 1024, USUAL_IMAGES = 4096 };
+enum { USUAL_IMAGES = 4096 };
 
 static const char usual_workers[] = "0..8";
 
 static const struct rue_option options_table[] = {
-    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", NULL, "batch sizes of the first curve [16 to 256]",
-                    0, 0, NULL},
-    [NUM_WORKERS] = {"num-workers", RUE_OPTION_LIST, "LIST", NULL, "workers of the second curve [0..8]", 0, 0,
-                     NULL},
-    [FIXED_BATCH] = {"fixed-batch", RUE_OPTION_COUNT, "N", NULL,
-                     "the batch size of the workers' curve [the one nearest to 64]", 1, BATCH_MAX, NULL},
-    [FIXED_WORKERS] = {"fixed-workers", RUE_OPTION_COUNT, "N", NULL,
-                       "the workers of the batches' curve [those nearest to 4]", 0, WORKERS_MAX, NULL},
+    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", NULL,
+                    "batch sizes; the workers' curve is at the one nearest to 64 [16 to 256]", 0, 0, NULL},
+    [NUM_WORKERS] = {"num-workers", RUE_OPTION_LIST, "LIST", NULL,
+                     "workers; the batch sizes' curve is at those nearest to 4 [0..8]", 0, 0, NULL},
     [MODEL] = {"model", RUE_OPTION_LIST, "LIST", NULL,
                "what consumes the batches: none, or models such as resnet50,sleep:2ms/image [none]", 0, 0,
                NULL},
@@ -87,7 +81,6 @@ static const struct rue_report *const files[] = {&rue_report_json, &rue_report_c
 static struct rue_study_goal read_goal(const struct rue_options *options)
 {
     const char *model = rue_options_text(options, MODEL), *runner = rue_options_text(options, RUNNER);
-    bool workers = rue_options_origin(options, FIXED_WORKERS)[0];
     struct rue_study_goal goal = {
         .data.count = (size_t)rue_options_argument_count(options),
         .data.paths = rue_options_arguments(options),
@@ -98,8 +91,6 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .job.images = rue_options_number(options, IMAGES),
         .job.epoch_most = USUAL_IMAGES,
         .space.curves = true,
-        .space.fixed_batch = (int)rue_options_number(options, FIXED_BATCH),
-        .space.fixed_workers = workers ? (int)rue_options_number(options, FIXED_WORKERS) : -1,
         .search.strategy = "grid",
         .search.budget = rue_options_budget(options, BUDGET),
         .search.confidence = RUE_USUAL_CONFIDENCE,

@@ -56,8 +56,6 @@ static void find_defaults(const struct rue_study_setup *setup, struct defaults *
         {"image-key", "the usual names"},
         {"label-key", "the usual names"},
         {"weights", "1 each"},
-        {"fixed-batch", "the one that is nearest to 64"},
-        {"fixed-workers", "those that are nearest to 4"},
     };
     *out = (struct defaults){0};
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) add(out, usual[i].name, usual[i].text);

@@ -46,9 +46,8 @@ struct rue_study_goal {
         const char *baseline;        /* what people use anyway, see study_space.h; NULL: nothing */
         const char *baseline_origin; /* what gave it, "--baseline": for messages */
         /* Only the points of two curves: all batch sizes with the same workers, and all workers with the same
-         * batch size. */
+         * batch size, those of the space that are nearest to usual ones. */
         bool curves;
-        int fixed_batch, fixed_workers; /* 0 and -1: the values of the space that are nearest to usual ones */
     } space;
     struct {
         uint64_t images;     /* J; 0: one epoch, or `batches` */

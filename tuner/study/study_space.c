@@ -113,26 +113,11 @@ static rue_status choose_values(struct rue_space *space, const struct rue_hello 
     return rue_knob_list_parse(space, (size_t)knob, choice->values, choice->origin, error);
 }
 
-/* The fixed values of the curves belong to the space, in which no other knob varies. */
-static rue_status bound_curves(struct rue_space *space, const struct rue_study_goal *goal,
-                               uint64_t job_images, rue_error *error)
+/* Of curves no other knob varies. */
+static void bound_curves(struct rue_space *space)
 {
-    const int fixed[] = {[RUE_BATCH_SIZE] = goal->space.fixed_batch ? goal->space.fixed_batch : -1,
-                         [RUE_NUM_WORKERS] = goal->space.fixed_workers};
-    if (goal->space.fixed_batch > 0 && (uint64_t)goal->space.fixed_batch > job_images)
-        return rue_fail(error, RUE_USAGE,
-                        "--fixed-batch: a batch of %d is larger than the job of %llu images; give a smaller "
-                        "one, or raise --images",
-                        goal->space.fixed_batch, (unsigned long long)job_images);
-    for (size_t k = 0; k < space->knobs->count; k++) {
-        bool curve = k == RUE_BATCH_SIZE || k == RUE_NUM_WORKERS;
-        if (!curve) space->count[k] = 1;
-        if (!curve || fixed[k] < 0 || rue_space_has(space, k, fixed[k]) || rue_space_add(space, k, fixed[k]))
-            continue;
-        return rue_fail(error, RUE_USAGE, "more than %d values of %s; give fewer", RUE_SPACE_VALUES_MAX - 1,
-                        space->knobs->at[k]->name);
-    }
-    return RUE_OK;
+    for (size_t k = 0; k < space->knobs->count; k++)
+        if (k != RUE_BATCH_SIZE && k != RUE_NUM_WORKERS) space->count[k] = 1;
 }
 
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
@@ -146,18 +131,17 @@ rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_h
     for (size_t i = 0; status == RUE_OK && i < choices->count; i++)
         status = choose_values(out, hello, &choices->at[i], error);
     if (status == RUE_OK) status = bound_workers(out, goal, error);
-    if (status == RUE_OK) status = bound_batch_size(out, origin_of(goal, RUE_BATCH_SIZE), job_images, error);
-    return status == RUE_OK && goal->space.curves ? bound_curves(out, goal, job_images, error) : status;
+    if (status != RUE_OK) return status;
+    if (goal->space.curves) bound_curves(out);
+    return bound_batch_size(out, origin_of(goal, RUE_BATCH_SIZE), job_images, error);
 }
 
 enum { CONFIGS_MAX = 65536, USUAL_FIXED_BATCH = 64, USUAL_FIXED_WORKERS = 4 };
 
 struct rue_study_curves rue_study_curves(const struct rue_study_setup *setup)
 {
-    int batch = setup->goal.space.fixed_batch, workers = setup->goal.space.fixed_workers;
-    return (struct rue_study_curves){
-        batch > 0 ? batch : rue_space_nearest(&setup->space, RUE_BATCH_SIZE, USUAL_FIXED_BATCH),
-        workers >= 0 ? workers : rue_space_nearest(&setup->space, RUE_NUM_WORKERS, USUAL_FIXED_WORKERS)};
+    return (struct rue_study_curves){rue_space_nearest(&setup->space, RUE_BATCH_SIZE, USUAL_FIXED_BATCH),
+                                     rue_space_nearest(&setup->space, RUE_NUM_WORKERS, USUAL_FIXED_WORKERS)};
 }
 
 rue_status rue_study_list_configs(struct rue_study_setup *setup, rue_error *error)

@@ -25,7 +25,7 @@ def test_a_dry_run_tells_the_value_of_every_option(rue, own_photos):
     assert set(as_json["options"]) == set(values) and as_json["options"]["images"] == dict(value="20", origin="default")
 
 
-@pytest.mark.parametrize("command, given", [("compare", ["--strategy", "grid"]), ("scale", ["--fixed-workers", "1"])])
+@pytest.mark.parametrize("command, given", [("compare", ["--strategy", "grid"]), ("scale", ["--period", "1s"])])
 def test_other_dry_runs_tell_it_as_well(rue, own_photos, command, given):
     shutil.copytree(own_photos, rue.folder / "copy")
     words = [command, own_photos, "copy", "--batch-size", "4,8", "--dry-run", "--quiet", *given]
