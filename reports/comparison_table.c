@@ -31,7 +31,7 @@ static void put_heading(struct rue_page *page, const struct rue_findings *findin
         rue_say(page, "the job");
 }
 
-/* "after 2.1 epochs (1.9 to 2.6)" */
+/* "2.1 (1.9 to 2.6)" */
 static void put_payback(struct rue_page *page, const struct rue_payback *payback)
 {
     char limits[64] = "";
@@ -40,7 +40,7 @@ static void put_payback(struct rue_page *page, const struct rue_payback *payback
     else if (payback->confidence > 0)
         snprintf(limits, sizeof limits, " (%.1f or more)", payback->low);
     if (isfinite(payback->epochs))
-        rue_put_words(page, "after %.1f epochs%s", payback->epochs, limits);
+        rue_put_words(page, "%.1f%s", payback->epochs, limits);
     else
         rue_put_text(page, isinf(payback->epochs) ? "never" : "-");
     rue_put_number(page, payback->epochs);
@@ -53,10 +53,10 @@ static void put_table(struct rue_page *page, const struct rue_comparison *compar
 {
     static const struct rue_table_column columns[] = {
         {.header = "model", .key = "model", .shrink_to = 16},
-        {.header = "before", .key = "before_ns", .unit = RUE_UNIT_DURATION},
-        {.header = "after", .key = "after_ns", .unit = RUE_UNIT_DURATION},
+        {.header = "before", .key = "before_ns", .unit = RUE_UNIT_DURATION, .drop = 1},
+        {.header = "after", .key = "after_ns", .unit = RUE_UNIT_DURATION, .drop = 2},
         {.header = "speed-up", .key = "speedup_ratio", .unit = RUE_UNIT_TIMES},
-        {.header = "pays", .right = true, .drop = 1},
+        {.header = "pays after epochs", .right = true},
         {.key = "break_even_epochs", .unit = RUE_UNIT_NUMBER},
         {.key = "confidence", .unit = RUE_UNIT_NUMBER},
         {.key = "low_epochs", .unit = RUE_UNIT_NUMBER},

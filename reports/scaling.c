@@ -360,8 +360,9 @@ static void say_knee(struct rue_page *page, const struct curve *curve)
     if (curve->knee == curve->fastest) {
         rue_say(page, "Fastest with ");
     } else {
+        rue_say(page, "Saturates at ");
         say_point(page, curve, curve->knee);
-        rue_say(page, " reach %.0f %% of the fastest rate, that of ", 100 * knee_share);
+        rue_say(page, ": %.0f %% of the fastest rate, which is with ", 100 * knee_share);
     }
     say_point(page, curve, curve->fastest);
     rue_say(page, ".");

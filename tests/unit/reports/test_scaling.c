@@ -112,7 +112,7 @@ Test(scaling, a_curve_says_where_it_saturates)
     free(text);
     trials[0].result.end_to_end_ns = INT64_C(4900000000); /* 64/8 */
     text = written(NULL);
-    expect(text, "4 workers reach 95 % of the fastest rate, that of 8 workers.");
+    expect(text, "Saturates at 4 workers: 95 % of the fastest rate, which is with 8 workers.");
     free(text);
 }
 
