@@ -80,30 +80,6 @@ void rue_progress_show(struct rue_progress *progress, const char *format, ...)
     rue_interrupt_note_line(true);
 }
 
-static void join(const struct rue_progress_part *parts, size_t count, int rank, char out[TEXT_BYTES])
-{
-    size_t used = 0;
-    out[0] = 0;
-    for (size_t i = 0; i < count && used < TEXT_BYTES; i++)
-        if (parts[i].rank <= rank)
-            used += (size_t)snprintf(out + used, TEXT_BYTES - used, "%s", parts[i].text);
-}
-
-void rue_progress_show_parts(struct rue_progress *progress, const struct rue_progress_part *parts,
-                             size_t count)
-{
-    char text[TEXT_BYTES], clean[TEXT_BYTES];
-    int rank = 0;
-    for (size_t i = 0; i < count; i++)
-        if (parts[i].rank > rank) rank = parts[i].rank;
-    for (;; rank--) {
-        join(parts, count, rank, text);
-        rue_utf8_clean(text, progress->unicode, clean, sizeof clean);
-        if (rank == 0 || !progress->terminal || rue_utf8_width(clean) < line_columns()) break;
-    }
-    rue_progress_show(progress, "%s", text);
-}
-
 void rue_progress_count(struct rue_progress *progress, const char *doing, uint64_t done, uint64_t of)
 {
     if (progress->counted != doing) {

@@ -25,16 +25,6 @@ bool rue_progress_due(struct rue_progress *progress);
 void rue_progress_show(struct rue_progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A part of a line: those of the highest rank are left out first where not all fit, those of rank 0 never. */
-struct rue_progress_part {
-    int rank;
-    const char *text;
-};
-
-/* Shows the parts one behind the other, as many as the terminal has room for. */
-void rue_progress_show_parts(struct rue_progress *progress, const struct rue_progress_part *parts,
-                             size_t count);
-
 /* "made 120 of 512 photos, 84/s, 5 s left", when due; to be called for each. `doing` lives for ever: with
  * another one the rate begins anew, and what was done before does not count. */
 void rue_progress_count(struct rue_progress *progress, const char *doing, uint64_t done, uint64_t of);

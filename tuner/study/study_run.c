@@ -62,8 +62,7 @@ static void show_progress(const struct rue_study_setup *setup, const struct rue_
                           const struct track *track, const struct rue_ask *ask, uint64_t run_start_ns)
 {
     if (ledger->answered > 1 && !rue_progress_due(setup->progress)) return;
-    char count[64], mode[64], model_name[RUE_MODEL_NAME_BYTES + 1], best[160], label[RUE_CONFIG_TEXT_BYTES];
-    char time[RUE_UNIT_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES + 8];
+    char count[64], best[160], label[RUE_CONFIG_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES];
     struct cell cell = cell_of(setup, track, ask);
     rue_config_label(&setup->configs[cell.config], label);
     if (rue_study_predicts(setup))
@@ -73,13 +72,10 @@ static void show_progress(const struct rue_study_setup *setup, const struct rue_
     rue_progress_describe_count(setup, ledger, count, sizeof count);
     double rest = rue_progress_rest_s(setup, ledger, rue_study_spent_ns(setup, ledger) - run_start_ns);
     const struct rue_variant *variant = &setup->variants[cell.variant].variant;
-    snprintf(mode, sizeof mode, "%.60s ",
-             setup->host.recording ? variant->path : rue_mode_names[variant->mode]);
-    snprintf(model_name, sizeof model_name, "%s ", setup->models[cell.model].name);
-    snprintf(left, sizeof left, ", %s left", rue_format_duration((uint64_t)(rest * 1e9), time, sizeof time));
-    const struct rue_progress_part parts[] = {{0, count}, {2, mode}, {1, model_name},
-                                              {0, label}, {4, best}, {3, left}};
-    rue_progress_show_parts(setup->progress, parts, sizeof parts / sizeof *parts);
+    rue_progress_show(setup->progress, "%s%.60s %s %s, %s left%s", count,
+                      setup->host.recording ? variant->path : rue_mode_names[variant->mode],
+                      setup->models[cell.model].name, label,
+                      rue_format_duration((uint64_t)(rest * 1e9), left, sizeof left), best);
 }
 
 static uint64_t expected_ns(const struct rue_study_setup *setup, const struct rue_ask *ask)
