@@ -63,13 +63,20 @@ int rue_findings_compare(const void *left, const void *right)
     return strcmp(a->data.digest, b->data.digest);
 }
 
-void rue_findings_add_sleep(struct rue_variant_findings *variant, const struct rue_trial_result *result)
+void rue_findings_count_trial(struct rue_variant_findings *variant, const struct rue_trial_result *result)
 {
-    if (result->outcome != RUE_TRIAL_OK || result->sleep_overshoot_ns == RUE_ABSENT ||
-        result->compute_ns == RUE_ABSENT)
-        return;
-    variant->trials.slept_ns += (double)result->compute_ns;
-    variant->trials.late_ns += (double)result->sleep_overshoot_ns;
+    struct rue_trial_findings *trials = &variant->trials;
+    size_t *counts[RUE_OUTCOME_COUNT] = {[RUE_TRIAL_OK] = &trials->ok,
+                                         [RUE_TRIAL_INFEASIBLE] = &trials->infeasible,
+                                         [RUE_TRIAL_FAILED] = &trials->failed,
+                                         [RUE_TRIAL_TIMEOUT] = &trials->timeout};
+    ++*counts[result->outcome];
+    if (result->bad_images > (int64_t)trials->bad_images) trials->bad_images = (uint64_t)result->bad_images;
+    if (result->outcome != RUE_TRIAL_OK) return;
+    trials->cache_missed += result->cache_missed == 1;
+    if (result->sleep_overshoot_ns == RUE_ABSENT || result->compute_ns == RUE_ABSENT) return;
+    trials->slept_ns += (double)result->compute_ns;
+    trials->late_ns += (double)result->sleep_overshoot_ns;
 }
 
 bool rue_findings_is_doubtful(const struct rue_findings *findings)
@@ -146,7 +153,6 @@ bool rue_batch_best_next(const struct rue_variant_findings *variant, struct rue_
     size_t configs = variant->matrix->config_count, c = at->next;
     if (c >= configs) return false;
     at->batch_size = batch_size(variant->matrix, c);
-    if (at->batch_size == RUE_KNOB_UNKNOWN) return false;
     at->config = RUE_NONE;
     for (; c < configs && batch_size(variant->matrix, c) == at->batch_size; c++) {
         if (!rows[c].ranked) continue;

@@ -23,11 +23,6 @@ struct rue_notice {
     char cause[256];              /* what the kernel says of it; "" when it says nothing */
 };
 
-/* Under which a variant's trials were made, where they come from a store. Strings of the store, borrowed. */
-struct rue_circumstances {
-    const char *runner, *machine, *workload, *loader; /* the loader as in `measured_with` */
-};
-
 /* What a table says of a strategy that was tried on its times. */
 struct rue_replayed {
     double table_s; /* one run of each cell that was looked at; 0: nothing was replayed */
@@ -95,7 +90,6 @@ struct rue_variant_findings {
     struct rue_variant variant;
     const char *label;   /* (optional) what people call its mode in place of our own word; borrowed */
     bool models_unnamed; /* one model, whose name is ours: nobody gave it one */
-    const struct rue_circumstances *circumstances; /* (optional) borrowed */
     const struct rue_cost_matrix *matrix;
     const struct rue_selection *selection;
     enum rue_goal goal; /* what the times of the matrix are, and what is best in */
@@ -206,11 +200,10 @@ struct rue_findings {
     struct rue_overall overall[RUE_OVERALL_MAX]; /* [overall_count] */
     const char *const
         *profiles; /* (optional) of each model, JSON; "" where it is the runner's own business */
-    size_t row_count;
-    const struct rue_trial_row *rows; /* [row_count], in the order measured */
-    /* (optional) makes row `index` in place of `rows`, where all of them at once would be too many. */
-    void (*row_at)(const void *context, size_t index, struct rue_trial_row *out);
-    const void *row_context;
+    /* (optional) Makes row `index` of trials.csv; false where there is none. Asked for one after the other.
+     */
+    bool (*row_at)(void *context, size_t index, struct rue_trial_row *out);
+    void *row_context;
 };
 
 /* How its JPEG files were decoded; exactly, where it has none. */
@@ -233,8 +226,8 @@ const char *rue_findings_mode(const struct rue_variant_findings *variant);
 /* Whether the variant's mode is one of ours; false where its label is all that is known. */
 bool rue_findings_mode_is_known(const struct rue_variant_findings *variant);
 
-/* Adds what an ok joint trial tells of its sleeping model. */
-void rue_findings_add_sleep(struct rue_variant_findings *variant, const struct rue_trial_result *result);
+/* Counts a joint trial of the variant in `trials`, all but whether it was disturbed. */
+void rue_findings_count_trial(struct rue_variant_findings *variant, const struct rue_trial_result *result);
 
 /* Whether the machine was busy with something else, so that the answer may be another one when it is idle. */
 bool rue_findings_is_doubtful(const struct rue_findings *findings);

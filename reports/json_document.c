@@ -145,8 +145,6 @@ json_t *rue_json_config(const struct rue_config *config, bool all)
     for (size_t k = 0; k < knobs->count; k++) {
         const struct rue_knob_info *knob = knobs->at[k];
         int value = config->value[k];
-        if (value == RUE_KNOB_UNKNOWN && !all) continue;
-        if (value == RUE_KNOB_UNKNOWN) value = knob->fallback;
         if (all || knob->always_shown || value != knob->fallback)
             rue_json_put(&object, knob->name, rue_json_knob(knob, value));
     }

@@ -33,8 +33,7 @@ json_t *rue_json_nanoseconds(double ns);           /* a rounded integer; null un
 
 json_t *rue_json_knob(const struct rue_knob_info *knob, int value); /* a known value */
 
-/* A value for each knob, the fallback of one that is unknown; without `all`, knobs at their fallback are left
- * out unless they are always shown, and unknown ones in any case. */
+/* A value for each knob; without `all`, knobs at their fallback are left out unless they are always shown. */
 json_t *rue_json_config(const struct rue_config *config, bool all);
 
 /* Declarations of the knobs that are not rue's own, an array (knob_json.h reads it). */

@@ -20,8 +20,6 @@ extern const struct rue_report rue_report_json;  /* recommendation.json */
 extern const struct rue_report rue_report_csv;   /* trials.csv */
 extern const struct rue_report rue_report_table; /* the terminal's tables and the closing sentence */
 extern const struct rue_report rue_report_compare, rue_report_compare_json; /* of `rue compare` */
-extern const struct rue_report
-    rue_report_ranking; /* every configuration's place as JSON, of whatever origin */
 
 /* Those of a tuning run, NULL at the end. */
 extern const struct rue_report *const rue_reports[];

@@ -60,9 +60,8 @@ static void find_usage(const struct rue_findings *findings, const struct rue_var
 {
     double images = 0, sum_ns = 0;
     *memory_bytes = NAN;
-    for (size_t i = 0; i < findings->row_count; i++) {
-        struct rue_trial_row row = findings->row_at ? (struct rue_trial_row){0} : findings->rows[i];
-        if (findings->row_at) findings->row_at(findings->row_context, i, &row);
+    struct rue_trial_row row;
+    for (size_t i = 0; findings->row_at && findings->row_at(findings->row_context, i, &row); i++) {
         if (!is_of(&row, variant)) continue;
         if (row.result.anon_peak_bytes > 0)
             *memory_bytes = fmax(*memory_bytes, (double)row.result.anon_peak_bytes);

@@ -35,10 +35,19 @@ static void put_field(struct rue_page *page, const struct rue_trial_result *resu
     rue_put_number(page, real);
 }
 
-static void put_row(struct rue_page *page, const struct rue_trial_row *row)
+/* A runner that was changed may have declared other knobs when it made the trial. */
+static void put_knob(struct rue_page *page, const struct rue_config *config, const char *name)
+{
+    const struct rue_knobs *knobs = rue_config_knobs(config);
+    int knob = rue_knob_find(knobs, name);
+    char value[RUE_KNOB_TEXT_BYTES] = "";
+    if (knob >= 0) rue_knob_format(knobs->at[knob], config->value[knob], value);
+    rue_put_text(page, value);
+}
+
+static void put_row(struct rue_page *page, const struct rue_trial_row *row, const struct rue_knobs *knobs)
 {
     const struct rue_trial_request *request = &row->request;
-    const struct rue_knobs *knobs = rue_config_knobs(&request->config);
     rue_page_row(page, false);
     rue_put_words(page, "%" PRIu64, row->id);
     rue_put_words(page, "%" PRIu64, row->started_ns);
@@ -47,12 +56,7 @@ static void put_row(struct rue_page *page, const struct rue_trial_row *row)
     rue_put_text(page, request->variant.dtype);
     rue_put_text(page, request->model);
     rue_put_text(page, rue_measure_names[request->measure]);
-    for (size_t k = 0; k < knobs->count; k++) {
-        char value[RUE_KNOB_TEXT_BYTES] = "";
-        if (request->config.value[k] != RUE_KNOB_UNKNOWN)
-            rue_knob_format(knobs->at[k], request->config.value[k], value);
-        rue_put_text(page, value);
-    }
+    for (size_t k = 0; k < knobs->count; k++) put_knob(page, &request->config, knobs->at[k]->name);
     rue_put_words(page, "%" PRIu64, request->images);
     rue_put_words(page, "%" PRIu64, request->job_images);
     rue_put_text(page, rue_outcome_names[row->result.outcome]);
@@ -67,12 +71,13 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
 {
     (void)style;
     struct rue_page page = {0};
-    add_columns(&page, rue_findings_knobs(findings));
+    const struct rue_knobs *knobs = rue_findings_knobs(findings);
+    add_columns(&page, knobs);
     rue_status status = rue_page_write_csv(&page, true, stream, error);
-    for (size_t i = 0; status == RUE_OK && i < findings->row_count; i++) {
-        struct rue_trial_row row;
-        if (findings->row_at) findings->row_at(findings->row_context, i, &row);
-        put_row(&page, findings->row_at ? &row : &findings->rows[i]);
+    struct rue_trial_row row;
+    for (size_t i = 0; status == RUE_OK && findings->row_at; i++) {
+        if (!findings->row_at(findings->row_context, i, &row)) break;
+        put_row(&page, &row, knobs);
         status = rue_page_write_csv(&page, false, stream, error);
         rue_page_clear_rows(&page);
     }

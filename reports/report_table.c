@@ -26,12 +26,10 @@ static const struct rue_knobs *knobs_of(const struct rue_variant_findings *varia
     return rue_config_knobs(&variant->matrix->configs[0]);
 }
 
-/* A knob has a column when it is always shown, where it is known, or its values differ between the
- * configurations. */
+/* A knob has a column when it is always shown, or its values differ between the configurations. */
 static bool knob_shown(const struct rue_variant_findings *variant, size_t knob)
 {
-    if (knobs_of(variant)->at[knob]->always_shown)
-        return variant->matrix->configs[0].value[knob] != RUE_KNOB_UNKNOWN;
+    if (knobs_of(variant)->at[knob]->always_shown) return true;
     for (size_t c = 1; c < variant->selection->config_count; c++)
         if (variant->matrix->configs[c].value[knob] != variant->matrix->configs[0].value[knob]) return true;
     return false;

@@ -226,6 +226,13 @@ def wait_until_gone(pids):
     return not any(map(is_running, pids))
 
 
+def rankings(document):
+    """The parts of a recommendation.json by what people call their data, the best configurations first."""
+    for part in document["recommendations"]:
+        part["configs"].sort(key=lambda c: (c["mean_regret_ratio"] is None, c["mean_regret_ratio"]))
+    return {part["variant"]["label"] or part["variant"]["mode"]: part for part in document["recommendations"]}
+
+
 def make_table(models, batches, workers, time):
     """{model: {"batch/workers": ns for an image}} from a function of (model, batch, workers)."""
     return {m: {f"{b}/{w}": time(m, b, w) for b in batches for w in workers} for m in models}

@@ -30,10 +30,6 @@ static bool agrees(const struct rue_config *a, const struct rue_config *b)
         const struct rue_knob_info *knob = knobs->at[k];
         int other = rue_knob_find(others, knob->name), value = knob->fallback;
         char own[RUE_KNOB_TEXT_BYTES], text[RUE_KNOB_TEXT_BYTES];
-        if (a->value[k] == RUE_KNOB_UNKNOWN || (other >= 0 && b->value[other] == RUE_KNOB_UNKNOWN)) {
-            if (other < 0 || a->value[k] != b->value[other]) return false;
-            continue;
-        }
         rue_knob_format(knob, a->value[k], own);
         rue_knob_format(other < 0 ? knob : others->at[other], other < 0 ? value : b->value[other], text);
         if (strcmp(own, text) != 0) return false;
@@ -64,7 +60,6 @@ int rue_config_compare(const void *a, const void *b)
 bool rue_config_shows(const struct rue_config *config, size_t k)
 {
     const struct rue_knob_info *knob = rue_config_knobs(config)->at[k];
-    if (config->value[k] == RUE_KNOB_UNKNOWN) return false;
     return knob->always_shown || config->value[k] != knob->fallback;
 }
 
@@ -92,22 +87,13 @@ void rue_config_canonical(const struct rue_config *config, char out[RUE_CONFIG_T
 
 void rue_config_describe(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES])
 {
-    size_t count = rue_config_knobs(config)->count;
-    bool any = false;
     out[0] = 0;
-    for (size_t k = 0; k < count; k++) any |= rue_config_shows(config, k);
-    for (size_t k = 0; k < count; k++)
-        if (any ? rue_config_shows(config, k) : config->value[k] != RUE_KNOB_UNKNOWN)
-            append_member(config, k, out[0] ? ", " : "", " ", "", out);
+    for (size_t k = 0; k < rue_config_knobs(config)->count; k++)
+        if (rue_config_shows(config, k)) append_member(config, k, out[0] ? ", " : "", " ", "", out);
 }
 
 void rue_config_label(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES])
 {
-    if (config->value[RUE_BATCH_SIZE] == RUE_KNOB_UNKNOWN ||
-        config->value[RUE_NUM_WORKERS] == RUE_KNOB_UNKNOWN) {
-        rue_config_describe(config, out);
-        return;
-    }
     snprintf(out, RUE_CONFIG_TEXT_BYTES, "%d/%d", config->value[RUE_BATCH_SIZE],
              config->value[RUE_NUM_WORKERS]);
     for (size_t k = RUE_NUM_WORKERS + 1; k < rue_config_knobs(config)->count; k++)

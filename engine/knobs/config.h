@@ -32,20 +32,18 @@ bool rue_config_equal(const struct rue_config *a, const struct rue_config *b);
  * for both. */
 int rue_config_compare(const void *a, const void *b);
 
-/* Whether the knob is to be written: known, and not at its default unless it is always shown. */
+/* Whether the knob is to be written: not at its default, unless it is always shown. */
 bool rue_config_shows(const struct rue_config *config, size_t knob);
 
-/* Canonical JSON, keys in the list's order, knobs at their default left out unless `always_shown`, unknown
- * ones in any case: {"batch_size":128,"num_workers":8}. Adding a knob later does not change the text of older
+/* Canonical JSON, keys in the list's order, knobs at their default left out unless
+ * `always_shown`: {"batch_size":128,"num_workers":8}. Adding a knob later does not change the text of older
  * configurations. */
 void rue_config_canonical(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES]);
 
-/* For people: "batch_size 128, num_workers 8", of known knobs; those at their default, too, where nothing
- * else is left to say. */
+/* For people: "batch_size 128, num_workers 8", and other knobs that are not at their default. */
 void rue_config_describe(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES]);
 
-/* For tables: "128/8", with " prefetch_factor=4" and the like where not at the default. Where one of the two
- * is unknown, as rue_config_describe has it. */
+/* For tables: "128/8", with " prefetch_factor=4" and the like where not at the default. */
 void rue_config_label(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES]);
 
 /* How many batches may be in flight between the workers and the consumer for a job of `batches`:

@@ -94,7 +94,6 @@ void rue_knob_describe(const struct rue_knob_info *knob, char *out, size_t bytes
 
 double rue_knob_position(const struct rue_knob_info *knob, int value)
 {
-    if (value == RUE_KNOB_UNKNOWN) return 0;
     if (knob->kind == RUE_KIND_COUNT) return log2(fmax(1, value + (knob->min == 0)));
     if (knob->kind != RUE_KIND_NUMBER || knob->max == 0) return 0;
     return (knob->numbers[value] - knob->numbers[0]) / (knob->numbers[knob->max] - knob->numbers[0]);

@@ -38,9 +38,6 @@ extern const char *const rue_knob_kind_names[RUE_KNOB_KINDS + 1]; /* "count", ..
 
 enum { RUE_KNOBS_MAX = 16, RUE_KNOB_TEXT_BYTES = 48, RUE_KNOB_WORDS_MAX = 32, RUE_CONFIG_TEXT_BYTES = 512 };
 
-/* In place of a value: unknown. Only in tables that were measured elsewhere. */
-enum { RUE_KNOB_UNKNOWN = -1 };
-
 /* A value is the number itself where the kind is a count, else an index of `words`. */
 struct rue_knob_info {
     const char *name; /* as JSON and PyTorch have it, shorter than RUE_KNOB_TEXT_BYTES */

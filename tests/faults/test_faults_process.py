@@ -106,19 +106,6 @@ def test_a_second_tuner_names_the_process_that_has_the_folder(rue, script):
     assert one.joint()[:len(asked)] == asked and len(bad(rue)) == 0
 
 
-def test_a_table_is_kept_in_no_folder_that_is_in_use(rue):
-    """The message names the option of the command that was given."""
-    (rue.folder / "out").mkdir()
-    (rue.folder / "t.csv").write_text("model,batch_size,num_workers,time_s\nape,16,1,2.5\n")
-    held = os.open(rue.folder / "out", os.O_RDONLY)
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        line = expect_failure(rue("analyze", "t.csv", "--study", "out"), 6, "another rue is at work in out", "with --study")
-    finally:
-        os.close(held)
-    assert "--out" not in line and not list((rue.folder / "out").iterdir())
-
-
 @pytest.mark.parametrize("why", ["ENOLCK", "EOPNOTSUPP"])
 def test_a_file_system_without_locks_is_named(release_rue, script, preload, why):
     done = tune(release_rue, script(TABLE), env=preload(PRELOAD_NO_LOCKS=getattr(errno, why)))

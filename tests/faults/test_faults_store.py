@@ -126,7 +126,7 @@ def test_what_to_do_with_a_store_that_is_none_names_it_and_no_command_that_would
     (rue.folder / "out").mkdir()
     (rue.folder / "out/study.db").write_bytes(b"no store" * 1000)
     (rue.folder / "t.csv").write_text("batch_size,num_workers,time_s\n32,1,5\n")
-    for words in (["show", "out"], ["analyze", "t.csv", "--study", "out", "--quiet"]):
+    for words in (["show", "out"], ["tune", "--table", "t.csv", "--out", "out", "--quiet"]):
         line = expect_failure(rue(*words), 6, "no store of rue: move out/study.db away, or add --fresh to the 'rue tune' that uses it")
         assert "tune --fresh" not in line
 

@@ -4,10 +4,9 @@
 #include "commands.h"
 #include "further_answers.h"
 #include "table.h"
-#include "table_import.h"
 #include "terminal.h"
 
-enum { MAP, TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, STUDY, JSON, QUIET };
+enum { MAP, TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, JSON, QUIET };
 
 static const struct rue_option options_table[] = {
     [MAP] = {"map", RUE_OPTION_LIST, "LIST", NULL,
@@ -16,11 +15,8 @@ static const struct rue_option options_table[] = {
     [OBJECTIVE] = RUE_RANKING_OBJECTIVE("mean", ""),
     [WEIGHTS] = RUE_RANKING_WEIGHTS(" [1 each]"),
     [SET_EPSILON] = RUE_RANKING_SET_EPSILON("2%", ""),
-    [STUDY] = {"study", RUE_OPTION_PATH, "DIR", NULL,
-               "keep the table as a study in DIR, with the usual reports", 0, 0, NULL,
-               .set_by = RUE_SET_BY_USER},
-    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "every configuration as JSON on standard output", 0, 0,
-              NULL},
+    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "write the ranking as JSON, as in recommendation.json", 0,
+              0, NULL},
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "say nothing of what was left out", 0, 0, NULL},
 };
 
@@ -30,13 +26,13 @@ static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEI
 static void tell_left_out(const struct rue_table *table)
 {
     if (table->columns.ignored[0])
-        rue_terminal_say(stderr, "%s: columns that are not read: %s", table->name, table->columns.ignored);
+        rue_terminal_say(
+            stderr,
+            "%s: columns that are not read: %s; rows that differ only in these are repeats. Name "
+            "a column that tells data sets or models apart, such as --map mode=COLUMN",
+            table->name, table->columns.ignored);
     if (table->columns.field[RUE_COLUMN_MODEL] == SIZE_MAX)
         rue_terminal_say(stderr, "%s: no column model: all rows are taken to be of one model", table->name);
-    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++)
-        if (rue_own_knobs.at[k]->always_shown && table->columns.field[RUE_COLUMN_KNOBS + k] == SIZE_MAX)
-            rue_terminal_say(stderr, "%s: no column %s: all rows are taken to have the same", table->name,
-                             rue_own_knobs.at[k]->name);
     if (table->not_joint)
         rue_terminal_say(stderr, "%s: rows that are no joint trials are left out: %zu", table->name,
                          table->not_joint);
@@ -52,26 +48,21 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
 {
     struct rue_findings *findings;
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
-    const char *folder = rue_options_text(options, STUDY);
-    bool quiet = rue_options_flag(options, QUIET);
     struct rue_ranking_rules rules;
     rue_status status = rue_ranking_rules_read(options, &ranking_options, NULL, &rules, error);
     if (status != RUE_OK) return status;
-    status = rue_tally_findings(&table->tally, RUE_TALLY_ALL, &rules, &findings, error);
+    status = rue_tally_findings(&table->tally, &rules, &findings, error);
     if (status != RUE_OK) return rue_ranking_rules_close(&rules), status;
     snprintf(findings->study, sizeof findings->study, "%s", table->name);
-    strcpy(findings->runner.measured_with, "imported");
+    strcpy(findings->runner.measured_with, RUE_TABLE_LOADER);
     strcpy(findings->run.rue_version, RUE_VERSION);
     snprintf(findings->run.command_line, sizeof findings->run.command_line, "%s",
              rue_options_command_line(options));
-    if (!quiet) tell_left_out(table);
-    findings->alone = !folder;
+    if (!rue_options_flag(options, QUIET)) tell_left_out(table);
+    findings->alone = true;
     status = rue_further_answers_find(findings, &rules, error);
     rue_ranking_rules_close(&rules);
-    if (status == RUE_OK && folder)
-        status = rue_table_import(table, rue_options_argument(options, 0), folder, findings, quiet, error);
-    const struct rue_report *shown =
-        rue_options_flag(options, JSON) ? &rue_report_ranking : &rue_report_table;
+    const struct rue_report *shown = rue_options_flag(options, JSON) ? &rue_report_json : &rue_report_table;
     if (status == RUE_OK) status = shown->render(findings, &style, stdout, error);
     if (status == RUE_OK) status = rue_tally_judge(findings, error);
     rue_further_answers_close(findings);
@@ -100,13 +91,9 @@ const struct rue_command rue_command_analyze = {
         "  rue analyze rue-out/photos/trials.csv --json\n"
         "  cat times.csv | rue analyze -\n\n"
         "Columns: mode, model, the knobs (batch_size, num_workers, ...); one of time_s, time_ms, time_ns,\n"
-        "end_to_end_ns; status (ok, infeasible, failed, timeout) and reason where a cell has no time; "
-        "repeat,\n"
-        "which tells the repeats of a cell apart. Those of trials.csv are read, too: format, dtype, "
-        "measure,\n"
-        "requested_images, job_images. Rows of the same cell are repeats; rows of jobs that differ in "
-        "images\n"
-        "are ranked apart.",
+        "end_to_end_ns; status (ok, infeasible, failed, timeout) and reason where a cell has no time.\n"
+        "Those of trials.csv are read, too: format, dtype, measure, requested_images, job_images. Rows of\n"
+        "the same cell are repeats; rows of jobs that differ in images are ranked apart.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,

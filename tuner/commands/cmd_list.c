@@ -37,8 +37,18 @@ struct list {
 static const char *state_of(const struct rue_record *record)
 {
     if (record->running) return "running";
-    if (record->set_count == 0) return record->probes ? "only probed" : "empty";
+    if (rue_record_is_empty(record)) return record->probes ? "only probed" : "empty";
     return record->partial ? "partial" : "complete";
+}
+
+/* Where the first of its data lie that do not belong to the study; "" where that is not known. */
+static const char *data_of(const struct rue_findings *findings)
+{
+    for (size_t v = 0; findings && v < findings->variant_count; v++) {
+        const struct rue_variant_findings *variant = &findings->variants[v];
+        if (!variant->data.sample && variant->variant.path[0]) return variant->variant.path;
+    }
+    return "";
 }
 
 /* "128/8 (1.2 %)", "128/8 (worst 1.2 %, throughput)": by what, where that is said otherwise than usual. */
@@ -64,12 +74,11 @@ static void put_best(struct rue_page *page, const struct rue_variant_findings *v
 static void add_lines(struct list *list, const char *path, const struct rue_record *record,
                       const struct rue_findings *findings)
 {
-    const struct rue_record_set *newest = record->set_count ? &record->sets[0] : NULL;
     size_t modes = findings ? findings->variant_count : 0;
     char ok[32], not_ok[32];
     snprintf(ok, sizeof ok, "%zu", record->trials_ok);
     snprintf(not_ok, sizeof not_ok, "%zu", record->trials_not_ok);
-    const char *const cells[] = {path, state_of(record), ok, not_ok, newest ? newest->recorded : ""};
+    const char *const cells[] = {path, state_of(record), ok, not_ok, record->recorded};
     for (size_t v = 0; v == 0 || v < modes; v++) {
         rue_page_row(&list->page, false);
         for (size_t c = 0; c < sizeof cells / sizeof *cells; c++)
@@ -78,7 +87,7 @@ static void add_lines(struct list *list, const char *path, const struct rue_reco
             put_best(&list->page, &findings->variants[v]);
         else
             rue_put_text(&list->page, ""), rue_put_text(&list->page, "");
-        rue_put_text(&list->page, v || !newest || !newest->data ? "" : newest->data);
+        rue_put_text(&list->page, v ? "" : data_of(findings));
     }
 }
 
@@ -105,11 +114,10 @@ static json_t *recommendations_json(const struct rue_findings *findings)
 static void add_object(struct list *list, const char *path, const struct rue_record *record,
                        const struct rue_findings *findings)
 {
-    const struct rue_record_set *newest = record->set_count ? &record->sets[0] : NULL;
-    json_t *object = rue_json_make(
-        "study:t state:t data:T measured:T trials_ok:n trials_not_ok:n recommendations:o", path,
-        state_of(record), newest && newest->data ? newest->data : "", newest ? newest->recorded : "",
-        record->trials_ok, record->trials_not_ok, recommendations_json(findings));
+    json_t *object =
+        rue_json_make("study:t state:t data:T measured:T trials_ok:n trials_not_ok:n recommendations:o", path,
+                      state_of(record), data_of(findings), record->recorded, record->trials_ok,
+                      record->trials_not_ok, recommendations_json(findings));
     rue_json_push(&list->array, object);
 }
 
@@ -134,8 +142,8 @@ static rue_status add_study(struct list *list, const char *path, rue_error *erro
     list->studies++;
     rue_status status = rue_record_read(path, &record, &why);
     bool read = status == RUE_OK;
-    if (read && record.set_count)
-        status = rue_record_findings(&record, 0, rue_record_rules(&record), &findings, &why);
+    if (read && !rue_record_is_empty(&record))
+        status = rue_record_findings(&record, rue_record_rules(&record), &findings, &why);
     if (status == RUE_OK && list->json) add_object(list, path, &record, findings);
     if (status == RUE_OK && !list->json) add_lines(list, path, &record, findings);
     rue_tally_findings_close(findings);

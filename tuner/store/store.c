@@ -230,18 +230,17 @@ rue_status rue_store_keep_findings(struct rue_store *store, const char *findings
     return execute(store, sql, &findings, NULL, "keeping what the run found out", error);
 }
 
-rue_status rue_store_findings(struct rue_store *store, size_t nth, int64_t *run, char **out, rue_error *error)
+rue_status rue_store_findings(struct rue_store *store, size_t nth, char **out, rue_error *error)
 {
     static const char sql[] =
-        "SELECT id, findings FROM run WHERE findings IS NOT NULL ORDER BY id DESC LIMIT 1 OFFSET ?";
+        "SELECT findings FROM run WHERE findings IS NOT NULL ORDER BY id DESC LIMIT 1 OFFSET ?";
     sqlite3_stmt *find = NULL;
     *out = NULL;
     int code = sqlite3_prepare_v2(store->db, sql, -1, &find, NULL);
     if (code == SQLITE_OK) code = sqlite3_bind_int64(find, 1, (int64_t)nth);
     if (code == SQLITE_OK) code = sqlite3_step(find);
     if (code == SQLITE_ROW) {
-        const char *text = (const char *)sqlite3_column_text(find, 1);
-        if (run) *run = sqlite3_column_int64(find, 0);
+        const char *text = (const char *)sqlite3_column_text(find, 0);
         *out = text ? strdup(text) : NULL;
         code = *out ? SQLITE_DONE : SQLITE_NOMEM;
     }
@@ -399,27 +398,11 @@ rue_status rue_store_doubt(struct rue_store *store, uint64_t first, uint64_t end
     return execute(store, sql, NULL, NULL, "noting doubtful trials", error);
 }
 
-rue_status rue_store_count_of(struct rue_store *store, const char *runner, uint64_t *out_count,
-                              rue_error *error)
-{
-    int64_t count = 0;
-    char *sql = sqlite3_mprintf("SELECT count(*) FROM trial WHERE ?1 IS NULL OR runner = ?1");
-    rue_status status = execute(store, sql, &runner, &count, "counting trials", error);
-    *out_count = (uint64_t)count;
-    return status;
-}
-
 rue_status rue_store_count(struct rue_store *store, uint64_t *out_count, rue_error *error)
 {
-    return rue_store_count_of(store, NULL, out_count, error);
-}
-
-rue_status rue_store_begin(struct rue_store *store, rue_error *error)
-{
-    return execute(store, sqlite3_mprintf("BEGIN IMMEDIATE"), NULL, NULL, "beginning to add trials", error);
-}
-
-rue_status rue_store_end(struct rue_store *store, rue_error *error)
-{
-    return execute(store, sqlite3_mprintf("COMMIT"), NULL, NULL, "adding trials", error);
+    int64_t count = 0;
+    char *sql = sqlite3_mprintf("SELECT count(*) FROM trial");
+    rue_status status = execute(store, sql, NULL, &count, "counting trials", error);
+    *out_count = (uint64_t)count;
+    return status;
 }

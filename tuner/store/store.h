@@ -76,9 +76,9 @@ rue_status rue_store_begin_run(struct rue_store *store, const char *command_line
 rue_status rue_store_keep_findings(struct rue_store *store, const char *findings,
                                    rue_error *error) RUE_MUST_CHECK;
 
-/* What the `nth` run that kept its findings found out, the last one first (0), returned owned, and the number
- * of that run (nullable); NULL where there are no more. */
-rue_status rue_store_findings(struct rue_store *store, size_t nth, int64_t *run, char **out,
+/* What the `nth` run that kept its findings found out, the last one first (0), returned owned; NULL where
+ * there are no more. */
+rue_status rue_store_findings(struct rue_store *store, size_t nth, char **out,
                               rue_error *error) RUE_MUST_CHECK;
 
 /* Adds a trial; when it returns RUE_OK the row is on the disk. `*out_id` (nullable) is its row id.
@@ -88,15 +88,6 @@ rue_status rue_store_findings(struct rue_store *store, size_t nth, int64_t *run,
 rue_status rue_store_add(struct rue_store *store, const struct rue_store_scenario *scenario,
                          const struct rue_trial_request *request, const struct rue_trial_result *result,
                          uint64_t started_ns, uint64_t *out_id, rue_error *error) RUE_MUST_CHECK;
-
-/* Between the two, rows and runs are kept together: all of them, on the disk when rue_store_end returns
- * RUE_OK, or none. A store that is closed in between keeps none. */
-rue_status rue_store_begin(struct rue_store *store, rue_error *error) RUE_MUST_CHECK;
-rue_status rue_store_end(struct rue_store *store, rue_error *error) RUE_MUST_CHECK;
-
-/* How many trials `runner` has performed. */
-rue_status rue_store_count_of(struct rue_store *store, const char *runner, uint64_t *out_count,
-                              rue_error *error) RUE_MUST_CHECK;
 
 /* Which of several rows, oldest first: the `nth` (0, 1, ...) of those with a row id above `after`. Walking
  * over all of them takes time in proportion to their number by `after` alone. */

@@ -91,7 +91,8 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     if (status == RUE_OK) status = rue_study_add_sample(&study->setup, &study->ledger, error);
     if (status == RUE_OK && goal->output.fresh)
         status = rue_study_open_store(&study->setup, &study->ledger, error);
-    return status == RUE_OK ? rue_study_take_changes(&study->setup, &study->ledger, error) : status;
+    if (status == RUE_OK) status = rue_study_take_changes(&study->setup, &study->ledger, error);
+    return status == RUE_OK ? rue_study_note_under_way(&study->setup, &study->ledger, error) : status;
 }
 
 static void close_study(struct rue_study *study)
@@ -154,7 +155,6 @@ static rue_status conclude_run(struct rue_study *study, const struct rue_study_s
     rue_status status = rue_study_findings(study, &findings, error);
     if (status != RUE_OK) return status;
     if (end->ran == RUE_OK && steps->beside) end->ran = steps->beside(study, findings, context, &end->why);
-    findings->row_count = study->ledger.row_count; /* there may be more */
     findings->alone = !is_worth_keeping(&study->ledger, findings, end->ran);
     bool keeps = !findings->alone && end->ran != RUE_STORE;
     if (keeps && rue_study_keep_findings(&study->setup, &study->ledger, findings, &end->lost) != RUE_OK)

@@ -59,16 +59,42 @@ rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct r
     return keep(setup, ledger, findings, false, error);
 }
 
-static rue_status keep_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                               rue_error *error)
+#define COPY(to, from) snprintf(to, sizeof(to), "%s", from)
+
+/* Whose times the consumer's are: one device, several, or none that we know of. */
+static void describe_consumer(const struct rue_study_setup *setup, char *out, size_t bytes)
+{
+    const char *device = NULL;
+    for (size_t m = 0; m < setup->model_count; m++) {
+        const char *own = setup->models[m].profile.device;
+        if (!own[0] || (device && strcmp(device, own) != 0)) {
+            device = NULL;
+            break;
+        }
+        device = own;
+    }
+    snprintf(out, bytes, "%s", device ? device : "");
+}
+
+static void describe_runner(const struct rue_study_setup *setup, struct rue_runner_findings *out)
+{
+    const struct rue_hello *hello = rue_study_hello(setup);
+    COPY(out->measured_with, hello->loader);
+    COPY(out->name, hello->runner);
+    out->pins = hello->varies[RUE_PIN_MEMORY];
+    out->virtual_clock = hello->virtual_clock;
+    describe_consumer(setup, out->consumer, sizeof out->consumer);
+}
+
+rue_status rue_study_note_under_way(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                    rue_error *error)
 {
     struct rue_findings so_far = {.run.rue_version = RUE_VERSION,
                                   .run.partial = true,
                                   .run.partial_reason = "under way",
                                   .changes.notice_count = ledger->notice_count,
                                   .changes.notices = ledger->notices};
-    snprintf(so_far.runner.measured_with, sizeof so_far.runner.measured_with, "%s",
-             rue_study_hello(setup)->loader);
+    describe_runner(setup, &so_far.runner);
     return keep(setup, ledger, &so_far, true, error);
 }
 
@@ -102,7 +128,7 @@ rue_status rue_study_take_changes(const struct rue_study_setup *setup, struct ru
     for (size_t nth = 0; status == RUE_OK && !taken; nth++) {
         struct rue_recommendation *kept;
         char *text = NULL;
-        status = rue_store_findings(ledger->store, nth, NULL, &text, error);
+        status = rue_store_findings(ledger->store, nth, &text, error);
         if (status != RUE_OK || !text) return status;
         status = rue_recommendation_read_kept(text, RUE_STORE_FILE, &kept, error);
         free(text);
@@ -119,29 +145,20 @@ rue_status rue_study_note_change(const struct rue_study_setup *setup, struct rue
                                  const struct rue_notice *notice, rue_error *error)
 {
     rue_status status = add_notice(ledger, notice, error);
-    return status == RUE_OK ? keep_changes(setup, ledger, error) : status;
+    return status == RUE_OK ? rue_study_note_under_way(setup, ledger, error) : status;
 }
 
-#define COPY(to, from) snprintf(to, sizeof(to), "%s", from)
 #define TEXT_OF(token) #token
 #define TEXT(macro)    TEXT_OF(macro)
 
 static void count_outcomes(const struct rue_study_ledger *ledger, struct rue_variant_findings *out)
 {
-    size_t *counts[RUE_OUTCOME_COUNT] = {[RUE_TRIAL_OK] = &out->trials.ok,
-                                         [RUE_TRIAL_INFEASIBLE] = &out->trials.infeasible,
-                                         [RUE_TRIAL_FAILED] = &out->trials.failed,
-                                         [RUE_TRIAL_TIMEOUT] = &out->trials.timeout};
     for (size_t i = 0; i < ledger->row_count; i++) {
         const struct rue_trial_row *row = &ledger->rows[i].trial;
         if (row->request.measure != RUE_JOINT) continue;
         if (!rue_variant_equal(&row->request.variant, &out->variant)) continue;
-        ++*counts[row->result.outcome];
+        rue_findings_count_trial(out, &row->result);
         out->trials.disturbed += row->disturbed;
-        out->trials.cache_missed += row->result.outcome == RUE_TRIAL_OK && row->result.cache_missed == 1;
-        rue_findings_add_sleep(out, &row->result);
-        if (row->result.bad_images > (int64_t)out->trials.bad_images)
-            out->trials.bad_images = (uint64_t)row->result.bad_images;
     }
 }
 
@@ -236,41 +253,26 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
     return RUE_OK;
 }
 
-/* Whose times the consumer's are: one device, several, or none that we know of. */
-static void describe_consumer(const struct rue_study_setup *setup, char *out, size_t bytes)
-{
-    const char *device = NULL;
-    for (size_t m = 0; m < setup->model_count; m++) {
-        const char *own = setup->models[m].profile.device;
-        if (!own[0] || (device && strcmp(device, own) != 0)) {
-            device = NULL;
-            break;
-        }
-        device = own;
-    }
-    snprintf(out, bytes, "%s", device ? device : "");
-}
-
 void rue_study_libraries(char *out, size_t bytes)
 {
     snprintf(out, bytes, "libjpeg-turbo %s, SQLite %s, jansson %s, GSL %s", TEXT(LIBJPEG_TURBO_VERSION),
              sqlite3_libversion(), jansson_version_str(), gsl_version);
 }
 
-static void copy_row(const void *context, size_t index, struct rue_trial_row *out)
+static bool copy_row(void *context, size_t index, struct rue_trial_row *out)
 {
-    *out = ((const struct rue_study_ledger *)context)->rows[index].trial;
+    const struct rue_study_ledger *ledger = context;
+    if (index < ledger->row_count) *out = ledger->rows[index].trial;
+    return index < ledger->row_count;
 }
 
-static void fill_provenance(const struct rue_study *study, struct rue_findings *out)
+static void fill_provenance(struct rue_study *study, struct rue_findings *out)
 {
     const struct rue_hello *hello = rue_study_hello(&study->setup);
     struct rue_machine machine = rue_machine_read();
     const char *name = strrchr(study->setup.place.folder, '/');
     COPY(out->study, name && name[1] ? name + 1 : study->setup.place.folder);
-    COPY(out->runner.measured_with, hello->loader);
-    out->runner.pins = hello->varies[RUE_PIN_MEMORY];
-    COPY(out->runner.name, hello->runner);
+    describe_runner(&study->setup, &out->runner);
     COPY(out->run.rue_version, RUE_VERSION);
     COPY(out->machine.cpu, machine.cpu);
     COPY(out->machine.kernel, machine.kernel);
@@ -279,13 +281,11 @@ static void fill_provenance(const struct rue_study *study, struct rue_findings *
     COPY(out->run.started, study->setup.started);
     COPY(out->run.partial_reason, study->outcome.partial_reason);
     rue_study_libraries(out->machine.libraries, sizeof out->machine.libraries);
-    describe_consumer(&study->setup, out->runner.consumer, sizeof out->runner.consumer);
     out->machine.usable_cpus = machine.usable_cpus;
     out->machine.memory_bytes = machine.memory_bytes;
     out->run.duration_s = (double)(rue_clock_now_ns() - study->ledger.clock.start_ns) / 1e9;
     COPY(out->run.strategy, study->setup.plan.strategy->name);
     COPY(out->run.strategy_why, study->setup.plan.why);
-    out->runner.virtual_clock = hello->virtual_clock;
     out->run.seed = study->setup.goal.loader.workload.seed;
     out->run.repeats_planned = study->setup.goal.search.repeats;
     out->run.partial = study->outcome.partial;
@@ -293,7 +293,6 @@ static void fill_provenance(const struct rue_study *study, struct rue_findings *
     out->changes = study->outcome.changes;
     out->changes.notice_count = study->ledger.notice_count;
     out->changes.notices = study->ledger.notices;
-    out->row_count = study->ledger.row_count;
     out->row_at = copy_row;
     out->row_context = &study->ledger;
 }

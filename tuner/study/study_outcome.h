@@ -29,6 +29,11 @@ rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct r
 rue_status rue_study_take_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   rue_error *error) RUE_MUST_CHECK;
 
+/* Notes in the store what the run is about and which changes it knows of, in case it is killed. RUE_STORE,
+ * RUE_MEMORY. */
+rue_status rue_study_note_under_way(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                    rue_error *error) RUE_MUST_CHECK;
+
 /* Notes a change, also in the store, in case the run is killed: trials of which nobody knows whether they
  * were made before or after it answer nothing more. RUE_STORE, RUE_MEMORY. */
 rue_status rue_study_note_change(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash.h"
 #include "suggest.h"
 
 #define NONE SIZE_MAX
@@ -19,7 +18,6 @@ static const char *const names[RUE_COLUMN_KNOBS] = {
     [RUE_COLUMN_JOB_IMAGES] = "job_images",
     [RUE_COLUMN_STATUS] = "status",
     [RUE_COLUMN_REASON] = "reason",
-    [RUE_COLUMN_REPEAT] = "repeat",
     [RUE_COLUMN_TIME_S] = "time_s",
     [RUE_COLUMN_TIME_MS] = "time_ms",
     [RUE_COLUMN_TIME_NS] = "time_ns",
@@ -158,44 +156,24 @@ static rue_status choose_time(const struct search *search, struct rue_columns *o
     return RUE_OK;
 }
 
-/* Whether our column is a time that another one is taken in place of. */
-static bool is_other_time(const struct rue_columns *columns, int column)
+static rue_status check_knobs(const struct search *search, const struct rue_columns *columns,
+                              rue_error *error)
 {
-    return column >= RUE_COLUMN_TIME_S && column <= RUE_COLUMN_END_TO_END_NS && column != (int)columns->time;
-}
-
-bool rue_columns_reads(const struct rue_columns *columns, size_t field)
-{
-    for (int c = 0; c < RUE_COLUMN_COUNT; c++)
-        if (!is_other_time(columns, c) && columns->field[c] == field) return true;
-    return false;
-}
-
-rue_status rue_columns_check_whole(const struct rue_columns *columns, const char *table, rue_error *error)
-{
-    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++)
-        if (rue_own_knobs.at[k]->always_shown && columns->field[RUE_COLUMN_KNOBS + k] == NONE)
-            return rue_fail(error, RUE_DATA,
-                            "%s: no column %s, which a study needs: name it with --map %s=COLUMN, or add it "
-                            "with what was measured",
-                            table, rue_own_knobs.at[k]->name, rue_own_knobs.at[k]->name);
+    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
+        enum rue_column column = (enum rue_column)(RUE_COLUMN_KNOBS + k);
+        if (rue_own_knobs.at[k]->always_shown && columns->field[column] == NONE)
+            return fail_missing(search, rue_column_name(column), column, error);
+    }
     return RUE_OK;
 }
 
-uint64_t rue_columns_digest(const struct rue_columns *columns, uint64_t digest)
+/* Whether one of our columns is the file's column `field`; of the times only the one that counts. */
+static bool is_read(const struct rue_columns *columns, size_t field)
 {
     for (int c = 0; c < RUE_COLUMN_COUNT; c++) {
-        if (columns->field[c] == NONE || is_other_time(columns, c)) continue;
-        digest = rue_hash(digest, rue_column_name(c), strlen(rue_column_name(c)));
-        digest = rue_hash(digest, &columns->field[c], sizeof columns->field[c]);
+        bool time = c >= RUE_COLUMN_TIME_S && c <= RUE_COLUMN_END_TO_END_NS;
+        if ((!time || c == (int)columns->time) && columns->field[c] == field) return true;
     }
-    return digest;
-}
-
-static bool has_knob(const struct rue_columns *columns)
-{
-    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++)
-        if (columns->field[RUE_COLUMN_KNOBS + k] != NONE) return true;
     return false;
 }
 
@@ -207,9 +185,9 @@ static rue_status find_all(struct search *search, struct rue_columns *out, rue_e
         status = search->mapped[c] ? find_mapped(search, c, &out->field[c], error)
                                    : find_field(search, rue_column_name(c), &out->field[c], error);
     if (status == RUE_OK) status = choose_time(search, out, error);
-    if (status == RUE_OK && !has_knob(out)) status = fail_missing(search, "a knob", RUE_COLUMN_KNOBS, error);
+    if (status == RUE_OK) status = check_knobs(search, out, error);
     for (size_t f = 0; status == RUE_OK && f < search->header->count; f++)
-        if (!rue_columns_reads(out, f)) add_to_list(out->ignored, search->header->fields[f]);
+        if (!is_read(out, f)) add_to_list(out->ignored, search->header->fields[f]);
     return status;
 }
 

@@ -16,7 +16,6 @@ enum rue_column {
     RUE_COLUMN_JOB_IMAGES,
     RUE_COLUMN_STATUS,
     RUE_COLUMN_REASON,
-    RUE_COLUMN_REPEAT, /* tells the repeats of a cell apart */
     RUE_COLUMN_TIME_S,
     RUE_COLUMN_TIME_MS,
     RUE_COLUMN_TIME_NS,
@@ -38,25 +37,14 @@ struct rue_columns {
 /* "mode", "batch_size", ... */
 const char *rue_column_name(enum rue_column column);
 
-/* Whether anything reads the file's column `field`. */
-bool rue_columns_reads(const struct rue_columns *columns, size_t field);
-
-/* `digest` and which of the file's columns are read as what: the same however they were found. */
-uint64_t rue_columns_digest(const struct rue_columns *columns, uint64_t digest);
-
 /* Names of all our columns, "mode, model, ...". */
 void rue_columns_list(char *out, size_t bytes);
 
 /* Finds the columns in the header of `csv`. `map` (nullable) is "ours=theirs,ours=theirs", blanks around
- * names aside; where it says nothing, a column is found by our name, in small letters or large. RUE_USAGE
- * when `map` makes no sense; RUE_DATA, with the file's columns and what is to be typed, when one is
- * missing or named twice. */
+ * names aside; where it says nothing, a column is found by our name, in small letters or large. There must be
+ * a column of times and one of each knob that is always shown. RUE_USAGE when `map` makes no sense; RUE_DATA,
+ * with the file's columns and what is to be typed, when one is missing or named twice. */
 rue_status rue_columns_find(const char *map, const struct rue_csv_record *header, const struct rue_csv *csv,
                             struct rue_columns *out, rue_error *error) RUE_MUST_CHECK;
-
-/* Whether there is a column of each knob that every configuration shows: RUE_DATA, with what to do, where a
- * study of `table` has nothing to choose. */
-rue_status rue_columns_check_whole(const struct rue_columns *columns, const char *table,
-                                   rue_error *error) RUE_MUST_CHECK;
 
 #endif

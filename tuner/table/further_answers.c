@@ -249,9 +249,7 @@ static double memory_bytes(const struct rue_variant_findings *variant, const str
 
 static bool is_ours(const struct rue_findings *findings, const struct rue_variant_findings *variant)
 {
-    const char *loader =
-        variant->circumstances ? variant->circumstances->loader : findings->runner.measured_with;
-    return variant->job.images && strcmp(loader, "rue") == 0;
+    return variant->job.images && strcmp(findings->runner.measured_with, "rue") == 0;
 }
 
 /* Whether nothing but noise is left open: all that is ranked, several, has run the whole job more than once.

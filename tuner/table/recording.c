@@ -15,7 +15,7 @@ enum { BATCHES_LEAST = 8, JOBS_TOLD = 8 };
 
 static uint64_t job_of(const struct rue_table *table, size_t group)
 {
-    return table->tally.groups[group].facts.job.images;
+    return table->tally.groups[group].job.images;
 }
 
 static rue_status fail_jobs(const struct rue_table *table, uint64_t images, rue_error *error)
@@ -111,22 +111,20 @@ static rue_status add_values(struct rue_recording *recording, const struct rue_c
     return RUE_OK;
 }
 
-static rue_status find_knobs(struct rue_recording *recording, rue_error *error)
+static void find_knobs(struct rue_recording *recording)
 {
     recording->space = rue_space_default(&rue_own_knobs);
     for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
         recording->knobs[k] = recording->table.columns.field[RUE_COLUMN_KNOBS + k] != SIZE_MAX;
         if (recording->knobs[k]) recording->space.count[k] = 0;
     }
-    return rue_columns_check_whole(&recording->table.columns, recording->table.name, error);
 }
 
 /* Variants, models and values of the job, and the least number of trials of a cell that has any. */
 static rue_status list_all(struct rue_recording *recording, rue_error *error)
 {
     static const struct rue_ranking_rules rules = {.top_n = 1};
-    rue_status status =
-        rue_tally_findings(&recording->table.tally, RUE_TALLY_ALL, &rules, &recording->findings, error);
+    rue_status status = rue_tally_findings(&recording->table.tally, &rules, &recording->findings, error);
     if (status != RUE_OK) return status;
     recording->answers = SIZE_MAX;
     for (size_t v = 0; status == RUE_OK && v < recording->findings->variant_count; v++) {
@@ -169,7 +167,7 @@ rue_status rue_recording_open(const char *path, const char *map, uint64_t images
         return status;
     }
     status = find_job(&recording->table, images, &recording->job_images, error);
-    if (status == RUE_OK) status = find_knobs(recording, error);
+    find_knobs(recording);
     if (status == RUE_OK) status = list_all(recording, error);
     if (status == RUE_OK && !recording->job_images) assume_job(recording);
     if (status != RUE_OK) {
@@ -190,7 +188,7 @@ void rue_recording_close(struct rue_recording *recording)
 
 void rue_recording_name(const struct rue_recording *recording, char *out, size_t bytes)
 {
-    snprintf(out, bytes, RUE_IMPORTED "%.60s replayed #%016" PRIx64, recording->table.name,
+    snprintf(out, bytes, RUE_TABLE_LOADER " %.60s replayed #%016" PRIx64, recording->table.name,
              recording->table.digest);
 }
 
@@ -222,11 +220,8 @@ const struct rue_cell *rue_recording_cell(const struct rue_recording *recording,
     size_t number = find_variant(recording, variant);
     if (number == RUE_NONE) return NULL;
     const struct rue_cost_matrix *matrix = recording->found[number]->matrix;
-    struct rue_config key = *config;
-    for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++)
-        if (!recording->knobs[k]) key.value[k] = RUE_KNOB_UNKNOWN;
     const struct rue_config *found =
-        bsearch(&key, matrix->configs, matrix->config_count, sizeof key, rue_config_compare);
+        bsearch(config, matrix->configs, matrix->config_count, sizeof *config, rue_config_compare);
     size_t row = find_model(matrix, model);
     if (!found || row == RUE_NONE) return NULL;
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, row, (size_t)(found - matrix->configs));
@@ -270,11 +265,11 @@ static json_t *answer_hello(void *state, rue_error *error)
     const struct rue_recording *recording = state;
     char name[128];
     rue_recording_name(recording, name, sizeof name);
-    json_t *object =
-        json_pack("{s:s, s:s, s:s, s:[s], s:s, s:b, s:I, s:o, s:o, s:o}", "protocol", RUE_PROTOCOL_NAME,
-                  "runner", name, "loader", "imported", "measures", "joint", "clock", "virtual", "whole_jobs",
-                  1, "answers", (json_int_t)recording->answers, "models", models_json(recording), "variants",
-                  variants_json(recording), "space", space_json(recording));
+    json_t *object = json_pack("{s:s, s:s, s:s, s:[s], s:s, s:b, s:I, s:o, s:o, s:o}", "protocol",
+                               RUE_PROTOCOL_NAME, "runner", name, "loader", RUE_TABLE_LOADER, "measures",
+                               "joint", "clock", "virtual", "whole_jobs", 1, "answers",
+                               (json_int_t)recording->answers, "models", models_json(recording), "variants",
+                               variants_json(recording), "space", space_json(recording));
     if (object && !recording->assumed)
         json_object_set_new(object, "images", json_integer((json_int_t)recording->job_images));
     if (!object) rue_fail_memory(error, "a greeting", 256);

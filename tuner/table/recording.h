@@ -27,8 +27,8 @@ struct rue_recording {
 };
 
 /* Reads the table at `path`; `map` as in rue_table_read. `images` is J, 0: as the table says. RUE_USAGE where
- * the table has jobs of other lengths, or of several and J is not said; RUE_DATA where it lacks a knob that
- * every configuration shows or has more models, modes or values than a study holds; else as rue_table_read.
+ * the table has jobs of other lengths, or of several and J is not said; RUE_DATA where it has more models,
+ * modes or values than a study holds; else as rue_table_read.
  * `*out` is closed by the caller. */
 rue_status rue_recording_open(const char *path, const char *map, uint64_t images, struct rue_recording **out,
                               rue_error *error) RUE_MUST_CHECK;
@@ -41,8 +41,7 @@ void rue_recording_name(const struct rue_recording *recording, char *out, size_t
 void rue_recording_digest(const struct rue_recording *recording, const struct rue_variant *variant,
                           char out[32]);
 
-/* The times of a cell; NULL where there is none. Knobs that the table has no columns of may have any value.
- */
+/* The times of a cell; NULL where there is none. */
 const struct rue_cell *rue_recording_cell(const struct rue_recording *recording,
                                           const struct rue_variant *variant, const char *model,
                                           const struct rue_config *config);

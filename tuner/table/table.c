@@ -1,7 +1,6 @@
 #include "table.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -9,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "array.h"
 #include "csv_field.h"
 #include "hash.h"
-#include "mixture.h"
 #include "suggest.h"
 #include "utf8.h"
 
@@ -21,50 +19,37 @@
 
 /* The largest that is read, all of it at once. */
 #define TEXT_BYTES_MAX ((size_t)1 << 30)
+enum { READ_BYTES = 1 << 16 };
 
-struct text {
-    const char *name;
-    char *data; /* [capacity] */
-    size_t bytes, capacity;
-};
-
-static rue_status make_room(struct text *text, rue_error *error)
+/* All of the stream, and a NUL behind it, into `*out`, to be freed also where it fails. */
+static rue_status read_all(FILE *stream, const char *name, char **out, size_t *bytes, rue_error *error)
 {
-    if (text->bytes + 1 < text->capacity) return RUE_OK;
-    if (text->bytes >= TEXT_BYTES_MAX)
-        return rue_fail(error, RUE_DATA, "%s: larger than %zu bytes; leave out rows that are not needed",
-                        text->name, TEXT_BYTES_MAX);
-    size_t capacity = text->capacity ? 2 * text->capacity : 1 << 16;
-    char *data = realloc(text->data, capacity);
-    if (!data) return rue_fail_memory(error, text->name, capacity);
-    text->data = data;
-    text->capacity = capacity;
-    return RUE_OK;
-}
-
-static rue_status read_all(struct text *text, int fd, rue_error *error)
-{
-    for (ssize_t got = 1; got > 0; text->bytes += (size_t)got) {
-        rue_status status = make_room(text, error);
+    size_t capacity = 0, used = 0;
+    do {
+        rue_status status = rue_array_grow(out, &capacity, used + READ_BYTES + 1, 1, name, error);
         if (status != RUE_OK) return status;
-        got = read(fd, text->data + text->bytes, text->capacity - text->bytes - 1);
-        if (got < 0) return rue_fail(error, RUE_DATA, "cannot read %s: %s", text->name, strerror(errno));
-    }
-    return RUE_OK;
+        used += fread(*out + used, 1, READ_BYTES, stream);
+    } while (!feof(stream) && !ferror(stream) && used < TEXT_BYTES_MAX);
+    (*out)[used] = 0;
+    *bytes = used;
+    if (ferror(stream)) return rue_fail(error, RUE_DATA, "cannot read %s: %s", name, strerror(errno));
+    if (used < TEXT_BYTES_MAX) return RUE_OK;
+    return rue_fail(error, RUE_DATA, "%s: larger than %zu bytes; leave out rows that are not needed", name,
+                    TEXT_BYTES_MAX);
 }
 
-static rue_status read_file(struct text *text, const char *path, rue_error *error)
+static rue_status read_file(const char *path, const char *name, char **out, size_t *bytes, rue_error *error)
 {
     struct stat facts;
-    if (strcmp(path, "-") == 0) return read_all(text, STDIN_FILENO, error);
+    if (strcmp(path, "-") == 0) return read_all(stdin, name, out, bytes, error);
     if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
         return rue_fail(error, RUE_DATA,
                         "%s is a folder: give a table, a CSV file (for a study's folder: rue show %s)", path,
                         path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
-    rue_status status = read_all(text, fd, error);
-    close(fd);
+    FILE *file = fopen(path, "re");
+    if (!file) return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
+    rue_status status = read_all(file, name, out, bytes, error);
+    fclose(file);
     return status;
 }
 
@@ -88,14 +73,15 @@ static rue_status check_utf8(const char *name, const char *text, rue_error *erro
 static rue_status open_csv(const char *path, struct rue_csv **out, uint64_t *digest, rue_error *error)
 {
     static const struct rue_csv_rules rules = {.field_max = SIZE_MAX, .trims = true};
-    struct text text = {.name = strcmp(path, "-") == 0 ? "standard input" : path};
-    rue_status status = read_file(&text, path, error);
-    if (status != RUE_OK) return free(text.data), status;
-    text.data[text.bytes] = 0;
-    *digest = rue_hash(RUE_HASH_START, text.data, text.bytes);
-    status = rue_csv_open(text.name, text.data, text.bytes, &rules, out, error);
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    char *text = NULL;
+    size_t bytes;
+    rue_status status = read_file(path, name, &text, &bytes, error);
+    if (status != RUE_OK) return free(text), status;
+    *digest = rue_hash(RUE_HASH_START, text, bytes);
+    status = rue_csv_open(name, text, bytes, &rules, out, error);
     if (status != RUE_OK) return status;
-    status = check_utf8(text.name, text.data, error);
+    status = check_utf8(name, text, error);
     if (status != RUE_OK) rue_csv_close(*out), *out = NULL;
     return status;
 }
@@ -114,7 +100,6 @@ struct row {
     const char *file, *map;
     const char **header; /* owned; the texts are the file's */
     struct rue_csv_record record;
-    struct rue_mixture mixture;
     bool any_time;         /* some row has one */
     uint64_t no_time_line; /* of the first row that has something else in place of a time; 0: none */
     char no_time[81];      /* which is this */
@@ -139,7 +124,7 @@ static rue_status read_knob(const struct row *row, int knob, int *value, rue_err
     enum rue_column column = (enum rue_column)(RUE_COLUMN_KNOBS + knob);
     const char *text = cell(row, column);
     double number;
-    *value = text ? info->fallback : RUE_KNOB_UNKNOWN;
+    *value = info->fallback;
     if (!text || (!*text && !info->always_shown)) return RUE_OK;
     if (rue_knob_parse(info, text, value)) return RUE_OK;
     bool whole = !info->words && rue_csv_get_number(text, &number) && number == floor(number);
@@ -254,11 +239,11 @@ static rue_status find_group(const struct row *row, uint64_t job_images, size_t 
     snprintf(key, sizeof key, "%.3500s\n%s\n%s\n%" PRIu64, label, variant.format, variant.dtype, job_images);
     if (status == RUE_OK) status = rue_tally_group(&row->table->tally, key, out, &made, error);
     if (status != RUE_OK || !made) return status;
-    struct rue_variant_findings *facts = &row->table->tally.groups[*out].facts;
+    struct rue_variant_findings *facts = &row->table->tally.groups[*out];
     facts->job.images = job_images;
     facts->models_unnamed = !cell(row, RUE_COLUMN_MODEL);
     facts->variant = variant;
-    return rue_tally_label(&row->table->tally, *out, label, error);
+    return rue_tally_text(&row->table->tally, label, &facts->label, error);
 }
 
 /* Counts rows that are no joint trials of whole jobs; true where this is one of them. */
@@ -269,15 +254,6 @@ static bool leave_out(const struct row *row, int outcome, uint64_t requested, ui
         return row->table->not_joint++, true;
     if (outcome > RUE_TRIAL_OK || requested == 0 || requested >= job) return false;
     return row->table->truncated++, true;
-}
-
-static rue_status check_mixture(struct row *row, rue_error *error)
-{
-    rue_error why = {0};
-    if (!row->any_time) return RUE_OK; /* there may be another reason for what looks odd: see check_times */
-    rue_status status = rue_mixture_note(&row->mixture, &row->table->columns, row->header, &row->table->tally,
-                                         &row->record, row->map, &why);
-    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s, %s", row->file, why.message);
 }
 
 static rue_status read_row(struct row *row, rue_error *error)
@@ -302,10 +278,12 @@ static rue_status read_row(struct row *row, rue_error *error)
     if (status == RUE_OK && trial.outcome == RUE_TRIAL_OK)
         status = read_time(row, outcome == RUE_TRIAL_OK, &trial, reason, sizeof reason, error);
     if (status == RUE_OK) status = find_group(row, job, &trial.group, error);
+    if (status != RUE_OK) return status;
+    struct rue_trial_result result = rue_trial_result_empty();
+    result.outcome = trial.outcome;
+    rue_findings_count_trial(&row->table->tally.groups[trial.group], &result);
     trial.reason = reason;
-    if (status == RUE_OK)
-        status = rue_tally_add(&row->table->tally, &trial, model ? model : RUE_TABLE_MODEL, error);
-    return status == RUE_OK ? check_mixture(row, error) : status;
+    return rue_tally_add(&row->table->tally, &trial, model ? model : RUE_TABLE_MODEL, error);
 }
 
 static rue_status check_width(const struct row *row, rue_error *error)
@@ -373,8 +351,7 @@ rue_status rue_table_read(const char *path, const char *map, struct rue_table *o
     snprintf(out->name, sizeof out->name, "%s", name && name[1] ? name + 1 : rue_csv_name(csv));
     struct row row = {.table = out, .file = rue_csv_name(csv), .map = map};
     status = read_rows(csv, &row, error);
-    out->digest = rue_columns_digest(&out->columns, digest);
-    rue_mixture_close(&row.mixture);
+    out->digest = map ? rue_hash(digest, map, strlen(map)) : digest;
     free(row.header);
     rue_csv_close(csv);
     if (status == RUE_OK && out->tally.trial_count == 0)

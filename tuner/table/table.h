@@ -10,15 +10,16 @@
 /* The model of all rows where the table has no column of models. */
 #define RUE_TABLE_MODEL "all"
 
-/* The store's runner of trials that came from a table is this and the table's name and digest; their format,
- * where the table has none, is "table", and their path the mode's name. */
-#define RUE_IMPORTED     "imported "
+/* Whose loader a table's times are of: nobody says it. The store's runner of trials that a table answered
+ * begins with the same word. Their format, where the table has none, is "table", and their path the mode's
+ * name. */
+#define RUE_TABLE_LOADER "imported"
 #define RUE_TABLE_FORMAT "table"
 
 struct rue_table {
     struct rue_tally tally;
     struct rue_columns columns;
-    uint64_t digest;  /* of the file and of which of its columns were read as what */
+    uint64_t digest;  /* of the file, and of how its columns were mapped */
     size_t rows;      /* that were read */
     size_t not_joint; /* of them, left out: of the measures load and compute */
     size_t truncated; /* of them, left out: shorter than the job, without the times of their batches */

@@ -16,25 +16,24 @@ rue_status rue_tally_group(struct rue_tally *tally, const char *key, size_t *out
         return rue_fail(error, RUE_DATA, "more than %d data modes: is the column of the mode the right one?",
                         RUE_TALLY_GROUPS_MAX);
     size_t bytes = (tally->group_count + 1) * sizeof *tally->groups;
-    struct rue_tally_group *groups = realloc(tally->groups, bytes);
+    struct rue_variant_findings *groups = realloc(tally->groups, bytes);
     if (!groups) return rue_fail_memory(error, "a data mode", bytes);
     tally->groups = groups;
-    groups[tally->group_count++] = (struct rue_tally_group){0};
+    groups[tally->group_count++] = (struct rue_variant_findings){0};
     return RUE_OK;
 }
 
-rue_status rue_tally_label(struct rue_tally *tally, size_t group, const char *label, rue_error *error)
+rue_status rue_tally_text(struct rue_tally *tally, const char *text, const char **out, rue_error *error)
 {
-    struct rue_tally_group *its = &tally->groups[group];
-    assert(group < tally->group_count && !its->label);
-    its->facts.label = its->label = strdup(label);
-    return its->label ? RUE_OK : rue_fail_memory(error, "a label", strlen(label));
+    size_t number;
+    rue_status status = rue_names_number(&tally->texts, text, &number, error);
+    if (status == RUE_OK) *out = tally->texts.texts[number];
+    return status;
 }
 
 rue_status rue_tally_add(struct rue_tally *tally, const struct rue_tally_trial *trial, const char *model,
                          rue_error *error)
 {
-    size_t reason;
     assert(trial->group < tally->group_count);
     rue_status status = rue_array_grow(&tally->trials, &tally->trial_capacity, tally->trial_count + 1,
                                        sizeof *tally->trials, "trials", error);
@@ -43,10 +42,8 @@ rue_status rue_tally_add(struct rue_tally *tally, const struct rue_tally_trial *
     *copy = *trial;
     status = rue_names_number(&tally->models, model, &copy->model, error);
     if (status == RUE_OK)
-        status = rue_names_number(&tally->reasons, trial->reason ? trial->reason : "", &reason, error);
+        status = rue_tally_text(tally, trial->reason ? trial->reason : "", &copy->reason, error);
     if (status != RUE_OK) return status;
-    copy->reason = tally->reasons.texts[reason];
-    tally->groups[trial->group].counts[trial->outcome]++;
     tally->trial_count++;
     return RUE_OK;
 }
@@ -55,8 +52,7 @@ void rue_tally_close(struct rue_tally *tally)
 {
     rue_names_close(&tally->models);
     rue_names_close(&tally->keys);
-    rue_names_close(&tally->reasons);
-    for (size_t g = 0; g < tally->group_count; g++) free(tally->groups[g].label);
+    rue_names_close(&tally->texts);
     free(tally->groups);
     free(tally->trials);
     *tally = (struct rue_tally){0};
@@ -162,21 +158,16 @@ static rue_status fill_matrix(const struct slice *slice, struct rue_cost_matrix 
 static rue_status fill_variant(const struct slice *slice, const struct rue_ranking_rules *rules,
                                struct rue_variant_findings *out, rue_error *error)
 {
-    const struct rue_tally_group *group = &slice->tally->groups[slice->trials[0]->group];
     struct rue_cost_matrix *matrix = NULL;
     struct rue_selection *selection = NULL;
     rue_status status = open_matrix(slice, &matrix, error);
     if (status == RUE_OK) status = fill_matrix(slice, matrix, error);
     if (status == RUE_OK) status = rue_ranking_rules_select(rules, matrix, &selection, error);
     if (status != RUE_OK) return rue_cost_matrix_close(matrix), status;
-    *out = group->facts;
+    *out = slice->tally->groups[slice->trials[0]->group];
     out->models_unnamed &= matrix->model_count == 1;
     out->matrix = matrix;
     out->selection = selection;
-    out->trials.ok = group->counts[RUE_TRIAL_OK];
-    out->trials.infeasible = group->counts[RUE_TRIAL_INFEASIBLE];
-    out->trials.failed = group->counts[RUE_TRIAL_FAILED];
-    out->trials.timeout = group->counts[RUE_TRIAL_TIMEOUT];
     return RUE_OK;
 }
 
@@ -186,18 +177,7 @@ static int compare_names(const void *a, const void *b, void *context)
     return strcmp(texts[*(const size_t *)a], texts[*(const size_t *)b]);
 }
 
-/* The trials of the set, sorted; returns how many. */
-static size_t sort_trials(const struct rue_tally *tally, int set, const struct rue_tally_trial **sorted)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < tally->trial_count; i++)
-        if (set == RUE_TALLY_ALL || tally->groups[tally->trials[i].group].set == (size_t)set)
-            sorted[count++] = &tally->trials[i];
-    qsort(sorted, count, sizeof *sorted, compare_trials);
-    return count;
-}
-
-static rue_status fill_variants(const struct rue_tally *tally, int set, const struct rue_ranking_rules *rules,
+static rue_status fill_variants(const struct rue_tally *tally, const struct rue_ranking_rules *rules,
                                 struct rue_findings *findings, rue_error *error)
 {
     rue_status status = RUE_OK;
@@ -213,7 +193,9 @@ static rue_status fill_variants(const struct rue_tally *tally, int set, const st
     }
     for (size_t m = 0; m < tally->models.count; m++) by_name[m] = m;
     qsort_r(by_name, tally->models.count, sizeof *by_name, compare_names, tally->models.texts);
-    size_t count = sort_trials(tally, set, sorted);
+    size_t count = tally->trial_count;
+    for (size_t i = 0; i < count; i++) sorted[i] = &tally->trials[i];
+    qsort(sorted, count, sizeof *sorted, compare_trials);
     for (size_t first = 0, end; status == RUE_OK && first < count; first = end) {
         for (end = first + 1; end < count && sorted[end]->group == sorted[first]->group;) end++;
         slice.trials = sorted + first;
@@ -230,27 +212,16 @@ out:
     return status;
 }
 
-rue_status rue_tally_add_findings(const struct rue_tally *tally, int set,
-                                  const struct rue_ranking_rules *rules, struct rue_findings *findings,
-                                  rue_error *error)
-{
-    size_t most = findings->variant_count + tally->group_count + 1;
-    struct rue_variant_findings *variants =
-        reallocarray(findings->variants, most, sizeof *findings->variants);
-    if (!variants) return rue_fail_memory(error, "findings", most * sizeof *variants);
-    findings->variants = variants;
-    return fill_variants(tally, set, rules, findings, error);
-}
-
-rue_status rue_tally_findings(const struct rue_tally *tally, int set, const struct rue_ranking_rules *rules,
+rue_status rue_tally_findings(const struct rue_tally *tally, const struct rue_ranking_rules *rules,
                               struct rue_findings **out, rue_error *error)
 {
     rue_status status =
         rue_ranking_rules_check(rules, (const char *const *)tally->models.texts, tally->models.count, error);
     if (status != RUE_OK) return status;
     struct rue_findings *findings = calloc(1, sizeof *findings);
-    if (!findings) return rue_fail_memory(error, "findings", sizeof *findings);
-    status = rue_tally_add_findings(tally, set, rules, findings, error);
+    if (findings) findings->variants = calloc(tally->group_count + 1, sizeof *findings->variants);
+    status = findings && findings->variants ? fill_variants(tally, rules, findings, error)
+                                            : rue_fail_memory(error, "findings", sizeof *findings);
     if (status != RUE_OK) return rue_tally_findings_close(findings), status;
     *out = findings;
     return RUE_OK;

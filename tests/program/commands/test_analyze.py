@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import HANG_S, clean_environment, expect_failure, make_table, read_json
+from conftest import HANG_S, clean_environment, expect_failure, make_table, rankings, read_json
 
 pytestmark = pytest.mark.quick
 
@@ -25,7 +25,7 @@ def analyze(rue, text, *words, name="t.csv"):
 
 def modes(done):
     assert done.returncode in (0, 4), done.stderr
-    return {mode["mode"]: mode for mode in json.loads(done.stdout)["modes"]}
+    return rankings(json.loads(done.stdout))
 
 
 def cell(config):
@@ -53,9 +53,9 @@ def test_a_small_table_worked_out_by_hand(rue):
     assert [r for _, r in ranking(mode)] == pytest.approx([0.075, 0.1, 0.25], abs=1e-9)
     assert [c["max_regret_ratio"] for c in mode["configs"]] == pytest.approx([0.1, 0.2, 0.5], abs=1e-9)
     assert [c["top_n_count"] for c in mode["configs"]] == [0, 1, 1]
-    assert mode["models"] == ["ape", "bee"] and mode["coverage"]["ok"] == 6
-    assert mode["recommended"]["config"] == {"batch_size": 64, "num_workers": 1}
-    assert mode["top_n_winner"]["config"] == {"batch_size": 32, "num_workers": 2} and "votes disagree" in mode["disagreement"]
+    assert mode["models"] == ["ape", "bee"] and mode["evidence"]["trials_ok"] == 6
+    assert cell(mode) == (64, 1)
+    assert cell(mode["top_n_winner"]) == (32, 2)
     assert [(b["model"], cell(b), b["end_to_end_ns"]) for b in mode["best_by_model"]] == [
         ("ape", (32, 1), 10 * 10**9), ("bee", (32, 2), 20 * 10**9)]
 
@@ -138,7 +138,7 @@ def test_every_way_of_writing_a_table_gives_the_same_answer(rue, change):
     (PLAIN.replace("ape,32,1", "ape,32,1e9").encode(), ["line 2", "num_workers"]),
     (PLAIN.replace("ape,32", ",32").encode(), ["line 2", "model"]), (PLAIN.replace("day,ape", ",ape").encode(), ["mode"]),
     (PLAIN.replace("time_s", "cost").encode(), ["--map time_s=COLUMN", "mode, model", "cost"]),
-    (PLAIN.replace("batch_size", "batchsize").encode(), ["--map batch_size=batchsize"]),
+    (PLAIN.replace("batch_size", "batchsize").encode(), ["--map batch_size=COLUMN", "batchsize"]),
     (PLAIN.replace("mode", "model", 1).encode(), ["two columns are called 'model'"]),
     (PLAIN.replace(",", ";").encode(), ["separated by ';'"]),
     (PLAIN.replace("mode,", "time_ms,").replace("day", "5").encode(), ["two columns of times", "--map"])])
@@ -195,9 +195,9 @@ def test_holes_and_failed_cells_are_not_ranked_and_said_so(rue):
     mode = modes(analyze(rue, text, "--json"))["day"]
     by_cell = {cell(c): c for c in mode["configs"]}
     assert cell(mode["configs"][0]) == (32, 1) and by_cell[32, 1]["ranked"], "an ok repeat covers the cell"
-    for c, word in (((32, 2), "no room"), ((64, 1), "'oom' in place of a time"), ((128, 1), "1 of 3 models")):
-        assert by_cell[c]["mean_regret_ratio"] is None and word in by_cell[c]["reason"], by_cell[c]
-    assert by_cell[128, 1]["covered"] == 1
+    for c, word in (((32, 2), "no room"), ((64, 1), "'oom' in place of a time"), ((128, 1), "")):
+        assert by_cell[c]["mean_regret_ratio"] is None and [miss["reason"] for miss in by_cell[c]["misses"] if word in (miss["reason"] or "")], by_cell[c]
+    assert by_cell[128, 1]["coverage"]["ok"] == 1
     assert "Left out, as not every model has run with them: 3 of 4" in rue("analyze", "t.csv").stdout.replace("\n", " ")
 
 
@@ -205,49 +205,21 @@ def test_nothing_that_can_be_ranked_is_exit_4(rue):
     expect_failure(analyze(rue, HEADER + "day,ape,32,1,5\nday,bee,64,1,5\n"), 4, "day")
 
 
-def test_modes_models_and_knobs_are_optional(rue):
-    done = analyze(rue, "batch_size,prefetch_factor,time_s\n32,2,5\n32,4,4\n")
-    assert done.returncode == 0 and "t.csv: 1 model, 2 configurations" in done.stdout
-    assert "no column model" in done.stderr and "no column num_workers: all rows are taken to have the same" in done.stderr
-    found = modes(rue("analyze", "t.csv", "--json", "--quiet"))["t.csv"]["configs"][0]["config"]
-    assert found == {"batch_size": 32, "prefetch_factor": 4}
-
-
-@pytest.mark.parametrize("header, rows, config", [
-    ("model,num_workers,time_s", "ape,1,5\nape,2,6\nbee,1,7\nbee,2,\n", {"num_workers": 1}),
-    ("batch_size,time_s", "32,5\n64,6\n", {"batch_size": 32}),
-    ("prefetch_factor,time_s", "2,5\n4,6\n", {"prefetch_factor": 2})])
-def test_a_knob_that_the_table_does_not_have_is_not_recommended(rue, header, rows, config):
-    done = analyze(rue, f"{header}\n{rows}", "--quiet")
-    (knob, value), = config.items()
-    assert done.returncode == 0 and f"Use {knob} {value} for t.csv data" in " ".join(done.stdout.split())
-    for other in {"batch_size", "num_workers", "prefetch_factor", "parallelism"} - {knob}:
-        assert other not in done.stdout, done.stdout
-    mode = modes(rue("analyze", "t.csv", "--json"))["t.csv"]
-    if value != 2:  # the fallback, which JSON leaves out
-        assert mode["recommended"]["config"] == mode["best_by_model"][0]["config"] == config
-    assert [set(c["config"]) - {knob} for c in mode["configs"]] == [set(), set()]
-    assert "batch_size" in config or mode["best_by_batch_size"] == []
-
-
-def test_a_study_is_of_whole_configurations(rue):
-    done = analyze(rue, "model,num_workers,time_s\nape,1,5\n", "--study", "st", "--quiet")
-    expect_failure(done, 3, "t.csv: no column batch_size", "add it with what was measured")
-    assert not (rue.folder / "st").exists()
-    analyze(rue, PLAIN, "--study", "st")
-    rows = list(csv.DictReader((rue.folder / "st/trials.csv").open()))
-    assert {(row["prefetch_factor"], row["parallelism"]) for row in rows} == {("", "")}, "nobody told them"
+def test_modes_and_models_are_optional(rue):
+    done = analyze(rue, "batch_size,num_workers,prefetch_factor,time_s\n32,1,2,5\n32,1,4,4\n")
+    assert done.returncode == 0 and "t.csv: 1 model, 2 configurations" in done.stdout and "no column model" in done.stderr
+    found = modes(rue("analyze", "t.csv", "--json", "--quiet"))["t.csv"]["config"]
+    assert (found["batch_size"], found["num_workers"], found["prefetch_factor"]) == (32, 1, 4)
 
 
 def test_jobs_of_different_sizes_are_ranked_apart(rue):
     done = analyze(rue, "model,batch_size,num_workers,requested_images,time_s\na,32,1,1000,10\na,64,1,100,1\na,32,1,100,1.1\n",
                    "--json", name="jobs.csv")
-    found = {mode["job_images"]: ranking(mode) for mode in json.loads(done.stdout)["modes"]}
+    found = {mode["job_images"]: ranking(rankings(dict(recommendations=[mode])).popitem()[1])
+             for mode in json.loads(done.stdout)["recommendations"]}
     assert found == {100: [((64, 1), 0), ((32, 1), pytest.approx(0.1))], 1000: [((32, 1), 0)]}
-    text = rue("analyze", "jobs.csv", "--study", "st").stdout
+    text = rue("analyze", "jobs.csv").stdout
     assert "job of 100 images, 2 configurations" in text and "job of 1,000 images, 1 configuration" in text and "repeats" not in text
-    again = json.loads(rue("analyze", "st/trials.csv", "--json").stdout)["modes"]
-    assert {mode["job_images"]: ranking(mode) for mode in again} == found
 
 
 @pytest.mark.parametrize("mode", ["imagenette", "raw", "t.csv"])
@@ -257,13 +229,9 @@ def test_mode_and_format_stay_two_words(rue, mode):
     if mode == "t.csv":  # the name of a table that has no column of modes
         text = "\n".join(line.partition(",")[2] for line in text.splitlines())
     told = [(mode, "folder", None), (mode, "tensor", "uint8")]
-    words = lambda done: [(m["mode"], m["format"], m["dtype"]) for m in json.loads(done.stdout)["modes"]]
-    first = analyze(rue, text, "--json", "--study", "st")
-    assert words(first) == words(rue("show", "st", "--json")) == words(rue("analyze", "st/trials.csv", "--json")) == told
-    assert f"Use batch_size 32, num_workers 1 for {mode} tensor uint8 data" in rue("show", "st").stdout
-    with (rue.folder / "st/trials.csv").open() as file:
-        assert [(row["mode"], row["format"], row["dtype"]) for row in csv.DictReader(file)] == [
-            (mode, "folder", ""), (mode, "tensor", "uint8")]
+    found = [part["variant"] for part in json.loads(analyze(rue, text, "--json").stdout)["recommendations"]]
+    assert [(v["label"] or v["mode"], v["format"], v["dtype"]) for v in found] == told
+    assert f"Use batch_size 32, num_workers 1 for {mode} tensor uint8 data" in rue("analyze", "t.csv").stdout
 
 
 def test_a_format_that_is_too_long_is_refused(rue):
@@ -299,57 +267,3 @@ def test_a_truncated_trial_is_left_out_with_words(rue):
     assert done.returncode == 0 and "shorter than the job are left out, as the table lacks the times of their batches: 1;" in done.stderr
     assert "1 configuration" in done.stdout
     expect_failure(analyze(rue, header + "a,32,0,64,1000,ok,100\n"), 5, "nothing is left")
-
-
-def test_an_imported_table_is_a_study(rue):
-    first = analyze(rue, PLAIN, "--study", "st")
-    assert "6 trials were added" in first.stderr
-    again = analyze(rue, PLAIN, "--study", "st")
-    assert "holds this table already" in again.stderr and again.stdout == first.stdout
-    report = read_json(rue.folder / "st/recommendation.json")
-    assert report["recommendations"][0]["config"]["batch_size"] == 64 and report["recommendations"][0]["job_images"] is None
-    assert len((rue.folder / "st/trials.csv").read_text().splitlines()) == 7
-    assert ranking(modes(rue("analyze", "st/trials.csv", "--json"))["day"]) == ranking(modes(rue("show", "st", "--json"))["day"])
-    shown = rue("show", "st", "--details")
-    assert shown.returncode == 0 and shown.stdout.replace("(--json lists them)", "in recommendation.json") == first.stdout
-    assert ranking(modes(rue("show", "st", "--json"))["day"]) == ranking(modes(analyze(rue, PLAIN, "--json"))["day"])
-
-
-def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def test_a_table_is_kept_in_no_study_of_something_else(rue, script):
-    one = script(make_table(["ape"], [16], [0, 2], lambda m, b, w: 1000 + w))
-    assert rue("tune", "--runner", one.command, "--quiet", "--out", "tuned").returncode == 0
-    assert analyze(rue, PLAIN, "--study", "st").returncode == 0
-    for folder, text in (("tuned", PLAIN), ("st", PLAIN.replace("day", "night"))):
-        before = contents(rue.folder / folder)
-        done = analyze(rue, text, "--study", folder, "--quiet", name="other.csv")
-        expect_failure(done, 6, f"{folder} holds ", "not of this table", "name another folder with --study", f"move {folder} away")
-        assert contents(rue.folder / folder) == before
-    assert "holds this table already" in analyze(rue, PLAIN, "--study", "st").stderr
-
-
-def test_a_table_is_the_same_however_its_columns_were_found(rue):
-    assert "6 trials were added" in analyze(rue, PLAIN, "--study", "st").stderr
-    for mapping in ("mode=mode", " time_s = time_s , model=model"):
-        assert "holds this table already" in rue("analyze", "t.csv", "--study", "st", "--map", mapping).stderr
-    expect_failure(rue("analyze", "t.csv", "--study", "st", "--map", "time_ms=time_s", "--quiet"), 6, "not of this table")
-
-
-def test_the_trials_of_an_imported_table_keep_its_modes_apart(rue):
-    text = PLAIN + "".join(f"night,{m},{b},{w},{100 - t}\n" for (m, b, w), t in TIMES.items())
-    first = modes(analyze(rue, text, "--json", "--study", "st"))
-    again = modes(rue("analyze", "st/trials.csv", "--json"))
-    assert {name: ranking(mode) for name, mode in first.items()} == {name: ranking(mode) for name, mode in again.items()}
-    assert set(first) == {"day", "night"}
-
-
-def test_a_table_is_not_imported_where_a_tuner_is_at_work(rue, script):
-    one = script(make_table(["ape"], [16], [0, 2], lambda m, b, w: 1000), faults=[{"when": {"measure": "joint"}, "do": "hang"}])
-    process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "st")
-    one.wait_for(1, process)
-    expect_failure(analyze(rue, PLAIN, "--study", "st"), 6, "at work")
-    process.kill()
-    process.communicate(timeout=HANG_S)

@@ -21,7 +21,7 @@ def analyze(rue, text, *words):
     (rue.folder / "t.csv").write_text(text)
     done = rue("analyze", "t.csv", "--json", *words)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)["modes"][0], plain(rue("analyze", "t.csv", *words).stdout)
+    return json.loads(done.stdout)["recommendations"][0], plain(rue("analyze", "t.csv", *words).stdout)
 
 
 def members(mode):
@@ -108,7 +108,7 @@ def test_show_knows_the_memory_of_what_our_loader_measured(rue, photos):
                "--model", "sleep:1ms/image,resnet18", "--budget", "5m", "--quiet", "--out", "out")
     assert done.returncode == 0, done.stderr
     (told,) = read_json(rue.folder / "out/recommendation.json")["recommendations"]
-    (mode,) = json.loads(rue("show", "out", "--json").stdout)["modes"]
+    (mode,) = json.loads(rue("show", "out", "--json").stdout)["recommendations"]
     assert front(mode) == front(told) and front(told)[-1][2] == 4 * TENSOR_BYTES
 
 

@@ -205,13 +205,13 @@ def test_settings_of_tune_are_none_of_prepare(rue, own_photos):
 
 
 @pytest.mark.parametrize("words, kept", [
-    (["--map", "time_ms=End to end (ms)"], "rue analyze 'my table.csv' --study kept --map 'time_ms=End to end (ms)'"),
+    (["--map", "time_ms=End to end (ms)"], "rue tune --table 'my table.csv' --strategy grid --budget 200% --out kept --map 'time_ms=End to end (ms)'"),
     (["--map", "time_ms=End to end (ms)", "--top-n=2"],
-     "rue analyze 'my table.csv' --study kept --map 'time_ms=End to end (ms)' --top-n=2"),
+     "rue tune --table 'my table.csv' --strategy grid --budget 200% --out kept --map 'time_ms=End to end (ms)' --top-n=2"),
 ])
 def test_the_command_line_is_kept_as_it_was_typed(rue, words, kept):
     (rue.folder / "my table.csv").write_text("model,batch_size,num_workers,End to end (ms)\na,16,1,2\na,32,1,1\n")
-    assert rue("analyze", "my table.csv", "--study", "kept", *words).returncode == 0
+    assert rue("tune", "--table", "my table.csv", "--strategy", "grid", "--budget", "200%", "--out", "kept", *words).returncode == 0
     with contextlib.closing(sqlite3.connect(rue.folder / "kept/study.db")) as db:
         assert db.execute("SELECT command_line FROM run").fetchall() == [(kept,)]
     assert read_json(rue.folder / "kept/recommendation.json")["provenance"]["command_line"] == kept

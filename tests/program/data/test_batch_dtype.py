@@ -42,7 +42,7 @@ def test_levels_and_values_are_jobs_of_their_own(rue, photos):
         assert found["raw"]["workload"].get("batch_dtype") == (dtype if dtype == "uint8" else None), "old studies stay what they are"
         stored.append(trials(rue))
     assert stored[0] > 0 and stored[1:] == [2 * stored[0]] * 2, "the third run found all that it needs"
-    done = rue("show", "out", "--all")
+    done = rue("show", "out")
     assert done.returncode == 0 and ", batches of uint8" in done.stdout
 
 

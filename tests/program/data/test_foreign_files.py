@@ -36,7 +36,7 @@ CASES = {
     "prepare": (["prepare", "photos", "new.tensor", "--quiet"], ["new.tensor"]),
     "synthetic": (["prepare", "--synthetic", "20", "new", "--quiet"], ["new", "new/*"]),
     "inspect": (["inspect", "shards/train-000000.tar"], ["shards/.rue-index-*"]),
-    "analyze": (["analyze", "times.csv", "--study", "out", "--quiet"], ["out/" + name for name in STUDY]),
+    "analyze": (["analyze", "times.csv", "--quiet"], []),
     "check": (["check", "study", "--budget", "2s", "--quiet"], []),
     "show": (["show", "study"], []),
     "list": (["list", "."], []),
@@ -47,7 +47,7 @@ CASES = {
 }
 # The file in whose place something else lies, and the exit code with which the command says so.
 IN_THE_WAY = {"tune": ("out/trials.csv", 6), "compare": ("out/recommendation.json", 6), "scale": ("out/scale.csv", 6),
-              "analyze": ("out/recommendation.json", 6), "prepare": ("new.tensor", 2), "synthetic": ("new", 2),
+              "prepare": ("new.tensor", 2), "synthetic": ("new", 2),
               "calibrate": ("device.json", 6)}
 DRY = ["tune", "compare", "scale"]
 
@@ -233,7 +233,7 @@ def test_a_table_is_not_replaced_by_the_report_of_it(program, here):
     (here / "own").mkdir()
     shutil.copy(here / "study/trials.csv", here / "own/trials.csv")
     before = look(here)
-    expect_failure(run(program, here, "analyze", "own/trials.csv", "--study", "own"), 6, "own/trials.csv is the table that is read")
+    expect_failure(run(program, here, "tune", "--table", "own/trials.csv", "--out", "own"), 6, "own/trials.csv is the table that is read")
     expect_untouched(before, here)
 
 

@@ -101,7 +101,6 @@ def test_a_runner_of_hostile_names(show, rue, evil_runner):
     show("show", "o" + EVIL, "--details", codes=[0])
     show("show", "o" + EVIL, "--trials", codes=[0])
     show("show", "o" + EVIL, "--json", codes=[0])
-    show("show", "o" + EVIL, "--against", "o" + EVIL, codes=[0])
     show("list", ".", codes=[0])
     show("check", "o" + EVIL, "--runner", evil_runner.command, codes=[0, 3, 5])
     show("tune", "--runner", evil_runner.command, "--prior", "o" + EVIL, "--strategy", "duel", "--out", "later", "--budget", "30trials", codes=[0, 3, 5],
@@ -151,5 +150,5 @@ def test_a_spreadsheet_computes_nothing_and_every_name_is_read_back(rue, evil_ru
     text = (rue.folder / "out/trials.csv").read_text()
     assert not UNSAFE.search(text) and len(text.splitlines()) == len(rows) + 1
     done = rue("analyze", "out/trials.csv", "--json")
-    found = {model for part in json.loads(done.stdout)["modes"] for model in part["models"]} if done.returncode == 0 else done.stderr
+    found = {model for part in json.loads(done.stdout)["recommendations"] for model in part["models"]} if done.returncode == 0 else done.stderr
     assert {"=HYPERLINK(\"http://x\",\"y\")", "@SUM(A1)", "-5", "resnet18"} < set(found), found

@@ -40,9 +40,8 @@ class Stranger:
     def commands(self):
         """Every command that reads a store, and what it answers."""
         yield "list", self.rue("list", "studies")
-        for words in (["show"], ["show", "--trials"], ["show", "--details", "--json"], ["show", "--against", "studies/good"]):
+        for words in (["show"], ["show", "--trials"], ["show", "--details", "--json"]):
             yield " ".join(words), self.rue(words[0], "studies/out", *words[1:])
-        yield "show against it", self.rue("show", "studies/good", "--against", "studies/out")
         for words in (["--dry-run"], ["--strategy", "duel", "--budget", "40trials"], []):
             yield " ".join(["tune", *words]), self.tune("studies/out", *words)
 

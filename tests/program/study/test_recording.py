@@ -8,7 +8,7 @@ import subprocess
 import jsonschema
 import pytest
 
-from conftest import ROOT, expect_failure, read_json
+from conftest import ROOT, expect_failure, rankings, read_json
 
 SIZES, WORKERS, JOB = [64, 256, 1024], [1, 2, 4, 8], 6000
 MODELS = {"light": 0.0004, "heavy": 0.004}
@@ -74,11 +74,10 @@ def test_a_strategy_spends_a_share_of_the_table_and_is_told_how_good_its_answer_
 
 def test_the_whole_table_ranks_as_rue_analyze_does(rue, table):
     assert tune(rue, table, "--strategy", "grid", "--budget", "120%").returncode == 0
-    analyzed = {group["mode"]: group for group in
-                json.loads(rue("analyze", table, "--json").stdout)["modes"]}
+    analyzed = rankings(json.loads(rue("analyze", table, "--json").stdout))
     for found in recommendations(rue):
-        best = min(analyzed[found["variant"]["mode"]]["configs"], key=lambda row: row["mean_regret_ratio"])
-        assert best["config"].items() <= found["config"].items()
+        best = analyzed[found["variant"]["mode"]]["configs"][0]
+        assert best["config"] == found["config"]
         assert abs(found["mean_regret_ratio"] - best["mean_regret_ratio"]) < 1e-9
         assert found["replay"]["spent_ratio"] == pytest.approx(1)
         assert found["replay"]["best"]["mean_regret_ratio"] == pytest.approx(found["mean_regret_ratio"])

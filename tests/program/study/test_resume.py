@@ -250,7 +250,7 @@ def test_a_run_that_was_killed_is_not_complete(rue, script, words):
     finish(process)
     state, text = state_of(rue)
     assert state == "partial" and "partial" in text.lower()
-    assert ("no report has been written" if words == ["--fresh"] else "ended without a report") in text
+    assert "ended without a report" in text
     assert tune(rue, one, *[word for word in words if word != "--fresh"]).returncode == 0
     assert state_of(rue)[0] == "complete"
     assert tune(rue, one).returncode == 0 and state_of(rue)[0] == "complete", "a run that found all in the store"

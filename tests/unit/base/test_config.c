@@ -65,24 +65,6 @@ Test(config, a_boolean_is_a_word_for_people_and_no_string_in_json)
                   "no other word may be written so");
 }
 
-Test(config, an_unknown_knob_is_said_nowhere)
-{
-    char text[RUE_CONFIG_TEXT_BYTES];
-    struct rue_config config = config_of(RUE_KNOB_UNKNOWN, 8, 4, RUE_KNOB_UNKNOWN);
-    rue_config_describe(&config, text);
-    cr_assert_str_eq(text, "num_workers 8, prefetch_factor 4");
-    rue_config_label(&config, text);
-    cr_assert_str_eq(text, "num_workers 8, prefetch_factor 4");
-    rue_config_canonical(&config, text);
-    cr_assert_str_eq(text, "{\"num_workers\":8,\"prefetch_factor\":4}");
-    config = config_of(RUE_KNOB_UNKNOWN, RUE_KNOB_UNKNOWN, 2, RUE_KNOB_UNKNOWN);
-    config.value[RUE_PIN_MEMORY] = RUE_KNOB_UNKNOWN;
-    rue_config_describe(&config, text);
-    cr_assert_str_eq(text, "prefetch_factor 2", "at its fallback, but all that there is to say");
-    rue_config_canonical(&config, text);
-    cr_assert_str_eq(text, "{}");
-}
-
 Test(config, people_read_labels_and_descriptions)
 {
     char text[RUE_CONFIG_TEXT_BYTES];

@@ -125,7 +125,7 @@ Test(report_compare, memory_and_cpu_are_those_of_the_trials_at_the_best)
         row->result.cpu_ratio = 2;
         row->result.anon_peak_bytes = (int64_t)(i + 1) * 1000000000;
     }
-    fixture.findings.row_count = 3;
+    fixture.row_count = 3;
     char *text = fixture_render(&rue_report_compare_json, &fixture, (struct rue_report_style){.columns = 0});
     expect(text, "\"anon_peak_bytes\": 2000000000");
     expect(text, "\"cpu_ns_per_image\": 20000000");

@@ -38,8 +38,8 @@ static const char *field(const struct record *header, const struct record *recor
 
 static void add_row(struct fixture *fixture, enum rue_outcome outcome, const char *reason)
 {
-    struct rue_trial_row *row = &fixture->rows[fixture->findings.row_count++];
-    row->id = fixture->findings.row_count;
+    struct rue_trial_row *row = &fixture->rows[fixture->row_count++];
+    row->id = fixture->row_count;
     row->started_ns = UINT64_C(18446744073709551615);
     row->request.config = fixture_config(32, 4);
     row->request.config.value[RUE_PARALLELISM] = RUE_PARALLEL_SAMPLE;

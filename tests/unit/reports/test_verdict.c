@@ -202,14 +202,14 @@ Test(verdict, only_what_a_trial_tells_of_its_sleep_counts)
     struct rue_trial_result result = rue_trial_result_empty();
     result.compute_ns = 110;
     result.outcome = RUE_TRIAL_OK;
-    rue_findings_add_sleep(&variant, &result);
+    rue_findings_count_trial(&variant, &result);
     cr_assert(isnan(rue_findings_late_ratio(&variant)), "it does not sleep");
     result.sleep_overshoot_ns = 10;
-    rue_findings_add_sleep(&variant, &result);
-    rue_findings_add_sleep(&variant, &result);
+    rue_findings_count_trial(&variant, &result);
+    rue_findings_count_trial(&variant, &result);
     cr_assert_eq(rue_findings_late_ratio(&variant), 0.1);
     result.outcome = RUE_TRIAL_TIMEOUT;
     result.sleep_overshoot_ns = 100;
-    rue_findings_add_sleep(&variant, &result);
+    rue_findings_count_trial(&variant, &result);
     cr_assert_eq(rue_findings_late_ratio(&variant), 0.1, "it was not ok");
 }
