@@ -33,17 +33,6 @@ static rue_status fail_store(rue_error *error, const char *path, int number)
                     rue_advice_or(number, advice));
 }
 
-/* Puts the name of the new file into its folder on the disk. Some file systems refuse to: then it is as safe
- * as they make it. */
-static rue_status sync_folder(const char *folder, rue_error *error)
-{
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return errno == EACCES ? RUE_OK : fail_store(error, folder, errno);
-    int number = fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS ? 0 : errno;
-    close(fd);
-    return number ? fail_store(error, folder, number) : RUE_OK;
-}
-
 static rue_status find_path(const struct rue_output *output, char path[PATH_MAX], rue_error *error)
 {
     int length = snprintf(path, PATH_MAX, "%s/%s", output->folder, output->name);
@@ -99,12 +88,6 @@ static rue_status render_to(renderer render, const void *context, const char *fr
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s: %s", path, why.message);
 }
 
-/* What temporary folders are made for, whichever the file: each write removes what a killed one left. */
-static void name_any(const char *folder, char out[PATH_MAX])
-{
-    snprintf(out, PATH_MAX, "%s/output", folder);
-}
-
 rue_status rue_output_write(const struct rue_output *output, renderer render, const void *context,
                             rue_error *error)
 {
@@ -112,7 +95,8 @@ rue_status rue_output_write(const struct rue_output *output, renderer render, co
     rue_status status = find_path(output, path, error);
     if (status == RUE_OK) status = rue_output_check(output, error);
     if (status != RUE_OK) return status;
-    name_any(output->folder, any);
+    /* Made for any file of the folder, so that each write removes what a killed one left. */
+    snprintf(any, sizeof any, "%s/output", output->folder);
     int fd = rue_part_open(any, part);
     if (fd < 0) return fail_store(error, path, errno);
     snprintf(fresh, sizeof fresh, "%s/data", part);
@@ -120,7 +104,8 @@ rue_status rue_output_write(const struct rue_output *output, renderer render, co
     if (status == RUE_OK && rename(fresh, path) != 0) status = fail_store(error, path, errno);
     close(fd);
     rue_part_remove(part);
-    return status == RUE_OK ? sync_folder(output->folder, error) : status;
+    if (status == RUE_OK) rue_write_flush_folder(output->folder);
+    return status;
 }
 
 /* ---- reports ---- */
