@@ -1,9 +1,7 @@
 /* The csv format: a text file whose header names a column of paths, below the file's folder or absolute, and
  * maybe one of labels. Where all labels are numbers they are those of the items, else they are the names of
  * classes, numbered in bytewise order. Blanks are a part of paths and of class names, as RFC 4180 has it, but
- * not of column names and of numbers. Also a folder that holds one list "x.csv" and the folder "x" and
- * nothing else, as rue writes it. Order: that of the lines. */
-#include <dirent.h>
+ * not of column names and of numbers. Order: that of the lines. */
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -266,58 +264,31 @@ static bool ends_in_csv(const char *name)
     return length > 4 && strcasecmp(name + length - 4, ".csv") == 0;
 }
 
-/* The only list in a folder that holds that and a folder of its name; false where it is not so. */
-static bool find_list(const char *folder, char out[PATH_MAX])
-{
-    char other[NAME_MAX + 1] = "", list[NAME_MAX + 1] = "";
-    unsigned entries = 0;
-    DIR *open_folder = opendir(folder);
-    if (!open_folder) return false;
-    for (struct dirent *entry; entries <= 2 && (entry = readdir(open_folder));) {
-        if (entry->d_name[0] == '.') continue;
-        entries++;
-        snprintf(ends_in_csv(entry->d_name) ? list : other, sizeof list, "%s", entry->d_name);
-    }
-    closedir(open_folder);
-    if (entries != 2 || !*list || strlen(other) + 4 != strlen(list) ||
-        strncmp(list, other, strlen(other)) != 0)
-        return false;
-    return snprintf(out, PATH_MAX, "%s/%s", folder, list) < PATH_MAX;
-}
-
 static rue_status probe(const char *path, bool *is, rue_error *error)
 {
-    char list[PATH_MAX];
     struct stat about;
     (void)error;
-    *is = stat(path, &about) == 0 && S_ISDIR(about.st_mode) ? find_list(path, list) : ends_in_csv(path);
+    *is = ends_in_csv(path) && stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
     return RUE_OK;
 }
 
 /* ---- the source ---- */
 
 /* The file, and the folder that paths in it are below. */
-static rue_status open_files(struct list *list, const char *path, char file[PATH_MAX], rue_error *error)
+static rue_status open_files(const struct list *list, rue_error *error)
 {
-    struct stat about;
     char folder[PATH_MAX];
-    bool is_folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
-    if (is_folder && !find_list(path, file))
-        return rue_fail(error, RUE_DATA, "%s holds no list x.csv beside a folder x: give the CSV file", path);
-    if (!is_folder) snprintf(file, PATH_MAX, "%s", path);
-    list->path = file;
-    snprintf(folder, sizeof folder, "%s", file);
-    rue_status status = rue_files_add(&list->index->files, file, error);
+    snprintf(folder, sizeof folder, "%s", list->path);
+    rue_status status = rue_files_add(&list->index->files, list->path, error);
     return status == RUE_OK ? rue_files_set_folder(&list->index->files, dirname(folder), error) : status;
 }
 
 static rue_status open_list(const char *path, const struct rue_source_options *options,
                             struct rue_index *index, rue_error *error)
 {
-    char file[PATH_MAX];
-    struct list list = {.index = index};
+    struct list list = {.path = path, .index = index};
     index->kind = RUE_ITEM_FILE;
-    rue_status status = open_files(&list, path, file, error);
+    rue_status status = open_files(&list, error);
     if (status == RUE_OK) status = open_text(&list, error);
     if (status == RUE_OK) status = read_lines(&list, options, error);
     free(list.labels);
@@ -325,13 +296,10 @@ static rue_status open_list(const char *path, const struct rue_source_options *o
     return status;
 }
 
-/* The path below the folder, without what leads out of it, and without the folder of the list's name, which
- * rue puts images in. */
+/* The path below the folder, without what leads out of it. */
 static void key(const struct rue_index *index, uint64_t item, char *out, size_t bytes)
 {
-    const char *list = rue_files_path(index->files, 0), *slash = strrchr(list, '/');
-    const char *file = slash ? slash + 1 : list;
-    size_t used = 0, split = ends_in_csv(file) ? strlen(file) - 4 : 0;
+    size_t used = 0;
     out[0] = 0;
     for (const char *part = rue_index_name(index, item); *part;) {
         size_t length = strcspn(part, "/");
@@ -343,8 +311,6 @@ static void key(const struct rue_index *index, uint64_t item, char *out, size_t 
         out[used] = 0;
         part += length + (part[length] == '/');
     }
-    if (split && strncmp(out, file, split) == 0 && out[split] == '/')
-        memmove(out, out + split + 1, strlen(out + split));
 }
 
 const struct rue_source_ops rue_source_csv = {

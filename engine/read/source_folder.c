@@ -94,35 +94,6 @@ static int by_name(const void *a, const void *b, void *names)
     return (*x == '/' ? 1 : *x + 1) * (*x != 0) - (*y == '/' ? 1 : *y + 1) * (*y != 0);
 }
 
-static size_t class_length(const char *name)
-{
-    const char *slash = strchr(name, '/');
-    return slash ? (size_t)(slash - name) : 0;
-}
-
-/* Gives each file the index of its first folder and leaves out what lies beside the class folders. */
-static rue_status label_files(struct rue_index *index, rue_error *error)
-{
-    uint64_t kept = 0, count = index->count;
-    bool nested = false;
-    char last[NAME_MAX + 1] = "", class[NAME_MAX + 1];
-    for (uint64_t i = 0; i < count; i++) nested |= class_length(rue_index_name(index, i)) > 0;
-    for (uint64_t i = 0; nested && i < count; i++) {
-        const char *name = rue_index_name(index, i);
-        size_t length = class_length(name);
-        if (!length) continue;
-        snprintf(class, sizeof class, "%.*s", (int)length, name);
-        rue_status status = RUE_OK;
-        if (strcmp(class, last) != 0) status = rue_index_add_class(index, class, length, error);
-        if (status != RUE_OK) return status;
-        memcpy(last, class, length + 1);
-        index->entries[kept] = index->entries[i];
-        index->entries[kept++].label = (int32_t)index->class_count - 1;
-    }
-    if (nested) index->count = kept;
-    return RUE_OK;
-}
-
 static rue_status fail_without_files(const struct folder *folder, rue_error *error)
 {
     const struct rue_index *index = folder->index;
@@ -143,7 +114,7 @@ static rue_status open_folder(const char *path, const struct rue_source_options 
     if (status == RUE_OK && index->count == 0) status = fail_without_files(&folder, error);
     if (status != RUE_OK) return status;
     qsort_r(index->entries, index->count, sizeof *index->entries, by_name, index->names.text);
-    return label_files(index, error);
+    return rue_index_label_by_folder(index, error);
 }
 
 const struct rue_source_ops rue_source_folder = {

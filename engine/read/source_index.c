@@ -49,17 +49,32 @@ rue_status rue_index_add_class(struct rue_index *index, const char *name, size_t
     return status;
 }
 
-rue_status rue_index_add_classes(struct rue_index *index, const char *text, uint64_t bytes, uint64_t count,
-                                 rue_error *error)
+static size_t class_length(const char *name)
 {
-    rue_status status = RUE_OK;
-    for (const char *at = text; status == RUE_OK && count > 0; at += strlen(at) + 1, count--) {
-        if (at >= text + bytes)
-            return rue_fail(error, RUE_DATA, "%s: class names are missing; make it again with 'rue prepare'",
-                            rue_files_path(index->files, 0));
-        status = rue_index_add_class(index, at, strlen(at), error);
+    const char *slash = strchr(name, '/');
+    return slash ? (size_t)(slash - name) : 0;
+}
+
+rue_status rue_index_label_by_folder(struct rue_index *index, rue_error *error)
+{
+    uint64_t kept = 0, count = index->count;
+    bool nested = false;
+    char last[NAME_MAX + 1] = "", class[NAME_MAX + 1];
+    for (uint64_t i = 0; i < count; i++) nested |= class_length(rue_index_name(index, i)) > 0;
+    for (uint64_t i = 0; nested && i < count; i++) {
+        const char *name = rue_index_name(index, i);
+        size_t length = class_length(name);
+        if (!length) continue;
+        snprintf(class, sizeof class, "%.*s", (int)length, name);
+        rue_status status = RUE_OK;
+        if (strcmp(class, last) != 0) status = rue_index_add_class(index, class, length, error);
+        if (status != RUE_OK) return status;
+        memcpy(last, class, length + 1);
+        index->entries[kept] = index->entries[i];
+        index->entries[kept++].label = (int32_t)index->class_count - 1;
     }
-    return status;
+    if (nested) index->count = kept;
+    return RUE_OK;
 }
 
 void rue_index_skip(struct rue_index *index, const char *format, ...)

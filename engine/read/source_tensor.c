@@ -105,6 +105,20 @@ static rue_status read_section(const struct rue_index *index, uint64_t at, uint6
     return RUE_OK;
 }
 
+/* Whose names are in `text` [bytes], NULs between them and behind it. */
+static rue_status add_classes(struct rue_index *index, const char *text, uint64_t bytes, uint64_t count,
+                              rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (const char *at = text; status == RUE_OK && count > 0; at += strlen(at) + 1, count--) {
+        if (at >= text + bytes)
+            return rue_fail(error, RUE_DATA, "%s: class names are missing; make it again with 'rue prepare'",
+                            rue_files_path(index->files, 0));
+        status = rue_index_add_class(index, at, strlen(at), error);
+    }
+    return status;
+}
+
 /* Checksums stay in the file. What another writer may have got wrong is looked for. */
 static rue_status read_tables(struct rue_index *index, const struct rue_tensor_header *h, char *classes,
                               rue_error *error)
@@ -126,7 +140,7 @@ static rue_status read_tables(struct rue_index *index, const struct rue_tensor_h
                             "%s: the label of record %" PRIu64 " names no class; make it again with "
                             "'rue prepare'",
                             rue_files_path(index->files, 0), i);
-    return rue_index_add_classes(index, classes, h->file_bytes - h->classes_offset, h->class_count, error);
+    return add_classes(index, classes, h->file_bytes - h->classes_offset, h->class_count, error);
 }
 
 static rue_status open_tensor(const char *path, const struct rue_source_options *options,

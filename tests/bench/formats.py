@@ -36,7 +36,7 @@ class Format(collections.namedtuple("Format", "kind format")):
         return " ".join(self)
 
 
-RAW = [Format("raw", "folder"), Format("raw", "csv"), Format("raw", "webdataset"), Format("raw", "tfrecord"),
+RAW = [Format("raw", "folder"), Format("raw", "webdataset"), Format("raw", "tfrecord"),
        Format("raw", "lmdb")]
 PREPROCESSED = [Format(dtype, format) for dtype in ("float32", "uint8") for format in ("tensor", "webdataset", "tfrecord", "lmdb")]
 PLAINEST = {"raw": "folder", "float32": "tensor", "uint8": "tensor"}
@@ -58,8 +58,7 @@ class Variant:
         self.build_s = time.monotonic() - begin
         files = [self.path] if self.path.is_file() else [path for path in self.path.rglob("*") if path.is_file()]
         self.bytes = sum(path.stat().st_size for path in files)
-        data = self.path / "train.csv" if what.format == "csv" else self.path
-        self.variant = dict(path=str(data), mode=mode, format=what.format)
+        self.variant = dict(path=str(self.path), mode=mode, format=what.format)
         self.runner = Runner(what.name, [program, "runner"])
 
     def open(self):

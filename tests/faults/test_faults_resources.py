@@ -134,7 +134,7 @@ def test_a_disk_that_fills_up_while_preparing(rue, photos, disk):
     assert (folder / "x.tensor").stat().st_size > 4 * 151552
 
 
-SINKS = ["csv", "folder", "lmdb", "tfrecord", "webdataset"]
+SINKS = ["folder", "lmdb", "tfrecord", "webdataset"]
 
 
 @pytest.mark.parametrize("format", SINKS)

@@ -26,13 +26,12 @@ enum {
     QUIET
 };
 
-static const char *const formats[] = {"folder", "csv", "lmdb", "tensor", "tfrecord", "webdataset", NULL};
+static const char *const formats[] = {"folder", "lmdb", "tensor", "tfrecord", "webdataset", NULL};
 
 static const struct rue_option options_table[] = {
-    [FORMAT] =
-        {"format", RUE_OPTION_WORD, "FORMAT", NULL,
-         "what to write: csv, folder, lmdb, tensor, tfrecord, webdataset [by the name of DST, else tensor]",
-         0, 0, formats},
+    [FORMAT] = {"format", RUE_OPTION_WORD, "FORMAT", NULL,
+                "what to write: folder, lmdb, tensor, tfrecord, webdataset [by the name of DST, else tensor]",
+                0, 0, formats},
     [MODE] = {"mode", RUE_OPTION_WORD, "MODE", NULL,
               "raw (JPEG as it is) or preprocessed [what SRC holds, where the format can]", 0, 0,
               rue_mode_names, .set_by = RUE_SET_BY_FLAG},
@@ -41,7 +40,7 @@ static const struct rue_option options_table[] = {
                rue_dtype_names},
     [SHARD_SIZE] = {"shard-size", RUE_OPTION_BYTES, "SIZE", "256M", "a shard that holds so much is full", 1,
                     0, NULL},
-    [SPLIT] = {"split", RUE_OPTION_TEXT, "NAME", "train", "what shards and lists are called", 0, 0, NULL},
+    [SPLIT] = {"split", RUE_OPTION_TEXT, "NAME", "train", "what shards are called", 0, 0, NULL},
     [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
     [LABEL_KEY] = RUE_DATA_LABEL_KEY,
     [SYNTHETIC] = {"synthetic", RUE_OPTION_COUNT, "N", NULL, "make N photo-like JPEG files instead; no SRC",

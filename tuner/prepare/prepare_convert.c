@@ -248,14 +248,28 @@ static rue_status add_batch(struct conversion *c, const struct rue_batch *batch,
     return status;
 }
 
-/* Photos become tensors, as the loader makes them. */
+static rue_status start_loader(const struct conversion *c, const struct rue_loader_options *options,
+                               struct rue_loader **out, rue_error *error)
+{
+    rue_status status = rue_loader_open(c->source, options, out, error);
+    return status == RUE_OK ? rue_loader_start(*out, error) : status;
+}
+
+/* Photos become tensors, as the loader makes them; without workers where the system has no threads or memory
+ * for these. */
 static rue_status load_items(struct conversion *c, rue_error *error)
 {
     struct rue_loader *loader = NULL;
     struct rue_loader_options options = loader_options(c);
     rue_error why = {0};
-    rue_status status = rue_loader_open(c->source, &options, &loader, &why);
-    if (status == RUE_OK) status = rue_loader_start(loader, &why);
+    rue_status status = start_loader(c, &options, &loader, &why);
+    if (options.num_workers > 0 && (status == RUE_INFEASIBLE || status == RUE_MEMORY)) {
+        rue_loader_close(loader);
+        loader = NULL;
+        options.num_workers = 0;
+        rue_error_clear(&why);
+        status = start_loader(c, &options, &loader, &why);
+    }
     for (struct rue_batch *batch; status == RUE_OK;) {
         status = rue_loader_next(loader, &batch, &why);
         if (status != RUE_OK || !batch) break;
@@ -267,8 +281,7 @@ static rue_status load_items(struct conversion *c, rue_error *error)
         rue_fail(error, status, "%s%s", why.message,
                  status == RUE_DATA
                      ? "; remove or replace the file, or go on without it: --bad-images replace"
-                 : status == RUE_INFEASIBLE ? "; use fewer threads: --num-workers 1"
-                                            : "");
+                     : "");
     if (loader) c->out->bad_images = rue_loader_bad_images(loader, NULL);
     rue_loader_close(loader);
     return status;

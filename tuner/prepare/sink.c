@@ -2,12 +2,13 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sink_folder.h"
+#include "item_file.h"
 
-extern const struct rue_sink_ops rue_sink_csv;
+extern const struct rue_sink_ops rue_sink_folder;
 extern const struct rue_sink_ops rue_sink_lmdb;
 extern const struct rue_sink_ops rue_sink_tensor;
 extern const struct rue_sink_ops rue_sink_tfrecord;
@@ -16,7 +17,6 @@ extern const struct rue_sink_ops rue_sink_webdataset;
 /* clang-format off */
 const struct rue_sink_ops *const rue_sink_formats[] = {
     &rue_sink_folder,
-    &rue_sink_csv,
     &rue_sink_lmdb,
     &rue_sink_tensor,
     &rue_sink_tfrecord,
@@ -71,11 +71,7 @@ rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
     sink->state = state;
     sink->left = options->count;
     sink->label_min = ops->label_min;
-    sink->label_max = INT32_MAX;
-    if (ops->labels_classed && options->class_count) {
-        sink->label_min = ops->label_min < -1 ? -1 : ops->label_min;
-        sink->label_max = (int64_t)options->class_count - 1;
-    }
+    sink->label_max = options->class_count ? (int64_t)options->class_count - 1 : INT32_MAX;
     if (options->mode == RUE_PREPROCESSED) sink->item_bytes = rue_sink_item_bytes(options);
     rue_status status = ops->open(state, path, options, error);
     if (status != RUE_OK)
@@ -104,7 +100,7 @@ static rue_status check_label(const struct rue_sink *sink, const struct rue_item
 
 rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_error *error)
 {
-    if (!rue_sink_name_is_safe(item->key))
+    if (!rue_item_file_name_is_safe(item->key))
         return rue_fail(error, RUE_DATA, "'%.200s' is no name for a file: rename the item", item->key);
     rue_status status = check_label(sink, item, error);
     if (status != RUE_OK) return status;

@@ -20,7 +20,7 @@ struct rue_sink_options {
     size_t class_count;   /* 0: labels are numbers without names */
     const char *const *classes;
     const char *name;     /* what the path will be called in the end; NULL: as it is */
-    const char *split;    /* names shards and lists: "train" */
+    const char *split;    /* names shards: "train" */
     uint64_t shard_bytes; /* a shard that holds so much is full */
 };
 
@@ -37,12 +37,11 @@ struct rue_sink_ops {
     const char *other_suffix; /* another one; (optional) */
     const char *help;
     bool holds[RUE_MODE_COUNT];
-    bool shards;         /* whether shard_bytes means anything to it */
-    bool splits;         /* the same of split */
-    bool by_name;        /* a label is told by its class's name alone */
-    int32_t label_min;   /* what is below it, its source refuses */
-    bool labels_classed; /* where there are classes, its source refuses labels of none but -1 */
-    size_t state_bytes;  /* of what the operations are given; zeros at first */
+    bool shards;        /* whether shard_bytes means anything to it */
+    bool splits;        /* the same of split */
+    bool by_name;       /* a label is told by its class's name alone */
+    int32_t label_min;  /* what is below it, its source refuses */
+    size_t state_bytes; /* of what the operations are given; zeros at first */
     /* Begins at `path`, where nothing is. */
     rue_status (*open)(void *state, const char *path, const struct rue_sink_options *options,
                        rue_error *error);

@@ -1,6 +1,4 @@
 /* The folder format: a file for each image, in the folder of its class. */
-#include "sink_folder.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,7 +8,8 @@
 #include <unistd.h>
 
 #include "advice.h"
-#include "files.h"
+#include "file_io.h"
+#include "item_file.h"
 #include "part.h"
 
 struct folder {
@@ -18,30 +17,6 @@ struct folder {
     char path[PATH_MAX];
     int fd;
 };
-
-void rue_sink_image_name(const struct rue_sink_options *options, const struct rue_item *item, char *out,
-                         size_t bytes)
-{
-    bool classed =
-        item->label >= 0 && (size_t)item->label < options->class_count && options->classes[item->label][0];
-    const char *class = classed ? options->classes[item->label] : "";
-    const char *base = strrchr(item->key, '/') ? strrchr(item->key, '/') + 1 : item->key;
-    size_t length = strlen(class);
-    bool told = !classed || (strncmp(item->key, class, length) == 0 && item->key[length] == '/');
-    const char *key = told ? item->key : base;
-    snprintf(out, bytes, "%s%s%s%s", told ? "" : class, told ? "" : "/", key,
-             rue_files_is_jpeg(base) ? "" : ".jpg");
-}
-
-bool rue_sink_name_is_safe(const char *path)
-{
-    for (const char *part = path;; part++) {
-        size_t length = strcspn(part, "/");
-        if (length == 0 || part[0] == '.') return false; /* hidden files are no items */
-        part += length;
-        if (!*part) return part - path < PATH_MAX / 2;
-    }
-}
 
 static void close_folder(void *state)
 {
@@ -81,8 +56,8 @@ static rue_status add_to_folder(void *state, const struct rue_item *item, rue_er
 {
     struct folder *folder = state;
     char name[PATH_MAX], path[2 * PATH_MAX];
-    rue_sink_image_name(folder->options, item, name, sizeof name);
-    if (!rue_sink_name_is_safe(name))
+    rue_item_file_name(folder->options, item, name, sizeof name);
+    if (!rue_item_file_name_is_safe(name))
         return rue_fail(error, RUE_DATA, "'%.200s' is no name for a file: rename the class or the item",
                         name);
     if (make_folders(folder, name) != 0) return fail_folder(folder, name, error);

@@ -1,6 +1,7 @@
-/* The lmdb format (lmdb_record.h), written by liblmdb in transactions of so many bytes. The map, which is
- * addresses and takes no disk, grows between transactions, when the next one could outgrow it: within one it
- * is never full. The file is as long as its last page needs. No lock file: nobody else has the data yet. */
+/* The lmdb format: JPEG or npy files under their names (source_lmdb.c), written by liblmdb in transactions of
+ * so many bytes. The map, which is addresses and takes no disk, grows between transactions, when the next one
+ * could outgrow it: within one it is never full. The file is as long as its last page needs. No lock file:
+ * nobody else has the data yet. */
 #include <errno.h>
 #include <lmdb.h>
 #include <stddef.h>
@@ -11,11 +12,9 @@
 #include <sys/stat.h>
 
 #include "advice.h"
-#include "crc32c.h"
-#include "lmdb_record.h"
-#include "sink.h"
+#include "item_file.h"
 
-enum { TRANSACTION_BYTES = 32 << 20, TRANSACTION_ITEMS = 4096, SLACK_BYTES = 4 << 20, KEY_BYTES = 24 };
+enum { TRANSACTION_BYTES = 32 << 20, TRANSACTION_ITEMS = 4096, SLACK_BYTES = 4 << 20 };
 
 struct lmdb {
     const struct rue_sink_options *options;
@@ -23,9 +22,7 @@ struct lmdb {
     MDB_env *env;
     MDB_txn *txn; /* NULL: none is open */
     MDB_dbi database;
-    int digits;
-    uint64_t added, committed, txn_bytes; /* items, those in transactions that are over; of this one */
-    struct rue_lmdb_note *notes;          /* [options->count] */
+    uint64_t txn_items, txn_bytes;
 };
 
 static void close_lmdb(void *state)
@@ -33,7 +30,6 @@ static void close_lmdb(void *state)
     struct lmdb *lmdb = state;
     if (lmdb->txn) mdb_txn_abort(lmdb->txn);
     if (lmdb->env) mdb_env_close(lmdb->env);
-    free(lmdb->notes);
 }
 
 /* liblmdb says EIO where a file system took a part of what was to be written: it is full, or the file is as
@@ -67,7 +63,7 @@ static int begin(struct lmdb *lmdb, uint64_t bytes)
     if (lmdb->txn) return 0;
     int code = make_room(lmdb, bytes);
     if (code == 0) code = mdb_txn_begin(lmdb->env, NULL, 0, &lmdb->txn);
-    lmdb->txn_bytes = 0;
+    lmdb->txn_items = lmdb->txn_bytes = 0;
     return code;
 }
 
@@ -76,14 +72,7 @@ static int commit(struct lmdb *lmdb)
     if (!lmdb->txn) return 0;
     int code = mdb_txn_commit(lmdb->txn);
     lmdb->txn = NULL; /* whatever came of it */
-    if (code == 0) lmdb->committed = lmdb->added;
     return code;
-}
-
-static MDB_val key_of(const struct lmdb *lmdb, uint64_t item, char text[KEY_BYTES])
-{
-    int bytes = snprintf(text, KEY_BYTES, "%0*llu", lmdb->digits, (unsigned long long)item);
-    return (MDB_val){(size_t)bytes, text};
 }
 
 /* ---- the sink ---- */
@@ -108,91 +97,51 @@ static rue_status open_lmdb(void *state, const char *path, const struct rue_sink
 {
     struct lmdb *lmdb = state;
     lmdb->options = options;
-    lmdb->digits = snprintf(NULL, 0, "%0*llu", RUE_LMDB_DIGITS, (unsigned long long)options->count - 1);
-    lmdb->notes = options->count <= UINT32_MAX ? malloc(options->count * sizeof *lmdb->notes) : NULL;
-    if (!lmdb->notes)
-        return rue_fail_memory(error, "the index of an LMDB", options->count * sizeof *lmdb->notes);
     bool single = is_single(options);
     snprintf(lmdb->path, sizeof lmdb->path, "%s%s", path, single ? "" : "/data.mdb");
     int code = single || mkdir(path, 0777) == 0 ? open_env(lmdb) : errno;
     return code == 0 ? RUE_OK : fail_lmdb(lmdb, code, error);
 }
 
-/* Writes the record where liblmdb has its room. */
-static void fill(const struct lmdb *lmdb, const struct rue_item *item, unsigned char *value,
-                 uint32_t data_offset)
+/* Room for a value, in a transaction that may be a new one. */
+static int reserve(struct lmdb *lmdb, MDB_val *key, MDB_val *value)
 {
-    const struct rue_sink_options *options = lmdb->options;
-    bool tensor = options->mode == RUE_PREPROCESSED;
-    size_t covered = offsetof(struct rue_lmdb_record, label);
-    struct rue_lmdb_record record = {.magic = RUE_LMDB_RECORD_MAGIC,
-                                     .version = RUE_LMDB_VERSION,
-                                     .label = item->label,
-                                     .name_bytes = (uint32_t)strlen(item->key),
-                                     .data_offset = data_offset,
-                                     .mode = options->mode,
-                                     .dtype = tensor ? options->dtype : 0,
-                                     .channels = tensor ? options->shape[0] : 0,
-                                     .height = tensor ? options->shape[1] : 0,
-                                     .width = tensor ? options->shape[2] : 0};
-    memcpy(value, &record, sizeof record);
-    memset(value + sizeof record, 0, data_offset - sizeof record);
-    memcpy(value + sizeof record, item->key, record.name_bytes);
-    memcpy(value + data_offset, item->data, item->bytes);
-    record.crc = rue_crc32c(0, value + covered, data_offset + item->bytes - covered);
-    memcpy(value, &record, sizeof record);
+    int code = 0;
+    if (lmdb->txn_bytes + value->mv_size > TRANSACTION_BYTES || lmdb->txn_items >= TRANSACTION_ITEMS)
+        code = commit(lmdb);
+    if (code == 0) code = begin(lmdb, value->mv_size);
+    if (code == 0) code = mdb_put(lmdb->txn, lmdb->database, key, value, MDB_RESERVE | MDB_NOOVERWRITE);
+    lmdb->txn_items++;
+    lmdb->txn_bytes += value->mv_size;
+    return code;
 }
 
 static rue_status add_to_lmdb(void *state, const struct rue_item *item, rue_error *error)
 {
     struct lmdb *lmdb = state;
-    char text[KEY_BYTES];
-    uint32_t data_offset = rue_lmdb_data_offset((uint32_t)strlen(item->key));
-    MDB_val key = key_of(lmdb, lmdb->added, text), value = {data_offset + item->bytes, NULL};
-    if (strlen(item->key) > RUE_LMDB_NAME_MAX || value.mv_size >= UINT32_MAX)
-        return rue_fail(error, RUE_DATA, "%.200s is too large for an LMDB: leave it out", item->key);
-    int code = 0;
-    if (lmdb->txn_bytes + value.mv_size > TRANSACTION_BYTES ||
-        lmdb->added - lmdb->committed >= TRANSACTION_ITEMS)
-        code = commit(lmdb);
-    if (code == 0) code = begin(lmdb, value.mv_size);
-    if (code == 0) code = mdb_put(lmdb->txn, lmdb->database, &key, &value, MDB_RESERVE | MDB_APPEND);
+    char name[PATH_MAX], head[RUE_ITEM_FILE_NPY_BYTES];
+    size_t head_bytes = lmdb->options->mode == RUE_PREPROCESSED ? sizeof head : 0;
+    rue_item_file_name(lmdb->options, item, name, sizeof name);
+    MDB_val key = {strlen(name), name}, value = {head_bytes + item->bytes, NULL};
+    if (key.mv_size > (size_t)mdb_env_get_maxkeysize(lmdb->env) || value.mv_size >= UINT32_MAX)
+        return rue_fail(error, RUE_DATA,
+                        "'%.200s' is too large for an LMDB, or its name too long for a key: leave it out, or "
+                        "rename it",
+                        name);
+    int code = reserve(lmdb, &key, &value);
+    if (code == MDB_KEYEXIST)
+        return rue_fail(error, RUE_DATA, "two images would be called %s: rename one of them", name);
     if (code != 0) return fail_lmdb(lmdb, code, error);
-    fill(lmdb, item, value.mv_data, data_offset);
-    lmdb->notes[lmdb->added++] = (struct rue_lmdb_note){item->label, data_offset};
-    lmdb->txn_bytes += value.mv_size;
+    if (head_bytes) rue_item_file_npy_header(lmdb->options, head);
+    memcpy(value.mv_data, head, head_bytes);
+    memcpy((char *)value.mv_data + head_bytes, item->data, item->bytes);
     return RUE_OK;
-}
-
-static int put_index(struct lmdb *lmdb)
-{
-    const struct rue_sink_options *options = lmdb->options;
-    size_t notes = options->count * sizeof *lmdb->notes, covered = offsetof(struct rue_lmdb_index, count);
-    struct rue_lmdb_index index = {.magic = RUE_LMDB_INDEX_MAGIC,
-                                   .version = RUE_LMDB_VERSION,
-                                   .count = (uint32_t)options->count,
-                                   .class_count = (uint32_t)options->class_count};
-    char name[] = RUE_LMDB_INDEX_KEY;
-    MDB_val key = {strlen(name), name}, value = {sizeof index + notes, NULL};
-    for (size_t c = 0; c < options->class_count; c++) value.mv_size += strlen(options->classes[c]) + 1;
-    int code = begin(lmdb, value.mv_size);
-    if (code == 0) code = mdb_put(lmdb->txn, lmdb->database, &key, &value, MDB_RESERVE | MDB_APPEND);
-    if (code != 0) return code;
-    char *start = value.mv_data, *at = start + sizeof index;
-    memcpy(start, &index, sizeof index);
-    memcpy(at, lmdb->notes, notes);
-    at += notes;
-    for (size_t c = 0; c < options->class_count; c++) at = stpcpy(at, options->classes[c]) + 1;
-    index.crc = rue_crc32c(0, start + covered, value.mv_size - covered);
-    memcpy(start, &index, sizeof index);
-    return commit(lmdb);
 }
 
 static rue_status finish(void *state, rue_error *error)
 {
     struct lmdb *lmdb = state;
     int code = commit(lmdb);
-    if (code == 0) code = put_index(lmdb);
     if (code == 0) code = mdb_env_sync(lmdb->env, 1);
     return code == 0 ? RUE_OK : fail_lmdb(lmdb, code, error);
 }
@@ -204,7 +153,7 @@ const struct rue_sink_ops rue_sink_lmdb = {
     .help = "an LMDB, which python-lmdb reads",
     .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
     .label_min = INT32_MIN,
-    .labels_classed = true,
+    .by_name = true,
     .state_bytes = sizeof(struct lmdb),
     .open = open_lmdb,
     .add = add_to_lmdb,

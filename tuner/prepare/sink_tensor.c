@@ -112,7 +112,6 @@ const struct rue_sink_ops rue_sink_tensor = {
     .suffix = ".tensor",
     .help = "one packed file of fixed-size records, which NumPy can map",
     .holds = {[RUE_PREPROCESSED] = true},
-    .labels_classed = true,
     .state_bytes = sizeof(struct tensor),
     .open = open_tensor,
     .add = add_to_tensor,

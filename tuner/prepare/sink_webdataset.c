@@ -9,9 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "item_file.h"
 #include "shard_writer.h"
 
-enum { NPY_BYTES = 128 /* of a header, as NumPy has it for such arrays */ };
 enum { NUMBER_BYTES = 24, STEM_BYTES = PATH_MAX - 16 /* with an extension it is a path */ };
 
 struct webdataset {
@@ -138,28 +138,16 @@ static rue_status make_key(struct webdataset *w, const char *name, char stem[STE
     return RUE_OK;
 }
 
-/* The header of a file as numpy.save writes it (npy.h). */
-static void write_npy_header(enum rue_dtype dtype, const uint32_t shape[3], char out[NPY_BYTES])
-{
-    static const char *const descriptions[RUE_DTYPE_COUNT] = {[RUE_FLOAT32] = "<f4", [RUE_UINT8] = "|u1"};
-    char text[NPY_BYTES];
-    snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (%u, %u, %u), }",
-             descriptions[dtype], shape[0], shape[1], shape[2]);
-    memcpy(out, "\x93NUMPY\1\0\x76\0", 10);
-    snprintf(out + 10, NPY_BYTES - 10, "%-117s", text);
-    out[NPY_BYTES - 1] = '\n';
-}
-
 static rue_status add_to_webdataset(void *state, const struct rue_item *item, rue_error *error)
 {
     struct webdataset *w = state;
     const struct rue_sink_options *options = w->shards.options;
-    char stem[STEM_BYTES], extension[8], name[PATH_MAX], label[16], head[NPY_BYTES];
+    char stem[STEM_BYTES], extension[8], name[PATH_MAX], label[16], head[RUE_ITEM_FILE_NPY_BYTES];
     bool tensor = options->mode == RUE_PREPROCESSED;
     rue_status status = begin_archive(w, error);
     if (status == RUE_OK) status = make_key(w, item->key, stem, extension, error);
     if (status != RUE_OK) return status;
-    if (tensor) write_npy_header(options->dtype, options->shape, head);
+    if (tensor) rue_item_file_npy_header(options, head);
     snprintf(name, sizeof name, "%s.%s", stem, extension);
     status = put_member(w, name, head, tensor ? sizeof head : 0, item->data, item->bytes, error);
     snprintf(name, sizeof name, "%s.cls", stem);

@@ -41,7 +41,7 @@ def begin(rue, many, *words, to="x.tensor"):
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("format", ["folder", "csv", "lmdb", "tensor", "tfrecord", "webdataset"])
+@pytest.mark.parametrize("format", ["folder", "lmdb", "tensor", "tfrecord", "webdataset"])
 def test_a_conversion_that_was_killed_starts_anew(rue, many, format):
     words = ["--format", format, "--images", "600"]
     process = rue.start("prepare", many, "x", *words, "--quiet")
@@ -107,7 +107,6 @@ WRONG = {
     "split_empty": (["--split", ""], ["--split"]),
     "shard_size": (["--shard-size", "1M"], ["--shard-size means nothing to the format tensor: leave it out"]),
     "shard_size_lmdb": (["--format", "lmdb", "--shard-size", "1M"], ["--shard-size means nothing to the format lmdb"]),
-    "shard_size_csv": (["--format", "csv", "--split", "a", "--shard-size", "1M"], ["--shard-size means nothing to the format csv"]),
     "split_folder": (["--format", "folder", "--split", "val"], ["--split means nothing to the format folder"]),
     "dtype": (["--format", "folder", "--dtype", "uint8"], ["--dtype means nothing to the format folder"]),
     "dtype_raw": (["--format", "webdataset", "--dtype", "uint8"], ["--dtype is of preprocessed data: add --mode preprocessed"]),

@@ -16,20 +16,20 @@ def formats(release, photos, folder, *words):
 
 
 def test_formats_are_made_and_loaded_from_beside_the_plainest(release, own_photos, tmp_path):
-    done = formats(release, own_photos, tmp_path / "made", "--only", "folder,csv,webdataset")
+    done = formats(release, own_photos, tmp_path / "made", "--only", "folder,webdataset")
     assert done.returncode == 0, done.stderr
     title, _, _, _, *lines = done.stdout.splitlines()
     rows = {cells[0]: cells[1:] for cells in ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)}
     assert title.startswith("20 photographs, batch_size 4, num_workers 2, 2 rounds")
-    assert list(rows) == ["raw folder", "raw csv", "raw webdataset",
+    assert list(rows) == ["raw folder", "raw webdataset",
                           "float32 webdataset", "uint8 webdataset"]
     photo_bytes = sum(path.stat().st_size for path in own_photos.rglob("*.jpg"))
     assert rows["raw folder"][0] == f"{photo_bytes:,}" and rows["raw folder"][3:5] == ["1.00", "1.00 to 1.00"]
-    assert all(all(row[:3] + row[5:]) for row in rows.values()) and all(all(rows[name]) for name in list(rows)[:3])
+    assert all(all(row[:3] + row[5:]) for row in rows.values()) and all(all(rows[name]) for name in list(rows)[:2])
     assert rows["uint8 webdataset"][3] == "", "no tensor file was made to compare with"
 
 
 def test_a_format_that_cannot_be_made_leaves_nothing(release, own_photos, tmp_path):
     assert formats(release, own_photos / "nowhere", tmp_path / "one").returncode != 0
     done = formats(release, own_photos, tmp_path / "two", "--only", "zip")
-    assert done.returncode == 2 and "formats are csv, folder, lmdb" in done.stderr
+    assert done.returncode == 2 and "formats are folder, lmdb" in done.stderr

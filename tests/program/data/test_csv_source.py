@@ -1,4 +1,4 @@
-"""CSV as a format: lists of images, as people and programs write them, and as rue does."""
+"""CSV as a format: lists of images, as people and programs write them."""
 import csv
 import json
 import os
@@ -17,30 +17,6 @@ def write_list(path, rows, header=("path", "label"), **how):
         writer.writerow(header)
         writer.writerows(rows)
     return path
-
-
-@pytest.mark.quick
-def test_photos_go_there_and_back_unchanged(rue, photos):
-    made(rue, photos, "set", "--format", "csv", "--split", "val")
-    assert sorted(path.name for path in (rue.folder / "set").iterdir()) == ["val", "val.csv"]
-    made(rue, "set", "back", "--format", "folder")
-    made(rue, "set/val.csv", "again", "--format", "folder")
-    assert files_of(rue.folder / "back") == files_of(rue.folder / "again") == files_of(photos)
-
-
-def test_photographs_go_there_and_back_unchanged(rue, shared_photos):
-    made(rue, shared_photos, "set", "--format", "csv")
-    made(rue, "set", "back", "--format", "folder")
-    assert files_of(rue.folder / "back") == files_of(shared_photos)
-
-
-def test_python_reads_the_list_that_is_written(rue, own_photos):
-    (own_photos / "class_0").rename(own_photos / 'a, "b"\nc')
-    made(rue, own_photos, "set", "--format", "csv")
-    with open(rue.folder / "set/train.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert {row["path"].removeprefix("train/") for row in rows} == set(files_of(own_photos))
-    assert all(row["path"].split("/")[1] == row["label"] for row in rows)
 
 
 @pytest.mark.parametrize("how", [{}, {"lineterminator": "\n"}, {"quoting": csv.QUOTE_ALL}])

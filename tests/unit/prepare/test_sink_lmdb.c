@@ -64,18 +64,38 @@ Test(sink_lmdb, the_file_is_no_larger_than_its_pages)
 Test(sink_lmdb, the_map_grows_with_the_data)
 {
     enum { LARGE = 90 << 20 };
-    struct rue_item item = lmdb_item(1);
-    item.data = calloc(item.bytes = LARGE, 1);
+    struct rue_item large = {.data = calloc(LARGE, 1), .bytes = LARGE}, small = lmdb_item(2);
+    memcpy((char *)large.data, "\xff\xd8", 2);
     struct rue_sink *sink = lmdb_begin("set", 3, NULL);
-    for (int i = 0; i < 2; i++) cr_assert_eq(rue_sink_add(sink, &item, NULL), RUE_OK);
-    lmdb_add(sink, 2, 1);
+    for (int i = 0; i < 2; i++) {
+        large.key = i ? "ape/b.jpg" : "ape/a.jpg";
+        cr_assert_eq(rue_sink_add(sink, &large, NULL), RUE_OK);
+    }
+    small.key = "ape/c.jpg";
+    cr_assert_eq(rue_sink_add(sink, &small, NULL), RUE_OK);
     finish(sink);
     struct rue_source *source = data_open("set");
-    cr_assert(lmdb_holds(source, 1, &item, NULL));
-    free((void *)item.data);
-    item = lmdb_item(2);
-    cr_assert(lmdb_holds(source, 2, &item, NULL));
+    cr_assert(lmdb_holds(source, 1, &large, NULL) && lmdb_holds(source, 2, &small, NULL));
     rue_source_close(source);
+    free((void *)large.data);
+}
+
+Test(sink_lmdb, names_come_once_and_fit_a_key)
+{
+    char key[600];
+    rue_error error = {0};
+    struct rue_item item = lmdb_item(0);
+    struct rue_sink *sink = lmdb_begin("set", 3, NULL);
+    cr_assert_eq(rue_sink_add(sink, &item, NULL), RUE_OK);
+    cr_assert_eq(rue_sink_add(sink, &item, &error), RUE_DATA);
+    cr_assert(strstr(error.message, "two images would be called ape/0000.jpg"), "%s", error.message);
+    memset(key, 'x', sizeof key - 1);
+    key[sizeof key - 1] = 0;
+    item.key = key;
+    error = (rue_error){0};
+    cr_assert_eq(rue_sink_add(sink, &item, &error), RUE_DATA);
+    cr_assert(strstr(error.message, "too long for a key"), "%s", error.message);
+    rue_sink_close(sink);
 }
 
 Test(sink_lmdb, a_folder_that_cannot_be_made_is_told)

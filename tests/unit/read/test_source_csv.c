@@ -208,28 +208,6 @@ Test(source_csv, is_recognised_by_its_name)
     cr_assert(is_csv("list.csv") && is_csv("list.CSV") && !is_csv("list.txt"));
 }
 
-Test(source_csv, a_folder_is_one_only_where_it_holds_a_list_and_its_images)
-{
-    temporary_text("set/train.csv", "path,label\ntrain/x.jpg,0\n");
-    temporary_text("set/train/x.jpg", "1");
-    cr_assert(is_csv("set"));
-    struct rue_source *source = data_open("set/");
-    char key[64];
-    rue_source_key(source, 0, key, sizeof key);
-    cr_assert_str_eq(key, "x.jpg");
-    rue_source_close(source);
-    temporary_text("set/val.csv", "path,label\ntrain/x.jpg,0\n");
-    cr_assert_not(is_csv("set"));
-    temporary_text("other/labels.csv", "path,label\ntrain/x.jpg,0\n");
-    temporary_text("other/train/x.jpg", "1");
-    cr_assert_not(is_csv("other"));
-    rue_error error = {0};
-    cr_assert_eq(rue_source_open(temporary_path("other"), &(struct rue_source_options){.format = "csv"},
-                                 &source, &error),
-                 RUE_DATA);
-    cr_assert(strstr(error.message, "give the CSV file"), "%s", error.message);
-}
-
 Test(source_csv, the_digest_is_that_of_paths_sizes_and_labels)
 {
     static const char *const texts[] = {"path,label\na.jpg,1\n", "x,path,label\n,a.jpg,1\n",

@@ -1,8 +1,8 @@
 #include <criterion/criterion.h>
 #include <sys/resource.h>
 
+#include "item_file.h"
 #include "lmdb_fixture.h"
-#include "lmdb_record.h"
 
 TestSuite(source_lmdb, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
 
@@ -52,7 +52,7 @@ Test(source_lmdb, what_is_written_is_read_with_names_labels_and_classes)
         rue_source_key(source, i, key, sizeof key);
         cr_assert_str_eq(key, item.key);
         rue_source_name(source, i, name, sizeof name);
-        snprintf(key, sizeof key, "set/data.mdb key %08u", i);
+        snprintf(key, sizeof key, "set/data.mdb key %s", item.key);
         cr_assert(strstr(name, key), "%s", name);
         label = rue_source_label(source, i);
         cr_assert_eq(label, item.label);
@@ -70,7 +70,8 @@ Test(source_lmdb, tensors_are_read_and_viewed_where_they_lie)
     cr_assert_eq(rue_sink_open(rue_sink_find("lmdb"), temporary_path("set"), &options, &sink, NULL), RUE_OK);
     for (int i = 0; i < COUNT; i++) {
         for (int v = 0; v < 3 * SIDE * SIDE; v++) values[v] = (float)(i * 10000 + v);
-        const struct rue_item item = {"x", i, values, sizeof values};
+        const struct rue_item item = {(const char *[]){"a", "b", "c", "d.npy", "e"}[i], i, values,
+                                      sizeof values};
         cr_assert_eq(rue_sink_add(sink, &item, NULL), RUE_OK);
     }
     cr_assert_eq(rue_sink_finish(sink, NULL), RUE_OK);
@@ -83,15 +84,13 @@ Test(source_lmdb, tensors_are_read_and_viewed_where_they_lie)
         struct rue_place place;
         const void *view;
         cr_assert_eq(rue_source_read(source, (uint64_t)i, values, NULL), RUE_OK);
-        cr_assert_eq(rue_source_verify(source, (uint64_t)i, values, NULL), RUE_OK);
         cr_assert(values[0] == (float)(i * 10000) && values[7] == (float)(i * 10000 + 7));
         cr_assert(rue_source_place(source, RUE_ACCESS_READ, (uint64_t)i, &place));
         cr_assert(place.bytes == sizeof values && pread(place.fd, values, 4, (off_t)place.offset) == 4);
         cr_assert(values[0] == (float)(i * 10000));
         if (!rue_source_allows(source, RUE_ACCESS_VIEW)) continue;
         cr_assert_eq(rue_source_view(source, (uint64_t)i, &view, NULL), RUE_OK);
-        cr_assert(((const float *)view)[7] == (float)(i * 10000 + 7) &&
-                  (uintptr_t)view % RUE_LMDB_ALIGN == 0);
+        cr_assert(((const float *)view)[7] == (float)(i * 10000 + 7) && (uintptr_t)view % 16 == 0);
     }
     cr_assert_not(rue_source_allows(source, RUE_ACCESS_DIRECT));
     rue_source_close(source);
@@ -121,6 +120,29 @@ Test(source_lmdb, jpeg_files_of_others_are_read_whatever_their_keys)
     rue_source_close(source);
 }
 
+Test(source_lmdb, tensors_of_another_size_than_the_first_are_refused)
+{
+    char head[RUE_ITEM_FILE_NPY_BYTES], one[sizeof head + 12], two[sizeof head + 13];
+    const struct rue_sink_options options = {.dtype = RUE_UINT8, .shape = {3, 2, 2}};
+    rue_item_file_npy_header(&options, head);
+    memset(one, 1, sizeof one);
+    memset(two, 1, sizeof two);
+    memcpy(one, head, sizeof head);
+    memcpy(two, head, sizeof head);
+    lmdb_put("set", NULL, 0, (struct lmdb_entry[]){{"a", one, sizeof one}, {"b", one, sizeof one}, END});
+    struct rue_source *source = data_open("set");
+    uint32_t shape[3];
+    cr_assert(rue_source_shape(source, shape) && shape[0] == 3 && shape[1] == 2 && shape[2] == 2);
+    cr_assert_eq(rue_source_bytes(source, 1), 12);
+    rue_source_close(source);
+    lmdb_put("odd", NULL, 0, (struct lmdb_entry[]){{"a", one, sizeof one}, {"b", two, sizeof two}, END});
+    expect("odd", "the value of key b has not as many bytes");
+    head[20] = '?';
+    memcpy(one, head, sizeof head);
+    lmdb_put("bad", NULL, 0, (struct lmdb_entry[]){{"a", one, sizeof one}, END});
+    expect("bad", "the value of key a ");
+}
+
 Test(source_lmdb, what_holds_no_images_is_refused)
 {
     static const char png[] =
@@ -141,7 +163,7 @@ Test(source_lmdb, what_holds_no_images_is_refused)
     lmdb_put("integers", NULL, MDB_INTEGERKEY, (struct lmdb_entry[]){{"abcd", JPEG}, END});
     expect("integers", "keys are not text");
     lmdb_put("pictures", NULL, 0, (struct lmdb_entry[]){{"0", png, sizeof png - 1}, END});
-    expect("pictures", "value of key 0 is no JPEG");
+    expect("pictures", "value of key 0 is no JPEG file and no npy file");
     cr_assert_eq(mkdir(temporary_path("folder"), 0777), 0);
     expect("folder", "No such file");
     cr_assert_eq(mkfifo(temporary_path("fifo"), 0666), 0);
@@ -181,8 +203,9 @@ static bool reads_well(const char *name, unsigned count, rue_error *error)
     return good;
 }
 
-/* Whatever one page holds, that of another time, zeros or noise: it is noticed, or nothing was lost. */
-Test(source_lmdb, a_torn_page_is_an_error_or_does_no_harm)
+/* Whatever one page holds, that of another time, zeros or noise: it is noticed where it is not one of values,
+ * of which LMDB keeps no checksums. */
+Test(source_lmdb, a_torn_page_is_an_error_or_changes_values)
 {
     enum { COUNT = 400, PAGE = 4096 };
     size_t bytes;
@@ -199,11 +222,11 @@ Test(source_lmdb, a_torn_page_is_an_error_or_does_no_harm)
                                         : how == 1 ? (unsigned char)(b * 167 + page)
                                                    : whole[(page + 3) * PAGE % bytes + b];
             temporary_file("torn/data.mdb", torn, bytes);
-            if (reads_well("torn", COUNT, &error)) continue;
+            if (reads_well("torn", COUNT, &error) || !error.message[0]) continue;
             noticed++;
             cr_assert(strstr(error.message, "torn/data.mdb"), "page %zu: '%s'", page, error.message);
         }
-    cr_assert_gt(noticed, 100);
+    cr_assert_gt(noticed, 10);
     free(whole);
     free(torn);
 }
@@ -273,37 +296,6 @@ Test(source_lmdb, a_meta_page_that_lies_is_refused)
         free(lying);
     }
     free(whole);
-}
-
-Test(source_lmdb, a_wrong_byte_of_a_record_names_its_key)
-{
-    lmdb_make("set", 20);
-    struct rue_source *source = data_open("set");
-    struct rue_place place;
-    char byte = 0x55;
-    unsigned char read[1 << 16];
-    rue_error error = {0};
-    cr_assert(rue_source_place(source, RUE_ACCESS_READ, 13, &place));
-    rue_source_close(source);
-    int fd = open(temporary_path("set/data.mdb"), O_WRONLY);
-    cr_assert_eq(pwrite(fd, &byte, 1, (off_t)(place.offset + place.bytes / 2)), 1);
-    close(fd);
-    source = data_open("set");
-    cr_assert_eq(rue_source_read(source, 13, read, NULL), RUE_OK);
-    cr_assert_eq(rue_source_verify(source, 13, read, &error), RUE_DATA);
-    cr_assert(strstr(error.message, "key 00000013 at byte ") && strstr(error.message, "CRC-32C"), "%s",
-              error.message);
-    cr_assert_eq(rue_source_read(source, 12, read, NULL), RUE_OK);
-    cr_assert_eq(rue_source_verify(source, 12, read, NULL), RUE_OK);
-    rue_source_close(source);
-}
-
-Test(source_lmdb, one_that_was_not_finished_is_refused)
-{
-    struct rue_sink *sink = lmdb_begin("set", 5000, NULL);
-    lmdb_add(sink, 0, 4500); /* more than a transaction */
-    rue_sink_close(sink);
-    expect("set", "was not finished");
 }
 
 Test(source_lmdb, the_digest_is_that_of_keys_sizes_and_labels)

@@ -1,0 +1,42 @@
+#include "item_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "files.h"
+
+void rue_item_file_name(const struct rue_sink_options *options, const struct rue_item *item, char *out,
+                        size_t bytes)
+{
+    bool classed =
+        item->label >= 0 && (size_t)item->label < options->class_count && options->classes[item->label][0];
+    const char *class = classed ? options->classes[item->label] : "";
+    const char *base = strrchr(item->key, '/') ? strrchr(item->key, '/') + 1 : item->key;
+    size_t length = strlen(class);
+    bool told = !classed || (strncmp(item->key, class, length) == 0 && item->key[length] == '/');
+    const char *key = told ? item->key : base;
+    const char *dot = strrchr(base, '.'), *suffix = rue_files_is_jpeg(base) ? "" : ".jpg";
+    if (options->mode == RUE_PREPROCESSED) suffix = dot && strcmp(dot, ".npy") == 0 ? "" : ".npy";
+    snprintf(out, bytes, "%s%s%s%s", told ? "" : class, told ? "" : "/", key, suffix);
+}
+
+bool rue_item_file_name_is_safe(const char *path)
+{
+    for (const char *part = path;; part++) {
+        size_t length = strcspn(part, "/");
+        if (length == 0 || part[0] == '.') return false; /* hidden files are no items */
+        part += length;
+        if (!*part) return part - path < PATH_MAX / 2;
+    }
+}
+
+void rue_item_file_npy_header(const struct rue_sink_options *options, char out[RUE_ITEM_FILE_NPY_BYTES])
+{
+    static const char *const descriptions[RUE_DTYPE_COUNT] = {[RUE_FLOAT32] = "<f4", [RUE_UINT8] = "|u1"};
+    char text[RUE_ITEM_FILE_NPY_BYTES];
+    snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (%u, %u, %u), }",
+             descriptions[options->dtype], options->shape[0], options->shape[1], options->shape[2]);
+    memcpy(out, "\x93NUMPY\1\0\x76\0", 10);
+    snprintf(out + 10, RUE_ITEM_FILE_NPY_BYTES - 10, "%-117s", text);
+    out[RUE_ITEM_FILE_NPY_BYTES - 1] = '\n';
+}
