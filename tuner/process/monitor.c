@@ -99,6 +99,7 @@ rue_status rue_monitor_open(uint64_t zero_ns, uint64_t period_ns, struct rue_mon
     monitor->zero_ns = zero_ns;
     monitor->period_ns = period_ns;
     monitor->last_ns = rue_suspension_awake_ns();
+    rue_process_tree_read(&monitor->tree, &monitor->last);
     pthread_mutex_init(&monitor->lock, NULL);
     pthread_cond_init(&monitor->wake, NULL);
     int failed = start_thread(monitor);

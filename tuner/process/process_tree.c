@@ -64,18 +64,14 @@ void rue_process_tree_read(struct rue_process_tree *tree, struct rue_tree_usage 
     for (size_t i = 0; i < tree->below.count; i++) add_usage(tree->below.at[i], out, sums);
     for (int c = 0; c < RUE_TREE_COUNTERS; c++)
         if (sums[c] > tree->last[c]) tree->last[c] = sums[c];
-    out->cpu_ns = tree->last[CPU] - tree->first[CPU];
-    out->read_bytes = tree->last[READ] - tree->first[READ];
-    out->write_bytes = tree->last[WRITE] - tree->first[WRITE];
+    out->cpu_ns = tree->last[CPU];
+    out->read_bytes = tree->last[READ];
+    out->write_bytes = tree->last[WRITE];
 }
 
 struct rue_process_tree rue_process_tree_open(pid_t root)
 {
-    struct rue_tree_usage unused;
-    struct rue_process_tree tree = {.root = root};
-    rue_process_tree_read(&tree, &unused);
-    memcpy(tree.first, tree.last, sizeof tree.first);
-    return tree;
+    return (struct rue_process_tree){.root = root};
 }
 
 void rue_process_tree_close(struct rue_process_tree *tree)

@@ -8,7 +8,7 @@
 
 #include "descendants.h"
 
-/* Counters begin at 0 and never shrink. Memory is that of now. */
+/* Counters never shrink. Memory is that of now. */
 struct rue_tree_usage {
     uint64_t cpu_ns;                  /* user and system time */
     uint64_t read_bytes, write_bytes; /* from and to storage; 0 where the kernel does not tell */
@@ -21,7 +21,7 @@ enum { RUE_TREE_COUNTERS = 3 };
 struct rue_process_tree {
     pid_t root;
     struct rue_descendants below;
-    uint64_t first[RUE_TREE_COUNTERS], last[RUE_TREE_COUNTERS];
+    uint64_t last[RUE_TREE_COUNTERS];
 };
 
 /* The processes below `root`, which should do little itself: it is not one of them, but what it uses, and has
