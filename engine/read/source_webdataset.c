@@ -14,22 +14,12 @@
 
 enum { LABEL_BYTES_MAX = 64 };
 
-/* A member that may be the image. */
-struct image {
-    bool there;
-    char name[PATH_MAX], wrong[128];
-    uint64_t header, offset, bytes;
-    struct rue_npy npy;
-};
-
 struct sample {
-    bool open;
+    bool open, labelled;
     char key[PATH_MAX];
-    uint64_t header; /* of its first member */
-    struct image images[RUE_MODE_COUNT];
-    bool other, left_out; /* it has members that are no labels; links, which are counted themselves */
-    bool labelled;
-    int32_t label;
+    uint64_t header;      /* of its first member */
+    char image[PATH_MAX]; /* the member's name; "": there is none */
+    struct rue_entry entry;
 };
 
 /* What indexing samples needs to know, and finds out. */
@@ -37,7 +27,7 @@ struct group {
     struct rue_index *index;
     const struct rue_source_options *options;
     const char *image_key, *label_key; /* extensions; of images NULL: the usual ones */
-    bool chosen;                       /* the index has the mode: the first sample says it */
+    bool chosen;                       /* the index has the mode: the first image says it */
     bool labelled;                     /* a sample has a label */
     char unlabelled[PATH_MAX + 64];    /* the first sample without a label; "" */
 };
@@ -82,36 +72,49 @@ static int mode_of(const struct group *group, const char *extension)
     return key || strcmp(extension, "jpg") == 0 || strcmp(extension, "jpeg") == 0 ? RUE_RAW : -1;
 }
 
-static rue_status read_npy(struct shard *shard, const struct rue_archive_member *member, struct image *image,
-                           rue_error *error)
+/* All are of the type and shape of the first one. */
+static rue_status take_npy(struct shard *shard, const struct rue_archive_member *member, rue_error *error)
 {
+    struct rue_index *index = shard->group->index;
+    struct rue_npy npy;
     char head[RUE_NPY_HEADER_MAX];
     uint64_t bytes = member->bytes < sizeof head ? member->bytes : sizeof head;
     rue_error why = {0};
     rue_status status = read_member(shard, member, head, bytes, error);
     if (status != RUE_OK) return status;
-    if (rue_npy_parse(head, bytes, &image->npy, &why) != RUE_OK)
-        snprintf(image->wrong, sizeof image->wrong, "%.120s", why.message);
-    else if (image->npy.header_bytes + image->npy.value_bytes != member->bytes)
-        snprintf(image->wrong, sizeof image->wrong, "has not as many bytes as its shape needs");
-    image->offset += image->npy.header_bytes;
-    image->bytes = image->npy.value_bytes;
+    if (rue_npy_parse(head, bytes, &npy, &why) != RUE_OK)
+        return refuse(shard, member->header, member->name, why.message, error);
+    if (npy.header_bytes + npy.value_bytes != member->bytes)
+        return refuse(shard, member->header, member->name, "has not as many bytes as its shape needs", error);
+    if (!shard->group->chosen) {
+        index->dtype = npy.dtype;
+        memcpy(index->shape, npy.shape, sizeof index->shape);
+    }
+    if (npy.dtype != index->dtype || memcmp(npy.shape, index->shape, sizeof index->shape) != 0)
+        return refuse(shard, member->header, member->name, "has not the type and shape of the first one",
+                      error);
+    shard->sample.entry.offset += npy.header_bytes;
+    shard->sample.entry.bytes = npy.value_bytes;
     return RUE_OK;
 }
 
+/* What is not of the first image's mode is passed over. */
 static rue_status take_image(struct shard *shard, const struct rue_archive_member *member, int mode,
                              rue_error *error)
 {
-    struct image *image = &shard->sample.images[mode];
-    if (image->there)
-        return strcasecmp(image->name, member->name) == 0 ? refuse_second(shard, member, error) : RUE_OK;
-    image->there = true;
-    image->wrong[0] = 0;
-    memcpy(image->name, member->name, sizeof image->name);
-    image->header = member->header;
-    image->offset = member->offset;
-    image->bytes = member->bytes;
-    return mode == RUE_PREPROCESSED ? read_npy(shard, member, image, error) : RUE_OK;
+    struct group *group = shard->group;
+    struct sample *sample = &shard->sample;
+    if (!group->chosen) group->index->mode = (enum rue_mode)mode;
+    if (group->index->mode != (enum rue_mode)mode) return RUE_OK;
+    if (sample->image[0])
+        return strcasecmp(sample->image, member->name) == 0 ? refuse_second(shard, member, error) : RUE_OK;
+    memcpy(sample->image, member->name, sizeof sample->image);
+    sample->entry.file = shard->number;
+    sample->entry.offset = member->offset;
+    sample->entry.bytes = member->bytes;
+    rue_status status = mode == RUE_PREPROCESSED ? take_npy(shard, member, error) : RUE_OK;
+    group->chosen = true;
+    return status;
 }
 
 /* ---- labels ---- */
@@ -139,45 +142,11 @@ static rue_status take_label(struct shard *shard, const struct rue_archive_membe
         return refuse(shard, member->header, member->name, "is no label: give a whole number from 0 on",
                       error);
     shard->sample.labelled = true;
-    shard->sample.label = (int32_t)label;
+    shard->sample.entry.label = (int32_t)label;
     return RUE_OK;
 }
 
 /* ---- samples ---- */
-
-/* The first sample with an image says what all of them are. */
-static void choose(struct group *group, const struct image *images)
-{
-    if (group->chosen || (!images[RUE_RAW].there && !images[RUE_PREPROCESSED].there)) return;
-    group->index->mode = images[RUE_RAW].there ? RUE_RAW : RUE_PREPROCESSED;
-    group->index->dtype = images[RUE_PREPROCESSED].npy.dtype;
-    memcpy(group->index->shape, images[RUE_PREPROCESSED].npy.shape, sizeof group->index->shape);
-    group->chosen = true;
-}
-
-static rue_status check_npy(const struct shard *shard, const struct image *image, rue_error *error)
-{
-    const struct rue_index *index = shard->group->index;
-    if (image->wrong[0]) return refuse(shard, image->header, image->name, image->wrong, error);
-    if (image->npy.dtype == index->dtype && memcmp(image->npy.shape, index->shape, sizeof index->shape) == 0)
-        return RUE_OK;
-    return refuse(shard, image->header, image->name, "has not the type and shape of the first one", error);
-}
-
-/* A label by itself has lost its image; what has other members, or a link, may be no sample of images. */
-static rue_status end_without_image(const struct shard *shard, rue_error *error)
-{
-    const struct sample *sample = &shard->sample;
-    if (sample->left_out) return RUE_OK;
-    if (sample->labelled && !sample->other)
-        return rue_fail(error, RUE_DATA,
-                        "%s: the sample %s at byte %" PRIu64 " has a label and no image: its members have to "
-                        "follow each other; add the image, or remove the label",
-                        shard->file, sample->key, sample->header);
-    rue_index_skip(shard->group->index, "%s, the sample %s at byte %" PRIu64 " without an image", shard->file,
-                   sample->key, sample->header);
-    return RUE_OK;
-}
 
 static rue_status end_sample(struct shard *shard, rue_error *error)
 {
@@ -185,21 +154,16 @@ static rue_status end_sample(struct shard *shard, rue_error *error)
     struct sample *sample = &shard->sample;
     if (!sample->open) return RUE_OK;
     sample->open = false;
-    choose(group, sample->images);
-    rue_status status = RUE_OK;
-    const struct image *image = &sample->images[group->index->mode];
-    if (!group->chosen || !image->there) return end_without_image(shard, error);
-    if (group->index->mode == RUE_PREPROCESSED) status = check_npy(shard, image, error);
-    if (status != RUE_OK) return status;
+    if (!sample->image[0]) {
+        rue_index_skip(group->index, "%s, the sample %s at byte %" PRIu64 " without an image", shard->file,
+                       sample->key, sample->header);
+        return RUE_OK;
+    }
     group->labelled |= sample->labelled;
     if (!sample->labelled && !group->unlabelled[0])
         snprintf(group->unlabelled, sizeof group->unlabelled, "%s: the sample at byte %" PRIu64, shard->file,
                  sample->header);
-    const struct rue_entry entry = {.file = shard->number,
-                                    .offset = image->offset,
-                                    .bytes = image->bytes,
-                                    .label = sample->labelled ? sample->label : 0};
-    return rue_index_add(group->index, &entry, image->name, error);
+    return rue_index_add(group->index, &sample->entry, sample->image, error);
 }
 
 /* Where the key of a member ends; NULL where it has none. */
@@ -219,19 +183,10 @@ static rue_status begin_sample(struct shard *shard, const struct rue_archive_mem
     rue_status status = end_sample(shard, error);
     sample->open = true;
     sample->header = member->header;
-    sample->labelled = sample->other = sample->left_out = false;
-    for (int m = 0; m < RUE_MODE_COUNT; m++) sample->images[m].there = false;
+    sample->labelled = false;
+    sample->image[0] = 0;
+    sample->entry = (struct rue_entry){0};
     snprintf(sample->key, sizeof sample->key, "%.*s", (int)key_length, member->name);
-    return status;
-}
-
-static rue_status leave_out(struct shard *shard, const struct rue_archive_member *member, size_t key_length,
-                            rue_error *error)
-{
-    rue_index_skip(shard->group->index, "%s, the member %s at byte %" PRIu64 ", a link or device",
-                   shard->file, member->name, member->header);
-    rue_status status = key_length ? begin_sample(shard, member, key_length, error) : RUE_OK;
-    shard->sample.left_out |= key_length > 0;
     return status;
 }
 
@@ -240,7 +195,8 @@ static rue_status add_member(struct shard *shard, const struct rue_archive_membe
     char extension[PATH_MAX];
     const char *end = key_end(member->name);
     if (!member->regular && !member->folder)
-        return leave_out(shard, member, end ? (size_t)(end - member->name) : 0, error);
+        rue_index_skip(shard->group->index, "%s, the member %s at byte %" PRIu64 ", a link or device",
+                       shard->file, member->name, member->header);
     if (!member->regular || !end) return RUE_OK;
     rue_status status = begin_sample(shard, member, (size_t)(end - member->name), error);
     snprintf(extension, sizeof extension, "%s", end + 1);
@@ -248,7 +204,6 @@ static rue_status add_member(struct shard *shard, const struct rue_archive_membe
     if (status != RUE_OK) return status;
     int mode = mode_of(shard->group, extension);
     bool is_label = strcmp(extension, shard->group->label_key) == 0;
-    shard->sample.other |= !is_label;
     if (mode >= 0) return take_image(shard, member, mode, error);
     return is_label ? take_label(shard, member, error) : RUE_OK;
 }
@@ -340,7 +295,7 @@ static rue_status build_index(const char *path, const struct rue_source_options 
 }
 
 static const struct rue_shard_format format = {
-    .version = "webdataset 6", .takes = takes, .avoids = avoids, .index = build_index};
+    .version = "webdataset 7", .takes = takes, .avoids = avoids, .index = build_index};
 
 static rue_status probe(const char *path, bool *is, rue_error *error)
 {
