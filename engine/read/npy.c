@@ -64,3 +64,23 @@ rue_status rue_npy_parse(const void *data, size_t bytes, struct rue_npy *out, ru
     out->value_bytes = (uint64_t)values * rue_dtype_bytes[out->dtype];
     return RUE_OK;
 }
+
+rue_status rue_npy_take(struct rue_index *index, struct rue_entry *entry, const void *head, size_t bytes,
+                        rue_error *error)
+{
+    struct rue_npy npy;
+    rue_status status = rue_npy_parse(head, bytes, &npy, error);
+    if (status != RUE_OK) return status;
+    if (npy.header_bytes + npy.value_bytes != entry->bytes)
+        return rue_fail(error, RUE_DATA, "has not as many bytes as its shape needs");
+    if (index->count == 0) {
+        index->dtype = npy.dtype;
+        memcpy(index->shape, npy.shape, sizeof index->shape);
+    }
+    if (npy.dtype != index->dtype || memcmp(npy.shape, index->shape, sizeof index->shape) != 0)
+        return rue_fail(error, RUE_DATA, "has not the type and shape of the first one");
+    entry->lead += (uint32_t)npy.header_bytes;
+    entry->offset += npy.header_bytes;
+    entry->bytes = npy.value_bytes;
+    return RUE_OK;
+}

@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "variant.h"
+#include "source_index.h"
 
 enum { RUE_NPY_HEADER_MAX = 4096 /* longer ones are refused */ };
 
@@ -22,5 +21,10 @@ struct rue_npy {
  * reason is a predicate without the file's name ("is no npy file"). */
 rue_status rue_npy_parse(const void *data, size_t bytes, struct rue_npy *out,
                          rue_error *error) RUE_MUST_CHECK;
+
+/* Makes `entry`, a npy file that begins with `head` [bytes], that of its values. The first item of the index
+ * says its type and shape. RUE_DATA, as above, for a wrong size and for another type or shape. */
+rue_status rue_npy_take(struct rue_index *index, struct rue_entry *entry, const void *head, size_t bytes,
+                        rue_error *error) RUE_MUST_CHECK;
 
 #endif

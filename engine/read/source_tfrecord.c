@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "archive_reader.h"
+#include "npy.h"
 #include "shards.h"
 #include "tf_record.h"
 
-enum { AXIS_MAX = 1 << 21 };
 static const uint64_t record_bytes_max = UINT64_C(1) << 31;
 
 static const char *const image_names[] = {"image", "image/encoded", "image_raw", NULL};
@@ -22,7 +22,7 @@ static const char *const item_names[] = {"name", "image/filename", "filename", N
 
 /* What an Example says of its item. */
 struct example {
-    struct rue_tf_feature image, label, name, shape, dtype;
+    struct rue_tf_feature image, label, name;
     int image_rank, label_rank, name_rank; /* which of the names; INT_MAX: none so far */
     const struct rue_source_options *options;
     char others[200]; /* names of features, for the message that none is the image */
@@ -51,28 +51,18 @@ static rue_status refuse(const struct build *b, const char *why, rue_error *erro
 
 /* ---- bytes ---- */
 
-/* A plain file begins with the head of a record; what else begins so is compressed, or damaged. */
 static rue_status begin_shard(struct build *b, uint32_t shard, rue_error *error)
 {
-    unsigned char head[RUE_TF_RECORD_HEAD];
     struct rue_files *files = b->index->files;
-    uint64_t bytes, size = rue_files_identity(files, shard).bytes;
     b->shard = shard;
     b->file = rue_files_path(files, shard);
     b->record = b->begin = 0;
-    b->end = size;
+    b->end = rue_files_identity(files, shard).bytes;
     rue_status status = rue_archive_reader_open(files, shard, RUE_ARCHIVE_BYTES, &b->reader, error);
-    if (status != RUE_OK || size == 0) return status;
-    if (size < sizeof head) return refuse(b, "is cut", error);
-    if (rue_archive_reader_is_compressed(b->reader)) {
-        b->end = UINT64_MAX;
-        b->index->streams = true;
-        return RUE_OK;
-    }
-    status = rue_files_read(files, shard, head, sizeof head, 0, error);
-    if (status != RUE_OK || rue_tf_record_head_is(head, &bytes)) return status;
-    return refuse(b, "has no valid length (its CRC-32C is wrong): this is no TFRecord file, or it is damaged",
-                  error);
+    if (status != RUE_OK || !rue_archive_reader_is_compressed(b->reader)) return status;
+    b->end = UINT64_MAX;
+    b->index->streams = true;
+    return RUE_OK;
 }
 
 static rue_status reserve(struct build *b, uint64_t bytes, rue_error *error)
@@ -97,7 +87,9 @@ static rue_status read_record(struct build *b, uint64_t *bytes, rue_error *error
     if (got == 0) return *bytes = UINT64_MAX, RUE_OK;
     if (got < sizeof head) return refuse(b, "is cut", error);
     if (!rue_tf_record_head_is(head, bytes))
-        return refuse(b, "has no valid length: its CRC-32C is wrong", error);
+        return refuse(
+            b, "has no valid length (its CRC-32C is wrong): this is no TFRecord file, or it is damaged",
+            error);
     if (*bytes > record_bytes_max) return refuse(b, "is longer than 2 GiB", error);
     if (*bytes + sizeof crc > b->end - rue_archive_reader_position(b->reader))
         return refuse(b, "is cut: it is longer than what is left of the file", error);
@@ -137,8 +129,6 @@ static void visit(void *context, const struct rue_tf_feature *feature)
     take(feature, e->options->image_key, image_names, &e->image, &e->image_rank);
     take(feature, e->options->label_key, label_names, &e->label, &e->label_rank);
     take(feature, NULL, item_names, &e->name, &e->name_rank);
-    if (rue_tf_feature_is(feature, "shape")) e->shape = *feature;
-    if (rue_tf_feature_is(feature, "dtype")) e->dtype = *feature;
     snprintf(e->others + used, sizeof e->others - used, "%s%.*s", used ? ", " : "",
              feature->name_bytes < 40 ? (int)feature->name_bytes : 40, feature->name);
 }
@@ -159,38 +149,18 @@ static rue_status take_label(struct build *b, const struct example *e, int32_t *
     return RUE_OK;
 }
 
-/* Preprocessed items say their shape and type; all are as the first one. */
-static rue_status take_kind(struct build *b, const struct example *e, rue_error *error)
+/* Preprocessed items are npy files. */
+static rue_status take_kind(struct build *b, const struct example *e, struct rue_entry *entry,
+                            rue_error *error)
 {
-    struct rue_index *index = b->index;
-    bool tensor = e->shape.kind == RUE_TF_INTEGERS && e->dtype.kind == RUE_TF_BYTES && e->dtype.count > 0;
-    uint32_t shape[3] = {0};
-    int dtype = 0;
-    if (tensor) {
-        uint64_t values = 1;
-        for (dtype = RUE_DTYPE_COUNT - 1; dtype >= 0; dtype--)
-            if (e->dtype.byte_count == strlen(rue_dtype_names[dtype]) &&
-                memcmp(e->dtype.bytes, rue_dtype_names[dtype], e->dtype.byte_count) == 0)
-                break;
-        if (dtype < 0) return refuse(b, "has an unknown dtype: float32 and uint8 can be read", error);
-        if (e->shape.count != 3) return refuse(b, "has no shape of three axes", error);
-        for (int axis = 0; axis < 3; axis++) {
-            int64_t length = e->shape.integers[axis];
-            if (length < 1 || length >= AXIS_MAX) return refuse(b, "has an impossible shape", error);
-            shape[axis] = (uint32_t)length;
-            values *= (uint64_t)length;
-        }
-        if (values * rue_dtype_bytes[dtype] != e->image.byte_count)
-            return refuse(b, "has not as many bytes as its shape needs", error);
-    }
+    rue_error why = {0};
+    bool tensor = e->image.byte_count >= 6 && memcmp(e->image.bytes, "\x93NUMPY", 6) == 0;
     enum rue_mode mode = tensor ? RUE_PREPROCESSED : RUE_RAW;
-    bool same = index->mode == mode && index->dtype == (enum rue_dtype)dtype &&
-                memcmp(index->shape, shape, sizeof shape) == 0;
-    if (index->count > 0 && !same) return refuse(b, "is not of the shape and type of the first one", error);
-    index->mode = mode;
-    index->dtype = (enum rue_dtype)dtype;
-    memcpy(index->shape, shape, sizeof shape);
-    return RUE_OK;
+    if (b->index->count == 0) b->index->mode = mode;
+    if (b->index->mode != mode) return refuse(b, "is not of the kind of the first one", error);
+    if (!tensor || rue_npy_take(b->index, entry, e->image.bytes, e->image.byte_count, &why) == RUE_OK)
+        return RUE_OK;
+    return refuse(b, why.message, error);
 }
 
 static rue_status add_record(struct build *b, uint64_t bytes, rue_error *error)
@@ -219,7 +189,7 @@ static rue_status add_record(struct build *b, uint64_t bytes, rue_error *error)
         snprintf(name, sizeof name, "%.*s", (int)e.name.byte_count, e.name.bytes);
     else
         snprintf(name, sizeof name, "%08" PRIu64, b->index->count);
-    rue_status status = take_kind(b, &e, error);
+    rue_status status = take_kind(b, &e, &entry, error);
     if (status == RUE_OK) status = take_label(b, &e, &entry.label, error);
     return status == RUE_OK ? rue_index_add(b->index, &entry, name, error) : status;
 }
@@ -287,7 +257,7 @@ static bool takes(const char *name)
     return *at == '-' || ends_a_name(at);
 }
 
-static const struct rue_shard_format format = {.version = "tfrecord 4", .takes = takes, .index = build_index};
+static const struct rue_shard_format format = {.version = "tfrecord 5", .takes = takes, .index = build_index};
 
 static rue_status begins_with_head(const char *path, bool *is, rue_error *error)
 {

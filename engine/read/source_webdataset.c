@@ -72,30 +72,16 @@ static int mode_of(const struct group *group, const char *extension)
     return key || strcmp(extension, "jpg") == 0 || strcmp(extension, "jpeg") == 0 ? RUE_RAW : -1;
 }
 
-/* All are of the type and shape of the first one. */
 static rue_status take_npy(struct shard *shard, const struct rue_archive_member *member, rue_error *error)
 {
-    struct rue_index *index = shard->group->index;
-    struct rue_npy npy;
     char head[RUE_NPY_HEADER_MAX];
     uint64_t bytes = member->bytes < sizeof head ? member->bytes : sizeof head;
     rue_error why = {0};
     rue_status status = read_member(shard, member, head, bytes, error);
     if (status != RUE_OK) return status;
-    if (rue_npy_parse(head, bytes, &npy, &why) != RUE_OK)
-        return refuse(shard, member->header, member->name, why.message, error);
-    if (npy.header_bytes + npy.value_bytes != member->bytes)
-        return refuse(shard, member->header, member->name, "has not as many bytes as its shape needs", error);
-    if (!shard->group->chosen) {
-        index->dtype = npy.dtype;
-        memcpy(index->shape, npy.shape, sizeof index->shape);
-    }
-    if (npy.dtype != index->dtype || memcmp(npy.shape, index->shape, sizeof index->shape) != 0)
-        return refuse(shard, member->header, member->name, "has not the type and shape of the first one",
-                      error);
-    shard->sample.entry.offset += npy.header_bytes;
-    shard->sample.entry.bytes = npy.value_bytes;
-    return RUE_OK;
+    status = rue_npy_take(shard->group->index, &shard->sample.entry, head, bytes, &why);
+    if (status == RUE_OK) return RUE_OK;
+    return refuse(shard, member->header, member->name, why.message, error);
 }
 
 /* What is not of the first image's mode is passed over. */

@@ -4,9 +4,7 @@
  * The data are an Example. rue writes the features
  *   label   one integer, -1 for none
  *   name    the item's path
- *   image   the bytes of a JPEG file; of preprocessed items the values in CHW order
- *   shape   of preprocessed items: channels, height, width
- *   dtype   of preprocessed items: "float32" or "uint8"
+ *   image   the bytes of a JPEG file, or of a npy file
  * and the names of classes into classes.txt beside the shards (shards.h).
  *
  * An Example is the protocol buffer message tf.train.Example, a map from names to lists of bytes, floats or

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "item_file.h"
 #include "shard_writer.h"
 #include "tf_record.h"
 #include "tf_writer.h"
@@ -16,14 +17,13 @@ static rue_status add_to_tfrecord(void *state, const struct rue_item *item, rue_
 {
     struct rue_shard_writer *shards = state;
     const struct rue_sink_options *options = shards->options;
-    bool tensor = options->mode == RUE_PREPROCESSED;
-    unsigned char head[RUE_TF_RECORD_HEAD + RUE_TF_HEAD_MAX], *message = head + RUE_TF_RECORD_HEAD;
-    const struct rue_tf_item what = {.key = item->key,
-                                     .label = item->label,
-                                     .shape = tensor ? options->shape : NULL,
-                                     .dtype = tensor ? rue_dtype_names[options->dtype] : NULL,
-                                     .bytes = item->bytes};
+    unsigned char head[RUE_TF_RECORD_HEAD + RUE_TF_HEAD_MAX + RUE_ITEM_FILE_NPY_BYTES];
+    unsigned char *message = head + RUE_TF_RECORD_HEAD;
+    size_t npy = options->mode == RUE_PREPROCESSED ? RUE_ITEM_FILE_NPY_BYTES : 0;
+    const struct rue_tf_item what = {item->key, item->label, npy + item->bytes};
     size_t begun = rue_tf_example_head(&what, message);
+    if (npy) rue_item_file_npy_header(options, (char *)message + begun);
+    begun += npy;
     uint64_t bytes = begun + item->bytes;
     memcpy(head, &bytes, sizeof bytes);
     const uint32_t head_crc = rue_tf_mask(rue_crc32c(0, head, sizeof bytes));

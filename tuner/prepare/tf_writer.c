@@ -49,25 +49,17 @@ static unsigned char *put_text(unsigned char *at, const char *name, const char *
     return (unsigned char *)mempcpy(at, text, strlen(text));
 }
 
-static unsigned char *put_integers(unsigned char *at, const char *name, const int64_t *values, size_t count)
+static unsigned char *put_integer(unsigned char *at, const char *name, int64_t value)
 {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < count; i++) bytes += varint_bytes((uint64_t)values[i]);
-    at = put_feature(at, name, RUE_TF_INTEGERS, bytes);
-    for (size_t i = 0; i < count; i++) at = put_varint(at, (uint64_t)values[i]);
-    return at;
+    at = put_feature(at, name, RUE_TF_INTEGERS, varint_bytes((uint64_t)value));
+    return put_varint(at, (uint64_t)value);
 }
 
 size_t rue_tf_example_head(const struct rue_tf_item *item, unsigned char head[RUE_TF_HEAD_MAX])
 {
     unsigned char features[RUE_TF_HEAD_MAX - 16], *at = features;
-    at = put_integers(at, "label", (const int64_t[]){item->label}, 1);
+    at = put_integer(at, "label", item->label);
     at = put_text(at, "name", item->key);
-    if (item->shape) {
-        const int64_t shape[] = {item->shape[0], item->shape[1], item->shape[2]};
-        at = put_integers(at, "shape", shape, 3);
-        at = put_text(at, "dtype", item->dtype);
-    }
     at = put_feature(at, "image", RUE_TF_BYTES, item->bytes);
     size_t bytes = (size_t)(at - features);
     unsigned char *begin = put_field(head, 1, bytes + item->bytes);

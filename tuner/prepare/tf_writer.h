@@ -9,11 +9,9 @@ enum { RUE_TF_HEAD_MAX = 16384 };
 
 /* What an Example is made of that rue writes. */
 struct rue_tf_item {
-    const char *key;       /* feature "name" */
-    int32_t label;         /* "label" */
-    const uint32_t *shape; /* "shape" [3], and "dtype"; NULL: neither */
-    const char *dtype;
-    uint64_t bytes; /* of "image", which comes last */
+    const char *key; /* feature "name" */
+    int32_t label;   /* "label" */
+    uint64_t bytes;  /* of "image", which comes last */
 };
 
 /* Writes all of the message but the bytes of the image, which follow it and end the message: how many bytes

@@ -1,5 +1,6 @@
 """TFRecord as a format: framed and parsed by an implementation that is not rue's (protobuf, crc32c)."""
 import gzip
+import io
 import json
 import struct
 
@@ -107,15 +108,17 @@ def test_others_read_what_is_written(rue, photos):
                for record in records)
 
 
-@pytest.mark.parametrize("dtype, width", [("uint8", 1), ("float32", 4)])
-def test_tensors_are_those_of_the_tensor_format(rue, photos, dtype, width):
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+def test_tensors_are_npy_files_and_those_of_the_tensor_format(rue, photos, dtype):
+    numpy = pytest.importorskip("numpy", reason="skipped: no NumPy")
     made(rue, photos, "set", "--format", "tfrecord", "--mode", "preprocessed", "--dtype", dtype, "--images", "7")
     made(rue, photos, "set.tensor", "--dtype", dtype, "--images", "7")
-    file, stride = (rue.folder / "set.tensor").read_bytes(), (3 * 224 * 224 * width + 4095) // 4096 * 4096
+    file = (rue.folder / "set.tensor").read_bytes()
     for i, record in enumerate(all_records(rue.folder / "set")):
-        assert list(record["shape"].int64_list.value) == [3, 224, 224]
-        assert record["dtype"].bytes_list.value[0].decode() == dtype
-        assert record["image"].bytes_list.value[0] == file[4096 + i * stride:][:3 * 224 * 224 * width]
+        array = numpy.load(io.BytesIO(record["image"].bytes_list.value[0]))
+        stride = (array.nbytes + 4095) // 4096 * 4096
+        assert array.shape == (3, 224, 224) and array.dtype == dtype
+        assert array.tobytes() == file[4096 + i * stride:][:array.nbytes]
     made(rue, "set", "again.tensor")
     assert (rue.folder / "again.tensor").read_bytes() == file
 
@@ -176,6 +179,11 @@ def cut_in(data, part):
 
 WHOLE = b"".join(map(small, range(3)))
 SECOND = len(small(0))
+def npy(dtype, shape, count):
+    text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117).encode() + b"\n"
+    return b"\x93NUMPY\1\0\x76\0" + text + b"x" * count
+
+
 BAD = {
     "length_crc": (WHOLE[:SECOND + 9] + b"\xee" + WHOLE[SECOND + 10:], f"record 1 at byte {SECOND}", "valid length"),
     "data_crc": (WHOLE[:SECOND + 40] + b"\xee" + WHOLE[SECOND + 41:], f"record 1 at byte {SECOND}", "CRC-32C of its data"),
@@ -191,9 +199,11 @@ BAD = {
     "bad_label": (frame(example(image=b"x", label=-5)), "record 0", "no whole number"),
     "text_label": (frame(example(image=b"x", label=b"cat")), "record 0", "no whole number"),
     "real_label": (small(0) + frame(example(image=b"x", label=4.0)), f"record 1 at byte {SECOND}", "no whole number"),
-    "shapes": (frame(example(image=b"x" * 12, label=1, shape=[3, 2, 2], dtype=b"uint8")) + small(1), "record 1", "the first one"),
-    "shape": (frame(example(image=b"x" * 12, label=1, shape=[3, 2, 5], dtype=b"uint8")), "record 0", "as many bytes"),
-    "dtype": (frame(example(image=b"x" * 12, label=1, shape=[3, 2, 2], dtype=b"int7")), "record 0", "unknown dtype"),
+    "kinds": (frame(example(image=npy("|u1", "(3, 2, 2)", 12), label=1)) + small(1), "record 1", "the first one"),
+    "shapes": (frame(example(image=npy("|u1", "(3, 2, 2)", 12), label=1)) + frame(example(image=npy("|u1", "(3, 4, 1)", 12), label=1)),
+               "record 1", "the first one"),
+    "shape": (frame(example(image=npy("|u1", "(3, 2, 5)", 12), label=1)), "record 0", "as many bytes"),
+    "dtype": (frame(example(image=npy("<i2", "(3, 2, 2)", 24), label=1)), "record 0", "another type"),
     "text": (b"this is no record at all, whatever its name says", "record 0 at byte 0", "no TFRecord file"),
     "empty": (b"", "holds no record"),
     "gzip_cut": (cut_in(gzip.compress(WHOLE * 50), 7), "x.tfrecord"),
