@@ -43,11 +43,11 @@ static const char *const label_names[] = {"label", "class", "target", "category"
 
 /* ---- columns ---- */
 
-/* The first column from `from` on that has one of the names; `none`. */
-static size_t find_column(const struct rue_csv_record *header, size_t from, const char *const *names)
+/* The column that has the first of the names that any has; `none`. */
+static size_t find_column(const struct rue_csv_record *header, const char *const *names)
 {
-    for (size_t f = from; f < header->count; f++)
-        for (const char *const *name = names; *name; name++)
+    for (const char *const *name = names; *name; name++)
+        for (size_t f = 0; f < header->count; f++)
             if (strcasecmp(rue_csv_trim(header->fields[f]), *name) == 0) return f;
     return none;
 }
@@ -63,20 +63,15 @@ static rue_status fail_columns(const struct list *list, const struct rue_csv_rec
                     header->line, what, option, names);
 }
 
-/* The column that the caller named, or one of the usual ones; `none`. Two of them are one too many. */
+/* The column that the caller named, or one of the usual ones; `none`. */
 static rue_status choose_column(const struct list *list, const struct rue_csv_record *header, const char *key,
                                 const char *const *names, const char *option, size_t *out, rue_error *error)
 {
     const char *const own[] = {key, NULL};
     char what[128];
-    *out = find_column(header, 0, key ? own : names);
-    if (key && *out == none) {
-        snprintf(what, sizeof what, "it has no column '%.60s'", key);
-        return fail_columns(list, header, what, option, error);
-    }
-    if (*out == none || find_column(header, *out + 1, key ? own : names) == none) return RUE_OK;
-    snprintf(what, sizeof what, "more than one column may hold the %s",
-             names == path_names ? "paths" : "labels");
+    *out = find_column(header, key ? own : names);
+    if (!key || *out != none) return RUE_OK;
+    snprintf(what, sizeof what, "it has no column '%.60s'", key);
     return fail_columns(list, header, what, option, error);
 }
 

@@ -7,9 +7,8 @@
 
 enum { NUMBERS_MAX = 1000000, NUMBER_BYTES = 8 };
 
-/* The highest label, at least 0. One below 0 or from `end` on is an error: `why` says "which ..." of it. */
-static rue_status find_highest(const struct rue_source *source, size_t end, const char *why, int32_t *out,
-                               rue_error *error)
+/* The highest label, at least 0. */
+static rue_status find_highest(const struct rue_source *source, int32_t *out, rue_error *error)
 {
     uint64_t count = rue_source_count(source);
     *out = 0;
@@ -17,9 +16,12 @@ static rue_status find_highest(const struct rue_source *source, size_t end, cons
         int32_t label = rue_source_label(source, i);
         char name[PATH_MAX];
         if (label > *out) *out = label;
-        if (label >= 0 && (size_t)label < end) continue;
+        if (label >= 0 && label < NUMBERS_MAX) continue;
         rue_source_name(source, i, name, sizeof name);
-        return rue_fail(error, RUE_DATA, "%s has the label %" PRId32 ", which %s", name, label, why);
+        return rue_fail(error, RUE_DATA,
+                        "%s has the label %" PRId32
+                        ", which is no folder's name: write another format, or give class names",
+                        name, label);
     }
     return RUE_OK;
 }
@@ -41,19 +43,14 @@ static rue_status name_numbers(struct rue_prepare_classes *out, int32_t highest,
     return RUE_OK;
 }
 
-/* Folders that are read as these very classes, and a class for every item. */
-static rue_status check_names(const struct rue_source *source, const struct rue_prepare_classes *classes,
-                              rue_error *error)
+/* Folders that are read as these very classes. */
+static rue_status check_names(const struct rue_prepare_classes *classes, rue_error *error)
 {
-    int32_t highest;
     for (size_t i = 0; i < classes->count; i++)
         if (!classes->names[i][0] || classes->names[i][0] == '.' || strchr(classes->names[i], '/'))
             return rue_fail(error, RUE_DATA, "the class '%.200s' is no name for a folder: rename it",
                             classes->names[i]);
-    return find_highest(source, classes->count,
-                        "has no class name: a folder could not hold it; write another format, or name all "
-                        "classes",
-                        &highest, error);
+    return RUE_OK;
 }
 
 rue_status rue_prepare_classes_open(const struct rue_source *source, bool by_name,
@@ -62,15 +59,13 @@ rue_status rue_prepare_classes_open(const struct rue_source *source, bool by_nam
     *out = (struct rue_prepare_classes){.count = rue_source_class_count(source)};
     if (out->count == 0 && by_name) {
         int32_t highest;
-        rue_status status =
-            find_highest(source, NUMBERS_MAX,
-                         "is no folder's name: write another format, or give class names", &highest, error);
+        rue_status status = find_highest(source, &highest, error);
         return status == RUE_OK && highest > 0 ? name_numbers(out, highest, error) : status;
     }
     out->names = calloc(out->count + 1, sizeof *out->names);
     if (!out->names) return rue_fail_memory(error, "class names", out->count * sizeof *out->names);
     for (size_t i = 0; i < out->count; i++) out->names[i] = rue_source_class_name(source, i);
-    return by_name ? check_names(source, out, error) : RUE_OK;
+    return by_name ? check_names(out, error) : RUE_OK;
 }
 
 void rue_prepare_classes_close(struct rue_prepare_classes *classes)

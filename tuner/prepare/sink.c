@@ -70,7 +70,7 @@ rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
     sink->ops = ops;
     sink->state = state;
     sink->left = options->count;
-    sink->label_min = ops->label_min;
+    sink->label_min = ops->by_name && options->class_count ? 0 : ops->label_min;
     sink->label_max = options->class_count ? (int64_t)options->class_count - 1 : INT32_MAX;
     if (options->mode == RUE_PREPROCESSED) sink->item_bytes = rue_sink_item_bytes(options);
     rue_status status = ops->open(state, path, options, error);
