@@ -270,11 +270,12 @@ rue_status rue_scaling_json(const struct rue_scaling *scaling, FILE *stream, rue
     const struct rue_findings *findings = scaling->findings;
     struct rue_page page = {0};
     put_all_rows(&page, scaling);
-    json_t *root =
-        rue_json_make("format:t study:t job_images:n partial:T fixed_batch:i fixed_workers:i rows:o",
-                      "rue.scale/2", findings->study, findings->variants[0].job.images,
-                      findings->run.partial ? findings->run.partial_reason : "", scaling->fixed_batch,
-                      scaling->fixed_workers, rue_table_json(rue_page_last_table(&page)));
+    const struct rue_job_findings *job = &findings->variants[0].job;
+    json_t *root = rue_json_make(
+        "format:t study:t job_images:n batch_dtype:t partial:T fixed_batch:i fixed_workers:i rows:o",
+        "rue.scale/2", findings->study, job->images, rue_dtype_names[job->workload.batch_dtype],
+        findings->run.partial ? findings->run.partial_reason : "", scaling->fixed_batch,
+        scaling->fixed_workers, rue_table_json(rue_page_last_table(&page)));
     rue_page_close(&page);
     return rue_json_write(root, stream, error);
 }
