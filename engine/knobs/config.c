@@ -21,25 +21,14 @@ uint64_t rue_config_images(const struct rue_config *config, bool drop_last, uint
     return drop_last && images >= batch ? images - images % batch : images;
 }
 
-/* Whether each knob of `a` is the same in `b`. */
-static bool agrees(const struct rue_config *a, const struct rue_config *b)
-{
-    const struct rue_knobs *knobs = rue_config_knobs(a), *others = rue_config_knobs(b);
-    if (knobs == others) return memcmp(a->value, b->value, knobs->count * sizeof *a->value) == 0;
-    for (size_t k = 0; k < knobs->count; k++) {
-        const struct rue_knob_info *knob = knobs->at[k];
-        int other = rue_knob_find(others, knob->name), value = knob->fallback;
-        char own[RUE_KNOB_TEXT_BYTES], text[RUE_KNOB_TEXT_BYTES];
-        rue_knob_format(knob, a->value[k], own);
-        rue_knob_format(other < 0 ? knob : others->at[other], other < 0 ? value : b->value[other], text);
-        if (strcmp(own, text) != 0) return false;
-    }
-    return true;
-}
-
 bool rue_config_equal(const struct rue_config *a, const struct rue_config *b)
 {
-    return agrees(a, b) && (rue_config_knobs(a) == rue_config_knobs(b) || agrees(b, a));
+    char one[RUE_CONFIG_TEXT_BYTES], other[RUE_CONFIG_TEXT_BYTES];
+    const struct rue_knobs *knobs = rue_config_knobs(a);
+    if (knobs == rue_config_knobs(b)) return memcmp(a->value, b->value, knobs->count * sizeof *a->value) == 0;
+    rue_config_canonical(a, one);
+    rue_config_canonical(b, other);
+    return strcmp(one, other) == 0;
 }
 
 /* Appends to a text of RUE_CONFIG_TEXT_BYTES. */

@@ -101,10 +101,9 @@ rue_status rue_output_write(const struct rue_output *output, renderer render, co
     if (fd < 0) return fail_store(error, path, errno);
     snprintf(fresh, sizeof fresh, "%s/data", part);
     status = render_to(render, context, fresh, path, error);
-    if (status == RUE_OK && rename(fresh, path) != 0) status = fail_store(error, path, errno);
+    if (status == RUE_OK) status = rue_part_publish(fresh, path, true, error);
     close(fd);
     rue_part_remove(part);
-    if (status == RUE_OK) rue_write_flush_folder(output->folder);
     return status;
 }
 

@@ -81,10 +81,11 @@ static void listen_keeper(struct rue_process *process)
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return;
         if (got == 0) how = SIGKILL;
+        bool unseen = WIFCONTINUED(how) && !process->stopped; /* it was stopped, and continued at once */
         process->stopped = WIFSTOPPED(how) ? WSTOPSIG(how) : 0;
         process->ended = !WIFSTOPPED(how) && !WIFCONTINUED(how);
         process->how = how;
-        process->suspensions += process->stopped != 0;
+        process->suspensions += process->stopped != 0 || unseen;
     }
 }
 
