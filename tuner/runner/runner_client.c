@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "residency.h"
 #include "runner_identity.h"
 
@@ -17,8 +18,10 @@ struct member {
 
 struct rue_runner {
     struct rue_gpu_list gpus; /* none: one loader, for whatever GPUs there are */
-    size_t count;             /* of loaders: 1, or one a GPU */
-    struct rue_hello hello;   /* of all of them */
+    size_t count;             /* of loaders: 1, or one a GPU; 0: there is an answerer */
+    const struct rue_answerer *answerer;
+    const void *state;      /* of the answerer */
+    struct rue_hello hello; /* of all of them */
     struct member members[RUE_GPU_MAX];
 };
 
@@ -70,8 +73,8 @@ static rue_status describe_all(struct rue_runner *runner, rue_error *error)
     return status;
 }
 
-rue_status rue_runner_open(const struct rue_runner_command *command, const struct rue_gpu_list *gpus,
-                           struct rue_runner **out, rue_error *error)
+rue_status rue_runner_open(const char *command, const struct rue_gpu_list *gpus, struct rue_runner **out,
+                           rue_error *error)
 {
     rue_status status = RUE_OK;
     struct rue_runner *runner = calloc(1, sizeof *runner);
@@ -84,6 +87,18 @@ rue_status rue_runner_open(const struct rue_runner_command *command, const struc
     if (status == RUE_OK && gpus) status = describe_all(runner, error);
     if (status != RUE_OK) return rue_runner_close(runner), status;
     if (!gpus) runner->hello = *rue_connection_hello(runner->members[0].connection);
+    *out = runner;
+    return RUE_OK;
+}
+
+rue_status rue_runner_open_answerer(const struct rue_answerer *answerer, const void *state,
+                                    struct rue_runner **out, rue_error *error)
+{
+    struct rue_runner *runner = calloc(1, sizeof *runner);
+    if (!runner) return rue_fail_memory(error, "a runner", sizeof *runner);
+    runner->answerer = answerer;
+    runner->state = state;
+    answerer->hello(state, &runner->hello);
     *out = runner;
     return RUE_OK;
 }
@@ -108,6 +123,8 @@ rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_vari
     struct rue_opened opened;
     all.world_size = 1;
     snprintf(as_is.cache, sizeof as_is.cache, RUE_CACHE_AS_IS);
+    *out = (struct rue_opened){.cache = RUE_CACHE_AS_IS};
+    if (runner->answerer) return runner->answerer->open(runner->state, variant, out), RUE_OK;
     rue_status status = rue_connection_open_data(runner->members[0].connection, variant, &all,
                                                  images * runner->count, out, error);
     for (size_t i = 1; status == RUE_OK && i < runner->count; i++) {
@@ -283,6 +300,8 @@ rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request 
     struct rue_connection *first = runner->members[0].connection;
     *result = rue_trial_result_empty();
     result->config = request->config;
+    if (rue_interrupt_status() != RUE_OK) return rue_fail(error, rue_interrupt_status(), "interrupted");
+    if (runner->answerer) return runner->answerer->trial(runner->state, request, result), RUE_OK;
     if (runner->gpus.count) return try_together(runner, request, profile, patience_ns, result, error);
     rue_status status = rue_connection_begin(first, request, profile, patience_ns, error);
     return status == RUE_OK ? rue_connection_finish(first, result, error) : status;

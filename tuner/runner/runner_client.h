@@ -9,11 +9,22 @@
 
 struct rue_runner;
 
-/* Starts a runner for each of the GPUs (NULL: one, which sees all there are) and greets them. RUE_RUNNER when
+/* Starts a runner by `command` (as rue_connection_open) for each of the GPUs (NULL: one, which sees all there
+ * are) and greets them. RUE_RUNNER when
  * one does not start or does not speak the protocol, or when they are not alike; RUE_INTERRUPTED,
  * RUE_TERMINATED. */
-rue_status rue_runner_open(const struct rue_runner_command *command, const struct rue_gpu_list *gpus,
-                           struct rue_runner **out, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_runner_open(const char *command, const struct rue_gpu_list *gpus, struct rue_runner **out,
+                           rue_error *error) RUE_MUST_CHECK;
+
+/* Who answers in this process, without a runner: recorded times. `state` is borrowed for its life. */
+struct rue_answerer {
+    void (*hello)(const void *state, struct rue_hello *out);
+    void (*open)(const void *state, const struct rue_variant *variant, struct rue_opened *out);
+    void (*trial)(const void *state, const struct rue_trial_request *request, struct rue_trial_result *out);
+};
+rue_status rue_runner_open_answerer(const struct rue_answerer *answerer, const void *state,
+                                    struct rue_runner **out, rue_error *error) RUE_MUST_CHECK;
+
 void rue_runner_close(struct rue_runner *runner);
 
 /* What it said when it was first started; never changes. */

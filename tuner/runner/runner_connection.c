@@ -48,7 +48,6 @@ struct flight {
 
 struct rue_connection {
     char command[4096];          /* "" : our own */
-    const char *const *words;    /* arguments of our own, NULL at the end */
     const char *gpu;             /* that it sees alone; NULL: it sees all that there are */
     struct rue_process *process; /* NULL while there is none */
     json_t *greeting;            /* its answer to the first hello; later ones must say the same */
@@ -95,9 +94,7 @@ static rue_status start_process(struct rue_connection *connection, rue_error *er
     char command[sizeof connection->command + 8];
     snprintf(command, sizeof command, "%s%s", is_simple(connection->command) ? "exec " : "",
              connection->command);
-    const char *own[3 + RUE_RUNNER_WORDS_MAX] = {"/proc/self/exe", "runner"};
-    for (size_t i = 0; connection->words && connection->words[i] && i < RUE_RUNNER_WORDS_MAX; i++)
-        own[2 + i] = connection->words[i];
+    static const char *const own[] = {"/proc/self/exe", "runner", NULL};
     const char *const foreign[] = {"/bin/sh", "-c", command, NULL};
     rue_status status =
         open_process(connection->command[0] ? foreign : own, connection->gpu, &connection->process, error);
@@ -188,10 +185,10 @@ static rue_status greet(struct rue_connection *connection, bool *another, rue_er
     return status;
 }
 
-rue_status rue_connection_open(const struct rue_runner_command *command, const char *gpu,
-                               struct rue_connection **out, rue_error *error)
+rue_status rue_connection_open(const char *command, const char *gpu, struct rue_connection **out,
+                               rue_error *error)
 {
-    const char *text = command->shell ? command->shell : "";
+    const char *text = command ? command : "";
     struct rue_connection *connection = calloc(1, sizeof *connection);
     if (!connection) return rue_fail_memory(error, "a runner", sizeof *connection);
     if (strlen(text) >= sizeof connection->command)
@@ -200,7 +197,6 @@ rue_status rue_connection_open(const struct rue_runner_command *command, const c
                         "the runner's command is longer than %zu bytes: put it into a script",
                         sizeof connection->command);
     snprintf(connection->command, sizeof connection->command, "%s", text);
-    connection->words = command->words;
     connection->gpu = gpu;
     connection->next_id = 1;
     bool another = false;

@@ -8,19 +8,11 @@
 
 struct rue_connection;
 
-/* How a runner is started; `words` are borrowed for its life. */
-enum { RUE_RUNNER_WORDS_MAX = 6 };
-struct rue_runner_command {
-    const char *shell; /* for a shell; NULL: this program's own runner */
-    const char *const
-        *words; /* (optional) arguments of our own, RUE_RUNNER_WORDS_MAX at most, NULL at the end */
-};
-
-/* Starts a runner and greets it. Of the GPUs it sees `gpu` alone (nullable: all of them; as
- * CUDA_VISIBLE_DEVICES has it; borrowed). RUE_RUNNER when it does not start or does not speak the protocol;
- * RUE_INTERRUPTED, RUE_TERMINATED. */
-rue_status rue_connection_open(const struct rue_runner_command *command, const char *gpu,
-                               struct rue_connection **out, rue_error *error) RUE_MUST_CHECK;
+/* Starts a runner by `command`, for a shell (NULL: this program's own runner), and greets it. Of the GPUs it
+ * sees `gpu` alone (nullable: all of them; as CUDA_VISIBLE_DEVICES has it; borrowed). RUE_RUNNER when it does
+ * not start or does not speak the protocol; RUE_INTERRUPTED, RUE_TERMINATED. */
+rue_status rue_connection_open(const char *command, const char *gpu, struct rue_connection **out,
+                               rue_error *error) RUE_MUST_CHECK;
 
 /* Ends the runner; whatever it left running is killed. */
 void rue_connection_close(struct rue_connection *connection);

@@ -7,6 +7,7 @@
 #include "device_table.h"
 #include "gpu.h"
 #include "json_document.h"
+#include "json_memory.h"
 #include "machine.h"
 #include "model_cuda.h"
 #include "model_host.h"
@@ -14,7 +15,6 @@
 #include "profile_json.h"
 #include "protocol.h"
 #include "residency.h"
-#include "runner_lines.h"
 #include "sampler.h"
 #include "trial_loop.h"
 #include "workload_json.h"
@@ -164,11 +164,11 @@ static void note_skipped(const struct rue_source *source, struct rue_opened *ope
     if (skipped) add_note(opened, text);
 }
 
-static rue_status answer_open(void *state, const struct rue_open_request *request, struct rue_opened *out,
-                              rue_error *error)
+static rue_status open_data(struct server *server, const struct rue_open_request *request,
+                            struct rue_opened *out, rue_error *error)
 {
     struct rue_source *source;
-    rue_status status = find_source(state, &request->variant, &source, error);
+    rue_status status = find_source(server, &request->variant, &source, error);
     if (status != RUE_OK) return status;
     struct rue_variant actual = rue_source_variant(source);
     out->images = rue_source_count(source);
@@ -239,8 +239,9 @@ static rue_status wait_for_start(void *context, rue_error *error)
     return starts ? RUE_OK : rue_fail(error, RUE_RUNNER, "it was ready, and not told to start");
 }
 
-static rue_status answer_trial(void *state, json_t *object, const struct rue_trial_request *asked,
-                               struct rue_trial_result *out, rue_error *error)
+/* `object` is the request as it came. */
+static rue_status run_trial(struct server *server, json_t *object, const struct rue_trial_request *asked,
+                            struct rue_trial_result *out, rue_error *error)
 {
     struct rue_trial_request request = *asked;
     struct rue_source *source = NULL;
@@ -248,8 +249,8 @@ static rue_status answer_trial(void *state, json_t *object, const struct rue_tri
     if (request.measure == RUE_LOAD) request.model[0] = 0;
     rue_status status = open_model(&request, object, &model, error);
     if (status == RUE_OK && request.measure != RUE_COMPUTE)
-        status = find_source(state, &request.variant, &source, error);
-    struct starter starter = {state, json_object_get(object, "id")};
+        status = find_source(server, &request.variant, &source, error);
+    struct starter starter = {server, json_object_get(object, "id")};
     const struct rue_trial_start start = {wait_for_start, &starter};
     if (status == RUE_OK) rue_trial_run(request.waits ? &start : NULL, &request, source, &model, out);
     rue_model_close(&model);
@@ -283,21 +284,96 @@ static json_t *machine_json(void)
     return object;
 }
 
-static json_t *answer_hello(void *state, rue_error *error)
+/* ---- lines ---- */
+
+/* Infeasible where there was no memory or descriptor for it. */
+static char *refuse(json_t *id, const rue_error *error)
 {
-    (void)state;
-    json_t *object = json_pack("{s:s, s:s, s:s, s:o, s:[s,s,s], s:s}", "protocol", RUE_PROTOCOL_NAME,
-                               "runner", "rue " RUE_VERSION, "loader", "rue", "machine", machine_json(),
-                               "measures", "joint", "load", "compute", "clock", "real");
-    if (!object) rue_fail_memory(error, "a greeting", 256);
-    return object;
+    bool wants = error->status == RUE_INFEASIBLE || error->status == RUE_MEMORY;
+    return rue_protocol_encode_failure(id, wants ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED, error->message);
+}
+
+static char *answer_hello(void)
+{
+    json_t *greeting = json_pack("{s:s, s:s, s:s, s:o, s:[s,s,s], s:s}", "protocol", RUE_PROTOCOL_NAME,
+                                 "runner", "rue " RUE_VERSION, "loader", "rue", "machine", machine_json(),
+                                 "measures", "joint", "load", "compute", "clock", "real");
+    char *line = rue_json_dump(greeting, JSON_COMPACT);
+    json_decref(greeting);
+    return line;
+}
+
+static char *answer_open(struct server *server, const json_t *object)
+{
+    rue_error error = {0};
+    struct rue_open_request request;
+    struct rue_opened opened = {.cache = RUE_CACHE_AS_IS};
+    rue_status status = rue_protocol_decode_open(object, &request, &error);
+    if (status == RUE_OK) status = open_data(server, &request, &opened, &error);
+    return status == RUE_OK ? rue_protocol_encode_opened(&opened) : refuse(NULL, &error);
+}
+
+static char *answer_trial(struct server *server, json_t *object)
+{
+    rue_error error = {0};
+    struct rue_trial_request request;
+    struct rue_trial_result result = rue_trial_result_empty();
+    json_t *id = json_object_get(object, "id");
+    rue_status status = rue_protocol_decode_trial(object, &request, &error);
+    if (status == RUE_OK) status = run_trial(server, object, &request, &result, &error);
+    char *line = status == RUE_OK ? rue_protocol_encode_result(id, &result) : refuse(id, &error);
+    rue_trial_result_close(&result);
+    return line;
+}
+
+static char *answer(struct server *server, const char *line)
+{
+    rue_error error = {0};
+    json_t *request;
+    if (rue_protocol_parse(line, &request, &error) != RUE_OK) return refuse(NULL, &error);
+    const char *op = json_string_value(json_object_get(request, "op"));
+    char *reply;
+    if (op && strcmp(op, "hello") == 0)
+        reply = answer_hello();
+    else if (op && strcmp(op, "open") == 0)
+        reply = answer_open(server, request);
+    else if (op && strcmp(op, "trial") == 0)
+        reply = answer_trial(server, request);
+    else
+        reply = rue_protocol_encode_failure(json_object_get(request, "id"), RUE_TRIAL_FAILED,
+                                            "unknown op: known are hello, open, trial");
+    json_decref(request);
+    return reply;
+}
+
+/* The reply to a line, owned by the caller; what was read or written without enough memory is no answer. */
+static char *answer_whole(struct server *server, const char *line)
+{
+    static const char no_memory[] =
+        "{\"id\":null,\"status\":\"infeasible\",\"reason\":\"the runner is out of memory\"}";
+    unsigned failures = rue_json_memory_failures();
+    char *reply = answer(server, line);
+    if (reply && rue_json_memory_failures() == failures) return reply;
+    free(reply);
+    return strdup(no_memory);
 }
 
 rue_status rue_runner_serve(FILE *in, FILE *out, bool writes_nothing, rue_error *error)
 {
-    static const struct rue_answerer answerer = {answer_hello, answer_open, answer_trial};
     struct server server = {.in = in, .out = out, .writes_nothing = writes_nothing};
-    rue_status status = rue_runner_lines_serve(&answerer, &server, in, out, error);
+    rue_status status = RUE_OK;
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t length;
+    rue_json_memory_watch();
+    while (status == RUE_OK && (length = getline(&line, &capacity, in)) >= 0) {
+        if (strspn(line, " \t\r\n") == (size_t)length) continue;
+        char *reply = answer_whole(&server, line);
+        if (!reply || fprintf(out, "%s\n", reply) < 0 || fflush(out) != 0)
+            status = rue_fail(error, RUE_INTERNAL, "cannot write to the tuner");
+        free(reply);
+    }
+    free(line);
     while (server.source_count) forget_oldest(&server);
     return status;
 }

@@ -50,13 +50,12 @@ static void identify(struct rue_study_setup *setup)
 static rue_status open_runner(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_study_goal *goal = &setup->goal;
-    const struct rue_runner_command command = {.shell = goal->loader.runner, .words = setup->host.words};
     struct rue_gpu_list gpus;
     if (goal->data.table) return rue_study_open_recording(setup, error);
     rue_status status =
         goal->loader.gpus ? rue_gpu_list_parse(goal->loader.gpus, "--gpus", &gpus, error) : RUE_OK;
     if (status != RUE_OK) return status;
-    return rue_runner_open(&command, goal->loader.gpus ? &gpus : NULL, &setup->host.runner, error);
+    return rue_runner_open(goal->loader.runner, goal->loader.gpus ? &gpus : NULL, &setup->host.runner, error);
 }
 
 static rue_status open_all(struct rue_study *study, rue_error *error)

@@ -1,6 +1,5 @@
 #include "study_recording.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +10,11 @@
 rue_status rue_study_open_recording(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_study_goal *goal = &setup->goal;
-    char name[sizeof setup->host.identity];
     rue_status status =
         rue_recording_open(goal->data.table, goal->data.map, goal->job.images, &setup->host.recording, error);
     if (status != RUE_OK) return status;
-    const char **word = setup->host.words;
-    *word++ = "--table";
-    *word++ = goal->data.table;
-    if (goal->data.map) *word++ = "--map";
-    if (goal->data.map) *word++ = goal->data.map;
-    snprintf(setup->host.images, sizeof setup->host.images, "%" PRIu64, goal->job.images);
-    if (goal->job.images) *word++ = "--images";
-    if (goal->job.images) *word++ = setup->host.images;
-    const struct rue_runner_command command = {.words = setup->host.words};
-    status = rue_runner_open(&command, NULL, &setup->host.runner, error);
-    if (status != RUE_OK) return status;
-    rue_recording_name(setup->host.recording, name, sizeof name);
-    if (strcmp(rue_study_hello(setup)->runner, name) == 0) return RUE_OK;
-    return rue_fail(error, RUE_DATA, "%s was changed while it was read; run the same command again",
-                    goal->data.table);
+    return rue_runner_open_answerer(&rue_recording_answerer, setup->host.recording, &setup->host.runner,
+                                    error);
 }
 
 bool rue_study_assumes_job(const struct rue_study_setup *setup)

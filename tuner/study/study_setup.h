@@ -55,8 +55,6 @@ struct rue_study_host {
     struct rue_recording *recording; /* that it replays; NULL: trials are made */
     char identity[128];              /* of the runner */
     char machine[32];                /* fingerprint of its machine */
-    char images[32];                 /* arguments of the runner that replays, borrowed by `words` */
-    const char *words[RUE_RUNNER_WORDS_MAX + 1];
 };
 
 /* Where the study is kept. */

@@ -3,9 +3,7 @@
 #ifndef RUE_RECORDING_H
 #define RUE_RECORDING_H
 
-#include <stdio.h>
-
-#include "protocol.h"
+#include "runner_client.h"
 #include "table.h"
 
 /* J where neither the table nor the user says it, and the largest batch allows it. */
@@ -46,8 +44,7 @@ const struct rue_cell *rue_recording_cell(const struct rue_recording *recording,
                                           const struct rue_variant *variant, const char *model,
                                           const struct rue_config *config);
 
-/* `rue runner --table`: answers trials with the times of the table. As rue_runner_serve. */
-rue_status rue_recording_serve(struct rue_recording *recording, FILE *in, FILE *out,
-                               rue_error *error) RUE_MUST_CHECK;
+/* Answers trials with the times of a recording, which is the state. */
+extern const struct rue_answerer rue_recording_answerer;
 
 #endif

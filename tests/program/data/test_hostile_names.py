@@ -129,7 +129,7 @@ def test_words_that_are_typed_or_found(show, rue, own_photos):
                   ["analyze", "times.csv", "--map", evil], ["check", evil],
                   ["show", evil], ["list", evil], ["models", evil], ["models", "--device", evil + b".json"], ["scale", "photos", "--gpus", evil],
                   ["calibrate", evil, "--device", evil], ["tune", "photos", "--gpus", evil],
-                  ["compare", evil, evil], ["runner", "--table", evil], ["tune", "--table", evil]):
+                  ["compare", evil, evil], ["tune", "--table", evil]):
         show(*words, codes=[1, 2, 3])
     show("analyze", "times.csv", "--map", b"time_s=" + evil, codes=[0])
     show("models", codes=[0], RUE_BUGDET=EVIL)

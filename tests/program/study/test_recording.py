@@ -3,7 +3,6 @@ import csv
 import json
 import os
 import pathlib
-import subprocess
 
 import jsonschema
 import pytest
@@ -189,23 +188,6 @@ def test_jobs_of_different_lengths_are_not_mixed(rue):
     expect_failure(rue("tune", "--table", path, "--images", "7"), 2, "1000, 2000", "--images")
     done = tune(rue, path, "--images", "2000", "--strategy", "grid", "--budget", "100%")
     assert done.returncode in (0, 5) and {row["job_images"] for row in trials(rue)} == {"2000"}, done.stderr
-
-
-def test_the_runner_of_a_table_knows_whole_jobs_alone(rue, table, program):
-    config = {"batch_size": 64, "num_workers": 2}
-    ask = {"op": "trial", "id": 1, "measure": "joint", "model": "light", "config": config, "images": JOB, "job_images": JOB,
-           "variant": {"path": "raw", "mode": "raw", "format": "table"}}
-    asked = [{"op": "hello"}, {"op": "open", "variant": ask["variant"]}, ask, {**ask, "images": 64}, {**ask, "measure": "load"},
-             {**ask, "model": "unknown"}, {**ask, "config": {"batch_size": 5, "num_workers": 2}}, {"op": "trial", "id": 2}, {"op": "no"}]
-    done = subprocess.run([program, "runner", "--table", table], input="\n".join(map(json.dumps, asked)), capture_output=True, text=True)
-    hello, opened, whole, part, load, *rest = map(json.loads, done.stdout.splitlines())
-    assert hello["whole_jobs"] is True and hello["answers"] == 1 and hello["clock"] == "virtual" and hello["measures"] == ["joint"]
-    assert hello["space"] == {"batch_size": SIZES, "num_workers": WORKERS} and hello["models"] == list(MODELS)
-    assert opened["status"] == "ok" and opened["images"] >= 1
-    assert whole["end_to_end_ns"] == whole["cost_ns"] == pytest.approx(1e9 * seconds("light", 64, 2), rel=1e-5)
-    assert part["status"] == "failed" and "whole jobs" in part["reason"]
-    assert load["status"] == "failed" and "joint" in load["reason"]
-    assert [reply["status"] for reply in rest] == ["infeasible", "infeasible", "failed", "failed"]
 
 
 @pytest.mark.skipif(not os.environ.get("RUE_SHARED"), reason="skipped: RUE_SHARED names no folder of measured tables")
