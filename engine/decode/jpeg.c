@@ -268,7 +268,7 @@ static void cmyk_to_rgb(uint8_t *pixels, size_t count)
     }
 }
 
-static rue_status crop(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count)
+static rue_status crop(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count, uint32_t rows)
 {
     /* Smooth upsampling looks at the neighbouring columns, of which there are none beyond the edge. */
     enum { MARGIN = 16 };
@@ -277,30 +277,17 @@ static rue_status crop(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count)
                columns = end - begin;
     if (setjmp(jpeg->trap)) return jpeg->status;
     jpeg_crop_scanline(&jpeg->decoder, &begin, &columns);
+    if (rows > 0) jpeg_skip_scanlines(&jpeg->decoder, rows);
     *first = begin;
     *count = columns;
     return RUE_OK;
 }
 
-rue_status rue_jpeg_crop(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count, rue_error *error)
+rue_status rue_jpeg_crop(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count, uint32_t rows,
+                         rue_error *error)
 {
     jpeg->error = error;
-    rue_status status = crop(jpeg, first, count);
-    if (status != RUE_OK) forget(jpeg);
-    return status;
-}
-
-static rue_status skip(struct rue_jpeg *jpeg, uint32_t count)
-{
-    if (setjmp(jpeg->trap)) return jpeg->status;
-    jpeg_skip_scanlines(&jpeg->decoder, count);
-    return RUE_OK;
-}
-
-rue_status rue_jpeg_skip(struct rue_jpeg *jpeg, uint32_t count, rue_error *error)
-{
-    jpeg->error = error;
-    rue_status status = skip(jpeg, count);
+    rue_status status = crop(jpeg, first, count, rows);
     if (status != RUE_OK) forget(jpeg);
     return status;
 }

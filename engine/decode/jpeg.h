@@ -50,12 +50,9 @@ rue_status rue_jpeg_begin(struct rue_jpeg *jpeg, const void *data, size_t bytes,
 
 /* Before the first row: leaves out columns on both sides, where whole blocks of them are not needed, and
  * answers with those that rows will have: at least the `count` (> 0) that are asked for from column `*first`
- * on. */
-rue_status rue_jpeg_crop(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count,
+ * on. Passes over the first `rows` rows, fewer than there are. */
+rue_status rue_jpeg_crop(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count, uint32_t rows,
                          rue_error *error) RUE_MUST_CHECK;
-
-/* Passes over the next `count` rows, fewer than are left. */
-rue_status rue_jpeg_skip(struct rue_jpeg *jpeg, uint32_t count, rue_error *error) RUE_MUST_CHECK;
 
 /* The next `count` rows, top down, RUE_JPEG_PIXEL_BYTES a column, `stride` bytes apart.
  * Asking for more rows than are left is a bug. */

@@ -58,7 +58,7 @@ static rue_status reserve_strip(struct rue_transform *transform, size_t stride, 
 static rue_status resample_rows(struct rue_transform *transform, struct rue_span rows, uint32_t column,
                                 size_t stride, rue_error *error)
 {
-    rue_status status = rows.first > 0 ? rue_jpeg_skip(transform->jpeg, rows.first, error) : RUE_OK;
+    rue_status status = RUE_OK;
     for (uint32_t done = 0; status == RUE_OK && done < rows.count; done += STRIP_ROWS) {
         uint32_t count = rows.count - done < STRIP_ROWS ? rows.count - done : STRIP_ROWS;
         status = rue_jpeg_rows(transform->jpeg, count, transform->strip, stride, error);
@@ -76,7 +76,7 @@ static rue_status resample_image(struct rue_transform *transform, struct rue_jpe
     if (status != RUE_OK) return status;
     struct rue_span columns = rue_resample_columns(transform->resample),
                     rows = rue_resample_rows(transform->resample);
-    status = rue_jpeg_crop(transform->jpeg, &columns.first, &columns.count, error);
+    status = rue_jpeg_crop(transform->jpeg, &columns.first, &columns.count, rows.first, error);
     size_t stride = (size_t)columns.count * RUE_JPEG_PIXEL_BYTES;
     if (status == RUE_OK) status = reserve_strip(transform, stride, error);
     return status == RUE_OK ? resample_rows(transform, rows, columns.first, stride, error) : status;

@@ -138,14 +138,7 @@ static bool memory_of(const char *controller, uint64_t *limit, uint64_t *left)
     return limited;
 }
 
-uint64_t rue_cgroup_memory_limit(void)
+bool rue_cgroup_memory(uint64_t *limit_bytes, uint64_t *left_bytes)
 {
-    uint64_t limit = 0, left;
-    return memory_of(NULL, &limit, &left) || memory_of("memory", &limit, &left) ? limit : 0;
-}
-
-bool rue_cgroup_memory_left(uint64_t *left_bytes)
-{
-    uint64_t limit;
-    return memory_of(NULL, &limit, left_bytes) || memory_of("memory", &limit, left_bytes);
+    return memory_of(NULL, limit_bytes, left_bytes) || memory_of("memory", limit_bytes, left_bytes);
 }

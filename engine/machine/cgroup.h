@@ -9,12 +9,9 @@
 /* CPUs that the quota grants; 0: no quota. */
 double rue_cgroup_cpus(void);
 
-/* The memory limit in bytes; 0: none. */
-uint64_t rue_cgroup_memory_limit(void);
-
-/* What the memory limit leaves: page cache that would be given back does not count as used. False: no limit.
- */
-bool rue_cgroup_memory_left(uint64_t *left_bytes);
+/* The memory limit, and what it leaves: page cache that would be given back does not count as used. False: no
+ * limit. */
+bool rue_cgroup_memory(uint64_t *limit_bytes, uint64_t *left_bytes);
 
 /* The largest number behind `key` in the file `name` of this process's own group and of those above it; NaN
  * where none has one. Of version 2 (`controller` NULL), or of that controller of version 1. `root` is put

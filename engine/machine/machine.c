@@ -74,9 +74,9 @@ struct rue_machine rue_machine_read(void)
     machine.usable_cpus = machine.affinity_cpus;
     if (machine.quota_cpus > 0 && ceil(machine.quota_cpus) < machine.usable_cpus)
         machine.usable_cpus = (int)ceil(machine.quota_cpus);
-    uint64_t limit = rue_cgroup_memory_limit();
+    uint64_t limit, left;
     machine.memory_bytes = meminfo_bytes("MemTotal");
-    if (limit && limit < machine.memory_bytes) machine.memory_bytes = limit;
+    if (rue_cgroup_memory(&limit, &left) && limit < machine.memory_bytes) machine.memory_bytes = limit;
     if (uname(&system) == 0)
         snprintf(machine.kernel, sizeof machine.kernel, "%.60s %.60s", system.sysname, system.release);
     return machine;
@@ -84,8 +84,8 @@ struct rue_machine rue_machine_read(void)
 
 uint64_t rue_machine_available_bytes(void)
 {
-    uint64_t available = meminfo_bytes("MemAvailable"), left;
-    if (rue_cgroup_memory_left(&left) && (available == 0 || left < available))
+    uint64_t available = meminfo_bytes("MemAvailable"), limit, left;
+    if (rue_cgroup_memory(&limit, &left) && (available == 0 || left < available))
         available = left > 0 ? left : 1;
     return available;
 }
