@@ -167,7 +167,7 @@ bool rue_batch_best_next(const struct rue_variant_findings *variant, struct rue_
 
 void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes)
 {
-    double load = notice->load_log, compute = notice->compute_log;
+    double load = log(notice->load_ratio), compute = log(notice->compute_ratio);
     const char *what = load == compute ? "the machine has become" : "loading has become";
     char models[96] = "";
     if (load != compute && compute == 0)

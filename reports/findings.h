@@ -16,11 +16,11 @@ enum { RUE_NOTICE_TEXT_BYTES = 512 };
 
 struct rue_notice {
     /* Numbers of trials, as trials.csv and the store have them. */
-    size_t trial;                 /* the first that it concerns */
-    size_t noticed;               /* the last that had been made when it was sure */
-    size_t unsure, unsure_end;    /* made before or after it, nobody knows: from the one up to the other */
-    double load_log, compute_log; /* logarithms of how many times longer loading and computing take */
-    char cause[256];              /* what the kernel says of it; "" when it says nothing */
+    size_t trial;              /* the first that it concerns */
+    size_t noticed;            /* the last that had been made when it was sure */
+    size_t unsure, unsure_end; /* made before or after it, nobody knows: from the one up to the other */
+    double load_ratio, compute_ratio; /* how many times longer loading and computing take */
+    char cause[256];                  /* what the kernel says of it; "" when it says nothing */
 };
 
 /* What a table says of a strategy that was tried on its times. */

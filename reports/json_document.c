@@ -10,7 +10,7 @@
 #include "utf8.h"
 
 /* Nine digits tell nanosecond clocks apart over a second, and hide the last bits of a division. */
-#define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(9))
+#define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_ENSURE_ASCII)
 
 static void keep(json_t **container, bool whole)
 {
@@ -39,13 +39,6 @@ void rue_json_push(json_t **array, json_t *value)
     keep(array, json_array_append_new(*array, value) == 0);
 }
 
-json_t *rue_json_reals(const double *values, size_t count)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < count; i++) rue_json_push(&array, rue_json_real(values[i]));
-    return array;
-}
-
 static json_t *next_member(char kind, va_list *values)
 {
     switch (kind) {
@@ -71,18 +64,31 @@ static json_t *next_member(char kind, va_list *values)
     }
 }
 
+static void add_members(json_t **object, const char *members, va_list *values)
+{
+    for (const char *at = members; *at; at += strspn(at, " ")) {
+        char key[64];
+        size_t length = strcspn(at, ":");
+        snprintf(key, sizeof key, "%.*s", (int)length, at);
+        rue_json_put(object, key, next_member(at[length + 1], values));
+        at += length + 2;
+    }
+}
+
+void rue_json_add(json_t **object, const char *members, ...)
+{
+    va_list values;
+    va_start(values, members);
+    add_members(object, members, &values);
+    va_end(values);
+}
+
 json_t *rue_json_make(const char *members, ...)
 {
     json_t *object = json_object();
     va_list values;
     va_start(values, members);
-    for (const char *at = members; *at; at += strspn(at, " ")) {
-        char key[64];
-        size_t length = strcspn(at, ":");
-        snprintf(key, sizeof key, "%.*s", (int)length, at);
-        rue_json_put(&object, key, next_member(at[length + 1], &values));
-        at += length + 2;
-    }
+    add_members(&object, members, &values);
     va_end(values);
     return object;
 }
@@ -117,8 +123,7 @@ json_t *rue_json_real(double number)
 
 json_t *rue_json_integer(uint64_t number)
 {
-    if (number <= INT64_MAX) return json_integer((json_int_t)number);
-    return json_sprintf("%llu", (unsigned long long)number);
+    return number <= INT64_MAX ? json_integer((json_int_t)number) : json_null();
 }
 
 json_t *rue_json_integer_or_null(uint64_t number)
@@ -138,16 +143,33 @@ json_t *rue_json_knob(const struct rue_knob_info *knob, int value)
     return knob->words ? json_string(knob->words[value]) : json_integer(value);
 }
 
-json_t *rue_json_config(const struct rue_config *config, bool all)
+bool rue_json_knob_read(const struct rue_knob_info *knob, const json_t *value, int *out)
+{
+    char text[RUE_KNOB_TEXT_BYTES];
+    if (knob->kind == RUE_KIND_FLAG) {
+        *out = json_is_true(value);
+        return json_is_boolean(value);
+    }
+    if (knob->kind == RUE_KIND_NUMBER && json_is_number(value)) {
+        for (*out = 0; *out <= knob->max; ++*out)
+            if (knob->numbers[*out] == json_number_value(value)) return true;
+        return false;
+    }
+    if (json_is_integer(value) && knob->kind == RUE_KIND_COUNT)
+        snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_string(value) && knob->words && json_string_length(value) < sizeof text)
+        snprintf(text, sizeof text, "%s", json_string_value(value));
+    else
+        return false;
+    return rue_knob_parse(knob, text, out);
+}
+
+json_t *rue_json_config(const struct rue_config *config)
 {
     json_t *object = json_object();
     const struct rue_knobs *knobs = rue_config_knobs(config);
-    for (size_t k = 0; k < knobs->count; k++) {
-        const struct rue_knob_info *knob = knobs->at[k];
-        int value = config->value[k];
-        if (all || knob->always_shown || value != knob->fallback)
-            rue_json_put(&object, knob->name, rue_json_knob(knob, value));
-    }
+    for (size_t k = 0; k < knobs->count; k++)
+        rue_json_put(&object, knobs->at[k]->name, rue_json_knob(knobs->at[k], config->value[k]));
     return object;
 }
 
@@ -179,28 +201,6 @@ json_t *rue_json_knobs(const struct rue_knobs *knobs)
     return array;
 }
 
-/* What is to be written in one piece: a dump hands over every comma by itself. A dump holds no NUL. */
-struct sink {
-    FILE *stream;
-    size_t used;
-    char bytes[1 << 15];
-};
-
-static int empty(struct sink *sink)
-{
-    bool whole = fwrite(sink->bytes, 1, sink->used, sink->stream) == sink->used;
-    sink->used = 0;
-    return whole ? 0 : -1;
-}
-
-static int put(struct sink *sink, const char *text, size_t bytes)
-{
-    if (sink->used + bytes > sizeof sink->bytes && empty(sink) != 0) return -1;
-    memcpy(sink->bytes + sink->used, text, bytes);
-    sink->used += bytes;
-    return 0;
-}
-
 char *rue_json_dump(const json_t *root, size_t flags)
 {
     size_t bytes = root ? json_dumpb(root, NULL, 0, flags) : 0;
@@ -212,33 +212,19 @@ char *rue_json_dump(const json_t *root, size_t flags)
     return NULL;
 }
 
-/* The library escapes what JSON forbids, control characters of ASCII; terminals obey others, too. A part that
- * is handed over holds whole characters. */
-static int take(const char *text, size_t bytes, void *context)
-{
-    for (const char *end = text + bytes; text < end;) {
-        char escaped[16];
-        const char *from = text;
-        int32_t point = rue_utf8_next(&text);
-        size_t length = (size_t)(text - from);
-        if (point >= 0x7F && rue_utf8_is_unsafe(point)) {
-            length = (size_t)snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned)point);
-            from = escaped;
-        }
-        if (put(context, from, length) != 0) return -1;
-    }
-    return 0;
-}
-
+/* Terminals obey control characters, also those beyond ASCII: the library escapes all of them but DEL. */
 rue_status rue_json_write(json_t *root, FILE *stream, rue_error *error)
 {
-    struct sink sink = {.stream = stream, .used = 0};
-    if (!root) return rue_fail(error, RUE_MEMORY, "no memory is left for the JSON");
-    bool dumped = json_dump_callback(root, take, &sink, JSON_FLAGS) == 0 && empty(&sink) == 0;
+    enum { DEL = 0x7F };
+    char *text = rue_json_dump(root, JSON_FLAGS);
     json_decref(root);
+    if (!text) return rue_fail(error, RUE_MEMORY, "no memory is left for the JSON");
+    for (char *at = text, *end; *at; at = end) {
+        end = strchrnul(at, DEL);
+        fwrite(at, 1, (size_t)(end - at), stream);
+        if (*end) end++, fprintf(stream, "\\u%04x", DEL);
+    }
     fputc('\n', stream);
-    rue_status status = rue_report_finish(stream, error);
-    /* A dump whose stream is well has run out of memory. */
-    if (status != RUE_OK || dumped) return status;
-    return rue_fail(error, RUE_MEMORY, "no memory is left for the JSON");
+    free(text);
+    return rue_report_finish(stream, error);
 }

@@ -21,20 +21,21 @@ void rue_json_push(json_t **array, json_t *value);
  * `i` an int, `n` a size_t or uint64_t, `N` the same, null for 0, `r` a double, null unless finite, `d` a
  * double of nanoseconds, rounded, `b` a bool, `t` a text, `T` a text, null for "", `o` a json_t *, taken. */
 json_t *rue_json_make(const char *members, ...);
+void rue_json_add(json_t **object, const char *members, ...); /* the same members to one that there is */
 
 json_t *rue_json_text(const char *string);
 json_t *rue_json_text_or_null(const char *string); /* null for "" */
 json_t *rue_json_words(const char *object);        /* a JSON object; null when the text is none */
 json_t *rue_json_real(double number);              /* null unless finite */
-json_t *rue_json_reals(const double *values, size_t count);
-json_t *rue_json_integer(uint64_t number);         /* digits in a string beyond a signed 64-bit integer */
+json_t *rue_json_integer(uint64_t number);         /* null beyond a signed 64-bit integer */
 json_t *rue_json_integer_or_null(uint64_t number); /* null for 0 */
 json_t *rue_json_nanoseconds(double ns);           /* a rounded integer; null unless finite */
 
-json_t *rue_json_knob(const struct rue_knob_info *knob, int value); /* a known value */
+/* A known value, and one read back; false when the knob cannot have it. */
+json_t *rue_json_knob(const struct rue_knob_info *knob, int value);
+bool rue_json_knob_read(const struct rue_knob_info *knob, const json_t *value, int *out);
 
-/* A value for each knob; without `all`, knobs at their fallback are left out unless they are always shown. */
-json_t *rue_json_config(const struct rue_config *config, bool all);
+json_t *rue_json_config(const struct rue_config *config); /* a value for each knob */
 
 /* Declarations of the knobs that are not rue's own, an array (knob_json.h reads it). */
 json_t *rue_json_knobs(const struct rue_knobs *knobs);
@@ -43,7 +44,7 @@ json_t *rue_json_knobs(const struct rue_knobs *knobs);
  * NULL: no memory, or `root` is NULL. */
 char *rue_json_dump(const json_t *root, size_t flags);
 
-/* Writes `root`, indented, and a line feed, and closes it; a terminal only shows it (utf8.h). RUE_MEMORY
+/* Writes `root`, indented, and a line feed, and closes it. All but ASCII is escaped. RUE_MEMORY
  * where it is NULL, RUE_STORE when the stream failed. */
 rue_status rue_json_write(json_t *root, FILE *stream, rue_error *error) RUE_MUST_CHECK;
 

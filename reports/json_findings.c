@@ -1,11 +1,19 @@
 #include "json_findings.h"
 
 #include <math.h>
+#include <string.h>
 
-json_t *rue_json_config_of(const struct rue_variant_findings *variant, size_t config, bool all)
+enum { CPUS_MAX = 1 << 20 };
+
+/* Of a second, a count of anything. */
+#define SECONDS_MAX UINT64_C(1000000000)
+
+/* ---- a configuration or model by its number ---- */
+
+json_t *rue_json_config_of(const struct rue_variant_findings *variant, size_t config)
 {
     if (config == RUE_NONE) return json_null();
-    return rue_json_config(&variant->matrix->configs[config], all);
+    return rue_json_config(&variant->matrix->configs[config]);
 }
 
 json_t *rue_json_model_of(const struct rue_variant_findings *variant, size_t model)
@@ -13,46 +21,64 @@ json_t *rue_json_model_of(const struct rue_variant_findings *variant, size_t mod
     return model == RUE_NONE ? json_null() : rue_json_text(variant->matrix->models[model]);
 }
 
-json_t *rue_json_verified(const struct rue_variant_findings *variant, size_t config)
+static json_t *write_config_index(const void *at, const void *context)
 {
-    static const char *const names[] = {[RUE_BASIS_FULL] = "full", [RUE_BASIS_TRUNCATED] = "truncated"};
-    const struct rue_ranking_row *row = config == RUE_NONE ? NULL : &variant->selection->rows[config];
-    if (!row || !row->ranked || rue_findings_basis(row) == RUE_BASIS_PREDICTED) return json_null();
-    return json_string(names[rue_findings_basis(row)]);
+    return rue_json_config_of(context, *(const size_t *)at);
 }
+
+static void read_config_index(struct rue_json_reader *reader, const json_t *value, void *at)
+{
+    struct rue_config config;
+    const struct rue_cost_matrix *matrix = reader->context;
+    rue_json_read_config(reader, value, &config);
+    size_t *out = at;
+    for (*out = 0; *out < matrix->config_count; ++*out)
+        if (rue_config_equal(&config, &matrix->configs[*out])) return;
+    *out = RUE_NONE;
+    rue_json_refuse(reader, NULL, "one of the configs");
+}
+
+const struct rue_field_type rue_json_config_index = {.write = write_config_index, .read = read_config_index};
+
+#define CONFIG_INDEX(structure, member) \
+    RUE_FIELD_OTHER, RUE_FIELD_AT(structure, member), .type = &rue_json_config_index
+
+/* ---- a place in the ranking ---- */
+
+static const struct rue_ranking_row nowhere = {
+    .mean_regret_ratio = NAN, .max_regret_ratio = NAN, .worst_model = RUE_NONE, .top_n_count = SIZE_MAX};
 
 void rue_json_put_standing(json_t **object, const struct rue_variant_findings *variant, size_t config)
 {
-    static const struct rue_ranking_row none = {
-        .mean_regret_ratio = NAN, .max_regret_ratio = NAN, .worst_model = RUE_NONE};
-    const struct rue_ranking_row *row = config == RUE_NONE ? &none : &variant->selection->rows[config];
-    rue_json_put(object, "mean_regret_ratio", rue_json_real(row->mean_regret_ratio));
-    rue_json_put(object, "max_regret_ratio", rue_json_real(row->max_regret_ratio));
-    rue_json_put(object, "worst_model", rue_json_model_of(variant, row->worst_model));
-    rue_json_put(object, "top_n_count",
-                 config == RUE_NONE ? json_null() : rue_json_integer(row->top_n_count));
+    const struct rue_ranking_row *row = config == RUE_NONE ? &nowhere : &variant->selection->rows[config];
+    rue_json_add(object, "config:o mean_regret_ratio:r max_regret_ratio:r worst_model:o top_n_count:n",
+                 rue_json_config_of(variant, config), row->mean_regret_ratio, row->max_regret_ratio,
+                 rue_json_model_of(variant, row->worst_model), row->top_n_count);
 }
 
-json_t *rue_json_standing(const struct rue_variant_findings *variant, size_t config, bool all)
+json_t *rue_json_standing(const struct rue_variant_findings *variant, size_t config)
 {
     if (config == RUE_NONE) return json_null();
     json_t *object = json_object();
-    rue_json_put(&object, "config", rue_json_config_of(variant, config, all));
     rue_json_put_standing(&object, variant, config);
     return object;
 }
 
-void rue_json_put_row(json_t **object, const struct rue_variant_findings *variant, size_t config, bool all)
+const char *rue_json_verified(const struct rue_variant_findings *variant, size_t config)
+{
+    static const char *const names[] = {
+        [RUE_BASIS_FULL] = "full", [RUE_BASIS_TRUNCATED] = "truncated", [RUE_BASIS_PREDICTED] = ""};
+    const struct rue_ranking_row *row = config == RUE_NONE ? NULL : &variant->selection->rows[config];
+    return row && row->ranked ? names[rue_findings_basis(row)] : "";
+}
+
+void rue_json_put_row(json_t **object, const struct rue_variant_findings *variant, size_t config)
 {
     const struct rue_ranking_row *row = &variant->selection->rows[config];
-    rue_json_put(object, "config", rue_json_config_of(variant, config, all));
-    rue_json_put(object, "ranked", json_boolean(row->ranked));
+    const char *source = row->predicted ? "predicted" : "measured";
     rue_json_put_standing(object, variant, config);
-    rue_json_put(object, "source",
-                 row->covered ? json_string(row->predicted ? "predicted" : "measured") : json_null());
-    rue_json_put(object, "verified", rue_json_verified(variant, config));
-    rue_json_put(object, "repeats", rue_json_integer(row->repeats));
-    rue_json_put(object, "missed_repeats", rue_json_integer(row->missed));
+    rue_json_add(object, "ranked:b source:T verified:T repeats:n missed_repeats:n", row->ranked,
+                 row->covered ? source : "", rue_json_verified(variant, config), row->repeats, row->missed);
 }
 
 void rue_json_put_rules(json_t **object, const struct rue_variant_findings *variant)
@@ -61,12 +87,180 @@ void rue_json_put_rules(json_t **object, const struct rue_variant_findings *vari
     json_t *weights = selection->weights ? json_object() : json_null();
     for (size_t m = 0; selection->weights && m < selection->model_count; m++)
         rue_json_put_named(&weights, variant->matrix->models[m], rue_json_real(selection->weights[m]));
-    rue_json_put(object, "top_n", rue_json_integer(selection->top_n));
-    rue_json_put(object, "objective", json_string(rue_objective_names[selection->objective]));
-    rue_json_put(object, "weights", weights);
+    rue_json_add(object, "top_n:n objective:t weights:o goal:t max_first_batch_ns:N", selection->top_n,
+                 rue_objective_names[selection->objective], weights, rue_goal_names[variant->goal],
+                 variant->matrix->first_limit_ns);
 }
 
-static json_t *set_json(const struct rue_variant_findings *variant, bool all)
+/* ---- what is gained ---- */
+
+static json_t *write_proven(const void *at, const void *context)
+{
+    (void)context;
+    return json_boolean(rue_gain_is_proven(at));
+}
+
+static json_t *write_recommended(const void *at, const void *context)
+{
+    const struct rue_baseline_row *row = at;
+    const struct rue_variant_findings *variant = context;
+    return json_boolean(row->config == variant->selection->recommended);
+}
+
+static const struct rue_field_type proven = {.write = write_proven},
+                                   recommended = {.write = write_recommended};
+
+static const struct rue_field gain_fields[] = {
+    {"confidence", RUE_FIELD_REAL, RUE_FIELD_AT(rue_gain, confidence), RUE_FIELD_KEY},
+    {"speedup_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_gain, ratio)},
+    {"low_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_gain, low)},
+    {"high_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_gain, high)},
+    {"proven", RUE_FIELD_OTHER, .flags = RUE_FIELD_WRITTEN, .type = &proven},
+    {0}};
+
+static const struct rue_field baseline_fields[] = {
+    {"name", RUE_FIELD_TEXT, RUE_FIELD_AT(rue_baseline_row, name)},
+    {"config", CONFIG_INDEX(rue_baseline_row, config)},
+    {"recommended", RUE_FIELD_OTHER, .flags = RUE_FIELD_WRITTEN, .type = &recommended},
+    {"gain", RUE_FIELD_STRUCT, RUE_FIELD_AT(rue_baseline_row, gain), RUE_FIELD_NULL, .fields = gain_fields},
+    {0}};
+
+const struct rue_field rue_json_baselines_fields[] = {
+    {"rows", RUE_FIELD_LIST, RUE_FIELD_AT(rue_baseline_findings, rows), RUE_FIELD_KEY,
+     .fields = baseline_fields, .count = offsetof(struct rue_baseline_findings, count),
+     .element = sizeof(struct rue_baseline_row)},
+    {0}};
+
+json_t *rue_json_baselines(const struct rue_variant_findings *variant)
+{
+    const struct rue_baseline_findings *baselines = &variant->baselines;
+    json_t *object = rue_json_struct(rue_json_baselines_fields, baselines, variant), *replaced = json_null();
+    if (baselines->count == 0) return object;
+    if (baselines->found != variant->selection->recommended)
+        replaced = rue_json_make("config:o gain:o", rue_json_config_of(variant, baselines->found),
+                                 rue_json_struct(gain_fields, &baselines->found_gain, NULL));
+    rue_json_put(&object, "replaced", replaced);
+    return object;
+}
+
+/* ---- the variant ---- */
+
+#define VARIANT(member) RUE_FIELD_AT(rue_variant_findings, member)
+
+const struct rue_field rue_json_place_fields[] = {
+    {"label", RUE_FIELD_STRING, VARIANT(label), RUE_FIELD_NULL},
+    {"mode", RUE_FIELD_WORD, VARIANT(variant.mode), RUE_FIELD_OPTIONAL, .words = rue_mode_names},
+    {"format", RUE_FIELD_TEXT, VARIANT(variant.format)},
+    {"dtype", RUE_FIELD_TEXT, VARIANT(variant.dtype), RUE_FIELD_NULL},
+    {"path", RUE_FIELD_TEXT, VARIANT(variant.path), RUE_FIELD_NULL},
+    {"image_key", RUE_FIELD_TEXT, VARIANT(variant.image_key), RUE_FIELD_NULL},
+    {"label_key", RUE_FIELD_TEXT, VARIANT(variant.label_key), RUE_FIELD_NULL},
+    {0}};
+
+#define TRIALS(member) RUE_FIELD_NUMBER, VARIANT(trials.member), RUE_FIELD_OPTIONAL
+
+const struct rue_field rue_json_evidence_fields[] = {{"trials_ok", TRIALS(ok)},
+                                                     {"trials_failed", TRIALS(failed)},
+                                                     {"trials_infeasible", TRIALS(infeasible)},
+                                                     {"trials_timeout", TRIALS(timeout)},
+                                                     {"trials_disturbed", TRIALS(disturbed)},
+                                                     {"trials_cache_missed", TRIALS(cache_missed)},
+                                                     {"bad_images", TRIALS(bad_images)},
+                                                     {0}};
+
+static const struct rue_field claim_fields[] = {
+    {"bound_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_claim_findings, bound_ratio), .most = SECONDS_MAX},
+    {"confidence", RUE_FIELD_REAL, RUE_FIELD_AT(rue_claim_findings, confidence), RUE_FIELD_KEY},
+    {"far_off_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_claim_findings, far_off_ratio), RUE_FIELD_NULL},
+    {"measured_only", RUE_FIELD_FLAG, RUE_FIELD_AT(rue_claim_findings, measured_only), RUE_FIELD_OPTIONAL},
+    {0}};
+
+static const struct rue_field interval_fields[] = {
+    {"confidence", RUE_FIELD_REAL, RUE_FIELD_AT(rue_regret_interval, confidence), RUE_FIELD_KEY},
+    {"mean_low_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_regret_interval, mean_low)},
+    {"mean_high_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_regret_interval, mean_high)},
+    {"max_low_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_regret_interval, worst_low)},
+    {"max_high_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_regret_interval, worst_high)},
+    {0}};
+
+static const struct rue_field length_fields[] = {
+    {"from_images", RUE_FIELD_NUMBER, RUE_FIELD_AT(rue_job_interval, from_images)},
+    {"to_images", RUE_FIELD_NUMBER, RUE_FIELD_AT(rue_job_interval, to_images)},
+    {"config", CONFIG_INDEX(rue_job_interval, config)},
+    {0}};
+
+#define REPLAYED(member) RUE_FIELD_AT(rue_replayed, member)
+
+static const struct rue_field replayed_best_fields[] = {
+    {"", RUE_FIELD_FLAG, REPLAYED(knows_best), RUE_FIELD_KEY},
+    {"config", RUE_FIELD_CONFIG, REPLAYED(best)},
+    {"mean_regret_ratio", RUE_FIELD_REAL, REPLAYED(best_mean_regret_ratio)},
+    {"max_regret_ratio", RUE_FIELD_REAL, REPLAYED(best_max_regret_ratio)},
+    {0}};
+
+static json_t *write_spent(const void *at, const void *context)
+{
+    const struct rue_replayed *replayed = at;
+    (void)context;
+    return rue_json_real(replayed->spent_s / replayed->table_s);
+}
+
+static const struct rue_field_type spent = {.write = write_spent};
+
+static const struct rue_field replayed_fields[] = {
+    {"table_ns", RUE_FIELD_SECONDS, REPLAYED(table_s), RUE_FIELD_KEY},
+    {"spent_ns", RUE_FIELD_SECONDS, REPLAYED(spent_s)},
+    {"spent_ratio", RUE_FIELD_OTHER, .flags = RUE_FIELD_WRITTEN, .type = &spent},
+    {"trials", RUE_FIELD_NUMBER, REPLAYED(trials)},
+    {"mean_regret_ratio", RUE_FIELD_REAL, REPLAYED(mean_regret_ratio)},
+    {"max_regret_ratio", RUE_FIELD_REAL, REPLAYED(max_regret_ratio)},
+    {"best", RUE_FIELD_STRUCT, .flags = RUE_FIELD_NULL, .fields = replayed_best_fields},
+    {0}};
+
+const struct rue_field rue_json_variant_fields[] = {
+    {"job_images", RUE_FIELD_NUMBER, VARIANT(job.images), RUE_FIELD_NULL},
+    {"gpus", RUE_FIELD_NUMBER, VARIANT(job.gpus), RUE_FIELD_NULL},
+    {"data_images", RUE_FIELD_NUMBER, VARIANT(data.images), RUE_FIELD_OPTIONAL},
+    {"data_bytes", RUE_FIELD_NUMBER, VARIANT(data.bytes), RUE_FIELD_NULL},
+    {"data_digest", RUE_FIELD_TEXT, VARIANT(data.digest), RUE_FIELD_NULL},
+    {"sample", RUE_FIELD_FLAG, VARIANT(data.sample)},
+    {"build_s_per_image", RUE_FIELD_REAL, VARIANT(data.build_s_per_image), RUE_FIELD_NULL},
+    {"certificate", RUE_FIELD_STRUCT, VARIANT(claim), RUE_FIELD_NULL, .fields = claim_fields},
+    {"interval", RUE_FIELD_STRUCT, VARIANT(interval), RUE_FIELD_NULL, .fields = interval_fields},
+    {"replay", RUE_FIELD_STRUCT, VARIANT(replayed), RUE_FIELD_OMIT, .fields = replayed_fields},
+    {"workload", RUE_FIELD_STRUCT, VARIANT(job.workload), RUE_FIELD_OPTIONAL, .fields = rue_workload_fields},
+    {"models_unnamed", RUE_FIELD_FLAG, VARIANT(models_unnamed), RUE_FIELD_OPTIONAL},
+    {"by_job_images", RUE_FIELD_LIST, VARIANT(lengths.at), RUE_FIELD_NULL, .fields = length_fields,
+     .count = offsetof(struct rue_variant_findings, lengths.count),
+     .element = sizeof(struct rue_job_interval)},
+    {0}};
+
+/* ---- cells ---- */
+
+#define CELL(member) RUE_FIELD_AT(rue_json_cell, member)
+
+static const struct rue_field time_fields[] = {{"", RUE_FIELD_REAL, .most = UINT64_C(1) << 58}, {0}};
+
+const struct rue_field rue_json_cell_fields[] = {
+    {"times_ns", RUE_FIELD_LIST, CELL(times_ns), RUE_FIELD_OMIT | RUE_FIELD_POINTED,
+     .most = RUE_JSON_REPEATS_MAX, .fields = time_fields, .count = offsetof(struct rue_json_cell, time_count),
+     .element = sizeof(double)},
+    {"estimate_ns", RUE_FIELD_REAL, CELL(estimate_ns), RUE_FIELD_OMIT, .most = UINT64_C(1) << 58},
+    {"trials", RUE_FIELD_NUMBER, CELL(trials), RUE_FIELD_OMIT, .most = RUE_JSON_REPEATS_MAX},
+    {"estimate_sd", RUE_FIELD_REAL, CELL(estimate_sd), RUE_FIELD_OMIT, .most = SECONDS_MAX},
+    {"predicted", RUE_FIELD_FLAG, CELL(predicted), RUE_FIELD_OMIT},
+    {"first_batches_ns", RUE_FIELD_LIST, CELL(first_batches_ns), RUE_FIELD_OMIT | RUE_FIELD_POINTED,
+     .most = RUE_JSON_REPEATS_MAX, .fields = time_fields,
+     .count = offsetof(struct rue_json_cell, first_count), .element = sizeof(double)},
+    {"first_estimate_ns", RUE_FIELD_REAL, CELL(first_estimate_ns), RUE_FIELD_OMIT, .most = UINT64_C(1) << 58},
+    {"missed", RUE_FIELD_NUMBER, CELL(missed), RUE_FIELD_OMIT, .most = RUE_JSON_REPEATS_MAX},
+    {"infeasible", RUE_FIELD_NUMBER, CELL(infeasible), RUE_FIELD_OMIT, .most = RUE_JSON_REPEATS_MAX},
+    {"reason", RUE_FIELD_STRING, CELL(reason), RUE_FIELD_OMIT},
+    {0}};
+
+/* ---- answers beside the winner ---- */
+
+static json_t *set_json(const struct rue_variant_findings *variant)
 {
     const struct rue_config_set *set = variant->answers->set;
     json_t *configs = json_array();
@@ -75,28 +269,28 @@ static json_t *set_json(const struct rue_variant_findings *variant, bool all)
         for (size_t m = 0; m < set->scenario_count; m++)
             if (set->chosen[m] == set->configs[k]) rue_json_push(&models, rue_json_model_of(variant, m));
         rue_json_push(&configs, rue_json_make("config:o models:o",
-                                              rue_json_config_of(variant, set->configs[k], all), models));
+                                              rue_json_config_of(variant, set->configs[k]), models));
     }
     return rue_json_make("epsilon_ratio:r exact:b mean_regret_ratio:r max_regret_ratio:r configs:o",
                          set->epsilon_ratio, set->exact, set->mean_regret_ratio, set->max_regret_ratio,
                          configs);
 }
 
-static json_t *left_out_json(const struct rue_variant_findings *variant, bool all)
+static json_t *left_out_json(const struct rue_variant_findings *variant)
 {
     const struct rue_leave_one_out *left = variant->answers->left;
     if (!left) return json_null();
     json_t *models = json_array();
     for (size_t m = 0; m < left->model_count; m++)
         rue_json_push(&models, rue_json_make("model:o config:o regret_ratio:r", rue_json_model_of(variant, m),
-                                             rue_json_config_of(variant, left->rows[m].config, all),
+                                             rue_json_config_of(variant, left->rows[m].config),
                                              left->rows[m].regret_ratio));
     return rue_json_make("mean_regret_ratio:r max_regret_ratio:r worst_model:o models:o",
                          left->mean_regret_ratio, left->max_regret_ratio,
                          rue_json_model_of(variant, left->worst_model), models);
 }
 
-static json_t *front_json(const struct rue_variant_findings *variant, bool all)
+static json_t *front_json(const struct rue_variant_findings *variant)
 {
     const struct rue_answers *answers = variant->answers;
     if (!answers->memory_bytes) return json_null();
@@ -105,101 +299,33 @@ static json_t *front_json(const struct rue_variant_findings *variant, bool all)
         size_t config = answers->front[i];
         rue_json_push(&array,
                       rue_json_make("config:o memory_bytes:d mean_regret_ratio:r",
-                                    rue_json_config_of(variant, config, all), answers->memory_bytes[config],
+                                    rue_json_config_of(variant, config), answers->memory_bytes[config],
                                     variant->selection->rows[config].mean_regret_ratio));
     }
     return array;
 }
 
-static json_t *interval_json(const struct rue_regret_interval *interval)
-{
-    if (interval->confidence == 0) return json_null();
-    return rue_json_make("confidence:r mean_low_ratio:r mean_high_ratio:r max_low_ratio:r max_high_ratio:r",
-                         interval->confidence, interval->mean_low, interval->mean_high, interval->worst_low,
-                         interval->worst_high);
-}
-
-void rue_json_put_answers(json_t **object, const struct rue_variant_findings *variant, bool all)
-{
-    bool known = variant->answers;
-    rue_json_put(object, "interval", interval_json(&variant->interval));
-    rue_json_put(object, "smallest_set", known ? set_json(variant, all) : json_null());
-    rue_json_put(object, "leave_one_out", known ? left_out_json(variant, all) : json_null());
-    rue_json_put(object, "pareto_front", known ? front_json(variant, all) : json_null());
-}
-
-json_t *rue_json_best_by_model(const struct rue_variant_findings *variant, bool all)
+static json_t *best_by_model(const struct rue_variant_findings *variant)
 {
     const struct rue_selection *selection = variant->selection;
     json_t *array = json_array();
     for (size_t m = 0; m < selection->model_count; m++) {
         json_t *object = json_object();
         rue_json_put(&object, "model", rue_json_model_of(variant, m));
-        rue_json_put(&object, "config", rue_json_config_of(variant, selection->best_of_model[m], all));
+        rue_json_put(&object, "config", rue_json_config_of(variant, selection->best_of_model[m]));
         rue_json_put(&object, rue_goal_keys[variant->goal], rue_json_nanoseconds(selection->best_ns[m]));
         rue_json_push(&array, object);
     }
     return array;
 }
 
-json_t *rue_json_certificate(const struct rue_variant_findings *variant)
+void rue_json_put_answers(json_t **object, const struct rue_variant_findings *variant)
 {
-    const struct rue_claim_findings *claim = &variant->claim;
-    if (claim->confidence == 0) return json_null();
-    return rue_json_make("bound_ratio:r confidence:r far_off_ratio:r measured_only:b", claim->bound_ratio,
-                         claim->confidence, claim->far_off_ratio > 0 ? claim->far_off_ratio : NAN,
-                         claim->measured_only);
-}
-
-static json_t *gain_json(const struct rue_gain *gain)
-{
-    if (gain->confidence == 0) return json_null();
-    return rue_json_make("confidence:r speedup_ratio:r low_ratio:r high_ratio:r proven:b", gain->confidence,
-                         gain->ratio, gain->low, gain->high, rue_gain_is_proven(gain));
-}
-
-json_t *rue_json_baselines(const struct rue_variant_findings *variant, bool all)
-{
-    const struct rue_baseline_findings *baselines = &variant->baselines;
-    size_t recommended = variant->selection->recommended;
-    if (baselines->count == 0) return json_null();
-    json_t *rows = json_array(), *replaced = json_null();
-    for (size_t i = 0; i < baselines->count; i++) {
-        const struct rue_baseline_row *row = &baselines->rows[i];
-        rue_json_push(&rows, rue_json_make("name:t config:o recommended:b gain:o", row->name,
-                                           rue_json_config_of(variant, row->config, all),
-                                           row->config == recommended, gain_json(&row->gain)));
-    }
-    if (baselines->found != recommended)
-        replaced = rue_json_make("config:o gain:o", rue_json_config_of(variant, baselines->found, all),
-                                 gain_json(&baselines->found_gain));
-    return rue_json_make("rows:o replaced:o", rows, replaced);
-}
-
-static json_t *notices_json(const struct rue_findings *findings)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < findings->changes.notice_count; i++) {
-        const struct rue_notice *notice = &findings->changes.notices[i];
-        char text[RUE_NOTICE_TEXT_BYTES];
-        rue_notice_text(notice, text, sizeof text);
-        rue_json_push(&array,
-                      rue_json_make("trial:n noticed_after_trials:n unsure_from:n unsure_until:n "
-                                    "load_slowdown_ratio:r compute_slowdown_ratio:r cause:T text:t",
-                                    notice->trial, notice->noticed, notice->unsure, notice->unsure_end,
-                                    exp(notice->load_log), exp(notice->compute_log), notice->cause, text));
-    }
-    return array;
-}
-
-void rue_json_put_course(json_t **object, const struct rue_findings *findings)
-{
-    rue_json_put(object, "partial", json_boolean(findings->run.partial));
-    rue_json_put(object, "partial_reason",
-                 findings->run.partial ? rue_json_text_or_null(findings->run.partial_reason) : json_null());
-    rue_json_put(object, "notices", notices_json(findings));
-    rue_json_put(object, "disturbance", rue_json_text_or_null(findings->changes.disturbance));
-    rue_json_put(object, "low_confidence", json_boolean(rue_findings_is_doubtful(findings)));
+    bool known = variant->answers;
+    rue_json_put(object, "smallest_set", known ? set_json(variant) : json_null());
+    rue_json_put(object, "leave_one_out", known ? left_out_json(variant) : json_null());
+    rue_json_put(object, "pareto_front", known ? front_json(variant) : json_null());
+    rue_json_put(object, "best_by_model", best_by_model(variant));
 }
 
 json_t *rue_json_said(void (*say)(struct rue_page *page, const struct rue_variant_findings *variant),
@@ -211,49 +337,120 @@ json_t *rue_json_said(void (*say)(struct rue_page *page, const struct rue_varian
     return rue_page_json_text(&page);
 }
 
-void rue_json_put_goal(json_t **object, const struct rue_variant_findings *variant)
-{
-    rue_json_put(object, "goal", json_string(rue_goal_names[variant->goal]));
-    rue_json_put(object, "max_first_batch_ns", rue_json_integer_or_null(variant->matrix->first_limit_ns));
-}
+/* ---- the run ---- */
+
+#define RUN(member)    RUE_FIELD_AT(rue_findings, member)
+#define NOTICE(member) RUE_FIELD_AT(rue_notice, member)
+
+static const struct rue_field notice_fields[] = {
+    {"trial", RUE_FIELD_NUMBER, NOTICE(trial)},
+    {"noticed_after_trials", RUE_FIELD_NUMBER, NOTICE(noticed)},
+    {"unsure_from", RUE_FIELD_NUMBER, NOTICE(unsure)},
+    {"unsure_until", RUE_FIELD_NUMBER, NOTICE(unsure_end)},
+    {"load_slowdown_ratio", RUE_FIELD_REAL, NOTICE(load_ratio), .most = SECONDS_MAX},
+    {"compute_slowdown_ratio", RUE_FIELD_REAL, NOTICE(compute_ratio), .most = SECONDS_MAX},
+    {"cause", RUE_FIELD_TEXT, NOTICE(cause), RUE_FIELD_NULL},
+    {0}};
+
+static const char *const clocks[] = {"real", "virtual", NULL};
+
+const struct rue_field rue_json_provenance_fields[] = {
+    {"rue_version", RUE_FIELD_TEXT, RUN(run.rue_version)},
+    {"study", RUE_FIELD_TEXT, RUN(study), RUE_FIELD_NULL | RUE_FIELD_WRITTEN},
+    {"runner", RUE_FIELD_TEXT, RUN(runner.name), RUE_FIELD_NULL},
+    {"measured_with", RUE_FIELD_TEXT, RUN(runner.measured_with), RUE_FIELD_OPTIONAL},
+    {"consumer", RUE_FIELD_TEXT, RUN(runner.consumer), RUE_FIELD_NULL},
+    {"clock", RUE_FIELD_WORD, RUN(runner.virtual_clock), .words = clocks},
+    {"cpu", RUE_FIELD_TEXT, RUN(machine.cpu), RUE_FIELD_NULL},
+    {"usable_cpus", RUE_FIELD_NUMBER, RUN(machine.usable_cpus), RUE_FIELD_NULL, .most = CPUS_MAX},
+    {"memory_bytes", RUE_FIELD_NUMBER, RUN(machine.memory_bytes), RUE_FIELD_NULL | RUE_FIELD_WRITTEN},
+    {"kernel", RUE_FIELD_TEXT, RUN(machine.kernel), RUE_FIELD_NULL | RUE_FIELD_WRITTEN},
+    {"libraries", RUE_FIELD_TEXT, RUN(machine.libraries), RUE_FIELD_NULL | RUE_FIELD_WRITTEN},
+    {"busy_before", RUE_FIELD_TEXT, RUN(changes.busy_before), RUE_FIELD_NULL},
+    {"busy_after", RUE_FIELD_TEXT, RUN(changes.busy_after), RUE_FIELD_NULL},
+    {"seed", RUE_FIELD_NUMBER, RUN(run.seed), RUE_FIELD_WRITTEN},
+    {"repeats_planned", RUE_FIELD_NUMBER, RUN(run.repeats_planned), RUE_FIELD_WRITTEN},
+    {"reused_trials", RUE_FIELD_NUMBER, RUN(run.reused_trials), RUE_FIELD_WRITTEN},
+    {"command_line", RUE_FIELD_TEXT, RUN(run.command_line), RUE_FIELD_NULL | RUE_FIELD_WRITTEN},
+    {"started", RUE_FIELD_TEXT, RUN(run.started), RUE_FIELD_NULL | RUE_FIELD_WRITTEN},
+    {"duration_s", RUE_FIELD_REAL, RUN(run.duration_s), RUE_FIELD_WRITTEN},
+    {0}};
+
+const struct rue_field rue_json_run_fields[] = {
+    {"partial", RUE_FIELD_FLAG, RUN(run.partial)},
+    {"partial_reason", RUE_FIELD_TEXT, RUN(run.partial_reason), RUE_FIELD_NULL},
+    {"notices", RUE_FIELD_LIST, RUN(changes.notices), RUE_FIELD_POINTED, .most = 32, .fields = notice_fields,
+     .count = offsetof(struct rue_findings, changes.notice_count), .element = sizeof(struct rue_notice)},
+    {"disturbance", RUE_FIELD_TEXT, RUN(changes.disturbance), RUE_FIELD_NULL},
+    {0}};
+
+static const struct rue_field scenario_fields[] = {{"", RUE_FIELD_TEXT, .bytes = RUE_LEDGER_KEY_BYTES}, {0}};
+
+const struct rue_field rue_json_ledger_fields[] = {
+    {"trials", RUE_FIELD_NUMBER, RUE_FIELD_AT(rue_findings_ledger, trials)},
+    {"under_way", RUE_FIELD_FLAG, RUE_FIELD_AT(rue_findings_ledger, under_way)},
+    {"scenarios", RUE_FIELD_LIST, RUE_FIELD_AT(rue_findings_ledger, scenarios), RUE_FIELD_POINTED,
+     .most = RUE_JSON_VARIANTS_MAX, .fields = scenario_fields,
+     .count = offsetof(struct rue_findings_ledger, scenario_count), .element = RUE_LEDGER_KEY_BYTES},
+    {0}};
 
 /* ---- what a later study can start from ---- */
 
-static json_t *parameters_json(const struct rue_knowledge *knowledge)
+static const struct rue_field consumer_fields[] = {
+    {"batch_s", RUE_FIELD_REAL, RUE_FIELD_AT(rue_pipeline_consumer, batch_s), RUE_FIELD_KEY,
+     .most = SECONDS_MAX},
+    {"image_s", RUE_FIELD_REAL, RUE_FIELD_AT(rue_pipeline_consumer, image_s), .most = SECONDS_MAX},
+    {0}};
+
+static const struct rue_field point_fields[] = {
+    {"batch_size", RUE_FIELD_NUMBER, RUE_FIELD_AT(rue_compute_point, batch_size), .least = 1, .most = 65536},
+    {"batch_s", RUE_FIELD_REAL, RUE_FIELD_AT(rue_compute_point, batch_s), .most = SECONDS_MAX},
+    {0}};
+
+const struct rue_field rue_json_known_fields[] = {
+    {"compute", RUE_FIELD_LIST, RUE_FIELD_AT(rue_knowledge_model, curve.points), .fields = point_fields,
+     .count = offsetof(struct rue_knowledge_model, curve.count), .element = sizeof(struct rue_compute_point)},
+    {"cpu_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_knowledge_model, curve.cpu_ratio), .most = CPUS_MAX},
+    {"consumer", RUE_FIELD_STRUCT, RUE_FIELD_AT(rue_knowledge_model, consumer), RUE_FIELD_NULL,
+     .fields = consumer_fields},
+    {0}};
+
+const struct rue_field rue_json_loader_fields[] = {
+    {"cpus", RUE_FIELD_NUMBER, RUE_FIELD_AT(rue_knowledge, loader.cpus), .least = 1, .most = CPUS_MAX},
+    {"in_turn", RUE_FIELD_FLAG, RUE_FIELD_AT(rue_knowledge, loader.in_turn)},
+    {"hand_over", RUE_FIELD_STRUCT, RUE_FIELD_AT(rue_knowledge, hand), RUE_FIELD_NULL,
+     .fields = consumer_fields},
+    {0}};
+
+#define PARAMETER(member) RUE_FIELD_AT(rue_json_parameter, member)
+
+static const struct rue_field covariance_fields[] = {{"", RUE_FIELD_REAL, .offset = 0}, {0}};
+
+static const struct rue_field parameter_fields[] = {
+    {"name", RUE_FIELD_STRING, PARAMETER(name)},
+    {"value", RUE_FIELD_REAL, PARAMETER(value), .most = SECONDS_MAX},
+    {"log_covariance", RUE_FIELD_LIST, PARAMETER(covariance), .fields = covariance_fields,
+     .count = offsetof(struct rue_json_parameter, covariance_count), .element = sizeof(double)},
+    {0}};
+
+const struct rue_field rue_json_parameters_fields[] = {
+    {"loader", RUE_FIELD_LIST, RUE_FIELD_AT(rue_json_parameters, at), .fields = parameter_fields,
+     .count = offsetof(struct rue_json_parameters, count), .element = sizeof(struct rue_json_parameter)},
+    {0}};
+
+struct rue_json_parameters rue_json_parameters(const struct rue_knowledge *knowledge)
 {
     static const char *const names[] = {
 #define X(name, text) #name,
         RUE_PIPELINE_PARAMETERS(X)
 #undef X
     };
-    json_t *array = json_array();
-    for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
-        rue_json_push(&array,
-                      rue_json_make("name:t value:r log_covariance:o", names[p], knowledge->loader.value[p],
-                                    rue_json_reals(knowledge->covariance[p], RUE_PIPELINE_PARAMETER_COUNT)));
-    return array;
-}
-
-static json_t *consumer_json(const struct rue_pipeline_consumer *consumer)
-{
-    if (isnan(consumer->batch_s)) return json_null();
-    return rue_json_make("batch_s:r image_s:r", consumer->batch_s, consumer->image_s);
-}
-
-static json_t *curve_json(const struct rue_compute_curve *curve)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < curve->count; i++)
-        rue_json_push(&array, rue_json_make("batch_size:i batch_s:r", curve->points[i].batch_size,
-                                            curve->points[i].batch_s));
-    return array;
-}
-
-static void put_known(json_t **object, const struct rue_knowledge_model *known)
-{
-    rue_json_put(object, "compute", curve_json(&known->curve));
-    rue_json_put(object, "cpu_ratio", rue_json_real(known->curve.cpu_ratio));
-    rue_json_put(object, "consumer", consumer_json(&known->consumer));
+    struct rue_json_parameters out = {.count = RUE_PIPELINE_PARAMETER_COUNT};
+    for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
+        out.at[p] = (struct rue_json_parameter){names[p], knowledge->loader.value[p], out.count, {0}};
+        memcpy(out.at[p].covariance, knowledge->covariance[p], sizeof knowledge->covariance[p]);
+    }
+    return out;
 }
 
 static json_t *model_json(const struct rue_findings *findings, const struct rue_variant_findings *variant,
@@ -261,16 +458,11 @@ static json_t *model_json(const struct rue_findings *findings, const struct rue_
 {
     const struct rue_knowledge_model *known = &variant->knowledge->consumers[2 * model],
                                      *pageable = known + 1;
-    const char *profile = findings->profiles ? findings->profiles[model] : "";
-    json_t *object = json_object();
-    rue_json_put(&object, "model", rue_json_text(variant->matrix->models[model]));
-    rue_json_put(&object, "profile", rue_json_words(profile));
-    put_known(&object, known);
-    if (pageable->curve.count || !isnan(pageable->consumer.batch_s)) {
-        json_t *other = json_object();
-        put_known(&other, pageable);
-        rue_json_put(&object, "pageable", other);
-    }
+    json_t *object = rue_json_struct(rue_json_known_fields, known, NULL);
+    rue_json_add(&object, "model:o profile:o", rue_json_model_of(variant, model),
+                 rue_json_words(findings->profiles ? findings->profiles[model] : ""));
+    if (pageable->curve.count || !isnan(pageable->consumer.batch_s))
+        rue_json_put(&object, "pageable", rue_json_struct(rue_json_known_fields, pageable, NULL));
     return object;
 }
 
@@ -278,10 +470,11 @@ json_t *rue_json_forecast(const struct rue_findings *findings, const struct rue_
 {
     const struct rue_knowledge *knowledge = variant->knowledge;
     if (!knowledge) return json_null();
-    json_t *models = json_array();
+    const struct rue_json_parameters parameters = rue_json_parameters(knowledge);
+    json_t *models = json_array(), *object = rue_json_struct(rue_json_loader_fields, knowledge, NULL);
     for (size_t m = 0; m < knowledge->model_count; m++)
         rue_json_push(&models, model_json(findings, variant, m));
-    return rue_json_make("cpus:i in_turn:b loader:o hand_over:o models:o", knowledge->loader.cpus,
-                         knowledge->loader.in_turn, parameters_json(knowledge),
-                         consumer_json(&knowledge->hand), models);
+    rue_json_put_fields(&object, rue_json_parameters_fields, &parameters, NULL);
+    rue_json_put(&object, "models", models);
+    return object;
 }

@@ -272,7 +272,7 @@ static rue_status render_json(const struct rue_findings *findings, const struct 
         "format:t job_images:n common_config:o common_predicted:b variants:o comparisons:o answer:o "
         "partial:b",
         "rue.compare/2", findings->variants[0].job.images,
-        common ? rue_json_config(&common->matrix->configs[common->best], true) : json_null(),
+        common ? rue_json_config(&common->matrix->configs[common->best]) : json_null(),
         common && common->best != common->selection->recommended, rue_table_json(rue_page_last_table(&page)),
         comparisons_json(&all), rue_page_json_text(&answer), findings->run.partial);
     rue_page_close(&page);

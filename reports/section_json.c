@@ -8,7 +8,7 @@
 
 static json_t *value_json(const struct rue_table_column *column, const struct rue_value *value)
 {
-    if (value->config) return rue_json_config(value->config, true);
+    if (value->config) return rue_json_config(value->config);
     if (value->text) return rue_json_text_or_null(value->text);
     if (!value->is_number || !isfinite(value->number)) return json_null();
     if (column->unit == RUE_UNIT_FLAG) return json_boolean(value->number != 0);

@@ -6,65 +6,51 @@
 const char *const rue_cache_names[] = {RUE_CACHE_WARM, RUE_CACHE_COLD, RUE_CACHE_AS_IS, NULL};
 const char *const rue_transform_names[] = {"eval", NULL};
 
-#define OFFSET(field) offsetof(struct rue_workload, field)
+#define FIELD(member, kind, words, least, most, usual, times, written)                     \
+    {#member,                                                                              \
+     RUE_FIELD_##kind,                                                                     \
+     RUE_FIELD_AT(rue_workload, member),                                                   \
+     RUE_FIELD_OPTIONAL | RUE_FIELD_OMIT * !(written) | RUE_FIELD_CHANGES_TIMES * (times), \
+     least,                                                                                \
+     most,                                                                                 \
+     usual,                                                                                \
+     words,                                                                                \
+     NULL,                                                                                 \
+     0,                                                                                    \
+     0,                                                                                    \
+     NULL},
 
-const struct rue_workload_field rue_workload_fields[] = {
-#define X(at, field, kind, words, least, most, usual, times, written, option, argument, text, help) \
-    {#field, RUE_WORKLOAD_##kind, words, least, most, usual, times, written, option, OFFSET(field)},
+const struct rue_field rue_workload_fields[] = {
+#define X(at, member, kind, words, least, most, usual, times, written, option, argument, text, help) \
+    FIELD(member, kind, words, least, most, usual, times, written)
     RUE_WORKLOAD_BY_OPTION(X, )
 #undef X
-#define X(field, kind, words, least, most, usual, times, written) \
-    {#field, RUE_WORKLOAD_##kind, words, least, most, usual, times, written, NULL, OFFSET(field)},
-        RUE_WORKLOAD_BY_PROGRAM(X)
+        RUE_WORKLOAD_BY_PROGRAM(FIELD){0}};
+
+const char *const rue_workload_options[] = {
+#define X(at, member, kind, words, least, most, usual, times, written, option, argument, text, help) option,
+    RUE_WORKLOAD_BY_OPTION(X, ) NULL};
 #undef X
-};
-const size_t rue_workload_field_count = sizeof rue_workload_fields / sizeof *rue_workload_fields;
-
-uint64_t rue_workload_get(const struct rue_workload *workload, const struct rue_workload_field *field)
-{
-    const char *at = (const char *)workload + field->offset;
-    if (field->kind == RUE_WORKLOAD_FLAG) return *(const bool *)at;
-    return field->kind == RUE_WORKLOAD_COUNT ? *(const uint64_t *)at : (uint64_t) * (const int *)at;
-}
-
-void rue_workload_set(struct rue_workload *workload, const struct rue_workload_field *field, uint64_t value)
-{
-    char *at = (char *)workload + field->offset;
-    if (field->kind == RUE_WORKLOAD_FLAG)
-        *(bool *)at = value != 0;
-    else if (field->kind == RUE_WORKLOAD_COUNT)
-        *(uint64_t *)at = value;
-    else
-        *(int *)at = (int)value;
-}
-
-char *rue_workload_text(struct rue_workload *workload, const struct rue_workload_field *field)
-{
-    return (char *)workload + field->offset;
-}
 
 struct rue_workload rue_workload_default(void)
 {
     struct rue_workload workload = {0};
-    for (size_t i = 0; i < rue_workload_field_count; i++) {
-        const struct rue_workload_field *field = &rue_workload_fields[i];
-        if (field->kind == RUE_WORKLOAD_TEXT)
-            snprintf(rue_workload_text(&workload, field), RUE_WORKLOAD_WORD_BYTES, "%s", field->words[0]);
+    for (const struct rue_field *field = rue_workload_fields; field->name; field++)
+        if (field->kind == RUE_FIELD_TEXT)
+            snprintf((char *)&workload + field->offset, field->bytes, "%s", field->words[0]);
         else
-            rue_workload_set(&workload, field, field->fallback);
-    }
+            rue_field_set_number(field, &workload, field->fallback);
     return workload;
 }
 
 bool rue_workload_costs_alike(const struct rue_workload *a, const struct rue_workload *b)
 {
     bool alike = true;
-    for (size_t i = 0; i < rue_workload_field_count; i++) {
-        const struct rue_workload_field *field = &rue_workload_fields[i];
-        if (!field->changes_times) continue;
-        alike &= field->kind == RUE_WORKLOAD_TEXT
+    for (const struct rue_field *field = rue_workload_fields; field->name; field++) {
+        if (!(field->flags & RUE_FIELD_CHANGES_TIMES)) continue;
+        alike &= field->kind == RUE_FIELD_TEXT
                      ? strcmp((const char *)a + field->offset, (const char *)b + field->offset) == 0
-                     : rue_workload_get(a, field) == rue_workload_get(b, field);
+                     : rue_field_number(field, a) == rue_field_number(field, b);
     }
     return alike;
 }

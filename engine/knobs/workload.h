@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "field.h"
 #include "loading.h"
 #include "variant.h"
 
@@ -23,30 +24,30 @@ extern const char *const rue_transform_names[];
  * always written is left out of JSON at its default, so that what was written before it was there stays the
  * same. To add one: a row here, a field below, and the loader that obeys it. `at` is for whoever makes
  * options. */
-#define RUE_WORKLOAD_BY_OPTION(X, at)                                                                       \
-    X(at, seed, COUNT, NULL, 0, INT64_MAX, 1, false, true, "seed", "K", "1",                                \
-      "seed of the data order and the trial order")                                                         \
-    X(at, shuffle, FLAG, NULL, 0, 1, true, true, true, "no-shuffle", NULL, NULL,                            \
-      "load in the data's own order")                                                                       \
-    X(at, drop_last, FLAG, NULL, 0, 1, false, false, true, "drop-last", NULL, NULL,                         \
-      "leave out a last batch that is not full")                                                            \
-    X(at, decode, WORD, rue_decode_names, 0, 1, RUE_DECODE_EXACT, true, false, "decode", "HOW", "exact",    \
-      "exact, or fast: raw images of 512 pixels a side or more a little off")                               \
-    X(at, batch_dtype, WORD, rue_dtype_names, 0, 1, RUE_FLOAT32, true, false, "batch-dtype", "TYPE",        \
-      "float32", "float32, normalised by the loader; or uint8: levels, for the GPU to normalise")           \
-    X(at, bad_images, WORD, rue_bad_images_names, 0, 1, RUE_BAD_FAIL, true, true, "bad-images", "WHAT",     \
-      "fail", "fail, or replace by the next good image")                                                    \
-    X(at, max_pixels, COUNT, NULL, 1, UINT64_C(1) << 40, RUE_MAX_PIXELS_DEFAULT, false, true, "max-pixels", \
-      "N", "268435456", "refuse images of more pixels")                                                     \
-    X(at, cache, TEXT, rue_cache_names, 0, 0, 0, true, true, "cache", "STATE", RUE_CACHE_WARM,              \
+#define RUE_WORKLOAD_BY_OPTION(X, at)                                                                        \
+    X(at, seed, NUMBER, NULL, 0, INT64_MAX, 1, false, true, "seed", "K", "1",                                \
+      "seed of the data order and the trial order")                                                          \
+    X(at, shuffle, FLAG, NULL, 0, 1, true, true, true, "no-shuffle", NULL, NULL,                             \
+      "load in the data's own order")                                                                        \
+    X(at, drop_last, FLAG, NULL, 0, 1, false, false, true, "drop-last", NULL, NULL,                          \
+      "leave out a last batch that is not full")                                                             \
+    X(at, decode, WORD, rue_decode_names, 0, 1, RUE_DECODE_EXACT, true, false, "decode", "HOW", "exact",     \
+      "exact, or fast: raw images of 512 pixels a side or more a little off")                                \
+    X(at, batch_dtype, WORD, rue_dtype_names, 0, 1, RUE_FLOAT32, true, false, "batch-dtype", "TYPE",         \
+      "float32", "float32, normalised by the loader; or uint8: levels, for the GPU to normalise")            \
+    X(at, bad_images, WORD, rue_bad_images_names, 0, 1, RUE_BAD_FAIL, true, true, "bad-images", "WHAT",      \
+      "fail", "fail, or replace by the next good image")                                                     \
+    X(at, max_pixels, NUMBER, NULL, 1, UINT64_C(1) << 40, RUE_MAX_PIXELS_DEFAULT, false, true, "max-pixels", \
+      "N", "268435456", "refuse images of more pixels")                                                      \
+    X(at, cache, TEXT, rue_cache_names, 0, 0, 0, true, true, "cache", "STATE", RUE_CACHE_WARM,               \
       "warm: in memory; cold: from storage, before each trial anew; or as-is")
 
 /* X(field, kind, words, least, most, default, changes times, always written) */
 #define RUE_WORKLOAD_BY_PROGRAM(X)                               \
-    X(epoch, COUNT, NULL, 0, INT64_MAX, 0, false, true)          \
+    X(epoch, NUMBER, NULL, 0, INT64_MAX, 0, false, true)         \
     X(transform, TEXT, rue_transform_names, 0, 0, 0, true, true) \
-    X(rank, INT, NULL, 0, INT32_MAX, 0, false, true)             \
-    X(world_size, INT, NULL, 1, INT32_MAX, 1, true, true)
+    X(rank, NUMBER, NULL, 0, INT32_MAX, 0, false, true)          \
+    X(world_size, NUMBER, NULL, 1, INT32_MAX, 1, true, true)
 
 enum { RUE_WORKLOAD_WORD_BYTES = 16 };
 
@@ -65,36 +66,12 @@ struct rue_workload {
     int world_size; /* at least 1 */
 };
 
-enum rue_workload_kind {
-    RUE_WORKLOAD_FLAG,  /* bool */
-    RUE_WORKLOAD_COUNT, /* uint64_t, from `least` to `most` */
-    RUE_WORKLOAD_INT,   /* int, likewise */
-    RUE_WORKLOAD_WORD,  /* an enum: the index of one of `words` */
-    RUE_WORKLOAD_TEXT,  /* char [RUE_WORKLOAD_WORD_BYTES]; the first of `words` is the default */
-};
-
-struct rue_workload_field {
-    const char *name; /* of the field, and its JSON key */
-    enum rue_workload_kind kind;
-    const char *const *words;
-    uint64_t least, most, fallback;
-    bool changes_times;
-    bool always_written;
-    const char *option; /* that sets it, or NULL; of a flag that is on by default the one that turns it off */
-    size_t offset;
-};
-
-extern const struct rue_workload_field rue_workload_fields[];
-extern const size_t rue_workload_field_count;
+/* The fields, and the options that set the first of them; of a flag that is on by default the one that turns
+ * it off. */
+extern const struct rue_field rue_workload_fields[];
+extern const char *const rue_workload_options[]; /* NULL at the end */
 
 struct rue_workload rue_workload_default(void);
-
-/* The value of a field that is no text, and how it is set. */
-uint64_t rue_workload_get(const struct rue_workload *workload, const struct rue_workload_field *field);
-void rue_workload_set(struct rue_workload *workload, const struct rue_workload_field *field, uint64_t value);
-
-/* The text of one that is. */
-char *rue_workload_text(struct rue_workload *workload, const struct rue_workload_field *field);
 
 /* Whether loading takes the same time with both: the fields that change times are the same. */
 bool rue_workload_costs_alike(const struct rue_workload *a, const struct rue_workload *b);

@@ -72,7 +72,7 @@ const char *rue_check_obstacle(const struct rue_recommended *part, const char *d
     if (strcmp(part->measured_with, "imported") == 0)
         return "its times are from a table: there is no runner to measure them again with";
     if (part->best == RUE_NONE) return "nothing was recommended";
-    if (!part->mode_known || !part->found.job.images)
+    if (!rue_findings_mode_is_known(&part->found) || !part->found.job.images)
         return "it does not say which data and which job it is about";
     if (part->found.data.sample && !data)
         return "its data were a sample, which was removed: give data of that kind to check it";

@@ -107,7 +107,7 @@ static json_t *trials_json(const struct rue_check *check)
 
 static json_t *config_json(bool known, const struct rue_config *config)
 {
-    return known ? rue_json_config(config, true) : json_null();
+    return known ? rue_json_config(config) : json_null();
 }
 
 static json_t *check_json(const struct rue_recommended *part, const struct rue_check *check)

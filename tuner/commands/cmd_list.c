@@ -99,13 +99,12 @@ static json_t *recommendations_json(const struct rue_findings *findings)
         size_t best = variant->selection->recommended;
         json_t *object = json_object();
         rue_json_put(&object, "mode", rue_json_text(rue_findings_mode(variant)));
-        rue_json_put(&object, "config", rue_json_config_of(variant, best, false));
+        rue_json_put(&object, "config", rue_json_config_of(variant, best));
         rue_json_put(
             &object, "mean_regret_ratio",
             rue_json_real(best == RUE_NONE ? NAN : variant->selection->rows[best].mean_regret_ratio));
         rue_json_put(&object, "job_images", rue_json_integer_or_null(variant->job.images));
         rue_json_put_rules(&object, variant);
-        rue_json_put_goal(&object, variant);
         rue_json_push(&array, object);
     }
     return array;

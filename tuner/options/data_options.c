@@ -6,19 +6,18 @@
 struct rue_workload rue_workload_of_options(const struct rue_options *options)
 {
     struct rue_workload workload = rue_workload_default();
-    for (size_t i = 0; i < rue_workload_field_count; i++) {
-        const struct rue_workload_field *field = &rue_workload_fields[i];
-        size_t at = field->option ? rue_options_find(options, field->option) : SIZE_MAX;
+    for (size_t i = 0; rue_workload_options[i]; i++) {
+        const struct rue_field *field = &rue_workload_fields[i];
+        size_t at = rue_options_find(options, rue_workload_options[i]);
         if (at == SIZE_MAX) continue;
-        if (field->kind == RUE_WORKLOAD_TEXT)
-            snprintf(rue_workload_text(&workload, field), RUE_WORKLOAD_WORD_BYTES, "%s",
-                     rue_options_text(options, at));
-        else if (field->kind == RUE_WORKLOAD_FLAG)
-            rue_workload_set(&workload, field, rue_options_flag(options, at) != field->fallback);
-        else if (field->kind == RUE_WORKLOAD_WORD)
-            rue_workload_set(&workload, field, (uint64_t)rue_options_word(options, at));
+        if (field->kind == RUE_FIELD_TEXT)
+            snprintf((char *)&workload + field->offset, field->bytes, "%s", rue_options_text(options, at));
+        else if (field->kind == RUE_FIELD_FLAG)
+            rue_field_set_number(field, &workload, rue_options_flag(options, at) != field->fallback);
+        else if (field->kind == RUE_FIELD_WORD)
+            rue_field_set_number(field, &workload, (uint64_t)rue_options_word(options, at));
         else
-            rue_workload_set(&workload, field, rue_options_number(options, at));
+            rue_field_set_number(field, &workload, rue_options_number(options, at));
     }
     return workload;
 }

@@ -24,11 +24,11 @@
                                 argument, text, help)                                               \
     [(at) + RUE_WORKLOAD_OPTION_##                                                                  \
         field] = {option, RUE_WORKLOAD_OPTION_OF_##kind, argument, text, help, least, most, words},
-#define RUE_WORKLOAD_OPTION_OF_FLAG  RUE_OPTION_FLAG
-#define RUE_WORKLOAD_OPTION_OF_COUNT RUE_OPTION_COUNT
-#define RUE_WORKLOAD_OPTION_OF_WORD  RUE_OPTION_WORD
-#define RUE_WORKLOAD_OPTION_OF_TEXT  RUE_OPTION_WORD
-#define RUE_WORKLOAD_OPTION_ROWS(at) RUE_WORKLOAD_BY_OPTION(RUE_WORKLOAD_OPTION_ROW, at)
+#define RUE_WORKLOAD_OPTION_OF_FLAG   RUE_OPTION_FLAG
+#define RUE_WORKLOAD_OPTION_OF_NUMBER RUE_OPTION_COUNT
+#define RUE_WORKLOAD_OPTION_OF_WORD   RUE_OPTION_WORD
+#define RUE_WORKLOAD_OPTION_OF_TEXT   RUE_OPTION_WORD
+#define RUE_WORKLOAD_OPTION_ROWS(at)  RUE_WORKLOAD_BY_OPTION(RUE_WORKLOAD_OPTION_ROW, at)
 
 enum {
 #define X(at, field, ...) RUE_WORKLOAD_OPTION_##field,

@@ -21,8 +21,9 @@ bool rue_device_is_table(const char *device)
 /* As it can be named on the command line, and as it is called here: an alias becomes what it stands for. */
 static void read_name(struct rue_json_reader *reader, const json_t *object, char out[RUE_MODEL_NAME_BYTES])
 {
+    static const struct rue_field name = {"model", RUE_FIELD_TEXT, .bytes = RUE_MODEL_NAME_BYTES};
     struct rue_profile known;
-    rue_json_copy_text(reader, object, "model", false, out, RUE_MODEL_NAME_BYTES);
+    rue_json_read_field(reader, object, &name, out);
     if (reader->status != RUE_OK) return;
     if (!*out || strpbrk(out, "@,") || *rue_model_extras(out))
         rue_json_refuse(reader, "model", "the name of a model alone, such as resnet50");
@@ -40,20 +41,27 @@ static void read_model(struct rue_json_reader *reader, const json_t *object, con
     out->jitter_ratio = out->host_ratio = 0;
 }
 
+struct head {
+    char format[32], title[sizeof((struct rue_profile *)0)->device];
+};
+
+static const struct rue_field head_fields[] = {{"format", RUE_FIELD_TEXT, RUE_FIELD_AT(head, format)},
+                                               {"title", RUE_FIELD_TEXT, RUE_FIELD_AT(head, title)},
+                                               {0}};
+
 static void read_root(struct rue_json_reader *reader, const json_t *root, struct rue_device_table *out)
 {
-    char format[32], title[sizeof out->profiles->device];
+    struct head head = {0};
     const json_t *models;
-    rue_json_copy_text(reader, root, "format", false, format, sizeof format);
-    if (strcmp(format, RUE_DEVICE_TABLE_FORMAT) != 0)
+    rue_json_read_fields(reader, root, head_fields, &head);
+    if (strcmp(head.format, RUE_DEVICE_TABLE_FORMAT) != 0)
         rue_json_refuse(reader, "format", RUE_DEVICE_TABLE_FORMAT);
-    rue_json_copy_text(reader, root, "title", false, title, sizeof title);
-    if (!*title) rue_json_refuse(reader, "title", "a text that says which device it is");
+    if (!head.title[0]) rue_json_refuse(reader, "title", "a text that says which device it is");
     size_t count = rue_json_list(reader, root, "models", RUE_DEVICE_TABLE_MODELS_MAX, &models);
     size_t length = rue_json_enter(reader, "models");
     for (size_t i = 0; i < count && reader->status == RUE_OK; i++) {
         size_t inner = rue_json_enter_at(reader, i);
-        read_model(reader, json_array_get(models, i), title, &out->profiles[i]);
+        read_model(reader, json_array_get(models, i), head.title, &out->profiles[i]);
         if (rue_device_table_find(out, out->profiles[i].name))
             rue_json_refuse(reader, "model", "a model that was not listed before");
         rue_json_leave(reader, inner);

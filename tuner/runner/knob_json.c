@@ -27,27 +27,6 @@ static struct list {
     struct declaration declarations[];
 } * all_lists;
 
-bool rue_knob_json_value(const struct rue_knob_info *knob, const json_t *value, int *out)
-{
-    char text[RUE_KNOB_TEXT_BYTES];
-    if (knob->kind == RUE_KIND_FLAG) {
-        *out = json_is_true(value);
-        return json_is_boolean(value);
-    }
-    if (knob->kind == RUE_KIND_NUMBER && json_is_number(value)) {
-        for (*out = 0; *out <= knob->max; ++*out)
-            if (knob->numbers[*out] == json_number_value(value)) return true;
-        return false;
-    }
-    if (json_is_integer(value) && knob->kind == RUE_KIND_COUNT)
-        snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else if (json_is_string(value) && knob->words && json_string_length(value) < sizeof text)
-        snprintf(text, sizeof text, "%s", json_string_value(value));
-    else
-        return false;
-    return rue_knob_parse(knob, text, out);
-}
-
 /* Adds a number in its place, or a word behind the others. */
 static bool add_value(struct declaration *declaration, const json_t *value)
 {
@@ -197,7 +176,7 @@ static rue_status read_declaration(const json_t *object, struct declaration *out
             name, RUE_KNOB_WORDS_MAX, COUNT_MAX);
     const json_t *fallback = json_object_get(object, "default");
     out->knob.fallback = out->knob.min;
-    if (fallback && !rue_knob_json_value(&out->knob, fallback, &out->knob.fallback))
+    if (fallback && !rue_json_knob_read(&out->knob, fallback, &out->knob.fallback))
         return rue_fail(error, RUE_USAGE, "%s: its default is not one of its values", name);
     return RUE_OK;
 }

@@ -18,7 +18,4 @@
 rue_status rue_knob_json_read(const json_t *array, const struct rue_knobs **out,
                               rue_error *error) RUE_MUST_CHECK;
 
-/* One value; false when the knob cannot have it. */
-bool rue_knob_json_value(const struct rue_knob_info *knob, const json_t *value, int *out);
-
 #endif

@@ -2,7 +2,7 @@
 #ifndef RUE_PROFILE_JSON_H
 #define RUE_PROFILE_JSON_H
 
-#include "json_reader.h"
+#include "json_fields.h"
 #include "profile.h"
 
 /* The costs that `object` tells (as rue_profile_json writes them) take the place of those in `out`, whose

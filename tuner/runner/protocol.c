@@ -104,7 +104,7 @@ rue_status rue_protocol_decode_config(const json_t *object, const struct rue_kno
         return rue_fail(error, RUE_USAGE, "the key \"config\" is missing or no object");
     for (size_t k = 0; k < knobs->count; k++) {
         const json_t *value = json_object_get(object, knobs->at[k]->name);
-        if (value && !rue_knob_json_value(knobs->at[k], value, &out->value[k]))
+        if (value && !rue_json_knob_read(knobs->at[k], value, &out->value[k]))
             return rue_fail(error, RUE_USAGE, "config: \"%s\" is not a value that this knob can have",
                             knobs->at[k]->name);
     }
@@ -354,7 +354,7 @@ static rue_status decode_values(const json_t *list, size_t k, struct rue_space *
     space->count[k] = 0;
     json_array_foreach(list, i, item)
     {
-        if (!rue_knob_json_value(knob, item, &value))
+        if (!rue_json_knob_read(knob, item, &value))
             return rue_fail(error, RUE_RUNNER, "hello: space: a value of \"%s\" is out of bounds",
                             knob->name);
         if (!rue_space_has(space, k, value) && !rue_space_add(space, k, value))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "json_document.h"
 #include "knob_json.h"
 #include "workload_json.h"
 
@@ -185,7 +186,7 @@ static bool parse_config(const char *text, const struct rue_knobs *knobs, struct
     json_object_foreach(object, key, value)
     {
         int knob = rue_knob_find(knobs, key);
-        known = known && knob >= 0 && rue_knob_json_value(knobs->at[knob], value, &out->value[knob]);
+        known = known && knob >= 0 && rue_json_knob_read(knobs->at[knob], value, &out->value[knob]);
     }
     json_decref(object);
     return known;

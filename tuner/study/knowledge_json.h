@@ -1,8 +1,8 @@
-/* The member "forecast" of a recommendation, as reports/json_forecast.c writes it, read back. */
+/* The member "forecast" of a recommendation, as reports/json_findings.c writes it, read back. */
 #ifndef RUE_KNOWLEDGE_JSON_H
 #define RUE_KNOWLEDGE_JSON_H
 
-#include "json_reader.h"
+#include "json_fields.h"
 #include "recommended.h"
 
 /* Fills `out->knowledge` and `out->profiles`. A forecast that this rue does not understand, as that of a

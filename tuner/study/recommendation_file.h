@@ -5,17 +5,13 @@
 
 #include "recommended.h"
 
-enum { RUE_RECOMMENDATION_NOTICES_MAX = 32, RUE_RECOMMENDATION_VARIANTS_MAX = 64 };
-
 struct rue_recommendation {
-    const char *path;          /* as it was given */
-    json_t *root;              /* owned */
-    struct rue_findings found; /* facts of the run, no variants; `notices` and `ledger` are those below; the
-                                  machine's words are canonical */
-    struct rue_notice notices[RUE_RECOMMENDATION_NOTICES_MAX];
-    struct rue_findings_ledger ledger; /* all zero where the file has none */
-    char scenarios[RUE_RECOMMENDATION_VARIANTS_MAX][RUE_LEDGER_KEY_BYTES]; /* of the ledger */
-    struct rue_ranking_rules rules;                                        /* of the ledger */
+    const char *path;                  /* as it was given */
+    json_t *root;                      /* owned */
+    struct rue_findings found;         /* facts of the run, no variants and no ledger; notices are owned; the
+                                          machine's         words are canonical */
+    struct rue_findings_ledger ledger; /* owns its scenarios; all zero where the file has none */
+    struct rue_ranking_rules rules;    /* of the ledger */
     size_t count;
     struct rue_recommended *at; /* [count] */
 };

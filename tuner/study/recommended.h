@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "findings.h"
-#include "json_reader.h"
+#include "json_fields.h"
 #include "ranking_rules.h"
 
 enum { RUE_RECOMMENDED_PROFILE_BYTES = 1024 };
@@ -15,7 +15,6 @@ struct rue_recommended {
     struct rue_variant_findings found; /* without matrix, selection and answers; strings are the document's;
                                           variant.path "": not said */
     struct rue_cost_matrix *matrix;    /* owned; of goals beside the time, of other times */
-    bool mode_known;                   /* false: a table's own word */
     char measured_with[64];
     uint64_t max_first_batch_ns;                     /* 0: no limit */
     enum rue_objective objective;                    /* that and the models' weights: by what it was ranked */

@@ -115,7 +115,7 @@ static rue_status add_notice(struct rue_study_ledger *ledger, const struct rue_n
 {
     if (ledger->notice_count < RUE_STUDY_NOTICES_MAX) ledger->notices[ledger->notice_count++] = *notice;
     rue_speed_history_add(&ledger->speeds, notice->trial,
-                          (struct rue_speed){notice->load_log, notice->compute_log});
+                          (struct rue_speed){log(notice->load_ratio), log(notice->compute_ratio)});
     return rue_store_doubt(ledger->store, notice->unsure, notice->unsure_end, error);
 }
 
@@ -135,7 +135,7 @@ rue_status rue_study_take_changes(const struct rue_study_setup *setup, struct ru
         if (status != RUE_OK) return status;
         taken = concern(&kept->ledger, setup);
         for (size_t i = 0; status == RUE_OK && taken && i < kept->found.changes.notice_count; i++)
-            status = add_notice(ledger, &kept->notices[i], error);
+            status = add_notice(ledger, &kept->found.changes.notices[i], error);
         rue_recommendation_close(kept);
     }
     return status;

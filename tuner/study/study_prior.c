@@ -35,7 +35,8 @@ static bool is_same_machine(const struct rue_study_setup *setup, const struct ru
 /* Whether the data of a variant, and how they are loaded, are those of `earlier`. */
 static bool is_same_data(const struct rue_study_variant *variant, const struct rue_recommended *earlier)
 {
-    return variant->variant.mode == earlier->found.variant.mode && earlier->mode_known &&
+    return variant->variant.mode == earlier->found.variant.mode &&
+           rue_findings_mode_is_known(&earlier->found) &&
            strcmp(variant->variant.format, earlier->found.variant.format) == 0 &&
            strcmp(variant->variant.dtype, earlier->found.variant.dtype) == 0 &&
            strcmp(variant->opened.digest, earlier->found.data.digest) == 0 &&
@@ -57,7 +58,7 @@ static struct rue_recommended *part_about(const struct rue_recommendation *earli
     int most = -1;
     for (size_t i = 0; i < earlier->count; i++) {
         struct rue_recommended *part = &earlier->at[i];
-        if (!part->mode_known || part->found.variant.mode != variant->mode) continue;
+        if (!rue_findings_mode_is_known(&part->found) || part->found.variant.mode != variant->mode) continue;
         int alike = rue_study_likeness(&part->found.variant, variant);
         if (alike <= most) continue;
         most = alike;

@@ -414,13 +414,14 @@ static rue_status conclude_change(struct rue_watch *watch, struct rue_speed_chan
     size_t good = last_good(watch, notice.unsure_end);
     notice.unsure = ledger->rows[good].trial.id + ledger->rows[good].reference;
     rue_baseline_expect(&reference->baseline, &mean, &sd);
-    notice.load_log = median_of(reference->pending, reference->pending_count) - mean;
-    notice.trial = locate(ledger, notice.unsure, notice.unsure_end, notice.load_log);
-    rue_status status =
-        ask_computing(watch, reference->model == RUE_NONE, notice.load_log, &notice.compute_log, error);
+    double load_log = median_of(reference->pending, reference->pending_count) - mean, compute_log;
+    notice.trial = locate(ledger, notice.unsure, notice.unsure_end, load_log);
+    rue_status status = ask_computing(watch, reference->model == RUE_NONE, load_log, &compute_log, error);
+    notice.load_ratio = exp(load_log);
+    notice.compute_ratio = exp(compute_log);
     if (status == RUE_OK) status = tell(watch, &notice, error);
     if (status != RUE_OK) return status;
-    *out = (struct rue_speed_change){notice.trial, {notice.load_log, notice.compute_log}};
+    *out = (struct rue_speed_change){notice.trial, {load_log, compute_log}};
     begin_anew(watch);
     return RUE_OK;
 }

@@ -105,7 +105,7 @@ def test_a_study_takes_the_models_of_a_table(rue, photos, tmp_path):
 
 @pytest.mark.parametrize("text, said", [
     ("", ["is not JSON"]),
-    ("[]", ["format is not a text"]),
+    ("[]", ["the document is not an object"]),
     (json.dumps(table_of([], format="rue.recommendation/1")), ["format is not rue.device/1"]),
     (json.dumps(table_of([dict(model="a", batch_size=[2, 1], batch_ns=[1, 2])])), ["models[0].batch_size[1]", "rue calibrate"]),
     (json.dumps(table_of([dict(model="a", per_batch_ns=1)] * 2)), ["models[1].model", "listed before"]),

@@ -92,8 +92,8 @@ Test(recommendation_file, all_that_a_later_study_needs_comes_back)
     cr_assert_str_eq(found->found.runner.name, "rue 1");
     cr_assert_str_eq(found->found.machine.json, "{\"cpus\":4}");
     const struct rue_recommended *part = &found->at[0];
-    cr_assert(part->mode_known && part->found.variant.mode == RUE_RAW && !part->found.data.sample &&
-              part->found.job.workload_known);
+    cr_assert(rue_findings_mode_is_known(&part->found) && part->found.variant.mode == RUE_RAW &&
+              !part->found.data.sample && part->found.job.workload_known);
     cr_assert_str_eq(part->found.variant.path, "/data");
     cr_assert(part->found.job.images == 500 && part->found.job.workload.seed == 3);
     cr_assert(part->matrix->model_count == 2 && part->matrix->config_count == 2 && part->best == 1);

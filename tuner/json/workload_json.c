@@ -1,0 +1,34 @@
+#include "workload_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_document.h"
+#include "json_fields.h"
+
+json_t *rue_workload_json(const struct rue_workload *workload)
+{
+    return rue_json_struct(rue_workload_fields, workload, NULL);
+}
+
+rue_status rue_workload_read(const json_t *object, struct rue_workload *out, rue_error *error)
+{
+    struct rue_json_reader reader = {.place = "workload", .fault = RUE_USAGE, .error = error};
+    *out = rue_workload_default();
+    if (!object || json_is_null(object)) return RUE_OK;
+    rue_json_read_fields(&reader, object, rue_workload_fields, out);
+    if (strcmp(out->transform, rue_transform_names[0]) != 0)
+        rue_json_refuse(&reader, "transform", rue_transform_names[0]);
+    if (out->rank >= out->world_size) rue_json_refuse(&reader, "rank", "below world_size");
+    return reader.status;
+}
+
+void rue_workload_canonical(const struct rue_workload *workload, char out[RUE_WORKLOAD_TEXT_BYTES])
+{
+    json_t *object = rue_workload_json(workload);
+    char *text = rue_json_dump(object, JSON_COMPACT | JSON_ENSURE_ASCII);
+    snprintf(out, RUE_WORKLOAD_TEXT_BYTES, "%s", text ? text : "");
+    free(text);
+    json_decref(object);
+}
