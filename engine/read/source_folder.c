@@ -2,8 +2,10 @@
  * is the first folder on its way; files that lie in the folder itself have class 0 of a set without classes,
  * or, beside class folders, are left out as ImageFolder leaves them out. Order: by path, bytewise. Hidden
  * files (".x") are left out; symbolic links are followed, except those to a folder that they lie in. */
+#include <dirent.h>
 #include <errno.h>
-#include <fts.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,52 +37,75 @@ static rue_status fail_folder(const char *path, int why, rue_error *error)
                     rue_advice(why));
 }
 
-static rue_status add_file(struct folder *folder, const FTSENT *entry, rue_error *error)
+static rue_status add_file(struct folder *folder, const char *path, uint64_t bytes, rue_error *error)
 {
-    const char *name = entry->fts_path + strlen(folder->path);
+    const char *name = path + strlen(folder->path);
     while (*name == '/') name++;
-    const struct rue_entry item = {.bytes = (uint64_t)entry->fts_statp->st_size};
+    const struct rue_entry item = {.bytes = bytes};
     if (rue_files_is_jpeg(name)) return rue_index_add(folder->index, &item, name, error);
     folder->others++;
     return RUE_OK;
 }
 
-/* Why the entry is left out although it may have been meant to be an image; NULL: it is not. */
-static const char *oddity(const FTSENT *entry)
+/* A folder on the way down to where the walk is. */
+struct level {
+    const struct level *above;
+    const struct stat *about;
+};
+
+static bool is_on_the_way(const struct level *level, const struct stat *about)
 {
-    return entry->fts_info == FTS_DC        ? "a link to a folder that it lies in"
-           : entry->fts_info == FTS_SLNONE  ? "a link that leads nowhere"
-           : entry->fts_info == FTS_DEFAULT ? "neither a file nor a folder"
-                                            : NULL;
+    while (level && (level->about->st_ino != about->st_ino || level->about->st_dev != about->st_dev))
+        level = level->above;
+    return level;
 }
 
-static rue_status add_entry(struct folder *folder, const FTSENT *entry, rue_error *error)
+static rue_status look_into(struct folder *folder, char path[PATH_MAX], const struct level *level,
+                            rue_error *error);
+
+/* `path` lies in the last of `levels`. What may have been meant to be an image and is none is skipped. */
+static rue_status add_entry(struct folder *folder, char path[PATH_MAX], const struct level *levels,
+                            rue_error *error)
 {
-    bool failed = entry->fts_info == FTS_NS || entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR;
-    if (failed) return fail_folder(entry->fts_path, entry->fts_errno, error);
-    if (entry->fts_info == FTS_F) return add_file(folder, entry, error);
-    if (oddity(entry)) rue_index_skip(folder->index, "%s, %s", entry->fts_path, oddity(entry));
+    const char *oddity = "neither a file nor a folder";
+    struct stat about;
+    if (fstatat(AT_FDCWD, path, &about, 0) != 0) {
+        if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR) return fail_folder(path, errno, error);
+        oddity = "a link that leads nowhere";
+    } else if (S_ISREG(about.st_mode)) {
+        return add_file(folder, path, (uint64_t)about.st_size, error);
+    } else if (S_ISDIR(about.st_mode)) {
+        if (!is_on_the_way(levels, &about))
+            return look_into(folder, path, &(struct level){levels, &about}, error);
+        oddity = "a link to a folder that it lies in";
+    }
+    rue_index_skip(folder->index, "%s, %s", path, oddity);
     return RUE_OK;
 }
 
-static rue_status look_through(struct folder *folder, rue_error *error)
+static int is_shown(const struct dirent *entry)
 {
-    char *const roots[] = {(char *)folder->path, NULL};
-    FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
-    rue_status status = tree ? RUE_OK : fail_folder(folder->path, errno, error);
-    while (status == RUE_OK) {
-        errno = 0;
-        FTSENT *entry = fts_read(tree);
-        if (!entry && errno) status = fail_folder(folder->path, errno, error);
-        if (!entry) break;
-        status = rue_source_check_stop(folder->options, error);
-        if (status != RUE_OK) break;
-        if (entry->fts_level > 0 && entry->fts_name[0] == '.')
-            fts_set(tree, entry, FTS_SKIP);
-        else
-            status = add_entry(folder, entry, error);
+    return entry->d_name[0] != '.';
+}
+
+/* Everything below the folder `path`, which is as it was afterwards. */
+static rue_status look_into(struct folder *folder, char path[PATH_MAX], const struct level *level,
+                            rue_error *error)
+{
+    struct dirent **entries;
+    size_t length = strlen(path), room = PATH_MAX - length;
+    int count = scandir(path, &entries, is_shown, NULL);
+    if (count < 0) return fail_folder(path, errno, error);
+    rue_status status = RUE_OK;
+    for (int i = 0; i < count; free(entries[i++])) {
+        if (status == RUE_OK) status = rue_source_check_stop(folder->options, error);
+        if (status != RUE_OK) continue;
+        bool fits = snprintf(path + length, room, "/%s", entries[i]->d_name) < (int)room;
+        if (fits) status = add_entry(folder, path, level, error);
+        path[length] = 0;
+        if (!fits) status = fail_folder(path, ENAMETOOLONG, error);
     }
-    if (tree) fts_close(tree);
+    free(entries);
     return status;
 }
 
@@ -108,9 +133,14 @@ static rue_status open_folder(const char *path, const struct rue_source_options 
                               struct rue_index *index, rue_error *error)
 {
     struct folder folder = {.path = path, .index = index, .options = options};
+    struct stat about;
+    char place[PATH_MAX];
     index->kind = RUE_ITEM_FILE;
     rue_status status = rue_files_set_folder(&index->files, path, error);
-    if (status == RUE_OK) status = look_through(&folder, error);
+    if (status == RUE_OK && snprintf(place, sizeof place, "%s", path) >= PATH_MAX)
+        status = fail_folder(path, ENAMETOOLONG, error);
+    if (status == RUE_OK && stat(path, &about) != 0) status = fail_folder(path, errno, error);
+    if (status == RUE_OK) status = look_into(&folder, place, &(struct level){NULL, &about}, error);
     if (status == RUE_OK && index->count == 0) status = fail_without_files(&folder, error);
     if (status != RUE_OK) return status;
     qsort_r(index->entries, index->count, sizeof *index->entries, by_name, index->names.text);

@@ -170,7 +170,6 @@ CASES = {
         "list": lambda w: Case(["inspect", w.inputs / "list.csv"], w.slow_read("list.csv")),
     },
     "analyze": {
-        "read": lambda w: Case(["analyze", w.inputs / "large.csv"], w.slow_read("large.csv")),
         "pipe": lambda w: Case(["analyze", "-"]),
         "unread": lambda w: Case(["analyze", w.inputs / "large.csv", "--json"], unread=True),
     },

@@ -10,13 +10,12 @@ pytestmark = pytest.mark.quick
 
 TABLE = make_table(["ape"], [16], [0], lambda m, b, w: 1000)
 LIMIT = 1 << 20
-ACTING = {"runner": "touch started", "out": "elsewhere", "study": "elsewhere", "fresh": True, "force": True}
+ACTING = {"runner": "touch started", "out": "elsewhere", "fresh": True, "force": True}
 COMMANDS = {  # words that lead further without a rue.json, and which of those options they have
     "tune": (["tune", "photos", "--dry-run"], ["runner", "out", "fresh"]),
     "compare": (["compare", "photos", "other"], ["runner", "out", "fresh"]),
     "scale": (["scale", "photos"], ["runner", "fresh"]),
     "check": (["check", "photos"], ["runner"]),
-    "analyze": (["analyze", "times.csv"], ["study"]),
     "prepare": (["prepare", "photos", "photos.tensor"], ["force"]),
 }
 

@@ -6,7 +6,7 @@ import math
 import jsonschema
 import pytest
 
-from conftest import ROOT, expect_failure, make_table, read_json
+from conftest import ROOT, expect_failure, make_table, rankings, read_json
 
 BATCHES, WORKERS, PAGEABLE_NS = [16, 32, 64, 128], [1, 2, 4, 8], 400000
 
@@ -93,8 +93,9 @@ def test_a_table_may_have_it(rue):
     rows = [f"{b},{w},{p},{(time_ns('ape', b, w) + (p == 'False') * PAGEABLE_NS) / 1e6}" for b in BATCHES for w in WORKERS
             for p in ("True", "False")]
     (rue.folder / "times.csv").write_text("\n".join(["batch_size,num_workers,pin_memory,time_s", *rows]) + "\n")
-    found = json.loads(rue("analyze", "times.csv", "--json").stdout)["modes"][0]["configs"]
-    assert len(found) == 32 and "pin_memory" not in found[0]["config"] and found[-1]["config"]["pin_memory"] is False
+    (found,) = rankings(json.loads(rue("analyze", "times.csv", "--json").stdout)).values()
+    values = [row["config"]["pin_memory"] for row in found["configs"]]
+    assert len(values) == 32 and values[0] is True and values[-1] is False
     done = rue("tune", "--table", "times.csv", "--strategy", "duel", "--budget", "25trials", "--out", "out")
     assert done.returncode == 0, done.stderr
     assert recommendation(rue.folder / "out/recommendation.json")["config"]["pin_memory"] is True

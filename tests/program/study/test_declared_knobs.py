@@ -39,7 +39,7 @@ def test_the_best_value_is_found_and_told_everywhere(rue, runner, strategy):
     assert {row["multiprocessing_context"] for row in rows} == {"fork", "spawn"}
     assert {row["chunk_mib"] for row in rows} <= {"0.5", "4"}
     shown = json.loads(rue("show", "out", "--json").stdout)
-    assert shown["modes"][0]["recommended"]["config"]["multiprocessing_context"] == "spawn"
+    assert shown["recommendations"][0]["config"] == best["config"]
 
 
 def test_its_trials_are_stored_found_again_and_ranked_alone(rue, runner, script):
@@ -55,8 +55,8 @@ def test_its_trials_are_stored_found_again_and_ranked_alone(rue, runner, script)
         store.execute("DELETE FROM trial WHERE id = (SELECT max(id) FROM trial)")
         texts = {config for (config,) in store.execute("SELECT config FROM trial")}
     assert any('"sync":true' in text and '"queue_depth":16' in text for text in texts)
-    (mode,) = json.loads(rue("show", "out", "--json").stdout)["modes"]
-    assert mode["recommended"]["config"]["queue_depth"] == 16 and "sync" not in mode["recommended"]["config"]
+    (found,) = json.loads(rue("show", "out", "--json").stdout)["recommendations"]
+    assert found["config"]["queue_depth"] == 16 and found["config"]["sync"] is False
 
 
 def test_only_defaults_are_tried_where_nobody_asks(rue, runner):

@@ -44,8 +44,8 @@ def check(told, expected):
 def test_a_table_is_ranked_by_them(rue, case):
     (rue.folder / "t.csv").write_text(CSV)
     done = rue("analyze", "t.csv", "--json", *CASES[case][0])
-    (mode,) = json.loads(done.stdout)["modes"]
-    check(dict(mode, config=mode["recommended"]["config"]), CASES[case])
+    (found,) = json.loads(done.stdout)["recommendations"]
+    check(found, CASES[case])
     if case in SENTENCES:
         assert SENTENCES[case].format("day") in plain(rue("analyze", "t.csv", *CASES[case][0]).stdout)
 
@@ -58,8 +58,8 @@ def test_a_run_follows_them_and_show_ranks_it_anew(rue, script, case):
     trials = len(one.joint())
     for words, batch, objective, weights in CASES.values():
         alike = [] if weights else ["--weights", "ape=1"]
-        (mode,) = json.loads(rue("show", "out", "--json", "--objective", objective, *words, *alike).stdout)["modes"]
-        check(dict(mode, config=mode["recommended"]["config"]), (words, batch, objective, weights))
+        (found,) = json.loads(rue("show", "out", "--json", "--objective", objective, *words, *alike).stdout)["recommendations"]
+        check(found, (words, batch, objective, weights))
     assert rue("tune", "--runner", one.command, "--quiet", "--out", "out").returncode == 0
     assert len(one.joint()) == trials, "the store answers, whatever the rules"
 
