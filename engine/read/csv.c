@@ -10,7 +10,6 @@ struct rue_csv {
     char *name;
     char *text; /* [bytes], NUL behind it; records are taken apart in place */
     size_t bytes;
-    struct rue_csv_rules rules;
     char *at;
     uint64_t line; /* of `at` */
     size_t field_capacity;
@@ -38,14 +37,12 @@ static rue_status check_text(const struct rue_csv *csv, rue_error *error)
                     csv->name, rue_csv_line(csv->text, nul));
 }
 
-rue_status rue_csv_open(const char *name, char *text, size_t bytes, const struct rue_csv_rules *rules,
-                        struct rue_csv **out, rue_error *error)
+rue_status rue_csv_open(const char *name, char *text, size_t bytes, struct rue_csv **out, rue_error *error)
 {
     struct rue_csv *csv = *out = calloc(1, sizeof *csv);
     if (!csv) return free(text), rue_fail_memory(error, "a table", sizeof *csv);
     csv->text = text;
     csv->bytes = bytes;
-    csv->rules = *rules;
     csv->name = strdup(name);
     csv->at = text + (strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
     csv->line = 1;
@@ -66,13 +63,6 @@ void rue_csv_close(struct rue_csv *csv)
 const char *rue_csv_name(const struct rue_csv *csv)
 {
     return csv->name;
-}
-
-static rue_status fail_field(const struct rue_csv *csv, uint64_t line, rue_error *error)
-{
-    return rue_fail(error, RUE_DATA,
-                    "%s, line %" PRIu64 ": a field of more than %zu bytes: is a quote never closed?",
-                    csv->name, line, csv->rules.field_max);
 }
 
 /* ---- records ---- */
@@ -116,7 +106,6 @@ static rue_status take_quoted(struct rue_csv *csv, char **out, rue_error *error)
                             "%s, line %" PRIu64 ": the quote that opens here is never closed", csv->name,
                             begin);
         if (*csv->at == '"' && *++csv->at != '"') break;
-        if ((size_t)(to - *out) >= csv->rules.field_max) return fail_field(csv, begin, error);
         csv->line += *csv->at == '\n' || (*csv->at == '\r' && csv->at[1] != '\n');
         *to++ = *csv->at;
     }
@@ -142,7 +131,7 @@ static rue_status add_field(struct rue_csv *csv, size_t index, char *field, rue_
 /* Sets `*end` to where the field's NUL belongs once what ends it has been looked at. */
 static rue_status take_field(struct rue_csv *csv, char **out, char **end, rue_error *error)
 {
-    if (csv->rules.trims) pass_blanks(csv);
+    pass_blanks(csv);
     if (*csv->at == '"') {
         rue_status status = take_quoted(csv, out, error);
         *end = NULL;
@@ -151,15 +140,8 @@ static rue_status take_field(struct rue_csv *csv, char **out, char **end, rue_er
     *out = csv->at;
     csv->at += strcspn(csv->at, ",\r\n");
     *end = csv->at;
-    while (csv->rules.trims && *end > *out && is_blank((*end)[-1])) --*end;
+    while (*end > *out && is_blank((*end)[-1])) --*end;
     return RUE_OK;
-}
-
-static bool holds_anything(const char *field, const char *end)
-{
-    if (!end) return *field;
-    while (field < end && is_blank(*field)) field++;
-    return field < end;
 }
 
 /* One line; `*filled` tells whether any field holds anything but blanks, or these in quotes. */
@@ -168,16 +150,12 @@ static rue_status take_record(struct rue_csv *csv, size_t *count, bool *filled, 
     *filled = false;
     for (*count = 0;;) {
         char *field, *end;
-        const char *begin = csv->at;
-        uint64_t line = csv->line;
         rue_status status = take_field(csv, &field, &end, error);
-        if (status == RUE_OK && (size_t)(csv->at - begin) > csv->rules.field_max)
-            status = fail_field(csv, line, error);
         if (status == RUE_OK) status = add_field(csv, *count, field, error);
         if (status != RUE_OK) return status;
         ++*count;
         bool more = *csv->at == ',';
-        *filled |= holds_anything(field, end);
+        *filled |= end ? end > field : *field != 0;
         if (more) csv->at++;
         if (!more) pass_line_end(csv);
         if (end) *end = 0;

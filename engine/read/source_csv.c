@@ -1,7 +1,6 @@
 /* The csv format: a text file whose header names a column of paths, below the file's folder or absolute, and
  * maybe one of labels. Where all labels are numbers they are those of the items, else they are the names of
- * classes, numbered in bytewise order. Blanks are a part of paths and of class names, as RFC 4180 has it, but
- * not of column names and of numbers. Order: that of the lines. */
+ * classes, numbered in bytewise order. Order: that of the lines. */
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -16,10 +15,9 @@
 #include "files.h"
 #include "source.h"
 
-enum { FIELD_MAX = 64 << 10, NAMES_BYTES = 400 };
+enum { NAMES_BYTES = 400 };
 static const uint64_t text_bytes_max = UINT64_C(1) << 30;
 static const size_t none = SIZE_MAX;
-static const struct rue_csv_rules rules = {.field_max = FIELD_MAX};
 
 /* As it stands in the list; the text lives as long as the list's. */
 struct label {
@@ -48,7 +46,7 @@ static size_t find_column(const struct rue_csv_record *header, const char *const
 {
     for (const char *const *name = names; *name; name++)
         for (size_t f = 0; f < header->count; f++)
-            if (strcasecmp(rue_csv_trim(header->fields[f]), *name) == 0) return f;
+            if (strcasecmp(header->fields[f], *name) == 0) return f;
     return none;
 }
 
@@ -57,8 +55,8 @@ static rue_status fail_columns(const struct list *list, const struct rue_csv_rec
 {
     char names[NAMES_BYTES] = "";
     for (size_t f = 0, used = 0; f < header->count && used + 1 < sizeof names; f++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%.40s", f ? ", " : "",
-                                 rue_csv_trim(header->fields[f]));
+        used +=
+            (size_t)snprintf(names + used, sizeof names - used, "%s%.40s", f ? ", " : "", header->fields[f]);
     return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s: name it with %s; there are %s", list->path,
                     header->line, what, option, names);
 }
@@ -100,7 +98,7 @@ static rue_status open_text(struct list *list, rue_error *error)
     rue_status status = rue_files_read(list->index->files, 0, text, bytes, 0, error);
     if (status != RUE_OK) return free(text), status;
     text[bytes] = 0;
-    return rue_csv_open(list->path, text, bytes, &rules, &list->csv, error);
+    return rue_csv_open(list->path, text, bytes, &list->csv, error);
 }
 
 /* ---- lines ---- */
@@ -116,24 +114,13 @@ __attribute__((format(printf, 4, 5))) static rue_status fail_line(const struct l
     return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s", list->path, line, what);
 }
 
-static bool has_blanks(const char *path)
-{
-    return strchr(" \t", path[0]) || strchr(" \t", path[strlen(path) - 1]);
-}
-
-static bool is_empty(const char *field)
-{
-    return !field[strspn(field, " \t")];
-}
-
 static rue_status measure_file(const struct list *list, const char *path, uint64_t line, uint64_t *bytes,
                                rue_error *error)
 {
     struct stat about;
     if (fstatat(rue_files_folder_fd(list->index->files), path, &about, 0) != 0) {
         if (rue_source_failure(errno) != RUE_DATA) return rue_fail_open(error, path);
-        return fail_line(list, line, error, "%.400s: %s%s", path, strerror(errno),
-                         has_blanks(path) ? " (blanks around a path are a part of it)" : "");
+        return fail_line(list, line, error, "%.400s: %s", path, strerror(errno));
     }
     if (!S_ISREG(about.st_mode))
         return fail_line(list, line, error, "%s%.400s",
@@ -146,7 +133,7 @@ static rue_status keep_label(struct list *list, const struct rue_csv_record *rec
 {
     uint64_t item = list->index->count;
     const struct label label = {record->fields[list->label_at], record->line};
-    if (is_empty(label.text)) return fail_line(list, record->line, error, "no label");
+    if (!*label.text) return fail_line(list, record->line, error, "no label");
     rue_status status =
         rue_array_grow(&list->labels, &list->label_capacity, item + 1, sizeof label, "labels", error);
     if (status == RUE_OK) list->labels[item] = label;
@@ -156,14 +143,13 @@ static rue_status keep_label(struct list *list, const struct rue_csv_record *rec
 static rue_status add_line(struct list *list, const struct rue_csv_record *record, rue_error *error)
 {
     size_t count = record->count;
-    while (count > list->columns && is_empty(record->fields[count - 1]))
-        count--; /* commas that a spreadsheet left */
+    while (count > list->columns && !*record->fields[count - 1]) count--; /* commas that a spreadsheet left */
     if (count != list->columns)
         return fail_line(list, record->line, error,
                          "%zu fields where the header has %zu columns; a field that holds a comma is quoted",
                          count, list->columns);
     const char *path = record->fields[list->path_at];
-    if (is_empty(path)) return fail_line(list, record->line, error, "no path");
+    if (!*path) return fail_line(list, record->line, error, "no path");
     struct rue_entry entry = {0};
     rue_status status = measure_file(list, path, record->line, &entry.bytes, error);
     if (status == RUE_OK && list->label_at != none) status = keep_label(list, record, error);
@@ -176,10 +162,9 @@ static bool read_number(const char *text, int32_t *out)
 {
     char *end;
     errno = 0;
-    text += strspn(text, " \t");
     long number = strtol(text, &end, 10);
     *out = (int32_t)number;
-    return end > text && *text != '+' && is_empty(end) && !errno && number == *out;
+    return end > text && *text != '+' && !*end && !errno && number == *out;
 }
 
 static int by_text(const void *a, const void *b)

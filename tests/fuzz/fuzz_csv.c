@@ -8,7 +8,6 @@
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 {
-    const struct rue_csv_rules rules = {.field_max = 1000, .trims = bytes % 2};
     struct rue_csv *csv;
     struct rue_csv_record record;
     rue_error error = {0};
@@ -18,7 +17,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
     if (!text) return 0;
     memcpy(text, data, bytes);
     text[bytes] = 0;
-    rue_status status = rue_csv_open("input", text, bytes, &rules, &csv, &error);
+    rue_status status = rue_csv_open("input", text, bytes, &csv, &error);
     for (bool found = true; status == RUE_OK && found;) {
         status = rue_csv_next(csv, &found, &record, &error);
         if (status != RUE_OK || !found) break;

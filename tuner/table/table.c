@@ -72,14 +72,13 @@ static rue_status check_utf8(const char *name, const char *text, rue_error *erro
  * the text, so that fields stay until it is closed. */
 static rue_status open_csv(const char *path, struct rue_csv **out, uint64_t *digest, rue_error *error)
 {
-    static const struct rue_csv_rules rules = {.field_max = SIZE_MAX, .trims = true};
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     char *text = NULL;
     size_t bytes;
     rue_status status = read_file(path, name, &text, &bytes, error);
     if (status != RUE_OK) return free(text), status;
     *digest = rue_hash(RUE_HASH_START, text, bytes);
-    status = rue_csv_open(name, text, bytes, &rules, out, error);
+    status = rue_csv_open(name, text, bytes, out, error);
     if (status != RUE_OK) return status;
     status = check_utf8(name, text, error);
     if (status != RUE_OK) rue_csv_close(*out), *out = NULL;

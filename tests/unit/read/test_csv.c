@@ -8,12 +8,11 @@
 
 static rue_status open_text(const char *text, size_t bytes, struct rue_csv **out, rue_error *error)
 {
-    static const struct rue_csv_rules rules = {.field_max = SIZE_MAX, .trims = true};
     char *copy = malloc(bytes + 1);
     cr_assert(copy);
     memcpy(copy, text, bytes);
     copy[bytes] = 0;
-    return rue_csv_open("t.csv", copy, bytes, &rules, out, error);
+    return rue_csv_open("t.csv", copy, bytes, out, error);
 }
 
 /* All records as "line:field|field;" */

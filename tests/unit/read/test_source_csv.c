@@ -103,14 +103,13 @@ Test(source_csv, text_is_taken_as_programs_write_it)
     expect("path,label\n\"a, \"\"b\"\"\n.jpg\",4\n", "5:4 ");
 }
 
-Test(source_csv, blanks_are_a_part_of_paths_and_words_but_not_of_column_names_and_numbers)
+Test(source_csv, blanks_are_a_part_of_what_is_quoted_alone)
 {
     temporary_text(" d .jpg ", "1234");
-    expect(" path , label\n d .jpg , 3 \na.jpg,\t10\n", "4:3 1:10 ");
-    expect("path,label\na.jpg, dog\nb.jpg,dog\n", "1:0 2:1  dog dog ");
+    expect(" path , label\n\" d .jpg \", 3 \n a.jpg ,\t10\n", "4:3 1:10 ");
+    expect("path,label\na.jpg,\" dog\"\nb.jpg, dog\n", "1:0 2:1  dog dog ");
     expect("path,label\n \n \t, \na.jpg,1, ,\n", "1:1 ");
     refuse("path,label\na.jpg, \n", "line 2: no label");
-    refuse("path,label\n a.jpg,1\n", "line 2:  a.jpg: No such file or directory (blanks around a path are");
 }
 
 Test(source_csv, errors_name_the_line)
@@ -148,12 +147,8 @@ Test(source_csv, a_field_without_an_end_is_refused)
         size_t begun = (size_t)snprintf(text, BYTES, "path\na.jpg\n%s", quoted ? "\"" : "");
         memset(text + begun, 'x', BYTES - begun);
         text[BYTES] = 0;
-        refuse(text, "line 3: a field of more than 65536 bytes");
-        for (size_t at = begun; quoted && at < BYTES; at += 1000) text[at] = at % 2000 ? ',' : '\n';
+        refuse(text, quoted ? "line 3: the quote that opens here is never closed" : "File name too long");
     }
-    refuse(text, "line 3: a field of more than 65536 bytes");
-    text[BYTES - 1] = '"';
-    refuse(text, "line 3: a field of more than 65536 bytes");
     free(text);
 }
 
