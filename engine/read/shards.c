@@ -252,7 +252,7 @@ static const char *or_nothing(const char *key)
     return key ? key : "";
 }
 
-/* The shards are read once, and in order. */
+/* Compressed shards are for those who read them in order. */
 static rue_status open_cursor(struct rue_index *index, const struct rue_source_options *options,
                               rue_error *error)
 {
