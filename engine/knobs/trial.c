@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const rue_measure_names[RUE_MEASURE_COUNT] = {"joint", "load", "compute"};
-const char *const rue_outcome_names[RUE_OUTCOME_COUNT] = {"ok", "infeasible", "failed", "timeout"};
+const char *const rue_measure_names[RUE_MEASURE_COUNT + 1] = {"joint", "load", "compute"};
+const char *const rue_outcome_names[RUE_OUTCOME_COUNT + 1] = {"ok", "infeasible", "failed", "timeout"};
 
 const struct rue_trial_field rue_trial_fields[] = {
 #define X(name, text) {#name, offsetof(struct rue_trial_result, name), false, text},

@@ -20,7 +20,7 @@ enum rue_measure {
     RUE_COMPUTE, /* the model on one resident batch */
     RUE_MEASURE_COUNT
 };
-extern const char *const rue_measure_names[RUE_MEASURE_COUNT];
+extern const char *const rue_measure_names[RUE_MEASURE_COUNT + 1]; /* NULL at the end */
 
 enum rue_outcome {
     RUE_TRIAL_OK,
@@ -29,7 +29,7 @@ enum rue_outcome {
     RUE_TRIAL_TIMEOUT,
     RUE_OUTCOME_COUNT
 };
-extern const char *const rue_outcome_names[RUE_OUTCOME_COUNT];
+extern const char *const rue_outcome_names[RUE_OUTCOME_COUNT + 1]; /* NULL at the end */
 
 struct rue_limits {
     uint64_t time_ns;      /* 0: none */

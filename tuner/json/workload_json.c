@@ -5,22 +5,28 @@
 #include <string.h>
 
 #include "json_document.h"
-#include "json_fields.h"
 
 json_t *rue_workload_json(const struct rue_workload *workload)
 {
     return rue_json_struct(rue_workload_fields, workload, NULL);
 }
 
+void rue_workload_check(struct rue_json_reader *reader, const struct rue_workload *workload)
+{
+    size_t length = rue_json_enter(reader, "workload");
+    if (strcmp(workload->transform, rue_transform_names[0]) != 0)
+        rue_json_refuse(reader, "transform", rue_transform_names[0]);
+    if (workload->rank >= workload->world_size) rue_json_refuse(reader, "rank", "below world_size");
+    rue_json_leave(reader, length);
+}
+
 rue_status rue_workload_read(const json_t *object, struct rue_workload *out, rue_error *error)
 {
-    struct rue_json_reader reader = {.place = "workload", .fault = RUE_USAGE, .error = error};
+    struct rue_json_reader reader = {.fault = RUE_USAGE, .error = error};
     *out = rue_workload_default();
     if (!object || json_is_null(object)) return RUE_OK;
     rue_json_read_fields(&reader, object, rue_workload_fields, out);
-    if (strcmp(out->transform, rue_transform_names[0]) != 0)
-        rue_json_refuse(&reader, "transform", rue_transform_names[0]);
-    if (out->rank >= out->world_size) rue_json_refuse(&reader, "rank", "below world_size");
+    rue_workload_check(&reader, out);
     return reader.status;
 }
 

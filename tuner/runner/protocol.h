@@ -76,10 +76,6 @@ char *rue_protocol_encode_opened(const struct rue_opened *opened);
 /* What could not be done: infeasible when there is no memory or descriptor for it now, else failed. */
 char *rue_protocol_encode_failure(json_t *id, enum rue_outcome outcome, const char *reason);
 
-/* The configuration with every knob, and the variant, as JSON objects; new references. */
-json_t *rue_protocol_config_json(const struct rue_config *config);
-json_t *rue_protocol_variant_json(const struct rue_variant *variant);
-
 /* Decoders: RUE_RUNNER (a reply) or RUE_USAGE (a request) with what is wrong, and the offending text cut
  * short. Of an open reply also RUE_INFEASIBLE and RUE_DATA, with the runner's reason. */
 rue_status rue_protocol_parse(const char *line, json_t **out, rue_error *error) RUE_MUST_CHECK;
@@ -87,10 +83,6 @@ rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
                                      rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *out,
                                       rue_error *error) RUE_MUST_CHECK;
-rue_status rue_protocol_decode_config(const json_t *object, const struct rue_knobs *knobs,
-                                      struct rue_config *out, rue_error *error) RUE_MUST_CHECK;
-rue_status rue_protocol_decode_variant(const json_t *object, struct rue_variant *out,
-                                       rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_open(const json_t *object, struct rue_open_request *out,
                                     rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_request *out,

@@ -286,12 +286,12 @@ rue_status rue_connection_open_data(struct rue_connection *connection, const str
 {
     if (connection->open_count == OPEN_LINES_MAX)
         return rue_fail(error, RUE_USAGE, "more than %d data sets", OPEN_LINES_MAX);
-    char *line = rue_protocol_encode_open(variant, workload, images);
-    if (!line && is_utf8(variant->path)) return rue_fail_memory(error, "a request", 4096);
-    if (!line)
+    if (!is_utf8(variant->path))
         return rue_fail(error, RUE_USAGE,
                         "the path %s is no UTF-8: rename it, or link to it under another name",
                         variant->path);
+    char *line = rue_protocol_encode_open(variant, workload, images);
+    if (!line) return rue_fail_memory(error, "a request", 4096);
     json_t *reply;
     rue_status status = open_with(connection, line, &reply, out, error);
     if (status == RUE_OK) status = check_batches(connection, variant, workload, out, error);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "json_fields.h"
 #include "protocol.h"
 #include "units.h"
 
@@ -206,10 +207,11 @@ static bool decode_config(const json_t *reply, const struct rue_trial_request *r
                           struct rue_trial_result *out, rue_error *error)
 {
     char asked[RUE_CONFIG_TEXT_BYTES], ran[RUE_CONFIG_TEXT_BYTES];
+    struct rue_json_reader reader = {
+        .place = "config", .fault = RUE_RUNNER, .error = error, .knobs = rue_config_knobs(&request->config)};
     const json_t *config = json_object_get(reply, "config");
-    if (config &&
-        rue_protocol_decode_config(config, rue_config_knobs(&request->config), &out->config, error) != RUE_OK)
-        return false;
+    if (config) rue_json_read_config(&reader, config, &out->config);
+    if (reader.status != RUE_OK) return false;
     if (out->outcome != RUE_TRIAL_OK || request->measure == RUE_COMPUTE) return true;
     if (config && rue_config_equal(&request->config, &out->config)) return true;
     rue_config_canonical(&request->config, asked);

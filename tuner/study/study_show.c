@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "json_document.h"
 #include "prose.h"
-#include "protocol.h"
 #include "study_costs.h"
 #include "study_recording.h"
 #include "study_views.h"
@@ -213,7 +213,7 @@ static json_t *baselines_json(const struct rue_study_setup *setup)
     json_t *rows = json_array();
     for (size_t b = 0; b < setup->baselines.count; b++)
         json_array_append_new(rows, json_pack("{s:s, s:o}", "name", setup->baselines.at[b].name, "config",
-                                              rue_protocol_config_json(&setup->baselines.at[b].config)));
+                                              rue_json_config(&setup->baselines.at[b].config)));
     return rows;
 }
 
@@ -223,7 +223,7 @@ json_t *rue_study_plan_json(const struct rue_study_setup *setup)
     for (size_t m = 0; m < setup->model_count; m++)
         json_array_append_new(models, json_string(setup->models[m].name));
     for (size_t c = 0; c < setup->config_count; c++)
-        json_array_append_new(configs, rue_protocol_config_json(&setup->configs[c]));
+        json_array_append_new(configs, rue_json_config(&setup->configs[c]));
     struct rue_watch_plan watch;
     size_t references = rue_watch_plan(setup, &watch) ? watch.references : 0;
     json_t *search = !rue_study_predicts(setup)

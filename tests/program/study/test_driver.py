@@ -445,8 +445,8 @@ def test_a_dry_run_probes_and_measures_nothing_jointly(rue, script):
     ("Welcome!", ["no JSON object", "Welcome!"]),
     ('{"protocol":"rue.runner/9","runner":"new 1"}', ["does not speak rue.runner/1", "rue.runner/9"]),
     ('{"status":"failed","reason":"no licence"}', ["no licence"]),
-    (dict(runner=""), ["runner", "missing or of the wrong type"]),
-    (dict(runner=5), ["wrong type"]),
+    (dict(runner=""), ["hello.runner is not a name"]),
+    (dict(runner=5), ["hello.runner is not a text"]),
     (dict(measures=["load"]), ['cannot measure "joint"']),
     (dict(models="ape"), ["models"]),
     (dict(models=["ape", 7]), ["models"]),
@@ -465,7 +465,7 @@ def test_a_greeting_that_is_none_is_an_error(rue, script, hello, words):
 
 @pytest.mark.parametrize("command, word", [
     ("true", "ended"), ("true; exit 5", "exit code 5"), ("sh -c 'exit 6'", "exit code 6"), ("kill -SEGV $$; true", "SIGSEGV"),
-    ("sh -c 'kill -BUS $$'; exit $?", "SIGBUS"), ("/no/such/runner", "exit code 127"), ("cat", "hello: runner"),
+    ("sh -c 'kill -BUS $$'; exit $?", "SIGBUS"), ("/no/such/runner", "exit code 127"), ("cat", "hello.runner"),
 ])
 def test_a_command_that_is_no_runner_is_an_error(rue, command, word):
     done = rue("tune", "--runner", command, "--quiet")
@@ -475,8 +475,8 @@ def test_a_command_that_is_no_runner_is_an_error(rue, command, word):
 @pytest.mark.parametrize("opened, words, code", [
     (dict(status="failed", reason="/data/x is locked"), ["/data/x is locked"], 3),
     (dict(status="failed"), ["no reason given"], 3),
-    (dict(images=0), ["images is 0"], 1),
-    (dict(images="many"), ["wrong type"], 1),
+    (dict(images=0), ["open.images is not a whole number from 1"], 1),
+    (dict(images="many"), ["open.images is not a whole number"], 1),
     ("oops", ["no JSON object", "oops"], 1),
 ])
 def test_data_that_the_runner_refuses(rue, script, opened, words, code):

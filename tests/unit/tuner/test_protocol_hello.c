@@ -135,7 +135,7 @@ Test(protocol_hello, wrong_types_are_refused)
     refuse(GREETING ",\"models\":\"resnet50\"}", "models");
     refuse(GREETING ",\"models\":[5]}", "models");
     refuse(GREETING ",\"variants\":{}}", "variants");
-    refuse(GREETING ",\"variants\":[{\"mode\":\"cooked\"}]}", "cooked");
+    refuse(GREETING ",\"variants\":[{\"mode\":\"cooked\"}]}", "variants[0].mode");
     refuse(GREETING ",\"space\":[]}", "space");
     refuse(GREETING ",\"space\":{\"batch_size\":[0]}}", "batch_size");
     refuse(GREETING ",\"space\":{\"batch_size\":[]}}", "no values");

@@ -1,6 +1,7 @@
 /* Results on their way: what one end writes the other reads, and a reply that lies becomes a failure. */
 #include <math.h>
 
+#include "json_document.h"
 #include "protocol_fixture.h"
 #include "trial_reply.h"
 
@@ -117,9 +118,9 @@ Test(protocol_result, a_reason_that_is_no_utf8_still_arrives)
     struct rue_trial_result bad = rue_trial_result_empty();
     strcpy(bad.reason, "/data/caf\xe9/1.jpg is damaged");
     decode(protocol_taken(rue_protocol_encode_result(NULL, &bad)));
-    cr_assert_str_eq(result.reason, "/data/caf?/1.jpg is damaged");
+    cr_assert_str_eq(result.reason, "/data/caf\xEF\xBF\xBD/1.jpg is damaged");
     json_t *failure = protocol_taken(rue_protocol_encode_failure(NULL, RUE_TRIAL_FAILED, "\xff\xfe gone"));
-    cr_assert_str_eq(json_string_value(json_object_get(failure, "reason")), "?? gone");
+    cr_assert_str_eq(json_string_value(json_object_get(failure, "reason")), "\xEF\xBF\xBD\xEF\xBF\xBD gone");
     json_decref(failure);
 }
 
@@ -219,7 +220,7 @@ Test(protocol_result, more_times_of_batches_than_rue_keeps_are_left_out)
     json_t *object = good(), *times = json_array(), *zero = json_integer(0);
     for (size_t i = 0; i < count; i++) json_array_append(times, zero);
     json_decref(zero);
-    json_object_set_new(object, "config", rue_protocol_config_json(&request.config));
+    json_object_set_new(object, "config", rue_json_config(&request.config));
     json_object_set_new(object, "images", json_integer((json_int_t)count));
     json_object_set_new(object, "batches", json_integer((json_int_t)count));
     json_object_set_new(object, "batch_ready_ns", times);
