@@ -1,4 +1,5 @@
-/* The processes below one process, as /proc has them. */
+/* The processes below one process, as /proc/PID/task/TID/children lists them; without that list, which few
+ * kernels lack (CONFIG_PROC_CHILDREN), none are found. */
 #ifndef RUE_DESCENDANTS_H
 #define RUE_DESCENDANTS_H
 

@@ -1,7 +1,7 @@
 #include "gpu.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
+#include <glob.h>
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
@@ -92,32 +92,24 @@ void rue_gpu_read(const struct rue_gpu *gpu, struct rue_gpu_usage *out)
 /* What follows "Model:" in the file, blanks aside. */
 static bool read_model(const char *path, char out[RUE_GPU_NAME_BYTES])
 {
-    static const char key[] = "Model:";
     char line[256];
     FILE *file = fopen(path, "re");
     bool found = false;
-    while (file && !found && fgets(line, sizeof line, file)) {
-        if (strncmp(line, key, sizeof key - 1) != 0) continue;
-        const char *model = line + sizeof key - 1;
-        model += strspn(model, " \t");
-        snprintf(out, RUE_GPU_NAME_BYTES, "%.*s", (int)strcspn(model, "\r\n"), model);
-        found = true;
-    }
+    while (file && !found && fgets(line, sizeof line, file))
+        found = sscanf(line, "Model: %95[^\r\n]", out) == 1;
     if (file) fclose(file);
     return found;
 }
 
 size_t rue_gpu_driver_models(const char *folder, char out[][RUE_GPU_NAME_BYTES], size_t most)
 {
-    struct dirent **entries;
+    char pattern[PATH_MAX];
+    glob_t files = {0};
     size_t count = 0;
-    int all = scandir(folder, &entries, NULL, alphasort);
-    for (int i = 0; i < all; i++) {
-        char path[PATH_MAX];
-        snprintf(path, sizeof path, "%s/%s/information", folder, entries[i]->d_name);
-        if (count < most && entries[i]->d_name[0] != '.') count += read_model(path, out[count]);
-        free(entries[i]);
-    }
-    if (all >= 0) free(entries);
+    snprintf(pattern, sizeof pattern, "%s/*/information", folder);
+    if (glob(pattern, 0, NULL, &files) == 0)
+        for (size_t i = 0; i < files.gl_pathc && count < most; i++)
+            count += read_model(files.gl_pathv[i], out[count]);
+    globfree(&files);
     return count;
 }

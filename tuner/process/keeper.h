@@ -5,7 +5,7 @@
  *
  * What escapes: processes of other users (a set-user-ID program), those that another program starts for the
  * child (a daemon, a batch system, another machine), those that fork faster than they are killed for 5 s,
- * where /proc cannot be read those outside of the child's group, and, if somebody kills the keeper itself
+ * where /proc lists no children those outside of the child's group, and, if somebody kills the keeper itself
  * with SIGKILL, what the child started outside of its group. */
 #ifndef RUE_KEEPER_H
 #define RUE_KEEPER_H

@@ -118,8 +118,6 @@ static rue_status check_words(const struct rue_knob_info *knob, rue_error *error
                 return rue_fail(error, RUE_USAGE, "%s: the value %s is there twice", knob->name,
                                 knob->words[count]);
     }
-    if (knob->words && (count == 0 || count != knob->max + 1 || count > RUE_KNOB_WORDS_MAX))
-        return rue_fail(error, RUE_USAGE, "%s: it needs 1 to %d values", knob->name, RUE_KNOB_WORDS_MAX);
     return RUE_OK;
 }
 

@@ -25,18 +25,10 @@ enum { OPEN_SOURCES_MAX = 8, GPUS_MAX = 16 };
 struct server {
     FILE *in, *out;
     bool writes_nothing; /* no index beside shards */
-    size_t source_count;
-    struct rue_source *sources[OPEN_SOURCES_MAX];  /* the oldest first */
+    size_t opened;       /* sources so far: each takes the place of the oldest */
+    struct rue_source *sources[OPEN_SOURCES_MAX];
     struct rue_variant variants[OPEN_SOURCES_MAX]; /* as they were asked for */
 };
-
-static void forget_oldest(struct server *server)
-{
-    rue_source_close(server->sources[0]);
-    server->source_count--;
-    memmove(server->sources, server->sources + 1, server->source_count * sizeof *server->sources);
-    memmove(server->variants, server->variants + 1, server->source_count * sizeof *server->variants);
-}
 
 /* Whoever asks may leave out what the data themselves say. */
 static bool is_same(const struct rue_variant *a, const struct rue_variant *b)
@@ -53,17 +45,21 @@ static const char *or_null(const char *text)
 static rue_status find_source(struct server *server, const struct rue_variant *variant,
                               struct rue_source **out, rue_error *error)
 {
-    for (size_t i = 0; i < server->source_count; i++)
-        if (is_same(&server->variants[i], variant)) return *out = server->sources[i], RUE_OK;
-    if (server->source_count == OPEN_SOURCES_MAX) forget_oldest(server);
+    for (size_t i = 0; i < OPEN_SOURCES_MAX; i++)
+        if (server->sources[i] && is_same(&server->variants[i], variant))
+            return *out = server->sources[i], RUE_OK;
+    size_t at = server->opened % OPEN_SOURCES_MAX;
+    rue_source_close(server->sources[at]);
+    server->sources[at] = NULL;
     const struct rue_source_options options = {.format = or_null(variant->format),
                                                .image_key = or_null(variant->image_key),
                                                .label_key = or_null(variant->label_key),
                                                .writes_nothing = server->writes_nothing};
     rue_status status = rue_source_open(variant->path, &options, out, error);
     if (status != RUE_OK) return status;
-    server->variants[server->source_count] = *variant;
-    server->sources[server->source_count++] = *out;
+    server->variants[at] = *variant;
+    server->sources[at] = *out;
+    server->opened++;
     return RUE_OK;
 }
 
@@ -374,6 +370,6 @@ rue_status rue_runner_serve(FILE *in, FILE *out, bool writes_nothing, rue_error 
         free(reply);
     }
     free(line);
-    while (server.source_count) forget_oldest(&server);
+    for (size_t i = 0; i < OPEN_SOURCES_MAX; i++) rue_source_close(server.sources[i]);
     return status;
 }

@@ -219,11 +219,11 @@ static bool read_workload(struct rue_store_texts *texts, const char *text, struc
     return parsed->known;
 }
 
-/* The knobs of the run stand behind all columns. */
+/* The knobs of the run stand behind all columns, also those that people added. */
 static bool read_config(sqlite3_stmt *statement, struct rue_store_texts *texts, const char *text,
                         struct rue_store_trial *trial)
 {
-    const char *declared = (const char *)sqlite3_column_text(statement, rue_store_column_count);
+    const char *declared = (const char *)sqlite3_column_text(statement, sqlite3_column_count(statement) - 1);
     size_t kept = rue_hash(RUE_HASH_START, text, strlen(text)) % RUE_STORE_CONFIGS_KEPT;
     struct rue_store_text *knobs = &texts->knobs, *parsed = &texts->configs[kept];
     if (!declared) declared = "";

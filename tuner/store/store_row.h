@@ -64,7 +64,7 @@ struct rue_store_texts {
 void rue_store_texts_close(struct rue_store_texts *texts);
 
 /* Reads the members from offset `first` on, the result empty before, of a row of a statement that selects all
- * columns in order, and behind them the knobs of the run where `texts` is given; without it workload and
+ * columns in order, and last the knobs of the run where `texts` is given; without it workload and
  * configuration are left out. RUE_STORE when a value makes no sense, RUE_MEMORY; `path` is for messages. */
 rue_status rue_store_row_read(sqlite3_stmt *statement, size_t first, struct rue_store_texts *texts,
                               const char *path, struct rue_store_trial *trial,

@@ -103,27 +103,17 @@ char *rue_store_insert_sql(void)
     return sqlite3_str_appendall(out, ")"), sqlite3_str_finish(out);
 }
 
-static sqlite3_str *select_all(void)
-{
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < rue_store_column_count; i++)
-        sqlite3_str_appendf(out, "%s %s", i ? "," : "SELECT", rue_store_columns[i].name);
-    return out;
-}
-
 char *rue_store_walk_sql(void)
 {
-    sqlite3_str *out = select_all();
-    return sqlite3_str_appendall(out, ", (SELECT knobs FROM run WHERE id = run_id) FROM trial ORDER BY id"),
-           sqlite3_str_finish(out);
+    return sqlite3_mprintf("SELECT *, (SELECT knobs FROM run WHERE id = run_id) FROM trial ORDER BY id");
 }
 
 /* What fitted may not fit a tighter limit, and what did not fit may fit a wider one, as may what the system
  * refused. Time is no matter: running out of it is a timeout. */
 char *rue_store_search_sql(void)
 {
-    sqlite3_str *out = select_all();
-    sqlite3_str_appendall(out, " FROM trial WHERE ");
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(out, "SELECT * FROM trial WHERE ");
     for (int i = 0; i < rue_store_column_count; i++)
         if (rue_store_columns[i].role == RUE_STORE_IDENTITY)
             sqlite3_str_appendf(out, "%s = :%s AND ", rue_store_columns[i].name, rue_store_columns[i].name);
