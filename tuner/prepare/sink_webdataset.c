@@ -161,7 +161,6 @@ const struct rue_sink_ops rue_sink_webdataset = {
     .help = "a folder of tar shards, as the webdataset library has them",
     .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
     .shards = true,
-    .splits = true,
     .state_bytes = sizeof(struct webdataset),
     .open = open_webdataset,
     .add = add_to_webdataset,
