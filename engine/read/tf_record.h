@@ -2,7 +2,7 @@
  * CRC-32C.
  *
  * The data are an Example. rue writes the features
- *   label   one integer, -1 for none
+ *   label   one integer
  *   name    the item's path
  *   image   the bytes of a JPEG file, or of a npy file
  * and the names of classes into classes.txt beside the shards (shards.h).

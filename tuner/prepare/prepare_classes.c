@@ -7,23 +7,13 @@
 
 enum { NUMBERS_MAX = 1000000, NUMBER_BYTES = 8 };
 
-/* The highest label, at least 0. */
-static rue_status find_highest(const struct rue_source *source, int32_t *out, rue_error *error)
+/* At least 0. */
+static int32_t highest_label(const struct rue_source *source)
 {
-    uint64_t count = rue_source_count(source);
-    *out = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        int32_t label = rue_source_label(source, i);
-        char name[PATH_MAX];
-        if (label > *out) *out = label;
-        if (label >= 0 && label < NUMBERS_MAX) continue;
-        rue_source_name(source, i, name, sizeof name);
-        return rue_fail(error, RUE_DATA,
-                        "%s has the label %" PRId32
-                        ", which is no folder's name: write another format, or give class names",
-                        name, label);
-    }
-    return RUE_OK;
+    int32_t highest = 0;
+    for (uint64_t i = 0; i < rue_source_count(source); i++)
+        if (rue_source_label(source, i) > highest) highest = rue_source_label(source, i);
+    return highest;
 }
 
 /* "003", as many digits as the highest has, so that names come in the order of the numbers. */
@@ -58,9 +48,13 @@ rue_status rue_prepare_classes_open(const struct rue_source *source, bool by_nam
 {
     *out = (struct rue_prepare_classes){.count = rue_source_class_count(source)};
     if (out->count == 0 && by_name) {
-        int32_t highest;
-        rue_status status = find_highest(source, &highest, error);
-        return status == RUE_OK && highest > 0 ? name_numbers(out, highest, error) : status;
+        int32_t highest = highest_label(source);
+        if (highest >= NUMBERS_MAX)
+            return rue_fail(error, RUE_DATA,
+                            "the label %" PRId32
+                            " is too large to name a folder: write another format, or give class names",
+                            highest);
+        return highest > 0 ? name_numbers(out, highest, error) : RUE_OK;
     }
     out->names = calloc(out->count + 1, sizeof *out->names);
     if (!out->names) return rue_fail_memory(error, "class names", out->count * sizeof *out->names);

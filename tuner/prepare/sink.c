@@ -30,7 +30,7 @@ struct rue_sink {
     void *state;
     uint64_t item_bytes; /* of each; 0: they differ */
     uint64_t left;
-    int64_t label_min, label_max; /* what can be read back */
+    int64_t label_max; /* what can be read back */
 };
 
 const struct rue_sink_ops *rue_sink_find(const char *format)
@@ -70,7 +70,6 @@ rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
     sink->ops = ops;
     sink->state = state;
     sink->left = options->count;
-    sink->label_min = ops->by_name && options->class_count ? 0 : ops->label_min;
     sink->label_max = options->class_count ? (int64_t)options->class_count - 1 : INT32_MAX;
     if (options->mode == RUE_PREPROCESSED) sink->item_bytes = rue_sink_item_bytes(options);
     rue_status status = ops->open(state, path, options, error);
@@ -91,11 +90,12 @@ void rue_sink_close(struct rue_sink *sink)
 
 static rue_status check_label(const struct rue_sink *sink, const struct rue_item *item, rue_error *error)
 {
-    if (item->label >= sink->label_min && item->label <= sink->label_max) return RUE_OK;
+    if (item->label >= 0 && item->label <= sink->label_max) return RUE_OK;
     return rue_fail(error, RUE_DATA,
-                    "'%.200s' has the label %" PRId32 ", which the format %s cannot hold (it holds %" PRId64
-                    " to %" PRId64 "): number the classes from 0 on, or write another format",
-                    item->key, item->label, sink->ops->format, sink->label_min, sink->label_max);
+                    "'%.200s' has the label %" PRId32
+                    ", which the format %s cannot hold (it holds 0 to %" PRId64
+                    "): number the classes from 0 on",
+                    item->key, item->label, sink->ops->format, sink->label_max);
 }
 
 rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_error *error)

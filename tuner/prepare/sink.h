@@ -37,10 +37,8 @@ struct rue_sink_ops {
     const char *other_suffix; /* another one; (optional) */
     const char *help;
     bool holds[RUE_MODE_COUNT];
-    bool shards;        /* whether shard_bytes means anything to it */
-    bool splits;        /* the same of split */
+    bool shards;        /* whether shard_bytes and split mean anything to it */
     bool by_name;       /* a label is told by its class's name alone */
-    int32_t label_min;  /* what is below it, its source refuses */
     size_t state_bytes; /* of what the operations are given; zeros at first */
     /* Begins at `path`, where nothing is. */
     rue_status (*open)(void *state, const char *path, const struct rue_sink_options *options,

@@ -84,7 +84,6 @@ const struct rue_sink_ops rue_sink_folder = {
     .help = "a folder of JPEG files, one folder a class",
     .holds = {[RUE_RAW] = true},
     .by_name = true,
-    .label_min = INT32_MIN,
     .state_bytes = sizeof(struct folder),
     .open = open_folder,
     .add = add_to_folder,

@@ -152,7 +152,6 @@ const struct rue_sink_ops rue_sink_lmdb = {
     .other_suffix = ".mdb",
     .help = "an LMDB, which python-lmdb reads",
     .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
-    .label_min = INT32_MIN,
     .by_name = true,
     .state_bytes = sizeof(struct lmdb),
     .open = open_lmdb,

@@ -43,7 +43,6 @@ const struct rue_sink_ops rue_sink_tfrecord = {
     .help = "a folder of TFRecord shards of Examples",
     .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
     .shards = true,
-    .label_min = -1,
     .state_bytes = sizeof(struct rue_shard_writer),
     .open = open_tfrecord,
     .add = add_to_tfrecord,
