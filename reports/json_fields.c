@@ -27,7 +27,7 @@ static bool is_empty(const struct rue_field *field, const void *from)
     case RUE_FIELD_FLAG:
     case RUE_FIELD_NUMBER:
     case RUE_FIELD_WORD:
-        return rue_field_number(field, from) == 0;
+        return rue_field_number(field, from) == field->fallback;
     case RUE_FIELD_REAL:
     case RUE_FIELD_SECONDS:
         return isnan(real_at(at)) || (real_at(at) == 0 && (field->flags & (RUE_FIELD_NULL | RUE_FIELD_KEY)));

@@ -22,8 +22,8 @@ enum rue_field_kind {
     RUE_FIELD_OTHER,   /* what `type` says */
 };
 
-/* A member is empty that is false, 0, "", NaN or NULL; a real that is 0 only where it may be null. A flag
- * that is called "" is not written: it says whether the struct is there. */
+/* A member is empty that is its `fallback`, "", NaN or NULL; a real that is 0 only where it may be null. A
+ * flag that is called "" is not written: it says whether the struct is there. */
 enum rue_field_flags {
     RUE_FIELD_OPTIONAL = 1,       /* null or absent leaves alone what the struct holds */
     RUE_FIELD_NULL = 2,           /* empty is written as null; optional */

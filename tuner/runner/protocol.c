@@ -21,6 +21,8 @@ static char *dump(json_t *object)
     return line;
 }
 
+enum { TIMES_MAX = RUE_PROTOCOL_LINE_MAX };
+
 /* ---- what both ends know ---- */
 
 static const struct rue_field variant_fields[] = {
@@ -77,6 +79,40 @@ static const struct rue_field opened_fields[] = {
     {"batch_dtype", RUE_FIELD_WORD, OPENED(batch_dtype), RUE_FIELD_OMIT, .words = rue_dtype_names},
     {0}};
 
+#define RESULT(member) RUE_FIELD_AT(rue_trial_result, member)
+#define TIMES(times, number)                                                                          \
+    RUE_FIELD_LIST, RESULT(times), RUE_FIELD_OMIT | RUE_FIELD_POINTED,                                \
+        .most = TIMES_MAX, .fields = time_fields, .count = offsetof(struct rue_trial_result, number), \
+        .element = sizeof(uint64_t)
+
+static const struct rue_field time_fields[] = {
+    {"", RUE_FIELD_NUMBER, .bytes = sizeof(uint64_t), .most = RUE_TRIAL_FIELD_MAX}, {0}};
+
+const struct rue_field rue_protocol_result_fields[] = {
+    {"status", RUE_FIELD_WORD, RESULT(outcome), .words = rue_outcome_names},
+    {"config", RUE_FIELD_CONFIG, RESULT(config), RUE_FIELD_OPTIONAL},
+    {"reason", RUE_FIELD_TEXT, RESULT(reason), RUE_FIELD_OMIT | RUE_FIELD_WRITTEN},
+    {"spent", RUE_FIELD_FLAG, RESULT(spent), RUE_FIELD_OMIT | RUE_FIELD_WRITTEN},
+#define X(name, text)             \
+    {#name,                       \
+     RUE_FIELD_NUMBER,            \
+     RESULT(name),                \
+     RUE_FIELD_OMIT,              \
+     .most = RUE_TRIAL_FIELD_MAX, \
+     .fallback = (uint64_t)RUE_ABSENT},
+    RUE_TRIAL_INTEGERS(X)
+#undef X
+#define X(name, text) {#name, RUE_FIELD_REAL, RESULT(name), RUE_FIELD_OMIT, .most = RUE_TRIAL_FIELD_MAX},
+        RUE_TRIAL_REALS(X)
+#undef X
+            {0}};
+
+const struct rue_field rue_protocol_times_fields[] = {
+    {"batch_ready_ns", TIMES(batch_ready_ns, ready_count)},
+    {"batch_load_ns", TIMES(batch_load_ns, load_count)},
+    {"batch_compute_ns", TIMES(batch_compute_ns, compute_count)},
+    {0}};
+
 #define HELLO(member) RUE_FIELD_AT(rue_hello, member)
 
 static const char *const clocks[] = {"real", "virtual", NULL};
@@ -119,39 +155,11 @@ char *rue_protocol_encode_trial(const struct rue_trial_request *request, const c
     return dump(object);
 }
 
-static json_t *times_json(const uint64_t *times, size_t count)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < count; i++) json_array_append_new(array, json_integer((json_int_t)times[i]));
-    return array;
-}
-
 char *rue_protocol_encode_result(json_t *id, const struct rue_trial_result *result)
 {
-    json_t *object = json_pack("{s:O?, s:s, s:o}", "id", id, "status", rue_outcome_names[result->outcome],
-                               "config", rue_json_config(&result->config));
-    if (!object) return NULL;
-    if (result->reason[0]) json_object_set_new(object, "reason", rue_json_text(result->reason));
-    if (result->spent) json_object_set_new(object, "spent", json_true());
-    for (size_t i = 0; i < rue_trial_field_count; i++) {
-        const struct rue_trial_field *field = &rue_trial_fields[i];
-        const char *at = (const char *)result + field->offset;
-        if (field->real) {
-            double value = *(const double *)at;
-            if (isfinite(value)) json_object_set_new(object, field->name, json_real(value));
-        } else {
-            int64_t value = *(const int64_t *)at;
-            if (value != RUE_ABSENT) json_object_set_new(object, field->name, json_integer(value));
-        }
-    }
-    if (result->ready_count)
-        json_object_set_new(object, "batch_ready_ns",
-                            times_json(result->batch_ready_ns, result->ready_count));
-    if (result->load_count)
-        json_object_set_new(object, "batch_load_ns", times_json(result->batch_load_ns, result->load_count));
-    if (result->compute_count)
-        json_object_set_new(object, "batch_compute_ns",
-                            times_json(result->batch_compute_ns, result->compute_count));
+    json_t *object = rue_json_struct(rue_protocol_result_fields, result, NULL);
+    rue_json_put_fields(&object, rue_protocol_times_fields, result, NULL);
+    rue_json_add(&object, "id:o", id ? json_incref(id) : json_null());
     return dump(object);
 }
 

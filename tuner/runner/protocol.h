@@ -63,6 +63,11 @@ struct rue_opened {
     char note[RUE_ERROR_MESSAGE_BYTES];      /* what people should know of the data, or "" */
 };
 
+/* What a reply to a trial says (struct rue_trial_result), and the times of each batch in it: when they were
+ * ready, how long they took to load and to compute. */
+extern const struct rue_field rue_protocol_result_fields[];
+extern const struct rue_field rue_protocol_times_fields[];
+
 /* Encoders return a line owned by the caller (free), without the newline; NULL only when memory is out.
  * `profile` is JSON of what the model costs (rue_profile_json), or NULL: a runner that simulates models takes
  * that rather than what it knows of the name. */
