@@ -1,26 +1,27 @@
 #include "storage.h"
 
-#include <fts.h>
+#include <ftw.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "interrupt.h"
 
+static double sum; /* of the walk, which hands on nothing of its caller's */
+
+static int add_entry(const char *path, const struct stat *about, int kind, struct FTW *at)
+{
+    if (at->level > 0 && path[at->base] == '.') return FTW_SKIP_SUBTREE;
+    if (kind == FTW_NS || kind == FTW_DNR || rue_interrupt_status() != RUE_OK) return FTW_STOP;
+    if (kind == FTW_F) sum += (double)about->st_size;
+    return FTW_CONTINUE;
+}
+
 double rue_storage_bytes(const char *path)
 {
-    char *const roots[] = {(char *)path, NULL};
-    double sum = 0;
-    FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
-    for (FTSENT *entry; tree && !isnan(sum) && (entry = fts_read(tree));) {
-        bool failed = entry->fts_info == FTS_NS || entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR;
-        bool hidden = entry->fts_level > 0 && entry->fts_name[0] == '.';
-        if (hidden) fts_set(tree, entry, FTS_SKIP);
-        if (entry->fts_info == FTS_F && !hidden) sum += (double)entry->fts_statp->st_size;
-        if (failed || rue_interrupt_status() != RUE_OK) sum = NAN;
-    }
-    if (tree) fts_close(tree);
-    return tree ? sum : NAN;
+    enum { FOLDERS_OPEN = 32 };
+    sum = 0;
+    return nftw(path, add_entry, FOLDERS_OPEN, FTW_ACTIONRETVAL) == 0 ? sum : NAN;
 }
 
 double rue_storage_of(const struct rue_variant *variant, uint64_t item_bytes)

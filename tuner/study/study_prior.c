@@ -10,6 +10,7 @@
 /* How far the parameters of a loader may lie apart, of their logarithms: on the same machine at another time,
  * on a similar one, and on one of which less is known. */
 static const double same_sd = 0.25, similar_sd = 0.5, other_sd = 1;
+static const double most_offset = 7; /* of logarithms: what is a thousand times off is a damaged file's */
 
 void rue_study_prior_close(struct rue_study_prior *prior)
 {
@@ -102,7 +103,7 @@ static void take_offsets(const struct rue_study_setup *setup, const struct rue_r
         double predicted_s =
             rue_knowledge_job_s(out->knowledge, m, &setup->configs[own], part->found.job.images);
         double offset = log(found_s / predicted_s);
-        if (isfinite(offset)) out->offsets[m * setup->config_count + own] = offset;
+        if (fabs(offset) < most_offset) out->offsets[m * setup->config_count + own] = offset;
     }
 }
 
