@@ -184,34 +184,25 @@ void rue_calibration_title(const char *device, bool on_gpu, const char *machine_
 static json_t *model_json(const struct rue_calibration_goal *goal, const struct rue_profile *profile,
                           const char *reason)
 {
-    json_t *object = json_object(), *sizes = json_array(), *times = json_array(), *infeasible = json_array();
+    json_t *sizes = json_array(), *times = json_array(), *infeasible = json_array();
     for (size_t i = 0; i < goal->batch_size_count; i++) {
         bool measured = i < profile->points;
         rue_json_push(measured ? &sizes : &infeasible, json_integer(goal->batch_sizes[i]));
         if (measured) rue_json_push(&times, rue_json_nanoseconds(profile->batch_ns[i]));
     }
-    rue_json_put(&object, "model", rue_json_text(profile->name));
-    rue_json_put(&object, "batch_size", sizes);
-    rue_json_put(&object, "batch_ns", times);
-    rue_json_put(&object, "largest_batch", rue_json_integer_or_null(profile->largest_batch));
-    rue_json_put(&object, "infeasible", infeasible);
-    rue_json_put(&object, "reason", rue_json_text_or_null(reason));
-    return object;
+    return rue_json_make("model:t batch_size:o batch_ns:o largest_batch:N infeasible:o reason:T",
+                         profile->name, sizes, times, profile->largest_batch, infeasible, reason);
 }
 
 json_t *rue_calibration_json(const struct rue_calibration_goal *goal,
                              const struct rue_calibration *calibration)
 {
-    json_t *root = json_object(), *models = json_array();
-    rue_json_put(&root, "format", json_string(RUE_DEVICE_TABLE_FORMAT));
-    rue_json_put(&root, "title", rue_json_text(calibration->title));
-    rue_json_put(&root, "device", rue_json_text(goal->device));
-    rue_json_put(&root, "precision", rue_json_text(calibration->precision));
+    json_t *models = json_array();
+    json_t *root = rue_json_make("format:t title:t device:t precision:t batches:n note:T runner:t machine:o",
+                                 RUE_DEVICE_TABLE_FORMAT, calibration->title, goal->device,
+                                 calibration->precision, goal->batches, calibration->note,
+                                 calibration->runner, rue_json_words(calibration->machine_json));
     if (calibration->on_gpu) rue_json_put(&root, "pin_memory", json_boolean(goal->pin_memory));
-    rue_json_put(&root, "batches", rue_json_integer(goal->batches));
-    rue_json_put(&root, "note", rue_json_text_or_null(calibration->note));
-    rue_json_put(&root, "runner", rue_json_text(calibration->runner));
-    rue_json_put(&root, "machine", rue_json_words(calibration->machine_json));
     for (size_t m = 0; m < calibration->table.count; m++)
         if (calibration->table.profiles[m].points)
             rue_json_push(&models,

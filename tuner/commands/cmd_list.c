@@ -97,13 +97,10 @@ static json_t *recommendations_json(const struct rue_findings *findings)
     for (size_t v = 0; findings && v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
         size_t best = variant->selection->recommended;
-        json_t *object = json_object();
-        rue_json_put(&object, "mode", rue_json_text(rue_findings_mode(variant)));
-        rue_json_put(&object, "config", rue_json_config_of(variant, best));
-        rue_json_put(
-            &object, "mean_regret_ratio",
-            rue_json_real(best == RUE_NONE ? NAN : variant->selection->rows[best].mean_regret_ratio));
-        rue_json_put(&object, "job_images", rue_json_integer_or_null(variant->job.images));
+        double regret = best == RUE_NONE ? NAN : variant->selection->rows[best].mean_regret_ratio;
+        json_t *object =
+            rue_json_make("mode:t config:o mean_regret_ratio:r job_images:N", rue_findings_mode(variant),
+                          rue_json_config_of(variant, best), regret, variant->job.images);
         rue_json_put_rules(&object, variant);
         rue_json_push(&array, object);
     }
