@@ -142,10 +142,10 @@ static rue_status take_label(struct build *b, const struct example *e, int32_t *
         return RUE_OK;
     }
     b->labelled = true;
-    if (e->label.kind != RUE_TF_INTEGERS || e->label.integers[0] < -1 || e->label.integers[0] > INT32_MAX)
+    if (e->label.kind != RUE_TF_INTEGERS || e->label.integer < -1 || e->label.integer > INT32_MAX)
         return refuse(b, "has a label that is no whole number from -1 on: name another with label_key",
                       error);
-    *label = (int32_t)e->label.integers[0];
+    *label = (int32_t)e->label.integer;
     return RUE_OK;
 }
 

@@ -58,8 +58,7 @@ static bool take_field(struct part *part, struct field *out)
 
 static void add_integer(struct rue_tf_feature *feature, uint64_t value)
 {
-    if (feature->count < RUE_TF_INTEGERS_MAX) feature->integers[feature->count] = (int64_t)value;
-    feature->count++;
+    if (feature->count++ == 0) feature->integer = (int64_t)value;
 }
 
 /* The values of a BytesList or Int64List, packed or not; of a FloatList whether it has any. */

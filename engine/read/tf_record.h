@@ -38,7 +38,6 @@ static inline int rue_tf_record_head_is(const unsigned char head[RUE_TF_RECORD_H
 }
 
 enum rue_tf_kind { RUE_TF_NOTHING, RUE_TF_BYTES, RUE_TF_FLOATS, RUE_TF_INTEGERS };
-enum { RUE_TF_INTEGERS_MAX = 4 };
 
 struct rue_tf_feature {
     const char *name; /* [name_bytes], no NUL behind it; in the message, as `bytes` */
@@ -47,7 +46,7 @@ struct rue_tf_feature {
     size_t count;               /* values; of floats whether there are any */
     const unsigned char *bytes; /* the first value [byte_count] */
     uint64_t byte_count;
-    int64_t integers[RUE_TF_INTEGERS_MAX]; /* the first ones */
+    int64_t integer; /* the first value */
 };
 
 typedef void (*rue_tf_visit)(void *context, const struct rue_tf_feature *feature);

@@ -16,7 +16,7 @@ static void note(void *context, const struct rue_tf_feature *feature)
     if (feature->kind == RUE_TF_BYTES && feature->count)
         sprintf(out + used, "%.*s;", (int)feature->byte_count, (const char *)feature->bytes);
     else
-        sprintf(out + used, "%d;", feature->count ? (int)feature->integers[0] : 0);
+        sprintf(out + used, "%d;", feature->count ? (int)feature->integer : 0);
 }
 
 static void expect(const char *message, size_t bytes, const char *wanted)
