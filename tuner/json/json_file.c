@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,12 +33,4 @@ rue_status rue_json_file_read(const char *path, const char *advice, json_t **out
             rue_fail(error, RUE_DATA, "%s, line %d is not JSON: %s; %s", path, why.line, why.text, advice);
     if (file >= 0) close(file);
     return status;
-}
-
-json_t *rue_json_file_load(const char *folder, const char *name)
-{
-    char path[PATH_MAX];
-    json_t *root;
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return NULL;
-    return rue_json_file_read(path, "", &root, NULL) == RUE_OK ? root : NULL;
 }

@@ -6,12 +6,8 @@
 
 #include "error.h"
 
-/* What the file `name` in `folder` holds; a new reference. NULL where that is no regular file of a fit size
- * (nothing is waited for in its place), or no JSON. */
-json_t *rue_json_file_load(const char *folder, const char *name);
-
-/* The same, and what is wrong with it: RUE_DATA, with what to do about it at the end ("give another file").
- */
+/* What the file holds, a new reference; what is not a regular file is not waited for. RUE_DATA where it is
+ * not JSON of a fit size, with what to do about it at the end ("give another file"). */
 rue_status rue_json_file_read(const char *path, const char *advice, json_t **out,
                               rue_error *error) RUE_MUST_CHECK;
 

@@ -6,11 +6,6 @@
 
 #include "json_document.h"
 
-json_t *rue_workload_json(const struct rue_workload *workload)
-{
-    return rue_json_struct(rue_workload_fields, workload, NULL);
-}
-
 void rue_workload_check(struct rue_json_reader *reader, const struct rue_workload *workload)
 {
     size_t length = rue_json_enter(reader, "workload");
@@ -32,7 +27,7 @@ rue_status rue_workload_read(const json_t *object, struct rue_workload *out, rue
 
 void rue_workload_canonical(const struct rue_workload *workload, char out[RUE_WORKLOAD_TEXT_BYTES])
 {
-    json_t *object = rue_workload_json(workload);
+    json_t *object = rue_json_struct(rue_workload_fields, workload, NULL);
     char *text = rue_json_dump(object, JSON_COMPACT | JSON_ENSURE_ASCII);
     snprintf(out, RUE_WORKLOAD_TEXT_BYTES, "%s", text ? text : "");
     free(text);

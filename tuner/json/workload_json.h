@@ -11,9 +11,6 @@
 
 enum { RUE_WORKLOAD_TEXT_BYTES = 512 };
 
-/* An object with its fields in the table's order; a new reference. */
-json_t *rue_workload_json(const struct rue_workload *workload);
-
 /* Absent (or NULL): the default. RUE_USAGE with the key that is wrong, and what it may be. */
 rue_status rue_workload_read(const json_t *object, struct rue_workload *out, rue_error *error) RUE_MUST_CHECK;
 

@@ -31,8 +31,11 @@ static void study_name(const char *data, char *out, size_t bytes)
 /* Whether the reports in the folder are about data at another path. */
 static bool is_about_other_data(const char *folder, const char *path)
 {
-    json_t *report = rue_json_file_load(folder, "recommendation.json"),
-           *first = json_array_get(json_object_get(report, "recommendations"), 0);
+    json_t *report;
+    char file[PATH_MAX + 32];
+    snprintf(file, sizeof file, "%s/recommendation.json", folder);
+    if (rue_json_file_read(file, "", &report, NULL) != RUE_OK) return false;
+    json_t *first = json_array_get(json_object_get(report, "recommendations"), 0);
     const char *other = json_string_value(json_object_get(json_object_get(first, "variant"), "path"));
     bool differs = other && strcmp(other, path) != 0;
     json_decref(report);
