@@ -11,7 +11,7 @@ sleep from page-locked memory, before it from other memory. Without CUDA PyTorch
 It needs torch, NumPy and, for photos, Pillow; torchvision's transforms are used where they are installed.
 """
 import contextlib, copy, hashlib, json, math, multiprocessing, os
-import platform, random, resource, shutil, signal, struct, sys, time, traceback
+import platform, resource, shutil, signal, struct, sys, time, traceback
 import numpy as np, torch
 from torch.utils.data import DataLoader, Dataset
 try:
@@ -142,10 +142,8 @@ def make_loader(data, order, config):
 
 class Consumer:
     """Simulates a model by sleeping as long as its profile says that a batch takes; without a profile no time at all."""
-    def __init__(self, profile, seed=0):
+    def __init__(self, profile):
         profile, self.overshoot_ns = profile or {}, 0
-        self.variance, self.host = math.log1p(profile.get("jitter_ratio", 0) ** 2), profile.get("host_ratio", 0)
-        self.random = random.Random(seed)
         fixed, each = profile.get("per_batch_ns", 0), profile.get("per_image_ns", 0)
         self.points = sorted(zip(profile.get("batch_size", (0, 1)), profile.get("batch_ns", (fixed, fixed + each))))
         if len(self.points) == 1: self.points.insert(0, (0, 0))
@@ -159,9 +157,7 @@ class Consumer:
         """Takes the batch, which is copied to a GPU where there is one."""
         first, copies = now(), batch is not None and torch.cuda.is_available()
         copy = batch.to("cuda", non_blocking=True) if copies else None  # of memory that is not pinned it is done then
-        start, cpu_ns = now(), time.thread_time_ns()
-        cost = int(self.cost_ns(images) * self.random.lognormvariate(-self.variance / 2, math.sqrt(self.variance)))
-        while time.thread_time_ns() - cpu_ns < self.host * cost: pass
+        start, cost = now(), self.cost_ns(images)
         while (left := start + cost - now()) > 0: time.sleep(left / 1e9)
         self.overshoot_ns -= left if cost else 0
         if copies: torch.cuda.synchronize()
@@ -250,7 +246,7 @@ def trial_loader(data, request, config):
     checked = Checked(copy.copy(data), workload.get("bad_images") == "replace")  # a copy: its map goes with the trial
     loader = make_loader(checked, indices(len(data), images, workload), config)
     joint = request["measure"] == "joint"
-    consumer = Consumer(request.get("profile") if joint else None, workload.get("seed", 0))
+    consumer = Consumer(request.get("profile") if joint else None)
     cpu_s, read_bytes = usage()
     reply = time_loader(loader, consumer, joint, math.ceil(images / size), limits.get("time_ns") or math.inf)
     cpu_end_s, read_end_bytes = usage()
@@ -262,7 +258,7 @@ def trial_loader(data, request, config):
 
 def trial_compute(request, config):
     """The model alone. It sleeps, so that its batch need not exist unless there is a GPU to copy it to."""
-    consumer = Consumer(request.get("profile"), request.get("workload", {}).get("seed", 0))
+    consumer = Consumer(request.get("profile"))
     count, size = max(1, request.get("batches", 3)), config["batch_size"]
     batch = torch.zeros(size, 3, CROP, CROP, pin_memory=pins(config)) if torch.cuda.is_available() else None
     times = [consumer.consume(size, batch) for _ in range(count + 1)]

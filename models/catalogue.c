@@ -7,7 +7,6 @@
 #include "cuda_profile.h"
 #include "device.h"
 #include "host_profile.h"
-#include "model_extras.h"
 #include "roofline.h"
 #include "suggest.h"
 #include "units.h"
@@ -204,8 +203,11 @@ static rue_status parse_device(const char *typed, const struct rue_device **devi
     return fail_unknown("precision", colon + 1, precision_name, (const char *const[2]){NULL}, error);
 }
 
-static rue_status find_plain(const char *spec, struct rue_profile *out, rue_error *error)
+rue_status rue_catalogue_find(const char *spec, struct rue_profile *out, rue_error *error)
 {
+    *out = (struct rue_profile){0};
+    if (strlen(spec) >= sizeof out->name)
+        return rue_fail(error, RUE_USAGE, "model name '%.40s...' is too long", spec);
     snprintf(out->name, sizeof out->name, "%s", spec);
     if (strcmp(spec, "none") == 0) return RUE_OK;
     if (strncmp(spec, "sleep:", 6) == 0) return parse_sleep(spec, spec + 6, out, error);
@@ -222,15 +224,4 @@ static rue_status find_plain(const char *spec, struct rue_profile *out, rue_erro
     if (options) return rue_cuda_profile_make(model, options, out, error);
     rue_status status = parse_device(*at ? at + 1 : "", &device, &precision, error);
     return status == RUE_OK ? profile_on(model, device, precision, out, error) : status;
-}
-
-rue_status rue_catalogue_find(const char *spec, struct rue_profile *out, rue_error *error)
-{
-    char plain[RUE_MODEL_NAME_BYTES];
-    *out = (struct rue_profile){0};
-    if (strlen(spec) >= sizeof plain)
-        return rue_fail(error, RUE_USAGE, "model name '%.40s...' is too long", spec);
-    snprintf(plain, sizeof plain, "%.*s", (int)(rue_model_extras(spec) - spec), spec);
-    rue_status status = find_plain(plain, out, error);
-    return status == RUE_OK ? rue_model_extras_add(spec, out, error) : status;
 }

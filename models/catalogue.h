@@ -11,10 +11,7 @@
  *                            use without a number
  *   resnet50@cuda:bf16       computed on the GPU at hand (cuda_profile.h), in no time that is known before
  *
- * and behind any of them but those that are computed (model_extras.h)
- *
- *   +jitter=5%               each batch takes a random time, 5 % its standard deviation, which the seed says
- *   +host=20%                launching a batch takes 20 % of its time as CPU time of the consumer's thread */
+ */
 #ifndef RUE_CATALOGUE_H
 #define RUE_CATALOGUE_H
 

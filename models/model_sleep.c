@@ -7,8 +7,7 @@
 
 struct sleeper {
     struct rue_profile profile;
-    uint64_t seed, batches; /* of the jitter; submitted so far */
-    uint64_t end_ns;        /* when the device is done with all that was submitted */
+    uint64_t end_ns; /* when the device is done with all that was submitted */
     uint64_t overshoot_ns;
 };
 
@@ -20,30 +19,16 @@ static rue_status refuse_large(const struct rue_profile *profile, size_t images,
                     profile->name);
 }
 
-static uint64_t cost_ns(struct sleeper *sleeper, size_t images)
-{
-    uint64_t mean_ns = rue_profile_batch_ns(&sleeper->profile, images);
-    double factor = rue_profile_jitter(&sleeper->profile, sleeper->seed, sleeper->batches++);
-    if (factor == 1) return mean_ns;
-    double ns = (double)mean_ns * factor;
-    return ns < (double)RUE_PROFILE_NS_MAX ? (uint64_t)ns : RUE_PROFILE_NS_MAX;
-}
-
-/* The ticket of a batch is the time at which its work ends: not before all of it has been launched. */
+/* The ticket of a batch is the time at which its work ends. */
 static rue_status submit(void *state, const struct rue_batch *batch, uint64_t *ticket, rue_error *error)
 {
     struct sleeper *sleeper = state;
     const struct rue_profile *profile = &sleeper->profile;
     if (profile->largest_batch && batch->count > profile->largest_batch)
         return refuse_large(profile, batch->count, error);
-    uint64_t now = rue_clock_now_ns(), cost = cost_ns(sleeper, batch->count);
-    uint64_t end = (sleeper->end_ns > now ? sleeper->end_ns : now) + cost;
-    if (profile->host_ratio > 0) {
-        rue_clock_burn((uint64_t)((double)cost * profile->host_ratio));
-        uint64_t launched = rue_clock_now_ns();
-        if (launched > end) end = launched;
-    }
-    *ticket = sleeper->end_ns = end;
+    uint64_t now = rue_clock_now_ns();
+    *ticket = sleeper->end_ns =
+        (sleeper->end_ns > now ? sleeper->end_ns : now) + rue_profile_batch_ns(profile, batch->count);
     return RUE_OK;
 }
 
@@ -65,13 +50,11 @@ static uint64_t overshoot_ns(const void *state)
 static const struct rue_model_ops sleep_ops = {
     .name = "sleep", .submit = submit, .wait = wait_until, .overshoot_ns = overshoot_ns, .close = free};
 
-rue_status rue_model_sleep_open(const struct rue_profile *profile, uint64_t seed, struct rue_model *out,
-                                rue_error *error)
+rue_status rue_model_sleep_open(const struct rue_profile *profile, struct rue_model *out, rue_error *error)
 {
     struct sleeper *sleeper = calloc(1, sizeof *sleeper);
     if (!sleeper) return rue_fail_memory(error, "a sleeping model", sizeof *sleeper);
     sleeper->profile = *profile;
-    sleeper->seed = seed;
     *out = (struct rue_model){.ops = &sleep_ops, .state = sleeper};
     return RUE_OK;
 }

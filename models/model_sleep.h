@@ -1,14 +1,13 @@
 /* The sleeping model: replays a profile by sleeping on a device's timeline, as a GPU that works off one batch
- * after the other would keep the consumer waiting: end = max(previous end, submit) + cost. Sleep hides what a
- * consumer's thread competes for, so a share of the cost can be CPU time of `submit` (host_ratio). */
+ * after the other would keep the consumer waiting: end = max(previous end, submit) + cost. */
 #ifndef RUE_MODEL_SLEEP_H
 #define RUE_MODEL_SLEEP_H
 
 #include "model.h"
 #include "profile.h"
 
-/* `profile` is copied; `seed` is that of its jitter. RUE_MEMORY. */
-rue_status rue_model_sleep_open(const struct rue_profile *profile, uint64_t seed, struct rue_model *out,
+/* `profile` is copied. RUE_MEMORY. */
+rue_status rue_model_sleep_open(const struct rue_profile *profile, struct rue_model *out,
                                 rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -1,12 +1,9 @@
 #include "profile.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "random.h"
 
 uint64_t rue_profile_batch_ns(const struct rue_profile *profile, uint64_t images)
 {
@@ -33,14 +30,6 @@ bool rue_profile_is_measured_at(const struct rue_profile *profile, uint64_t imag
     if (!profile->measured) return false;
     if (profile->points == 0) return true;
     return images >= profile->batch_size[0] && images <= profile->batch_size[profile->points - 1];
-}
-
-double rue_profile_jitter(const struct rue_profile *profile, uint64_t seed, uint64_t batch)
-{
-    if (profile->jitter_ratio <= 0) return 1;
-    uint64_t state = rue_mix64(rue_mix64(seed) ^ batch);
-    double variance = log1p(profile->jitter_ratio * profile->jitter_ratio);
-    return exp(sqrt(variance) * rue_random_normal(&state) - variance / 2);
 }
 
 static void append(char *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -82,7 +71,5 @@ void rue_profile_json(const struct rue_profile *profile, char out[RUE_PROFILE_JS
         append(out, "\"per_batch_ns\":%.0f,\"per_image_ns\":%.0f", profile->per_batch_ns,
                profile->per_image_ns);
     if (profile->largest_batch) append(out, ",\"largest_batch\":%" PRIu64, profile->largest_batch);
-    if (profile->jitter_ratio > 0) append(out, ",\"jitter_ratio\":%.9g", profile->jitter_ratio);
-    if (profile->host_ratio > 0) append(out, ",\"host_ratio\":%.9g", profile->host_ratio);
     append(out, "}");
 }

@@ -40,8 +40,6 @@ struct rue_profile {
     uint32_t batch_size[RUE_PROFILE_POINTS_MAX];
     double batch_ns[RUE_PROFILE_POINTS_MAX];
     double per_batch_ns, per_image_ns;
-    double jitter_ratio; /* standard deviation of a batch's time, over its mean; 0: none */
-    double host_ratio;   /* CPU time that launching a batch takes, over the batch's time; 0: none */
 };
 
 /* The time of a batch of `images` in ns: linear between the measured points, the line through the nearest two
@@ -52,12 +50,8 @@ uint64_t rue_profile_batch_ns(const struct rue_profile *profile, uint64_t images
 /* Whether that is a measured time, or lies between two of them. */
 bool rue_profile_is_measured_at(const struct rue_profile *profile, uint64_t images);
 
-/* The factor by which batch number `batch` takes longer than the mean: log-normal, of mean 1 and standard
- * deviation jitter_ratio, the same for the same seed; 1 without jitter. */
-double rue_profile_jitter(const struct rue_profile *profile, uint64_t seed, uint64_t batch);
-
-/* {"batch_size":[32,128],"batch_ns":[...],"largest_batch":1024} or {"per_batch_ns":...,"per_image_ns":...},
- * and "jitter_ratio" and "host_ratio" where there are any; of one that really works
+/* {"batch_size":[32,128],"batch_ns":[...],"largest_batch":1024} or {"per_batch_ns":...,"per_image_ns":...};
+ * of one that really works
  * {"consumer":"host","cores":2,"products":"OpenBLAS 0.3.21"} or
  * {"consumer":"cuda","precision":"bf16"}, whatever its times: how the protocol tells a runner what to
  * simulate, and what the store compares. */

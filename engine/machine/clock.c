@@ -49,12 +49,6 @@ void rue_clock_wait_until(uint64_t deadline_ns)
     while (rue_clock_now_ns() < deadline_ns) pause_briefly();
 }
 
-void rue_clock_burn(uint64_t cpu_ns)
-{
-    uint64_t start = read_clock(CLOCK_THREAD_CPUTIME_ID);
-    while (read_clock(CLOCK_THREAD_CPUTIME_ID) - start < cpu_ns) pause_briefly();
-}
-
 void rue_clock_sharpen(void)
 {
     prctl(PR_SET_TIMERSLACK, 1UL);

@@ -20,10 +20,6 @@ void rue_clock_sleep_until(uint64_t deadline_ns);
  * consumer that waits for a GPU spins as well. */
 void rue_clock_wait_until(uint64_t deadline_ns);
 
-/* Keeps the CPU busy until the calling thread has had `cpu_ns` of CPU time: longer where others contend for
- * the core. */
-void rue_clock_burn(uint64_t cpu_ns);
-
 /* Asks the kernel to wake the calling thread without the usual 50 us of timer slack. */
 void rue_clock_sharpen(void);
 

@@ -27,7 +27,7 @@ static void measure(uint64_t sleep_ns)
     char what[64], sleep[RUE_UNIT_TEXT_BYTES];
     request.config.value[RUE_BATCH_SIZE] = 1;
     request.config.value[RUE_NUM_WORKERS] = 0;
-    bench_check(rue_model_sleep_open(&profile, 0, &model, &error), &error);
+    bench_check(rue_model_sleep_open(&profile, &model, &error), &error);
     rue_trial_run(NULL, &request, source, &model, &result);
     snprintf(what, sizeof what, "batches of %s, busy", rue_format_duration(sleep_ns, sleep, sizeof sleep));
     bench_row(what, "ms", (double)(sleep_ns * (uint64_t)result.batches) / 1e6, "the trial",

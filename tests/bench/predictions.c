@@ -205,7 +205,7 @@ static void open_models(void)
     }
     for (size_t m = 0; m < MODELS; m++) {
         profiles[m] = (struct rue_profile){.per_image_ns = model_share[m] * best_ns, .per_batch_ns = 1e6};
-        bench_check(rue_model_sleep_open(&profiles[m], 0, &models[m], &error), &error);
+        bench_check(rue_model_sleep_open(&profiles[m], &models[m], &error), &error);
     }
 }
 

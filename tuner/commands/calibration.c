@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "device.h"
-#include "model_extras.h"
 #include "runner_client.h"
 #include "sort.h"
 #include "word_list.h"
@@ -19,7 +18,7 @@ static rue_status find_model(const struct rue_calibration_goal *goal, const char
 {
     char spec[RUE_MODEL_NAME_BYTES];
     bool sleeps = strncmp(typed, "sleep:", 6) == 0;
-    if (strchr(typed, '@') || *rue_model_extras(typed))
+    if (strchr(typed, '@'))
         return rue_fail(error, RUE_USAGE,
                         "model '%s': a device table is of one device; name it with --device", typed);
     int length = snprintf(spec, sizeof spec, "%s%s%s", typed, sleeps ? "" : "@", sleeps ? "" : goal->device);
@@ -27,7 +26,7 @@ static rue_status find_model(const struct rue_calibration_goal *goal, const char
         return rue_fail(error, RUE_USAGE, "model name '%.40s...' is too long", spec);
     rue_status status = rue_device_table_model(spec, on_device, error);
     if (status != RUE_OK) return status;
-    size_t plain = sleeps ? strlen(on_device->name) : strcspn(on_device->name, "@+");
+    size_t plain = sleeps ? strlen(on_device->name) : strcspn(on_device->name, "@");
     snprintf(name, RUE_MODEL_NAME_BYTES, "%.*s", (int)plain, on_device->name);
     return RUE_OK;
 }

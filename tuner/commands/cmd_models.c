@@ -7,7 +7,6 @@
 #include "device.h"
 #include "json_document.h"
 #include "knob_list.h"
-#include "model_extras.h"
 #include "model_list.h"
 #include "terminal.h"
 
@@ -63,14 +62,11 @@ static void list_devices(struct rue_page *page)
 /* `*list` lists a table where that is the device. */
 static rue_status open_device(struct rue_model_list *list, struct rue_device_table *table, rue_error *error)
 {
-    char device[PATH_MAX];
-    const char *extras = rue_model_extras(list->device);
-    snprintf(device, sizeof device, "%.*s", (int)(extras - list->device), list->device);
-    if (!rue_device_is_table(device)) return RUE_OK;
+    if (!rue_device_is_table(list->device)) return RUE_OK;
     list->measured = table;
-    rue_status status = rue_device_table_read(device, table, error);
+    rue_status status = rue_device_table_read(list->device, table, error);
     if (status != RUE_OK || table->count) return status;
-    return rue_fail(error, RUE_USAGE, "--device: %s has no models; calibrate some", device);
+    return rue_fail(error, RUE_USAGE, "--device: %s has no models; calibrate some", list->device);
 }
 
 static rue_status list_models(const struct rue_options *options, struct rue_page *page, rue_error *error)

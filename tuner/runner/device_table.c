@@ -5,7 +5,6 @@
 
 #include "catalogue.h"
 #include "json_file.h"
-#include "model_extras.h"
 #include "profile_json.h"
 #include "suggest.h"
 
@@ -25,7 +24,7 @@ static void read_name(struct rue_json_reader *reader, const json_t *object, char
     struct rue_profile known;
     rue_json_read_field(reader, object, &name, out);
     if (reader->status != RUE_OK) return;
-    if (!*out || strpbrk(out, "@,") || *rue_model_extras(out))
+    if (!*out || strpbrk(out, "@,"))
         rue_json_refuse(reader, "model", "the name of a model alone, such as resnet50");
     else if (rue_catalogue_find(out, &known, NULL) == RUE_OK)
         memcpy(out, known.name, RUE_MODEL_NAME_BYTES);
@@ -38,7 +37,6 @@ static void read_model(struct rue_json_reader *reader, const json_t *object, con
     read_name(reader, object, out->name);
     snprintf(out->device, sizeof out->device, "%s", title);
     rue_profile_read(reader, object, out);
-    out->jitter_ratio = out->host_ratio = 0;
 }
 
 struct head {
@@ -132,13 +130,10 @@ static rue_status find_in_table(const char *model, const char *path, struct rue_
 rue_status rue_device_table_model(const char *spec, struct rue_profile *out, rue_error *error)
 {
     char plain[RUE_MODEL_NAME_BYTES];
-    size_t length = (size_t)(rue_model_extras(spec) - spec);
-    snprintf(plain, sizeof plain, "%.*s", (int)(length < sizeof plain ? length : sizeof plain), spec);
-    char *at = strchr(plain, '@');
-    if (length >= sizeof plain && at) return fail_long(spec, error);
-    if (!at || !rue_device_is_table(at + 1)) return rue_catalogue_find(spec, out, error);
-    *at = 0;
+    const char *device = strchr(spec, '@');
+    if (!device || !rue_device_is_table(device + 1)) return rue_catalogue_find(spec, out, error);
+    if (strlen(spec) >= sizeof plain) return fail_long(spec, error);
+    snprintf(plain, sizeof plain, "%.*s", (int)(device - spec), spec);
     *out = (struct rue_profile){0};
-    rue_status status = find_in_table(plain, at + 1, out, error);
-    return status == RUE_OK ? rue_model_extras_add(spec, out, error) : status;
+    return find_in_table(plain, device + 1, out, error);
 }

@@ -10,7 +10,7 @@
 
 enum { RUE_DEVICE_TABLE_MODELS_MAX = 64 };
 
-/* Each profile has the model's name without a device, the table's title as its device, and no extras. */
+/* Each profile has the model's name without a device and the table's title as its device. */
 struct rue_device_table {
     size_t count;
     struct rue_profile profiles[RUE_DEVICE_TABLE_MODELS_MAX];

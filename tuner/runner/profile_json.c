@@ -24,8 +24,6 @@ static const struct rue_field others[] = {
      .most = RUE_PROFILE_NS_MAX},
     {"largest_batch", RUE_FIELD_NUMBER, RUE_FIELD_AT(rue_profile, largest_batch), RUE_FIELD_NULL,
      .most = UINT32_MAX},
-    {"jitter_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_profile, jitter_ratio), RUE_FIELD_NULL, .most = 1},
-    {"host_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_profile, host_ratio), RUE_FIELD_NULL, .most = 1},
     {0}};
 
 static void read_points(struct rue_json_reader *reader, const json_t *object, struct rue_profile *out)
@@ -49,7 +47,7 @@ void rue_profile_read(struct rue_json_reader *reader, const json_t *object, stru
 {
     bool line = json_object_get(object, "per_batch_ns") || json_object_get(object, "per_image_ns");
     out->points = out->largest_batch = 0;
-    out->per_batch_ns = out->per_image_ns = out->jitter_ratio = out->host_ratio = 0;
+    out->per_batch_ns = out->per_image_ns = 0;
     rue_json_read_fields(reader, object, others, out);
     if (!line) read_points(reader, object, out);
 }

@@ -212,7 +212,7 @@ static rue_status open_model(const struct rue_trial_request *trial, const json_t
         status = rue_matrix_product_open(RUE_OPENBLAS, &product, error);
         return status == RUE_OK ? rue_model_host_open(&profile, &product, out, error) : status;
     }
-    return status == RUE_OK ? rue_model_sleep_open(&profile, trial->workload.seed, out, error) : status;
+    return status == RUE_OK ? rue_model_sleep_open(&profile, out, error) : status;
 }
 
 /* A trial that is to start together with others. */

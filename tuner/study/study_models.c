@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "device_table.h"
-#include "model_extras.h"
 #include "study_opening.h"
 #include "suggest.h"
 #include "units.h"
@@ -11,16 +10,13 @@
 
 static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_16";
 
-/* "resnet50+jitter=5%" as "resnet50@h100+jitter=5%", where a device is asked for; RUE_USAGE for one that is
- * too long. */
+/* "resnet50" as "resnet50@h100", where a device is asked for; RUE_USAGE for one that is too long. */
 static rue_status add_device(const struct rue_study_setup *setup, const char *spec,
                              char out[RUE_MODEL_NAME_BYTES], rue_error *error)
 {
-    const char *device = setup->goal.models.device, *extras = rue_model_extras(spec);
-    bool none = extras - spec == 4 && strncmp(spec, "none", 4) == 0;
-    bool add = device && !none && strncmp(spec, "sleep:", 6) != 0 && !strchr(spec, '@');
-    int length = snprintf(out, RUE_MODEL_NAME_BYTES, "%.*s%s%s%s", (int)(extras - spec), spec, add ? "@" : "",
-                          add ? device : "", extras);
+    const char *device = setup->goal.models.device;
+    bool add = device && strcmp(spec, "none") != 0 && strncmp(spec, "sleep:", 6) != 0 && !strchr(spec, '@');
+    int length = snprintf(out, RUE_MODEL_NAME_BYTES, "%s%s%s", spec, add ? "@" : "", add ? device : "");
     if (length < RUE_MODEL_NAME_BYTES) return RUE_OK;
     return rue_fail(error, RUE_USAGE, "model name '%.40s...' is too long: it has at most %d characters", out,
                     RUE_MODEL_NAME_BYTES - 1);
@@ -128,13 +124,8 @@ static rue_status choose(struct rue_study_setup *setup, rue_error *error)
             status = add_model(setup, hello->models[i], false, error);
         return status;
     }
-    if (!list && setup->goal.models.device) {
-        char device[PATH_MAX];
-        const char *extras = rue_model_extras(setup->goal.models.device);
-        snprintf(device, sizeof device, "%.*s", (int)(extras - setup->goal.models.device),
-                 setup->goal.models.device);
-        if (rue_device_is_table(device)) return add_table(setup, device, error);
-    }
+    if (!list && setup->goal.models.device && rue_device_is_table(setup->goal.models.device))
+        return add_table(setup, setup->goal.models.device, error);
     char copy[4096], *rest = copy;
     if (!list) list = default_models;
     if (strlen(list) >= sizeof copy)

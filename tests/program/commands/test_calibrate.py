@@ -1,6 +1,5 @@
 """rue calibrate and device tables, and what a request says of a model's costs."""
 import json
-import math
 import os
 import re
 import subprocess
@@ -60,7 +59,6 @@ def test_models_are_simulated_as_a_table_says(rue, tmp_path):
     assert models["resnet18"]["device"] == "a toaster" and models["resnet18"]["measured"] == [True, True, False]
     assert models["vit_b_16"]["largest_batch"] is None and models["vit_b_16"]["batch_ns"][2] == 3200000
     assert "~" not in rue("models", "--device", "toaster.json", "--batch-size", "4").stdout
-    assert rue("models", "--device", "toaster.json+host=20%", "--batch-size", "4").returncode == 0
 
 
 def test_all_models_of_a_table_are_listed_also_those_that_rue_does_not_know(rue, tmp_path):
@@ -91,12 +89,12 @@ def test_a_table_that_cannot_be_written_is_told_before_it_is_measured(rue, tmp_p
 
 @pytest.mark.quick
 def test_a_study_takes_the_models_of_a_table(rue, photos, tmp_path):
-    done = rue("tune", photos, "--device", write_table(tmp_path) + "+host=50%", "--mode", "raw", "--batch-size", "4,16", "--images", "16",
+    done = rue("tune", photos, "--device", write_table(tmp_path), "--mode", "raw", "--batch-size", "4,16", "--images", "16",
                "--num-workers", "1", "--strategy", "grid", "--json", "--quiet", "--out", "out")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     part = found["recommendations"][0]
-    assert part["models"] == ["resnet18@toaster.json+host=50%", "vit_b_16@toaster.json+host=50%"]
+    assert part["models"] == ["resnet18@toaster.json", "vit_b_16@toaster.json"]
     assert part["config"]["batch_size"] == 4 and part["evidence"]["trials_infeasible"] == 1
     assert part["evidence"]["sleep_late_ratio"] >= 0
     assert found["provenance"]["consumer"] == "a toaster"
@@ -111,7 +109,7 @@ def test_a_study_takes_the_models_of_a_table(rue, photos, tmp_path):
     (json.dumps(table_of([dict(model="a", per_batch_ns=1)] * 2)), ["models[1].model", "listed before"]),
     (json.dumps(table_of([dict(batch_size=[1], batch_ns=[2])])), ["models[0].model is not a text"]),
     *((json.dumps(table_of([dict(model=name, per_batch_ns=1)])), ["models[0].model is not the name of a model alone"])
-      for name in ("", "resnet18@h100", "resnet18+host=5%", "a,b")),
+      for name in ("", "resnet18@h100", "a,b")),
     (json.dumps(table_of([dict(model=name, per_batch_ns=1) for name in ("ResNet18", "resnet18")])), ["models[1].model", "listed before"]),
     (json.dumps(table_of([], title="")), ["title is not a text that says"]),
     (json.dumps(table_of([], title=None)), ["title"])])
@@ -189,32 +187,6 @@ def test_a_batch_beyond_what_fits_is_infeasible_on_the_device_that_the_name_says
 def test_a_request_with_a_profile_that_is_none_is_refused(rue, profile, said):
     answer = ask(rue, model="resnet50", profile=profile)
     assert answer["status"] == "failed" and said in answer["reason"], answer
-
-
-def jitter(seed, batch, ratio):
-    """rue_profile_jitter."""
-    def mix(x):
-        x = (x + 0x9E3779B97F4A7C15) % 2**64
-        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-        x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
-        return x ^ x >> 31
-    state = mix(mix(seed) ^ batch)
-    one, other = ((mix((state + i * 0x9E3779B97F4A7C15) % 2**64) >> 11) * 2.0**-53 for i in range(2))
-    variance = math.log1p(ratio * ratio)
-    return math.exp(math.sqrt(variance * -2 * math.log(1 - one)) * math.cos(2 * math.pi * other) - variance / 2)
-
-
-def test_jitter_is_that_of_the_workload_s_seed(rue):
-    for seed in 1, 2:
-        times = ask(rue, model="sleep:20ms+jitter=50%", workload=dict(seed=seed))["batch_compute_ns"]
-        meant = [20e6 * jitter(seed, batch, .5) for batch in (1, 2)]  # behind the one to warm up
-        assert all(took >= ns - 1 for took, ns in zip(times, meant)), (times, meant)
-    assert abs(jitter(1, 1, .5) - jitter(2, 1, .5)) > .1
-
-
-def test_host_load_is_cpu_time_of_the_consumer(rue):
-    idle, busy = ask(rue, model="sleep:20ms"), ask(rue, model="sleep:20ms+host=100%")
-    assert busy["cpu_ratio"] * busy["end_to_end_ns"] >= 40e6 > idle["cpu_ratio"] * idle["end_to_end_ns"]
 
 
 # ---- sleep that is late ----

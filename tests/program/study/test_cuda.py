@@ -177,11 +177,6 @@ def test_that_kernels_are_slower_is_told_where_times_are(rue, fake, photos):
     assert done.stderr.count("resnet18@cuda: by kernels that are slower") == 1, done.stderr
 
 
-def test_jitter_is_for_what_is_simulated(rue, photos):
-    done = rue("tune", photos, "--model", "resnet18", "--device", "cuda:bf16+jitter=5%", "--out", "out")
-    expect_failure(done, 2, "resnet18@cuda:bf16 is computed, not simulated", "leave out '+jitter=5%'")
-
-
 def test_the_real_module_without_a_driver(module, release):
     answer = compute(release, {})
     assert answer["status"] == "failed"

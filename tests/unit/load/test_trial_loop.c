@@ -18,7 +18,7 @@ static void setup(void)
     temporary_folder_make();
     data_photos_make(PHOTOS);
     source = data_open("photos");
-    cr_assert_eq(rue_model_sleep_open(&profile, 0, &model, NULL), RUE_OK);
+    cr_assert_eq(rue_model_sleep_open(&profile, &model, NULL), RUE_OK);
     result = rue_trial_result_empty();
 }
 

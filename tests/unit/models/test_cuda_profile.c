@@ -38,15 +38,10 @@ Test(cuda_profile, options_are_written_one_way)
 
 Test(cuda_profile, others_are_refused_by_name)
 {
-    static const char *const bad[] = {"resnet50@cuda:",
-                                      "resnet50@cuda:fp8",
-                                      "resnet50@cuda:bf16:",
-                                      "resnet50@cuda:bf16:pageable",
-                                      "resnet50@cuda:pageable",
-                                      "resnet50@cuda:bf16:fp16",
-                                      "resnet50@cudas",
-                                      "resnet50@cuda+jitter=5%",
-                                      "resnet50@cuda:bf16+host=5%"};
+    static const char *const bad[] = {"resnet50@cuda:",         "resnet50@cuda:fp8",
+                                      "resnet50@cuda:bf16:",    "resnet50@cuda:bf16:pageable",
+                                      "resnet50@cuda:pageable", "resnet50@cuda:bf16:fp16",
+                                      "resnet50@cudas"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         rue_error error = {0};
         struct rue_profile profile;

@@ -14,7 +14,7 @@ static struct rue_model model;
 static void setup(void)
 {
     struct rue_profile profile = {.per_batch_ns = COST_NS, .per_image_ns = 1000};
-    cr_assert_eq(rue_model_sleep_open(&profile, 0, &model, NULL), RUE_OK);
+    cr_assert_eq(rue_model_sleep_open(&profile, &model, NULL), RUE_OK);
 }
 
 static void teardown(void)
@@ -95,7 +95,7 @@ Test(model_sleep, the_profile_is_copied)
     struct rue_model other;
     struct rue_batch batch = {.count = 1};
     uint64_t first, second;
-    cr_assert_eq(rue_model_sleep_open(&profile, 0, &other, NULL), RUE_OK);
+    cr_assert_eq(rue_model_sleep_open(&profile, &other, NULL), RUE_OK);
     profile.per_batch_ns = 1e15;
     cr_assert_eq(other.ops->submit(other.state, &batch, &first, NULL), RUE_OK);
     cr_assert_leq(first, rue_clock_now_ns() + 1000);
@@ -112,80 +112,13 @@ Test(model_sleep, a_batch_that_its_device_cannot_hold_is_infeasible)
     struct rue_batch batch = {.count = 65};
     rue_error error = {0};
     uint64_t ticket;
-    cr_assert_eq(rue_model_sleep_open(&profile, 0, &small, NULL), RUE_OK);
+    cr_assert_eq(rue_model_sleep_open(&profile, &small, NULL), RUE_OK);
     cr_expect_eq(small.ops->submit(small.state, &batch, &ticket, &error), RUE_INFEASIBLE);
     cr_expect(strstr(error.message, "65") && strstr(error.message, "memory of a bee: at most 64"), "%s",
               error.message);
     batch.count = 64;
     cr_expect_eq(small.ops->submit(small.state, &batch, &ticket, NULL), RUE_OK);
     rue_model_close(&small);
-}
-
-/* When so many batches of a profile end, one after the other. */
-static void ends_of(const struct rue_profile *profile, uint64_t seed, size_t count, uint64_t *out)
-{
-    struct rue_model shaky;
-    struct rue_batch batch = {.count = 1};
-    cr_assert_eq(rue_model_sleep_open(profile, seed, &shaky, NULL), RUE_OK);
-    for (size_t i = 0; i < count; i++)
-        cr_assert_eq(shaky.ops->submit(shaky.state, &batch, &out[i], NULL), RUE_OK);
-    rue_model_close(&shaky);
-}
-
-Test(model_sleep, jitter_is_the_same_for_the_same_seed)
-{
-    enum { BATCHES = 50 };
-    const struct rue_profile profile = {.per_batch_ns = 1e9, .jitter_ratio = 0.1};
-    uint64_t first[BATCHES], again[BATCHES], other[BATCHES];
-    size_t differs = 0;
-    ends_of(&profile, 3, BATCHES, first);
-    ends_of(&profile, 3, BATCHES, again);
-    ends_of(&profile, 4, BATCHES, other);
-    for (size_t i = 1; i < BATCHES; i++) {
-        uint64_t cost = first[i] - first[i - 1];
-        cr_assert_eq(again[i] - again[i - 1], cost);
-        cr_assert(cost > 500000000 && cost < 2000000000);
-        differs += other[i] - other[i - 1] != cost;
-    }
-    cr_assert_eq(differs, BATCHES - 1);
-}
-
-static uint64_t cpu_ns(void)
-{
-    struct timespec spent;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-    return (uint64_t)spent.tv_sec * 1000000000 + (uint64_t)spent.tv_nsec;
-}
-
-Test(model_sleep, launching_takes_its_share_of_cpu_time_and_no_more_of_the_batch)
-{
-    const struct rue_profile profile = {.per_batch_ns = 40e6, .host_ratio = 0.5};
-    struct rue_model busy;
-    struct rue_batch batch = {.count = 1};
-    uint64_t end, before = cpu_ns(), start = rue_clock_now_ns();
-    cr_assert_eq(rue_model_sleep_open(&profile, 0, &busy, NULL), RUE_OK);
-    cr_assert_eq(busy.ops->submit(busy.state, &batch, &end, NULL), RUE_OK);
-    cr_assert_geq(cpu_ns() - before, 20000000);
-    uint64_t launched = rue_clock_now_ns();
-    cr_assert_geq(end, start + 40000000);
-    cr_assert(end <= launched + 40000000, "the device works while it is launched");
-    rue_model_close(&busy);
-}
-
-/* A launch that others held up ends later than the device would have. */
-Test(model_sleep, a_batch_does_not_end_before_it_is_launched)
-{
-    const struct rue_profile profile = {.per_batch_ns = 5e6, .host_ratio = 1};
-    struct rue_model busy;
-    struct rue_batch batch = {.count = 1};
-    uint64_t end, cpu = cpu_ns();
-    cr_assert_eq(rue_model_sleep_open(&profile, 0, &busy, NULL), RUE_OK);
-    for (int i = 0; i < 4; i++) {
-        cr_assert_eq(busy.ops->submit(busy.state, &batch, &end, NULL), RUE_OK);
-        cr_assert_geq(end + 1000000, rue_clock_now_ns());
-    }
-    cr_assert_geq(cpu_ns() - cpu, 20000000);
-    rue_model_close(&busy);
 }
 
 Test(model_sleep, what_does_not_fit_is_infeasible_also_on_a_device_without_a_name)
@@ -195,7 +128,7 @@ Test(model_sleep, what_does_not_fit_is_infeasible_also_on_a_device_without_a_nam
     struct rue_batch batch = {.count = 3};
     uint64_t end;
     rue_error error = {0};
-    cr_assert_eq(rue_model_sleep_open(&profile, 0, &small, NULL), RUE_OK);
+    cr_assert_eq(rue_model_sleep_open(&profile, &small, NULL), RUE_OK);
     cr_assert_eq(small.ops->submit(small.state, &batch, &end, &error), RUE_INFEASIBLE);
     cr_assert(strstr(error.message, "memory of its device: at most 2 of ape do"), "%s", error.message);
     rue_model_close(&small);

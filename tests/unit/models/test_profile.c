@@ -65,17 +65,11 @@ Test(profile, its_json_says_what_it_is)
     cr_assert_str_eq(text, "{\"batch_size\":[32,128,256],\"batch_ns\":[1000,3000,7000]}");
     rue_profile_json(&(struct rue_profile){.per_batch_ns = 2e6, .per_image_ns = 1500}, text);
     cr_assert_str_eq(text, "{\"per_batch_ns\":2000000,\"per_image_ns\":1500}");
-    rue_profile_json(&(struct rue_profile){.jitter_ratio = 0.05, .host_ratio = 0.2}, text);
-    cr_assert_str_eq(text,
-                     "{\"per_batch_ns\":0,\"per_image_ns\":0,\"jitter_ratio\":0.05,\"host_ratio\":0.2}");
 }
 
 Test(profile, the_largest_profile_fits_its_json)
 {
-    struct rue_profile full = {.points = RUE_PROFILE_POINTS_MAX,
-                               .largest_batch = UINT32_MAX,
-                               .jitter_ratio = 1.0 / 3,
-                               .host_ratio = 2.0 / 3};
+    struct rue_profile full = {.points = RUE_PROFILE_POINTS_MAX, .largest_batch = UINT32_MAX};
     char text[RUE_PROFILE_JSON_BYTES];
     for (size_t i = 0; i < full.points; i++) {
         full.batch_size[i] = UINT32_MAX - 16 + (uint32_t)i;
@@ -99,34 +93,4 @@ Test(profile, the_json_of_real_work_holds_what_decides_its_time_and_no_estimate)
                                .batch_ns = {5}};
     rue_profile_json(&real, text);
     cr_assert_str_eq(text, "{\"consumer\":\"host\",\"cores\":2,\"products\":\"OpenBLAS 0.3.21\"}");
-}
-
-Test(profile, without_jitter_every_batch_is_alike)
-{
-    cr_assert_eq(rue_profile_jitter(&measured, 1, 2), 1);
-}
-
-/* Of 100,000 batches the mean is within four standard errors, and so is the deviation. */
-Test(profile, jitter_has_mean_one_and_the_deviation_that_was_asked_for)
-{
-    enum { BATCHES = 100000 };
-    const struct rue_profile shaky = {.jitter_ratio = 0.2};
-    double sum = 0, squares = 0;
-    for (uint64_t batch = 0; batch < BATCHES; batch++) {
-        double factor = rue_profile_jitter(&shaky, 7, batch);
-        cr_assert(factor > 0);
-        sum += factor;
-        squares += (factor - 1) * (factor - 1);
-    }
-    cr_assert_float_eq(sum / BATCHES, 1, 4 * 0.2 / sqrt(BATCHES));
-    cr_assert_float_eq(sqrt(squares / BATCHES), 0.2, 0.01);
-}
-
-Test(profile, jitter_is_the_seed_s)
-{
-    const struct rue_profile shaky = {.jitter_ratio = 0.05};
-    double first = rue_profile_jitter(&shaky, 1, 5);
-    cr_assert_eq(rue_profile_jitter(&shaky, 1, 5), first);
-    cr_assert_neq(rue_profile_jitter(&shaky, 2, 5), first);
-    cr_assert_neq(rue_profile_jitter(&shaky, 1, 6), first);
 }

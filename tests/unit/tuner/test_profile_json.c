@@ -20,7 +20,7 @@ static rue_status read_text(const char *text, struct rue_profile *out)
 static void expect_same(const struct rue_profile *profile)
 {
     char text[RUE_PROFILE_JSON_BYTES], again[RUE_PROFILE_JSON_BYTES];
-    struct rue_profile read = {.name = "ape", .device = "a device", .points = 3, .jitter_ratio = 0.5};
+    struct rue_profile read = {.name = "ape", .device = "a device", .points = 3};
     rue_profile_json(profile, text);
     cr_assert_eq(read_text(text, &read), RUE_OK, "%s: %s", text, error.message);
     rue_profile_json(&read, again);
@@ -33,7 +33,7 @@ Test(profile_json, what_is_written_is_read)
 {
     expect_same(&(struct rue_profile){.points = 2, .batch_size = {1, 4}, .batch_ns = {5, 7}});
     expect_same(&(struct rue_profile){.per_batch_ns = 1e9, .per_image_ns = 2500});
-    expect_same(&(struct rue_profile){.per_image_ns = 1, .jitter_ratio = 0.05, .host_ratio = 1});
+    expect_same(&(struct rue_profile){.per_image_ns = 1});
     struct rue_profile full = {.points = RUE_PROFILE_POINTS_MAX, .largest_batch = 512};
     for (size_t i = 0; i < full.points; i++) {
         full.batch_size[i] = 1 << i;
@@ -62,8 +62,6 @@ Test(profile_json, what_is_no_profile_is_refused_with_its_place)
         {"{\"batch_size\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17],\"batch_ns\":[]}", "batch_size"},
         {"{\"per_batch_ns\":-1}", "per_batch_ns"},
         {"{\"per_image_ns\":\"1\"}", "per_image_ns"},
-        {"{\"per_image_ns\":1,\"jitter_ratio\":1.5}", "jitter_ratio"},
-        {"{\"per_image_ns\":1,\"host_ratio\":-0.5}", "host_ratio"},
         {"{\"per_image_ns\":1,\"largest_batch\":-4}", "largest_batch"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
