@@ -272,22 +272,22 @@ static bool is_read(struct rue_json_reader *reader, const struct rue_field *fiel
 
 static void refuse_value(struct rue_json_reader *reader, const struct rue_field *field)
 {
-    static const char *const names[] = {[RUE_FIELD_FLAG] = "true or false",
-                                        [RUE_FIELD_NUMBER] = "a whole number",
-                                        [RUE_FIELD_WORD] = "a word that this rue knows",
-                                        [RUE_FIELD_REAL] = "a number",
-                                        [RUE_FIELD_SECONDS] = "a number",
-                                        [RUE_FIELD_TEXT] = "a text of a fit length",
-                                        [RUE_FIELD_STRING] = "a text",
-                                        [RUE_FIELD_CONFIG] = "an object",
-                                        [RUE_FIELD_STRUCT] = "an object",
-                                        [RUE_FIELD_LIST] = "a list of a fit length",
-                                        [RUE_FIELD_OTHER] = "there"};
-    char what[128];
+    static const char *const names[] = {
+        [RUE_FIELD_FLAG] = "true or false", [RUE_FIELD_NUMBER] = "a whole number",
+        [RUE_FIELD_WORD] = "one of",        [RUE_FIELD_REAL] = "a number",
+        [RUE_FIELD_SECONDS] = "a number",   [RUE_FIELD_TEXT] = "a text of a fit length",
+        [RUE_FIELD_STRING] = "a text",      [RUE_FIELD_CONFIG] = "an object",
+        [RUE_FIELD_STRUCT] = "an object",   [RUE_FIELD_LIST] = "a list of a fit length",
+        [RUE_FIELD_OTHER] = "there"};
+    char what[WHAT_BYTES];
     int used = snprintf(what, sizeof what, "%s", names[field->kind]);
     if (field->kind == RUE_FIELD_NUMBER || (field->kind == RUE_FIELD_REAL && field->most))
         snprintf(what + used, sizeof what - (size_t)used, " from %" PRIu64 " to %" PRIu64, field->least,
                  rue_field_most(field));
+    for (size_t i = 0; field->kind == RUE_FIELD_WORD && field->words[i]; i++) {
+        used = (int)strlen(what);
+        snprintf(what + used, sizeof what - (size_t)used, "%s %s", i ? "," : "", field->words[i]);
+    }
     rue_json_refuse(reader, NULL, what);
 }
 

@@ -181,7 +181,7 @@ FAULTS = {
     "text": (dict(do="answer", answer=dict(end_to_end_ns="soon")), "failed", r'end_to_end_ns is not a whole number from 0', False),
     "negative_ratio": (dict(do="answer", answer=dict(cpu_ratio=-1.0)), "failed", r'cpu_ratio is not a number from 0', False),
     "absurd_ratio": (dict(do="answer", answer=dict(cpu_ratio=1e300)), "failed", r'cpu_ratio is not a number from 0', False),
-    "status": (dict(do="answer", answer=dict(status="great")), "failed", r'status is not a word that this rue knows', False),
+    "status": (dict(do="answer", answer=dict(status="great")), "failed", r'status is not one of ok, infeasible, failed, timeout', False),
     "says_failed": (dict(do="answer", answer=dict(status="failed", reason="disk\non fire")), "failed", r"disk[\n?]on fire", False),
     "spent": (dict(do="answer", answer=dict(status="failed", reason="the GPU is lost", spent=True)), "failed", r"the GPU is lost", True),
     "says_timeout": (dict(do="answer", answer=dict(status="timeout", reason="too slow")), "timeout", r"too slow", False),
