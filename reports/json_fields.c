@@ -94,7 +94,7 @@ static json_t *value_json(const struct rue_field *field, const void *from, const
     return NULL;
 }
 
-void rue_json_put_field(json_t **object, const struct rue_field *field, const void *from, const void *context)
+static void put_field(json_t **object, const struct rue_field *field, const void *from, const void *context)
 {
     const void *at = (const char *)from + field->offset;
     bool empty = is_empty(field, from);
@@ -110,7 +110,7 @@ void rue_json_put_fields(json_t **object, const struct rue_field *fields, const 
                          const void *context)
 {
     for (const struct rue_field *field = fields; field->name; field++)
-        rue_json_put_field(object, field, from, context);
+        put_field(object, field, from, context);
 }
 
 json_t *rue_json_struct(const struct rue_field *fields, const void *from, const void *context)

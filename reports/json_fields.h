@@ -34,11 +34,9 @@ struct rue_field_type {
 /* The struct `from`, an object; null where a key of it is empty. A new reference, NULL without memory. */
 json_t *rue_json_struct(const struct rue_field *fields, const void *from, const void *context);
 
-/* The same as members of `object`, or one row alone. */
+/* The same as members of `object`. */
 void rue_json_put_fields(json_t **object, const struct rue_field *fields, const void *from,
                          const void *context);
-void rue_json_put_field(json_t **object, const struct rue_field *field, const void *from,
-                        const void *context);
 
 /* ---- reading ---- */
 
