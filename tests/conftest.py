@@ -226,6 +226,13 @@ def wait_until_gone(pids):
     return not any(map(is_running, pids))
 
 
+def plan_of(done):
+    """What a dry run says, each line of its plan by its name; of several lines of one name the last."""
+    assert done.returncode == 0, done.stderr
+    lines = re.findall(r"^  ([a-z-]+)  +(\S.*(?:\n {5,}\S.*)*)$", done.stdout.split("Plan:\n")[1], re.M)
+    return {name: " ".join(text.split()) for name, text in lines}
+
+
 def rankings(document):
     """The parts of a recommendation.json by what people call their data, the best configurations first."""
     for part in document["recommendations"]:

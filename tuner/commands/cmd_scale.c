@@ -120,9 +120,8 @@ static rue_status start(const struct rue_study *study, void *context, rue_error 
 {
     struct scaling *scaling = context;
     const struct rue_options *options = scaling->options;
-    rue_status status = rue_plan_show(study, options, rue_options_flag(options, JSON),
-                                      rue_options_flag(options, QUIET), error);
-    if (status != RUE_OK || study->setup.goal.output.dry_run) return status;
+    rue_plan_show(study, options, rue_options_flag(options, QUIET));
+    if (study->setup.goal.output.dry_run) return RUE_OK;
     return rue_monitor_open(study->ledger.clock.start_ns, rue_options_number(options, PERIOD),
                             &scaling->monitor, error);
 }

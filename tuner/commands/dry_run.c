@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "json_document.h"
 #include "study_show.h"
 #include "terminal.h"
 
@@ -74,33 +73,22 @@ static void find_defaults(const struct rue_study_setup *setup, struct defaults *
     add(out, NULL, NULL);
 }
 
-static rue_status show_dry(const struct rue_study *study, const struct rue_options *options, bool as_json,
-                           rue_error *error)
+static void show_dry(const struct rue_study *study, const struct rue_options *options)
 {
-    const struct rue_study_setup *setup = &study->setup;
     const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     struct defaults defaults;
-    find_defaults(setup, &defaults);
-    if (as_json) {
-        json_t *root =
-            json_pack("{s:s, s:s, s:o, s:o}", "format", "rue.plan/1", "rue", RUE_VERSION, "options",
-                      rue_options_json(options, defaults.unset), "plan", rue_study_plan_json(setup));
-        return rue_json_write(root, stdout, error);
-    }
+    find_defaults(&study->setup, &defaults);
     printf("Options:\n");
     rue_options_show(options, defaults.unset, &style, stdout);
     printf("Plan:\n");
-    rue_study_show_plan(setup, &study->ledger, &style, stdout);
-    return RUE_OK;
+    rue_study_show_plan(&study->setup, &study->ledger, &style, stdout);
 }
 
-rue_status rue_plan_show(const struct rue_study *study, const struct rue_options *options, bool as_json,
-                         bool quiet, rue_error *error)
+void rue_plan_show(const struct rue_study *study, const struct rue_options *options, bool quiet)
 {
     struct rue_report_style style = rue_terminal_style(stderr, RUE_TABLE_COLUMNS);
-    if (study->setup.goal.output.dry_run) return show_dry(study, options, as_json, error);
-    if (quiet) return RUE_OK;
+    if (study->setup.goal.output.dry_run) return show_dry(study, options);
+    if (quiet) return;
     rue_study_show_plan(&study->setup, &study->ledger, &style, stderr);
     fputc('\n', stderr);
-    return RUE_OK;
 }

@@ -6,8 +6,7 @@
 #include "study.h"
 
 /* The plan, on stderr unless `quiet`. Of a dry run on stdout: each option with its value and origin, then the
- * plan; `as_json`: as an object, rue.plan/1. RUE_MEMORY. */
-rue_status rue_plan_show(const struct rue_study *study, const struct rue_options *options, bool as_json,
-                         bool quiet, rue_error *error) RUE_MUST_CHECK;
+ * plan. */
+void rue_plan_show(const struct rue_study *study, const struct rue_options *options, bool quiet);
 
 #endif

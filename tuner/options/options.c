@@ -482,19 +482,3 @@ void rue_options_show(const struct rue_options *options, const struct rue_unset 
         fputc('\n', out);
     }
 }
-
-json_t *rue_options_json(const struct rue_options *options, const struct rue_unset *unset)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; object && i < options->command->option_count; i++) {
-        const char *origin, *value = find_value(options, unset, i, &origin);
-        if (!value) continue;
-        char *text = rue_utf8_repair(value);
-        json_t *entry = text ? json_pack("{s:s, s:s}", "value", text, "origin", origin) : NULL;
-        free(text);
-        if (entry && json_object_set_new(object, options->command->options[i].name, entry) == 0) continue;
-        json_decref(object);
-        object = NULL;
-    }
-    return object;
-}

@@ -109,10 +109,6 @@ struct rue_unset {
 void rue_options_show(const struct rue_options *options, const struct rue_unset *unset,
                       const struct rue_report_style *style, FILE *out);
 
-/* The same as an object, {"seed": {"value": "3", "origin": "--seed"}, ...}; returns owned, NULL without
- * memory. */
-struct json_t *rue_options_json(const struct rue_options *options, const struct rue_unset *unset);
-
 /* The object in the settings file, an empty one where there is no file; returns owned. RUE_USAGE names the
  * line, or says that it is not a regular file of a sensible size. */
 rue_status rue_settings_read(struct json_t **out, rue_error *error) RUE_MUST_CHECK;

@@ -1,6 +1,5 @@
 #include "study_show.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -190,55 +189,6 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
     if (line.used) put(&line, "baselines", style, out);
     add_cost(&line, setup);
     put(&line, "cost", style, out);
-}
-
-static json_t *variants_json(const struct rue_study_setup *setup)
-{
-    json_t *list = json_array();
-    for (size_t v = 0; v < setup->variant_count; v++) {
-        const struct rue_study_variant *variant = &setup->variants[v];
-        const struct rue_variant *what = &variant->variant;
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s?, s:s, s:b, s:I, s:I, s:s}", "mode", rue_mode_names[what->mode],
-                            "format", what->format, "dtype", what->dtype[0] ? what->dtype : NULL, "path",
-                            variant->sample ? "" : what->path, "sample", variant->sample, "images",
-                            (json_int_t)variant->opened.images, "job_images", (json_int_t)variant->job_images,
-                            "cache", variant->workload.cache));
-    }
-    return list;
-}
-
-static json_t *baselines_json(const struct rue_study_setup *setup)
-{
-    json_t *rows = json_array();
-    for (size_t b = 0; b < setup->baselines.count; b++)
-        json_array_append_new(rows, json_pack("{s:s, s:o}", "name", setup->baselines.at[b].name, "config",
-                                              rue_json_config(&setup->baselines.at[b].config)));
-    return rows;
-}
-
-json_t *rue_study_plan_json(const struct rue_study_setup *setup)
-{
-    json_t *models = json_array(), *configs = json_array();
-    for (size_t m = 0; m < setup->model_count; m++)
-        json_array_append_new(models, json_string(setup->models[m].name));
-    for (size_t c = 0; c < setup->config_count; c++)
-        json_array_append_new(configs, rue_json_config(&setup->configs[c]));
-    struct rue_watch_plan watch;
-    size_t references = rue_watch_plan(setup, &watch) ? watch.references : 0;
-    json_t *search = !rue_study_predicts(setup)
-                         ? json_null()
-                         : json_pack("{s:f, s:f}", "epsilon_ratio", setup->goal.search.epsilon_ratio,
-                                     "confidence", setup->goal.search.confidence);
-    return json_pack("{s:o, s:o, s:o, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:s, s:s, s:s?}, s:o, s:o}",
-                     "variants", variants_json(setup), "models", models, "configs", configs, "repeats",
-                     setup->goal.search.repeats, "trials", (json_int_t)setup->plan.trials, "expected_ns",
-                     (json_int_t)(rest_s(setup) * 1e9), "stored_ns", (json_int_t)(setup->plan.stored_s * 1e9),
-                     "budget_ns", (json_int_t)setup->goal.search.budget.time_ns, "budget_trials",
-                     (json_int_t)setup->goal.search.budget.trials, "references", (json_int_t)references,
-                     "strategy", "name", setup->plan.strategy->name, "chosen_by",
-                     setup->plan.why[0] ? "auto" : "user", "why", setup->plan.why[0] ? setup->plan.why : NULL,
-                     "search", search, "baselines", baselines_json(setup));
 }
 
 void rue_progress_describe_best(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,

@@ -1,11 +1,9 @@
-/* What is said of a study: its plan, for people and for programs, and its progress. */
+/* What is said of a study: its plan and its progress. */
 #ifndef RUE_STUDY_SHOW_H
 #define RUE_STUDY_SHOW_H
 
 #include "report.h"
 #include "study.h"
-
-struct json_t;
 
 /* A knob as it is typed: "batch-size". */
 const char *rue_study_option_name(const struct rue_knob_info *knob, char out[RUE_KNOB_TEXT_BYTES]);
@@ -13,9 +11,6 @@ const char *rue_study_option_name(const struct rue_knob_info *knob, char out[RUE
 /* Shows the plan on `out`. */
 void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                          const struct rue_report_style *style, FILE *out);
-
-/* The plan as an object; returns owned, NULL without memory. */
-struct json_t *rue_study_plan_json(const struct rue_study_setup *setup);
 
 /* ", best so far 128/2 (1.8 %)", "" before anything is ranked. */
 void rue_progress_describe_best(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
