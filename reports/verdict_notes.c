@@ -11,9 +11,8 @@
 #define NB      RUE_NO_BREAK
 #define PERCENT RUE_PROSE_PERCENT
 
-enum { NAMED_MISSES = 3, NAMED_MODELS = 3, NAMED_CONFIGS = 6, ALONE = 2 };
+enum { NAMED_MISSES = 3, NAMED_MODELS = 3, NAMED_CONFIGS = 6 };
 
-static const double alone_ratio = 0.02;      /* of a regret that is worth a word */
 static const double less_memory_ratio = 0.5; /* at most, of what is recommended */
 static const double more_regret_ratio = 0.1; /* that less memory may cost */
 
@@ -259,44 +258,6 @@ static void say_set(struct rue_page *page, const struct rue_variant_findings *va
     rue_say(page, set->exact ? ". " : " (fewer may do). ");
 }
 
-static bool is_told(const size_t *told, size_t count, size_t model)
-{
-    for (size_t i = 0; i < count; i++)
-        if (told[i] == model) return true;
-    return false;
-}
-
-/* The model that loses most with what is recommended, of those not told; RUE_NONE when that is not worth a
- * word. */
-static size_t next_alone(const struct rue_variant_findings *variant, const size_t *told, size_t count)
-{
-    const struct rue_selection *selection = variant->selection;
-    size_t next = RUE_NONE;
-    double most = alone_ratio;
-    for (size_t m = 0; m < selection->model_count; m++) {
-        double regret = rue_selection_regret(selection, variant->matrix, m, selection->recommended);
-        if (regret < most || (next != RUE_NONE && regret == most) || is_told(told, count, m)) continue;
-        next = m;
-        most = regret;
-    }
-    return next;
-}
-
-/* Models that run much faster with a configuration of their own: the share of the time that it saves. */
-static void say_alone(struct rue_page *page, const struct rue_variant_findings *variant)
-{
-    const struct rue_selection *selection = variant->selection;
-    size_t told[ALONE], count = 0;
-    if (selection->model_count < 2) return;
-    for (size_t m; count < ALONE && (m = next_alone(variant, told, count)) != RUE_NONE; told[count++] = m) {
-        double regret = rue_selection_regret(selection, variant->matrix, m, selection->recommended);
-        rue_say(page, "%s%s with ", count ? "; " : "Alone: ", variant->matrix->models[m]);
-        say_label(page, variant, selection->best_of_model[m]);
-        rue_say(page, ", " PERCENT " less time", 100 * regret / (1 + regret));
-    }
-    if (count) rue_say(page, ". ");
-}
-
 static void say_left_out(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_leave_one_out *left = variant->answers->left;
@@ -334,7 +295,6 @@ void rue_verdict_answers(struct rue_page *page, const struct rue_variant_finding
 {
     if (!variant->answers || variant->selection->recommended == RUE_NONE) return;
     say_set(page, variant);
-    say_alone(page, variant);
     say_left_out(page, variant);
     say_memory(page, variant);
 }

@@ -49,9 +49,9 @@ def test_a_set_epsilon_that_is_none_is_a_usage_error(rue):
         expect_failure(rue("analyze", "t.csv", f"--set-epsilon={bad}"), 2, "--set-epsilon")
 
 
-def test_models_with_a_much_better_configuration_of_their_own_are_named(rue):
-    _, shown = analyze(rue, CSV)
-    assert "Alone: ape with 16/1, 3.8 % less time; bee with 16/1, 3.8 % less time." in shown
+def test_the_best_of_each_model_is_in_the_json(rue):
+    mode, _ = analyze(rue, CSV)
+    assert {row["model"]: row["config"]["batch_size"] for row in mode["best_by_model"]} == {"ape": 16, "bee": 16, "cow": 32, "dog": 256}
 
 
 def test_each_model_in_turn_is_left_out(rue):
