@@ -110,10 +110,8 @@ def test_an_example_works(place, where, line):
                        "shards/": "rue prepare photos shards --format webdataset --quiet"}.items():
         if name in line and target != name.rstrip("/") and "--out " + name not in line and not (place / name).exists():
             run_in(place, make).check_returncode()
-    if "--against" in line:
-        shutil.copytree(place / "rue-out/photos", place / shlex.split(line)[-1], dirs_exist_ok=True)
     done = run_in(place, smaller(line))
-    # Whether it holds, and whether the machine keeps a model waiting, is a matter of the machine.
+    # Whether it holds, and what fits a budget of seconds, is a matter of the machine.
     inconclusive = 5 if line.startswith("rue check") or "larger --budget" in done.stderr else 0
     assert done.returncode in (0, inconclusive), done.stderr
 
