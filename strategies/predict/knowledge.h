@@ -83,9 +83,14 @@ struct rue_prior {
     const struct rue_knowledge *knowledge;
     double widen_sd;       /* of the logarithm of each of the loader's parameters, beyond the covariance */
     bool same;             /* the study was of this machine, with these data: few probes are made */
+    bool whole_jobs;       /* only times of whole jobs were known */
     const double *offsets; /* [models][configs] logarithm of what was found over what `knowledge` predicts; 0
                               where nothing was */
     size_t config;         /* that was recommended; SIZE_MAX: none of the space */
 };
+
+/* Seconds that a trial of `images` takes if nothing has changed; `cell` is model * configs + config. */
+double rue_prior_job_s(const struct rue_prior *prior, size_t model, size_t cell,
+                       const struct rue_config *config, uint64_t images);
 
 #endif

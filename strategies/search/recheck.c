@@ -7,6 +7,7 @@
 #include "duel.h"
 #include "job_time.h"
 #include "random.h"
+#include "strategy.h"
 
 enum { TRIALS_MAX = 24, DRAWS = 256 };
 
@@ -15,20 +16,21 @@ static const double unsure_ratio = 0.02; /* what may be lost where the times are
 static const double other_ratio = 2;     /* of times: this is another machine, whatever else is found */
 static const double cost_margin = 1.2;   /* of what trials may cost more than expected */
 
-struct rue_recheck {
+struct recheck {
     struct rue_duel duel;
-    bool by_job;
-    size_t own;   /* the configuration that is checked */
-    size_t rival; /* the best of the others before the first trial, as it was known; SIZE_MAX: none */
-    double share; /* of the job that trials run */
-    size_t pairs; /* asked for */
+    double limit_s; /* of the first batch of what is checked; 0: none */
+    size_t own;     /* the configuration that is checked */
+    size_t rival;   /* the best of the others before the first trial, as it was known; SIZE_MAX: none */
+    double share;   /* of the job that trials run */
+    size_t pairs;   /* asked for */
     size_t ratio_count;
     double ratios[TRIALS_MAX]; /* [ratio_count] measured over expected, where something was */
     bool ended, broken;        /* nothing more is asked; as the checked configuration does not run */
 };
 
-void rue_recheck_close(struct rue_recheck *recheck)
+static void recheck_close(void *state)
 {
+    struct recheck *recheck = state;
     if (!recheck) return;
     rue_duel_close(&recheck->duel);
     free(recheck);
@@ -36,19 +38,19 @@ void rue_recheck_close(struct rue_recheck *recheck)
 
 /* ---- trials ---- */
 
-static uint64_t trial_images(const struct rue_recheck *recheck, size_t config)
+static uint64_t trial_images(const struct recheck *recheck, size_t config)
 {
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
     uint64_t batch = rue_trial_batch(&setup->grid.configs[config]), job = setup->job.images;
     uint64_t images = (uint64_t)((double)job * recheck->share) / batch * batch;
-    uint64_t least = recheck->by_job ? rue_job_floor_images(&setup->grid.configs[config], job)
-                                     : rue_duel_shortest_images(&recheck->duel, config);
+    uint64_t least = setup->known.prior->whole_jobs ? rue_job_floor_images(&setup->grid.configs[config], job)
+                                                    : rue_duel_shortest_images(&recheck->duel, config);
     if (recheck->share >= 1 || setup->runner.whole_jobs) return job;
     return images < least ? least : images;
 }
 
 /* Of the checked configuration and, where there is one, its rival. */
-static double pair_cost_s(const struct rue_recheck *recheck, size_t model, size_t rival)
+static double pair_cost_s(const struct recheck *recheck, size_t model, size_t rival)
 {
     const struct rue_duel *duel = &recheck->duel;
     double own_s = rue_duel_cost_s(duel, model, recheck->own, trial_images(recheck, recheck->own));
@@ -57,7 +59,7 @@ static double pair_cost_s(const struct rue_recheck *recheck, size_t model, size_
 }
 
 /* Trials as long as lets the budget hold a pair on every model. */
-static void choose_share(struct rue_recheck *recheck)
+static void choose_share(struct recheck *recheck)
 {
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
     double whole_s = 0;
@@ -69,35 +71,36 @@ static void choose_share(struct rue_recheck *recheck)
     recheck->share = fmin(1, setup->budget.seconds / (cost_margin * whole_s));
 }
 
-rue_status rue_recheck_open(const struct rue_strategy_setup *setup, bool by_job, struct rue_recheck **out,
-                            rue_error *error)
+static rue_status recheck_open(const struct rue_strategy_setup *setup, void **state, rue_error *error)
 {
     if (!setup->known.prior || setup->known.prior->config >= setup->grid.config_count)
         return rue_fail(error, RUE_USAGE, "no configuration to check");
-    struct rue_recheck *recheck = calloc(1, sizeof *recheck);
+    struct recheck *recheck = calloc(1, sizeof *recheck);
     if (!recheck) return rue_fail_memory(error, "a check", sizeof *recheck);
-    recheck->by_job = by_job;
+    struct rue_strategy_setup unlimited = *setup;
+    unlimited.job.first_batch_limit_s = 0; /* rivals kept it when it was tuned */
+    recheck->limit_s = setup->job.first_batch_limit_s;
     recheck->own = setup->known.prior->config;
-    rue_status status = rue_duel_open(&recheck->duel, setup, error);
+    rue_status status = rue_duel_open(&recheck->duel, &unlimited, error);
     if (status == RUE_OK) {
         rue_duel_update(&recheck->duel);
         status = rue_duel_status(&recheck->duel, error);
     }
-    if (status != RUE_OK) return rue_recheck_close(recheck), status;
+    if (status != RUE_OK) return recheck_close(recheck), status;
     choose_share(recheck);
-    *out = recheck;
+    *state = recheck;
     return RUE_OK;
 }
 
 /* Whether whole jobs of it and of its best rival come first. */
-static bool runs_whole_jobs(const struct rue_recheck *recheck)
+static bool runs_whole_jobs(const struct recheck *recheck)
 {
     return recheck->share >= 1 && recheck->pairs < recheck->duel.setup.grid.scenario_count;
 }
 
 /* What the checked configuration is compared with next: what leads, or, where it leads itself, who would in
  * one draw. */
-static size_t choose_rival(struct rue_recheck *recheck)
+static size_t choose_rival(struct recheck *recheck)
 {
     struct rue_duel *duel = &recheck->duel;
     if (runs_whole_jobs(recheck)) return recheck->rival;
@@ -108,7 +111,7 @@ static size_t choose_rival(struct rue_recheck *recheck)
 }
 
 /* The models in turn. */
-static void push_pair(struct rue_recheck *recheck)
+static void push_pair(struct recheck *recheck)
 {
     struct rue_duel *duel = &recheck->duel;
     size_t rival = choose_rival(recheck), model = recheck->pairs % duel->setup.grid.scenario_count;
@@ -127,8 +130,9 @@ static void push_pair(struct rue_recheck *recheck)
     }
 }
 
-bool rue_recheck_ask(struct rue_recheck *recheck, struct rue_ask *out)
+static bool recheck_ask(void *state, struct rue_ask *out)
 {
+    struct recheck *recheck = state;
     struct rue_duel *duel = &recheck->duel;
     if (recheck->ended) return false;
     if (rue_ask_queue_is_empty(&duel->queue)) push_pair(recheck);
@@ -137,33 +141,47 @@ bool rue_recheck_ask(struct rue_recheck *recheck, struct rue_ask *out)
     return true;
 }
 
-double rue_recheck_expected_s(const struct rue_recheck *recheck, const struct rue_ask *ask, uint64_t images)
+static double expected_s(const struct recheck *recheck, const struct rue_ask *ask, uint64_t images)
 {
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
-    const struct rue_prior *prior = setup->known.prior;
-    size_t cell = ask->scenario * setup->grid.config_count + ask->config;
-    return exp(prior->offsets ? prior->offsets[cell] : 0) *
-           rue_knowledge_job_s(prior->knowledge, ask->scenario, &setup->grid.configs[ask->config], images);
+    return rue_prior_job_s(setup->known.prior, ask->scenario,
+                           ask->scenario * setup->grid.config_count + ask->config,
+                           &setup->grid.configs[ask->config], images);
 }
 
-rue_status rue_recheck_tell(struct rue_recheck *recheck, const struct rue_ask *ask,
-                            const struct rue_trial_result *result, rue_error *error)
+/* Whether a first batch comes too late, and not by chance: first batches of one configuration differ by less.
+ */
+static bool is_late(const struct recheck *recheck, const struct rue_trial_result *result)
 {
+    return recheck->limit_s > 0 && (double)result->first_batch_ns / 1e9 > RUE_RECHECK_LATE * recheck->limit_s;
+}
+
+static void recheck_tell(void *state, const struct rue_ask *ask, const struct rue_trial_result *result)
+{
+    struct recheck *recheck = state;
     struct rue_duel *duel = &recheck->duel;
-    bool ok = result->outcome == RUE_TRIAL_OK;
-    double expected_s = ok ? rue_recheck_expected_s(recheck, ask, (uint64_t)result->images) : NAN;
-    double ratio = (double)result->end_to_end_ns / 1e9 / expected_s;
+    struct rue_trial_result said = *result;
+    if (duel->setup.known.prior->whole_jobs)
+        rue_job_extend(&said, duel->setup.job.images, duel->setup.job.drop_last);
+    if (said.outcome == RUE_TRIAL_OK && is_late(recheck, result)) said.outcome = RUE_TRIAL_INFEASIBLE;
+    bool ok = said.outcome == RUE_TRIAL_OK;
+    double ratio =
+        ok ? (double)said.end_to_end_ns / 1e9 / expected_s(recheck, ask, (uint64_t)said.images) : NAN;
     if (isfinite(ratio) && recheck->ratio_count < TRIALS_MAX) recheck->ratios[recheck->ratio_count++] = ratio;
     if (!ok && ask->config == recheck->own) recheck->ended = recheck->broken = true;
-    rue_duel_note(duel, ask, result);
+    rue_duel_note(duel, ask, &said);
     if (duel->status == RUE_OK && !recheck->ended && rue_ask_queue_is_empty(&duel->queue))
         rue_duel_update(duel);
-    return rue_duel_status(&recheck->duel, error);
+}
+
+static rue_status recheck_status(void *state, rue_error *error)
+{
+    return rue_duel_status(&((struct recheck *)state)->duel, error);
 }
 
 /* ---- verdict ---- */
 
-static bool is_tried(const struct rue_recheck *recheck, size_t config)
+static bool is_tried(const struct recheck *recheck, size_t config)
 {
     const struct rue_ask_queue *history = &recheck->duel.history;
     for (size_t i = 0; i < history->count; i++)
@@ -171,7 +189,7 @@ static bool is_tried(const struct rue_recheck *recheck, size_t config)
     return false;
 }
 
-static size_t best_tried(const struct rue_recheck *recheck)
+static size_t best_tried(const struct recheck *recheck)
 {
     size_t place = 0, config;
     while ((config = rue_forecast_at(recheck->duel.forecast, place)) != SIZE_MAX &&
@@ -182,7 +200,7 @@ static size_t best_tried(const struct rue_recheck *recheck)
 
 /* Where the checked configuration ran and may be recommended. `beaten`: in how many of the possible truths
  * the best one is better by more than the margin; `lost`: whatever is the best then. */
-static void judge_verdict(struct rue_recheck *recheck, double margin_ratio, struct rue_recheck_findings *out)
+static void judge_verdict(struct recheck *recheck, double margin_ratio, struct rue_recheck_findings *out)
 {
     struct rue_duel *duel = &recheck->duel;
     const struct rue_joined_regrets *drawn = duel->forecast->drawn;
@@ -210,9 +228,9 @@ static void judge_verdict(struct rue_recheck *recheck, double margin_ratio, stru
                                                   : RUE_RECHECK_HOLDS;
 }
 
-rue_status rue_recheck_conclude(struct rue_recheck *recheck, double margin_ratio,
-                                struct rue_recheck_findings *out, rue_error *error)
+static rue_status recheck_judge(void *state, struct rue_recheck_findings *out, rue_error *error)
 {
+    struct recheck *recheck = state;
     struct rue_duel *duel = &recheck->duel;
     *out = (struct rue_recheck_findings){
         .verdict = RUE_RECHECK_UNTRIED,
@@ -229,6 +247,14 @@ rue_status rue_recheck_conclude(struct rue_recheck *recheck, double margin_ratio
     if (duel->status != RUE_OK) return rue_duel_status(&recheck->duel, error);
     out->best = rue_forecast_at(duel->forecast, 0);
     out->verdict = RUE_RECHECK_BEATEN;
-    if (!duel->forecast->out[recheck->own]) judge_verdict(recheck, margin_ratio, out);
+    if (!duel->forecast->out[recheck->own]) judge_verdict(recheck, duel->setup.aim.epsilon_ratio, out);
     return rue_duel_status(&recheck->duel, error);
 }
+
+const struct rue_strategy_ops rue_strategy_recheck = {.name = "recheck",
+                                                      .open = recheck_open,
+                                                      .ask = recheck_ask,
+                                                      .tell = recheck_tell,
+                                                      .judge = recheck_judge,
+                                                      .status = recheck_status,
+                                                      .close = recheck_close};

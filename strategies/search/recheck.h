@@ -1,26 +1,19 @@
 /* Whether an earlier recommendation still holds, told from a handful of joint trials: the configuration that
  * was recommended against the one that is most likely to beat it now, back to back, on one model after the
  * other, with trials as long as lets the budget hold a pair on every model. Where it holds whole jobs of it
- * and of its best rival on every model, those come first. Ask and tell, as a strategy; no I/O, no clock. */
+ * and of its best rival on every model, those come first. `rue_strategy_recheck` (strategy.h) does so. Its
+ * setup has a prior, whose config is the one that is checked, and a budget for the trials, though the first
+ * pair is asked for whatever it costs; another configuration that is better by no more than the aim's epsilon
+ * does not matter. Where the prior knows times of whole jobs alone, trials run the job, or enough of it to
+ * say how long it takes. */
 #ifndef RUE_RECHECK_H
 #define RUE_RECHECK_H
 
-#include "strategy.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-struct rue_recheck;
-
-/* `setup` has a prior, whose config is the one that is checked, and a budget for the trials; it is borrowed.
- * `by_job`: what is known are times of whole jobs alone, so trials run the job, or enough of it to tell its
- * time, and are told as such. RUE_USAGE where the prior has no config; RUE_MEMORY; RUE_INTERNAL for a prior
- * that is none. */
-rue_status rue_recheck_open(const struct rue_strategy_setup *setup, bool by_job, struct rue_recheck **out,
-                            rue_error *error) RUE_MUST_CHECK;
-void rue_recheck_close(struct rue_recheck *recheck);
-
-/* As those of struct rue_strategy_ops; the first pair is asked for whatever it costs. */
-bool rue_recheck_ask(struct rue_recheck *recheck, struct rue_ask *out);
-rue_status rue_recheck_tell(struct rue_recheck *recheck, const struct rue_ask *ask,
-                            const struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+/* Of a limit: first batches of one configuration differ by less. */
+#define RUE_RECHECK_LATE 1.2
 
 enum rue_recheck_verdict {
     RUE_RECHECK_HOLDS,
@@ -40,12 +33,5 @@ struct rue_recheck_findings {
     bool whole_jobs;     /* it and its best rival ran whole jobs on every model */
     double tried_ratio;  /* by how much it is expected to be worse than the best of those */
 };
-
-/* `margin_ratio`: a configuration that is better by no more does not matter. RUE_MEMORY, RUE_INTERNAL. */
-rue_status rue_recheck_conclude(struct rue_recheck *recheck, double margin_ratio,
-                                struct rue_recheck_findings *out, rue_error *error) RUE_MUST_CHECK;
-
-/* Seconds that the trial was expected to take if nothing has changed. */
-double rue_recheck_expected_s(const struct rue_recheck *recheck, const struct rue_ask *ask, uint64_t images);
 
 #endif

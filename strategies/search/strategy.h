@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "question.h"
+#include "recheck.h"
 
 struct rue_strategy_ops {
     const char *name;
@@ -22,6 +23,8 @@ struct rue_strategy_ops {
     bool (*estimate)(void *state, size_t scenario, size_t config, struct rue_estimate *out);
     /* Of `config`, or of its own choice where that is SIZE_MAX. */
     bool (*claim)(void *state, size_t config, struct rue_claim *out);
+    /* Whether what the prior recommended still holds: for strategies that check it. (optional) */
+    rue_status (*judge)(void *state, struct rue_recheck_findings *out, rue_error *error);
     /* What a later study may start from, closed by the caller; RUE_OK with NULL before it knows enough.
      * RUE_MEMORY. (optional) */
     rue_status (*learned)(const void *state, struct rue_knowledge **out, rue_error *error);
@@ -45,6 +48,7 @@ struct rue_strategy_ops {
 
 extern const struct rue_strategy_ops rue_strategy_grid; /* every cell, in blocks of complete configurations */
 extern const struct rue_strategy_ops rue_strategy_duel; /* predicts, and measures what decides */
+extern const struct rue_strategy_ops rue_strategy_recheck; /* checks what a prior recommends; has no name */
 
 /* The known strategies, NULL at the end. */
 extern const struct rue_strategy_ops *const rue_strategies[];

@@ -5,22 +5,16 @@
 #include <string.h>
 
 #include "interrupt.h"
-#include "job_time.h"
 #include "json_canonical.h"
 #include "machine.h"
 #include "prose.h"
 #include "source.h"
-#include "study_ledger.h"
-#include "study_prior.h"
-#include "study_space.h"
 #include "study_trials.h"
 #include "units.h"
 
 static const double times_differ_ratio = 1.2;
 static const double confidence = RUE_USUAL_CONFIDENCE;
 static const double least_margin_ratio = RUE_USUAL_EPSILON; /* of mean regret: less makes no difference */
-static const double widen_sd = 0.1;   /* of the loader's parameters, if nothing has changed */
-static const double late_ratio = 1.2; /* first batches of one configuration differ by less */
 
 __attribute__((format(printf, 2, 3))) static void note_difference(struct rue_check *check, const char *format,
                                                                   ...)
@@ -37,28 +31,53 @@ static const char *key_or_null(const char *key)
     return key[0] ? key : NULL;
 }
 
-enum { GPUS_BYTES = 16 };
+/* A check under way. */
+struct checking {
+    const struct rue_check_goal *goal;
+    struct rue_check *out;
+    const char *data;
+    char gpus[16];                    /* "0..3" */
+    struct rue_model_weight *weights; /* [models of the part]; owned */
+};
 
-/* What a study for this would ask for; of several loaders each has its GPU again, `gpus` tells which. */
-static struct rue_study_goal study_goal(const struct rue_check_goal *goal, const char *const *data,
-                                        char gpus[GPUS_BYTES])
+static struct rue_ranking_rules rules_of(const struct rue_recommended *part, struct rue_model_weight *weights)
 {
+    size_t count = part->matrix->model_count;
+    for (size_t m = 0; m < count; m++)
+        weights[m] = (struct rue_model_weight){part->matrix->models[m], part->weights[m]};
+    return (struct rue_ranking_rules){.top_n = 1,
+                                      .objective = part->objective,
+                                      .confidence = RUE_USUAL_CONFIDENCE,
+                                      .weight_count = count,
+                                      .weights = weights};
+}
+
+/* What a study for this would ask for; of several loaders each has its GPU again, `gpus` says which. */
+static struct rue_study_goal study_goal(struct checking *checking)
+{
+    const struct rue_check_goal *goal = checking->goal;
     const struct rue_recommended *part = goal->part;
     const struct rue_workload workload = part->found.job.workload;
-    snprintf(gpus, GPUS_BYTES, "0..%d", workload.world_size - 1);
-    struct rue_study_goal out = {.data.count = *data ? 1 : 0,
-                                 .data.paths = data,
+    snprintf(checking->gpus, sizeof checking->gpus, "0..%d", workload.world_size - 1);
+    struct rue_study_goal out = {.data.count = checking->data ? 1 : 0,
+                                 .data.paths = &checking->data,
                                  .data.keys = {.image_key = key_or_null(part->found.variant.image_key),
                                                .label_key = key_or_null(part->found.variant.label_key)},
                                  .loader.runner = goal->runner,
-                                 .models.again = part,
-                                 .loader.gpus = workload.world_size > 1 ? gpus : NULL,
-                                 .job.images = part->found.job.images * (uint64_t)workload.world_size,
-                                 .search.strategy = rue_strategies[0]->name,
+                                 .loader.gpus = workload.world_size > 1 ? checking->gpus : NULL,
                                  .loader.trial_timeout_ns = goal->trial_timeout_ns,
-                                 .search.repeats = 1,
                                  .loader.memory_bytes = goal->memory_bytes,
                                  .loader.workload = workload,
+                                 .job.images = part->found.job.images * (uint64_t)workload.world_size,
+                                 .search.budget.time_ns = goal->budget_ns,
+                                 .search.max_first_batch_ns = part->max_first_batch_ns,
+                                 .search.epsilon_ratio =
+                                     fmax(least_margin_ratio, part->found.claim.bound_ratio),
+                                 .search.confidence = confidence,
+                                 .search.repeats = 1,
+                                 .search.rules = rules_of(part, checking->weights),
+                                 .search.prior = goal->earlier,
+                                 .search.checked = goal->part,
                                  .output.keep_nothing = true,
                                  .output.command_line = goal->command_line};
     out.data.modes[part->found.variant.mode] = true;
@@ -82,23 +101,12 @@ const char *rue_check_obstacle(const struct rue_recommended *part, const char *d
     return "";
 }
 
-/* The variant of the study that the part is about. */
-static size_t variant_of(const struct rue_study_setup *setup, const struct rue_recommended *part)
+static rue_status compare_circumstances(const struct rue_study *study, void *context, rue_error *error)
 {
-    size_t found = 0;
-    int most = -1;
-    for (size_t v = 0; v < setup->variant_count; v++) {
-        int alike = rue_study_likeness(&setup->variants[v].variant, &part->found.variant);
-        if (alike <= most) continue;
-        most = alike;
-        found = v;
-    }
-    return found;
-}
-
-static void compare_circumstances(const struct rue_check_goal *goal, const struct rue_study_setup *setup,
-                                  size_t variant, struct rue_check *out)
-{
+    const struct rue_study_setup *setup = &study->setup;
+    const struct rue_check_goal *goal = ((struct checking *)context)->goal;
+    struct rue_check *out = ((struct checking *)context)->out;
+    (void)error;
     const struct rue_recommendation *earlier = goal->earlier;
     const struct rue_hello *hello = rue_study_hello(setup);
     struct rue_machine machine = rue_machine_read();
@@ -116,87 +124,49 @@ static void compare_circumstances(const struct rue_check_goal *goal, const struc
         note_difference(out, "the runner is %s, it was %s", hello->runner, earlier->found.runner.name);
     if (strcmp(RUE_VERSION, earlier->found.run.rue_version) != 0)
         note_difference(out, "rue is %s, it was %s", RUE_VERSION, earlier->found.run.rue_version);
-    if (strcmp(setup->variants[variant].opened.digest, goal->part->found.data.digest) != 0)
+    if (strcmp(setup->variants[0].opened.digest, goal->part->found.data.digest) != 0)
         note_difference(out, "the data are others than those that were tuned for");
     if (setup->model_count < goal->part->matrix->model_count)
         note_difference(out, "%zu of the %zu models are known here", setup->model_count,
                         goal->part->matrix->model_count);
+    return RUE_OK;
 }
 
 /* ---- trials ---- */
 
-static void note_trial(struct rue_check *out, const struct rue_study_setup *setup, const struct rue_ask *ask,
-                       const struct rue_trial_result *result, double expected_s)
-{
-    if (out->trial_count == RUE_CHECK_TRIALS_MAX) return;
-    struct rue_check_trial *trial = &out->trials[out->trial_count++];
-    bool ok = result->outcome == RUE_TRIAL_OK;
-    *trial = (struct rue_check_trial){.config = setup->configs[ask->config],
-                                      .images = ok ? (uint64_t)result->images : ask->images,
-                                      .outcome = result->outcome,
-                                      .measured_s = ok ? (double)result->end_to_end_ns / 1e9 : NAN,
-                                      .expected_s = ok ? expected_s : NAN};
-    snprintf(trial->model, sizeof trial->model, "%s", setup->models[ask->scenario].name);
-    snprintf(trial->reason, sizeof trial->reason, "%s", result->reason);
-}
-
 /* A first batch that comes too late, and not by chance, rules a configuration out, as when it was tuned. */
-static void limit_first_batch(struct rue_trial_result *result, uint64_t limit_ns)
+static void limit_first_batch(const struct rue_study_setup *setup, const struct rue_trial_result *result,
+                              struct rue_check_trial *trial)
 {
     char first[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES];
-    if (result->outcome != RUE_TRIAL_OK || !limit_ns) return;
-    if ((double)result->first_batch_ns <= late_ratio * (double)limit_ns) return;
-    result->outcome = RUE_TRIAL_INFEASIBLE;
-    snprintf(result->reason, sizeof result->reason, "its first batch comes after %s, and the limit is %s",
+    uint64_t limit_ns = setup->goal.search.max_first_batch_ns;
+    if (!limit_ns || (double)result->first_batch_ns <= RUE_RECHECK_LATE * (double)limit_ns) return;
+    trial->outcome = RUE_TRIAL_INFEASIBLE;
+    snprintf(trial->reason, sizeof trial->reason, "its first batch comes after %s, and the limit is %s",
              rue_format_duration((uint64_t)result->first_batch_ns, first, sizeof first),
              rue_format_duration(limit_ns, limit, sizeof limit));
 }
 
-static rue_status make_trial(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                             size_t variant, struct rue_recheck *recheck, const struct rue_ask *ask,
-                             struct rue_check *out, rue_error *error)
+static void list_trial(const struct rue_study_setup *setup, const struct rue_ledger_row *row,
+                       struct rue_check *out)
 {
-    uint64_t job = setup->variants[variant].job_images;
-    struct rue_trial_request request = {.measure = RUE_JOINT,
-                                        .config = setup->configs[ask->config],
-                                        .images = ask->images,
-                                        .detail = ask->images < job};
-    struct rue_trial_result result;
-    char label[RUE_CONFIG_TEXT_BYTES];
-    rue_config_label(&request.config, label);
-    rue_progress_show(setup->progress, "%zu trials: %s %s", out->trial_count,
-                      setup->models[ask->scenario].name, label);
-    uint64_t expected_ns = ask->expected_s > 0 ? (uint64_t)(ask->expected_s * 1e9) : 0;
-    rue_status status = rue_study_measure(setup, ledger, variant, ask->scenario, &request,
-                                          (size_t)ask->repeat, expected_ns, &result, error);
-    if (status != RUE_OK) return status;
-    if (rue_study_is_data_fault(setup, variant, result.outcome, result.reason)) {
-        status = rue_study_fail_probe(setup, variant, result.outcome, result.reason, error);
-    } else {
-        limit_first_batch(&result, setup->goal.models.again->max_first_batch_ns);
-        if (!setup->goal.models.again->predicted)
-            rue_job_extend(&result, job, setup->variants[variant].workload.drop_last);
-        double expected_s = rue_recheck_expected_s(recheck, ask, (uint64_t)result.images);
-        note_trial(out, setup, ask, &result, expected_s);
-        status = rue_recheck_tell(recheck, ask, &result, error);
-    }
-    rue_trial_result_close(&result);
-    return status;
-}
-
-static rue_status make_trials(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                              size_t variant, uint64_t budget_ns, struct rue_recheck *recheck,
-                              struct rue_check *out, rue_error *error)
-{
-    struct rue_ask ask;
-    while (rue_recheck_ask(recheck, &ask)) {
-        rue_status status = rue_interrupt_status();
-        if (status != RUE_OK) return rue_fail(error, status, "interrupted");
-        if (out->trial_count && budget_ns && rue_study_spent_ns(setup, ledger) >= budget_ns) break;
-        status = make_trial(setup, ledger, variant, recheck, &ask, out, error);
-        if (status != RUE_OK) return status;
-    }
-    return RUE_OK;
+    if (out->trial_count == RUE_CHECK_TRIALS_MAX) return;
+    const struct rue_trial_result *result = &row->trial.result;
+    struct rue_check_trial *trial = &out->trials[out->trial_count++];
+    bool ok = result->outcome == RUE_TRIAL_OK;
+    *trial = (struct rue_check_trial){.config = row->trial.request.config,
+                                      .images = ok ? (uint64_t)result->images : row->trial.request.images,
+                                      .outcome = result->outcome,
+                                      .measured_s = NAN,
+                                      .expected_s = NAN};
+    snprintf(trial->model, sizeof trial->model, "%s", setup->models[row->model].name);
+    snprintf(trial->reason, sizeof trial->reason, "%s", result->reason);
+    if (ok) limit_first_batch(setup, result, trial);
+    if (trial->outcome != RUE_TRIAL_OK) return;
+    trial->measured_s = (double)result->end_to_end_ns / 1e9;
+    trial->expected_s =
+        rue_prior_job_s(&setup->priors[0].prior, row->model, row->model * setup->config_count + row->config,
+                        &setup->configs[row->config], (uint64_t)result->images);
 }
 
 /* ---- beside the baseline ---- */
@@ -218,19 +188,16 @@ static double pairs_s(const struct rue_study_setup *setup, const struct rue_reco
 
 /* A whole job of each on every model, one after the other; those that were ok become the matrix's. */
 static rue_status measure_both(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                               size_t variant, const char *name, struct rue_cost_matrix *matrix,
-                               rue_error *error)
+                               const char *name, struct rue_cost_matrix *matrix, rue_error *error)
 {
     for (size_t i = 0; i < 2 * setup->model_count; i++) {
-        struct rue_trial_request request = {.measure = RUE_JOINT,
-                                            .config = matrix->configs[i % 2],
-                                            .images = setup->variants[variant].job_images};
+        struct rue_trial_request request = {
+            .measure = RUE_JOINT, .config = matrix->configs[i % 2], .images = setup->variants[0].job_images};
         struct rue_trial_result result;
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
         rue_progress_show(setup->progress, "beside %s: %s", name, setup->models[i / 2].name);
-        status =
-            rue_study_measure(setup, ledger, variant, i / 2, &request, RUE_STUDY_ANEW, 0, &result, error);
+        status = rue_study_measure(setup, ledger, 0, i / 2, &request, RUE_STUDY_ANEW, 0, &result, error);
         if (status != RUE_OK) return status;
         if (result.outcome == RUE_TRIAL_OK)
             status = rue_cost_matrix_add(matrix, i / 2, i % 2, (double)result.end_to_end_ns, false, error);
@@ -242,11 +209,9 @@ static rue_status measure_both(const struct rue_study_setup *setup, struct rue_s
 
 /* Where the budget has room for whole jobs of both. */
 static rue_status check_baseline(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                 size_t variant, const struct rue_check_goal *goal, const double *weights,
-                                 struct rue_check *out, rue_error *error)
+                                 const struct rue_check_goal *goal, struct rue_check *out, rue_error *error)
 {
     const struct rue_recommended *part = goal->part;
-    const struct rue_selection_rules rules = {1, part->objective, weights};
     const char *names[RUE_STUDY_MODELS_MAX];
     struct rue_cost_matrix *matrix;
     struct rue_selection *selection = NULL;
@@ -258,8 +223,9 @@ static rue_status check_baseline(const struct rue_study_setup *setup, struct rue
     const struct rue_config both[] = {out->config, out->baseline};
     rue_status status = rue_cost_matrix_open(both, 2, names, setup->model_count, &matrix, error);
     if (status != RUE_OK) return status;
-    status = measure_both(setup, ledger, variant, part->baseline->name, matrix, error);
-    if (status == RUE_OK) status = rue_selection_open(matrix, &rules, &selection, error);
+    status = measure_both(setup, ledger, part->baseline->name, matrix, error);
+    if (status == RUE_OK)
+        status = rue_ranking_rules_select(&setup->goal.search.rules, matrix, &selection, error);
     if (status == RUE_OK && rue_gain_find(matrix, selection, 0, 1, confidence, &out->gain) &&
         out->gain.high < 1) {
         out->findings.verdict = RUE_RECHECK_BEATEN;
@@ -271,104 +237,49 @@ static rue_status check_baseline(const struct rue_study_setup *setup, struct rue
     return status;
 }
 
-/* What each model of the study counts. */
-static void weigh(const struct rue_study_setup *setup, const struct rue_recommended *part, double *weights)
-{
-    for (size_t m = 0; m < setup->model_count; m++) {
-        size_t own = rue_recommended_model(part, setup->models[m].name);
-        weights[m] = own == RUE_NONE ? 1 : part->weights[own];
-    }
-}
+/* ---- the whole ---- */
 
-static rue_status recheck(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                          size_t variant, const struct rue_check_goal *goal, struct rue_check *out,
-                          rue_error *error)
-{
-    struct rue_prior prior = setup->priors[variant].prior;
-    double weights[RUE_STUDY_MODELS_MAX];
-    weigh(setup, goal->part, weights);
-    prior.widen_sd = widen_sd;
-    double margin = fmax(least_margin_ratio, goal->part->found.claim.bound_ratio);
-    double spent_s = (double)rue_study_spent_ns(setup, ledger) / 1e9,
-           budget_s = (double)goal->budget_ns / 1e9;
-    struct rue_strategy_setup strategy_setup = rue_study_strategy_setup(setup, variant);
-    strategy_setup.aim = (struct rue_setup_aim){goal->part->objective, weights, margin, confidence, 1};
-    strategy_setup.budget.seconds = fmax(0, budget_s - spent_s);
-    strategy_setup.known.prior = &prior;
-    struct rue_recheck *handful;
-    rue_status status = rue_recheck_open(&strategy_setup, !goal->part->predicted, &handful, error);
-    if (status != RUE_OK) return status;
-    status = make_trials(setup, ledger, variant, goal->budget_ns, handful, out, error);
-    if (status == RUE_OK) status = rue_recheck_conclude(handful, margin, &out->findings, error);
-    if (status == RUE_OK) out->best = setup->configs[out->findings.best];
-    rue_recheck_close(handful);
-    bool sure = out->findings.verdict == RUE_RECHECK_HOLDS;
-    return status == RUE_OK && sure ? check_baseline(setup, ledger, variant, goal, weights, out, error)
-                                    : status;
-}
-
-/* What was ruled out when it was tuned is no rival: its times may look better. */
-static rue_status list_configs(struct rue_study_setup *setup, const struct rue_recommended *part,
+/* What is checked runs beside a baseline where it holds. */
+static rue_status try_baseline(struct rue_study *study, struct rue_findings *findings, void *context,
                                rue_error *error)
 {
-    const struct rue_cost_matrix *matrix = part->matrix;
-    struct rue_config *configs = reallocarray(setup->configs, matrix->config_count, sizeof *configs);
-    if (!configs) return rue_fail_memory(error, "configurations", matrix->config_count);
-    setup->configs = configs;
-    setup->config_count = 0;
-    for (size_t c = 0; c < matrix->config_count; c++)
-        if (!rue_recommended_is_unfit(part, c) || c == part->best)
-            setup->configs[setup->config_count++] = matrix->configs[c];
-    return RUE_OK;
+    struct checking *checking = context;
+    (void)findings;
+    checking->out->findings = study->outcome.recheck;
+    checking->out->config = study->setup.configs[study->setup.priors[0].prior.config];
+    checking->out->best = study->setup.configs[study->outcome.recheck.best];
+    for (size_t i = 0; i < study->ledger.row_count; i++)
+        list_trial(&study->setup, &study->ledger.rows[i], checking->out);
+    if (checking->out->findings.verdict != RUE_RECHECK_HOLDS) return RUE_OK;
+    return check_baseline(&study->setup, &study->ledger, checking->goal, checking->out, error);
 }
 
-static rue_status check(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                        const struct rue_check_goal *goal, struct rue_check *out, rue_error *error)
+static rue_status conclude(const struct rue_study *study, struct rue_findings *findings,
+                           const struct rue_study_end *end, void *context, rue_error *error)
 {
-    const struct rue_hello *hello = rue_study_hello(setup);
-    struct rue_recommended *part = goal->part;
-    size_t variant = variant_of(setup, part);
-    if (strcmp(hello->loader, part->measured_with) != 0)
-        return rue_fail(error, RUE_USAGE,
-                        "%s was measured with %s and not with %s: give the runner that made it with --runner",
-                        goal->earlier->path, part->measured_with, hello->loader);
-    compare_circumstances(goal, setup, variant, out);
-    int cpus = rue_recommendation_cpus(goal->earlier);
-    rue_status status = rue_recommended_know(part, cpus, strcmp(hello->loader, "rue") != 0, error);
-    if (status != RUE_OK) return status;
-    status = list_configs(setup, part, error);
-    if (status != RUE_OK) return status;
-    out->config = part->matrix->configs[part->best];
-    out->worst = part->objective == RUE_OBJECTIVE_WORST;
-    /* What is to be refuted: that nothing has changed. */
-    status = rue_study_make_prior(setup, part, true, true, &setup->priors[variant], error);
-    return status == RUE_OK ? recheck(setup, ledger, variant, goal, out, error) : status;
-}
-
-/* A check under way. */
-struct checking {
-    const struct rue_check_goal *goal;
-    struct rue_check *out;
-};
-
-static rue_status check_study(struct rue_study *study, void *context, rue_error *error)
-{
-    const struct checking *checking = context;
-    return check(&study->setup, &study->ledger, checking->goal, checking->out, error);
+    (void)study;
+    (void)findings;
+    (void)context;
+    return end->ran == RUE_OK ? RUE_OK : rue_fail(error, end->ran, "%s", end->why.message);
 }
 
 rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *out, rue_error *error)
 {
-    static const struct rue_study_steps steps = {.run = check_study};
-    struct checking checking = {goal, out};
-    const char *data = goal->data;
-    char gpus[GPUS_BYTES];
+    static const struct rue_study_steps steps = {
+        .planned = compare_circumstances, .beside = try_baseline, .found = conclude};
+    const struct rue_variant *variant = &goal->part->found.variant;
+    struct checking checking = {goal, out, .data = goal->data};
     *out = (struct rue_check){.findings = {.verdict = RUE_RECHECK_UNTRIED}};
+    out->worst = goal->part->objective == RUE_OBJECTIVE_WORST;
     snprintf(out->skipped, sizeof out->skipped, "%s", rue_check_obstacle(goal->part, goal->data));
     if (out->skipped[0]) return RUE_OK;
-    if (!data && goal->part->found.variant.path[0]) data = goal->part->found.variant.path;
-    struct rue_study_goal wanted = study_goal(goal, &data, gpus);
-    return rue_study_perform(&wanted, goal->progress, &steps, &checking, error);
+    if (!goal->data && variant->path[0]) checking.data = variant->path;
+    checking.weights = calloc(goal->part->matrix->model_count + 1, sizeof *checking.weights);
+    if (!checking.weights) return rue_fail_memory(error, "weights", sizeof *checking.weights);
+    struct rue_study_goal wanted = study_goal(&checking);
+    rue_status status = rue_study_perform(&wanted, goal->progress, &steps, &checking, error);
+    free(checking.weights);
+    return status;
 }
 
 /* ---- words ---- */

@@ -33,7 +33,7 @@ struct rue_check {
 };
 
 struct rue_check_goal {
-    const struct rue_recommendation *earlier;
+    struct rue_recommendation *earlier;
     struct rue_recommended *part; /* of it */
     const char *data;             /* NULL: those that it names */
     const char *runner;           /* NULL: our own */
@@ -46,7 +46,7 @@ struct rue_check_goal {
 const char *rue_check_obstacle(const struct rue_recommended *part, const char *data);
 
 /* RUE_OK also where the part cannot be checked (`skipped`). RUE_USAGE for a runner of another loader; as
- * rue_study_open, rue_study_measure. `out` is filled in part when it fails. */
+ * rue_study_perform. `out` is filled in part when it fails. */
 rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *out,
                          rue_error *error) RUE_MUST_CHECK;
 

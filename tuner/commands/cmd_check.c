@@ -27,7 +27,7 @@ static const struct rue_option options_table[] = {
 
 /* All parts of a recommendation, and what was found of each. */
 struct checks {
-    const struct rue_recommendation *earlier;
+    struct rue_recommendation *earlier;
     size_t count;
     struct rue_check *at; /* [count] */
 };

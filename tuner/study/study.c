@@ -122,7 +122,8 @@ static rue_status open_study(const struct rue_study_goal *goal, struct rue_progr
     struct rue_study *study = calloc(1, sizeof *study);
     if (!study) return rue_fail_memory(error, "a study", sizeof *study);
     study->setup.goal = *goal;
-    study->setup.plan.strategy = rue_strategy_find(goal->search.strategy);
+    study->setup.plan.strategy =
+        goal->search.checked ? &rue_strategy_recheck : rue_strategy_find(goal->search.strategy);
     study->setup.progress = progress;
     study->ledger.clock.start_ns = rue_suspension_awake_ns();
     study->setup.place.lock = study->setup.place.part_lock = -1;
@@ -187,7 +188,7 @@ rue_status rue_study_perform(const struct rue_study_goal *goal, struct rue_progr
     struct rue_study *study = NULL;
     rue_status status = open_study(goal, progress, &study, error);
     if (status != RUE_OK) return status;
-    status = steps->run ? steps->run(study, context, error) : search(study, steps, context, error);
+    status = search(study, steps, context, error);
     close_study(study);
     return status;
 }

@@ -50,8 +50,6 @@ struct rue_study_end {
 
 /* What a command does with a study. */
 struct rue_study_steps {
-    /* Runs it in place of plan, strategy and findings. (optional, in place of the others) */
-    rue_status (*run)(struct rue_study *study, void *context, rue_error *error);
     /* Shows the plan; a dry run ends with it. */
     rue_status (*planned)(const struct rue_study *study, void *context, rue_error *error);
     /* Measures beside the budget what belongs to findings of a run that ended well. (optional) */

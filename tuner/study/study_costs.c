@@ -303,7 +303,7 @@ rue_status rue_study_check_smallest(const struct rue_study_setup *setup,
     bool searches = !setup->plan.strategy || rue_study_predicts(setup), loaders = false;
     /* What is stored may be enough. */
     bool known = searches ? ledger->found_trials >= variants * setup->model_count : setup->plan.stored_s > 0;
-    if (!setup->goal.search.budget.time_ns || known) return RUE_OK;
+    if (!setup->goal.search.budget.time_ns || setup->goal.search.checked || known) return RUE_OK;
     for (size_t v = 0; v < variants; v++) loaders |= setup->costs.one_worker_images_per_s[v] > 0;
     double enough_s, least_s = cheapest_s(setup, variants, &enough_s);
     if (least_s <= rue_study_budget_left_s(setup, ledger)) return RUE_OK;

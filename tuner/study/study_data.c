@@ -15,6 +15,7 @@
 #include "source.h"
 #include "study_costs.h"
 #include "study_opening.h"
+#include "study_prior.h"
 #include "units.h"
 
 enum { SAMPLE_FLOOR = 128 };
@@ -226,14 +227,30 @@ rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_
     return RUE_OK;
 }
 
+/* The variant that is most like what is checked; RUE_NONE where nothing is. */
+static size_t variant_of(const struct rue_hello *hello, const struct rue_recommended *checked)
+{
+    size_t found = RUE_NONE;
+    int most = -1;
+    for (size_t v = 0; checked && v < hello->variant_count; v++) {
+        int alike = rue_study_likeness(&hello->variants[v], &checked->found.variant);
+        if (hello->variants[v].mode != checked->found.variant.mode || alike <= most) continue;
+        most = alike;
+        found = v;
+    }
+    return found;
+}
+
 /* What the runner brings along. */
 static rue_status choose_runner_data(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
     if (!hello->variant_count)
         return rue_fail(error, RUE_USAGE, "give the data to tune for, such as a folder: rue tune DATA");
+    size_t checked = variant_of(hello, setup->goal.search.checked);
     for (size_t i = 0; i < hello->variant_count; i++) {
-        if (!setup->goal.data.modes[hello->variants[i].mode]) continue;
+        if (!setup->goal.data.modes[hello->variants[i].mode] || (checked != RUE_NONE && i != checked))
+            continue;
         if (setup->chosen_count == RUE_STUDY_VARIANTS_MAX)
             return rue_fail(error, RUE_USAGE,
                             "the runner %s has more than %d variants of data; choose some with --mode, or "

@@ -33,10 +33,8 @@ struct rue_study_goal {
         uint64_t trial_timeout_ns; /* 0: ten times what a trial is expected to take, at least a minute */
     } loader;
     struct {
-        const char *names;                   /* "resnet18,vit_b_16"; NULL: the runner's, or a default */
-        const char *device;                  /* of models that name none; NULL: the usual one */
-        const struct rue_recommended *again; /* (optional) its models, those that there are, in place of
-                                                `names` */
+        const char *names;  /* "resnet18,vit_b_16"; NULL: the runner's, or a default */
+        const char *device; /* of models that name none; NULL: the usual one */
     } models;
     struct {
         struct rue_knob_choices knobs; /* of those that are not named: a default */
@@ -64,6 +62,8 @@ struct rue_study_goal {
         int repeats;
         struct rue_ranking_rules rules;
         struct rue_recommendation *prior; /* (optional) an earlier study, to start from */
+        struct rue_recommended *checked;  /* (optional) the part of it that is checked: its models, those that
+                                             there are, and its configurations, those that ran */
     } search;
     struct {
         const char *folder;                      /* NULL: rue-out/<name of the data> */

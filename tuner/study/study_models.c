@@ -76,11 +76,11 @@ static rue_status fail_foreign(const struct rue_hello *hello, const char *spec, 
                     *near ? near : "; without --model all of its models are used");
 }
 
-/* Those of an earlier study that are still to be had. */
-static rue_status choose_again(struct rue_study_setup *setup, rue_error *error)
+/* Those of the study that is checked, as far as they are still to be had. */
+static rue_status choose_checked(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
-    const struct rue_recommended *earlier = setup->goal.models.again;
+    const struct rue_recommended *earlier = setup->goal.search.checked;
     rue_status status = RUE_OK;
     for (size_t m = 0; status == RUE_OK && m < earlier->matrix->model_count; m++) {
         const char *name = earlier->matrix->models[m];
@@ -145,7 +145,8 @@ static rue_status choose(struct rue_study_setup *setup, rue_error *error)
 rue_status rue_study_choose_models(struct rue_study_setup *setup, rue_error *error)
 {
     const char *names[RUE_STUDY_MODELS_MAX];
-    rue_status status = setup->goal.models.again ? choose_again(setup, error) : choose(setup, error);
+    if (setup->goal.search.checked) return choose_checked(setup, error);
+    rue_status status = choose(setup, error);
     if (status != RUE_OK) return status;
     for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
     return rue_ranking_rules_check(&setup->goal.search.rules, names, setup->model_count, error);

@@ -13,6 +13,7 @@ struct rue_study_outcome {
         struct rue_claim claim;          /* where the strategy predicts */
         struct rue_knowledge *knowledge; /* owned; NULL where the strategy tells none */
     } variants[RUE_STUDY_VARIANTS_MAX];
+    struct rue_recheck_findings recheck;        /* where the strategy judges what a prior recommended */
     const char *profiles[RUE_STUDY_MODELS_MAX]; /* of the models, for the findings */
     struct rue_change_findings changes;         /* but for notices */
     bool partial;

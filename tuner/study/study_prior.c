@@ -10,7 +10,8 @@
 /* How far the parameters of a loader may lie apart, of their logarithms: on the same machine at another time,
  * on a similar one, and on one of which less is known. */
 static const double same_sd = 0.25, similar_sd = 0.5, other_sd = 1;
-static const double most_offset = 7; /* of logarithms: what is a thousand times off is a damaged file's */
+static const double most_offset = 7;    /* of logarithms: what is a thousand times off is a damaged file's */
+static const double unchanged_sd = 0.1; /* if nothing has changed, which is what a check is to refute */
 
 void rue_study_prior_close(struct rue_study_prior *prior)
 {
@@ -135,9 +136,9 @@ static void note_use(const struct rue_study_setup *setup, size_t variant, bool s
                       setup->goal.search.prior->path, mode, of, models, setup->model_count);
 }
 
-rue_status rue_study_make_prior(const struct rue_study_setup *setup, const struct rue_recommended *part,
-                                bool same_machine, bool same_data, struct rue_study_prior *out,
-                                rue_error *error)
+/* Of one part, whose knowledge is known. `out` is to be closed. */
+static rue_status make_prior(const struct rue_study_setup *setup, const struct rue_recommended *part,
+                             bool same_machine, bool same_data, struct rue_study_prior *out, rue_error *error)
 {
     rue_status status = rue_knowledge_open(setup->model_count, &out->knowledge, error);
     if (status != RUE_OK) return status;
@@ -191,14 +192,34 @@ static rue_status take_variant(struct rue_study_setup *setup, size_t variant, ru
     }
     bool machine = is_same_machine(setup, setup->goal.search.prior);
     rue_status status =
-        rue_study_make_prior(setup, part, machine, is_same_data(data, part), &setup->priors[variant], error);
+        make_prior(setup, part, machine, is_same_data(data, part), &setup->priors[variant], error);
     if (status == RUE_OK) note_use(setup, variant, machine);
     return status;
+}
+
+/* What is checked, as if nothing had changed. */
+static rue_status take_checked(struct rue_study_setup *setup, rue_error *error)
+{
+    const struct rue_hello *hello = rue_study_hello(setup);
+    const struct rue_recommendation *earlier = setup->goal.search.prior;
+    struct rue_recommended *part = setup->goal.search.checked;
+    if (strcmp(part->measured_with, hello->loader) != 0)
+        return rue_fail(error, RUE_USAGE,
+                        "%s was measured with %s and not with %s: give the runner that made it with --runner",
+                        earlier->path, part->measured_with, hello->loader);
+    rue_status status = rue_recommended_know(part, rue_recommendation_cpus(earlier),
+                                             strcmp(hello->loader, "rue") != 0, error);
+    if (status == RUE_OK) status = make_prior(setup, part, true, true, &setup->priors[0], error);
+    if (status != RUE_OK) return status;
+    setup->priors[0].prior.widen_sd = unchanged_sd;
+    setup->priors[0].prior.whole_jobs = !part->predicted;
+    return RUE_OK;
 }
 
 rue_status rue_study_take_prior(struct rue_study_setup *setup, rue_error *error)
 {
     rue_status status = RUE_OK;
+    if (setup->goal.search.checked) return take_checked(setup, error);
     if (!setup->goal.search.prior) return RUE_OK;
     if (!rue_study_predicts(setup)) {
         rue_progress_note(setup->progress, "--strategy %s does not predict, so %s is not used",

@@ -4,14 +4,10 @@
 
 #include "study.h"
 
-/* Makes the goal's prior that of each variant, after the plan, and says what is used of it. RUE_MEMORY. */
+/* Makes the goal's prior that of each variant, after the plan, and says what is used of it; of what is
+ * checked, as if nothing had changed. RUE_MEMORY; RUE_USAGE for a check with the runner of another loader. */
 rue_status rue_study_take_prior(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 
-/* The same of one part, whose knowledge is known, for study->setup.configs. RUE_MEMORY; `out` is to be
- * closed. */
-rue_status rue_study_make_prior(const struct rue_study_setup *setup, const struct rue_recommended *part,
-                                bool same_machine, bool same_data, struct rue_study_prior *out,
-                                rue_error *error) RUE_MUST_CHECK;
 void rue_study_prior_close(struct rue_study_prior *prior);
 
 /* How alike two variants of one mode are: more with the same format, then dtype, then path. */

@@ -96,7 +96,7 @@ static struct rue_trial_request request_of(const struct rue_study_setup *setup, 
     bool joint = ask->measure == RUE_JOINT;
     if (rue_study_hello(setup)->whole_jobs || (joint && !request.images))
         request.images = rue_study_trial_images(setup, cell.variant, &request.config);
-    request.detail = joint && !rue_study_predicts(setup);
+    request.detail = joint && (!rue_study_predicts(setup) || setup->goal.search.checked);
     return request;
 }
 
@@ -169,10 +169,11 @@ static rue_status check_probe(struct rue_study_setup *setup, struct rue_study_le
     bool ok = result->outcome == RUE_TRIAL_OK;
     if (ok && note_costs(setup, track->first_variant, ask, result))
         return rue_study_check_smallest(setup, ledger, setup->variant_count, error);
-    if (ask->measure == RUE_JOINT || ok) return RUE_OK;
+    bool first = ledger->answered == 1;
+    if ((ask->measure == RUE_JOINT && !first) || ok) return RUE_OK;
     if (rue_study_is_data_fault(setup, track->first_variant, result->outcome, result->reason))
         return rue_study_fail_probe(setup, track->first_variant, result->outcome, result->reason, error);
-    if (track->probe_outcome != RUE_TRIAL_OK) return RUE_OK;
+    if (ask->measure == RUE_JOINT || track->probe_outcome != RUE_TRIAL_OK) return RUE_OK;
     track->probe_outcome = result->outcome;
     snprintf(track->probe_reason, sizeof track->probe_reason, "%s", result->reason);
     return RUE_OK;
@@ -489,7 +490,10 @@ static rue_status take_results(struct rue_study *study, const struct track *trac
 {
     rue_status status = RUE_OK;
     size_t end = rue_study_predicts(&study->setup) ? track->first_variant + 1 : study->setup.variant_count;
-    if (rue_study_predicts(&study->setup)) status = take_estimates(study, track, error);
+    if (study->setup.plan.strategy->judge)
+        status = study->setup.plan.strategy->judge(track->state, &study->outcome.recheck, error);
+    else if (rue_study_predicts(&study->setup))
+        status = take_estimates(study, track, error);
     for (size_t v = track->first_variant; status == RUE_OK && v < end; v++) {
         rue_study_mark_disturbed(study, v, track->state);
         status = rue_study_find_lengths(study, v, track->state, error);

@@ -123,11 +123,12 @@ static inline uint64_t rue_study_share(const struct rue_study_setup *setup, uint
     return images / loaders + (images % loaders != 0);
 }
 
-/* Whether the strategy predicts cells, claims something of them, and keeps to the budget itself, with a part
- * of it for each variant. Any other one asks for everything, and the driver leaves out what does not fit. */
+/* Whether the strategy predicts cells, claims or judges something of them, and keeps to the budget itself,
+ * with a part of it for each variant. Any other one asks for everything, and the driver leaves out what does
+ * not fit. */
 static inline bool rue_study_predicts(const struct rue_study_setup *setup)
 {
-    return setup->plan.strategy->estimate;
+    return setup->plan.strategy->estimate || setup->plan.strategy->judge;
 }
 
 #endif

@@ -215,7 +215,7 @@ void rue_progress_describe_claim(const struct rue_study_setup *setup, void *stat
     struct rue_claim claim;
     char label[RUE_CONFIG_TEXT_BYTES];
     out[0] = 0;
-    if (!setup->plan.strategy->claim(state, SIZE_MAX, &claim)) return;
+    if (!setup->plan.strategy->claim || !setup->plan.strategy->claim(state, SIZE_MAX, &claim)) return;
     rue_config_label(&setup->configs[claim.config], label);
     snprintf(out, bytes, ", best so far %s, none better by more than %.1f %%", label,
              rue_prose_bound_percent(claim.bound_ratio));

@@ -144,9 +144,19 @@ struct rue_study_curves rue_study_curves(const struct rue_study_setup *setup)
                                      rue_space_nearest(&setup->space, RUE_NUM_WORKERS, USUAL_FIXED_WORKERS)};
 }
 
+/* What was ruled out when it was tuned is no rival: its times may look better. */
+static void list_checked(struct rue_study_setup *setup, const struct rue_recommended *checked)
+{
+    const struct rue_cost_matrix *matrix = checked->matrix;
+    for (size_t c = 0; c < matrix->config_count; c++)
+        if (c == checked->best || !rue_recommended_is_unfit(checked, c))
+            setup->configs[setup->config_count++] = matrix->configs[c];
+}
+
 rue_status rue_study_list_configs(struct rue_study_setup *setup, rue_error *error)
 {
-    size_t size = rue_space_size(&setup->space);
+    const struct rue_recommended *checked = setup->goal.search.checked;
+    size_t size = checked ? checked->matrix->config_count : rue_space_size(&setup->space);
     if (size > CONFIGS_MAX)
         return rue_fail(
             error, RUE_USAGE,
@@ -155,7 +165,8 @@ rue_status rue_study_list_configs(struct rue_study_setup *setup, rue_error *erro
     setup->configs = calloc(size + RUE_BASELINES_MAX, sizeof *setup->configs);
     if (!setup->configs) return rue_fail_memory(error, "configurations", size * sizeof *setup->configs);
     const struct rue_study_curves curves = rue_study_curves(setup);
-    for (size_t i = 0; i < size; i++) {
+    if (checked) list_checked(setup, checked);
+    for (size_t i = 0; !checked && i < size; i++) {
         struct rue_config config = rue_space_at(&setup->space, i);
         if (setup->goal.space.curves && config.value[RUE_BATCH_SIZE] != curves.batch_size &&
             config.value[RUE_NUM_WORKERS] != curves.num_workers)

@@ -130,7 +130,7 @@ static double belief_error(const struct rue_study *study, const struct rue_ledge
 
 void rue_study_mark_disturbed(struct rue_study *study, size_t variant, void *state)
 {
-    bool predicts = rue_study_predicts(&study->setup);
+    bool predicts = study->setup.plan.strategy->expect;
     double sd = predicts ? 0 : cell_scatter(study);
     if (rue_study_hello(&study->setup)->whole_jobs) return; /* recorded times are what they are */
     for (size_t i = 0; i < study->ledger.row_count; i++) {

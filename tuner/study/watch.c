@@ -85,7 +85,7 @@ static bool is_recorded(const struct rue_study_setup *setup)
 
 static bool is_long(const struct rue_study_setup *setup)
 {
-    if (is_recorded(setup)) return false;
+    if (is_recorded(setup) || setup->goal.search.checked) return false;
     size_t cells = setup->variant_count * setup->model_count * setup->config_count;
     size_t most = setup->goal.search.budget.trials;
     if (most && most < LEAST_BUDGET) return false;

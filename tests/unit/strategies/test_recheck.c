@@ -4,7 +4,7 @@
 
 #include "pipeline_fixture.h"
 #include "random.h"
-#include "recheck.h"
+#include "strategy.h"
 
 TestSuite(recheck, .timeout = 120);
 
@@ -103,6 +103,7 @@ static struct rue_recheck_findings check_by(const struct machine *before, struct
     struct rue_prior prior = {.knowledge = knowledge,
                               .widen_sd = 0.1,
                               .same = true,
+                              .whole_jobs = by_job,
                               .offsets = offsets,
                               .config = rank(before, regrets)};
     struct rue_strategy_setup setup =
@@ -111,16 +112,18 @@ static struct rue_recheck_findings check_by(const struct machine *before, struct
     setup.seed = now->seed;
     setup.budget.seconds = budget_s;
     setup.known.prior = &prior;
-    struct rue_recheck *recheck;
+    setup.aim.epsilon_ratio = 0.005;
+    void *recheck;
     struct rue_recheck_findings found;
     struct rue_ask ask;
-    cr_assert_eq(rue_recheck_open(&setup, by_job, &recheck, NULL), RUE_OK);
-    while (rue_recheck_ask(recheck, &ask)) {
+    cr_assert_eq(rue_strategy_recheck.open(&setup, &recheck, NULL), RUE_OK);
+    while (rue_strategy_recheck.ask(recheck, &ask)) {
         struct rue_trial_result result = perform(now, &ask);
-        cr_assert_eq(rue_recheck_tell(recheck, &ask, &result, NULL), RUE_OK);
+        rue_strategy_recheck.tell(recheck, &ask, &result);
+        cr_assert_eq(rue_strategy_recheck.status(recheck, NULL), RUE_OK);
     }
-    cr_assert_eq(rue_recheck_conclude(recheck, 0.005, &found, NULL), RUE_OK);
-    rue_recheck_close(recheck);
+    cr_assert_eq(rue_strategy_recheck.judge(recheck, &found, NULL), RUE_OK);
+    rue_strategy_recheck.close(recheck);
     rue_knowledge_close(knowledge);
     return found;
 }
@@ -236,10 +239,10 @@ Test(recheck, one_pair_is_tried_whatever_it_costs)
 
 Test(recheck, without_a_configuration_there_is_nothing_to_check)
 {
-    struct rue_recheck *recheck;
+    void *recheck;
     struct rue_prior prior = {.config = SIZE_MAX};
     struct rue_strategy_setup setup = rue_strategy_setup_of((struct rue_setup_grid){1, 1, NULL}, 1);
-    cr_assert_eq(rue_recheck_open(&setup, false, &recheck, NULL), RUE_USAGE);
+    cr_assert_eq(rue_strategy_recheck.open(&setup, &recheck, NULL), RUE_USAGE);
     setup.known.prior = &prior;
-    cr_assert_eq(rue_recheck_open(&setup, false, &recheck, NULL), RUE_USAGE);
+    cr_assert_eq(rue_strategy_recheck.open(&setup, &recheck, NULL), RUE_USAGE);
 }
