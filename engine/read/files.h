@@ -35,8 +35,9 @@ int rue_files_folder_fd(const struct rue_files *files);
 rue_status rue_files_read_whole(const struct rue_files *files, const char *name, uint64_t bytes, void *into,
                                 rue_error *error) RUE_MUST_CHECK;
 
-/* Adds the first folders of the items' names, which come in their order, as classes, and gives each item the
- * number of its own. Items without a folder beside others that have one are left out. RUE_MEMORY. */
+/* Adds the first folders of the items' names, which come in their order, as classes, in the bytewise order of
+ * their own names, and gives each item the number of its class. Items without a folder beside others that
+ * have one are left out. RUE_MEMORY. */
 rue_status rue_index_label_by_folder(struct rue_index *index, rue_error *error) RUE_MUST_CHECK;
 
 /* Whether a file's name is that of a JPEG file. */

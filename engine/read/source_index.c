@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
@@ -49,31 +50,76 @@ rue_status rue_index_add_class(struct rue_index *index, const char *name, size_t
     return status;
 }
 
+static const char *class_name(const struct rue_index *index, size_t class)
+{
+    return index->names.text + index->classes[class];
+}
+
 static size_t class_length(const char *name)
 {
     const char *slash = strchr(name, '/');
     return slash ? (size_t)(slash - name) : 0;
 }
 
+/* The name is copied first, as it lies in the array that grows. */
+static rue_status add_class_of(struct rue_index *index, const char *name, size_t length, rue_error *error)
+{
+    char class[PATH_MAX];
+    if (length >= sizeof class)
+        return rue_fail(error, RUE_DATA, "the folder %.64s... has too long a name: rename it", name);
+    memcpy(class, name, length);
+    return rue_index_add_class(index, class, length, error);
+}
+
+/* Adds the first folders, each of which is one run of items. */
+static rue_status add_folders(struct rue_index *index, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    const char *last = "";
+    for (uint64_t i = 0; status == RUE_OK && i < index->count; i++) {
+        const char *name = rue_index_name(index, i);
+        size_t length = class_length(name);
+        if (!length || (strncmp(last, name, length) == 0 && !last[length])) continue;
+        status = add_class_of(index, name, length, error);
+        if (status == RUE_OK) last = class_name(index, index->class_count - 1);
+    }
+    return status;
+}
+
+static int by_name(const void *a, const void *b, void *names)
+{
+    return strcmp((const char *)names + *(const uint32_t *)a, (const char *)names + *(const uint32_t *)b);
+}
+
+/* The number of the class, which there is; of two that begin alike the shorter one comes first. */
+static int32_t find_class(const struct rue_index *index, const char *name, size_t length)
+{
+    size_t first = 0, last = index->class_count - 1;
+    while (first < last) {
+        size_t middle = first + (last - first) / 2;
+        if (strncmp(class_name(index, middle), name, length) < 0)
+            first = middle + 1;
+        else
+            last = middle;
+    }
+    return (int32_t)first;
+}
+
+/* Items may come in another order than their classes: "a-b/x" comes before "a/x". */
 rue_status rue_index_label_by_folder(struct rue_index *index, rue_error *error)
 {
-    uint64_t kept = 0, count = index->count;
-    bool nested = false;
-    char last[NAME_MAX + 1] = "", class[NAME_MAX + 1];
-    for (uint64_t i = 0; i < count; i++) nested |= class_length(rue_index_name(index, i)) > 0;
-    for (uint64_t i = 0; nested && i < count; i++) {
+    uint64_t kept = 0;
+    rue_status status = add_folders(index, error);
+    if (status != RUE_OK || index->class_count == 0) return status;
+    qsort_r(index->classes, index->class_count, sizeof *index->classes, by_name, index->names.text);
+    for (uint64_t i = 0; i < index->count; i++) {
         const char *name = rue_index_name(index, i);
         size_t length = class_length(name);
         if (!length) continue;
-        snprintf(class, sizeof class, "%.*s", (int)length, name);
-        rue_status status = RUE_OK;
-        if (strcmp(class, last) != 0) status = rue_index_add_class(index, class, length, error);
-        if (status != RUE_OK) return status;
-        memcpy(last, class, length + 1);
         index->entries[kept] = index->entries[i];
-        index->entries[kept++].label = (int32_t)index->class_count - 1;
+        index->entries[kept++].label = find_class(index, name, length);
     }
-    if (nested) index->count = kept;
+    index->count = kept;
     return RUE_OK;
 }
 
