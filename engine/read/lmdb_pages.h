@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "source_index.h"
 
@@ -28,6 +29,21 @@ typedef rue_status (*rue_lmdb_visit)(void *context, const struct rue_lmdb_entry 
 
 /* Whether the file begins as an LMDB does. */
 bool rue_lmdb_is(int fd);
+
+/* Whether a key is text, in whatever character set: it has no control characters. */
+static inline bool rue_lmdb_key_is_text(const void *key, size_t bytes)
+{
+    const unsigned char *at = key;
+    for (size_t i = 0; i < bytes; i++)
+        if (at[i] < ' ' || at[i] == 0x7f) return false;
+    return true;
+}
+
+/* Whether it is one of those that people keep notes under, such as "__len__". */
+static inline bool rue_lmdb_key_is_note(const void *key, size_t bytes)
+{
+    return bytes >= 2 && memcmp(key, "__", 2) == 0;
+}
 
 /* Visits all entries of the first file in the order of their keys, which are 1 to RUE_LMDB_KEY_MAX bytes, no
  * two the same. Reads pages of keys alone. Blocks on storage; needs memory for a page of each level. RUE_DATA

@@ -2,7 +2,6 @@
  * or npy files of one type and shape. Keys are the names of the items; where all of them have a folder, such
  * as "tench/1.JPEG", the first folders are the classes. Order: by key, as LMDB has it. Items are read as the
  * bytes of a file that they are (lmdb_pages.h). */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -32,9 +31,7 @@ struct set {
 static rue_status add_item(struct rue_index *index, const struct rue_lmdb_entry *entry, rue_error *error)
 {
     char name[RUE_LMDB_KEY_MAX + 1];
-    bool printable = true;
-    for (size_t i = 0; i < entry->key_bytes; i++) printable &= isprint(entry->key[i]) != 0;
-    if (printable)
+    if (rue_lmdb_key_is_text(entry->key, entry->key_bytes))
         snprintf(name, sizeof name, "%.*s", (int)entry->key_bytes, (const char *)entry->key);
     else
         snprintf(name, sizeof name, "%08" PRIu64, index->count);
@@ -47,7 +44,7 @@ static rue_status visit(void *context, const struct rue_lmdb_entry *entry, rue_e
     struct set *set = context;
     rue_status status = rue_source_check_stop(set->options, error);
     if (status != RUE_OK) return status;
-    bool is_note = entry->key_bytes >= 2 && memcmp(entry->key, "__", 2) == 0;
+    bool is_note = rue_lmdb_key_is_note(entry->key, entry->key_bytes);
     if (!entry->is_database && entry->bytes >= ITEM_BYTES_MIN && !is_note)
         return add_item(set->index, entry, error);
     rue_index_skip(set->index, "%s '%.*s'", entry->is_database ? "the named database" : "the key",

@@ -13,6 +13,7 @@
 
 #include "advice.h"
 #include "item_file.h"
+#include "lmdb_pages.h"
 
 enum { TRANSACTION_BYTES = 32 << 20, TRANSACTION_ITEMS = 4096, SLACK_BYTES = 4 << 20 };
 
@@ -127,6 +128,11 @@ static rue_status add_to_lmdb(void *state, const struct rue_item *item, rue_erro
         return rue_fail(error, RUE_DATA,
                         "'%.200s' is too large for an LMDB, or its name too long for a key: leave it out, or "
                         "rename it",
+                        name);
+    if (!rue_lmdb_key_is_text(name, key.mv_size) || rue_lmdb_key_is_note(name, key.mv_size))
+        return rue_fail(error, RUE_DATA,
+                        "'%.200s' would not be read again from an LMDB: its name has control characters, or "
+                        "begins with '__'; rename it",
                         name);
     int code = reserve(lmdb, &key, &value);
     if (code == MDB_KEYEXIST)

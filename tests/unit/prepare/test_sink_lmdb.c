@@ -105,3 +105,18 @@ Test(sink_lmdb, a_folder_that_cannot_be_made_is_told)
     cr_assert_null(lmdb_begin("set", 1, &error));
     cr_assert(error.status == RUE_STORE && strstr(error.message, "set/data.mdb"), "%s", error.message);
 }
+
+Test(sink_lmdb, names_that_would_be_read_as_others_are_refused)
+{
+    static const char *const names[] = {"__notes/1.jpg", "a\tb.jpg", "a\x7f"};
+    struct rue_sink *sink;
+    const struct rue_sink_options options = {.count = 3};
+    cr_assert_eq(rue_sink_open(rue_sink_find("lmdb"), temporary_path("set"), &options, &sink, NULL), RUE_OK);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rue_error error = {0};
+        const struct rue_item item = {names[i], 0, "\xff\xd8", 2};
+        cr_assert_eq(rue_sink_add(sink, &item, &error), RUE_DATA);
+        cr_assert(strstr(error.message, "would not be read again"), "%s", error.message);
+    }
+    rue_sink_close(sink);
+}

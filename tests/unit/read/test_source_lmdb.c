@@ -102,14 +102,15 @@ Test(source_lmdb, jpeg_files_of_others_are_read_whatever_their_keys)
     lmdb_put("set", NULL, 0,
              (struct lmdb_entry[]){{"__keys__", JPEG},
                                    {"cat/1.jpg", JPEG},
+                                   {"d\xc3\xa4r/1.jpg", JPEG},
                                    {"image-000000001", JPEG},
                                    {"label-000000001", "3", 0},
                                    {"\x01\x02", JPEG},
                                    END});
     struct rue_source *source = data_open("set");
-    static const char *const keys[] = {"00000000", "cat/1.jpg", "image-000000001"};
-    cr_assert_eq(rue_source_count(source), 3);
-    for (uint64_t i = 0; i < 3; i++) {
+    static const char *const keys[] = {"00000000", "cat/1.jpg", "d\xc3\xa4r/1.jpg", "image-000000001"};
+    cr_assert_eq(rue_source_count(source), 4);
+    for (uint64_t i = 0; i < 4; i++) {
         rue_source_key(source, i, key, sizeof key);
         cr_assert_str_eq(key, keys[i]);
         cr_assert(rue_source_read(source, i, read, NULL) == RUE_OK &&
@@ -117,6 +118,25 @@ Test(source_lmdb, jpeg_files_of_others_are_read_whatever_their_keys)
     }
     cr_assert_eq(rue_source_skipped(source, key, sizeof key), 2);
     cr_assert_str_eq(key, "the key '__keys__'");
+    rue_source_close(source);
+}
+
+/* Keys come as "a-b/1", "a/1", but classes as a folder of them has: "a", "a-b". */
+Test(source_lmdb, classes_have_the_numbers_that_folders_give_them)
+{
+    char far[400];
+    snprintf(far, sizeof far, "%0300d/1", 0);
+    lmdb_put("set", NULL, 0,
+             (struct lmdb_entry[]){
+                 {far, JPEG}, {"a-b/1", JPEG}, {"a/1", JPEG}, {"a/2", JPEG}, {"b/1", JPEG}, END});
+    struct rue_source *source = data_open("set");
+    static const int labels[] = {0, 2, 1, 1, 3};
+    far[300] = 0;
+    cr_assert_eq(rue_source_class_count(source), 4);
+    cr_assert_str_eq(rue_source_class_name(source, 0), far);
+    cr_assert_str_eq(rue_source_class_name(source, 1), "a");
+    cr_assert_str_eq(rue_source_class_name(source, 2), "a-b");
+    for (uint64_t i = 0; i < 5; i++) cr_assert_eq(rue_source_label(source, i), labels[i], "item %d", (int)i);
     rue_source_close(source);
 }
 
