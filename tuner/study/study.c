@@ -169,7 +169,7 @@ static rue_status search(struct rue_study *study, const struct rue_study_steps *
                          rue_error *error)
 {
     struct rue_study_end end = {0};
-    rue_status status = rue_study_plan(study, error);
+    rue_status status = rue_study_plan(&study->setup, &study->ledger, error);
     if (status == RUE_OK) status = rue_study_take_prior(&study->setup, error);
     if (status != RUE_OK) return status;
     rue_progress_close(study->setup.progress);

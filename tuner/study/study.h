@@ -23,7 +23,8 @@ struct rue_study {
 
 /* Chooses a strategy where none was asked for, probes what it costs, and lists the configurations; allocates
  * the matrices. RUE_USAGE where the budget is too small for any answer. */
-rue_status rue_study_plan(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_plan(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                          rue_error *error) RUE_MUST_CHECK;
 
 /* Runs the plan with the strategy. RUE_OK also when the budget ended it (study->partial); RUE_INTERRUPTED and
  * RUE_TERMINATED leave a study whose findings can still be reported; RUE_INFEASIBLE after the same failure

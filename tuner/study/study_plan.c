@@ -110,21 +110,16 @@ static rue_status choose_length(struct rue_study_setup *setup, struct rue_study_
     return status;
 }
 
-rue_status rue_study_plan(struct rue_study *study, rue_error *error)
+rue_status rue_study_plan(struct rue_study_setup *setup, struct rue_study_ledger *ledger, rue_error *error)
 {
     /* Before anything is measured; what is stored may be enough all the same. */
-    rue_status status = study->ledger.found_trials ? RUE_OK : rue_study_check_trials(&study->setup, error);
-    if (status == RUE_OK) status = rue_study_choose_baselines(&study->setup, error);
-    if (status == RUE_OK && !study->setup.plan.strategy)
-        status = choose_strategy(&study->setup, &study->ledger, error);
+    rue_status status = ledger->found_trials ? RUE_OK : rue_study_check_trials(setup, error);
+    if (status == RUE_OK) status = rue_study_choose_baselines(setup, error);
+    if (status == RUE_OK && !setup->plan.strategy) status = choose_strategy(setup, ledger, error);
     if (status != RUE_OK) return status;
-    if (!rue_study_predicts(&study->setup)) status = choose_length(&study->setup, &study->ledger, error);
-    rue_study_list_baselines(&study->setup);
-    if (status == RUE_OK && !rue_study_predicts(&study->setup))
-        status = expect_all(&study->setup, &study->ledger, error);
-    if (rue_study_predicts(&study->setup))
-        study->setup.plan.expected_s = rue_study_budget_left_s(&study->setup, &study->ledger);
-    return status == RUE_OK
-               ? rue_study_check_smallest(&study->setup, &study->ledger, study->setup.variant_count, error)
-               : status;
+    if (!rue_study_predicts(setup)) status = choose_length(setup, ledger, error);
+    rue_study_list_baselines(setup);
+    if (status == RUE_OK && !rue_study_predicts(setup)) status = expect_all(setup, ledger, error);
+    if (rue_study_predicts(setup)) setup->plan.expected_s = rue_study_budget_left_s(setup, ledger);
+    return status == RUE_OK ? rue_study_check_smallest(setup, ledger, setup->variant_count, error) : status;
 }
