@@ -112,10 +112,3 @@ double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
     if (isnan(consumer.batch_s)) return NAN;
     return rue_pipeline_predict(&knowledge->loader, &consumer, config, images).end_to_end_s;
 }
-
-double rue_prior_job_s(const struct rue_prior *prior, size_t model, size_t cell,
-                       const struct rue_config *config, uint64_t images)
-{
-    return exp(prior->offsets ? prior->offsets[cell] : 0) *
-           rue_knowledge_job_s(prior->knowledge, model, config, images);
-}

@@ -89,8 +89,4 @@ struct rue_prior {
     size_t config;         /* that was recommended; SIZE_MAX: none of the space */
 };
 
-/* Seconds that a trial of `images` takes if nothing has changed; `cell` is model * configs + config. */
-double rue_prior_job_s(const struct rue_prior *prior, size_t model, size_t cell,
-                       const struct rue_config *config, uint64_t images);
-
 #endif

@@ -144,16 +144,10 @@ static bool recheck_ask(void *state, struct rue_ask *out)
 static double expected_s(const struct recheck *recheck, const struct rue_ask *ask, uint64_t images)
 {
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
-    return rue_prior_job_s(setup->known.prior, ask->scenario,
-                           ask->scenario * setup->grid.config_count + ask->config,
-                           &setup->grid.configs[ask->config], images);
-}
-
-/* Whether a first batch comes too late, and not by chance: first batches of one configuration differ by less.
- */
-static bool is_late(const struct recheck *recheck, const struct rue_trial_result *result)
-{
-    return recheck->limit_s > 0 && (double)result->first_batch_ns / 1e9 > RUE_RECHECK_LATE * recheck->limit_s;
+    const struct rue_prior *prior = setup->known.prior;
+    size_t cell = ask->scenario * setup->grid.config_count + ask->config;
+    return exp(prior->offsets ? prior->offsets[cell] : 0) *
+           rue_knowledge_job_s(prior->knowledge, ask->scenario, &setup->grid.configs[ask->config], images);
 }
 
 static void recheck_tell(void *state, const struct rue_ask *ask, const struct rue_trial_result *result)
@@ -163,7 +157,9 @@ static void recheck_tell(void *state, const struct rue_ask *ask, const struct ru
     struct rue_trial_result said = *result;
     if (duel->setup.known.prior->whole_jobs)
         rue_job_extend(&said, duel->setup.job.images, duel->setup.job.drop_last);
-    if (said.outcome == RUE_TRIAL_OK && is_late(recheck, result)) said.outcome = RUE_TRIAL_INFEASIBLE;
+    bool late =
+        recheck->limit_s > 0 && (double)result->first_batch_ns / 1e9 > RUE_RECHECK_LATE * recheck->limit_s;
+    if (said.outcome == RUE_TRIAL_OK && late) said.outcome = RUE_TRIAL_INFEASIBLE;
     bool ok = said.outcome == RUE_TRIAL_OK;
     double ratio =
         ok ? (double)said.end_to_end_ns / 1e9 / expected_s(recheck, ask, (uint64_t)said.images) : NAN;
@@ -189,15 +185,6 @@ static bool is_tried(const struct recheck *recheck, size_t config)
     return false;
 }
 
-static size_t best_tried(const struct recheck *recheck)
-{
-    size_t place = 0, config;
-    while ((config = rue_forecast_at(recheck->duel.forecast, place)) != SIZE_MAX &&
-           !is_tried(recheck, config))
-        place++;
-    return config == SIZE_MAX ? recheck->own : config;
-}
-
 /* Where the checked configuration ran and may be recommended. `beaten`: in how many of the possible truths
  * the best one is better by more than the margin; `lost`: whatever is the best then. */
 static void judge_verdict(struct recheck *recheck, double margin_ratio, struct rue_recheck_findings *out)
@@ -205,12 +192,11 @@ static void judge_verdict(struct recheck *recheck, double margin_ratio, struct r
     struct rue_duel *duel = &recheck->duel;
     const struct rue_joined_regrets *drawn = duel->forecast->drawn;
     enum rue_objective objective = duel->setup.aim.objective;
-    double own_regret = rue_forecast_regret(duel->forecast, recheck->own),
-           spread = rue_forecast_spread(duel->forecast);
+    double spread = rue_forecast_spread(duel->forecast);
     uint64_t seed = duel->setup.seed;
     int beaten = 0, lost = 0;
-    out->excess_ratio = own_regret - rue_forecast_regret(duel->forecast, out->best);
-    out->tried_ratio = own_regret - rue_forecast_regret(duel->forecast, best_tried(recheck));
+    out->excess_ratio =
+        rue_forecast_regret(duel->forecast, recheck->own) - rue_forecast_regret(duel->forecast, out->best);
     for (int d = 0; d < DRAWS; d++) {
         double least = INFINITY;
         size_t config;
@@ -237,7 +223,6 @@ static rue_status recheck_judge(void *state, struct rue_recheck_findings *out, r
         .time_ratio = recheck->ratio_count ? gsl_stats_median(recheck->ratios, 1, recheck->ratio_count) : NAN,
         .best = recheck->own,
         .excess_ratio = NAN,
-        .tried_ratio = NAN,
         .whole_jobs =
             recheck->share >= 1 && !runs_whole_jobs(recheck) && rue_ask_queue_is_empty(&duel->queue)};
     for (size_t c = 0; c < duel->setup.grid.config_count; c++) out->tried += is_tried(recheck, c);

@@ -31,7 +31,6 @@ struct rue_recheck_findings {
     double excess_ratio; /* by how much the checked one is expected to be worse than it, in mean regret */
     size_t tried;        /* configurations */
     bool whole_jobs;     /* it and its best rival ran whole jobs on every model */
-    double tried_ratio;  /* by how much it is expected to be worse than the best of those */
 };
 
 #endif

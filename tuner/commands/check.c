@@ -164,9 +164,10 @@ static void list_trial(const struct rue_study_setup *setup, const struct rue_led
     if (ok) limit_first_batch(setup, result, trial);
     if (trial->outcome != RUE_TRIAL_OK) return;
     trial->measured_s = (double)result->end_to_end_ns / 1e9;
+    const struct rue_prior *prior = &setup->priors[0].prior;
     trial->expected_s =
-        rue_prior_job_s(&setup->priors[0].prior, row->model, row->model * setup->config_count + row->config,
-                        &setup->configs[row->config], (uint64_t)result->images);
+        exp(prior->offsets[row->model * setup->config_count + row->config]) *
+        rue_knowledge_job_s(prior->knowledge, row->model, &trial->config, (uint64_t)result->images);
 }
 
 /* ---- beside the baseline ---- */
@@ -337,10 +338,9 @@ void rue_check_say(struct rue_page *page, const struct rue_check *check)
         if (found->tried == 1)
             rue_say(page, "still holds here: of the configurations %s alone was tried again", config);
         else
-            rue_say(
-                page,
-                "still holds here: %s is within %.1f %% of the best of the %zu configurations tried again",
-                config, rue_prose_bound_percent(found->tried_ratio), found->tried);
+            rue_say(page,
+                    "still holds here: %s is within %.1f %% of the best; %zu configurations tried again",
+                    config, rue_prose_bound_percent(found->excess_ratio), found->tried);
         say_gain(page, check);
         say_trials(page, check);
         break;

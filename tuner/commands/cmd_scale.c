@@ -199,6 +199,8 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
         return rue_fail(error, RUE_USAGE,
                         "%s: looking more often than every 1ms would be all that is measured",
                         rue_options_origin(options, PERIOD));
+    if (goal.output.dry_run && rue_options_flag(options, JSON))
+        return rue_fail(error, RUE_USAGE, "--dry-run shows the plan as text: leave out --json");
     rue_status status = rue_knob_choices_read(options, &goal.space.knobs, error);
     if (status == RUE_OK)
         status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);

@@ -265,6 +265,8 @@ static rue_status check_goal(const struct rue_options *options, const struct rue
                         "--strategy grid as well",
                         rue_options_origin(options, GOAL), rue_goal_names[goal->search.minimise],
                         goal->search.strategy);
+    if (goal->output.dry_run && rue_options_flag(options, JSON))
+        return rue_fail(error, RUE_USAGE, "--dry-run shows the plan as text: leave out --json");
     return RUE_OK;
 }
 

@@ -80,7 +80,7 @@ def test_data_of_hostile_names(show, rue, evil_photos):
     show("inspect", FILE_EVIL, codes=[0])
     show("tune", FILE_EVIL, "--dry-run", codes=[0, 2])
     show("tune", evil_photos, *quick, "--dry-run", codes=[0])
-    show("tune", evil_photos, *quick, "--dry-run", "--json", codes=[0])
+    show("tune", evil_photos, *quick, "--dry-run", "--json", codes=[2])
     show("tune", evil_photos, *quick, codes=[0], RUE_FRESH="1")
     show("tune", damaged, *quick, codes=[0, 3, 4, 5], RUE_FRESH="1")
     show("list", codes=[0])
