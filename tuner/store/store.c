@@ -84,6 +84,18 @@ static rue_status connect(struct rue_store *store, const char *file, rue_error *
     return status == RUE_OK ? settle(store, error) : status;
 }
 
+/* SQLite's code. That a writer is in the way is no failure to sqlite3_backup_finish, though nothing is
+ * copied.
+ */
+static int copy_pages(sqlite3 *from, sqlite3 *to)
+{
+    sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
+    if (!backup) return sqlite3_errcode(to);
+    int copied = sqlite3_backup_step(backup, -1);
+    int code = sqlite3_backup_finish(backup);
+    return code == SQLITE_OK && copied != SQLITE_DONE ? copied : code;
+}
+
 static rue_status copy(struct rue_store *store, const char *file, bool shared, rue_error *error)
 {
     sqlite3 *from = NULL;
@@ -91,11 +103,8 @@ static rue_status copy(struct rue_store *store, const char *file, bool shared, r
     if (status == RUE_OK) status = rue_store_schema_check(from, store->path, error);
     int code = status == RUE_OK ? sqlite3_open(memory, &store->db) : SQLITE_OK;
     if (code == SQLITE_OK && status == RUE_OK) code = rue_store_guard_open(store->db);
-    sqlite3_backup *backup =
-        status == RUE_OK && code == SQLITE_OK ? sqlite3_backup_init(store->db, "main", from, "main") : NULL;
-    if (backup) sqlite3_backup_step(backup, -1);
-    if (status == RUE_OK && (!backup || sqlite3_backup_finish(backup) != SQLITE_OK))
-        status = fail(store, sqlite3_errcode(store->db), "reading the store", error);
+    if (code == SQLITE_OK && status == RUE_OK) code = copy_pages(from, store->db);
+    if (code != SQLITE_OK) status = fail(store, code, "reading the store", error);
     sqlite3_close(from);
     return status;
 }
