@@ -240,7 +240,7 @@ static rue_status open_with(struct rue_connection *connection, const char *line,
     if (status == RUE_OK) return RUE_OK;
     json_decref(*reply);
     *reply = NULL;
-    if (status == RUE_RUNNER) {
+    if (status == RUE_RUNNER || status == RUE_TIMEOUT) {
         bool gone = rue_process_is_gone(connection->process);
         const char *end = end_process(connection, grace_ns);
         return rue_fail(error, status, "the runner, asked to open the data, %s", gone ? end : why.message);
