@@ -26,7 +26,7 @@ struct rue_archive_reader {
     rue_error failure; /* of reading the file */
     struct rue_archive_member member;
     uint64_t end;      /* of the member's blocks: where the next header begins */
-    uint64_t position; /* of RUE_ARCHIVE_BYTES, and */
+    uint64_t position; /* where there are no members, and */
     bool empty;        /* whether there are none */
 };
 
@@ -76,13 +76,19 @@ static rue_status fail(const struct rue_archive_reader *reader, uint64_t at, rue
 }
 
 /* Only what libarchive does itself: for other compressions it starts programs. */
-static int choose_formats(struct archive *archive, enum rue_archive_kind kind)
+static int choose_filters(struct archive *archive)
 {
     int code = archive_read_support_filter_gzip(archive);
     if (code == ARCHIVE_OK) code = archive_read_support_filter_bzip2(archive);
     if (code == ARCHIVE_OK) code = archive_read_support_filter_xz(archive);
     if (code == ARCHIVE_OK) code = archive_read_support_filter_zstd(archive);
-    if (code == ARCHIVE_OK) code = archive_read_support_filter_lz4(archive);
+    return code == ARCHIVE_OK ? archive_read_support_filter_lz4(archive) : code;
+}
+
+static int choose_formats(struct archive *archive, enum rue_archive_kind kind)
+{
+    int code = ARCHIVE_OK;
+    if (kind != RUE_ARCHIVE_PLAIN) code = choose_filters(archive);
     if (code == ARCHIVE_OK && kind == RUE_ARCHIVE_TAR) return archive_read_support_format_tar(archive);
     if (code == ARCHIVE_OK) code = archive_read_support_format_raw(archive);
     return code == ARCHIVE_OK ? archive_read_support_format_empty(archive) : code;
@@ -94,7 +100,7 @@ static rue_status begin(struct rue_archive_reader *reader, enum rue_archive_kind
     int code = choose_formats(reader->archive, kind);
     if (code == ARCHIVE_OK)
         code = archive_read_open2(reader->archive, reader, NULL, read_piece, skip_bytes, NULL);
-    if (code == ARCHIVE_OK && kind == RUE_ARCHIVE_BYTES)
+    if (code == ARCHIVE_OK && kind != RUE_ARCHIVE_TAR)
         code = archive_read_next_header(reader->archive, &entry);
     reader->empty = code == ARCHIVE_EOF;
     return code == ARCHIVE_OK || code == ARCHIVE_EOF ? RUE_OK : fail(reader, reader->at, error);

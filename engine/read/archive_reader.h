@@ -1,6 +1,6 @@
 /* A file read in order through libarchive: the members of a tar archive, or all of a file as it is without
- * its compression (gzip, bzip2, xz, zstd or lz4, known by its first bytes), in constant memory. A reader
- * belongs to one thread at a time. */
+ * its compression (gzip, bzip2, xz, zstd or lz4, known by its first bytes), in constant memory, or all of it
+ * as it is, where the caller knows that it is not compressed. A reader belongs to one thread at a time. */
 #ifndef RUE_ARCHIVE_READER_H
 #define RUE_ARCHIVE_READER_H
 
@@ -10,7 +10,7 @@
 
 #include "source_index.h"
 
-enum rue_archive_kind { RUE_ARCHIVE_TAR, RUE_ARCHIVE_BYTES };
+enum rue_archive_kind { RUE_ARCHIVE_TAR, RUE_ARCHIVE_BYTES, RUE_ARCHIVE_PLAIN };
 
 struct rue_archive_reader;
 
@@ -41,7 +41,7 @@ rue_status rue_archive_reader_next(struct rue_archive_reader *reader, const stru
 rue_status rue_archive_reader_read(struct rue_archive_reader *reader, void *into, uint64_t bytes,
                                    uint64_t *got, rue_error *error) RUE_MUST_CHECK;
 
-/* Of RUE_ARCHIVE_BYTES: uncompressed bytes that were read so far. */
+/* Of all but RUE_ARCHIVE_TAR: uncompressed bytes that were read so far. */
 uint64_t rue_archive_reader_position(const struct rue_archive_reader *reader);
 
 #endif

@@ -24,6 +24,7 @@ static const char *const item_names[] = {"name", "image/filename", "filename", N
 struct example {
     struct rue_tf_feature image, label, name;
     int image_rank, label_rank, name_rank; /* which of the names; INT_MAX: none so far */
+    bool typed;                            /* has a type, as tensors of an earlier rue have */
     const struct rue_source_options *options;
     char others[200]; /* names of features, for the message that none is the image */
 };
@@ -51,6 +52,16 @@ static rue_status refuse(const struct build *b, const char *why, rue_error *erro
 
 /* ---- bytes ---- */
 
+/* Whether the file begins as a plain shard does: lengths may look as compressed files begin. */
+static bool is_plain(struct rue_files *files, uint32_t shard)
+{
+    unsigned char head[RUE_TF_RECORD_HEAD];
+    uint64_t bytes;
+    return rue_files_identity(files, shard).bytes >= sizeof head &&
+           rue_files_read(files, shard, head, sizeof head, 0, NULL) == RUE_OK &&
+           rue_tf_record_head_is(head, &bytes);
+}
+
 static rue_status begin_shard(struct build *b, uint32_t shard, rue_error *error)
 {
     struct rue_files *files = b->index->files;
@@ -58,7 +69,8 @@ static rue_status begin_shard(struct build *b, uint32_t shard, rue_error *error)
     b->file = rue_files_path(files, shard);
     b->record = b->begin = 0;
     b->end = rue_files_identity(files, shard).bytes;
-    rue_status status = rue_archive_reader_open(files, shard, RUE_ARCHIVE_BYTES, &b->reader, error);
+    rue_status status = rue_archive_reader_open(
+        files, shard, is_plain(files, shard) ? RUE_ARCHIVE_PLAIN : RUE_ARCHIVE_BYTES, &b->reader, error);
     if (status != RUE_OK || !rue_archive_reader_is_compressed(b->reader)) return status;
     b->end = UINT64_MAX;
     b->index->streams = true;
@@ -129,6 +141,7 @@ static void visit(void *context, const struct rue_tf_feature *feature)
     take(feature, e->options->image_key, image_names, &e->image, &e->image_rank);
     take(feature, e->options->label_key, label_names, &e->label, &e->label_rank);
     take(feature, NULL, item_names, &e->name, &e->name_rank);
+    e->typed |= rue_tf_feature_is(feature, "dtype") && feature->kind == RUE_TF_BYTES;
     snprintf(e->others + used, sizeof e->others - used, "%s%.*s", used ? ", " : "",
              feature->name_bytes < 40 ? (int)feature->name_bytes : 40, feature->name);
 }
@@ -155,6 +168,9 @@ static rue_status take_kind(struct build *b, const struct example *e, struct rue
 {
     rue_error why = {0};
     bool tensor = e->image.byte_count >= 6 && memcmp(e->image.bytes, "\x93NUMPY", 6) == 0;
+    bool photo = e->image.byte_count >= 2 && memcmp(e->image.bytes, "\xff\xd8", 2) == 0;
+    if (e->typed && !tensor && !photo)
+        return refuse(b, "holds a tensor as an earlier rue wrote it: prepare the images again", error);
     enum rue_mode mode = tensor ? RUE_PREPROCESSED : RUE_RAW;
     if (b->index->count == 0) b->index->mode = mode;
     if (b->index->mode != mode) return refuse(b, "is not of the kind of the first one", error);

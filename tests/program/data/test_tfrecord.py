@@ -169,6 +169,17 @@ def test_features_can_be_named(rue, photos):
     expect_failure(rue("prepare", file, "no", "--image-key", "other"), 3, file, "record 0", "image_key", "picture")
 
 
+def test_a_length_may_look_like_gzip(rue):
+    length = 0x088b1f  # a gzip file begins with 1f 8b 08
+    image = b"\xff\xd8" + b"x" * (length - 2 - len(example(image=b"x" * length, label=1)) + length)
+    data = frame(example(image=image, label=1))
+    assert data[:3] == gzip.compress(b"")[:3]
+    file = rue.folder / "x.tfrecord"
+    file.write_bytes(data)
+    made(rue, file, "back", "--format", "folder")
+    assert list(files_of(rue.folder / "back").values()) == [image]
+
+
 def small(i):
     return frame(example(image=b"\xff\xd8 %d" % i * 50, label=i))
 
@@ -204,6 +215,7 @@ BAD = {
                "record 1", "the first one"),
     "shape": (frame(example(image=npy("|u1", "(3, 2, 5)", 12), label=1)), "record 0", "as many bytes"),
     "dtype": (frame(example(image=npy("<i2", "(3, 2, 2)", 24), label=1)), "record 0", "another type"),
+    "old_tensor": (frame(example(image=b"x" * 12, label=1, shape=[3, 2, 2], dtype=b"uint8")), "record 0", "an earlier rue"),
     "text": (b"this is no record at all, whatever its name says", "record 0 at byte 0", "no TFRecord file"),
     "empty": (b"", "holds no record"),
     "gzip_cut": (cut_in(gzip.compress(WHOLE * 50), 7), "x.tfrecord"),
