@@ -396,6 +396,7 @@ rue_status rue_store_walk(struct rue_store *store, const struct rue_store_scenar
 
 rue_status rue_store_next(struct rue_store *store, bool *found, struct rue_store_trial *out, rue_error *error)
 {
+    *out = (struct rue_store_trial){0}; /* a row does not hold all of it */
     rue_status status = read_next(store, store->walk, out, found, error);
     if (!*found) rue_trial_result_close(&out->result);
     return status;

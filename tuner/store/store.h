@@ -118,8 +118,9 @@ rue_status rue_store_walk(struct rue_store *store, const struct rue_store_scenar
                           const struct rue_trial_request *request, rue_store_visit *visit, void *context,
                           rue_error *error) RUE_MUST_CHECK;
 
-/* The next trial of all, in the order of storing, its result to be closed by the caller. `*found` is false
- * behind the last one. RUE_STORE when a row makes no sense or the file is damaged. */
+/* The next trial of all, in the order of storing, its result to be closed by the caller; what a row does not
+ * hold, such as the keys of the data, is empty. `*found` is false behind the last one. RUE_STORE when a row
+ * makes no sense or the file is damaged. */
 rue_status rue_store_next(struct rue_store *store, bool *found, struct rue_store_trial *out,
                           rue_error *error) RUE_MUST_CHECK;
 

@@ -211,7 +211,9 @@ def test_a_study_without_findings_is_ranked_by_its_trials(rue, script):
     assert tune(rue, one).returncode == 0
     before = shown(rue, "out")
     edit_findings(rue.folder / "out/study.db", "json_set(findings, '$.ledger.under_way', json('true'), '$.recommendations', json('[]'))")
-    assert regrets(shown(rue, "out")[0]["configs"]) == regrets(before[0]["configs"])
+    now = shown(rue, "out")
+    assert regrets(now[0]["configs"]) == regrets(before[0]["configs"])
+    assert now[0]["variant"]["image_key"] is None and now[0]["variant"]["label_key"] is None
     assert "the last run ended without a report" in rue("show", "out").stdout
     edit_findings(rue.folder / "out/study.db", "NULL")
     expect_failure(rue("show", "out"), 5, "run the same 'rue tune' again")

@@ -86,6 +86,23 @@ Test(store, every_field_comes_back_after_reopening)
     rue_store_close(store);
 }
 
+Test(store, what_a_row_does_not_hold_is_empty)
+{
+    struct cell cell = cell_sample();
+    struct rue_trial_result result = result_sample();
+    struct rue_store *store = open_or_die(false);
+    add_or_die(store, &cell, &result);
+    struct rue_store_trial trial;
+    memset(&trial, 0x5a, sizeof trial);
+    bool found = false;
+    cr_assert(rue_store_next(store, &found, &trial, NULL) == RUE_OK && found, "not found");
+    cr_assert_str_eq(trial.scenario.variant.path, cell.scenario.variant.path);
+    cr_assert(!trial.scenario.variant.image_key[0] && !trial.scenario.variant.label_key[0], "keys of nobody");
+    rue_trial_result_close(&trial.result);
+    rue_trial_result_close(&result);
+    rue_store_close(store);
+}
+
 Test(store, absent_fields_are_null_and_come_back_absent)
 {
     struct cell cell = cell_sample();
