@@ -41,7 +41,8 @@ enum { FEW_SAMPLES = 3 };
 static bool is_during(const struct rue_usage_sample *sample, const struct rue_scaling_row *row)
 {
     const struct rue_trial_result *result = &row->trial->result;
-    double end_s = ((double)row->trial->started_ns + (double)result->cost_ns) / 1e9;
+    double start_ns = (double)row->trial->started_ns + (double)row->thrown_away_ns;
+    double end_s = (start_ns + (double)result->cost_ns) / 1e9;
     return row->watched && result->cost_ns > 0 && result->end_to_end_ns > 0 && sample->time_s <= end_s &&
            sample->time_s > end_s - (double)result->end_to_end_ns / 1e9;
 }

@@ -8,7 +8,7 @@
 
 /* What all processes used since the sample before. A MB is 1e6 bytes. */
 struct rue_usage_sample {
-    double time_s; /* on the study's clock */
+    double time_s; /* on the study's clock, which does not stop for trials that are thrown away */
     double processes, threads;
     double cpu_percent; /* of one CPU: 200 are two */
     double rss_mb;
@@ -31,9 +31,10 @@ enum rue_scaling_figure {
 
 /* A configuration that was tried. */
 struct rue_scaling_row {
-    size_t variant, model, config;       /* of the findings, and of the variant's matrix */
-    const struct rue_trial_row *trial;   /* borrowed */
-    bool watched;                        /* by this run: samples are of its time */
+    size_t variant, model, config;     /* of the findings, and of the variant's matrix */
+    const struct rue_trial_row *trial; /* borrowed */
+    bool watched;                      /* by this run: samples are of its time */
+    uint64_t thrown_away_ns;           /* of trials before it; samples count it, the trial's start does not */
     double figures[RUE_SCALING_FIGURES]; /* NaN where it is not known; see rue_scaling_open */
 };
 

@@ -172,6 +172,7 @@ static rue_status show(const struct rue_findings *findings, void *context, rue_e
                                      .model = row->model,
                                      .config = row->config,
                                      .trial = &row->trial,
+                                     .thrown_away_ns = row->suspended_ns,
                                      .watched = !row->stored && !findings->runner.virtual_clock};
     }
     results.sample_count = rue_monitor_samples(scaling->monitor, &results.samples);

@@ -28,6 +28,7 @@ struct rue_ledger_row {
     struct rue_job_line line; /* what it says of jobs of other lengths */
     double error, error_sd;   /* logarithm of what it took over what was expected, and its standard deviation;
                                  0: nothing was expected */
+    uint64_t suspended_ns;    /* as the clock has it, when it began */
     bool reference;           /* made to see whether the machine changes */
     bool stored;              /* by an earlier run */
 };

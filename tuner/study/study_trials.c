@@ -176,6 +176,7 @@ static rue_status measure_anew(const struct rue_study_setup *setup, struct rue_s
     struct rue_trial_row *trial = &at.trial;
     rue_status status = measure_awake(setup, ledger, request, profile, &trial->started_ns, result, error);
     if (status != RUE_OK) return status;
+    at.suspended_ns = ledger->clock.suspended_ns;
     rue_study_count_cost(setup, ledger, trial->started_ns, result);
     ledger->made++;
     if (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK && attempt < MISSED_MAX)

@@ -179,6 +179,18 @@ Test(scaling, what_a_trial_used_is_summed_up_from_the_samples_of_its_time)
     free(text);
 }
 
+Test(scaling, samples_of_a_trial_that_was_thrown_away_are_not_of_the_next_one)
+{
+    rows[1].thrown_away_ns = 1000000000; /* it ran from 2.5 to 6.5 s */
+    watch(SAMPLES);
+    cr_assert(rows[1].figures[RUE_SCALING_CPU] == 350 && rows[1].figures[RUE_SCALING_READ] == 4);
+    char *text = written(rue_scaling_write_samples);
+    expect(text, "\n,2,");
+    expect(text, "\n4,3,");
+    expect(text, "\n4,6,");
+    free(text);
+}
+
 Test(scaling, where_samples_are_few_the_trial_speaks_for_itself)
 {
     struct rue_trial_result *result = &trials[rows[1].trial - trials].result;
