@@ -161,6 +161,22 @@ static size_t find_fastest(const struct compared *all)
     return best;
 }
 
+/* What another variant than the first one brings. */
+static void say_gain(struct rue_page *page, const struct compared *all, size_t best)
+{
+    const struct rue_comparison *comparison = all->with_first[best];
+    struct rue_payback payback =
+        rue_comparison_payback(comparison, &comparison->saving, comparison->mean_speedup_ratio);
+    rue_say(page, ": %.2f times as fast as ", comparison->mean_speedup_ratio);
+    rue_say_variant(page, all->findings, &all->findings->variants[0]);
+    if (comparison->row_count > 1) rue_say(page, " (geometric mean over %zu models)", comparison->row_count);
+    if (isfinite(payback.epochs)) {
+        rue_say(page, "; making it pays ");
+        rue_say_payback(page, payback.epochs, payback.confidence, payback.low, payback.high);
+    }
+    rue_say(page, ".");
+}
+
 /* The variant to use, and what it brings. */
 static void say_use(struct rue_page *page, const struct compared *all)
 {
@@ -172,21 +188,10 @@ static void say_use(struct rue_page *page, const struct compared *all)
     rue_say_variant(page, findings, &findings->variants[best]);
     rue_say(page, " with ");
     rue_say_config(page, &findings->variants[best].matrix->configs[config]);
-    if (best == 0) {
+    if (best == 0)
         rue_say(page, ": no other variant is more than %.0f %% faster.", 100 * least_gain);
-        return;
-    }
-    const struct rue_comparison *comparison = all->with_first[best];
-    struct rue_payback payback =
-        rue_comparison_payback(comparison, &comparison->saving, comparison->mean_speedup_ratio);
-    rue_say(page, ": %.2f times as fast as ", comparison->mean_speedup_ratio);
-    rue_say_variant(page, findings, &findings->variants[0]);
-    if (comparison->row_count > 1) rue_say(page, " (geometric mean over %zu models)", comparison->row_count);
-    if (isfinite(payback.epochs)) {
-        rue_say(page, "; making it pays ");
-        rue_say_payback(page, payback.epochs, payback.confidence, payback.low, payback.high);
-    }
-    rue_say(page, ".");
+    else
+        say_gain(page, all, best);
     if (rue_findings_is_doubtful(findings))
         rue_say(page, " Low confidence: the machine was busy with something else.");
 }

@@ -96,6 +96,10 @@ Test(report_compare, the_page_says_what_pays_and_what_to_use)
     expect(text, "Use preprocessed tensor float32 with");
     expect(text, "no other variant is more than 5 % faster.");
     free(text);
+    strcpy(fixture.findings.changes.busy_before, "other processes used 3 CPUs");
+    text = show();
+    expect(text, "no other variant is more than 5 % faster. Low confidence");
+    free(text);
     fixture_close(&fixture);
 }
 
