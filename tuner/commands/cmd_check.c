@@ -34,7 +34,7 @@ struct checks {
 
 static void name_part(const struct rue_recommended *part, char *out, size_t bytes)
 {
-    rue_variant_describe(&part->found.variant, out, bytes);
+    rue_findings_name(&part->found, out, bytes);
 }
 
 /* ---- shown ---- */

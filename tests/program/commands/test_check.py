@@ -236,6 +236,10 @@ def test_what_was_imported_from_a_table_cannot_be_checked(rue):
     (rue.folder / "t.csv").write_text("mode,model,batch_size,num_workers,time_s\nraw,a,32,2,3\nraw,a,32,4,2\n")
     assert rue("tune", "--table", "t.csv", "--strategy", "grid", "--budget", "200%", "--out", "out", "--quiet").returncode == 0
     expect_failure(rue("check", "out"), 5, "could be checked", "from a table")
+    (rue.folder / "u.csv").write_text("mode,model,batch_size,num_workers,time_s\nssd,a,32,2,3\nhdd,a,32,2,2\n")
+    assert rue("tune", "--table", "u.csv", "--strategy", "grid", "--budget", "1h", "--out", "two", "--quiet").returncode == 0
+    told = json.loads(rue("check", "two", "--json").stdout)
+    assert {part["variant"] for part in told["checks"]} == {"ssd", "hdd"}
 
 
 def test_a_part_that_cannot_be_checked_takes_no_time_from_the_others(rue, runner):
