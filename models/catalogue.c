@@ -161,8 +161,8 @@ static rue_status fail_unknown_model(const char *spec, int length, rue_error *er
 {
     char name[RUE_MODEL_NAME_BYTES];
     snprintf(name, sizeof name, "%.*s", length, spec);
-    return fail_unknown("model", name, model_name,
-                        (const char *const[2]){"none", "sleep:TIME/image+TIME/batch"}, error);
+    const char *const anywhere[2] = {"none", "sleep:TIME/image+TIME/batch"}, *const on_a_device[2] = {NULL};
+    return fail_unknown("model", name, model_name, spec[length] ? on_a_device : anywhere, error);
 }
 
 static const char *device_name(size_t index)

@@ -108,6 +108,8 @@ Test(catalogue, unknown_names_get_the_nearest)
     cr_assert(strstr(message, "did you mean 'resnet18'"), "%s", message);
     message = refuse("nome");
     cr_assert(strstr(message, "did you mean 'none'"), "%s", message);
+    message = refuse("none@h100");
+    cr_assert(strstr(message, "unknown model 'none'") && !strstr(message, "'none'?"), "%s", message);
 }
 
 Test(catalogue, names_like_no_other_get_the_list)
