@@ -41,8 +41,6 @@ enum {
 
 enum { USUAL_IMAGES = 4096 };
 
-static const char usual_workers[] = "0..8";
-
 static const struct rue_option options_table[] = {
     [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", NULL,
                     "batch sizes; the workers' curve is at the one nearest to 64 [16 to 256]", 0, 0, NULL},
@@ -206,8 +204,6 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
     if (status == RUE_OK)
         status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);
     if (status != RUE_OK) return status;
-    rue_knob_choices_add(&goal.space.knobs, "num_workers", usual_workers,
-                         "--num-workers"); /* unless they are asked for */
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     rue_suspension_install();
     status = rue_study_perform(&goal, &progress, &steps, &scaling, error);

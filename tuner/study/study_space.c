@@ -11,6 +11,8 @@
 #include "suggest.h"
 #include "word_list.h"
 
+enum { CURVE_WORKERS = 8 };
+
 int rue_study_usable_cpus(const struct rue_hello *hello)
 {
     int cpus = rue_json_number(hello->machine_json, "usable_cpus");
@@ -23,12 +25,16 @@ int rue_study_usable_cpus(const struct rue_hello *hello)
     return rue_machine_read().usable_cpus;
 }
 
-/* Batch sizes by doubling; workers 0, 1, 2, 4, ... to twice the usable CPUs, and the CPUs themselves. */
-static void default_values(struct rue_space *space, size_t knob, int cpus)
+/* Batch sizes by doubling; workers 0, 1, 2, 4, ... to twice the usable CPUs, and the CPUs themselves; of
+ * curves so many on any machine. */
+static void default_values(struct rue_space *space, size_t knob, int cpus, bool curves)
 {
     if (knob == RUE_BATCH_SIZE) {
         space->count[knob] = 0;
         for (int b = 16; b <= 256; b *= 2) rue_space_add(space, knob, b);
+    } else if (knob == RUE_NUM_WORKERS && curves) {
+        space->count[knob] = 0;
+        for (int w = 0; w <= CURVE_WORKERS; w++) rue_space_add(space, knob, w);
     } else if (knob == RUE_NUM_WORKERS) {
         int most = rue_own_knobs.at[knob]->max;
         space->count[knob] = 0;
@@ -126,7 +132,8 @@ rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_h
     const struct rue_knob_choices *choices = &goal->space.knobs;
     int cpus = rue_study_usable_cpus(hello);
     *out = hello->space;
-    for (size_t k = 0; !hello->has_space && k < out->knobs->count; k++) default_values(out, k, cpus);
+    for (size_t k = 0; !hello->has_space && k < out->knobs->count; k++)
+        default_values(out, k, cpus, goal->space.curves);
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < choices->count; i++)
         status = choose_values(out, hello, &choices->at[i], error);

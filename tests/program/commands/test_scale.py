@@ -157,6 +157,18 @@ def test_the_usual_experiment_is_16_to_256_and_0_to_8(rue, own_photos):
     assert plan["trials"].startswith("13: 13 configurations") and plan["job"] == "300 images"
 
 
+def test_a_runner_that_says_which_workers_it_has_is_asked_for_those(rue, script, tmp_path):
+    """What nobody typed is no fault of --num-workers."""
+    (tmp_path / "d").mkdir()
+    shutil.copy(__file__, tmp_path / "d/x.jpg")
+    words = ["scale", "d", "--images", "64", "--dry-run", "--runner"]
+    one = script({"m": {f"{b}/{w}": 10_000 for b in (4, 8) for w in (1, 2, 4)}}, space={"batch_size": [4, 8], "num_workers": [1, 2, 4]}, images=64)
+    assert plan_of(rue(*words, one.command))["num-workers"] == "1, 2, 4"
+    one = script({"m": {f"{b}/0": 10_000 for b in (4, 8)}}, space={"batch_size": [4, 8]}, images=64)
+    assert plan_of(rue(*words, one.command))["num-workers"] == "0"
+    expect_failure(rue(*words, one.command, "--num-workers", "0..2"), 2, "--num-workers", "cannot vary that")
+
+
 def test_the_job_is_one_epoch_of_at_most_4096_images(rue, script, tmp_path):
     one = script({"m": {f"{b}/{w}": 10_000 for b in (4, 8) for w in range(3)}}, images=100000)
     (tmp_path / "d").mkdir()
