@@ -108,12 +108,9 @@ json_t *rue_json_text_or_null(const char *string)
     return string[0] ? rue_json_text(string) : json_null();
 }
 
-json_t *rue_json_words(const char *object)
+json_t *rue_json_words(const char *document)
 {
-    json_t *value = json_loads(object, JSON_REJECT_DUPLICATES, NULL);
-    if (json_is_object(value)) return value;
-    json_decref(value);
-    return json_null();
+    return *document ? json_loads(document, JSON_REJECT_DUPLICATES, NULL) : json_null();
 }
 
 json_t *rue_json_real(double number)

@@ -228,7 +228,7 @@ void rue_record_close(struct rue_record *record)
 
 bool rue_record_is_empty(const struct rue_record *record)
 {
-    return record->tally.trial_count == 0;
+    return !record->stands && record->tally.trial_count == 0;
 }
 
 const struct rue_ranking_rules *rue_record_rules(const struct rue_record *record)

@@ -434,6 +434,15 @@ def test_a_study_without_joint_trials_is_not_complete(rue, script):
     expect_failure(rue("show", "s/probed"), 5, "no trial that could be ranked")
 
 
+def test_a_run_that_had_no_time_is_shown_as_it_ended(rue, script):
+    one = script(TABLE, images=100000)
+    assert tune(rue, one, "--images", "128").returncode == 0
+    assert tune(rue, one, "--images", "50000", "--budget", "1ms").returncode == 5
+    done = rue("show", "out")
+    assert done.returncode == 5 and done.stdout.startswith("Partial results: the budget was spent after ")
+    assert json.loads(rue("list", ".", "--json").stdout)[0]["state"] == "partial"
+
+
 def test_slashes_are_not_doubled(rue, script):
     assert tune(rue, script(TABLE), out="s/a").returncode == 0
     assert [entry["study"] for entry in json.loads(rue("list", "s//", "--json").stdout)] == ["s/a"]
