@@ -24,7 +24,7 @@ struct point {
     size_t config;
 };
 
-static int compare(const void *left, const void *right)
+static int compare_points(const void *left, const void *right)
 {
     const struct point *a = left, *b = right;
     if (a->regret != b->regret) return a->regret < b->regret ? -1 : 1;
@@ -50,7 +50,7 @@ static rue_status find_front(const struct rue_selection *selection, const double
         size_t c = selection->ranked[i];
         points[i] = (struct point){selection->rows[c].mean_regret_ratio, memory_bytes[c], c};
     }
-    qsort(points, selection->ranked_count, sizeof *points, compare);
+    qsort(points, selection->ranked_count, sizeof *points, compare_points);
     for (size_t i = 0; i < selection->ranked_count; i++) {
         if (!(points[i].bytes < least)) continue; /* nor where it is NaN */
         least = points[i].bytes;
@@ -67,7 +67,7 @@ rue_status rue_answers_open(const struct rue_cost_matrix *matrix, const struct r
     struct rue_answers *answers = calloc(1, sizeof *answers);
     if (!answers) return rue_fail_memory(error, "answers", sizeof *answers);
     rue_status status = find_set(matrix, selection, set_epsilon_ratio, answers, error);
-    if (status == RUE_OK) status = rue_leave_one_out_open(matrix, selection, &answers->left, error);
+    if (status == RUE_OK) status = rue_leave_one_out_open(matrix, selection, &answers->leave_one_out, error);
     if (status == RUE_OK && memory_bytes) status = find_front(selection, memory_bytes, answers, error);
     if (status != RUE_OK) return rue_answers_close(answers), status;
     *out = answers;
@@ -78,7 +78,7 @@ void rue_answers_close(struct rue_answers *answers)
 {
     if (!answers) return;
     rue_config_set_close(answers->set);
-    rue_leave_one_out_close(answers->left);
+    rue_leave_one_out_close(answers->leave_one_out);
     free(answers->memory_bytes);
     free(answers->front);
     free(answers);

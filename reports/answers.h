@@ -6,9 +6,9 @@
 #include "selection.h"
 
 struct rue_answers {
-    struct rue_config_set *set;     /* of all models */
-    struct rue_leave_one_out *left; /* NULL where too few models tell of another one */
-    double *memory_bytes;           /* [configs] of the batches in flight; NULL: not known */
+    struct rue_config_set *set;              /* of all models */
+    struct rue_leave_one_out *leave_one_out; /* NULL where too few models tell of another one */
+    double *memory_bytes;                    /* [configs] of the batches in flight; NULL: not known */
     size_t front_count;
     size_t *front; /* [front_count] ranked columns, by mean regret and memory, the least regret first */
 };

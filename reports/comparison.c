@@ -71,7 +71,7 @@ static struct rue_comparison_row make_row(const struct rue_comparison *compariso
 }
 
 /* `pairs` has room for the models that both have. */
-static void fill(struct rue_comparison *comparison, size_t (*pairs)[2])
+static void fill_rows(struct rue_comparison *comparison, size_t (*pairs)[2])
 {
     const struct rue_cost_matrix *before = comparison->before->matrix, *after = comparison->after->matrix;
     double logarithms = 0, saved_ns = 0;
@@ -109,7 +109,7 @@ rue_status rue_comparison_open(const struct rue_variant_findings *before,
         return rue_fail_memory(error, "the comparison of two variants", models * sizeof *rows);
     }
     *comparison = (struct rue_comparison){.before = before, .after = after, .rows = rows};
-    fill(comparison, pairs);
+    fill_rows(comparison, pairs);
     free(pairs);
     *out = comparison;
     return RUE_OK;

@@ -6,7 +6,7 @@
 #include "units.h"
 
 /* Of what the times are: an epoch, or the job where nobody knows how much data there are; 0: some job. */
-static uint64_t images_of(const struct rue_comparison *comparison)
+static uint64_t timed_images(const struct rue_comparison *comparison)
 {
     uint64_t job = comparison->before->job.images, data = comparison->before->data.images;
     return job && data ? data : job;
@@ -17,7 +17,7 @@ static void put_heading(struct rue_page *page, const struct rue_findings *findin
 {
     const struct rue_variant_findings *sides[] = {comparison->before, comparison->after};
     char label[RUE_CONFIG_TEXT_BYTES], count[RUE_UNIT_TEXT_BYTES];
-    uint64_t images = images_of(comparison);
+    uint64_t images = timed_images(comparison);
     rue_page_sentence(page, RUE_LOOK_BOLD, 0);
     for (int i = 0; i < 2; i++) {
         rue_config_label(&sides[i]->matrix->configs[sides[i]->selection->recommended], label);
@@ -62,7 +62,7 @@ static void put_table(struct rue_page *page, const struct rue_comparison *compar
         {.key = "low_epochs", .unit = RUE_UNIT_NUMBER},
         {.key = "high_epochs", .unit = RUE_UNIT_NUMBER}};
     const struct rue_variant_findings *before = comparison->before, *after = comparison->after;
-    double images = (double)images_of(comparison);
+    double images = (double)timed_images(comparison);
     rue_page_table(page, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct rue_comparison_row *row = &comparison->rows[i];

@@ -85,7 +85,7 @@ bool rue_findings_is_doubtful(const struct rue_findings *findings)
            findings->changes.busy_after[0];
 }
 
-double rue_findings_late_ratio(const struct rue_variant_findings *variant)
+double rue_findings_overshoot_ratio(const struct rue_variant_findings *variant)
 {
     double meant_ns = variant->trials.slept_ns - variant->trials.late_ns;
     return meant_ns > 0 ? variant->trials.late_ns / meant_ns : NAN;

@@ -81,8 +81,8 @@ struct rue_trial_findings {
  * more than `bound_ratio`; confidence 0: nothing is claimed. */
 struct rue_claim_findings {
     double bound_ratio, confidence;
-    double far_off_ratio; /* not 0: predictions were off by so many times their own uncertainty */
-    bool measured_only;   /* the bound is only about configurations that were measured */
+    double prediction_error_ratio; /* not 0: predictions were off by so many times their own uncertainty */
+    bool measured_only;            /* the bound is only about configurations that were measured */
 };
 
 /* One variant's part: its matrix and what the rules say of it. */
@@ -234,7 +234,7 @@ bool rue_findings_is_doubtful(const struct rue_findings *findings);
 
 /* How much too long the sleeping models' batches took, over what they should have taken; NaN where nothing
  * slept. */
-double rue_findings_late_ratio(const struct rue_variant_findings *variant);
+double rue_findings_overshoot_ratio(const struct rue_variant_findings *variant);
 
 /* Order of two variants, as qsort has it: raw ones first, then by name, job and data. */
 int rue_findings_compare(const void *left, const void *right);

@@ -12,7 +12,7 @@
 /* Nine digits tell nanosecond clocks apart over a second, and hide the last bits of a division. */
 #define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_ENSURE_ASCII)
 
-static void keep(json_t **container, bool whole)
+static void fail_unless(json_t **container, bool whole)
 {
     if (whole) return;
     json_decref(*container);
@@ -21,7 +21,7 @@ static void keep(json_t **container, bool whole)
 
 void rue_json_put(json_t **object, const char *key, json_t *value)
 {
-    keep(object, json_object_set_new_nocheck(*object, key, value) == 0);
+    fail_unless(object, json_object_set_new_nocheck(*object, key, value) == 0);
 }
 
 void rue_json_put_named(json_t **object, const char *key, json_t *value)
@@ -30,13 +30,13 @@ void rue_json_put_named(json_t **object, const char *key, json_t *value)
     if (repaired)
         rue_json_put(object, repaired, value);
     else
-        json_decref(value), keep(object, false);
+        json_decref(value), fail_unless(object, false);
     free(repaired);
 }
 
 void rue_json_push(json_t **array, json_t *value)
 {
-    keep(array, json_array_append_new(*array, value) == 0);
+    fail_unless(array, json_array_append_new(*array, value) == 0);
 }
 
 static json_t *next_member(char kind, va_list *values)
@@ -108,7 +108,7 @@ json_t *rue_json_text_or_null(const char *string)
     return string[0] ? rue_json_text(string) : json_null();
 }
 
-json_t *rue_json_words(const char *document)
+json_t *rue_json_parse(const char *document)
 {
     return *document ? json_loads(document, JSON_REJECT_DUPLICATES, NULL) : json_null();
 }

@@ -25,7 +25,7 @@ void rue_json_add(json_t **object, const char *members, ...); /* the same member
 
 json_t *rue_json_text(const char *string);
 json_t *rue_json_text_or_null(const char *string); /* null for "" */
-json_t *rue_json_words(const char *document);      /* the text of a JSON object; null for "" */
+json_t *rue_json_parse(const char *document);      /* the text of a JSON object; null for "" */
 json_t *rue_json_real(double number);              /* null unless finite */
 json_t *rue_json_integer(uint64_t number);         /* null beyond a signed 64-bit integer */
 json_t *rue_json_integer_or_null(uint64_t number); /* null for 0 */

@@ -137,7 +137,7 @@ size_t rue_json_enter_at(struct rue_json_reader *reader, size_t index)
     return length;
 }
 
-void rue_json_leave(struct rue_json_reader *reader, size_t length)
+void rue_json_exit(struct rue_json_reader *reader, size_t length)
 {
     reader->place[length] = 0;
 }
@@ -225,7 +225,7 @@ static void read_list(struct rue_json_reader *reader, const struct rue_field *fi
             rue_json_read_fields(reader, item, field->fields, room + i * field->element);
         else
             read_value(reader, field->fields, item, room + i * field->element);
-        rue_json_leave(reader, length);
+        rue_json_exit(reader, length);
     }
     *(size_t *)((char *)to + field->count) = reader->status == RUE_OK ? count : 0;
 }
@@ -296,7 +296,7 @@ static void read_value(struct rue_json_reader *reader, const struct rue_field *f
 {
     size_t length = field->name[0] ? rue_json_enter(reader, field->name) : strlen(reader->place);
     if (!value || !is_read(reader, field, value, to)) refuse_value(reader, field);
-    rue_json_leave(reader, length);
+    rue_json_exit(reader, length);
 }
 
 void rue_json_read_field(struct rue_json_reader *reader, const json_t *object, const struct rue_field *field,

@@ -53,7 +53,7 @@ void rue_json_read_config(struct rue_json_reader *reader, const json_t *value, s
 /* The place is that of an element or member from then on; answers the length to come back to. */
 size_t rue_json_enter(struct rue_json_reader *reader, const char *key);
 size_t rue_json_enter_at(struct rue_json_reader *reader, size_t index);
-void rue_json_leave(struct rue_json_reader *reader, size_t length);
+void rue_json_exit(struct rue_json_reader *reader, size_t length);
 
 /* Notes that member `key` (NULL: the place itself) is not `what`. */
 void rue_json_refuse(struct rue_json_reader *reader, const char *key, const char *what);

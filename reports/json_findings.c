@@ -10,20 +10,20 @@ enum { CPUS_MAX = 1 << 20 };
 
 /* ---- a configuration or model by its number ---- */
 
-json_t *rue_json_config_of(const struct rue_variant_findings *variant, size_t config)
+json_t *rue_json_config_at(const struct rue_variant_findings *variant, size_t config)
 {
     if (config == RUE_NONE) return json_null();
     return rue_json_config(&variant->matrix->configs[config]);
 }
 
-json_t *rue_json_model_of(const struct rue_variant_findings *variant, size_t model)
+json_t *rue_json_model_at(const struct rue_variant_findings *variant, size_t model)
 {
     return model == RUE_NONE ? json_null() : rue_json_text(variant->matrix->models[model]);
 }
 
 static json_t *write_config_index(const void *at, const void *context)
 {
-    return rue_json_config_of(context, *(const size_t *)at);
+    return rue_json_config_at(context, *(const size_t *)at);
 }
 
 static void read_config_index(struct rue_json_reader *reader, const json_t *value, void *at)
@@ -45,22 +45,22 @@ const struct rue_field_type rue_json_config_index = {.write = write_config_index
 
 /* ---- a place in the ranking ---- */
 
-static const struct rue_ranking_row nowhere = {
+static const struct rue_ranking_row unranked = {
     .mean_regret_ratio = NAN, .max_regret_ratio = NAN, .worst_model = RUE_NONE, .top_n_count = SIZE_MAX};
 
-void rue_json_put_standing(json_t **object, const struct rue_variant_findings *variant, size_t config)
+void rue_json_put_score(json_t **object, const struct rue_variant_findings *variant, size_t config)
 {
-    const struct rue_ranking_row *row = config == RUE_NONE ? &nowhere : &variant->selection->rows[config];
+    const struct rue_ranking_row *row = config == RUE_NONE ? &unranked : &variant->selection->rows[config];
     rue_json_add(object, "config:o mean_regret_ratio:r max_regret_ratio:r worst_model:o top_n_count:n",
-                 rue_json_config_of(variant, config), row->mean_regret_ratio, row->max_regret_ratio,
-                 rue_json_model_of(variant, row->worst_model), row->top_n_count);
+                 rue_json_config_at(variant, config), row->mean_regret_ratio, row->max_regret_ratio,
+                 rue_json_model_at(variant, row->worst_model), row->top_n_count);
 }
 
-json_t *rue_json_standing(const struct rue_variant_findings *variant, size_t config)
+json_t *rue_json_score(const struct rue_variant_findings *variant, size_t config)
 {
     if (config == RUE_NONE) return json_null();
     json_t *object = json_object();
-    rue_json_put_standing(&object, variant, config);
+    rue_json_put_score(&object, variant, config);
     return object;
 }
 
@@ -76,7 +76,7 @@ void rue_json_put_row(json_t **object, const struct rue_variant_findings *varian
 {
     const struct rue_ranking_row *row = &variant->selection->rows[config];
     const char *source = row->predicted ? "predicted" : "measured";
-    rue_json_put_standing(object, variant, config);
+    rue_json_put_score(object, variant, config);
     rue_json_add(object, "ranked:b source:T verified:T repeats:n missed_repeats:n", row->ranked,
                  row->covered ? source : "", rue_json_verified(variant, config), row->repeats, row->missed);
 }
@@ -137,7 +137,7 @@ json_t *rue_json_baselines(const struct rue_variant_findings *variant)
     json_t *object = rue_json_struct(rue_json_baselines_fields, baselines, variant), *replaced = json_null();
     if (baselines->count == 0) return object;
     if (baselines->found != variant->selection->recommended)
-        replaced = rue_json_make("config:o gain:o", rue_json_config_of(variant, baselines->found),
+        replaced = rue_json_make("config:o gain:o", rue_json_config_at(variant, baselines->found),
                                  rue_json_struct(gain_fields, &baselines->found_gain, NULL));
     rue_json_put(&object, "replaced", replaced);
     return object;
@@ -147,7 +147,7 @@ json_t *rue_json_baselines(const struct rue_variant_findings *variant)
 
 #define VARIANT(member) RUE_FIELD_AT(rue_variant_findings, member)
 
-const struct rue_field rue_json_place_fields[] = {
+const struct rue_field rue_json_data_fields[] = {
     {"label", RUE_FIELD_STRING, VARIANT(label), RUE_FIELD_NULL},
     {"mode", RUE_FIELD_WORD, VARIANT(variant.mode), RUE_FIELD_OPTIONAL, .words = rue_mode_names},
     {"format", RUE_FIELD_TEXT, VARIANT(variant.format)},
@@ -171,7 +171,8 @@ const struct rue_field rue_json_evidence_fields[] = {{"trials_ok", TRIALS(ok)},
 static const struct rue_field claim_fields[] = {
     {"bound_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_claim_findings, bound_ratio), .most = SECONDS_MAX},
     {"confidence", RUE_FIELD_REAL, RUE_FIELD_AT(rue_claim_findings, confidence), RUE_FIELD_KEY},
-    {"far_off_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_claim_findings, far_off_ratio), RUE_FIELD_NULL},
+    {"prediction_error_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_claim_findings, prediction_error_ratio),
+     RUE_FIELD_NULL},
     {"measured_only", RUE_FIELD_FLAG, RUE_FIELD_AT(rue_claim_findings, measured_only), RUE_FIELD_OPTIONAL},
     {0}};
 
@@ -267,9 +268,9 @@ static json_t *set_json(const struct rue_variant_findings *variant)
     for (size_t k = 0; k < set->config_count; k++) {
         json_t *models = json_array();
         for (size_t m = 0; m < set->scenario_count; m++)
-            if (set->chosen[m] == set->configs[k]) rue_json_push(&models, rue_json_model_of(variant, m));
+            if (set->chosen[m] == set->configs[k]) rue_json_push(&models, rue_json_model_at(variant, m));
         rue_json_push(&configs, rue_json_make("config:o models:o",
-                                              rue_json_config_of(variant, set->configs[k]), models));
+                                              rue_json_config_at(variant, set->configs[k]), models));
     }
     return rue_json_make("epsilon_ratio:r exact:b mean_regret_ratio:r max_regret_ratio:r configs:o",
                          set->epsilon_ratio, set->exact, set->mean_regret_ratio, set->max_regret_ratio,
@@ -278,16 +279,16 @@ static json_t *set_json(const struct rue_variant_findings *variant)
 
 static json_t *left_out_json(const struct rue_variant_findings *variant)
 {
-    const struct rue_leave_one_out *left = variant->answers->left;
+    const struct rue_leave_one_out *left = variant->answers->leave_one_out;
     if (!left) return json_null();
     json_t *models = json_array();
     for (size_t m = 0; m < left->model_count; m++)
-        rue_json_push(&models, rue_json_make("model:o config:o regret_ratio:r", rue_json_model_of(variant, m),
-                                             rue_json_config_of(variant, left->rows[m].config),
+        rue_json_push(&models, rue_json_make("model:o config:o regret_ratio:r", rue_json_model_at(variant, m),
+                                             rue_json_config_at(variant, left->rows[m].config),
                                              left->rows[m].regret_ratio));
     return rue_json_make("mean_regret_ratio:r max_regret_ratio:r worst_model:o models:o",
                          left->mean_regret_ratio, left->max_regret_ratio,
-                         rue_json_model_of(variant, left->worst_model), models);
+                         rue_json_model_at(variant, left->worst_model), models);
 }
 
 static json_t *front_json(const struct rue_variant_findings *variant)
@@ -299,7 +300,7 @@ static json_t *front_json(const struct rue_variant_findings *variant)
         size_t config = answers->front[i];
         rue_json_push(&array,
                       rue_json_make("config:o memory_bytes:d mean_regret_ratio:r",
-                                    rue_json_config_of(variant, config), answers->memory_bytes[config],
+                                    rue_json_config_at(variant, config), answers->memory_bytes[config],
                                     variant->selection->rows[config].mean_regret_ratio));
     }
     return array;
@@ -311,8 +312,8 @@ static json_t *best_by_model(const struct rue_variant_findings *variant)
     json_t *array = json_array();
     for (size_t m = 0; m < selection->model_count; m++) {
         json_t *object = json_object();
-        rue_json_put(&object, "model", rue_json_model_of(variant, m));
-        rue_json_put(&object, "config", rue_json_config_of(variant, selection->best_of_model[m]));
+        rue_json_put(&object, "model", rue_json_model_at(variant, m));
+        rue_json_put(&object, "config", rue_json_config_at(variant, selection->best_of_model[m]));
         rue_json_put(&object, rue_goal_keys[variant->goal], rue_json_nanoseconds(selection->best_ns[m]));
         rue_json_push(&array, object);
     }
@@ -328,8 +329,8 @@ void rue_json_put_answers(json_t **object, const struct rue_variant_findings *va
     rue_json_put(object, "best_by_model", best_by_model(variant));
 }
 
-json_t *rue_json_said(void (*say)(struct rue_page *page, const struct rue_variant_findings *variant),
-                      const struct rue_variant_findings *variant)
+json_t *rue_json_sentence(void (*say)(struct rue_page *page, const struct rue_variant_findings *variant),
+                          const struct rue_variant_findings *variant)
 {
     struct rue_page page = {0};
     rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
@@ -407,7 +408,7 @@ static const struct rue_field point_fields[] = {
     {"batch_s", RUE_FIELD_REAL, RUE_FIELD_AT(rue_compute_point, batch_s), .most = SECONDS_MAX},
     {0}};
 
-const struct rue_field rue_json_known_fields[] = {
+const struct rue_field rue_json_consumer_fields[] = {
     {"compute", RUE_FIELD_LIST, RUE_FIELD_AT(rue_knowledge_model, curve.points), .fields = point_fields,
      .count = offsetof(struct rue_knowledge_model, curve.count), .element = sizeof(struct rue_compute_point)},
     {"cpu_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_knowledge_model, curve.cpu_ratio), .most = CPUS_MAX},
@@ -458,11 +459,11 @@ static json_t *model_json(const struct rue_findings *findings, const struct rue_
 {
     const struct rue_knowledge_model *known = &variant->knowledge->consumers[2 * model],
                                      *pageable = known + 1;
-    json_t *object = rue_json_struct(rue_json_known_fields, known, NULL);
-    rue_json_add(&object, "model:o profile:o", rue_json_model_of(variant, model),
-                 rue_json_words(findings->profiles ? findings->profiles[model] : ""));
+    json_t *object = rue_json_struct(rue_json_consumer_fields, known, NULL);
+    rue_json_add(&object, "model:o profile:o", rue_json_model_at(variant, model),
+                 rue_json_parse(findings->profiles ? findings->profiles[model] : ""));
     if (pageable->curve.count || !isnan(pageable->consumer.batch_s))
-        rue_json_put(&object, "pageable", rue_json_struct(rue_json_known_fields, pageable, NULL));
+        rue_json_put(&object, "pageable", rue_json_struct(rue_json_consumer_fields, pageable, NULL));
     return object;
 }
 

@@ -18,7 +18,7 @@ extern const struct rue_field rue_json_ledger_fields[]; /* of struct rue_finding
 
 /* Of struct rue_variant_findings: what the data are, what is known of them beside their cells and ranking,
  * and how many trials that rests on. */
-extern const struct rue_field rue_json_place_fields[];
+extern const struct rue_field rue_json_data_fields[];
 extern const struct rue_field rue_json_variant_fields[];
 extern const struct rue_field rue_json_evidence_fields[];
 extern const struct rue_field rue_json_baselines_fields[]; /* of struct rue_baseline_findings */
@@ -44,7 +44,7 @@ extern const struct rue_field rue_json_cell_fields[];
 
 /* Of struct rue_knowledge, but for the parameters of its loader, and struct rue_knowledge_model. */
 extern const struct rue_field rue_json_loader_fields[];
-extern const struct rue_field rue_json_known_fields[];
+extern const struct rue_field rue_json_consumer_fields[];
 
 struct rue_json_parameters {
     size_t count;
@@ -60,14 +60,14 @@ struct rue_json_parameters rue_json_parameters(const struct rue_knowledge *knowl
 
 /* ---- writing ---- */
 
-json_t *rue_json_config_of(const struct rue_variant_findings *variant, size_t config);
-json_t *rue_json_model_of(const struct rue_variant_findings *variant, size_t model);
+json_t *rue_json_config_at(const struct rue_variant_findings *variant, size_t config);
+json_t *rue_json_model_at(const struct rue_variant_findings *variant, size_t model);
 
 /* The configuration with its regrets and votes; null where it is RUE_NONE. */
-json_t *rue_json_standing(const struct rue_variant_findings *variant, size_t config);
+json_t *rue_json_score(const struct rue_variant_findings *variant, size_t config);
 
 /* The same as members of `object`, null each where it is RUE_NONE. */
-void rue_json_put_standing(json_t **object, const struct rue_variant_findings *variant, size_t config);
+void rue_json_put_score(json_t **object, const struct rue_variant_findings *variant, size_t config);
 
 /* "full" or "truncated": the trials that the times of a configuration rest on; "" where it is not ranked, or
  * was not tried on every model. */
@@ -86,8 +86,8 @@ void rue_json_put_answers(json_t **object, const struct rue_variant_findings *va
 json_t *rue_json_baselines(const struct rue_variant_findings *variant);
 
 /* What is said of the variant, as text without no-break spaces; null where that is nothing. */
-json_t *rue_json_said(void (*say)(struct rue_page *page, const struct rue_variant_findings *variant),
-                      const struct rue_variant_findings *variant);
+json_t *rue_json_sentence(void (*say)(struct rue_page *page, const struct rue_variant_findings *variant),
+                          const struct rue_variant_findings *variant);
 
 /* What a later study can start from; null where the strategy did not predict. */
 json_t *rue_json_forecast(const struct rue_findings *findings, const struct rue_variant_findings *variant);

@@ -46,7 +46,7 @@ static rue_status open_compared(const struct rue_findings *findings, struct comp
 
 /* ---- the variants ---- */
 
-static bool is_of(const struct rue_trial_row *row, const struct rue_variant_findings *variant)
+static bool is_winner_trial(const struct rue_trial_row *row, const struct rue_variant_findings *variant)
 {
     return row->request.measure == RUE_JOINT && row->result.outcome == RUE_TRIAL_OK &&
            strcmp(row->request.variant.path, variant->variant.path) == 0 &&
@@ -62,7 +62,7 @@ static void find_usage(const struct rue_findings *findings, const struct rue_var
     *memory_bytes = NAN;
     struct rue_trial_row row;
     for (size_t i = 0; findings->row_at && findings->row_at(findings->row_context, i, &row); i++) {
-        if (!is_of(&row, variant)) continue;
+        if (!is_winner_trial(&row, variant)) continue;
         if (row.result.anon_peak_bytes > 0)
             *memory_bytes = fmax(*memory_bytes, (double)row.result.anon_peak_bytes);
         sum_ns += row.result.cpu_ratio * (double)row.result.end_to_end_ns;
@@ -71,7 +71,7 @@ static void find_usage(const struct rue_findings *findings, const struct rue_var
     *cpu_ns = sum_ns / images;
 }
 
-static double speedup_of(const struct compared *all, size_t v)
+static double mean_speedup(const struct compared *all, size_t v)
 {
     if (v == 0) return 1;
     return all->with_first[v] ? all->with_first[v]->mean_speedup_ratio : NAN;
@@ -86,7 +86,7 @@ static double build_ns(const struct compared *all, size_t v)
 }
 
 /* The configuration that is best for all of them, where there is one. */
-static const struct rue_overall *common_of(const struct rue_findings *findings)
+static const struct rue_overall *find_common(const struct rue_findings *findings)
 {
     if (findings->overall_count == 0) return NULL;
     const struct rue_overall *last = &findings->overall[findings->overall_count - 1];
@@ -97,7 +97,7 @@ static void put_variant(struct rue_page *page, const struct compared *all, size_
 {
     const struct rue_findings *findings = all->findings;
     const struct rue_variant_findings *variant = &findings->variants[v];
-    const struct rue_overall *common = common_of(findings);
+    const struct rue_overall *common = find_common(findings);
     char name[PATH_MAX + 128];
     double memory_bytes = NAN, cpu_ns = NAN;
     size_t best = variant->selection->recommended;
@@ -109,7 +109,7 @@ static void put_variant(struct rue_page *page, const struct compared *all, size_
         rue_put_text(page, "");
     else
         rue_put_config(page, &variant->matrix->configs[best]);
-    rue_put_number(page, speedup_of(all, v));
+    rue_put_number(page, mean_speedup(all, v));
     rue_put_number(page, cpu_ns);
     rue_put_number(page, memory_bytes);
     rue_put_number(page, variant->data.storage_bytes > 0 ? variant->data.storage_bytes : NAN);
@@ -156,7 +156,7 @@ static size_t find_fastest(const struct compared *all)
 {
     size_t best = 0;
     for (size_t v = 1; v < all->findings->variant_count; v++)
-        if (speedup_of(all, v) * (1 - least_gain) > 1 && !(speedup_of(all, v) <= speedup_of(all, best)))
+        if (mean_speedup(all, v) * (1 - least_gain) > 1 && !(mean_speedup(all, v) <= mean_speedup(all, best)))
             best = v;
     return best;
 }
@@ -210,7 +210,7 @@ static void say_crop(struct rue_page *page, const struct rue_findings *findings)
 static void put_all(struct rue_page *page, const struct compared *all)
 {
     const struct rue_findings *findings = all->findings;
-    const struct rue_overall *common = common_of(findings);
+    const struct rue_overall *common = find_common(findings);
     rue_page_sentence(page, RUE_LOOK_BOLD, 0);
     rue_verdict_partial(page, findings);
     rue_page_gap(page);
@@ -268,7 +268,7 @@ static rue_status render_json(const struct rue_findings *findings, const struct 
     (void)style;
     struct compared all;
     struct rue_page page = {0}, answer = {0};
-    const struct rue_overall *common = common_of(findings);
+    const struct rue_overall *common = find_common(findings);
     rue_status status = open_compared(findings, &all, error);
     if (status != RUE_OK) return status;
     put_variants(&page, &all);

@@ -12,7 +12,7 @@
 /* A sample lies nowhere once the run is over, and a runner may bring its own data: no path. */
 static json_t *variant_json(const struct rue_variant_findings *variant)
 {
-    json_t *object = rue_json_struct(rue_json_place_fields, variant, NULL);
+    json_t *object = rue_json_struct(rue_json_data_fields, variant, NULL);
     if (!rue_findings_mode_is_known(variant)) rue_json_put(&object, "mode", json_null());
     if (variant->data.sample) rue_json_put(&object, "path", json_null());
     return object;
@@ -48,7 +48,7 @@ static json_t *best_by_batch_size(const struct rue_variant_findings *variant)
     struct rue_batch_best best = {0};
     while (rue_batch_best_next(variant, &best)) {
         json_t *object = rue_json_make("batch_size:i", best.batch_size);
-        rue_json_put_standing(&object, variant, best.config);
+        rue_json_put_score(&object, variant, best.config);
         rue_json_push(&array, object);
     }
     return array;
@@ -126,9 +126,9 @@ static void put_evidence(json_t **object, const struct rue_findings *findings,
     const struct rue_ranking_row *best =
         selection->recommended == RUE_NONE ? &none : &selection->rows[selection->recommended];
     json_t *evidence = rue_json_struct(rue_json_evidence_fields, variant, variant);
-    rue_json_add(&evidence, "configs:n repeats:n missed_repeats:n repeats_planned:i sleep_late_ratio:r",
+    rue_json_add(&evidence, "configs:n repeats:n missed_repeats:n repeats_planned:i sleep_overshoot_ratio:r",
                  selection->config_count, best->repeats, best->missed, findings->run.repeats_planned,
-                 rue_findings_late_ratio(variant));
+                 rue_findings_overshoot_ratio(variant));
     rue_json_put(object, "evidence", evidence);
 }
 
@@ -138,15 +138,15 @@ static json_t *recommendation_json(const struct rue_findings *findings,
     size_t best = variant->selection->recommended;
     const struct rue_workload *workload = &variant->job.workload;
     json_t *object = rue_json_make("variant:o", variant_json(variant));
-    rue_json_put_standing(&object, variant, best);
-    if (best == RUE_NONE) rue_json_put(&object, "reason", rue_json_said(rue_verdict_why_none, variant));
+    rue_json_put_score(&object, variant, best);
+    if (best == RUE_NONE) rue_json_put(&object, "reason", rue_json_sentence(rue_verdict_why_none, variant));
     rue_json_put_rules(&object, variant);
     rue_json_put_fields(&object, rue_json_variant_fields, variant, variant);
     if (!variant->job.workload_known) rue_json_put(&object, "workload", json_null());
     rue_json_add(&object,
                  "top_n_winner:o drop_last:b decode:t batch_dtype:t measured_with:t verified:T baselines:o "
                  "forecast:o models:o best_by_batch_size:o",
-                 rue_json_standing(variant, variant->selection->top_n_winner), workload->drop_last,
+                 rue_json_score(variant, variant->selection->top_n_winner), workload->drop_last,
                  rue_decode_names[rue_findings_decode(variant)], rue_dtype_names[workload->batch_dtype],
                  findings->runner.measured_with, rue_json_verified(variant, best),
                  rue_json_baselines(variant), rue_json_forecast(findings, variant), models_json(variant),
@@ -163,7 +163,7 @@ static json_t *recommendation_json(const struct rue_findings *findings,
 static json_t *side_json(const struct rue_variant_findings *variant)
 {
     return rue_json_make("variant:o config:o job_images:N", variant_json(variant),
-                         rue_json_config_of(variant, variant->selection->recommended), variant->job.images);
+                         rue_json_config_at(variant, variant->selection->recommended), variant->job.images);
 }
 
 static json_t *comparison_json(const struct rue_comparison *comparison)
@@ -206,7 +206,7 @@ static json_t *overall_json(const struct rue_findings *findings)
         size_t best = overall->best;
         json_t *object = rue_json_make("over:t", overall->over), *parts = json_array();
         const char *source = best == overall->selection->recommended ? "measured" : "predicted";
-        rue_json_put_standing(&object, &all, best);
+        rue_json_put_score(&object, &all, best);
         for (size_t p = 0; p < overall->part_count && best != RUE_NONE; p++) {
             const struct rue_overall_part *part = &overall->parts[p];
             rue_json_push(&parts, rue_json_make("variant:t mean_regret_ratio:r max_regret_ratio:r",
@@ -230,7 +230,7 @@ static json_t *strategy_json(const struct rue_run_findings *run)
 static json_t *provenance_json(const struct rue_findings *findings)
 {
     json_t *object = rue_json_struct(rue_json_provenance_fields, findings, NULL);
-    rue_json_add(&object, "machine:o strategy:o", rue_json_words(findings->machine.json),
+    rue_json_add(&object, "machine:o strategy:o", rue_json_parse(findings->machine.json),
                  strategy_json(&findings->run));
     return object;
 }
@@ -255,7 +255,7 @@ static json_t *ledger_json(const struct rue_findings_ledger *ledger)
 {
     if (!ledger) return json_null();
     json_t *object = rue_json_struct(rue_json_ledger_fields, ledger, NULL);
-    rue_json_put(&object, "rules", rue_json_words(ledger->rules_json));
+    rue_json_put(&object, "rules", rue_json_parse(ledger->rules_json));
     return object;
 }
 

@@ -21,7 +21,7 @@ static void say_more(struct rue_page *page, const struct rue_findings *findings,
 
 /* ---- columns of configurations ---- */
 
-static const struct rue_knobs *knobs_of(const struct rue_variant_findings *variant)
+static const struct rue_knobs *variant_knobs(const struct rue_variant_findings *variant)
 {
     return rue_config_knobs(&variant->matrix->configs[0]);
 }
@@ -29,7 +29,7 @@ static const struct rue_knobs *knobs_of(const struct rue_variant_findings *varia
 /* A knob has a column when it is always shown, or its values differ between the configurations. */
 static bool knob_shown(const struct rue_variant_findings *variant, size_t knob)
 {
-    if (knobs_of(variant)->at[knob]->always_shown) return true;
+    if (variant_knobs(variant)->at[knob]->always_shown) return true;
     for (size_t c = 1; c < variant->selection->config_count; c++)
         if (variant->matrix->configs[c].value[knob] != variant->matrix->configs[0].value[knob]) return true;
     return false;
@@ -43,7 +43,7 @@ static void begin_table(struct rue_page *page, const struct rue_variant_findings
         {.header = "worst regret", .unit = RUE_UNIT_PERCENT},
         {.header = "worst model", .shrink_to = NAME_SHRINKS_TO, .drop = 2}};
     static const struct rue_table_column regret = {.header = "regret", .unit = RUE_UNIT_PERCENT};
-    const struct rue_knobs *knobs = knobs_of(variant);
+    const struct rue_knobs *knobs = variant_knobs(variant);
     rue_page_table(page, NULL, 0);
     for (size_t k = 0; k < knobs->count; k++)
         if (knob_shown(variant, k))
@@ -60,7 +60,7 @@ static void begin_row(struct rue_page *page, const struct rue_variant_findings *
 {
     static const char marks[] = {
         [RUE_BASIS_FULL] = 0, [RUE_BASIS_TRUNCATED] = '^', [RUE_BASIS_PREDICTED] = '~'};
-    const struct rue_knobs *knobs = knobs_of(variant);
+    const struct rue_knobs *knobs = variant_knobs(variant);
     const struct rue_ranking_row *row = &variant->selection->rows[config];
     char mark = marks[rue_findings_basis(row)], value[RUE_KNOB_TEXT_BYTES];
     rue_page_row(page, config == variant->selection->recommended);

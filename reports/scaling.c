@@ -48,7 +48,7 @@ static bool is_during(const struct rue_usage_sample *sample, const struct rue_sc
 }
 
 /* Returns how many samples there are of the row. */
-static size_t sum_up(const struct rue_scaling *scaling, struct rue_scaling_row *row, int figure)
+static size_t sum_samples(const struct rue_scaling *scaling, struct rue_scaling_row *row, int figure)
 {
     double sum = 0, peak = NAN;
     size_t known = 0, during = 0;
@@ -68,7 +68,7 @@ static size_t sum_up(const struct rue_scaling *scaling, struct rue_scaling_row *
 }
 
 /* What the trial says of itself. */
-static void complete(struct rue_scaling_row *row, bool few)
+static void add_trial_usage(struct rue_scaling_row *row, bool few)
 {
     const double megabyte = 1e6;
     const struct rue_trial_result *result = &row->trial->result;
@@ -99,8 +99,8 @@ void rue_scaling_open(struct rue_scaling *scaling)
     qsort(scaling->rows, scaling->row_count, sizeof *scaling->rows, compare_rows);
     for (size_t i = 0; i < scaling->row_count; i++) {
         size_t samples = 0;
-        for (int f = 0; f < RUE_SCALING_FIGURES; f++) samples = sum_up(scaling, &scaling->rows[i], f);
-        complete(&scaling->rows[i], samples <= FEW_SAMPLES);
+        for (int f = 0; f < RUE_SCALING_FIGURES; f++) samples = sum_samples(scaling, &scaling->rows[i], f);
+        add_trial_usage(&scaling->rows[i], samples <= FEW_SAMPLES);
     }
 }
 
@@ -125,15 +125,15 @@ struct curve {
 
 static const double knee_share = 0.95;
 
-static const struct rue_config *config_of(const struct rue_scaling *scaling,
-                                          const struct rue_scaling_row *row)
+static const struct rue_config *row_config(const struct rue_scaling *scaling,
+                                           const struct rue_scaling_row *row)
 {
     return &scaling->findings->variants[row->variant].matrix->configs[row->config];
 }
 
-static bool is_on(const struct curve *curve, const struct rue_scaling_row *row)
+static bool is_curve_row(const struct curve *curve, const struct rue_scaling_row *row)
 {
-    const int *value = config_of(curve->scaling, row)->value;
+    const int *value = row_config(curve->scaling, row)->value;
     bool kept = curve->knob == RUE_BATCH_SIZE ? value[RUE_NUM_WORKERS] == curve->scaling->fixed_workers
                                               : value[RUE_BATCH_SIZE] == curve->scaling->fixed_batch;
     return kept && row->variant == curve->variant && row->model == curve->model;
@@ -149,12 +149,12 @@ static struct curve curve_at(const struct rue_scaling *scaling, size_t index)
                           .model = index / 2 % models};
     for (size_t i = 0; i < scaling->row_count; i++) {
         const struct rue_scaling_row *row = &scaling->rows[i];
-        curve.point_count += is_on(&curve, row);
-        if (!is_on(&curve, row) || isnan(rue_scaling_rate(row))) continue;
+        curve.point_count += is_curve_row(&curve, row);
+        if (!is_curve_row(&curve, row) || isnan(rue_scaling_rate(row))) continue;
         if (!curve.fastest || rue_scaling_rate(row) > rue_scaling_rate(curve.fastest)) curve.fastest = row;
     }
     for (size_t i = 0; curve.fastest && !curve.knee; i++)
-        if (is_on(&curve, &scaling->rows[i]) &&
+        if (is_curve_row(&curve, &scaling->rows[i]) &&
             rue_scaling_rate(&scaling->rows[i]) >= knee_share * rue_scaling_rate(curve.fastest))
             curve.knee = &scaling->rows[i];
     return curve;
@@ -210,7 +210,7 @@ static void put_row(struct rue_page *page, const struct curve *curve, const stru
 {
     const struct rue_variant_findings *variant = &curve->scaling->findings->variants[row->variant];
     const struct rue_trial_result *result = &row->trial->result;
-    const struct rue_config *config = config_of(curve->scaling, row);
+    const struct rue_config *config = row_config(curve->scaling, row);
     double rate = rue_scaling_rate(row);
     rue_page_row(page, row == curve->fastest);
     rue_put_text(page, variant->variant.format);
@@ -239,7 +239,7 @@ static void put_row(struct rue_page *page, const struct curve *curve, const stru
 static void put_rows(struct rue_page *page, const struct curve *curve)
 {
     for (size_t i = 0; i < curve->scaling->row_count; i++)
-        if (is_on(curve, &curve->scaling->rows[i])) put_row(page, curve, &curve->scaling->rows[i]);
+        if (is_curve_row(curve, &curve->scaling->rows[i])) put_row(page, curve, &curve->scaling->rows[i]);
 }
 
 /* All points of all curves in one table. */
@@ -344,7 +344,7 @@ static void say_title(struct rue_page *page, const struct curve *curve)
 
 static void say_point(struct rue_page *page, const struct curve *curve, const struct rue_scaling_row *row)
 {
-    int value = config_of(curve->scaling, row)->value[curve->knob];
+    int value = row_config(curve->scaling, row)->value[curve->knob];
     if (curve->knob == RUE_BATCH_SIZE)
         rue_say(page, "batches of %d", value);
     else
@@ -381,7 +381,7 @@ static void say_missed(struct rue_page *page, const struct curve *curve)
     size_t missed = 0;
     for (size_t i = 0; i < curve->scaling->row_count; i++) {
         const struct rue_scaling_row *row = &curve->scaling->rows[i];
-        missed += is_on(curve, row) && row->trial->result.cache_missed == 1;
+        missed += is_curve_row(curve, row) && row->trial->result.cache_missed == 1;
     }
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     if (missed)

@@ -128,7 +128,7 @@ void rue_page_clear_rows(struct rue_page *page)
     if (table) close_rows(table);
 }
 
-static void put_value(struct rue_page *page, struct rue_value value)
+static void add_value(struct rue_page *page, struct rue_value value)
 {
     struct rue_section *table = last_section(page);
     if (!table) {
@@ -146,12 +146,12 @@ void rue_put_number(struct rue_page *page, double number)
 
 void rue_put_marked(struct rue_page *page, char mark, double number)
 {
-    put_value(page, (struct rue_value){.is_number = true, .number = number, .mark = mark});
+    add_value(page, (struct rue_value){.is_number = true, .number = number, .mark = mark});
 }
 
 void rue_put_config(struct rue_page *page, const struct rue_config *config)
 {
-    put_value(page, (struct rue_value){.config = config});
+    add_value(page, (struct rue_value){.config = config});
 }
 
 void rue_put_text(struct rue_page *page, const char *text)
@@ -166,7 +166,7 @@ void rue_put_words(struct rue_page *page, const char *format, ...)
     va_start(arguments, format);
     if (vasprintf(&text, format, arguments) < 0) text = NULL, page->failed = true;
     va_end(arguments);
-    put_value(page, (struct rue_value){.text = text});
+    add_value(page, (struct rue_value){.text = text});
 }
 
 const struct rue_section *rue_page_last_table(const struct rue_page *page)

@@ -26,7 +26,7 @@ json_t *rue_page_json_text(struct rue_page *page)
     return value;
 }
 
-static void put_value(json_t **object, const struct rue_table_column *column, json_t *value)
+static void put_member(json_t **object, const struct rue_table_column *column, json_t *value)
 {
     json_t *list = column->listed ? json_object_get(*object, column->key) : NULL;
     if (!column->listed)
@@ -44,7 +44,7 @@ json_t *rue_table_json(const struct rue_section *table)
         json_t *object = json_object();
         for (size_t c = 0; c < table->column_count; c++) {
             const struct rue_table_column *column = &table->columns[c];
-            if (column->key) put_value(&object, column, value_json(column, &table->rows[r].values[c]));
+            if (column->key) put_member(&object, column, value_json(column, &table->rows[r].values[c]));
         }
         rue_json_push(&array, object);
     }

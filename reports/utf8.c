@@ -79,7 +79,7 @@ int rue_utf8_width(const char *text)
     return width;
 }
 
-static void clean(const char *text, bool unicode, bool keep_no_break, char *out, size_t bytes)
+static void clean_into(const char *text, bool unicode, bool keep_no_break, char *out, size_t bytes)
 {
     size_t used = 0;
     for (;;) {
@@ -102,14 +102,14 @@ static void clean(const char *text, bool unicode, bool keep_no_break, char *out,
 
 void rue_utf8_clean(const char *text, bool unicode, char *out, size_t bytes)
 {
-    clean(text, unicode, false, out, bytes);
+    clean_into(text, unicode, false, out, bytes);
 }
 
 char *rue_utf8_cleaned(const char *text, bool unicode, bool keep_no_break)
 {
     size_t bytes = strlen(text) + 1; /* nothing becomes longer */
     char *out = malloc(bytes);
-    if (out) clean(text, unicode, keep_no_break, out, bytes);
+    if (out) clean_into(text, unicode, keep_no_break, out, bytes);
     return out;
 }
 

@@ -97,11 +97,11 @@ static void say_claim(struct rue_page *page, const struct rue_claim_findings *cl
     rue_say(page, " %s is better by more than " PERCENT " (%.0f" NB "%%).",
             claim->measured_only ? "None of the configurations measured" : "No configuration of the space",
             rue_prose_bound_percent(claim->bound_ratio), 100 * claim->confidence);
-    if (claim->far_off_ratio > 0)
+    if (claim->prediction_error_ratio > 0)
         rue_say(page,
                 " Predictions were off by %.1f" NB
                 "times their own uncertainty: nothing is claimed about other configurations.",
-                claim->far_off_ratio);
+                claim->prediction_error_ratio);
 }
 
 /* What the objective is about comes first, and its interval with it. */
@@ -109,7 +109,7 @@ static void say_regrets(struct rue_page *page, const struct rue_variant_findings
                         const struct rue_ranking_row *row)
 {
     const struct rue_selection *selection = variant->selection;
-    const struct rue_regret_interval *of = &variant->interval;
+    const struct rue_regret_interval *interval = &variant->interval;
     const char *model = variant->matrix->models[row->worst_model], *unit = NB "%";
     double mean = 100 * row->mean_regret_ratio, worst = 100 * row->max_regret_ratio;
     bool one = selection->model_count == 1, has_worst = rue_findings_has_worst(row);
@@ -119,7 +119,8 @@ static void say_regrets(struct rue_page *page, const struct rue_variant_findings
     if (!one && selection->objective == RUE_OBJECTIVE_WORST) {
         rue_say(page, PERCENT " regret at worst%s%s", worst, has_worst ? ", of " : "",
                 has_worst ? model : "");
-        rue_say_interval(page, of->confidence, 100 * of->worst_low, 100 * of->worst_high, unit);
+        rue_say_interval(page, interval->confidence, 100 * interval->worst_low, 100 * interval->worst_high,
+                         unit);
         rue_say(page, ", " PERCENT "%s", mean, over);
         return;
     }
@@ -128,7 +129,7 @@ static void say_regrets(struct rue_page *page, const struct rue_variant_findings
                 variant->models_unnamed ? "" : model);
     else
         rue_say(page, PERCENT "%s", mean, over);
-    rue_say_interval(page, of->confidence, 100 * of->mean_low, 100 * of->mean_high, unit);
+    rue_say_interval(page, interval->confidence, 100 * interval->mean_low, 100 * interval->mean_high, unit);
     if (!one && has_worst) rue_say(page, ", worst %s" NB PERCENT, model, worst);
 }
 

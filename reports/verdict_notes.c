@@ -83,7 +83,7 @@ static void say_cache(struct rue_page *page, const struct rue_variant_findings *
 static void say_late(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const double that_matters = 0.01;
-    double late = rue_findings_late_ratio(variant);
+    double late = rue_findings_overshoot_ratio(variant);
     if (!(late > that_matters)) return;
     rue_say(page, "Simulated models took " PERCENT " longer, as the machine was busy.", 100 * late);
 }
@@ -133,7 +133,7 @@ void rue_verdict_votes(struct rue_page *page, const struct rue_variant_findings 
 }
 
 /* To two figures: it is a prediction. */
-static uint64_t about(uint64_t images)
+static uint64_t two_digits(uint64_t images)
 {
     uint64_t unit = 1;
     while (images / unit >= 100) unit *= 10;
@@ -146,7 +146,7 @@ static void say_other_length(struct rue_page *page, const struct rue_variant_fin
     char label[RUE_CONFIG_TEXT_BYTES], text[RUE_UNIT_TEXT_BYTES];
     rue_config_label(&variant->matrix->configs[variant->lengths.at[index].config], label);
     rue_say(page, "%s" NB "%s" NB "images%s %s is better", from,
-            rue_format_count(about(images), text, sizeof text), on, label);
+            rue_format_count(two_digits(images), text, sizeof text), on, label);
 }
 
 static void say_lengths(struct rue_page *page, const struct rue_variant_findings *variant)
@@ -260,7 +260,7 @@ static void say_set(struct rue_page *page, const struct rue_variant_findings *va
 
 static void say_left_out(struct rue_page *page, const struct rue_variant_findings *variant)
 {
-    const struct rue_leave_one_out *left = variant->answers->left;
+    const struct rue_leave_one_out *left = variant->answers->leave_one_out;
     if (!left) return;
     rue_say(page,
             "A model that was not measured: " PERCENT " regret on average, " PERCENT

@@ -200,7 +200,7 @@ json_t *rue_calibration_json(const struct rue_calibration_goal *goal,
     json_t *root = rue_json_make("format:t title:t device:t precision:t batches:n note:T runner:t machine:o",
                                  RUE_DEVICE_TABLE_FORMAT, calibration->title, goal->device,
                                  calibration->precision, goal->batches, calibration->note,
-                                 calibration->runner, rue_json_words(calibration->machine_json));
+                                 calibration->runner, rue_json_parse(calibration->machine_json));
     if (calibration->on_gpu) rue_json_put(&root, "pin_memory", json_boolean(goal->pin_memory));
     for (size_t m = 0; m < calibration->table.count; m++)
         if (calibration->table.profiles[m].points)

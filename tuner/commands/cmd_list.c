@@ -100,7 +100,7 @@ static json_t *recommendations_json(const struct rue_findings *findings)
         double regret = best == RUE_NONE ? NAN : variant->selection->rows[best].mean_regret_ratio;
         json_t *object =
             rue_json_make("mode:t config:o mean_regret_ratio:r job_images:N", rue_findings_mode(variant),
-                          rue_json_config_of(variant, best), regret, variant->job.images);
+                          rue_json_config_at(variant, best), regret, variant->job.images);
         rue_json_put_rules(&object, variant);
         rue_json_push(&array, object);
     }

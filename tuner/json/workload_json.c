@@ -12,7 +12,7 @@ void rue_workload_check(struct rue_json_reader *reader, const struct rue_workloa
     if (strcmp(workload->transform, rue_transform_names[0]) != 0)
         rue_json_refuse(reader, "transform", rue_transform_names[0]);
     if (workload->rank >= workload->world_size) rue_json_refuse(reader, "rank", "below world_size");
-    rue_json_leave(reader, length);
+    rue_json_exit(reader, length);
 }
 
 rue_status rue_workload_read(const json_t *object, struct rue_workload *out, rue_error *error)

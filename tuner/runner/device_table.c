@@ -62,10 +62,10 @@ static void read_root(struct rue_json_reader *reader, const json_t *root, struct
         read_model(reader, json_array_get(models, i), head.title, &out->profiles[i]);
         if (rue_device_table_find(out, out->profiles[i].name))
             rue_json_refuse(reader, "model", "a model that was not listed before");
-        rue_json_leave(reader, inner);
+        rue_json_exit(reader, inner);
         out->count++;
     }
-    rue_json_leave(reader, length);
+    rue_json_exit(reader, length);
 }
 
 rue_status rue_device_table_read(const char *path, struct rue_device_table *out, rue_error *error)

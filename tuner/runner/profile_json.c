@@ -38,9 +38,9 @@ static void read_points(struct rue_json_reader *reader, const json_t *object, st
         size_t inner = rue_json_enter_at(reader, i);
         if (out->batch_size[i] <= out->batch_size[i - 1])
             rue_json_refuse(reader, NULL, "more than the batch size before it");
-        rue_json_leave(reader, inner);
+        rue_json_exit(reader, inner);
     }
-    rue_json_leave(reader, length);
+    rue_json_exit(reader, length);
 }
 
 void rue_profile_read(struct rue_json_reader *reader, const json_t *object, struct rue_profile *out)

@@ -75,9 +75,9 @@ static void read_parts(struct rue_json_reader *reader, struct rue_recommendation
         size_t length = rue_json_enter_at(reader, out->count);
         rue_recommended_read(reader, json_array_get(list, out->count), &out->at[out->count]);
         out->count++; /* also one that is refused, which is to be closed */
-        rue_json_leave(reader, length);
+        rue_json_exit(reader, length);
     }
-    rue_json_leave(reader, outer);
+    rue_json_exit(reader, outer);
 }
 
 static void read_root(struct rue_json_reader *reader, struct rue_recommendation *out)

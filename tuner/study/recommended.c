@@ -64,7 +64,7 @@ static void read_weights(struct rue_json_reader *reader, const json_t *object, s
         if (weights) rue_json_read_field(reader, weights, &weight, &out->weights[m]);
         if (!(out->weights[m] > 0)) rue_json_refuse(reader, weight.name, "a positive number");
     }
-    rue_json_leave(reader, length);
+    rue_json_exit(reader, length);
 }
 
 /* ---- cells ---- */
@@ -101,7 +101,7 @@ static void read_cell(struct rue_json_reader *reader, const json_t *cells, struc
     rue_json_read_field(reader, cells, &field, &cell);
     size_t length = rue_json_enter(reader, field.name);
     add_cell(reader, &cell, matrix, model, config);
-    rue_json_leave(reader, length);
+    rue_json_exit(reader, length);
     free(cell.times_ns);
     free(cell.first_batches_ns);
 }
@@ -115,9 +115,9 @@ static void read_cells(struct rue_json_reader *reader, const json_t *object, str
         const json_t *cells = rue_json_object(reader, json_array_get(rows, c), "cells", false);
         rue_json_enter(reader, "cells");
         for (size_t m = 0; m < matrix->model_count; m++) read_cell(reader, cells, matrix, m, c);
-        rue_json_leave(reader, length);
+        rue_json_exit(reader, length);
     }
-    rue_json_leave(reader, outer);
+    rue_json_exit(reader, outer);
 }
 
 /* ---- what a later study can start from ---- */
@@ -148,7 +148,7 @@ static bool read_parameters(struct rue_json_reader *reader, const json_t *foreca
 static bool read_known(struct rue_json_reader *reader, const json_t *item, struct rue_knowledge_model *out)
 {
     struct rue_knowledge_model said = *out;
-    rue_json_read_fields(reader, item, rue_json_known_fields, &said);
+    rue_json_read_fields(reader, item, rue_json_consumer_fields, &said);
     bool valid = reader->status == RUE_OK;
     for (size_t i = 0; valid && i < said.curve.count; i++) {
         valid = said.curve.points[i].batch_s > 0;
@@ -200,7 +200,7 @@ static void read_forecast(struct rue_json_reader *reader, const json_t *forecast
 #define RECOMMENDED(member) RUE_FIELD_AT(rue_recommended, member)
 
 static const struct rue_field recommended_fields[] = {
-    {"variant", RUE_FIELD_STRUCT, RECOMMENDED(found), .fields = rue_json_place_fields},
+    {"variant", RUE_FIELD_STRUCT, RECOMMENDED(found), .fields = rue_json_data_fields},
     {"config", RUE_FIELD_OTHER, RECOMMENDED(best), RUE_FIELD_OPTIONAL, .type = &rue_json_config_index},
     {"objective", RUE_FIELD_WORD, RECOMMENDED(objective), .words = rue_objective_names},
     {"goal", RUE_FIELD_WORD, RECOMMENDED(found.goal), .words = rue_goal_names},
@@ -214,7 +214,7 @@ static const struct rue_field recommended_fields[] = {
 
 static void read_late(struct rue_json_reader *reader, const json_t *object, struct rue_trial_findings *out)
 {
-    static const struct rue_field late = {"sleep_late_ratio", RUE_FIELD_REAL, .offset = 0};
+    static const struct rue_field late = {"sleep_overshoot_ratio", RUE_FIELD_REAL, .offset = 0};
     double ratio;
     rue_json_read_field(reader, json_object_get(object, "evidence"), &late, &ratio);
     if (reader->status == RUE_OK && !isnan(ratio)) out->slept_ns = 1 + ratio, out->late_ns = ratio;
@@ -319,7 +319,7 @@ rue_status rue_recommended_rank(struct rue_recommended *recommended, const struc
     if (!claims) {
         out->baselines = (struct rue_baseline_findings){0};
         out->lengths.count = 0;
-        out->claim.bound_ratio = out->claim.confidence = out->claim.far_off_ratio = 0;
+        out->claim.bound_ratio = out->claim.confidence = out->claim.prediction_error_ratio = 0;
         out->claim.measured_only = false;
         out->interval = (struct rue_regret_interval){0};
     }

@@ -96,7 +96,7 @@ def test_a_study_takes_the_models_of_a_table(rue, photos, tmp_path):
     part = found["recommendations"][0]
     assert part["models"] == ["resnet18@toaster.json", "vit_b_16@toaster.json"]
     assert part["config"]["batch_size"] == 4 and part["evidence"]["trials_infeasible"] == 1
-    assert part["evidence"]["sleep_late_ratio"] >= 0
+    assert part["evidence"]["sleep_overshoot_ratio"] >= 0
     assert found["provenance"]["consumer"] == "a toaster"
     assert json.loads(rue("show", "out", "--json").stdout)
 
@@ -200,4 +200,4 @@ def test_a_study_says_that_its_models_slept_too_long(rue, script):
         shown = " ".join(rue("show", name).stdout.split())
         assert ("Simulated models took 12.5" in " ".join(done.stdout.split())) == ("took 12.5 % longer" in shown) == said
         evidence = read_json(rue.folder / name / "recommendation.json")["recommendations"][0]["evidence"]
-        assert evidence["sleep_late_ratio"] == (0.125 if said else None)
+        assert evidence["sleep_overshoot_ratio"] == (0.125 if said else None)

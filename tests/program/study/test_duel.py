@@ -217,7 +217,7 @@ def test_where_no_prediction_holds_nothing_is_claimed_of_what_was_not_measured(r
     told = rue("tune", "--runner", runner.command, "--out", "out", "--budget", "9999s", "--strategy", "duel", "--baseline", "none")
     assert told.returncode == 0, told.stderr
     certificate = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["certificate"]
-    assert certificate["far_off_ratio"] > 2 and certificate["bound_ratio"] < 0.5, certificate
+    assert certificate["prediction_error_ratio"] > 2 and certificate["bound_ratio"] < 0.5, certificate
     said = told.stdout.replace("\n", " ")
     assert "None of the configurations measured is better" in said and "Predictions were off by" in said
 

@@ -26,7 +26,7 @@ static void expect_fits(const char *text, int columns)
 }
 
 /* The column that the line holding `part` ends its first `part` at. */
-static int end_of(const char *text, const char *part)
+static int end_column(const char *text, const char *part)
 {
     const char *at = strstr(text, part), *line = at;
     cr_assert_not_null(at, "no \"%s\" in:\n%s", part, text);
@@ -105,10 +105,10 @@ Test(report_table, columns_end_together)
     for (int unicode = 0; unicode < 2; unicode++) {
         char *text = fixture_render(&rue_report_table, &fixture,
                                     (struct rue_report_style){.unicode = unicode, .columns = 80});
-        cr_assert_eq(end_of(text, "mean regret"), end_of(text, " 0.0 %"), "%s", text);
-        cr_assert_eq(end_of(text, "batch_size"), end_of(text, unicode ? "→        128" : ">        128"),
-                     "%s", text);
-        cr_assert_eq(end_of(text, "before  after"), end_of(text, "20 s   18 s"), "%s", text);
+        cr_assert_eq(end_column(text, "mean regret"), end_column(text, " 0.0 %"), "%s", text);
+        cr_assert_eq(end_column(text, "batch_size"),
+                     end_column(text, unicode ? "→        128" : ">        128"), "%s", text);
+        cr_assert_eq(end_column(text, "before  after"), end_column(text, "20 s   18 s"), "%s", text);
         free(text);
     }
     fixture_close(&fixture);
@@ -415,7 +415,7 @@ Test(report_table, says_what_kept_the_machine_busy)
     fixture_close(&fixture);
 }
 
-static size_t count_of(const char *text, const char *part)
+static size_t count_parts(const char *text, const char *part)
 {
     size_t count = 0;
     for (; (text = strstr(text, part)); text++) count++;
@@ -438,9 +438,9 @@ Test(report_table, shows_what_is_recommended_wherever_it_ranks)
     static const char *const rest[2][2] = {{"and 3 more", "and 2 more"}, {"and 8 more", "and 7 more"}};
     for (int brief = 0; brief < 2; brief++) {
         char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){.brief = brief});
-        cr_assert_geq(count_of(text, "\n> "), 2, "%s", text);
+        cr_assert_geq(count_parts(text, "\n> "), 2, "%s", text);
         for (size_t v = 0; v < 2; v++) expect_text(text, rest[brief][v]);
-        for (size_t i = 0; i < 2; i++) cr_assert_eq(count_of(text, above[i]), 2, "%s", text);
+        for (size_t i = 0; i < 2; i++) cr_assert_eq(count_parts(text, above[i]), 2, "%s", text);
         free(text);
     }
     fixture_close(&fixture);

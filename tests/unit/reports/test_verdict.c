@@ -5,7 +5,7 @@
 #include "verdict.h"
 
 /* All sentences of the page, which is closed, one behind the other; blanks where no line should break. */
-static const char *said_on(struct rue_page *page)
+static const char *page_text(struct rue_page *page)
 {
     static char plain[8192];
     size_t used = 0;
@@ -18,31 +18,31 @@ static const char *said_on(struct rue_page *page)
     return plain;
 }
 
-static const char *said_of_use(const struct fixture *fixture, size_t variant)
+static const char *use_text(const struct fixture *fixture, size_t variant)
 {
     struct rue_page page = {0};
     rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
     rue_verdict_use(&page, &fixture->findings, &fixture->variants[variant]);
-    return said_on(&page);
+    return page_text(&page);
 }
 
-static const char *noted_of(const struct rue_variant_findings *variant)
+static const char *notes_text(const struct rue_variant_findings *variant)
 {
     struct rue_page page = {0};
     rue_verdict_notes(&page, variant, false);
-    return said_on(&page);
+    return page_text(&page);
 }
 
 /* What is said of 9,469 images where other lengths have other answers; configurations are numbers of the
  * plain fixture: 32/2, 32/4, 128/0, 128/8. */
-static const char *said_of(const struct rue_job_interval *intervals, size_t count)
+static const char *lengths_note(const struct rue_job_interval *intervals, size_t count)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
     struct rue_variant_findings *variant = &fixture.variants[0];
     variant->lengths.count = count;
     for (size_t i = 0; i < count; i++) variant->lengths.at[i] = intervals[i];
-    const char *said = noted_of(variant);
+    const char *said = notes_text(variant);
     fixture_close(&fixture);
     return said;
 }
@@ -50,19 +50,19 @@ static const char *said_of(const struct rue_job_interval *intervals, size_t coun
 Test(verdict, the_same_answer_for_all_lengths_is_no_news)
 {
     const struct rue_job_interval one[] = {{32, 900000, 3}};
-    cr_assert_str_eq(said_of(one, 1), "");
-    cr_assert_str_eq(said_of(one, 0), "");
+    cr_assert_str_eq(lengths_note(one, 1), "");
+    cr_assert_str_eq(lengths_note(one, 0), "");
 }
 
 Test(verdict, other_lengths_have_other_answers)
 {
     const struct rue_job_interval intervals[] = {{32, 1104, 0}, {1105, 123455, 3}, {123456, 900000, 1}};
-    cr_assert_str_eq(said_of(intervals, 3),
+    cr_assert_str_eq(lengths_note(intervals, 3),
                      "Jobs of other lengths, as predicted: below 1,100 images 32/2 is better, "
                      "from 120,000 images on 32/4 is better.");
-    cr_assert_str_eq(said_of(intervals, 2),
+    cr_assert_str_eq(lengths_note(intervals, 2),
                      "Jobs of other lengths, as predicted: below 1,100 images 32/2 is better.");
-    cr_assert_str_eq(said_of(intervals + 1, 2),
+    cr_assert_str_eq(lengths_note(intervals + 1, 2),
                      "Jobs of other lengths, as predicted: from 120,000 images on 32/4 is better.");
 }
 
@@ -70,7 +70,7 @@ Test(verdict, of_many_lengths_the_nearest_are_named)
 {
     const struct rue_job_interval intervals[] = {
         {32, 99, 2}, {100, 999, 0}, {1000, 20000, 3}, {20001, 50000, 1}, {50001, 900000, 0}};
-    const char *said = said_of(intervals, 5);
+    const char *said = lengths_note(intervals, 5);
     cr_assert(strstr(said, "below 1,000 images 32/2") && strstr(said, "from 20,000 images on 32/4"), "%s",
               said);
     cr_assert(strstr(said, "by_job_images") && !strstr(said, "128/0"), "%s", said);
@@ -92,7 +92,7 @@ Test(verdict, a_bound_is_rounded_to_what_is_known)
     variant->claim.confidence = 0.95;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         variant->claim.bound_ratio = cases[i].bound_ratio;
-        const char *plain = said_of_use(&fixture, 0);
+        const char *plain = use_text(&fixture, 0);
         cr_assert(strstr(plain, cases[i].words), "%g: %s", cases[i].bound_ratio, plain);
     }
     fixture_close(&fixture);
@@ -103,13 +103,13 @@ Test(verdict, what_ranks_above_the_recommended_one_is_explained)
     struct fixture fixture;
     fixture_open_plain(&fixture);
     struct rue_selection *selection = fixture.selections[0];
-    cr_expect_str_eq(noted_of(&fixture.variants[0]), "");
+    cr_expect_str_eq(notes_text(&fixture.variants[0]), "");
     selection->recommended = selection->ranked[1];
-    cr_expect(strstr(noted_of(&fixture.variants[0]),
+    cr_expect(strstr(notes_text(&fixture.variants[0]),
                      "128/8 is better than 32/4 as predicted, but was not measured on every model: only a "
                      "configuration that was can be recommended."));
     selection->recommended = RUE_NONE;
-    cr_expect_str_eq(noted_of(&fixture.variants[0]), "");
+    cr_expect_str_eq(notes_text(&fixture.variants[0]), "");
     fixture_close(&fixture);
 }
 
@@ -128,7 +128,7 @@ Test(verdict, an_interval_does_not_end_at_nothing)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         variant->interval = (struct rue_regret_interval){
             .confidence = 0.95, .mean_low = cases[i].low, .mean_high = cases[i].high};
-        const char *plain = said_of_use(&fixture, 0);
+        const char *plain = use_text(&fixture, 0);
         cr_assert(strstr(plain, cases[i].words), "%s: %s", cases[i].words, plain);
     }
     fixture_close(&fixture);
@@ -142,7 +142,7 @@ Test(verdict, an_answer_found_on_a_busy_machine_is_of_low_confidence)
                            fixture.findings.changes.disturbance};
     for (int i = -1; i < 3; i++) {
         if (i >= 0) strcpy(facts[i], "other processes used 1.3 CPUs");
-        const char *text = said_of_use(&fixture, 0);
+        const char *text = use_text(&fixture, 0);
         cr_expect_eq(strstr(text, "confidence: the machine was busy") != NULL, i >= 0, "%d: %s", i, text);
         if (i >= 0) facts[i][0] = 0;
     }
@@ -169,7 +169,7 @@ Test(verdict, variants_that_are_called_alike_have_the_name_of_their_data)
     for (int v = 0; v < 3; v++)
         snprintf(fixture_add(&fixture, &grid)->variant.path, PATH_MAX, "%s", paths[v]);
     for (int v = 0; v < 3; v++) {
-        const char *text = said_of_use(&fixture, (size_t)v);
+        const char *text = use_text(&fixture, (size_t)v);
         snprintf(wanted, sizeof wanted, "for %s data", names[v]);
         cr_expect(strstr(text, wanted), "%s", text);
     }
@@ -177,22 +177,22 @@ Test(verdict, variants_that_are_called_alike_have_the_name_of_their_data)
 }
 
 /* What is said of sleeping models that took so long, `late_ns` of it too long. */
-static const char *said_of_sleep(double slept_ns, double late_ns)
+static const char *sleep_note(double slept_ns, double late_ns)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
     fixture.variants[0].trials.slept_ns = slept_ns;
     fixture.variants[0].trials.late_ns = late_ns;
-    const char *said = noted_of(&fixture.variants[0]);
+    const char *said = notes_text(&fixture.variants[0]);
     fixture_close(&fixture);
     return said;
 }
 
 Test(verdict, sleep_that_is_late_by_more_than_a_percent_is_told)
 {
-    cr_assert_str_eq(said_of_sleep(0, 0), "", "nothing slept");
-    cr_assert_str_eq(said_of_sleep(1e9, 9e6), "");
-    const char *said = said_of_sleep(1.25e9, 0.25e9);
+    cr_assert_str_eq(sleep_note(0, 0), "", "nothing slept");
+    cr_assert_str_eq(sleep_note(1e9, 9e6), "");
+    const char *said = sleep_note(1.25e9, 0.25e9);
     cr_assert(strstr(said, "took 25.0 % longer"), "%s", said);
 }
 
@@ -203,13 +203,13 @@ Test(verdict, only_what_a_trial_tells_of_its_sleep_counts)
     result.compute_ns = 110;
     result.outcome = RUE_TRIAL_OK;
     rue_findings_count_trial(&variant, &result);
-    cr_assert(isnan(rue_findings_late_ratio(&variant)), "it does not sleep");
+    cr_assert(isnan(rue_findings_overshoot_ratio(&variant)), "it does not sleep");
     result.sleep_overshoot_ns = 10;
     rue_findings_count_trial(&variant, &result);
     rue_findings_count_trial(&variant, &result);
-    cr_assert_eq(rue_findings_late_ratio(&variant), 0.1);
+    cr_assert_eq(rue_findings_overshoot_ratio(&variant), 0.1);
     result.outcome = RUE_TRIAL_TIMEOUT;
     result.sleep_overshoot_ns = 100;
     rue_findings_count_trial(&variant, &result);
-    cr_assert_eq(rue_findings_late_ratio(&variant), 0.1, "it was not ok");
+    cr_assert_eq(rue_findings_overshoot_ratio(&variant), 0.1, "it was not ok");
 }
