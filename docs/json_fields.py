@@ -9,43 +9,14 @@ import pathlib
 SCHEMA = json.loads((pathlib.Path(__file__).resolve().parent.parent / "reports/recommendation.schema.json").read_text())
 HEAD = """# recommendation.json
 
-What `rue tune` writes for programs, field by field. This page is made from `reports/recommendation.schema.json` by
-`docs/json_fields.py`.
+This page describes every field of `recommendation.json`, for programs that read it. `rue tune` writes the file; `--json` of
+`tune`, `show` and `analyze` prints the same. [statistics.md](statistics.md) has the formulas, [output.md](output.md) all other
+files and `--json` outputs. `docs/json_fields.py` makes this page from `reports/recommendation.schema.json`.
 
 {about}
 
 | field | type | meaning |
 |---|---|---|"""
-
-
-# Names that mean the same wherever they stand.
-COMMON = {
-    "config": "A value for every knob.",
-    "batch_size": "Images in a batch.",
-    "num_workers": "Loader workers; 0 loads in the consumer's thread.",
-    "prefetch_factor": "Batches in flight per worker.",
-    "parallelism": "A worker loads whole batches, or samples of a shared batch.",
-    "pin_memory": "Batches lie in page-locked memory.",
-    "model": "Name of the model.",
-    "models": "One entry per model.",
-    "variant": "Which data.",
-    "mean_regret_ratio": "Mean regret over the models.",
-    "max_regret_ratio": "Largest regret of any model.",
-    "worst_model": "Model with the largest regret.",
-    "top_n_count": "Number of models that have it among their N fastest.",
-    "top_n": "N of the top-N count.",
-    "objective": "Whether the mean or the largest regret is minimised.",
-    "confidence": "Probability that the claim holds.",
-    "low_ratio": "Lower end of the interval.",
-    "high_ratio": "Upper end of the interval.",
-    "job_images": "Images of the job.",
-    "end_to_end_ns": "Time of the job.",
-    "first_batch_ns": "Time until the first batch.",
-    "baselines": "The gain over usual settings.",
-    "reason": "Why.",
-    "name": "What it is called.",
-    "trials": "Number of trials.",
-}
 
 
 def name_of(schema):
@@ -77,15 +48,10 @@ def describe_type(schema):
     return " or ".join(kinds)
 
 
-def describe(field, schema):
-    name = name_of(schema)
-    return schema.get("description") or COMMON.get(field) or (SCHEMA["$defs"][name].get("description", "") if name and not is_section(name) else "")
-
-
 def rows(schema, path=""):
     for name, field in schema.get("properties", {}).items():
         here = path + name
-        yield f"| `{here}` | {describe_type(field)} | {describe(name, field)} |"
+        yield f"| `{here}` | {describe_type(field)} | {field['description']} |"
         if "items" in field:
             yield from rows(field["items"], here + "[].")
         yield from rows(field, here + ".")
