@@ -17,16 +17,6 @@
 #include "unknown_settings.h"
 #include "utf8.h"
 
-static void show_help(FILE *out)
-{
-    rue_help_show(rue_terminal_style(out, RUE_TEXT_COLUMNS).columns, out);
-}
-
-static void show_command_help(const struct rue_command *command)
-{
-    rue_help_show_command(command, rue_terminal_style(stdout, RUE_TEXT_COLUMNS).columns, stdout);
-}
-
 /* One line whatever it quotes: file names and runners may hold anything. */
 static void print_line(const char *who, const char *message)
 {
@@ -83,6 +73,11 @@ static void fill_standard_descriptors(void)
     if (fd > STDERR_FILENO) close(fd);
 }
 
+static int help_columns(void)
+{
+    return rue_terminal_style(stdout, RUE_TEXT_COLUMNS).columns;
+}
+
 static int run_command(const struct rue_command *command, int argc, char **argv)
 {
     rue_error error = {0};
@@ -90,7 +85,7 @@ static int run_command(const struct rue_command *command, int argc, char **argv)
     bool help;
     rue_status status = rue_options_parse(command, argc, argv, &options, &help, &error);
     if (status == RUE_OK && help) {
-        show_command_help(command);
+        rue_help_show_command(command, false, help_columns(), stdout);
     } else if (status == RUE_OK) {
         /* What a runner inherits, its tuner has noted. */
         if (command != &rue_command_runner) note_unknown_settings();
@@ -100,16 +95,16 @@ static int run_command(const struct rue_command *command, int argc, char **argv)
     return finish(command, status, &error);
 }
 
-/* "rue help", "rue help COMMAND" and their other spellings. */
-static int help(int argc, char **argv)
+/* "rue help" and "rue help COMMAND". */
+static int show_manual(int argc, char **argv)
 {
     rue_error error = {0};
     const struct rue_command *command = NULL;
     rue_status status = argc > 0 ? rue_commands_find(argv[0], &command, &error) : RUE_OK;
     if (command)
-        show_command_help(command);
+        rue_help_show_command(command, true, help_columns(), stdout);
     else if (status == RUE_OK)
-        show_help(stdout);
+        rue_help_show(true, help_columns(), stdout);
     return finish(NULL, status, &error);
 }
 
@@ -120,11 +115,12 @@ int main(int argc, char **argv)
     setvbuf(stderr, line, _IOLBF, sizeof line); /* a line is one write, as several processes say something */
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to be told, not a death */
     setlocale(LC_CTYPE, "");  /* which characters the terminal knows; numbers are written alike everywhere */
-    if (argc < 2) return show_help(stderr), rue_status_exit_code(RUE_USAGE);
+    if (argc < 2) return rue_help_show_examples(stderr), rue_status_exit_code(RUE_USAGE);
     const char *name = argv[1];
-    if (!strcmp(name, "--help") || !strcmp(name, "-h")) return help(0, NULL);
-    if (!strcmp(name, "help")) return help(argc - 2, argv + 2);
     rue_error error = {0};
+    if (!strcmp(name, "help")) return show_manual(argc - 2, argv + 2);
+    if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+        return rue_help_show(false, help_columns(), stdout), finish(NULL, RUE_OK, &error);
     if (!strcmp(name, "--version")) return printf("rue %s\n", RUE_VERSION), finish(NULL, RUE_OK, &error);
     const struct rue_command *command;
     rue_status status = rue_commands_find(name, &command, &error);

@@ -26,21 +26,21 @@ extern const char *const rue_transform_names[];
  * options. */
 #define RUE_WORKLOAD_BY_OPTION(X, at)                                                                        \
     X(at, seed, NUMBER, NULL, 0, INT64_MAX, 1, false, true, "seed", "K", "1",                                \
-      "seed of the data order and the trial order")                                                          \
+      "seed for data order and trial order")                                                                 \
     X(at, shuffle, FLAG, NULL, 0, 1, true, true, true, "no-shuffle", NULL, NULL,                             \
-      "load in the data's own order")                                                                        \
+      "load images in the order of the data")                                                                \
     X(at, drop_last, FLAG, NULL, 0, 1, false, false, true, "drop-last", NULL, NULL,                          \
-      "leave out a last batch that is not full")                                                             \
+      "skip a last batch that is not full")                                                                  \
     X(at, decode, WORD, rue_decode_names, 0, 1, RUE_DECODE_EXACT, true, false, "decode", "HOW", "exact",     \
-      "exact, or fast: raw images of 512 pixels a side or more a little off")                                \
+      "exact, or fast: approximate for large images")                                                        \
     X(at, batch_dtype, WORD, rue_dtype_names, 0, 1, RUE_FLOAT32, true, false, "batch-dtype", "TYPE",         \
-      "float32", "float32, normalised by the loader; or uint8: levels, for the GPU to normalise")            \
+      "float32", "float32 (normalised) or uint8 (0 to 255)")                                                 \
     X(at, bad_images, WORD, rue_bad_images_names, 0, 1, RUE_BAD_FAIL, true, true, "bad-images", "WHAT",      \
       "fail", "fail, or replace by the next good image")                                                     \
     X(at, max_pixels, NUMBER, NULL, 1, UINT64_C(1) << 40, RUE_MAX_PIXELS_DEFAULT, false, true, "max-pixels", \
-      "N", "268435456", "refuse images of more pixels")                                                      \
+      "N", "268435456", "reject images of more than N pixels")                                               \
     X(at, cache, TEXT, rue_cache_names, 0, 0, 0, true, true, "cache", "STATE", RUE_CACHE_WARM,               \
-      "warm: in memory; cold: from storage, before each trial anew; or as-is")
+      "warm (in memory), cold (from storage) or as-is")
 
 /* X(field, kind, words, least, most, default, changes times, always written) */
 #define RUE_WORKLOAD_BY_PROGRAM(X)                               \

@@ -3,21 +3,21 @@
 
 #include "commands.h"
 #include "further_answers.h"
+#include "study_options.h"
 #include "table.h"
 #include "terminal.h"
 
 enum { MAP, TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, JSON, QUIET };
 
 static const struct rue_option options_table[] = {
-    [MAP] = {"map", RUE_OPTION_LIST, "LIST", NULL,
-             "what columns are called, such as mode=dataset_type,time_s=seconds", 0, 0, NULL},
+    [MAP] = {"map", RUE_OPTION_LIST, "LIST", NULL, "columns, such as mode=dataset_type,time_s=seconds", 0, 0,
+             NULL},
     [TOP_N] = RUE_RANKING_TOP_N("3", ""),
     [OBJECTIVE] = RUE_RANKING_OBJECTIVE("mean", ""),
     [WEIGHTS] = RUE_RANKING_WEIGHTS(" [1 each]"),
     [SET_EPSILON] = RUE_RANKING_SET_EPSILON("2%", ""),
-    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "write the ranking as JSON, as in recommendation.json", 0,
-              0, NULL},
-    [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "say nothing of what was left out", 0, 0, NULL},
+    [JSON] = RUE_STUDY_OPTION_JSON,
+    [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "print no notes about skipped rows", 0, 0, NULL},
 };
 
 static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
@@ -84,16 +84,17 @@ static rue_status run_analyze(const struct rue_options *options, rue_error *erro
 const struct rue_command rue_command_analyze = {
     .name = "analyze",
     .arguments = "TABLE",
-    .summary = "Rank the configurations of a CSV table of times measured elsewhere.",
+    .summary = "Rank the configurations in a CSV table of measured times.",
     .details =
         "  rue analyze times.csv\n"
         "  rue analyze latency.csv --map mode=data,time_ms=latency\n"
         "  rue analyze rue-out/photos/trials.csv --json\n"
         "  cat times.csv | rue analyze -\n\n"
-        "Columns: mode, model, the knobs (batch_size, num_workers, ...); one of time_s, time_ms, time_ns,\n"
-        "end_to_end_ns; status (ok, infeasible, failed, timeout) and reason where a cell has no time.\n"
-        "Those of trials.csv are read, too: format, dtype, measure, requested_images, job_images. Rows of\n"
-        "the same cell are repeats; rows of jobs that differ in images are ranked apart.",
+        "Columns: mode, model, the knobs (batch_size, num_workers, ...), and one of time_s, time_ms,\n"
+        "time_ns, end_to_end_ns. A row without a time has a status (infeasible, failed, timeout) and a\n"
+        "reason. Columns of trials.csv are read, too: format, dtype, measure, requested_images,\n"
+        "job_images. Rows of the same model and configuration are repeats. Jobs of different length are\n"
+        "ranked separately.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,

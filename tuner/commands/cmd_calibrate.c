@@ -11,6 +11,7 @@
 #include "knob_list.h"
 #include "model_list.h"
 #include "output.h"
+#include "study_options.h"
 #include "terminal.h"
 
 enum { DEVICE, BATCH_SIZE, BATCHES, PIN_MEMORY, TRIAL_TIMEOUT, OUT, JSON, QUIET };
@@ -20,23 +21,22 @@ static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_
 static const char *const booleans[] = {"false", "true", NULL};
 
 static const struct rue_option options_table[] = {
-    [DEVICE] = {"device", RUE_OPTION_TEXT, "NAME", NULL,
-                "what to measure: a consumer's name, as behind resnet50@", 0, 0, NULL,
-                .set_by = RUE_SET_BY_FLAG},
+    [DEVICE] = {"device", RUE_OPTION_TEXT, "NAME", NULL, "device to measure, as in resnet50@DEVICE", 0, 0,
+                NULL, .set_by = RUE_SET_BY_FLAG},
     [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", "1,8,32,64,128,256,512", "batch sizes to measure",
                     0, 0, NULL, .set_by = RUE_SET_BY_FLAG},
-    [BATCHES] = {"batches", RUE_OPTION_COUNT, "N", "10", "batches to take the median of", 1, 10000, NULL,
-                 .set_by = RUE_SET_BY_FLAG},
+    [BATCHES] = {"batches", RUE_OPTION_COUNT, "N", "10", "batches per size; the median counts", 1, 10000,
+                 NULL, .set_by = RUE_SET_BY_FLAG},
     [PIN_MEMORY] = {"pin-memory", RUE_OPTION_WORD, "WORD", "true",
-                    "on a GPU: true for batches in page-locked memory, or false", 0, 0, booleans,
+                    "on a GPU, batches in page-locked memory: true or false", 0, 0, booleans,
                     .set_by = RUE_SET_BY_FLAG},
     [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", "2m",
-                       "give up where the batches of one size take longer", 0, 0, NULL,
+                       "skip a batch size that takes longer than TIME", 0, 0, NULL,
                        .set_by = RUE_SET_BY_FLAG},
     [OUT] = {"out", RUE_OPTION_PATH, "FILE", "device.json", "the device table to write", 0, 0, NULL,
              .set_by = RUE_SET_BY_FLAG},
-    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "the device table on standard output, too", 0, 0, NULL},
-    [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
+    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "print the device table as well", 0, 0, NULL},
+    [QUIET] = RUE_STUDY_OPTION_QUIET,
 };
 
 /* A calibration, and how it is shown. */
@@ -157,12 +157,13 @@ static rue_status run_calibrate(const struct rue_options *options, rue_error *er
 const struct rue_command rue_command_calibrate = {
     .name = "calibrate",
     .arguments = "[MODELS]",
-    .summary = "Measure what batches of models take on a device, for simulating it elsewhere.",
+    .summary = "Measure the time of batches on a device, to simulate it elsewhere.",
     .details =
         "  rue calibrate resnet50,vit_b_16 --device h100 --out h100.json\n"
         "  rue tune photos/ --device h100.json\n\n"
-        "The device table holds the median time of each model's batches, after one to warm up, and which\n"
-        "batch sizes do not fit. Between the sizes that were measured it is interpolated.",
+        "The device table holds the median time of a batch for each model and batch size, after one batch\n"
+        "to warm up. It also holds which batch sizes do not fit. Times between two batch sizes are\n"
+        "interpolated.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 0,

@@ -15,14 +15,13 @@ enum { RUNNER, BUDGET, TRIAL_TIMEOUT, MAX_MEMORY, JSON, QUIET };
 
 static const struct rue_option options_table[] = {
     [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL,
-                "the runner that made it, where that was not rue's own", 0, 0, NULL,
-                .set_by = RUE_SET_BY_USER},
-    [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "30s", "time for all of it, such as 30s", 0, 0, NULL,
+                "the runner of the recommendation, if not rue's own", 0, 0, NULL, .set_by = RUE_SET_BY_USER},
+    [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "30s", "time for the whole check", 0, 0, NULL,
                 .set_by = RUE_SET_BY_FLAG},
     [TRIAL_TIMEOUT] = RUE_STUDY_OPTION_TRIAL_TIMEOUT,
     [MAX_MEMORY] = RUE_STUDY_OPTION_MAX_MEMORY,
-    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "what was found as JSON on standard output", 0, 0, NULL},
-    [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
+    [JSON] = RUE_STUDY_OPTION_JSON,
+    [QUIET] = RUE_STUDY_OPTION_QUIET,
 };
 
 /* All parts of a recommendation, and what was found of each. */
@@ -216,13 +215,14 @@ static rue_status run_check(const struct rue_options *options, rue_error *error)
 const struct rue_command rue_command_check = {
     .name = "check",
     .arguments = "FILE [DATA]",
-    .summary = "Make a few trials: does a recommendation still hold here?",
-    .details = "  rue check rue-out/photos/recommendation.json\n"
-               "  rue check rue-out/photos\n"
-               "  rue check recommendation.json photos/ --json\n\n"
-               "FILE is a recommendation.json, or the folder of a study. Exit code 0: it holds; 5: it does\n"
-               "not, or cannot be relied on. A machine that is slower all over is told of, and the\n"
-               "recommendation holds as long as no other configuration seems better.",
+    .summary = "Check with a few trials whether a recommendation still holds here.",
+    .details =
+        "  rue check rue-out/photos/recommendation.json\n"
+        "  rue check rue-out/photos\n"
+        "  rue check recommendation.json photos/ --json\n\n"
+        "FILE is a recommendation.json, or the folder of a study. Exit code 0: it holds. Exit code 5:\n"
+        "it does not hold, or the check was not conclusive. A uniformly slower machine is reported; the\n"
+        "recommendation then holds as long as no other configuration seems better.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,

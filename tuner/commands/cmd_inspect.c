@@ -8,6 +8,7 @@
 #include "data_options.h"
 #include "json_document.h"
 #include "residency.h"
+#include "study_options.h"
 #include "terminal.h"
 #include "units.h"
 #include "utf8.h"
@@ -21,7 +22,7 @@ enum { CLASSES_SHOWN = 12, VALUES_AT = 9, CLASS_COLUMNS = 24, COUNT_COLUMNS = 10
 static const struct rue_option options_table[] = {
     [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
     [LABEL_KEY] = RUE_DATA_LABEL_KEY,
-    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "write JSON", 0, 0, NULL},
+    [JSON] = RUE_STUDY_OPTION_JSON,
 };
 
 /* Sizes of the items, and how many each class has. */
@@ -175,7 +176,7 @@ static rue_status run_inspect(const struct rue_options *options, rue_error *erro
 const struct rue_command rue_command_inspect = {
     .name = "inspect",
     .arguments = "DATA",
-    .summary = "Tell the format, items, classes and sizes of a data set.",
+    .summary = "Show the format, items, classes and sizes of a data set.",
     .details = "  rue inspect photos/\n"
                "  rue inspect photos/ --json",
     .options = options_table,

@@ -11,6 +11,7 @@
 #include "json_findings.h"
 #include "record.h"
 #include "section.h"
+#include "study_options.h"
 #include "terminal.h"
 
 enum { JSON };
@@ -19,7 +20,7 @@ enum { DEPTH_MAX = 3 };
 static const char default_folder[] = "rue-out";
 
 static const struct rue_option options_table[] = {
-    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "write JSON", 0, 0, NULL},
+    [JSON] = RUE_STUDY_OPTION_JSON,
 };
 
 /* The list that is being made: a table, or a JSON array. */
@@ -251,9 +252,9 @@ const struct rue_command rue_command_list = {
     .name = "list",
     .arguments = "[DIR]",
     .summary = "List the studies below a folder [rue-out].",
-    .details = "It looks into the folder itself and up to three folders below it.\n\n"
-               "  rue list\n"
-               "  rue list rue-out/ --json",
+    .details = "  rue list\n"
+               "  rue list rue-out/ --json\n\n"
+               "The folder is searched to a depth of three folders.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 0,

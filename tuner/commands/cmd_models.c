@@ -8,19 +8,21 @@
 #include "json_document.h"
 #include "knob_list.h"
 #include "model_list.h"
+#include "study_options.h"
 #include "terminal.h"
 
 enum { DEVICE, BATCH_SIZE, DEVICES, JSON };
 
 static const struct rue_option options_table[] = {
-    [DEVICE] = {"device", RUE_OPTION_TEXT, "NAME", "rtx-a5000",
-                "on which device, such as h100, h100:bf16 in another precision, host:2, or FILE.json of rue "
-                "calibrate",
-                0, 0, NULL},
-    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", "1,32,128,512", "batch sizes to tell the time of",
-                    0, 0, NULL, .set_by = RUE_SET_BY_FLAG},
-    [DEVICES] = {"devices", RUE_OPTION_FLAG, NULL, NULL, "list the devices instead", 0, 0, NULL},
-    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "write JSON", 0, 0, NULL},
+    [DEVICE] = {"device", RUE_OPTION_TEXT, "NAME", "rtx-a5000", "device, such as h100 or h100:bf16", 0, 0,
+                NULL,
+                .more =
+                    "h100:bf16 is another precision, host:2 computes on 2 CPU threads, and FILE.json is a "
+                    "device table from 'rue calibrate'."},
+    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", "1,32,128,512", "batch sizes", 0, 0, NULL,
+                    .set_by = RUE_SET_BY_FLAG},
+    [DEVICES] = {"devices", RUE_OPTION_FLAG, NULL, NULL, "list the devices", 0, 0, NULL},
+    [JSON] = RUE_STUDY_OPTION_JSON,
 };
 
 static void list_devices(struct rue_page *page)
@@ -108,7 +110,7 @@ static rue_status run_models(const struct rue_options *options, rue_error *error
 const struct rue_command rue_command_models = {
     .name = "models",
     .arguments = "",
-    .summary = "List the models that are simulated, and what a batch takes on a device.",
+    .summary = "List the models and the time of a batch on a device.",
     .details = "  rue models\n"
                "  rue models --device h100:bf16 --batch-size 32,256\n"
                "  rue models --devices",

@@ -6,6 +6,7 @@
 
 #include "data_options.h"
 #include "prepare.h"
+#include "study_options.h"
 #include "units.h"
 
 enum {
@@ -29,35 +30,32 @@ enum {
 static const char *const formats[] = {"folder", "lmdb", "tensor", "tfrecord", "webdataset", NULL};
 
 static const struct rue_option options_table[] = {
-    [FORMAT] = {"format", RUE_OPTION_WORD, "FORMAT", NULL,
-                "what to write: folder, lmdb, tensor, tfrecord, webdataset [by the name of DST, else tensor]",
-                0, 0, formats},
-    [MODE] = {"mode", RUE_OPTION_WORD, "MODE", NULL,
-              "raw (JPEG as it is) or preprocessed [what SRC holds, where the format can]", 0, 0,
-              rue_mode_names, .set_by = RUE_SET_BY_FLAG},
-    [DTYPE] = {"dtype", RUE_OPTION_WORD, "DTYPE", NULL,
-               "of preprocessed: float32 (normalised) or uint8 (levels) [that of SRC, or float32]", 0, 0,
-               rue_dtype_names},
-    [SHARD_SIZE] = {"shard-size", RUE_OPTION_BYTES, "SIZE", "256M", "a shard that holds so much is full", 1,
-                    0, NULL},
-    [SPLIT] = {"split", RUE_OPTION_TEXT, "NAME", "train", "what shards are called", 0, 0, NULL},
+    [FORMAT] = {"format", RUE_OPTION_WORD, "FORMAT", NULL, "format of DST [from its name, else tensor]", 0, 0,
+                formats, .more = "folder, lmdb, tensor, tfrecord or webdataset."},
+    [MODE] = {"mode", RUE_OPTION_WORD, "MODE", NULL, "raw (JPEG files) or preprocessed (tensors) [as SRC]", 0,
+              0, rue_mode_names, .set_by = RUE_SET_BY_FLAG},
+    [DTYPE] = {"dtype", RUE_OPTION_WORD, "DTYPE", NULL, "float32 (normalised) or uint8 (0 to 255) [as SRC]",
+               0, 0, rue_dtype_names,
+               .more = "The type of preprocessed images. The default is float32 where SRC is raw."},
+    [SHARD_SIZE] = {"shard-size", RUE_OPTION_BYTES, "SIZE", "256M", "start a new shard at SIZE", 1, 0, NULL},
+    [SPLIT] = {"split", RUE_OPTION_TEXT, "NAME", "train", "start of the names of shards", 0, 0, NULL},
     [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
     [LABEL_KEY] = RUE_DATA_LABEL_KEY,
-    [SYNTHETIC] = {"synthetic", RUE_OPTION_COUNT, "N", NULL, "make N photo-like JPEG files instead; no SRC",
-                   1, 100000000, NULL},
-    [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL,
-                "convert N images, drawn at random; of compressed shards the first N", 1, UINT64_C(1) << 40,
-                NULL, .set_by = RUE_SET_BY_FLAG},
-    [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "of what is random", 0, INT64_MAX, NULL},
-    [NUM_WORKERS] = {"num-workers", RUE_OPTION_COUNT, "W", NULL, "threads [every usable CPU]", 1, 256, NULL,
+    [SYNTHETIC] = {"synthetic", RUE_OPTION_COUNT, "N", NULL, "make N photo-like JPEG files, without SRC", 1,
+                   100000000, NULL},
+    [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "convert N images, drawn at random", 1,
+                UINT64_C(1) << 40, NULL, .set_by = RUE_SET_BY_FLAG,
+                .more = "Of compressed shards, the first N."},
+    [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "seed for everything that is random", 0, INT64_MAX, NULL},
+    [NUM_WORKERS] = {"num-workers", RUE_OPTION_COUNT, "W", NULL, "threads [usable CPUs]", 1, 256, NULL,
                      .set_by = RUE_SET_BY_FLAG},
     [BAD_IMAGES] = {"bad-images", RUE_OPTION_WORD, "WHAT", "fail", "fail, or replace by the next good image",
                     0, 0, rue_bad_images_names},
-    [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456", "refuse images of more pixels", 1,
-                    UINT64_C(1) << 40, NULL},
-    [FORCE] = {"force", RUE_OPTION_FLAG, NULL, NULL, "replace an existing file", 0, 0, NULL,
+    [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456", "reject images of more than N pixels",
+                    1, UINT64_C(1) << 40, NULL},
+    [FORCE] = {"force", RUE_OPTION_FLAG, NULL, NULL, "replace an existing DST", 0, 0, NULL,
                .set_by = RUE_SET_BY_USER},
-    [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
+    [QUIET] = RUE_STUDY_OPTION_QUIET,
 };
 
 static void report(const struct rue_prepared *done, const struct rue_options *options,

@@ -4,7 +4,7 @@
 enum { DRY_RUN };
 
 static const struct rue_option options_table[] = {
-    [DRY_RUN] = {.name = "dry-run", .kind = RUE_OPTION_FLAG, .help = "keep no index beside shards"},
+    [DRY_RUN] = {.name = "dry-run", .kind = RUE_OPTION_FLAG, .help = "write no index files next to shards"},
 };
 
 static rue_status run_runner(const struct rue_options *options, rue_error *error)
@@ -15,10 +15,10 @@ static rue_status run_runner(const struct rue_options *options, rue_error *error
 const struct rue_command rue_command_runner = {
     .name = "runner",
     .arguments = "",
-    .summary = "Perform trials that are asked for on standard input, one JSON object a line.",
+    .summary = "Perform trials requested on standard input, as JSON lines.",
     .details =
-        "This is what 'rue tune' starts to measure with. Any program that speaks the same protocol can "
-        "take its place: rue tune DATA --runner COMMAND.\n\n"
+        "'rue tune' starts this program to measure. Any program that speaks the same protocol can replace "
+        "it: rue tune DATA --runner COMMAND.\n\n"
         "  echo '{\"op\":\"hello\"}' | rue runner",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,

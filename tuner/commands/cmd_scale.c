@@ -42,33 +42,31 @@ enum {
 enum { USUAL_IMAGES = 4096 };
 
 static const struct rue_option options_table[] = {
-    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", NULL,
-                    "batch sizes; the workers' curve is at the one nearest to 64 [16 to 256]", 0, 0, NULL},
-    [NUM_WORKERS] = {"num-workers", RUE_OPTION_LIST, "LIST", NULL,
-                     "workers; the batch sizes' curve is at those nearest to 4 [0..8]", 0, 0, NULL},
-    [MODEL] = {"model", RUE_OPTION_LIST, "LIST", NULL,
-               "what consumes the batches: none, or models such as resnet50,sleep:2ms/image [none]", 0, 0,
-               NULL},
+    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", NULL, "batch sizes of the curve [16 to 256]", 0, 0,
+                    NULL, .more = "The curve of the workers is measured at the batch size nearest to 64."},
+    [NUM_WORKERS] = {"num-workers", RUE_OPTION_LIST, "LIST", NULL, "workers of the curve [0..8]", 0, 0, NULL,
+                     .more = "The curve of the batch sizes is measured at the number nearest to 4."},
+    [MODEL] = {"model", RUE_OPTION_LIST, "LIST", NULL, "models such as resnet50,sleep:2ms/image [none]", 0, 0,
+               NULL, .more = "With none, batches are loaded and not consumed."},
     [DEVICE] = RUE_STUDY_OPTION_DEVICE,
-    [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL,
-                "of each trial [one epoch of the first DATA, at most 4096]", 1, UINT64_C(1) << 40, NULL},
-    [BUDGET] = {"budget", RUE_OPTION_BUDGET, "LIMIT", "5m", "for all of it, such as 300s or 500trials", 0, 0,
-                NULL},
+    [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "images in each trial [one epoch, at most 4096]", 1,
+                UINT64_C(1) << 40, NULL},
+    [BUDGET] = {"budget", RUE_OPTION_BUDGET, "LIMIT", "5m",
+                "limit of the whole run, such as 300s or 500trials", 0, 0, NULL},
     [TRIAL_TIMEOUT] = RUE_STUDY_OPTION_TRIAL_TIMEOUT,
-    [PERIOD] = {"period", RUE_OPTION_DURATION, "TIME", "500ms", "how often to look at what processes use", 0,
-                0, NULL},
+    [PERIOD] = {"period", RUE_OPTION_DURATION, "TIME", "500ms", "time between samples of resource use", 0, 0,
+                NULL, .group = RUE_GROUP_OUTPUT},
     RUE_WORKLOAD_OPTION_ROWS(WORKLOAD)[IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
     [LABEL_KEY] = RUE_DATA_LABEL_KEY,
     [RUNNER] = RUE_STUDY_OPTION_RUNNER,
-    [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "where everything is written [rue-out/<data>-scale]", 0, 0,
-             NULL, .set_by = RUE_SET_BY_FLAG},
-    [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; study.db is kept as *.old", 0, 0, NULL,
-               .set_by = RUE_SET_BY_USER},
+    [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "folder for the results [rue-out/<data>-scale]", 0, 0, NULL,
+             .set_by = RUE_SET_BY_FLAG},
+    [FRESH] = RUE_STUDY_OPTION_FRESH,
     [MAX_MEMORY] = RUE_STUDY_OPTION_MAX_MEMORY,
-    [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe, show the plan and its time, and stop", 0, 0,
-                 NULL},
-    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "what was found as JSON on standard output", 0, 0, NULL},
-    [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
+    [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe the loader, show the plan and its cost, stop",
+                 0, 0, NULL},
+    [JSON] = RUE_STUDY_OPTION_JSON,
+    [QUIET] = RUE_STUDY_OPTION_QUIET,
 };
 
 static const struct rue_report rows_file = {.file = "scale.csv", .mark = RUE_SCALING_MARK},
@@ -215,14 +213,13 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
 const struct rue_command rue_command_scale = {
     .name = "scale",
     .arguments = "DATA...",
-    .summary = "Show how the rate grows with batch size and workers, for each of the data.",
+    .summary = "Measure throughput against batch size and workers.",
     .details =
         "  rue scale photos/ photos.tensor\n"
         "  rue scale photos/ --model resnet50 --batch-size 32,64,128\n"
         "  rue scale photos/ --cache cold --dry-run\n\n"
-        "While trials run, what the processes of the runner use is looked at every half second: CPU,\n"
-        "memory, bytes from and to storage, GPUs. The points of the curves are in scale.csv, what was seen\n"
-        "is in samples.csv. It is a study like that of rue tune: rue show and rue list know it.",
+        "Resource use of the runner is sampled while trials run: CPU, memory, storage, GPUs. scale.csv\n"
+        "has the points of the curves, samples.csv the samples. rue show and rue list read the study.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,

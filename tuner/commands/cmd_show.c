@@ -6,6 +6,7 @@
 #include "json_document.h"
 #include "record.h"
 #include "report.h"
+#include "study_options.h"
 #include "terminal.h"
 #include "wrap.h"
 
@@ -18,11 +19,9 @@ static const struct rue_option options_table[] = {
     [OBJECTIVE] = RUE_RANKING_OBJECTIVE(NULL, AS_STUDY),
     [WEIGHTS] = RUE_RANKING_WEIGHTS(AS_STUDY),
     [SET_EPSILON] = RUE_RANKING_SET_EPSILON(NULL, AS_STUDY),
-    [DETAILS] = {"details", RUE_OPTION_FLAG, NULL, NULL,
-                 "also further answers: for each batch size, fewest configurations, other jobs", 0, 0, NULL},
-    [TRIALS] = {"trials", RUE_OPTION_FLAG, NULL, NULL, "write the trials as CSV, as in trials.csv", 0, 0,
-                NULL},
-    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "write JSON, as in recommendation.json", 0, 0, NULL},
+    [DETAILS] = RUE_STUDY_OPTION_DETAILS,
+    [TRIALS] = {"trials", RUE_OPTION_FLAG, NULL, NULL, "print the trials as CSV", 0, 0, NULL},
+    [JSON] = RUE_STUDY_OPTION_JSON,
 };
 
 static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
@@ -152,11 +151,12 @@ static rue_status run_show(const struct rue_options *options, rue_error *error)
 const struct rue_command rue_command_show = {
     .name = "show",
     .arguments = "STUDY",
-    .summary = "Show what the last run of a study has found so far.",
-    .details = "  rue show rue-out/photos\n"
-               "  rue show rue-out/photos --details\n"
-               "  rue show rue-out/photos --trials > trials.csv\n\n"
-               "STUDY is a study's folder or its study.db. It is only read, also while a tuner is at work.",
+    .summary = "Show the result of the last run of a study.",
+    .details =
+        "  rue show rue-out/photos\n"
+        "  rue show rue-out/photos --details\n"
+        "  rue show rue-out/photos --trials > trials.csv\n\n"
+        "STUDY is the folder of a study or its study.db. Nothing is written. It also works during a run.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,

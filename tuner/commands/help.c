@@ -6,7 +6,7 @@
 #include "options.h"
 #include "wrap.h"
 
-enum { COMMANDS_AT = 14, OPTIONS_AT = 33, DETAILS_BYTES = 2048 };
+enum { COMMANDS_AT = 14, OPTIONS_AT = 26, GROUPS_FROM = 16, DETAILS_BYTES = 2048, COMMANDS_MAX = 16 };
 
 /* The next block of a command's details, which start at `*at`: a paragraph, its lines joined, or an example,
  * a line for a shell. False at the end. */
@@ -41,52 +41,131 @@ static void show_details(const char *details, int columns, FILE *out)
     }
 }
 
-static void show_option(const char *label, const char *help, const char *fallback,
-                        enum rue_option_setter set_by, int columns, FILE *out)
+/* `whole`: with all that there is to say, else in one line. */
+static void show_option(const struct rue_option *option, bool whole, int columns, FILE *out)
 {
     static const char *const notes[] = {[RUE_SET_BY_ALL] = "",
-                                        [RUE_SET_BY_USER] = " (not in " RUE_SETTINGS_FILE ")",
-                                        [RUE_SET_BY_FLAG] = " (flag only)"};
-    char text[512];
-    snprintf(text, sizeof text, "%s%s%s%s%s", help, fallback ? " [" : "", fallback ? fallback : "",
-             fallback ? "]" : "", notes[set_by]);
+                                        [RUE_SET_BY_USER] = " Not allowed in " RUE_SETTINGS_FILE ".",
+                                        [RUE_SET_BY_FLAG] = " Only as a flag."};
+    char label[80], text[640];
+    const char *fallback = option->fallback, *more = option->more, *note = notes[option->set_by];
+    snprintf(label, sizeof label, "  --%s%s%s", option->name, option->argument ? " " : "",
+             option->argument ? option->argument : "");
+    int used = snprintf(text, sizeof text, "%s%s%s%s", option->help, fallback ? " [" : "",
+                        fallback ? fallback : "", fallback ? "]" : "");
+    if (whole && (more || *note))
+        snprintf(text + used, sizeof text - (size_t)used, ".%s%s%s", more ? " " : "", more ? more : "", note);
     rue_wrap_item(out, label, text, columns, OPTIONS_AT);
     fputc('\n', out);
 }
 
-void rue_help_show_command(const struct rue_command *command, int columns, FILE *out)
+static void show_options(const struct rue_command *command, bool whole, int columns, FILE *out)
 {
-    char usage[160];
-    snprintf(usage, sizeof usage, "%s%s%s", command->option_count ? "[OPTIONS]" : "",
-             command->option_count && *command->arguments ? " " : "", command->arguments);
-    fprintf(out, "Usage: rue %s%s%s\n\n", command->name, *usage ? " " : "", usage);
-    rue_wrap(out, command->summary, columns, 0);
-    fputc('\n', out);
-    if (command->details) show_details(command->details, columns, out);
-    fprintf(out, "\nOptions:\n");
-    for (size_t i = 0; i < command->option_count; i++) {
-        const struct rue_option *option = &command->options[i];
-        char label[80];
-        snprintf(label, sizeof label, "  --%s%s%s", option->name, option->argument ? " " : "",
-                 option->argument ? option->argument : "");
-        show_option(label, option->help, option->fallback, option->set_by, columns, out);
+    static const char *const headings[] = {"Options", "Search space", "Job",    "Budget and confidence",
+                                           "Data",    "Answer",       "Output", "Advanced"};
+    static const struct rue_option help = {.name = "help", .help = "show this help"};
+    bool grouped = command->option_count >= GROUPS_FROM;
+    for (size_t group = 0; group < (grouped ? RUE_GROUP_COUNT : 1); group++) {
+        bool headed = false;
+        for (size_t i = 0; i < command->option_count; i++) {
+            if (grouped && command->options[i].group != group) continue;
+            if (!headed) fprintf(out, "\n%s:\n", headings[group]);
+            headed = true;
+            show_option(&command->options[i], whole, columns, out);
+        }
     }
-    show_option("  --help", "show this help", NULL, RUE_SET_BY_ALL, columns, out);
+    show_option(&help, false, columns, out);
 }
 
-void rue_help_show(int columns, FILE *out)
+void rue_help_show_command(const struct rue_command *command, bool whole, int columns, FILE *out)
 {
+    fprintf(out, "Usage: rue %s [OPTIONS]%s%s\n\n", command->name, *command->arguments ? " " : "",
+            command->arguments);
+    rue_wrap(out, command->summary, columns, 0);
+    fputc('\n', out);
+    show_details(command->details, columns, out);
+    show_options(command, whole, columns, out);
+    if (whole) return;
+    char hint[80];
+    snprintf(hint, sizeof hint, "'rue help %s' explains the options.", command->name);
+    fputc('\n', out);
+    rue_wrap(out, hint, columns, 0);
+    fputc('\n', out);
+}
+
+/* Pairs of a label and a text, up to a NULL. */
+static void show_items(const char *heading, const char *const *items, int columns, FILE *out)
+{
+    fprintf(out, "\n%s:\n", heading);
+    for (; *items; items += 2) {
+        char label[32];
+        snprintf(label, sizeof label, "  %s", items[0]);
+        rue_wrap_item(out, label, items[1], columns, COMMANDS_AT);
+        fputc('\n', out);
+    }
+}
+
+void rue_help_show_examples(FILE *out)
+{
+    fputs("rue finds the data loader configuration that is good for all your models.\n\n"
+          "  rue tune photos/                    find the best batch size and workers\n"
+          "  rue compare photos/ photos.tensor   compare raw with preprocessed data\n"
+          "  rue check rue-out/photos            check whether a result still holds\n\n"
+          "'rue --help' lists the commands, 'rue help tune' explains one.\n",
+          out);
+}
+
+void rue_help_show(bool whole, int columns, FILE *out)
+{
+    static const char *const settings[] = {
+        "--NAME",
+        "A flag overrides everything else.",
+        "RUE_NAME",
+        "An environment variable sets the option of that name: RUE_BATCH_SIZE=32,64. It "
+        "overrides " RUE_SETTINGS_FILE ".",
+        RUE_SETTINGS_FILE,
+        "A JSON object in the current folder, whose keys are names of options. It cannot start a program, "
+        "choose where to write, or replace anything.",
+        "COLUMNS",
+        "The width of the output, instead of the terminal's.",
+        "NO_COLOR",
+        "No colour, as with TERM=dumb.",
+        "LC_ALL",
+        "Only ASCII is printed unless LC_ALL, LC_CTYPE or LANG names a UTF-8 locale.",
+        NULL};
+    static const char *const codes[] = {"0",   "done",
+                                        "1",   "internal error, out of memory, or the runner failed",
+                                        "2",   "usage",
+                                        "3",   "data unreadable",
+                                        "4",   "nothing feasible",
+                                        "5",   "inconclusive",
+                                        "6",   "store or disk",
+                                        "130", "interrupted",
+                                        "141", "the reader of the output is gone",
+                                        "143", "terminated",
+                                        NULL};
+    const char *commands[2 * COMMANDS_MAX + 1] = {NULL};
+    for (size_t i = 0; rue_commands[i]; i++) {
+        commands[2 * i] = rue_commands[i]->name;
+        commands[2 * i + 1] = rue_commands[i]->summary;
+    }
     fprintf(out, "Usage: rue COMMAND [OPTIONS] [ARGUMENTS]\n\n");
     rue_wrap(out, "Finds the data loader configuration that is good for all your models, by regret.", columns,
              0);
-    fprintf(out, "\n\nCommands:\n");
-    for (size_t i = 0; rue_commands[i]; i++) {
-        char label[32];
-        snprintf(label, sizeof label, "  %s", rue_commands[i]->name);
-        rue_wrap_item(out, label, rue_commands[i]->summary, columns, COMMANDS_AT);
-        fputc('\n', out);
+    fputc('\n', out);
+    show_items("Commands", commands, columns, out);
+    if (whole) {
+        show_items("Settings", settings, columns, out);
+        show_items("Exit codes", codes, columns, out);
     }
     fputc('\n', out);
-    rue_wrap(out, "'rue COMMAND --help' tells more. Start with: rue tune FOLDER", columns, 0);
+    rue_wrap(out,
+             whole ? "Results are in rue-out/<data>: recommendation.json, trials.csv, and study.db, from "
+                     "which the same command "
+                     "continues."
+                   : "'rue COMMAND --help' lists the options of a command. 'rue help' and 'rue help COMMAND' "
+                     "are the manual. "
+                     "Start with: rue tune FOLDER",
+             columns, 0);
     fputc('\n', out);
 }

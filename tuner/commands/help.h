@@ -1,13 +1,16 @@
-/* What --help prints, made from the tables. */
+/* What --help and `rue help` print, made from the tables. */
 #ifndef RUE_HELP_H
 #define RUE_HELP_H
 
 #include "options.h"
 
-/* Of the program: its commands. Lines of at most `columns`. */
-void rue_help_show(int columns, FILE *out);
+/* What `rue` alone prints: three examples. */
+void rue_help_show_examples(FILE *out);
 
-/* Of a command: its options. */
-void rue_help_show_command(const struct rue_command *command, int columns, FILE *out);
+/* The program: its commands, and if `whole` its settings and exit codes. Lines of at most `columns`. */
+void rue_help_show(bool whole, int columns, FILE *out);
+
+/* A command: its options, one line each, or if `whole` explained. */
+void rue_help_show_command(const struct rue_command *command, bool whole, int columns, FILE *out);
 
 #endif

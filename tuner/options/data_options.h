@@ -7,15 +7,17 @@
 #include "source.h"
 #include "workload.h"
 
-/* What data call images and labels, where their format has names for them. */
-#define RUE_DATA_IMAGE_KEY                                                                               \
-    {                                                                                                    \
-        "image-key", RUE_OPTION_TEXT, "NAME", NULL,                                                      \
-            "what the data call images: a column, a feature, an extension [the usual names]", 0, 0, NULL \
+/* The names of images and labels in the data, where the format has names for them. */
+#define RUE_DATA_IMAGE_KEY                                                                                 \
+    {                                                                                                      \
+        "image-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the images: column, feature or extension", 0, \
+            0, NULL, .group = RUE_GROUP_DATA,                                                              \
+                     .more = "Without it, the names that are common in each format are tried."             \
     }
-#define RUE_DATA_LABEL_KEY                                                              \
-    {                                                                                   \
-        "label-key", RUE_OPTION_TEXT, "NAME", NULL, "what they call labels", 0, 0, NULL \
+#define RUE_DATA_LABEL_KEY                                                            \
+    {                                                                                 \
+        "label-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the labels", 0, 0, NULL, \
+            .group = RUE_GROUP_DATA                                                   \
     }
 
 /* The rows of the options that the fields of a workload have (workload.h), from row `at` of a command's table
@@ -23,7 +25,8 @@
 #define RUE_WORKLOAD_OPTION_ROW(at, field, kind, words, least, most, usual, times, written, option, \
                                 argument, text, help)                                               \
     [(at) + RUE_WORKLOAD_OPTION_##                                                                  \
-        field] = {option, RUE_WORKLOAD_OPTION_OF_##kind, argument, text, help, least, most, words},
+        field] = {option, RUE_WORKLOAD_OPTION_OF_##kind, argument, text, help, least, most,         \
+                  words,  .group = RUE_GROUP_DATA},
 #define RUE_WORKLOAD_OPTION_OF_FLAG   RUE_OPTION_FLAG
 #define RUE_WORKLOAD_OPTION_OF_NUMBER RUE_OPTION_COUNT
 #define RUE_WORKLOAD_OPTION_OF_WORD   RUE_OPTION_WORD

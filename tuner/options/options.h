@@ -40,15 +40,30 @@ enum rue_option_setter {
     RUE_SET_BY_FLAG, /* other commands give its name another meaning */
 };
 
+/* Where help lists an option: the first group holds those that people need first. */
+enum rue_option_group {
+    RUE_GROUP_COMMON,
+    RUE_GROUP_SPACE,
+    RUE_GROUP_JOB,
+    RUE_GROUP_BUDGET,
+    RUE_GROUP_DATA,
+    RUE_GROUP_ANSWER,
+    RUE_GROUP_OUTPUT,
+    RUE_GROUP_ADVANCED,
+    RUE_GROUP_COUNT
+};
+
 struct rue_option {
     const char *name; /* long name, with '-' */
     enum rue_option_kind kind;
     const char *argument; /* what help calls the value; NULL for a flag */
     const char *fallback; /* NULL: unset */
-    const char *help;
-    uint64_t min, max; /* of a count, or of a percentage in hundredths of a percent; both 0: no bounds */
+    const char *help;     /* one line of `rue COMMAND --help` */
+    uint64_t min, max;    /* of a count, or of a percentage in hundredths of a percent; both 0: no bounds */
     const char *const *words; /* of a word or a list, NULL at the end */
     enum rue_option_setter set_by;
+    enum rue_option_group group;
+    const char *more; /* (optional) sentences that `rue help COMMAND` adds */
 };
 
 enum { RUE_OPTIONS_MAX = 64, RUE_ARGUMENTS_MAX = 64, RUE_COMMAND_LINE_BYTES = 4096 };

@@ -24,24 +24,28 @@ struct rue_ranking_rules {
 
 /* The options of a command that rules are read from: their defaults (NULL: none), and what help says behind.
  */
-#define RUE_RANKING_TOP_N(fallback, note)                                                                  \
-    {                                                                                                      \
-        "top-n", RUE_OPTION_COUNT, "N", fallback, "each model votes for its N fastest" note, 1, 1000, NULL \
+#define RUE_RANKING_TOP_N(fallback, note)                                                                   \
+    {                                                                                                       \
+        "top-n", RUE_OPTION_COUNT, "N", fallback, "each model votes for its N fastest" note, 1, 1000, NULL, \
+            .group = RUE_GROUP_ANSWER                                                                       \
     }
-#define RUE_RANKING_OBJECTIVE(fallback, note)                                               \
-    {                                                                                       \
-        "objective", RUE_OPTION_WORD, "WHAT", fallback,                                     \
-            "the least mean regret, or the least worst one" note, 0, 0, rue_objective_names \
+#define RUE_RANKING_OBJECTIVE(fallback, note)                                                       \
+    {                                                                                               \
+        "objective", RUE_OPTION_WORD, "WHAT", fallback, "minimise mean or worst regret" note, 0, 0, \
+            rue_objective_names, .group = RUE_GROUP_ANSWER                                          \
     }
-#define RUE_RANKING_WEIGHTS(note)                                                                            \
+#define RUE_RANKING_WEIGHTS(note)                                                                           \
+    {                                                                                                       \
+        "weights", RUE_OPTION_LIST, "LIST", NULL, "weights of models, such as resnet18=3" note, 0, 0, NULL, \
+            .group = RUE_GROUP_ANSWER                                                                       \
+    }
+#define RUE_RANKING_SET_EPSILON(fallback, note)                                                              \
     {                                                                                                        \
-        "weights", RUE_OPTION_LIST, "LIST", NULL, "what models count, such as resnet18=3,vit_b_16=0.5" note, \
-            0, 0, NULL                                                                                       \
-    }
-#define RUE_RANKING_SET_EPSILON(fallback, note)                                                          \
-    {                                                                                                    \
-        "set-epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", fallback,                                       \
-            "how near its best the smallest set of configurations keeps each model" note, 1, 10000, NULL \
+        "set-epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", fallback,                                           \
+            "largest regret of any model in the smallest set" note, 1, 10000, NULL,                          \
+            .group = RUE_GROUP_ANSWER,                                                                       \
+            .more = "The smallest set has the fewest configurations that keep each model this close to its " \
+                    "own best."                                                                              \
     }
 
 /* Where they stand among them. */

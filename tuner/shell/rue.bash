@@ -4,7 +4,7 @@ _rue() {
     if ((COMP_CWORD == 1)) || [[ $command == help ]]; then
         offers="$("$1" --help 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p') help --help --version"
     elif [[ $typed == -* ]]; then
-        offers=$("$1" help "$command" 2>/dev/null | sed -n 's/^  \(--[a-z-]*\).*/\1/p')
+        offers=$("$1" "$command" --help 2>/dev/null | sed -n 's/^  \(--[a-z-]*\).*/\1/p')
     fi
     mapfile -t COMPREPLY < <(compgen -W "$offers" -- "$typed")
 }

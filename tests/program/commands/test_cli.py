@@ -30,7 +30,7 @@ TABLE = make_table(["ape", "bee"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 
 # ---- goldens ----
 
 def check_golden(name, text):
-    """RUE_UPDATE_GOLDENS=1 writes them anew."""
+    """RUE_UPDATE_GOLDENS=1 rewrites them."""
     path = GOLDENS / f"{name}.txt"
     if os.environ.get("RUE_UPDATE_GOLDENS"):
         path.parent.mkdir(exist_ok=True)
@@ -42,10 +42,16 @@ def test_help_is_the_golden_one(rue):
     done = rue("--help")
     assert (done.returncode, done.stderr) == (0, "")
     check_golden("help", done.stdout)
-    for spelling in ("-h", "help"):
-        assert rue(spelling).stdout == done.stdout
+    assert rue("-h").stdout == done.stdout
+    manual = rue("help").stdout
+    assert manual.startswith(done.stdout.split("\n\n'rue COMMAND")[0]) and "Settings:" in manual
+    assert all(f"\n  {code} " in manual.split("Exit codes:")[1] for code in (0, 1, 2, 3, 4, 5, 6, 130, 141, 143))
+
+
+def test_the_name_alone_shows_three_examples(rue):
     bare = rue()
-    assert (bare.returncode, bare.stdout, bare.stderr) == (2, "", done.stdout)
+    assert (bare.returncode, bare.stdout) == (2, "")
+    assert len(re.findall("^  rue ", bare.stderr, re.MULTILINE)) == 3 and max(map(len, bare.stderr.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -53,9 +59,20 @@ def test_help_of_a_command_is_the_golden_one(rue, command):
     done = rue(command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
     check_golden(f"help_{command}", done.stdout)
-    assert max(map(len, done.stdout.splitlines())) <= 120
+    lines = rue(command, "--help", env=dict(COLUMNS=80)).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len([line for line in lines if re.match(" {26}", line)]) <= 1, "one line for each option where possible"
     assert rue(command, "--no-such-option", "-h", "and", "more", "words").stdout == done.stdout, "help wins over errors"
-    assert rue("help", command).stdout == done.stdout
+    options, words = re.findall("^  (--[a-z-]+)", done.stdout, re.MULTILINE), " ".join(done.stdout.split())
+    manual = rue("help", command).stdout
+    assert re.findall("^  (--[a-z-]+)", manual, re.MULTILINE) == options
+    assert len(manual.split()) >= len(words.split()) - 6, "it says at least as much"
+
+
+def test_the_help_of_tune_starts_with_the_ten_that_people_need_first(rue):
+    groups = re.split(r"\n\n([A-Z][a-z ]+):\n", rue("tune", "--help").stdout)
+    assert groups[1::2] == ["Options", "Search space", "Job", "Budget and confidence", "Data", "Answer", "Output", "Advanced"]
+    assert len(groups[2].splitlines()) == 10
 
 
 def test_the_version_is_that_of_the_build(rue):

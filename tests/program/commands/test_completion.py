@@ -170,7 +170,8 @@ def test_the_manual_is_the_help_of_every_command(rue, page):
         section = shown.split(f"\nrue {command}\n")[1]
         lines = rue("help", command, env=dict(COLUMNS=70, LC_ALL="C")).stdout.splitlines()
         assert [line.strip() for line in section.splitlines()[:len(lines)]] == [line.strip() for line in lines], command
-    assert all(str(code) in shown.split("EXIT STATUS")[1] for code in (0, 1, 2, 3, 4, 5, 6, 130, 141, 143))
+    lines = rue("help", env=dict(COLUMNS=70, LC_ALL="C")).stdout.split()
+    assert shown.split("SYNOPSIS\n")[1].split()[:len(lines)] == lines
 
 
 def test_the_runner_answers_its_example(rue):
@@ -182,7 +183,7 @@ def test_the_runner_answers_its_example(rue):
 
 def test_the_manual_has_no_warnings(page):
     shown = render(page)
-    assert max(map(len, shown.splitlines())) <= 80 and "EXIT STATUS" in shown
+    assert max(map(len, shown.splitlines())) <= 80 and "Exit codes" in shown
     assert not re.search(r"\\[fe&]", shown), "no markup is left over"
 
 
