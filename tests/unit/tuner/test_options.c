@@ -335,7 +335,7 @@ static const char *printed(void (*print)(FILE *out))
 
 static void print_help(FILE *out)
 {
-    rue_help_show_command(&command, 200, out);
+    rue_help_show_command(&command, true, 200, out);
 }
 
 static void print_values(FILE *out)
@@ -355,8 +355,8 @@ Test(options, help_shows_the_whole_table)
         cr_assert(strstr(text, table[i].help), "%s", table[i].help);
     }
     cr_assert(strstr(text, "time to spend [2m]"), "%s", text);
-    cr_assert(strstr(text, "of the whole [1] (flag only)"), "%s", text);
-    cr_assert(strstr(text, "start over (not in rue.json)"), "%s", text);
+    cr_assert(strstr(text, "of the whole [1]. Only as a flag."), "%s", text);
+    cr_assert(strstr(text, "start over. Not allowed in rue.json."), "%s", text);
 }
 
 Test(options, values_are_shown_with_their_origin)
