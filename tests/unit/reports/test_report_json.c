@@ -203,10 +203,8 @@ Test(report_json, writes_null_for_what_is_no_number)
     fixture_open_plain(&fixture);
     fixture.findings.run.duration_s = INFINITY;
     fixture.variants[1].data.build_s_per_image = NAN;
-    strcpy(fixture.findings.machine.json, "not an object");
     json_t *root = parse(&fixture, "numbers");
     cr_assert(json_is_null(json_object_get(json_object_get(root, "provenance"), "duration_s")));
-    cr_assert(json_is_null(json_object_get(json_object_get(root, "provenance"), "machine")));
     json_decref(root);
     fixture_close(&fixture);
 }
