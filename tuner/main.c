@@ -33,18 +33,18 @@ static void print_error(const struct rue_command *command, const rue_error *erro
 }
 
 /* Whether nobody reads the output any more, as behind `rue show | head -1`. */
-static bool reader_is_gone(void)
+static bool is_reader_gone(void)
 {
     struct pollfd output = {.fd = STDOUT_FILENO};
     return poll(&output, 1, 0) == 1 && output.revents & (POLLERR | POLLHUP);
 }
 
 /* The exit code, when everything has been printed. */
-static int finish(const struct rue_command *command, rue_status status, rue_error *error)
+static int finish_program(const struct rue_command *command, rue_status status, rue_error *error)
 {
     errno = 0;
     bool lost = fflush(stdout) != 0 || ferror(stdout);
-    if (lost && (status == RUE_OK || status == RUE_STORE) && reader_is_gone()) return RUE_EXIT_READER_GONE;
+    if (lost && (status == RUE_OK || status == RUE_STORE) && is_reader_gone()) return RUE_EXIT_READER_GONE;
     if (lost && status == RUE_OK)
         status = rue_fail(error, RUE_STORE, "cannot write the output: %s",
                           errno ? strerror(errno) : "an earlier write failed");
@@ -92,7 +92,7 @@ static int run_command(const struct rue_command *command, int argc, char **argv)
         status = command->run(options, &error);
     }
     rue_options_close(options);
-    return finish(command, status, &error);
+    return finish_program(command, status, &error);
 }
 
 /* "rue help" and "rue help COMMAND". */
@@ -105,7 +105,7 @@ static int show_manual(int argc, char **argv)
         rue_help_show_command(command, true, help_columns(), stdout);
     else if (status == RUE_OK)
         rue_help_show(true, help_columns(), stdout);
-    return finish(NULL, status, &error);
+    return finish_program(NULL, status, &error);
 }
 
 int main(int argc, char **argv)
@@ -120,11 +120,12 @@ int main(int argc, char **argv)
     rue_error error = {0};
     if (!strcmp(name, "help")) return show_manual(argc - 2, argv + 2);
     if (!strcmp(name, "--help") || !strcmp(name, "-h"))
-        return rue_help_show(false, help_columns(), stdout), finish(NULL, RUE_OK, &error);
-    if (!strcmp(name, "--version")) return printf("rue %s\n", RUE_VERSION), finish(NULL, RUE_OK, &error);
+        return rue_help_show(false, help_columns(), stdout), finish_program(NULL, RUE_OK, &error);
+    if (!strcmp(name, "--version"))
+        return printf("rue %s\n", RUE_VERSION), finish_program(NULL, RUE_OK, &error);
     const struct rue_command *command;
     rue_status status = rue_commands_find(name, &command, &error);
-    if (status != RUE_OK) return finish(NULL, status, &error);
+    if (status != RUE_OK) return finish_program(NULL, status, &error);
     if (command != &rue_command_runner)
         rue_interrupt_install(name); /* a runner dies of a signal, as its tuner expects */
     return run_command(command, argc - 2, argv + 2);

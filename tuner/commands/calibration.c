@@ -40,9 +40,9 @@ static double median_ns(uint64_t *times, size_t count)
 }
 
 /* One size: its time, or why it is infeasible; `note` is the first that the runner made. */
-static rue_status measure(const struct rue_calibration_goal *goal, struct rue_runner *runner,
-                          const struct rue_profile *model, int size, double *batch_ns,
-                          char reason[RUE_REASON_BYTES], char note[RUE_REASON_BYTES], rue_error *error)
+static rue_status measure_size(const struct rue_calibration_goal *goal, struct rue_runner *runner,
+                               const struct rue_profile *model, int size, double *batch_ns,
+                               char reason[RUE_REASON_BYTES], char note[RUE_REASON_BYTES], rue_error *error)
 {
     char profile[RUE_PROFILE_JSON_BYTES];
     struct rue_trial_result result;
@@ -57,9 +57,9 @@ static rue_status measure(const struct rue_calibration_goal *goal, struct rue_ru
     rue_profile_json(model, profile);
     rue_status status = rue_runner_trial(runner, &request, profile, 2 * goal->timeout_ns, &result, error);
     *batch_ns = result.compute_count ? median_ns(result.batch_compute_ns, result.compute_count) : 0;
-    bool well = status == RUE_OK && result.outcome == RUE_TRIAL_OK;
-    snprintf(reason, RUE_REASON_BYTES, "%s", well ? "" : result.reason);
-    if (well && !*note) snprintf(note, RUE_REASON_BYTES, "%s", result.reason);
+    bool ok = status == RUE_OK && result.outcome == RUE_TRIAL_OK;
+    snprintf(reason, RUE_REASON_BYTES, "%s", ok ? "" : result.reason);
+    if (ok && !*note) snprintf(note, RUE_REASON_BYTES, "%s", result.reason);
     bool refused = result.outcome == RUE_TRIAL_INFEASIBLE;
     if (status == RUE_OK && !refused && (result.outcome != RUE_TRIAL_OK || !(*batch_ns > 0)))
         status = rue_fail(error, RUE_RUNNER, "%s, batch size %d: %s: %s", model->name, size,
@@ -80,7 +80,7 @@ static rue_status measure_model(const struct rue_calibration_goal *goal, struct 
         double batch_ns;
         rue_progress_show(goal->progress, "%s, batch size %d", model->name, goal->batch_sizes[i]);
         rue_status status =
-            measure(goal, runner, model, goal->batch_sizes[i], &batch_ns, reason, out->note, error);
+            measure_size(goal, runner, model, goal->batch_sizes[i], &batch_ns, reason, out->note, error);
         if (status != RUE_OK) return status;
         if (*reason) break;
         table->batch_size[table->points] = (uint32_t)goal->batch_sizes[i];
@@ -134,7 +134,7 @@ static rue_status list_models(const struct rue_calibration_goal *goal, struct ru
         out->table.count++;
     }
     if (!out->title[0]) snprintf(out->title, sizeof out->title, "%s", goal->device);
-    if (!goal->pin_memory_asked || out->on_gpu) return RUE_OK;
+    if (!goal->pin_memory_given || out->on_gpu) return RUE_OK;
     return rue_fail(error, RUE_USAGE,
                     "--pin-memory: '%s' is not the GPU at hand (cuda), so that it makes no difference where "
                     "batches lie; leave it out",

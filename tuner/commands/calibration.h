@@ -16,7 +16,7 @@ struct rue_calibration_goal {
     uint64_t batches;    /* measured of each model and size, after one to warm up */
     uint64_t timeout_ns; /* of a model and size */
     bool pin_memory;     /* batches for a GPU lie in page-locked memory */
-    bool pin_memory_asked;
+    bool pin_memory_given;
     struct rue_progress *progress;
 };
 

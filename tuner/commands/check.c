@@ -40,7 +40,8 @@ struct checking {
     struct rue_model_weight *weights; /* [models of the part]; owned */
 };
 
-static struct rue_ranking_rules rules_of(const struct rue_recommended *part, struct rue_model_weight *weights)
+static struct rue_ranking_rules ranking_rules(const struct rue_recommended *part,
+                                              struct rue_model_weight *weights)
 {
     size_t count = part->matrix->model_count;
     for (size_t m = 0; m < count; m++)
@@ -75,7 +76,7 @@ static struct rue_study_goal study_goal(struct checking *checking)
                                      fmax(least_margin_ratio, part->found.claim.bound_ratio),
                                  .search.confidence = confidence,
                                  .search.repeats = 1,
-                                 .search.rules = rules_of(part, checking->weights),
+                                 .search.rules = ranking_rules(part, checking->weights),
                                  .search.prior = goal->earlier,
                                  .search.checked = goal->part,
                                  .output.keep_nothing = true,
@@ -173,8 +174,8 @@ static void list_trial(const struct rue_study_setup *setup, const struct rue_led
 /* ---- beside the baseline ---- */
 
 /* What whole jobs of both take on every model, as they did; infinite where that is not known. */
-static double pairs_s(const struct rue_study_setup *setup, const struct rue_recommended *part,
-                      double time_ratio)
+static double baseline_trials_s(const struct rue_study_setup *setup, const struct rue_recommended *part,
+                                double time_ratio)
 {
     double sum = 0;
     for (size_t m = 0; m < setup->model_count; m++) {
@@ -188,8 +189,8 @@ static double pairs_s(const struct rue_study_setup *setup, const struct rue_reco
 }
 
 /* A whole job of each on every model, one after the other; those that were ok become the matrix's. */
-static rue_status measure_both(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                               const char *name, struct rue_cost_matrix *matrix, rue_error *error)
+static rue_status measure_with_baseline(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                        const char *name, struct rue_cost_matrix *matrix, rue_error *error)
 {
     for (size_t i = 0; i < 2 * setup->model_count; i++) {
         struct rue_trial_request request = {
@@ -217,14 +218,14 @@ static rue_status check_baseline(const struct rue_study_setup *setup, struct rue
     struct rue_cost_matrix *matrix;
     struct rue_selection *selection = NULL;
     double left_s = ((double)goal->budget_ns - (double)rue_study_spent_ns(setup, ledger)) / 1e9;
-    if (!part->baseline || pairs_s(setup, part, out->findings.time_ratio) > left_s) return RUE_OK;
+    if (!part->baseline || baseline_trials_s(setup, part, out->findings.time_ratio) > left_s) return RUE_OK;
     for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
     out->baseline = part->matrix->configs[part->baseline->config];
     snprintf(out->baseline_name, sizeof out->baseline_name, "%s", part->baseline->name);
-    const struct rue_config both[] = {out->config, out->baseline};
-    rue_status status = rue_cost_matrix_open(both, 2, names, setup->model_count, &matrix, error);
+    const struct rue_config pair[] = {out->config, out->baseline};
+    rue_status status = rue_cost_matrix_open(pair, 2, names, setup->model_count, &matrix, error);
     if (status != RUE_OK) return status;
-    status = measure_both(setup, ledger, part->baseline->name, matrix, error);
+    status = measure_with_baseline(setup, ledger, part->baseline->name, matrix, error);
     if (status == RUE_OK)
         status = rue_ranking_rules_select(&setup->goal.search.rules, matrix, &selection, error);
     if (status == RUE_OK && rue_gain_find(matrix, selection, 0, 1, confidence, &out->gain) &&
@@ -241,8 +242,8 @@ static rue_status check_baseline(const struct rue_study_setup *setup, struct rue
 /* ---- the whole ---- */
 
 /* What is checked runs beside a baseline where it holds. */
-static rue_status try_baseline(struct rue_study *study, struct rue_findings *findings, void *context,
-                               rue_error *error)
+static rue_status check_and_compare(struct rue_study *study, struct rue_findings *findings, void *context,
+                                    rue_error *error)
 {
     struct checking *checking = context;
     (void)findings;
@@ -267,7 +268,7 @@ static rue_status conclude(const struct rue_study *study, struct rue_findings *f
 rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *out, rue_error *error)
 {
     static const struct rue_study_steps steps = {
-        .planned = compare_circumstances, .beside = try_baseline, .found = conclude};
+        .planned = compare_circumstances, .beside = check_and_compare, .found = conclude};
     const struct rue_variant *variant = &goal->part->found.variant;
     struct checking checking = {goal, out, .data = goal->data};
     *out = (struct rue_check){.findings = {.verdict = RUE_RECHECK_UNTRIED}};
@@ -277,8 +278,8 @@ rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *ou
     if (!goal->data && variant->path[0]) checking.data = variant->path;
     checking.weights = calloc(goal->part->matrix->model_count + 1, sizeof *checking.weights);
     if (!checking.weights) return rue_fail_memory(error, "weights", sizeof *checking.weights);
-    struct rue_study_goal wanted = study_goal(&checking);
-    rue_status status = rue_study_perform(&wanted, goal->progress, &steps, &checking, error);
+    struct rue_study_goal requested = study_goal(&checking);
+    rue_status status = rue_study_perform(&requested, goal->progress, &steps, &checking, error);
     free(checking.weights);
     return status;
 }

@@ -23,7 +23,7 @@ static const struct rue_option options_table[] = {
 static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
 
 /* What the table has beside what was read. */
-static void tell_left_out(const struct rue_table *table)
+static void report_skipped(const struct rue_table *table)
 {
     if (table->columns.ignored[0])
         rue_terminal_say(
@@ -58,7 +58,7 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     strcpy(findings->run.rue_version, RUE_VERSION);
     snprintf(findings->run.command_line, sizeof findings->run.command_line, "%s",
              rue_options_command_line(options));
-    if (!rue_options_flag(options, QUIET)) tell_left_out(table);
+    if (!rue_options_flag(options, QUIET)) report_skipped(table);
     findings->alone = true;
     status = rue_further_answers_find(findings, &rules, error);
     rue_ranking_rules_close(&rules);

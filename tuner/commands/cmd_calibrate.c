@@ -53,7 +53,7 @@ static rue_status write_json(const void *context, FILE *stream, rue_error *error
 }
 
 /* `path`, shorter than PATH_MAX, as folder and name, for which there is room in the arrays. */
-static struct rue_output output_of(const char *path, char folder[PATH_MAX], char name[PATH_MAX])
+static struct rue_output split_path(const char *path, char folder[PATH_MAX], char name[PATH_MAX])
 {
     snprintf(folder, PATH_MAX, "%s", path);
     snprintf(name, PATH_MAX, "%s", path);
@@ -64,7 +64,7 @@ static struct rue_output output_of(const char *path, char folder[PATH_MAX], char
 static rue_status write_file(const struct page *page, rue_error *error)
 {
     char folder[PATH_MAX], name[PATH_MAX];
-    const struct rue_output output = output_of(page->path, folder, name);
+    const struct rue_output output = split_path(page->path, folder, name);
     return rue_output_write(&output, write_json, page, error);
 }
 
@@ -73,7 +73,7 @@ static rue_status check_file(const char *path, rue_error *error)
 {
     char folder[PATH_MAX], name[PATH_MAX];
     if (strlen(path) >= PATH_MAX) return rue_fail(error, RUE_USAGE, "--out: the path is too long");
-    const struct rue_output output = output_of(path, folder, name);
+    const struct rue_output output = split_path(path, folder, name);
     if (access(output.folder, W_OK | X_OK) == 0) return rue_output_check(&output, error);
     return rue_fail(error, RUE_STORE, "--out: cannot write %s: %s; name a file in a folder that is there",
                     path, strerror(errno));
@@ -85,7 +85,7 @@ static void put_line(struct rue_page *out, const char *before, const char *text)
     rue_say(out, "%s%s%s", before, before[0] ? ": " : "", text);
 }
 
-static rue_status show(const struct page *page, rue_error *error)
+static rue_status show_calibration(const struct page *page, rue_error *error)
 {
     const struct rue_report_style style = rue_terminal_style(stdout, 0);
     const struct rue_calibration *calibration = page->calibration;
@@ -117,7 +117,8 @@ static rue_status calibrate(const struct rue_options *options, const struct rue_
     if (status == RUE_OK) status = write_file(&page, error);
     rue_interrupt_defer(false);
     if (status == RUE_OK)
-        status = rue_options_flag(options, JSON) ? write_json(&page, stdout, error) : show(&page, error);
+        status = rue_options_flag(options, JSON) ? write_json(&page, stdout, error)
+                                                 : show_calibration(&page, error);
     if (status == RUE_OK) status = rue_report_finish(stdout, error);
     free(calibration);
     return status;
@@ -149,7 +150,7 @@ static rue_status run_calibrate(const struct rue_options *options, rue_error *er
         .batches = rue_options_number(options, BATCHES),
         .timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
         .pin_memory = rue_options_word(options, PIN_MEMORY),
-        .pin_memory_asked = rue_options_origin(options, PIN_MEMORY)[0] == '-',
+        .pin_memory_given = rue_options_origin(options, PIN_MEMORY)[0] == '-',
         .progress = &progress};
     return calibrate(options, &goal, error);
 }

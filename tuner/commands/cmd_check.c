@@ -31,7 +31,7 @@ struct checks {
     struct rue_check *at; /* [count] */
 };
 
-static void name_part(const struct rue_recommended *part, char *out, size_t bytes)
+static void format_part_name(const struct rue_recommended *part, char *out, size_t bytes)
 {
     rue_findings_name(&part->found, out, bytes);
 }
@@ -55,14 +55,14 @@ static void put_trials(struct rue_page *page, const struct rue_check *check)
     }
 }
 
-static rue_status show(const struct checks *checks, rue_error *error)
+static rue_status show_checks(const struct checks *checks, rue_error *error)
 {
     const struct rue_report_style style = rue_terminal_style(stdout, 0);
     struct rue_page page = {0};
     for (size_t i = 0; i < checks->count; i++) {
         const struct rue_check *check = &checks->at[i];
         char name[128];
-        name_part(&checks->earlier->at[i], name, sizeof name);
+        format_part_name(&checks->earlier->at[i], name, sizeof name);
         for (size_t d = 0; d < check->difference_count; d++) {
             rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
             rue_say(&page, "%s: not as it was: %s", name, check->differences[d]);
@@ -120,9 +120,9 @@ static json_t *check_json(const struct rue_recommended *part, const struct rue_c
     char name[128];
     json_t *differences = json_array();
     struct rue_page sentence = {0};
-    bool checked = !check->skipped[0], told = checked && found->verdict != RUE_RECHECK_UNTRIED,
+    bool checked = !check->skipped[0], has_verdict = checked && found->verdict != RUE_RECHECK_UNTRIED,
          compared = check->gain.confidence > 0;
-    name_part(part, name, sizeof name);
+    format_part_name(part, name, sizeof name);
     rue_page_sentence(&sentence, RUE_LOOK_PLAIN, 0);
     rue_check_say(&sentence, check);
     for (size_t d = 0; d < check->difference_count; d++)
@@ -131,9 +131,9 @@ static json_t *check_json(const struct rue_recommended *part, const struct rue_c
         "variant:t verdict:t sentence:o config:o best:o excess_ratio:r time_ratio:r baseline:o "
         "baseline_speedup_ratio:r whole_jobs:b differences:o trials:o",
         name, verdicts[found->verdict], rue_page_json_text(&sentence), config_json(checked, &check->config),
-        config_json(told, &check->best), told ? found->excess_ratio : NAN, told ? found->time_ratio : NAN,
-        config_json(compared, &check->baseline), compared ? check->gain.ratio : NAN, found->whole_jobs,
-        differences, trials_json(check));
+        config_json(has_verdict, &check->best), has_verdict ? found->excess_ratio : NAN,
+        has_verdict ? found->time_ratio : NAN, config_json(compared, &check->baseline),
+        compared ? check->gain.ratio : NAN, found->whole_jobs, differences, trials_json(check));
 }
 
 static rue_status show_json(const struct checks *checks, bool holds, rue_error *error)
@@ -152,12 +152,13 @@ static rue_status check_all(const struct rue_options *options, struct rue_recomm
                             struct rue_progress *progress, struct checks *out, rue_error *error)
 {
     const char *data = rue_options_argument_count(options) > 1 ? rue_options_argument(options, 1) : NULL;
-    size_t some = 0;
-    for (size_t i = 0; i < earlier->count; i++) some += !*rue_check_obstacle(&earlier->at[i], data);
+    size_t checkable = 0;
+    for (size_t i = 0; i < earlier->count; i++) checkable += !*rue_check_obstacle(&earlier->at[i], data);
     struct rue_check_goal goal = {.earlier = earlier,
                                   .data = data,
                                   .runner = rue_options_text(options, RUNNER),
-                                  .budget_ns = rue_options_number(options, BUDGET) / (some ? some : 1),
+                                  .budget_ns =
+                                      rue_options_number(options, BUDGET) / (checkable ? checkable : 1),
                                   .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
                                   .memory_bytes = rue_options_number(options, MAX_MEMORY),
                                   .command_line = rue_options_command_line(options),
@@ -204,7 +205,7 @@ static rue_status run_check(const struct rue_options *options, rue_error *error)
         if (rue_options_flag(options, JSON))
             status = show_json(&checks, judged == RUE_OK, error);
         else
-            status = show(&checks, error);
+            status = show_checks(&checks, error);
         if (status == RUE_OK && judged != RUE_OK) status = rue_fail(error, judged, "%s", verdict.message);
     }
     free(checks.at);

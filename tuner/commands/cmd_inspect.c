@@ -29,7 +29,7 @@ static const struct rue_option options_table[] = {
 struct survey {
     uint64_t count, bytes, smallest, median, largest;
     size_t class_count;
-    uint64_t *of_class; /* [class_count] */
+    uint64_t *class_items; /* [class_count] */
     double in_memory_ratio;
 };
 
@@ -39,17 +39,17 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static rue_status take_survey(const struct rue_source *source, struct survey *out, rue_error *error)
+static rue_status survey_items(const struct rue_source *source, struct survey *out, rue_error *error)
 {
     *out = (struct survey){.count = rue_source_count(source), .class_count = rue_source_class_count(source)};
     uint64_t *sizes = malloc(out->count * sizeof *sizes);
-    out->of_class = calloc(out->class_count + 1, sizeof *out->of_class);
+    out->class_items = calloc(out->class_count + 1, sizeof *out->class_items);
     rue_status status =
-        sizes && out->of_class ? RUE_OK : rue_fail_memory(error, "sizes", out->count * sizeof *sizes);
+        sizes && out->class_items ? RUE_OK : rue_fail_memory(error, "sizes", out->count * sizeof *sizes);
     for (uint64_t i = 0; status == RUE_OK && i < out->count; i++) {
         int32_t label = rue_source_label(source, i);
         out->bytes += sizes[i] = rue_source_bytes(source, i);
-        if (label >= 0 && (size_t)label < out->class_count) out->of_class[label]++;
+        if (label >= 0 && (size_t)label < out->class_count) out->class_items[label]++;
     }
     if (status == RUE_OK) {
         qsort(sizes, out->count, sizeof *sizes, by_size);
@@ -62,7 +62,7 @@ static rue_status take_survey(const struct rue_source *source, struct survey *ou
 }
 
 /* The share of the data that is in memory at present; NaN where the kernel does not tell. */
-static rue_status look_in_memory(const struct rue_source *source, struct survey *out, rue_error *error)
+static rue_status measure_cached_ratio(const struct rue_source *source, struct survey *out, rue_error *error)
 {
     const struct rue_workload workload = rue_workload_default();
     struct rue_residency *residency;
@@ -118,7 +118,7 @@ static void show_text(const struct rue_source *source, const struct survey *surv
     snprintf(text, sizeof text, "%zu", survey->class_count);
     put_line("classes", text, &style);
     for (size_t i = 0; i < survey->class_count && i < CLASSES_SHOWN; i++)
-        show_class(rue_source_class_name(source, i), survey->of_class[i], &style);
+        show_class(rue_source_class_name(source, i), survey->class_items[i], &style);
     if (survey->class_count > CLASSES_SHOWN)
         printf("%*s... and %zu more\n", VALUES_AT, "", survey->class_count - CLASSES_SHOWN);
 }
@@ -133,7 +133,7 @@ static rue_status show_json(const struct rue_source *source, const struct survey
     json_t *classes = json_array();
     for (size_t i = 0; i < survey->class_count; i++)
         json_array_append_new(classes, json_pack("{s:s, s:I}", "name", rue_source_class_name(source, i),
-                                                 "items", (json_int_t)survey->of_class[i]));
+                                                 "items", (json_int_t)survey->class_items[i]));
     json_t *object =
         json_pack("{s:s, s:s, s:s, s:s?, s:I, s:I, s:I, s:{s:I, s:I, s:I}, s:s, s:o}", "path", variant.path,
                   "mode", rue_mode_names[variant.mode], "format", variant.format, "dtype",
@@ -162,13 +162,13 @@ static rue_status run_inspect(const struct rue_options *options, rue_error *erro
     if (status != RUE_OK) return status;
     status =
         rue_data_options_check_key(rue_data_options_given_key(options, IMAGE_KEY, LABEL_KEY), source, error);
-    if (status == RUE_OK) status = take_survey(source, &survey, error);
-    if (status == RUE_OK) status = look_in_memory(source, &survey, error);
+    if (status == RUE_OK) status = survey_items(source, &survey, error);
+    if (status == RUE_OK) status = measure_cached_ratio(source, &survey, error);
     if (status == RUE_OK && rue_options_flag(options, JSON))
         status = show_json(source, &survey, error);
     else if (status == RUE_OK)
         show_text(source, &survey);
-    free(survey.of_class);
+    free(survey.class_items);
     rue_source_close(source);
     return status;
 }

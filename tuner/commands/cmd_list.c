@@ -35,7 +35,7 @@ struct list {
 
 /* ---- one study ---- */
 
-static const char *state_of(const struct rue_record *record)
+static const char *study_state(const struct rue_record *record)
 {
     if (record->running) return "running";
     if (rue_record_is_empty(record)) return record->probes ? "only probed" : "empty";
@@ -43,7 +43,7 @@ static const char *state_of(const struct rue_record *record)
 }
 
 /* Where the first of its data lie that do not belong to the study; "" where that is not known. */
-static const char *data_of(const struct rue_findings *findings)
+static const char *study_data(const struct rue_findings *findings)
 {
     for (size_t v = 0; findings && v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
@@ -79,7 +79,7 @@ static void add_lines(struct list *list, const char *path, const struct rue_reco
     char ok[32], not_ok[32];
     snprintf(ok, sizeof ok, "%zu", record->trials_ok);
     snprintf(not_ok, sizeof not_ok, "%zu", record->trials_not_ok);
-    const char *const cells[] = {path, state_of(record), ok, not_ok, record->recorded};
+    const char *const cells[] = {path, study_state(record), ok, not_ok, record->recorded};
     for (size_t v = 0; v == 0 || v < modes; v++) {
         rue_page_row(&list->page, false);
         for (size_t c = 0; c < sizeof cells / sizeof *cells; c++)
@@ -88,7 +88,7 @@ static void add_lines(struct list *list, const char *path, const struct rue_reco
             put_best(&list->page, &findings->variants[v]);
         else
             rue_put_text(&list->page, ""), rue_put_text(&list->page, "");
-        rue_put_text(&list->page, v ? "" : data_of(findings));
+        rue_put_text(&list->page, v ? "" : study_data(findings));
     }
 }
 
@@ -113,7 +113,7 @@ static void add_object(struct list *list, const char *path, const struct rue_rec
 {
     json_t *object =
         rue_json_make("study:t state:t data:T measured:T trials_ok:n trials_not_ok:n recommendations:o", path,
-                      state_of(record), data_of(findings), record->recorded, record->trials_ok,
+                      study_state(record), study_data(findings), record->recorded, record->trials_ok,
                       record->trials_not_ok, recommendations_json(findings));
     rue_json_push(&list->array, object);
 }
@@ -146,32 +146,33 @@ static rue_status add_study(struct list *list, const char *path, rue_error *erro
     rue_tally_findings_close(findings);
     if (read) rue_record_close(&record);
     if (status == RUE_OK) return RUE_OK;
-    bool own = status == RUE_MEMORY || status == RUE_INTERRUPTED || status == RUE_TERMINATED;
-    return own ? rue_fail(error, status, "%s", why.message) : add_unreadable(list, path, why.message, error);
+    bool fatal = status == RUE_MEMORY || status == RUE_INTERRUPTED || status == RUE_TERMINATED;
+    return fatal ? rue_fail(error, status, "%s", why.message)
+                 : add_unreadable(list, path, why.message, error);
 }
 
 /* ---- folders ---- */
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+static int compare_names(const FTSENT **a, const FTSENT **b)
 {
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-static void tell_unreadable(const char *path, int why)
+static void warn_unreadable(const char *path, int why)
 {
     rue_terminal_say(stderr, "cannot look into %s: %s", path, strerror(why));
 }
 
-static rue_status walk(struct list *list, char *path, rue_error *error)
+static rue_status walk_folders(struct list *list, char *path, rue_error *error)
 {
     char store[PATH_MAX + sizeof RUE_STORE_FILE], *const roots[] = {path, NULL};
     struct stat facts;
     rue_status status = RUE_OK;
-    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, compare_names);
     if (!tree) return rue_fail_memory(error, "a walk through folders", sizeof *tree);
     for (FTSENT *entry; status == RUE_OK && (entry = fts_read(tree));) {
         bool hidden = entry->fts_level > 0 && entry->fts_name[0] == '.';
-        if (entry->fts_info == FTS_DNR) tell_unreadable(entry->fts_path, entry->fts_errno);
+        if (entry->fts_info == FTS_DNR) warn_unreadable(entry->fts_path, entry->fts_errno);
         if (entry->fts_info != FTS_D) continue;
         if (hidden || entry->fts_level == DEPTH_MAX) fts_set(tree, entry, FTS_SKIP);
         if (hidden) continue;
@@ -179,7 +180,7 @@ static rue_status walk(struct list *list, char *path, rue_error *error)
         if (lstat(store, &facts) == 0) {
             status = add_study(list, entry->fts_path, error);
         } else if (errno != ENOENT) {
-            tell_unreadable(entry->fts_path, errno);
+            warn_unreadable(entry->fts_path, errno);
             fts_set(tree, entry, FTS_SKIP);
         }
     }
@@ -200,7 +201,7 @@ static void start_table(struct list *list)
     rue_page_table(&list->page, columns, sizeof columns / sizeof *columns);
 }
 
-static rue_status finish(struct list *list, const char *path, rue_error *error)
+static rue_status finish_list(struct list *list, const char *path, rue_error *error)
 {
     if (list->json) return rue_json_write(json_incref(list->array), stdout, error);
     rue_page_sentence(&list->page, RUE_LOOK_PLAIN, 0);
@@ -217,7 +218,7 @@ static rue_status finish(struct list *list, const char *path, rue_error *error)
 }
 
 /* Without slashes at the end, so that none is doubled. */
-static rue_status take_path(const struct rue_options *options, char out[PATH_MAX], rue_error *error)
+static rue_status read_path(const struct rue_options *options, char out[PATH_MAX], rue_error *error)
 {
     bool given = rue_options_argument_count(options) > 0;
     const char *path = given ? rue_options_argument(options, 0) : default_folder;
@@ -234,14 +235,14 @@ static rue_status take_path(const struct rue_options *options, char out[PATH_MAX
 static rue_status run_list(const struct rue_options *options, rue_error *error)
 {
     char path[PATH_MAX];
-    rue_status status = take_path(options, path, error);
+    rue_status status = read_path(options, path, error);
     if (status != RUE_OK) return status;
     struct list list = {.json = rue_options_flag(options, JSON),
                         .style = rue_terminal_style(stdout, 0),
                         .array = json_array()};
     start_table(&list);
-    if (access(path, F_OK) == 0) status = walk(&list, path, error);
-    if (status == RUE_OK) status = finish(&list, path, error);
+    if (access(path, F_OK) == 0) status = walk_folders(&list, path, error);
+    if (status == RUE_OK) status = finish_list(&list, path, error);
     json_decref(list.array);
     rue_names_close(&list.reasons);
     rue_page_close(&list.page);

@@ -58,8 +58,8 @@ static const struct rue_option options_table[] = {
     [QUIET] = RUE_STUDY_OPTION_QUIET,
 };
 
-static void report(const struct rue_prepared *done, const struct rue_options *options,
-                   struct rue_progress *progress)
+static void report_prepared(const struct rue_prepared *done, const struct rue_options *options,
+                            struct rue_progress *progress)
 {
     const char *path = rue_options_argument(options, rue_options_argument_count(options) - 1);
     char before[RUE_UNIT_TEXT_BYTES], after[RUE_UNIT_TEXT_BYTES], time[RUE_UNIT_TEXT_BYTES],
@@ -121,7 +121,7 @@ static rue_status check_photos(const struct rue_options *options, rue_error *err
     return status;
 }
 
-static int word_or(const struct rue_options *options, size_t option, int otherwise)
+static int word_or_default(const struct rue_options *options, size_t option, int otherwise)
 {
     return rue_options_text(options, option) ? rue_options_word(options, option) : otherwise;
 }
@@ -147,8 +147,8 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         .format = format  ? format
                   : named ? named->format
                           : "tensor",
-        .mode = word_or(options, MODE, RUE_MODE_COUNT),
-        .dtype = word_or(options, DTYPE, RUE_DTYPE_COUNT),
+        .mode = word_or_default(options, MODE, RUE_MODE_COUNT),
+        .dtype = word_or_default(options, DTYPE, RUE_DTYPE_COUNT),
         .dtype_given = rue_options_given(options, DTYPE),
         .split = rue_options_text(options, SPLIT),
         .shard_bytes = rue_options_number(options, SHARD_SIZE),
@@ -174,7 +174,7 @@ static rue_status run_prepare(const struct rue_options *options, rue_error *erro
     struct rue_prepared done = {0};
     rue_status status = prepare(options, &progress, &done, error);
     rue_progress_close(&progress);
-    if (status == RUE_OK && !quiet) report(&done, options, &progress);
+    if (status == RUE_OK && !quiet) report_prepared(&done, options, &progress);
     return status;
 }
 

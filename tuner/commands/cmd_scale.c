@@ -112,7 +112,7 @@ struct scaling {
     const struct rue_study *study;
 };
 
-static rue_status start(const struct rue_study *study, void *context, rue_error *error)
+static rue_status start_monitor(const struct rue_study *study, void *context, rue_error *error)
 {
     struct scaling *scaling = context;
     const struct rue_options *options = scaling->options;
@@ -149,7 +149,7 @@ static rue_status show_results(const struct rue_options *options, const struct r
                                            : rue_scaling_show(results, &style, stdout, error);
 }
 
-static rue_status show(const struct rue_findings *findings, void *context, rue_error *error)
+static rue_status show_scaling(const struct rue_findings *findings, void *context, rue_error *error)
 {
     const struct scaling *scaling = context;
     const struct rue_study *study = scaling->study;
@@ -184,12 +184,12 @@ static rue_status conclude(const struct rue_study *study, struct rue_findings *f
     struct scaling *scaling = context;
     scaling->study = study;
     rue_monitor_stop(scaling->monitor);
-    return rue_study_conclude(study, findings, end, show, scaling, error);
+    return rue_study_conclude(study, findings, end, show_scaling, scaling, error);
 }
 
 static rue_status run_scale(const struct rue_options *options, rue_error *error)
 {
-    static const struct rue_study_steps steps = {.planned = start, .found = conclude};
+    static const struct rue_study_steps steps = {.planned = start_monitor, .found = conclude};
     struct rue_study_goal goal = read_goal(options);
     struct scaling scaling = {.options = options};
     if (rue_options_number(options, PERIOD) < RUE_NS_PER_MS)

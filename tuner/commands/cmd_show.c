@@ -77,7 +77,7 @@ static rue_status list_trials(const struct rue_record *record, struct rue_findin
 
 /* ---- what was found ---- */
 
-static void put_others(size_t others, const struct rue_report_style *style)
+static void put_other_trials(size_t others, const struct rue_report_style *style)
 {
     char text[256];
     snprintf(text, sizeof text,
@@ -90,11 +90,11 @@ static void put_others(size_t others, const struct rue_report_style *style)
 }
 
 /* Whether what the run found out is shown as it kept it, with all that it knew of itself. */
-static bool is_as_kept(const struct rue_record *record, const struct rue_options *options)
+static bool is_stored_result(const struct rue_record *record, const struct rue_options *options)
 {
-    bool ranked_again = false;
-    for (size_t i = TOP_N; i <= SET_EPSILON; i++) ranked_again |= rue_options_origin(options, i)[0] != 0;
-    return record->stands && !record->running && !ranked_again;
+    bool reranked = false;
+    for (size_t i = TOP_N; i <= SET_EPSILON; i++) reranked |= rue_options_origin(options, i)[0] != 0;
+    return record->is_current && !record->running && !reranked;
 }
 
 static rue_status report(const struct rue_record *record, const struct rue_options *options,
@@ -105,15 +105,16 @@ static rue_status report(const struct rue_record *record, const struct rue_optio
     if (rue_options_flag(options, TRIALS)) return list_trials(record, findings, &style, error);
     bool json = rue_options_flag(options, JSON);
     const struct rue_report *shown = json ? &rue_report_json : &rue_report_table;
-    rue_status status = json && is_as_kept(record, options)
+    rue_status status = json && is_stored_result(record, options)
                             ? rue_json_write(json_incref(record->last->root), stdout, error)
                             : shown->render(findings, &style, stdout, error);
     if (status != RUE_OK) return status;
-    if (record->others && !json) put_others(record->others, &style);
+    if (record->other_trials && !json) put_other_trials(record->other_trials, &style);
     return rue_tally_judge(findings, error);
 }
 
-static rue_status show(const struct rue_record *record, const struct rue_options *options, rue_error *error)
+static rue_status show_record(const struct rue_record *record, const struct rue_options *options,
+                              rue_error *error)
 {
     struct rue_findings *findings;
     struct rue_ranking_rules rules;
@@ -143,7 +144,7 @@ static rue_status run_show(const struct rue_options *options, rue_error *error)
                      "%s holds no trial that could be ranked yet: run the same 'rue tune' again to go on",
                      record.store);
     else
-        status = show(&record, options, error);
+        status = show_record(&record, options, error);
     rue_record_close(&record);
     return status;
 }

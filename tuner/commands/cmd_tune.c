@@ -209,7 +209,7 @@ struct tuning {
     const struct rue_tune_variation *variation;
 };
 
-static rue_status show(const struct rue_findings *findings, void *context, rue_error *error)
+static rue_status show_findings(const struct rue_findings *findings, void *context, rue_error *error)
 {
     const struct tuning *tuning = context;
     const struct rue_options *options = tuning->options;
@@ -223,7 +223,7 @@ static rue_status show(const struct rue_findings *findings, void *context, rue_e
 static rue_status conclude(const struct rue_study *study, struct rue_findings *findings,
                            const struct rue_study_end *end, void *context, rue_error *error)
 {
-    return rue_study_conclude(study, findings, end, show, context, error);
+    return rue_study_conclude(study, findings, end, show_findings, context, error);
 }
 
 static rue_status show_plan(const struct rue_study *study, void *context, rue_error *error)
@@ -327,8 +327,8 @@ static rue_status count_loaders(const struct rue_options *options, struct rue_st
     return status;
 }
 
-static rue_status run(const struct rue_options *options, const struct rue_tune_variation *variation,
-                      rue_error *error)
+static rue_status run_variation(const struct rue_options *options, const struct rue_tune_variation *variation,
+                                rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
     rue_status status = rue_knob_choices_read(options, &goal.space.knobs, error);
@@ -360,12 +360,12 @@ static rue_status run(const struct rue_options *options, const struct rue_tune_v
 static rue_status run_tune(const struct rue_options *options, rue_error *error)
 {
     static const struct rue_tune_variation plain = {.table = &rue_report_table, .json = &rue_report_json};
-    return run(options, &plain, error);
+    return run_variation(options, &plain, error);
 }
 
 static rue_status run_compare(const struct rue_options *options, rue_error *error)
 {
-    return run(options, &rue_tune_compare, error);
+    return run_variation(options, &rue_tune_compare, error);
 }
 
 const struct rue_command rue_command_tune = {

@@ -13,7 +13,7 @@
 #include "tune.h"
 
 /* Whether the first variant can be made into this one. */
-static bool can_be_made(const struct rue_variant *from, const struct rue_variant *to)
+static bool is_convertible(const struct rue_variant *from, const struct rue_variant *to)
 {
     const struct rue_sink_ops *sink = rue_sink_find(to->format);
     bool decoded = from->mode == RUE_PREPROCESSED;
@@ -30,7 +30,7 @@ static rue_status convert_sample(const struct rue_study_setup *setup, size_t ind
     char sample[PATH_MAX], part[RUE_PART_BYTES], path[RUE_PART_BYTES + 8];
     rue_error why = {0};
     struct rue_prepared done = {0};
-    if (!can_be_made(from, to)) {
+    if (!is_convertible(from, to)) {
         rue_progress_note(setup->progress, "%s cannot be made from %s: when that pays is not known", to->path,
                           from->path);
         return RUE_OK;

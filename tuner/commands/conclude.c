@@ -33,8 +33,8 @@ static void note_replaced(const struct rue_study_setup *setup)
 }
 
 /* Every file first, where there are to be any, then the screen: what is shown is on the disk. */
-static rue_status report(const struct rue_study_setup *setup, const struct rue_findings *findings,
-                         rue_study_shown *show, void *context, rue_error *lost)
+static rue_status write_and_show(const struct rue_study_setup *setup, const struct rue_findings *findings,
+                                 rue_study_shown *show, void *context, rue_error *lost)
 {
     char written[256] = "";
     rue_error unseen = {0};
@@ -66,7 +66,7 @@ static bool are_all_late(const struct rue_variant_findings *variant)
     return configs > 0 && late == configs;
 }
 
-static rue_status fail_late(const struct rue_variant_findings *variant, rue_error *error)
+static rue_status fail_late_batch(const struct rue_variant_findings *variant, rue_error *error)
 {
     size_t config;
     double first_ns;
@@ -86,8 +86,8 @@ static rue_status fail_late(const struct rue_variant_findings *variant, rue_erro
 }
 
 /* What the findings are worth, when all of them are reported. */
-static rue_status judge(const struct rue_study_setup *setup, const struct rue_findings *findings,
-                        rue_error *error)
+static rue_status judge_findings(const struct rue_study_setup *setup, const struct rue_findings *findings,
+                                 rue_error *error)
 {
     bool ranked = true, alone = setup->config_count > 1, feasible = false;
     for (size_t v = 0; v < findings->variant_count; v++) {
@@ -98,7 +98,7 @@ static rue_status judge(const struct rue_study_setup *setup, const struct rue_fi
         feasible |= variant->trials.ok > 0 || !tried;
     }
     for (size_t v = 0; v < findings->variant_count; v++)
-        if (are_all_late(&findings->variants[v])) return fail_late(&findings->variants[v], error);
+        if (are_all_late(&findings->variants[v])) return fail_late_batch(&findings->variants[v], error);
     if (ranked && findings->run.partial && alone)
         return rue_fail(
             error, RUE_INCONCLUSIVE,
@@ -119,9 +119,9 @@ rue_status rue_study_conclude(const struct rue_study *study, const struct rue_fi
                               rue_error *error)
 {
     rue_error lost = end->lost, verdict = {0};
-    rue_status ran = end->ran, status = report(&study->setup, findings, show, context, &lost);
+    rue_status ran = end->ran, status = write_and_show(&study->setup, findings, show, context, &lost);
     if (ran == RUE_OK && status == RUE_OK) {
-        rue_status judged = judge(&study->setup, findings, &verdict);
+        rue_status judged = judge_findings(&study->setup, findings, &verdict);
         return judged == RUE_OK ? RUE_OK : rue_fail(error, judged, "%s", verdict.message);
     }
     if (ran == RUE_OK) return rue_fail(error, status, "%s", lost.message);

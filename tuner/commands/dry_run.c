@@ -14,13 +14,13 @@ struct defaults {
     size_t count;
 };
 
-static void join(char *list, size_t bytes, const char *word)
+static void append_word(char *list, size_t bytes, const char *word)
 {
     size_t used = strlen(list);
     snprintf(list + used, bytes - used, "%s%s", used ? "," : "", word);
 }
 
-static void add(struct defaults *defaults, const char *name, const char *text)
+static void add_default(struct defaults *defaults, const char *name, const char *text)
 {
     defaults->unset[defaults->count++] = (struct rue_unset){name, text};
 }
@@ -32,9 +32,9 @@ static void add_space(struct defaults *defaults, const struct rue_study_setup *s
     for (size_t k = 0; k < knobs->count; k++) {
         for (int i = 0; i < setup->space.count[k]; i++) {
             rue_knob_format(knobs->at[k], setup->space.values[k][i], value);
-            join(defaults->knobs[k], sizeof defaults->knobs[k], value);
+            append_word(defaults->knobs[k], sizeof defaults->knobs[k], value);
         }
-        add(defaults, rue_study_option_name(knobs->at[k], defaults->names[k]), defaults->knobs[k]);
+        add_default(defaults, rue_study_option_name(knobs->at[k], defaults->names[k]), defaults->knobs[k]);
     }
 }
 
@@ -57,23 +57,23 @@ static void find_defaults(const struct rue_study_setup *setup, struct defaults *
         {"weights", "1 each"},
     };
     *out = (struct defaults){0};
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) add(out, usual[i].name, usual[i].text);
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) add_default(out, usual[i].name, usual[i].text);
     add_space(out, setup);
     for (size_t m = 0; m < setup->model_count; m++)
-        join(out->models, sizeof out->models, setup->models[m].name);
+        append_word(out->models, sizeof out->models, setup->models[m].name);
     const struct rue_study_variant *first = &setup->variants[0];
     bool shared = setup->goal.loader.gpus && !setup->goal.job.batches; /* an epoch is that of all loaders */
     snprintf(out->images, sizeof out->images, "%" PRIu64, shared ? first->opened.images : first->job_images);
     snprintf(out->memory, sizeof out->memory, "%" PRIu64 "M", setup->memory_bytes >> 20);
-    add(out, "model", out->models);
-    add(out, "images", out->images);
-    add(out, "max-memory", out->memory);
-    add(out, "budget", setup->host.recording ? "10%" : "2m");
-    add(out, "out", setup->place.folder);
-    add(out, NULL, NULL);
+    add_default(out, "model", out->models);
+    add_default(out, "images", out->images);
+    add_default(out, "max-memory", out->memory);
+    add_default(out, "budget", setup->host.recording ? "10%" : "2m");
+    add_default(out, "out", setup->place.folder);
+    add_default(out, NULL, NULL);
 }
 
-static void show_dry(const struct rue_study *study, const struct rue_options *options)
+static void show_dry_run(const struct rue_study *study, const struct rue_options *options)
 {
     const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     struct defaults defaults;
@@ -87,7 +87,7 @@ static void show_dry(const struct rue_study *study, const struct rue_options *op
 void rue_plan_show(const struct rue_study *study, const struct rue_options *options, bool quiet)
 {
     struct rue_report_style style = rue_terminal_style(stderr, RUE_TABLE_COLUMNS);
-    if (study->setup.goal.output.dry_run) return show_dry(study, options);
+    if (study->setup.goal.output.dry_run) return show_dry_run(study, options);
     if (quiet) return;
     rue_study_show_plan(&study->setup, &study->ledger, &style, stderr);
     fputc('\n', stderr);

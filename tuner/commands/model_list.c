@@ -16,8 +16,8 @@ static const char *model_name(const struct rue_model_list *list, size_t index)
     return list->measured ? list->measured->profiles[index].name : rue_catalogue_name(index);
 }
 
-static rue_status find(const struct rue_model_list *list, size_t index, struct rue_profile *out,
-                       rue_error *error)
+static rue_status find_profile(const struct rue_model_list *list, size_t index, struct rue_profile *out,
+                               rue_error *error)
 {
     char spec[RUE_MODEL_NAME_BYTES];
     if (list->measured) return *out = list->measured->profiles[index], RUE_OK;
@@ -60,11 +60,12 @@ static void put_columns(const struct rue_model_list *list, struct rue_page *page
     for (size_t i = 0; i < list->batch_size_count; i++) {
         char header[32];
         snprintf(header, sizeof header, "batch of %d", list->batch_sizes[i]);
-        const struct rue_table_column of_size[] = {
+        const struct rue_table_column size_columns[] = {
             {.unit = RUE_UNIT_COUNT, .key = "batch_size", .listed = true},
             {.header = header, .unit = RUE_UNIT_DURATION, .folds = true, .key = "batch_ns", .listed = true},
             {.unit = RUE_UNIT_FLAG, .key = "measured", .listed = true}};
-        for (size_t c = 0; c < sizeof of_size / sizeof *of_size; c++) rue_page_column(page, of_size[c]);
+        for (size_t c = 0; c < sizeof size_columns / sizeof *size_columns; c++)
+            rue_page_column(page, size_columns[c]);
     }
 }
 
@@ -102,17 +103,17 @@ static void put_row(const struct rue_model_list *list, const char *name, const s
 
 /* Where the times that are listed come from. */
 struct origins {
-    bool by_line, by_roofline, works;
+    bool interpolated, estimated, on_host;
 };
 
 static void note_origins(const struct rue_model_list *list, const struct rue_profile *profile,
                          struct origins *origins)
 {
-    origins->by_roofline |= !profile->measured;
-    origins->works |= profile->consumer != RUE_CONSUMER_SLEEP;
+    origins->estimated |= !profile->measured;
+    origins->on_host |= profile->consumer != RUE_CONSUMER_SLEEP;
     for (size_t i = 0; profile->measured && i < list->batch_size_count; i++) {
         uint64_t images = (uint64_t)list->batch_sizes[i];
-        origins->by_line |= fits(profile, images) && !rue_profile_is_measured_at(profile, images);
+        origins->interpolated |= fits(profile, images) && !rue_profile_is_measured_at(profile, images);
     }
 }
 
@@ -125,17 +126,17 @@ static void put_text(struct rue_page *page, const char *text)
 static void explain(const struct origins *origins, struct rue_page *page)
 {
     rue_page_gap(page);
-    if (origins->by_line)
+    if (origins->interpolated)
         put_text(page,
                  "~: of a measured model, for a batch size outside of those that were measured: on the line "
                  "through the nearest two.");
-    if (origins->by_roofline)
+    if (origins->estimated)
         put_text(
             page,
             "~: estimated by a roofline of the device's data sheet. Of the RTX A5000's measured times, to "
             "which it was fitted, it is 5.4 % off (root mean square), 11.6 % at most; of a model that it "
             "was not fitted to, 5.8 % and 13.3 %; of other devices nobody knows.");
-    if (origins->works)
+    if (origins->on_host)
         put_text(page,
                  "On the host models are computed, and rue tune measures them: these times are those of a "
                  "usual processor.");
@@ -151,7 +152,7 @@ rue_status rue_model_list_put(const struct rue_model_list *list, struct rue_page
     struct rue_profile profile;
     put_columns(list, page);
     for (size_t i = 0; i < count_models(list); i++) {
-        rue_status status = find(list, i, &profile, error);
+        rue_status status = find_profile(list, i, &profile, error);
         if (status != RUE_OK) return status;
         if (!has_times(&profile)) continue;
         note_origins(list, &profile, &origins);

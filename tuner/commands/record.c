@@ -71,7 +71,7 @@ static void put_partial(struct rue_record *record, const char *why)
 static rue_status read_last(struct rue_record *record, struct rue_store *store, uint64_t trials,
                             rue_error *error)
 {
-    for (size_t nth = 0; !record->stands; nth++) {
+    for (size_t nth = 0; !record->is_current; nth++) {
         struct rue_recommendation *noted;
         char *text;
         rue_status status = rue_store_findings(store, nth, &text, error);
@@ -80,9 +80,9 @@ static rue_status read_last(struct rue_record *record, struct rue_store *store, 
         free(text);
         if (status != RUE_OK) return status;
         bool under_way = noted->ledger.under_way, unchanged = noted->ledger.trials == trials;
-        record->stands = !under_way && unchanged;
+        record->is_current = !under_way && unchanged;
         struct rue_recommendation *spare = noted;
-        if (record->stands || !record->last) spare = record->last, record->last = noted;
+        if (record->is_current || !record->last) spare = record->last, record->last = noted;
         rue_recommendation_close(spare);
         if (!under_way || !unchanged) break;
     }
@@ -92,8 +92,8 @@ static rue_status read_last(struct rue_record *record, struct rue_store *store, 
 /* Whether the last run ended early or is not known to have ended, and why. */
 static void judge_last(struct rue_record *record)
 {
-    if (record->stands && !record->last->found.run.partial) return;
-    if (record->stands) {
+    if (record->is_current && !record->last->found.run.partial) return;
+    if (record->is_current) {
         put_partial(record, record->last->found.run.partial_reason);
     } else {
         bool ended = record->last && !record->last->ledger.under_way;
@@ -163,7 +163,7 @@ static rue_status add_joint(struct rue_record *record, const struct rue_store_tr
     struct rue_tally_trial judged = judge_trial(trial);
     size_t variant = rue_record_variant(record, trial);
     bool made;
-    record->others += variant == RUE_NONE;
+    record->other_trials += variant == RUE_NONE;
     if (variant == RUE_NONE) return RUE_OK;
     memcpy(record->recorded, trial->recorded, sizeof record->recorded);
     rue_status status =
@@ -228,7 +228,7 @@ void rue_record_close(struct rue_record *record)
 
 bool rue_record_is_empty(const struct rue_record *record)
 {
-    return !record->stands && record->tally.trial_count == 0;
+    return !record->is_current && record->tally.trial_count == 0;
 }
 
 const struct rue_ranking_rules *rue_record_rules(const struct rue_record *record)
@@ -256,8 +256,8 @@ rue_status rue_record_findings(const struct rue_record *record, const struct rue
     rue_status status =
         rue_ranking_rules_check(rules, (const char *const *)models->texts, models->count, error);
     if (status != RUE_OK) return status;
-    status = record->stands ? rue_recommendation_rank(record->last, rules, out, error)
-                            : rank_trials(record, rules, out, error);
+    status = record->is_current ? rue_recommendation_rank(record->last, rules, out, error)
+                                : rank_trials(record, rules, out, error);
     if (status != RUE_OK) return status;
     struct rue_findings *findings = *out;
     snprintf(findings->study, sizeof findings->study, "%s", record->name);

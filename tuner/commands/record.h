@@ -12,10 +12,10 @@
 
 struct rue_record {
     struct rue_recommendation *last; /* what the last run that measured anything noted; NULL: none did */
-    bool stands;                     /* it is what that run found out, and the store is as it was then */
+    bool is_current;                 /* it is what that run found out, and the store is as it was then */
     struct rue_tally tally;          /* joint trials that the run was about, a group for each variant */
     size_t trials_ok, trials_not_ok; /* joint ones, of all circumstances */
-    size_t others;                   /* of them, those under other circumstances */
+    size_t other_trials;             /* of them, those under other circumstances */
     size_t probes;                   /* trials of other measures */
     char recorded[32];               /* when the last of the tally's trials was stored, UTC */
     bool running;                    /* a tuner is at work in the folder */
