@@ -44,20 +44,20 @@ int main(int argc, char **argv)
     if (argc != 3) fail("usage: load_images DATA RECOMMENDATION");
     if (rue_source_open(argv[1], NULL, &source, &error) != RUE_OK) fail(error.message);
 
-    json_t *report = json_load_file(argv[2], 0, NULL), *best, *wanted = NULL;
+    json_t *report = json_load_file(argv[2], 0, NULL), *best, *chosen = NULL;
     const char *mode = rue_mode_names[rue_source_variant(source).mode];
     size_t i;
     json_array_foreach(json_object_get(report, "recommendations"), i, best)
     {
         const char *its = json_string_value(json_object_get(json_object_get(best, "variant"), "mode"));
-        if (its && strcmp(its, mode) == 0) wanted = best;
+        if (its && strcmp(its, mode) == 0) chosen = best;
     }
-    if (!json_is_object(json_object_get(wanted, "config")))
+    if (!json_is_object(json_object_get(chosen, "config")))
         fail("no recommendation for such data in that file");
-    const json_t *config = json_object_get(wanted, "config");
-    int decode = read_word(wanted, "decode", rue_decode_names);
+    const json_t *config = json_object_get(chosen, "config");
+    int decode = read_word(chosen, "decode", rue_decode_names);
     /* Levels (uint8) are to be normalised here: see rue_transform_normalize. */
-    int dtype = read_word(wanted, "batch_dtype", rue_dtype_names);
+    int dtype = read_word(chosen, "batch_dtype", rue_dtype_names);
 
     const struct rue_loader_options options = {
         .batch_size = read_number(config, "batch_size", 1, 32),

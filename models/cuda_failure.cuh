@@ -12,7 +12,7 @@
 namespace
 {
 
-int tell(char *message, int status, const char *text)
+int set_message(char *message, int status, const char *text)
 {
     snprintf(message, RUE_CUDA_MESSAGE_BYTES, "%s", text);
     return status;
@@ -25,9 +25,10 @@ int fail_driver(char *message)
     cudaDriverGetVersion(&driver);
     cudaRuntimeGetVersion(&runtime);
     if (driver == 0)
-        return tell(message, RUE_CUDA_NO_DEVICE,
-                    "there is no NVIDIA driver here (libcuda.so.1): install one, or name a device that is "
-                    "simulated, such as h100");
+        return set_message(
+            message, RUE_CUDA_NO_DEVICE,
+            "there is no NVIDIA driver here (libcuda.so.1): install one, or name a device that is "
+            "simulated, such as h100");
     snprintf(
         message, RUE_CUDA_MESSAGE_BYTES,
         "the NVIDIA driver is one for CUDA %d.%d, and rue_cuda.so needs %d.%d: install a newer driver, or "
@@ -60,15 +61,15 @@ int fail(char *message, cudaError_t error, const char *what)
     cudaGetLastError(); /* so that the next call does not tell of it again */
     switch (error) {
     case cudaErrorMemoryAllocation:
-        return tell(message, RUE_CUDA_NO_MEMORY, "out of the GPU's memory");
+        return set_message(message, RUE_CUDA_NO_MEMORY, "out of the GPU's memory");
     case cudaErrorInsufficientDriver:
         return fail_driver(message);
     case cudaErrorNoDevice:
         return fail_no_device(message);
     case cudaErrorStubLibrary:
-        return tell(message, RUE_CUDA_NO_DEVICE,
-                    "libcuda.so.1 is the CUDA toolkit's stub and no driver: take its folder out of "
-                    "LD_LIBRARY_PATH");
+        return set_message(message, RUE_CUDA_NO_DEVICE,
+                           "libcuda.so.1 is the CUDA toolkit's stub and no driver: take its folder out of "
+                           "LD_LIBRARY_PATH");
     case cudaErrorNoKernelImageForDevice:
         return fail_kernel_image(message);
     default:

@@ -131,34 +131,36 @@ struct {
     WaysMode mode;
     cublasLtMatmulAlgo_t *kept;
     size_t count, room, next;
-} ways;
+} algorithms;
 
-int keep_way(const cublasLtMatmulAlgo_t *way, char *message)
+int keep_algorithm(const cublasLtMatmulAlgo_t *algorithm, char *message)
 {
-    if (ways.count == ways.room) {
-        size_t room = ways.room * 2 + 64;
-        void *kept = realloc(ways.kept, room * sizeof *ways.kept);
-        if (!kept) return tell(message, RUE_CUDA_FAILED, "out of memory");
-        ways.kept = (cublasLtMatmulAlgo_t *)kept;
-        ways.room = room;
+    if (algorithms.count == algorithms.room) {
+        size_t room = algorithms.room * 2 + 64;
+        void *kept = realloc(algorithms.kept, room * sizeof *algorithms.kept);
+        if (!kept) return set_message(message, RUE_CUDA_FAILED, "out of memory");
+        algorithms.kept = (cublasLtMatmulAlgo_t *)kept;
+        algorithms.room = room;
     }
-    ways.kept[ways.count++] = *way;
+    algorithms.kept[algorithms.count++] = *algorithm;
     return RUE_CUDA_OK;
 }
 
-int find_way(const Product *product, cublasLtMatmulAlgo_t *out, char *message)
+int find_algorithm(const Product *product, cublasLtMatmulAlgo_t *out, char *message)
 {
     size_t room = workspace_bytes;
     cublasLtMatmulHeuristicResult_t choice = {};
     int found = 0;
-    if (ways.mode == REPEAT_WAYS && ways.next < ways.count) return *out = ways.kept[ways.next++], RUE_CUDA_OK;
+    if (algorithms.mode == REPEAT_WAYS && algorithms.next < algorithms.count)
+        return *out = algorithms.kept[algorithms.next++], RUE_CUDA_OK;
     TRY_LT(lt.cublasLtMatmulPreferenceSetAttribute(
         product->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room));
     TRY_LT(lt.cublasLtMatmulAlgoGetHeuristic(lt.handle, product->matmul, product->b, product->a, product->c,
                                              product->c, product->preference, 1, &choice, &found));
-    if (!found) return tell(message, RUE_CUDA_FAILED, "cuBLASLt knows no way to make one of the products");
+    if (!found)
+        return set_message(message, RUE_CUDA_FAILED, "cuBLASLt knows no way to make one of the products");
     *out = choice.algo;
-    return ways.mode == KEEP_WAYS ? keep_way(out, message) : RUE_CUDA_OK;
+    return algorithms.mode == KEEP_WAYS ? keep_algorithm(out, message) : RUE_CUDA_OK;
 }
 
 /* Row by row for us is column by column for it, with both sides exchanged: C^T = B A^T. */
@@ -169,7 +171,7 @@ int multiply_lt(const rue_cuda_step *step, cudaDataType_t type, const void *a, c
     bool tf32 = type == CUDA_R_32F && step->tf32;
     cublasOperation_t transposed = CUBLAS_OP_T;
     float one = 1, zero = 0;
-    cublasLtMatmulAlgo_t way;
+    cublasLtMatmulAlgo_t algorithm;
     TRY_LT(lt.cublasLtMatmulDescCreate(&product.matmul,
                                        tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F));
     TRY_LT(lt.cublasLtMatmulDescSetAttribute(product.matmul, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
@@ -178,34 +180,34 @@ int multiply_lt(const rue_cuda_step *step, cudaDataType_t type, const void *a, c
     TRY_OURS(describe(&product.a, type, step->inner, step->rows, step->count, step->a_stride, message));
     TRY_OURS(describe(&product.c, type, step->columns, step->rows, step->count, step->c_stride, message));
     TRY_LT(lt.cublasLtMatmulPreferenceCreate(&product.preference));
-    TRY_OURS(find_way(&product, &way, message));
+    TRY_OURS(find_algorithm(&product, &algorithm, message));
     TRY_LT(lt.cublasLtMatmul(lt.handle, product.matmul, &one, b, product.b, a, product.a, &zero, c, product.c,
-                             c, product.c, &way, workspace, workspace_bytes, stream));
+                             c, product.c, &algorithm, workspace, workspace_bytes, stream));
     return RUE_CUDA_OK;
 }
 #endif
 
 /* From here on ways are kept, instead of those of earlier products. */
-void keep_ways()
+void keep_algorithms()
 {
 #ifdef HAVE_CUBLASLT
-    ways.mode = KEEP_WAYS;
-    ways.count = ways.next = 0;
+    algorithms.mode = KEEP_WAYS;
+    algorithms.count = algorithms.next = 0;
 #endif
 }
 
-void repeat_ways()
+void repeat_algorithms()
 {
 #ifdef HAVE_CUBLASLT
-    ways.mode = REPEAT_WAYS;
+    algorithms.mode = REPEAT_WAYS;
 #endif
 }
 
-void forget_ways()
+void forget_algorithms()
 {
 #ifdef HAVE_CUBLASLT
-    free(ways.kept);
-    ways = {};
+    free(algorithms.kept);
+    algorithms = {};
 #endif
 }
 

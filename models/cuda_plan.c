@@ -76,7 +76,7 @@ static struct rue_cuda_step depthwise(const struct rue_layer *layer, uint64_t im
                                   .a_stride = layer->read_elements / layer->groups};
 }
 
-static struct rue_cuda_step step_of(const struct rue_layer *layer, uint64_t images)
+static struct rue_cuda_step layer_step(const struct rue_layer *layer, uint64_t images)
 {
     bool grouped = layer->kind == RUE_ATTENTION || layer->groups > 1;
     struct rue_cuda_step step = is_depthwise(layer) ? depthwise(layer, images)
@@ -100,12 +100,12 @@ static void make_room(struct rue_cuda_plan *plan, const struct rue_cuda_step *st
 static void add_layer(struct planner *planner, const struct rue_layer *layer, uint32_t repeat)
 {
     struct rue_cuda_plan *plan = planner->plan;
-    struct rue_cuda_step step = step_of(layer, planner->images);
+    struct rue_cuda_step step = layer_step(layer, planner->images);
     uint64_t size =
         round_up(step.b_count * (step.b_stride ? step.b_stride : step.columns * step.inner), ALIGN);
     if (!step.from_images) {
-        bool again = planner->share_weights && repeat > 0;
-        if (!again) plan->weight_elements += size;
+        bool shared = planner->share_weights && repeat > 0;
+        if (!shared) plan->weight_elements += size;
         step.b_offset = plan->weight_elements - size;
     }
     make_room(plan, &step);

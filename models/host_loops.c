@@ -10,22 +10,22 @@ typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias
 #define LOAD(at)      (*(const lanes *)(at))
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-ALWAYS_INLINE void convolve_depthwise(const struct rue_depthwise *of)
+ALWAYS_INLINE void convolve_depthwise(const struct rue_depthwise *layer)
 {
-    size_t channels = of->channels, whole = channels / LANES * LANES;
-    for (size_t position = 0; position < of->positions; position++) {
-        const float *in = of->in + position * of->step * channels;
-        float *out = of->out + position * channels;
+    size_t channels = layer->channels, whole = channels / LANES * LANES;
+    for (size_t position = 0; position < layer->positions; position++) {
+        const float *in = layer->in + position * layer->step * channels;
+        float *out = layer->out + position * channels;
         for (size_t c = 0; c < whole; c += LANES) {
             lanes sum = {0};
-            for (size_t w = 0; w < of->window; w++)
-                sum += LOAD(in + w * channels + c) * LOAD(of->weights + w * channels + c);
+            for (size_t w = 0; w < layer->window; w++)
+                sum += LOAD(in + w * channels + c) * LOAD(layer->weights + w * channels + c);
             *(lanes *)(out + c) = sum;
         }
         for (size_t c = whole; c < channels; c++) {
             float sum = 0;
-            for (size_t w = 0; w < of->window; w++)
-                sum += in[w * channels + c] * of->weights[w * channels + c];
+            for (size_t w = 0; w < layer->window; w++)
+                sum += in[w * channels + c] * layer->weights[w * channels + c];
             out[c] = sum;
         }
     }
@@ -42,9 +42,9 @@ ALWAYS_INLINE void rectify(const float *in, float *out, size_t count)
 #ifdef __x86_64__
 #    define AVX2 __attribute__((target("avx2,fma")))
 
-AVX2 static void convolve_depthwise_avx2(const struct rue_depthwise *of)
+AVX2 static void convolve_depthwise_avx2(const struct rue_depthwise *layer)
 {
-    convolve_depthwise(of);
+    convolve_depthwise(layer);
 }
 
 AVX2 static void rectify_avx2(const float *in, float *out, size_t count)

@@ -10,11 +10,12 @@ enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111 };
 typedef void sgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha,
                    const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
 
-static void multiply_by_openblas(const struct rue_matrix_product *product, const struct rue_matrices *of)
+static void multiply_by_openblas(const struct rue_matrix_product *product,
+                                 const struct rue_matrices *matrices)
 {
-    int m = (int)of->m, n = (int)of->n, k = (int)of->k;
-    ((sgemm *)product->symbol)(ROW_MAJOR, NOT_TRANSPOSED, NOT_TRANSPOSED, m, n, k, 1, of->a, k, of->b, n, 0,
-                               of->c, n);
+    int m = (int)matrices->m, n = (int)matrices->n, k = (int)matrices->k;
+    ((sgemm *)product->symbol)(ROW_MAJOR, NOT_TRANSPOSED, NOT_TRANSPOSED, m, n, k, 1, matrices->a, k,
+                               matrices->b, n, 0, matrices->c, n);
 }
 
 /* By default OpenBLAS starts a thread for each CPU when it is opened. */

@@ -87,7 +87,7 @@ static rue_status open_module(const struct rue_cuda_module **out, rue_error *err
     return status;
 }
 
-static rue_status status_of(int code)
+static rue_status cuda_status(int code)
 {
     return code == RUE_CUDA_NO_DEVICE   ? RUE_USAGE
            : code == RUE_CUDA_NO_MEMORY ? RUE_INFEASIBLE
@@ -96,7 +96,7 @@ static rue_status status_of(int code)
 
 static rue_status fail(const struct cuda_model *model, int code, const char *message, rue_error *error)
 {
-    return rue_fail(error, status_of(code), "%s: %s", model->profile.name, message);
+    return rue_fail(error, cuda_status(code), "%s: %s", model->profile.name, message);
 }
 
 /* ---- slabs ---- */
@@ -260,7 +260,7 @@ rue_status rue_model_cuda_open(const struct rue_profile *profile, struct rue_mod
                                       .what = "page-locked memory, which pin_memory false does without"}};
     int code = module->device(&model->device, message);
     if (code == RUE_CUDA_OK) return *out = (struct rue_model){.ops = &cuda_ops, .state = model}, RUE_OK;
-    status = rue_fail(error, status_of(code), "model '%s': %s", profile->name, message);
+    status = rue_fail(error, cuda_status(code), "model '%s': %s", profile->name, message);
     free(model);
     return status;
 }

@@ -22,13 +22,13 @@ static_assert(count_max % 16 == 0, "what later calls begin with");
 #ifdef HAVE_CUBLASLT
 template <typename T> struct Type;
 template <> struct Type<float> {
-    static constexpr cudaDataType_t of = CUDA_R_32F;
+    static constexpr cudaDataType_t cuda_type = CUDA_R_32F;
 };
 template <> struct Type<__half> {
-    static constexpr cudaDataType_t of = CUDA_R_16F;
+    static constexpr cudaDataType_t cuda_type = CUDA_R_16F;
 };
 template <> struct Type<__nv_bfloat16> {
-    static constexpr cudaDataType_t of = CUDA_R_16BF;
+    static constexpr cudaDataType_t cuda_type = CUDA_R_16BF;
 };
 #endif
 
@@ -38,11 +38,13 @@ int multiply_some(const rue_cuda_step *step, const T *a, const T *b, T *c, void 
                   cudaStream_t stream, char *message)
 {
 #ifdef HAVE_CUBLASLT
-    if (!own && has_library()) return multiply_lt(step, Type<T>::of, a, b, c, workspace, stream, message);
+    if (!own && has_library())
+        return multiply_lt(step, Type<T>::cuda_type, a, b, c, workspace, stream, message);
 #endif
     (void)own, (void)workspace;
     uint64_t tiles = (step->rows + TILE - 1) / TILE * ((step->columns + TILE - 1) / TILE) * step->count;
-    if (tiles > INT32_MAX) return tell(message, RUE_CUDA_FAILED, "a product of more tiles than a grid holds");
+    if (tiles > INT32_MAX)
+        return set_message(message, RUE_CUDA_FAILED, "a product of more tiles than a grid holds");
     TRY_LAUNCH(multiply_tiles<T>, tiles, stream, *step, a, b, c);
     return RUE_CUDA_OK;
 }
@@ -198,7 +200,7 @@ int capture(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
     cudaGraph_t graph = nullptr;
     Graph *made = &run->graphs[run->graph_count];
     TRY(cudaStreamBeginCapture(run->compute, cudaStreamCaptureModeThreadLocal));
-    repeat_ways();
+    repeat_algorithms();
     int status = OF_PRECISION(run->precision, do_all, run, plan, message);
     cudaError_t ended = cudaStreamEndCapture(run->compute, &graph);
     if (status != RUE_CUDA_OK) {
@@ -247,11 +249,12 @@ int get_device(rue_cuda_device *out, char *message)
 
 int add(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
 {
-    if (run->graph_count == GRAPHS_MAX) return tell(message, RUE_CUDA_FAILED, "too many sizes of batches");
-    keep_ways();
+    if (run->graph_count == GRAPHS_MAX)
+        return set_message(message, RUE_CUDA_FAILED, "too many sizes of batches");
+    keep_algorithms();
     int status = warm_up(run, plan, message);
     if (status == RUE_CUDA_OK) status = capture(run, plan, message);
-    forget_ways();
+    forget_algorithms();
     return status;
 }
 
@@ -275,7 +278,7 @@ void close_run(rue_cuda_run *run)
 int open_run(const rue_cuda_plan *plan, rue_cuda_run **out, char *message)
 {
     rue_cuda_run *run = (rue_cuda_run *)calloc(1, sizeof *run);
-    if (!run) return tell(message, RUE_CUDA_FAILED, "out of memory");
+    if (!run) return set_message(message, RUE_CUDA_FAILED, "out of memory");
     run->precision = plan->precision;
     run->input = plan->input;
     int status = allocate(run, plan, message);
@@ -307,7 +310,7 @@ int submit(rue_cuda_run *run, const void *images, uint32_t count, uint64_t *tick
     const Graph *graph = run->graphs;
     while (graph < run->graphs + run->graph_count && graph->images != count) graph++;
     if (graph == run->graphs + run->graph_count)
-        return tell(message, RUE_CUDA_FAILED, "a batch of a size that was not made ready for");
+        return set_message(message, RUE_CUDA_FAILED, "a batch of a size that was not made ready for");
     int status = submit_images(run, graph, slot, images, message);
     /* Nobody waits for a batch that was not taken: its images must not be read any more. */
     if (status != RUE_CUDA_OK) return cudaStreamSynchronize(run->copy), status;
@@ -338,8 +341,9 @@ int pin(void *memory, size_t bytes, char *message)
     cudaError_t pinned = cudaHostRegister(memory, bytes, cudaHostRegisterDefault);
     if (pinned == cudaSuccess) return RUE_CUDA_OK;
     int status = fail(message, pinned, "cudaHostRegister");
-    return status == RUE_CUDA_NO_MEMORY ? tell(message, status, "no more of the host's memory can be pinned")
-                                        : status;
+    return status == RUE_CUDA_NO_MEMORY
+               ? set_message(message, status, "no more of the host's memory can be pinned")
+               : status;
 }
 
 void unpin(void *memory)

@@ -57,7 +57,7 @@ static bool has_strips(const struct rue_layer *layer)
 }
 
 /* Positions of the input that a depthwise convolution goes on by. */
-static size_t step_of(const struct rue_layer *layer)
+static size_t layer_step(const struct rue_layer *layer)
 {
     return larger(layer->read_elements / ((size_t)layer->m * layer->groups), 1);
 }
@@ -76,14 +76,14 @@ static void measure_rooms(struct host *host)
         if (layer->kind == RUE_ATTENTION)
             reads = larger(reads, groups * product_inputs(layer));
         else if (is_depthwise(layer))
-            reads = larger(reads, groups * layer->m * step_of(layer));
+            reads = larger(reads, groups * layer->m * layer_step(layer));
         else if (!has_strips(layer))
             reads = larger(reads, (size_t)layer->m * layer->k);
         host->input_room = larger(host->input_room, reads);
         host->output_room = larger(host->output_room, groups * layer->m * layer->n);
         host->weight_room = larger(host->weight_room, groups * layer->n * layer->k);
         if (is_depthwise(layer))
-            host->margin_room = larger(host->margin_room, groups * (layer->k + step_of(layer)));
+            host->margin_room = larger(host->margin_room, groups * (layer->k + layer_step(layer)));
         else if (has_strips(layer))
             host->strip_room = larger(host->strip_room, strip_rows(layer) * layer->k);
     }
@@ -95,7 +95,7 @@ struct range {
     size_t begin, end;
 };
 
-static struct range share_of(size_t count, size_t member, size_t members)
+static struct range member_share(size_t count, size_t member, size_t members)
 {
     return (struct range){count / members * member + count % members * member / members,
                           count / members * (member + 1) + count % members * (member + 1) / members};
@@ -105,7 +105,7 @@ static void normalize_images(void *context, size_t member, size_t members)
 {
     const struct piece *piece = context;
     const uint8_t *images = piece->batch->images;
-    struct range range = share_of(piece->batch->count, member, members);
+    struct range range = member_share(piece->batch->count, member, members);
     for (size_t i = range.begin; i < range.end; i++)
         rue_transform_normalize(images + i * RUE_TENSOR_ITEMS, piece->host->inputs + i * RUE_TENSOR_ITEMS);
 }
@@ -114,7 +114,7 @@ static void take_images(void *context, size_t member, size_t members)
 {
     const struct piece *piece = context;
     const float *images = piece->batch->images;
-    struct range range = share_of(piece->batch->count * RUE_TENSOR_ITEMS, member, members);
+    struct range range = member_share(piece->batch->count * RUE_TENSOR_ITEMS, member, members);
     memcpy(piece->host->inputs + range.begin, images + range.begin,
            (range.end - range.begin) * sizeof *images);
 }
@@ -123,8 +123,8 @@ static void convolve_depthwise(void *context, size_t member, size_t members)
 {
     const struct piece *piece = context;
     const struct rue_layer *layer = piece->layer;
-    struct range range = share_of(piece->images * layer->m, member, members);
-    size_t step = step_of(layer), channels = layer->groups;
+    struct range range = member_share(piece->images * layer->m, member, members);
+    size_t step = layer_step(layer), channels = layer->groups;
     struct rue_depthwise share = {range.end - range.begin,
                                   step,
                                   layer->k,
@@ -140,7 +140,7 @@ static void attend(void *context, size_t member, size_t members)
     const struct piece *piece = context;
     const struct host *host = piece->host;
     const struct rue_layer *layer = piece->layer;
-    struct range range = share_of(piece->images * layer->groups, member, members);
+    struct range range = member_share(piece->images * layer->groups, member, members);
     for (size_t i = range.begin; i < range.end; i++) {
         const float *a = host->inputs + i * product_inputs(layer), *b = a + (size_t)layer->m * layer->k;
         struct rue_matrices product = {layer->m, layer->n, layer->k,
@@ -155,7 +155,7 @@ static void multiply_rows(void *context, size_t member, size_t members)
     const struct piece *piece = context;
     const struct host *host = piece->host;
     const struct rue_layer *layer = piece->layer;
-    struct range range = share_of(piece->images * layer->m, member, members);
+    struct range range = member_share(piece->images * layer->m, member, members);
     bool strips = has_strips(layer);
     float *strip = strips ? host->strips + member * host->strip_room : NULL;
     size_t most = strips ? strip_rows(layer) : range.end - range.begin;
@@ -177,7 +177,7 @@ static void multiply_rows(void *context, size_t member, size_t members)
 static void rectify_share(void *context, size_t member, size_t members)
 {
     const struct piece *piece = context;
-    struct range range = share_of(piece->elements, member, members);
+    struct range range = member_share(piece->elements, member, members);
     rue_host_rectify(piece->host->inputs + range.begin, piece->host->outputs + range.begin,
                      range.end - range.begin);
 }
@@ -194,7 +194,7 @@ static void fill_share(void *context, size_t member, size_t members)
                   {host->weights, host->weight_room},
                   {host->strips, host->cores * host->strip_room}};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        struct range range = share_of(arrays[i].count, member, members);
+        struct range range = member_share(arrays[i].count, member, members);
         for (size_t j = range.begin; j < range.end; j++)
             arrays[i].at[j] = (float)(j * 2654435761U >> 16 & 1023) / 512 - 1;
     }

@@ -42,7 +42,7 @@ void rue_roofline_fill(const struct rue_architecture *architecture, const struct
 uint64_t rue_roofline_largest_batch(const struct rue_architecture *architecture,
                                     const struct rue_device *device, enum rue_precision precision)
 {
-    uint64_t taken = context_bytes + architecture->parameters * rue_precision_bytes(precision);
-    if (taken >= device->memory_bytes) return 0;
-    return (device->memory_bytes - taken) / (architecture->peak_elements * rue_precision_bytes(precision));
+    uint64_t occupied = context_bytes + architecture->parameters * rue_precision_bytes(precision);
+    if (occupied >= device->memory_bytes) return 0;
+    return (device->memory_bytes - occupied) / (architecture->peak_elements * rue_precision_bytes(precision));
 }

@@ -55,7 +55,7 @@ static rue_status not_a_jpeg(const uint8_t *data, size_t bytes, rue_error *error
     return rue_fail(error, RUE_DATA, "is not a JPEG: it does not begin with the bytes ff d8 ff");
 }
 
-_Noreturn static void leave(struct rue_jpeg *jpeg, rue_status status)
+_Noreturn static void jump_out(struct rue_jpeg *jpeg, rue_status status)
 {
     jpeg->status = status;
     longjmp(jpeg->trap, 1);
@@ -66,15 +66,16 @@ _Noreturn static void on_error(j_common_ptr common)
     struct rue_jpeg *jpeg = common->client_data;
     int code = common->err->msg_code;
     if (code == JERR_OUT_OF_MEMORY)
-        leave(jpeg, rue_fail(jpeg->error, RUE_MEMORY, "cannot be decoded: out of memory for %u x %u pixels",
-                             jpeg->decoder.image_width, jpeg->decoder.image_height));
+        jump_out(jpeg,
+                 rue_fail(jpeg->error, RUE_MEMORY, "cannot be decoded: out of memory for %u x %u pixels",
+                          jpeg->decoder.image_width, jpeg->decoder.image_height));
     if (code == JERR_BAD_PRECISION)
-        leave(jpeg, rue_fail(jpeg->error, RUE_DATA,
-                             "has %d bits a sample, which is not supported: convert it to 8 bits",
-                             common->err->msg_parm.i[0]));
+        jump_out(jpeg, rue_fail(jpeg->error, RUE_DATA,
+                                "has %d bits a sample, which is not supported: convert it to 8 bits",
+                                common->err->msg_parm.i[0]));
     char text[JMSG_LENGTH_MAX];
     common->err->format_message(common, text);
-    leave(jpeg, rue_fail(jpeg->error, RUE_DATA, "cannot be decoded: %s", text));
+    jump_out(jpeg, rue_fail(jpeg->error, RUE_DATA, "cannot be decoded: %s", text));
 }
 
 /* libjpeg pads data that end too soon with grey and calls that a warning. It also reads over a marker ff 01
@@ -84,11 +85,11 @@ static void on_message(j_common_ptr common, int level)
     struct rue_jpeg *jpeg = common->client_data;
     int code = common->err->msg_code;
     if (level < 0 && code == JWRN_JPEG_EOF) {
-        if (jpeg->phase == AFTER_ROWS) leave(jpeg, RUE_OK);
-        leave(jpeg, rue_fail(jpeg->error, RUE_DATA, "is truncated: the data end before the image does"));
+        if (jpeg->phase == AFTER_ROWS) jump_out(jpeg, RUE_OK);
+        jump_out(jpeg, rue_fail(jpeg->error, RUE_DATA, "is truncated: the data end before the image does"));
     }
     if (jpeg->phase == IN_HEADER && code == JTRC_PARMLESS_MARKER && common->err->msg_parm.i[0] == MARKER_TEM)
-        leave(jpeg, rue_fail(jpeg->error, RUE_DATA, "cannot be decoded: marker ff 01 in its headers"));
+        jump_out(jpeg, rue_fail(jpeg->error, RUE_DATA, "cannot be decoded: marker ff 01 in its headers"));
 }
 
 static void on_output(j_common_ptr common)

@@ -96,7 +96,7 @@ struct normal {
     __m256 mean, std, reciprocal;
 };
 
-AVX2 static inline struct normal normal_of(int channel)
+AVX2 static inline struct normal normalise_lanes(int channel)
 {
     static const float mean[RUE_CHANNELS] = RUE_MEAN, std[RUE_CHANNELS] = RUE_STD;
     return (struct normal){_mm256_set1_ps(mean[channel]), _mm256_set1_ps(std[channel]),
@@ -113,7 +113,7 @@ AVX2 static inline __m256 normalize_8(__m128i levels, const struct normal *norma
 
 AVX2 static void normalized_planes(const uint8_t *line, float *out)
 {
-    const struct normal red = normal_of(0), green = normal_of(1), blue = normal_of(2);
+    const struct normal red = normalise_lanes(0), green = normalise_lanes(1), blue = normalise_lanes(2);
     for (size_t x = 0; x < RUE_CROP; x += 8) {
         __m256i channels = gather_channels(line + x * RUE_PIXEL_BYTES);
         __m128i low = _mm256_castsi256_si128(channels), high = _mm256_extracti128_si256(channels, 1);
@@ -146,7 +146,7 @@ AVX2 static void copy(const void *from, size_t bytes, void *to)
 
 AVX2 static void normalize(int channel, const uint8_t *levels, size_t count, float *out)
 {
-    const struct normal normal = normal_of(channel);
+    const struct normal normal = normalise_lanes(channel);
     size_t i = 0;
     for (; is_aligned(out) && i + 8 <= count; i += 8)
         _mm256_stream_ps(out + i, normalize_8(_mm_loadl_epi64((const __m128i *)(levels + i)), &normal));

@@ -29,10 +29,10 @@ static enum rue_access best_access(const struct rue_source *source)
     return !fits && rue_source_allows(source, RUE_ACCESS_DIRECT) ? RUE_ACCESS_DIRECT : RUE_ACCESS_READ;
 }
 
-enum rue_access rue_fetcher_access(const struct rue_source *source, enum rue_access wanted)
+enum rue_access rue_fetcher_access(const struct rue_source *source, enum rue_access requested)
 {
-    if (wanted == RUE_ACCESS_BEST) return best_access(source);
-    return rue_source_allows(source, wanted) ? wanted : RUE_ACCESS_READ;
+    if (requested == RUE_ACCESS_BEST) return best_access(source);
+    return rue_source_allows(source, requested) ? requested : RUE_ACCESS_READ;
 }
 
 /* Whether what lies at a place is the tensor. */

@@ -68,7 +68,7 @@ struct rue_loader {
     pthread_cond_t work_here; /* there are tickets, or there will be none */
     pthread_cond_t ready;     /* a batch is loaded */
     struct slot *slots;       /* [window]; batch b is in slot b % window */
-    uint64_t taken;           /* batches that the consumer took */
+    uint64_t delivered;       /* batches that the consumer took */
     uint64_t bad_images;
     rue_error damage;  /* of one of them */
     rue_error failure; /* what ended the loader; every later `next` answers the same */
@@ -92,14 +92,14 @@ static void unmap_slab(void *context, void *slab, size_t bytes)
 
 const struct rue_slab_allocator rue_slab_allocator_default = {.allocate = map_slab, .release = unmap_slab};
 
-static uint64_t batches_of(const struct rue_loader_options *options, uint64_t images)
+static uint64_t count_batches(const struct rue_loader_options *options, uint64_t images)
 {
     uint64_t size = (uint64_t)options->batch_size;
     return options->drop_last ? images / size : (images + size - 1) / size;
 }
 
 /* How many batches may be in flight for a job of that many: min(W * prefetch_factor, batches), at least 1. */
-static uint64_t window_of(const struct rue_loader_options *options, uint64_t batches)
+static uint64_t choose_window(const struct rue_loader_options *options, uint64_t batches)
 {
     uint64_t window = (uint64_t)options->num_workers * (uint64_t)options->prefetch_factor;
     if (window < 1) window = 1;
@@ -108,7 +108,7 @@ static uint64_t window_of(const struct rue_loader_options *options, uint64_t bat
 
 uint64_t rue_loader_batches(const struct rue_loader_options *options)
 {
-    return batches_of(options, options->images);
+    return count_batches(options, options->images);
 }
 
 uint64_t rue_loader_images(const struct rue_loader_options *options)
@@ -120,7 +120,7 @@ uint64_t rue_loader_images(const struct rue_loader_options *options)
 static uint64_t slab_count(const struct rue_loader_options *options, uint64_t images)
 {
     uint64_t flying = options->num_workers == 0 ? 0 /* what is loaded is handed out at once */
-                                                : window_of(options, batches_of(options, images));
+                                                : choose_window(options, count_batches(options, images));
     return flying + (uint64_t)options->held;
 }
 
@@ -207,7 +207,7 @@ static void rouse_next(struct rue_loader *loader)
 /* Under the lock: begins the batches that the window and the free slabs allow. */
 static void begin_batches(struct rue_loader *loader)
 {
-    uint64_t begun = loader->work.begun, limit = loader->taken + loader->plan.window;
+    uint64_t begun = loader->work.begun, limit = loader->delivered + loader->plan.window;
     for (; begun < loader->plan.batches && begun < limit && loader->pool.free_count > 0; begun++) {
         struct slot *slot = &loader->slots[begun % loader->plan.window];
         slot->batch = take_slab(loader, begun);
@@ -346,8 +346,8 @@ static rue_status allocate_slabs(struct rue_loader *loader, rue_error *error)
 
 static rue_status open_workers(struct rue_loader *loader, const struct rue_source *source, rue_error *error)
 {
-    int wanted = loader->options.num_workers;
-    size_t count = wanted > 0 ? (size_t)wanted : 1;
+    int requested = loader->options.num_workers;
+    size_t count = requested > 0 ? (size_t)requested : 1;
     loader->crew.workers = calloc(count, sizeof *loader->crew.workers);
     if (!loader->crew.workers) return rue_fail_memory(error, "workers", count * sizeof *loader->crew.workers);
     for (; loader->crew.count < count; loader->crew.count++) {
@@ -408,7 +408,7 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     loader->plan.batch_size = (size_t)options->batch_size;
     loader->plan.batches = rue_loader_batches(options);
     loader->plan.images = rue_loader_images(options);
-    loader->plan.window = window_of(options, loader->plan.batches);
+    loader->plan.window = choose_window(options, loader->plan.batches);
     loader->plan.tensor_bytes = rue_fetcher_tensor_bytes(options->fetcher.dtype);
     loader->plan.slab_bytes = loader->plan.batch_size * loader->plan.tensor_bytes;
     loader->plan.grain = options->parallelism == RUE_PARALLEL_SAMPLE ? 1 : loader->plan.batch_size;
@@ -450,7 +450,7 @@ static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out,
 {
     if (loader->work.stopping) return rue_fail(error, RUE_INTERRUPTED, "the loader was stopped");
     pthread_mutex_lock(&loader->lock);
-    struct rue_batch *batch = take_slab(loader, loader->taken);
+    struct rue_batch *batch = take_slab(loader, loader->delivered);
     pthread_mutex_unlock(&loader->lock);
     rue_status status =
         load_items(loader, loader->crew.workers[0].fetcher, batch, 0, batch->count, &loader->failure);
@@ -459,7 +459,7 @@ static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out,
         rue_loader_release(loader, batch);
         return rue_fail(error, status, "%s", loader->failure.message);
     }
-    loader->taken++;
+    loader->delivered++;
     *out = batch;
     return RUE_OK;
 }
@@ -467,7 +467,7 @@ static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out,
 /* Under the lock: waits until the batch that is next is loaded, or will never be. */
 static rue_status wait_loaded(struct rue_loader *loader, struct slot *slot)
 {
-    while ((loader->work.begun <= loader->taken || slot->remaining > 0) && !loader->work.stopping)
+    while ((loader->work.begun <= loader->delivered || slot->remaining > 0) && !loader->work.stopping)
         pthread_cond_wait(&loader->ready, &loader->lock);
     if (loader->work.stopping) return rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
     return slot->error.status == RUE_OK
@@ -478,18 +478,18 @@ static rue_status wait_loaded(struct rue_loader *loader, struct slot *slot)
 rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out, rue_error *error)
 {
     *out = NULL;
-    if (loader->taken == loader->plan.batches) return RUE_OK;
+    if (loader->delivered == loader->plan.batches) return RUE_OK;
     if (loader->work.stopping) rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
     if (loader->failure.status != RUE_OK)
         return rue_fail(error, loader->failure.status, "%s", loader->failure.message);
     if (loader->options.num_workers == 0) return load_inline(loader, out, error);
     assert(loader->crew.started > 0 || loader->work.stopping);
     pthread_mutex_lock(&loader->lock);
-    struct slot *slot = &loader->slots[loader->taken % loader->plan.window];
+    struct slot *slot = &loader->slots[loader->delivered % loader->plan.window];
     rue_status status = wait_loaded(loader, slot);
     if (status == RUE_OK) {
         *out = slot->batch;
-        loader->taken++;
+        loader->delivered++;
         begin_batches(loader);
     } else {
         rue_fail(error, status, "%s", loader->failure.message);

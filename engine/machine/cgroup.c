@@ -119,7 +119,7 @@ static double reclaimable_bytes(const struct group *group)
 }
 
 /* The tightest limit, and the least that a limit leaves, of version 2 (`controller` NULL) or 1. */
-static bool memory_of(const char *controller, uint64_t *limit, uint64_t *left)
+static bool read_memory_limit(const char *controller, uint64_t *limit, uint64_t *left)
 {
     bool limited = false;
     struct group group = own_group("", controller);
@@ -140,5 +140,6 @@ static bool memory_of(const char *controller, uint64_t *limit, uint64_t *left)
 
 bool rue_cgroup_memory(uint64_t *limit_bytes, uint64_t *left_bytes)
 {
-    return memory_of(NULL, limit_bytes, left_bytes) || memory_of("memory", limit_bytes, left_bytes);
+    return read_memory_limit(NULL, limit_bytes, left_bytes) ||
+           read_memory_limit("memory", limit_bytes, left_bytes);
 }

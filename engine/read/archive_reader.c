@@ -53,10 +53,10 @@ static la_ssize_t read_piece(struct archive *archive, void *context, const void 
     return (la_ssize_t)bytes;
 }
 
-static la_int64_t skip_bytes(struct archive *archive, void *context, la_int64_t wanted)
+static la_int64_t skip_bytes(struct archive *archive, void *context, la_int64_t requested)
 {
     struct rue_archive_reader *reader = context;
-    uint64_t left = bytes_left(reader), bytes = (uint64_t)wanted < left ? (uint64_t)wanted : left;
+    uint64_t left = bytes_left(reader), bytes = (uint64_t)requested < left ? (uint64_t)requested : left;
     (void)archive;
     reader->at += bytes;
     return (la_int64_t)bytes;

@@ -68,7 +68,7 @@ rue_status rue_write_at(int fd, const char *path, const void *from, uint64_t byt
 
 /* ---- identity ---- */
 
-struct rue_file_identity rue_file_identity_of(const struct stat *about)
+struct rue_file_identity rue_file_identity_read(const struct stat *about)
 {
     return (struct rue_file_identity){
         .bytes = (uint64_t)about->st_size,
@@ -80,7 +80,7 @@ struct rue_file_identity rue_file_identity_of(const struct stat *about)
 
 const char *rue_file_identity_change(const struct rue_file_identity *was, const struct stat *about)
 {
-    const struct rue_file_identity is = rue_file_identity_of(about);
+    const struct rue_file_identity is = rue_file_identity_read(about);
     if (about->st_nlink == 0 || is.inode != was->inode) return "was deleted or replaced";
     return is.bytes != was->bytes || is.changed_ns != was->changed_ns ? "changed" : NULL;
 }
@@ -137,12 +137,12 @@ static bool ask_mincore(int fd, const struct range *range, uint64_t page, uint64
     size_t count = (size_t)((length + page - 1) / page);
     unsigned char *there = malloc(count);
     void *map = there ? mmap(NULL, length, PROT_READ, MAP_SHARED, fd, (off_t)start) : MAP_FAILED;
-    bool told = map != MAP_FAILED && mincore(map, length, there) == 0;
+    bool counted = map != MAP_FAILED && mincore(map, length, there) == 0;
     *pages = 0;
-    for (size_t i = 0; told && i < count; i++) *pages += there[i] & 1;
+    for (size_t i = 0; counted && i < count; i++) *pages += there[i] & 1;
     if (map != MAP_FAILED) munmap(map, length);
     free(there);
-    return told;
+    return counted;
 }
 
 bool rue_page_cache_count(int fd, uint64_t offset, uint64_t bytes, uint64_t *out)
@@ -163,8 +163,8 @@ void rue_page_cache_evict(int fd)
     struct stat about;
     uint64_t left = 1;
     posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    bool told = fstat(fd, &about) == 0 && rue_page_cache_count(fd, 0, (uint64_t)about.st_size, &left);
-    if (told && left == 0) return;
+    bool counted = fstat(fd, &about) == 0 && rue_page_cache_count(fd, 0, (uint64_t)about.st_size, &left);
+    if (counted && left == 0) return;
     fdatasync(fd);
     posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 }

@@ -23,7 +23,7 @@ struct rue_file_identity {
     int64_t changed_ns, touched_ns; /* its content, and all about it */
 };
 
-struct rue_file_identity rue_file_identity_of(const struct stat *about);
+struct rue_file_identity rue_file_identity_read(const struct stat *about);
 
 /* What became of the file whose identity `was` that, for "it ... since it was opened"; NULL: nothing. */
 const char *rue_file_identity_change(const struct rue_file_identity *was, const struct stat *about);

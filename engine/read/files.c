@@ -63,7 +63,7 @@ rue_status rue_files_add(struct rue_files **files, const char *path, rue_error *
                             "a list of files", error);
     if (status != RUE_OK) return status;
     struct file *file = &all->files[all->count];
-    *file = (struct file){.path = strdup(path), .identity = rue_file_identity_of(&about)};
+    *file = (struct file){.path = strdup(path), .identity = rue_file_identity_read(&about)};
     atomic_init(&file->fd, -1);
     if (!file->path) return rue_fail_memory(error, "a list of files", strlen(path));
     all->count++;

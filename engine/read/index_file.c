@@ -26,7 +26,7 @@ struct header {
     uint32_t header_crc; /* of all before */
 };
 
-static const char *base_of(const char *path)
+static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -36,26 +36,26 @@ static const char *base_of(const char *path)
 static void find_path(const struct rue_files *files, const char *path, const char *asked, char *out,
                       size_t bytes)
 {
-    const char *shard = rue_files_path(files, 0), *base = base_of(shard);
+    const char *shard = rue_files_path(files, 0), *base = base_name(shard);
     bool is_folder = strncmp(shard, path, strlen(path)) == 0 && strcmp(shard, path) != 0;
     uint64_t hash = rue_hash(RUE_HASH_START, asked, strlen(asked) + 1);
-    if (!is_folder) hash = rue_hash(hash, base_of(path), strlen(base_of(path)));
+    if (!is_folder) hash = rue_hash(hash, base_name(path), strlen(base_name(path)));
     snprintf(out, bytes, "%.*s.rue-index-%016" PRIx64, (int)(base - shard), shard, hash);
 }
 
-static uint64_t identity_of(const struct rue_files *files, const char *asked)
+static uint64_t index_identity(const struct rue_files *files, const char *asked)
 {
     uint64_t hash = rue_hash(RUE_HASH_START, asked, strlen(asked) + 1);
     for (size_t i = 0; i < rue_files_count(files); i++) {
         const struct rue_file_identity shard = rue_files_identity(files, i);
-        const char *base = base_of(rue_files_path(files, i));
+        const char *base = base_name(rue_files_path(files, i));
         hash = rue_hash(hash, &shard, sizeof shard);
         hash = rue_hash(hash, base, strlen(base) + 1);
     }
     return hash;
 }
 
-static uint32_t crc_of(const struct rue_index *index)
+static uint32_t index_crc(const struct rue_index *index)
 {
     uint32_t crc = rue_crc32c(0, index->entries, index->count * sizeof *index->entries);
     return rue_crc32c(crc, index->names.text, index->names.used);
@@ -77,7 +77,7 @@ static bool read_parts(struct rue_index *index, int fd, const struct header *hea
     return index->entries && index->names.text &&
            rue_read_at(fd, index->entries, entry_bytes, sizeof *header) &&
            rue_read_at(fd, index->names.text, header->names_used, sizeof *header + entry_bytes) &&
-           crc_of(index) == header->crc;
+           index_crc(index) == header->crc;
 }
 
 /* What was read is what was written, so this only says whether both are of the same program. */
@@ -108,7 +108,7 @@ bool rue_index_file_load(struct rue_index *index, const char *path, const char *
     find_path(index->files, path, asked, name, sizeof name);
     int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) return false;
-    bool good = read_header(fd, &header, &about) && header.identity == identity_of(index->files, asked) &&
+    bool good = read_header(fd, &header, &about) && header.identity == index_identity(index->files, asked) &&
                 read_parts(index, fd, &header, (uint64_t)about.st_size) && is_sound(index, &header);
     close(fd);
     if (!good) {
@@ -164,7 +164,7 @@ void rue_index_file_keep(const struct rue_index *index, const char *path, const 
     memcpy(header.magic, magic, sizeof magic);
     memcpy(header.shape, index->shape, sizeof header.shape);
     memcpy(header.skipped_example, index->skipped_example, sizeof header.skipped_example);
-    header.identity = identity_of(index->files, asked);
+    header.identity = index_identity(index->files, asked);
     header.count = index->count;
     header.names_used = index->names.used;
     header.skipped = index->skipped;
@@ -172,7 +172,7 @@ void rue_index_file_keep(const struct rue_index *index, const char *path, const 
     header.mode = index->mode;
     header.dtype = index->dtype;
     header.streams = index->streams;
-    header.crc = crc_of(index);
+    header.crc = index_crc(index);
     header.header_crc = rue_crc32c(0, &header, offsetof(struct header, header_crc));
     if (!write_parts(fd, part, index, &header) || rename(part, name) != 0) unlink(part);
     close(fd);

@@ -65,8 +65,8 @@ rue_status rue_npy_parse(const void *data, size_t bytes, struct rue_npy *out, ru
     return RUE_OK;
 }
 
-rue_status rue_npy_take(struct rue_index *index, struct rue_entry *entry, const void *head, size_t bytes,
-                        rue_error *error)
+rue_status rue_npy_add_item(struct rue_index *index, struct rue_entry *entry, const void *head, size_t bytes,
+                            rue_error *error)
 {
     struct rue_npy npy;
     rue_status status = rue_npy_parse(head, bytes, &npy, error);

@@ -24,7 +24,7 @@ rue_status rue_npy_parse(const void *data, size_t bytes, struct rue_npy *out,
 
 /* Makes `entry`, a npy file that begins with `head` [bytes], that of its values. The first item of the index
  * says its type and shape. RUE_DATA, as above, for a wrong size and for another type or shape. */
-rue_status rue_npy_take(struct rue_index *index, struct rue_entry *entry, const void *head, size_t bytes,
-                        rue_error *error) RUE_MUST_CHECK;
+rue_status rue_npy_add_item(struct rue_index *index, struct rue_entry *entry, const void *head, size_t bytes,
+                            rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -77,11 +77,11 @@ static rue_status expand_range(struct expansion *e, const char *text, const char
     return status;
 }
 
-/* Where `wanted` stands outside of inner braces; NULL: nowhere. */
-static const char *find_outside(const char *at, const char *end, char wanted)
+/* Where `requested` stands outside of inner braces; NULL: nowhere. */
+static const char *find_outside(const char *at, const char *end, char requested)
 {
     for (int depth = 0; at < end; at++) {
-        if (*at == wanted && depth == 0) return at;
+        if (*at == requested && depth == 0) return at;
         depth += (*at == '{') - (*at == '}');
     }
     return NULL;
@@ -126,7 +126,7 @@ static rue_status add_pattern(struct rue_files **files, const char *pattern, rue
 
 /* ---- files ---- */
 
-static rue_status add_folder(struct rue_files **files, const char *path, bool (*takes)(const char *name),
+static rue_status add_folder(struct rue_files **files, const char *path, bool (*is_shard)(const char *name),
                              rue_error *error)
 {
     DIR *folder = opendir(path);
@@ -138,7 +138,7 @@ static rue_status add_folder(struct rue_files **files, const char *path, bool (*
     for (struct dirent *entry; status == RUE_OK && (entry = readdir(folder));) {
         bool hidden = entry->d_name[0] == '.';
         others += !hidden;
-        if (hidden || !takes(entry->d_name)) continue;
+        if (hidden || !is_shard(entry->d_name)) continue;
         if ((size_t)snprintf(name, sizeof name, "%s%s%s", path, slash, entry->d_name) >= sizeof name)
             status = rue_fail(error, RUE_DATA, "the path %s/%s is too long", path, entry->d_name);
         else
@@ -158,13 +158,13 @@ bool rue_shards_is_pattern(const char *path)
     return strchr(path, '{') && lstat(path, &about) != 0;
 }
 
-rue_status rue_shards_add(const char *path, bool (*takes)(const char *name), struct rue_files **files,
+rue_status rue_shards_add(const char *path, bool (*is_shard)(const char *name), struct rue_files **files,
                           rue_error *error)
 {
     struct stat about;
     if (rue_shards_is_pattern(path)) return add_pattern(files, path, error);
     bool is_folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
-    return is_folder ? add_folder(files, path, takes, error) : rue_files_add(files, path, error);
+    return is_folder ? add_folder(files, path, is_shard, error) : rue_files_add(files, path, error);
 }
 
 /* ---- looking ---- */
@@ -181,7 +181,7 @@ static rue_status probe_folder(const struct rue_shard_format *format, const char
         const char *name = entry->d_name;
         struct stat about;
         if (name[0] == '.') continue;
-        shards |= format->takes(name);
+        shards |= format->is_shard(name);
         others = (format->avoids && format->avoids(name)) ||
                  (fstatat(dirfd(folder), name, &about, 0) == 0 && S_ISDIR(about.st_mode));
     }
@@ -194,7 +194,7 @@ rue_status rue_shards_probe(const struct rue_shard_format *format, const char *p
                             rue_error *error)
 {
     struct stat about;
-    bool named = format->takes(path), pattern = rue_shards_is_pattern(path);
+    bool named = format->is_shard(path), pattern = rue_shards_is_pattern(path);
     *regular = false;
     *is = pattern && named;
     if (pattern) return RUE_OK;
@@ -274,7 +274,7 @@ rue_status rue_shards_open(const struct rue_shard_format *format, const char *pa
     char asked[512];
     snprintf(asked, sizeof asked, "%s image %.200s label %.200s", format->version,
              or_nothing(options->image_key), or_nothing(options->label_key));
-    rue_status status = rue_shards_add(path, format->takes, &index->files, error);
+    rue_status status = rue_shards_add(path, format->is_shard, &index->files, error);
     if (status == RUE_OK && !rue_index_file_load(index, path, asked)) {
         status = format->index(path, options, index, error);
         if (status == RUE_OK && !options->writes_nothing) rue_index_file_keep(index, path, asked);
@@ -312,12 +312,12 @@ static rue_status read_in_order(const struct rue_index *index, const struct rue_
     struct cursor *cursor = index->state;
     char passed[4096];
     rue_status status = find_shard(index, cursor, entry, error);
-    uint64_t some = 0, wanted = 0;
-    while (status == RUE_OK && some == wanted &&
+    uint64_t some = 0, requested = 0;
+    while (status == RUE_OK && some == requested &&
            rue_archive_reader_position(cursor->reader) < entry->offset) {
         uint64_t ahead = entry->offset - rue_archive_reader_position(cursor->reader);
-        wanted = ahead < sizeof passed ? ahead : sizeof passed;
-        status = rue_archive_reader_read(cursor->reader, passed, wanted, &some, error);
+        requested = ahead < sizeof passed ? ahead : sizeof passed;
+        status = rue_archive_reader_read(cursor->reader, passed, requested, &some, error);
     }
     if (status == RUE_OK) status = rue_archive_reader_read(cursor->reader, into, entry->bytes, &some, error);
     if (status != RUE_OK || some == entry->bytes) return status;

@@ -18,16 +18,16 @@
 /* Whether `path` has braces of a pattern. A file of that very name is a file. */
 bool rue_shards_is_pattern(const char *path);
 
-/* Adds the files that `path` names. Of a folder those are shards whose names `takes` takes, in bytewise
+/* Adds the files that `path` names. Of a folder those are shards whose names `is_shard` takes, in bytewise
  * order; hidden ones are not. RUE_DATA where there is none, or for the first file of a pattern that is
  * missing or cannot be read; RUE_USAGE for braces that are no pattern, and for more than 1,000,000 names;
  * rue_source_failure, RUE_MEMORY. */
-rue_status rue_shards_add(const char *path, bool (*takes)(const char *name), struct rue_files **files,
+rue_status rue_shards_add(const char *path, bool (*is_shard)(const char *name), struct rue_files **files,
                           rue_error *error) RUE_MUST_CHECK;
 
 struct rue_shard_format {
-    const char *version;             /* of the index: "webdataset 1" */
-    bool (*takes)(const char *name); /* whether a file of that name is a shard */
+    const char *version;                /* of the index: "webdataset 1" */
+    bool (*is_shard)(const char *name); /* whether a file of that name is a shard */
     bool (*avoids)(
         const char *name); /* (optional) whether one beside the shards says that a folder is not ours */
     /* Fills the index of index->files. */

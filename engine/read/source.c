@@ -176,7 +176,7 @@ uint64_t rue_source_count(const struct rue_source *source)
     return source->index.count;
 }
 
-static struct rue_entry entry_of(const struct rue_index *index, uint64_t item)
+static struct rue_entry item_entry(const struct rue_index *index, uint64_t item)
 {
     if (index->entries) return index->entries[item];
     return (struct rue_entry){.offset = index->stride.offset + item * index->stride.step,
@@ -186,7 +186,7 @@ static struct rue_entry entry_of(const struct rue_index *index, uint64_t item)
 
 uint64_t rue_source_bytes(const struct rue_source *source, uint64_t item)
 {
-    return entry_of(&source->index, item).bytes;
+    return item_entry(&source->index, item).bytes;
 }
 
 uint64_t rue_source_total_bytes(const struct rue_source *source)
@@ -198,7 +198,7 @@ uint64_t rue_source_total_bytes(const struct rue_source *source)
 
 int32_t rue_source_label(const struct rue_source *source, uint64_t item)
 {
-    return entry_of(&source->index, item).label;
+    return item_entry(&source->index, item).label;
 }
 
 /* Which one of its file the item is. */
@@ -219,7 +219,7 @@ static uint64_t number_in_file(const struct rue_index *index, uint64_t item)
 void rue_source_name(const struct rue_source *source, uint64_t item, char *out, size_t bytes)
 {
     const struct rue_index *index = &source->index;
-    const struct rue_entry entry = entry_of(index, item);
+    const struct rue_entry entry = item_entry(index, item);
     const char *name = rue_index_name(index, item), *word = index->kind == RUE_ITEM_KEY ? "key" : "member";
     const char *file =
         rue_files_count(index->files) ? rue_files_path(index->files, entry.file) : source->path;
@@ -250,7 +250,7 @@ void rue_source_key(const struct rue_source *source, uint64_t item, char *out, s
 
 rue_status rue_index_read(const struct rue_index *index, uint64_t item, void *into, rue_error *error)
 {
-    const struct rue_entry entry = entry_of(index, item);
+    const struct rue_entry entry = item_entry(index, item);
     if (index->kind == RUE_ITEM_FILE)
         return rue_files_read_whole(index->files, rue_index_name(index, item), entry.bytes, into, error);
     return rue_files_read(index->files, entry.file, into, entry.bytes, entry.offset, error);
@@ -275,7 +275,7 @@ bool rue_source_allows(const struct rue_source *source, enum rue_access access)
 
 rue_status rue_source_view(const struct rue_source *source, uint64_t item, const void **out, rue_error *error)
 {
-    const struct rue_entry entry = entry_of(&source->index, item);
+    const struct rue_entry entry = item_entry(&source->index, item);
     char name[PATH_MAX + 64];
     *out = rue_mapping_at(&source->mapping, entry.offset, entry.bytes);
     if (*out) return RUE_OK;
@@ -289,7 +289,7 @@ bool rue_source_place(const struct rue_source *source, enum rue_access access, u
                       struct rue_place *out)
 {
     const struct rue_index *index = &source->index;
-    const struct rue_entry entry = entry_of(index, item);
+    const struct rue_entry entry = item_entry(index, item);
     if (!index->files || index->streams) return false;
     *out = (struct rue_place){.fd = AT_FDCWD, .offset = entry.offset, .bytes = entry.bytes};
     if (index->kind == RUE_ITEM_FILE) {

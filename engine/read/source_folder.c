@@ -53,7 +53,7 @@ struct level {
     const struct stat *about;
 };
 
-static bool is_on_the_way(const struct level *level, const struct stat *about)
+static bool is_ancestor(const struct level *level, const struct stat *about)
 {
     while (level && (level->about->st_ino != about->st_ino || level->about->st_dev != about->st_dev))
         level = level->above;
@@ -75,7 +75,7 @@ static rue_status add_entry(struct folder *folder, char path[PATH_MAX], const st
     } else if (S_ISREG(about.st_mode)) {
         return add_file(folder, path, (uint64_t)about.st_size, error);
     } else if (S_ISDIR(about.st_mode)) {
-        if (!is_on_the_way(levels, &about))
+        if (!is_ancestor(levels, &about))
             return look_into(folder, path, &(struct level){levels, &about}, error);
         oddity = "a link to a folder that it lies in";
     }

@@ -62,7 +62,7 @@ static size_t class_length(const char *name)
 }
 
 /* The name is copied first, as it lies in the array that grows. */
-static rue_status add_class_of(struct rue_index *index, const char *name, size_t length, rue_error *error)
+static rue_status add_class(struct rue_index *index, const char *name, size_t length, rue_error *error)
 {
     char class[PATH_MAX];
     if (length >= sizeof class)
@@ -80,7 +80,7 @@ static rue_status add_folders(struct rue_index *index, rue_error *error)
         const char *name = rue_index_name(index, i);
         size_t length = class_length(name);
         if (!length || (strncmp(last, name, length) == 0 && !last[length])) continue;
-        status = add_class_of(index, name, length, error);
+        status = add_class(index, name, length, error);
         if (status == RUE_OK) last = class_name(index, index->class_count - 1);
     }
     return status;

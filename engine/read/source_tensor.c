@@ -59,7 +59,7 @@ static const char *header_fault(const struct rue_tensor_header *h)
     return NULL;
 }
 
-static rue_status fail_again(const struct rue_index *index, const char *why, rue_error *error)
+static rue_status fail_remake(const struct rue_index *index, const char *why, rue_error *error)
 {
     return rue_fail(error, RUE_DATA, "%s: %s; make it again with 'rue prepare'",
                     rue_files_path(index->files, 0), why);
@@ -68,11 +68,11 @@ static rue_status fail_again(const struct rue_index *index, const char *why, rue
 static rue_status read_header(struct rue_index *index, struct rue_tensor_header *h, rue_error *error)
 {
     uint64_t bytes = rue_files_identity(index->files, 0).bytes;
-    if (bytes < sizeof *h) return fail_again(index, "it ends within its header", error);
+    if (bytes < sizeof *h) return fail_remake(index, "it ends within its header", error);
     rue_status status = rue_files_read(index->files, 0, h, sizeof *h, 0, error);
     if (status != RUE_OK) return status;
     const char *fault = header_fault(h);
-    if (fault) return fail_again(index, fault, error);
+    if (fault) return fail_remake(index, fault, error);
     if (h->file_bytes != bytes)
         return rue_fail(error, RUE_DATA,
                         "%s: it ends at byte %" PRIu64 ", its header says at %" PRIu64

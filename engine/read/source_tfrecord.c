@@ -119,8 +119,8 @@ static rue_status read_record(struct build *b, uint64_t *bytes, rue_error *error
 /* ---- records ---- */
 
 /* Takes a feature that is one of `names`, an earlier one rather than a later one. */
-static void take(const struct rue_tf_feature *feature, const char *key, const char *const *names,
-                 struct rue_tf_feature *into, int *rank)
+static void match_feature(const struct rue_tf_feature *feature, const char *key, const char *const *names,
+                          struct rue_tf_feature *into, int *rank)
 {
     int found = 0;
     if (key) {
@@ -138,9 +138,9 @@ static void visit(void *context, const struct rue_tf_feature *feature)
 {
     struct example *e = context;
     size_t used = strlen(e->others);
-    take(feature, e->options->image_key, image_names, &e->image, &e->image_rank);
-    take(feature, e->options->label_key, label_names, &e->label, &e->label_rank);
-    take(feature, NULL, item_names, &e->name, &e->name_rank);
+    match_feature(feature, e->options->image_key, image_names, &e->image, &e->image_rank);
+    match_feature(feature, e->options->label_key, label_names, &e->label, &e->label_rank);
+    match_feature(feature, NULL, item_names, &e->name, &e->name_rank);
     e->typed |= rue_tf_feature_is(feature, "dtype") && feature->kind == RUE_TF_BYTES;
     snprintf(e->others + used, sizeof e->others - used, "%s%.*s", used ? ", " : "",
              feature->name_bytes < 40 ? (int)feature->name_bytes : 40, feature->name);
@@ -174,7 +174,7 @@ static rue_status take_kind(struct build *b, const struct example *e, struct rue
     enum rue_mode mode = tensor ? RUE_PREPROCESSED : RUE_RAW;
     if (b->index->count == 0) b->index->mode = mode;
     if (b->index->mode != mode) return refuse(b, "is not of the kind of the first one", error);
-    if (!tensor || rue_npy_take(b->index, entry, e->image.bytes, e->image.byte_count, &why) == RUE_OK)
+    if (!tensor || rue_npy_add_item(b->index, entry, e->image.bytes, e->image.byte_count, &why) == RUE_OK)
         return RUE_OK;
     return refuse(b, why.message, error);
 }
@@ -255,15 +255,16 @@ static bool ends_a_name(const char *at)
 /* "train-00001-of-01024", as the scripts for ImageNet call shards; also a pattern of such. */
 static bool is_numbered(const char *base)
 {
-    const char *of = strstr(base, "-of-");
-    if (!of || of == base || (!isdigit((unsigned char)of[-1]) && of[-1] != '}')) return false;
-    const char *total = of + strlen("-of-"), *end = total;
+    const char *separator = strstr(base, "-of-");
+    if (!separator || separator == base || (!isdigit((unsigned char)separator[-1]) && separator[-1] != '}'))
+        return false;
+    const char *total = separator + strlen("-of-"), *end = total;
     while (isdigit((unsigned char)*end)) end++;
     return end > total && ends_a_name(end);
 }
 
 /* "x.tfrecord", "x.tfrecords.gz", "x.tfrecord-00001-of-00004", and "x-00001-of-00004". */
-static bool takes(const char *name)
+static bool is_shard(const char *name)
 {
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
     const char *at = strstr(base, ".tfrecord");
@@ -273,7 +274,8 @@ static bool takes(const char *name)
     return *at == '-' || ends_a_name(at);
 }
 
-static const struct rue_shard_format format = {.version = "tfrecord 5", .takes = takes, .index = build_index};
+static const struct rue_shard_format format = {
+    .version = "tfrecord 5", .is_shard = is_shard, .index = build_index};
 
 static rue_status begins_with_head(const char *path, bool *is, rue_error *error)
 {

@@ -64,7 +64,7 @@ static rue_status read_member(const struct shard *shard, const struct rue_archiv
 
 /* ---- images ---- */
 
-static int mode_of(const struct group *group, const char *extension)
+static int group_mode(const struct group *group, const char *extension)
 {
     const char *key = group->image_key, *last = strrchr(extension, '.');
     if (key && strcmp(key, extension) != 0) return -1;
@@ -79,7 +79,7 @@ static rue_status take_npy(struct shard *shard, const struct rue_archive_member 
     rue_error why = {0};
     rue_status status = read_member(shard, member, head, bytes, error);
     if (status != RUE_OK) return status;
-    status = rue_npy_take(shard->group->index, &shard->sample.entry, head, bytes, &why);
+    status = rue_npy_add_item(shard->group->index, &shard->sample.entry, head, bytes, &why);
     if (status == RUE_OK) return RUE_OK;
     return refuse(shard, member->header, member->name, why.message, error);
 }
@@ -188,7 +188,7 @@ static rue_status add_member(struct shard *shard, const struct rue_archive_membe
     snprintf(extension, sizeof extension, "%s", end + 1);
     for (char *at = extension; *at; at++) *at = (char)tolower((unsigned char)*at);
     if (status != RUE_OK) return status;
-    int mode = mode_of(shard->group, extension);
+    int mode = group_mode(shard->group, extension);
     bool is_label = strcmp(extension, shard->group->label_key) == 0;
     if (mode >= 0) return take_image(shard, member, mode, error);
     return is_label ? take_label(shard, member, error) : RUE_OK;
@@ -202,7 +202,7 @@ static bool ends_with(const char *name, const char *suffix)
     return length > own && strcasecmp(name + length - own, suffix) == 0;
 }
 
-static bool takes(const char *name)
+static bool is_shard(const char *name)
 {
     static const char *const suffixes[] = {".tar",    ".tar.gz",  ".tgz",    ".tar.bz2",
                                            ".tar.xz", ".tar.zst", ".tar.lz4"};
@@ -281,7 +281,7 @@ static rue_status build_index(const char *path, const struct rue_source_options 
 }
 
 static const struct rue_shard_format format = {
-    .version = "webdataset 7", .takes = takes, .avoids = avoids, .index = build_index};
+    .version = "webdataset 7", .is_shard = is_shard, .avoids = avoids, .index = build_index};
 
 static rue_status probe(const char *path, bool *is, rue_error *error)
 {

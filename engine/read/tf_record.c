@@ -26,7 +26,7 @@ static bool take_varint(struct part *part, uint64_t *out)
     return false;
 }
 
-static bool pass(struct part *part, uint64_t bytes)
+static bool skip_bytes(struct part *part, uint64_t bytes)
 {
     if (bytes > (uint64_t)(part->end - part->at)) return false;
     part->at += bytes;
@@ -42,13 +42,13 @@ static bool take_field(struct part *part, struct field *out)
     case VARINT:
         return take_varint(part, &out->value);
     case FIXED64:
-        return pass(part, 8);
+        return skip_bytes(part, 8);
     case FIXED32:
-        return pass(part, 4);
+        return skip_bytes(part, 4);
     case LENGTH:
         if (!take_varint(part, &out->value)) return false;
         out->part.at = part->at;
-        if (!pass(part, out->value)) return false;
+        if (!skip_bytes(part, out->value)) return false;
         out->part.end = part->at;
         return true;
     default:

@@ -86,11 +86,11 @@ uint64_t rue_residency_bytes(const struct rue_residency *residency)
 /* The file of the item that was looked at last: the next one is often in the same. */
 struct file {
     struct rue_place at;
-    int fd;     /* of the file; the source's where it has no path; -1 */
-    bool again; /* it is the same as before */
+    int fd;         /* of the file; the source's where it has no path; -1 */
+    bool unchanged; /* it is the same as before */
 };
 
-static void leave(struct file *file)
+static void close_file(struct file *file)
 {
     if (file->fd >= 0 && file->at.path) close(file->fd);
     file->fd = -1;
@@ -100,9 +100,9 @@ static bool look_at(struct file *file, const struct rue_source *source, uint64_t
 {
     struct rue_place at;
     if (!rue_source_place(source, RUE_ACCESS_READ, item, &at)) return false;
-    file->again = file->fd >= 0 && at.path == file->at.path;
-    if (!file->again) {
-        leave(file);
+    file->unchanged = file->fd >= 0 && at.path == file->at.path;
+    if (!file->unchanged) {
+        close_file(file);
         file->fd = at.path ? openat(at.fd, at.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : at.fd;
     }
     file->at = at;
@@ -119,15 +119,15 @@ bool rue_residency_ratio(const struct rue_residency *residency, double *ratio)
 {
     uint64_t step = residency->count > SAMPLE ? residency->count / SAMPLE : 1, all = 0, there = 0, some;
     struct file file = {.fd = -1};
-    bool told = true;
-    for (uint64_t i = 0; told && i < residency->count; i += step) {
-        told = count_item(&file, residency->source, residency->items[i], &some);
+    bool counted = true;
+    for (uint64_t i = 0; counted && i < residency->count; i += step) {
+        counted = count_item(&file, residency->source, residency->items[i], &some);
         all += file.at.bytes;
         there += some;
     }
-    leave(&file);
-    *ratio = told && all ? (double)there / (double)all : 1;
-    return told;
+    close_file(&file);
+    *ratio = counted && all ? (double)there / (double)all : 1;
+    return counted;
 }
 
 bool rue_residency_evict(const struct rue_residency *residency)
@@ -137,9 +137,9 @@ bool rue_residency_evict(const struct rue_residency *residency)
     rue_source_forget(residency->source);
     for (uint64_t i = 0; found && i < residency->count; i++) {
         found = look_at(&file, residency->source, residency->items[i]);
-        if (found && !file.again) rue_page_cache_evict(file.fd);
+        if (found && !file.unchanged) rue_page_cache_evict(file.fd);
     }
-    leave(&file);
+    close_file(&file);
     return found;
 }
 
@@ -172,7 +172,7 @@ rue_status rue_residency_warm(const struct rue_residency *residency, rue_error *
         rue_error unseen = {0};
         if (rue_source_read(residency->source, item, scratch, &unseen) != RUE_OK) continue;
     }
-    leave(&file);
+    close_file(&file);
     free(scratch);
     return RUE_OK;
 }

@@ -30,7 +30,7 @@ struct run {
     struct flight flights[RUE_MODEL_IN_FLIGHT_MAX];
 };
 
-static enum rue_outcome outcome_of(rue_status status)
+static enum rue_outcome status_outcome(rue_status status)
 {
     if (status == RUE_OK) return RUE_TRIAL_OK;
     if (status == RUE_TIMEOUT) return RUE_TRIAL_TIMEOUT;
@@ -62,7 +62,7 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
     };
 }
 
-static size_t batch_bytes_of(const struct rue_trial_request *request)
+static size_t request_batch_bytes(const struct rue_trial_request *request)
 {
     return (size_t)request->config.value[RUE_BATCH_SIZE] *
            rue_fetcher_tensor_bytes(request->workload.batch_dtype);
@@ -73,7 +73,7 @@ static uint64_t needed_bytes(const struct rue_trial_request *request, size_t hel
 {
     struct rue_loader_options options = rue_trial_loader_options(request);
     options.held = (int)held;
-    return request->measure == RUE_COMPUTE ? batch_bytes_of(request) : rue_loader_slab_bytes(&options);
+    return request->measure == RUE_COMPUTE ? request_batch_bytes(request) : rue_loader_slab_bytes(&options);
 }
 
 static bool fits_limit(const struct rue_trial_request *request, size_t held)
@@ -155,17 +155,17 @@ static rue_status consume_next(struct run *run, bool *more, rue_error *error)
     struct rue_trial_result *result = run->result;
     struct rue_batch *batch;
     rue_status status = rue_loader_next(run->loader, &batch, error);
-    uint64_t taken = rue_clock_now_ns();
+    uint64_t received_ns = rue_clock_now_ns();
     *more = status == RUE_OK && batch;
     if (!*more) return status;
-    if (result->batches == 0) result->first_batch_ns = (int64_t)(taken - run->start_ns);
-    if (result->batch_ready_ns) result->batch_ready_ns[result->ready_count++] = taken - run->start_ns;
+    if (result->batches == 0) result->first_batch_ns = (int64_t)(received_ns - run->start_ns);
+    if (result->batch_ready_ns) result->batch_ready_ns[result->ready_count++] = received_ns - run->start_ns;
     if (result->batch_compute_ns) result->compute_count++;
     result->images += (int64_t)batch->count;
     result->batches++;
     status = consume(run, batch, error);
     uint64_t done = rue_clock_now_ns();
-    count_computing(run, taken, done);
+    count_computing(run, received_ns, done);
     return status == RUE_OK ? check_time(run, done, error) : status;
 }
 
@@ -297,7 +297,7 @@ static void judge_data(struct run *run)
 }
 
 /* Where the batches of this trial lie; NULL: anywhere. */
-static const struct rue_slab_allocator *slabs_of(const struct run *run)
+static const struct rue_slab_allocator *slab_allocator(const struct run *run)
 {
     const struct rue_model_ops *ops = run->model->ops;
     bool pinned = ops->slabs && run->request->config.value[RUE_PIN_MEMORY];
@@ -318,7 +318,7 @@ static rue_status prepare_model(struct run *run, struct rue_loader_options *opti
                                               rue_loader_slab_bytes(options)};
         status = ops->prepare(run->model->state, &input, error);
     }
-    options->allocator = slabs_of(run);
+    options->allocator = slab_allocator(run);
     return status;
 }
 
@@ -384,7 +384,7 @@ static rue_status run_compute(struct run *run, rue_error *error)
     const struct rue_model_ops *ops = run->model->ops;
     size_t size = (size_t)run->request->config.value[RUE_BATCH_SIZE];
     size_t count = run->request->batches < 1 ? 1 : run->request->batches;
-    size_t bytes = batch_bytes_of(run->request);
+    size_t bytes = request_batch_bytes(run->request);
     if (count > RUE_BATCH_TIMES_MAX)
         return rue_fail(error, RUE_USAGE, "more than %d batches asked for", RUE_BATCH_TIMES_MAX);
     if (run->request->limits.memory_bytes && bytes > run->request->limits.memory_bytes)
@@ -394,7 +394,7 @@ static rue_status run_compute(struct run *run, rue_error *error)
         .images = size, .dtype = run->request->workload.batch_dtype, .batch_bytes = bytes};
     rue_status status = ops->prepare ? ops->prepare(run->model->state, &input, error) : RUE_OK;
     if (status != RUE_OK) return status;
-    const struct rue_slab_allocator *slabs = slabs_of(run);
+    const struct rue_slab_allocator *slabs = slab_allocator(run);
     if (!slabs) slabs = &rue_slab_allocator_default;
     struct rue_batch batch = {.count = size};
     status = open_resident(run, count, slabs, bytes, &batch, error);
@@ -425,7 +425,7 @@ void rue_trial_run(const struct rue_trial_start *start, const struct rue_trial_r
     struct run run = {.request = request, .model = model, .result = result, .start = start};
     rue_status status =
         request->measure == RUE_COMPUTE ? run_compute(&run, &error) : run_joint(&run, source, &error);
-    result->outcome = outcome_of(status);
+    result->outcome = status_outcome(status);
     result->spent = status == RUE_INTERNAL;
     /* Then it was not the limit that it ran into. */
     bool fits = fits_limit(request, rue_model_in_flight(model));

@@ -126,8 +126,8 @@ static rue_status start_monitor(const struct rue_study *study, void *context, ru
 static rue_status write_files(const struct rue_study_setup *setup, const struct rue_scaling *results,
                               rue_error *error)
 {
-    const struct rue_output rows = rue_output_of(&rows_file, setup->place.folder),
-                            samples = rue_output_of(&samples_file, setup->place.folder);
+    const struct rue_output rows = rue_report_output(&rows_file, setup->place.folder),
+                            samples = rue_report_output(&samples_file, setup->place.folder);
     bool watched = false;
     for (size_t i = 0; i < results->row_count; i++) watched |= results->rows[i].watched;
     rue_status status = rue_output_write(&rows, rue_scaling_write_csv, results, error);

@@ -76,7 +76,7 @@ static rue_status measure_variants(struct rue_study *study, struct rue_findings 
     rue_status status = RUE_OK;
     for (size_t v = 0; v < findings->variant_count; v++) {
         struct rue_variant_findings *variant = &findings->variants[v];
-        variant->data.storage_bytes = rue_storage_of(&variant->variant, variant->data.bytes);
+        variant->data.storage_bytes = rue_variant_storage_bytes(&variant->variant, variant->data.bytes);
         if (v > 0 && status == RUE_OK) status = convert_sample(&study->setup, v, variant, error);
     }
     rue_progress_close(study->setup.progress);

@@ -120,14 +120,14 @@ static bool parse_value(const struct rue_option *option, struct value *value)
 
 static rue_status fail_value(const struct rue_option *option, const struct value *value, rue_error *error)
 {
-    char wanted[256];
+    char expected[256];
     size_t count = 0;
-    describe_option(option, wanted, sizeof wanted);
+    describe_option(option, expected, sizeof expected);
     if (!*value->text)
-        return rue_fail(error, RUE_USAGE, "%s: the value is empty: give %s", value->origin, wanted);
+        return rue_fail(error, RUE_USAGE, "%s: the value is empty: give %s", value->origin, expected);
     while (option->kind == RUE_OPTION_WORD && option->words[count]) count++;
     char near[RUE_SUGGESTION_BYTES];
-    return rue_fail(error, RUE_USAGE, "%s: '%.100s' is not %s%s", value->origin, value->text, wanted,
+    return rue_fail(error, RUE_USAGE, "%s: '%.100s' is not %s%s", value->origin, value->text, expected,
                     rue_did_you_mean(value->text, option->words, count, "", near));
 }
 

@@ -136,9 +136,9 @@ rue_status rue_ranking_rules_select(const struct rue_ranking_rules *rules,
     if (rules->weight_count && !weights) return rue_fail_memory(error, "weights", models * sizeof *weights);
     for (size_t m = 0; weights && m < models; m++)
         weights[m] = rue_ranking_rules_weight(rules, matrix->models[m]);
-    bool alike = true;
-    for (size_t m = 0; weights && m < models; m++) alike &= weights[m] == weights[0];
-    struct rue_selection_rules own = {rules->top_n, rules->objective, alike ? NULL : weights};
+    bool equal = true;
+    for (size_t m = 0; weights && m < models; m++) equal &= weights[m] == weights[0];
+    struct rue_selection_rules own = {rules->top_n, rules->objective, equal ? NULL : weights};
     rue_status status = rue_selection_open(matrix, &own, out, error);
     free(weights);
     return status;

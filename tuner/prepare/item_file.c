@@ -13,11 +13,11 @@ void rue_item_file_name(const struct rue_sink_options *options, const struct rue
     const char *class = classed ? options->classes[item->label] : "";
     const char *base = strrchr(item->key, '/') ? strrchr(item->key, '/') + 1 : item->key;
     size_t length = strlen(class);
-    bool told = !classed || (strncmp(item->key, class, length) == 0 && item->key[length] == '/');
-    const char *key = told ? item->key : base;
+    bool has_class = !classed || (strncmp(item->key, class, length) == 0 && item->key[length] == '/');
+    const char *key = has_class ? item->key : base;
     const char *dot = strrchr(base, '.'), *suffix = rue_files_is_jpeg(base) ? "" : ".jpg";
     if (options->mode == RUE_PREPROCESSED) suffix = dot && strcmp(dot, ".npy") == 0 ? "" : ".npy";
-    snprintf(out, bytes, "%s%s%s%s", told ? "" : class, told ? "" : "/", key, suffix);
+    snprintf(out, bytes, "%s%s%s%s", has_class ? "" : class, has_class ? "" : "/", key, suffix);
 }
 
 bool rue_item_file_name_is_safe(const char *path)

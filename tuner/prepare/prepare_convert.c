@@ -92,7 +92,7 @@ static rue_status plan(struct conversion *c, rue_error *error)
     out->held = held;
     out->skipped = rue_source_skipped(c->source, out->skipped_example, sizeof out->skipped_example);
     const struct rue_variant variant = rue_source_variant(c->source);
-    double before = rue_storage_of(&variant, rue_source_total_bytes(c->source));
+    double before = rue_variant_storage_bytes(&variant, rue_source_total_bytes(c->source));
     out->bytes_before = (uint64_t)(before / (double)held * (double)out->images);
     return status;
 }
@@ -201,10 +201,10 @@ static rue_status copy_tensors(struct conversion *c, rue_error *error)
 {
     const struct rue_variant variant = rue_source_variant(c->source);
     uint32_t shape[3] = {0};
-    const uint32_t *wanted = c->sink_options.shape;
-    if (!rue_source_shape(c->source, shape) || memcmp(shape, wanted, sizeof shape) != 0)
+    const uint32_t *expected = c->sink_options.shape;
+    if (!rue_source_shape(c->source, shape) || memcmp(shape, expected, sizeof shape) != 0)
         return rue_fail(error, RUE_DATA, "%s holds images of %u x %u x %u, not of %u x %u x %u", variant.path,
-                        shape[0], shape[1], shape[2], wanted[0], wanted[1], wanted[2]);
+                        shape[0], shape[1], shape[2], expected[0], expected[1], expected[2]);
     if (strcmp(variant.dtype, rue_dtype_names[c->sink_options.dtype]) == 0) return copy_items(c, NULL, error);
     if (c->sink_options.dtype == RUE_UINT8)
         return rue_fail(

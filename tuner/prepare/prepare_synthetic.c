@@ -76,9 +76,9 @@ static void *make_photos(void *argument)
 static rue_status run_workers(struct job *job, struct rue_progress *progress, rue_error *error)
 {
     pthread_t threads[WORKERS_MAX];
-    int wanted = rue_machine_read().usable_cpus, started = 0;
-    if (wanted > WORKERS_MAX) wanted = WORKERS_MAX;
-    while (started < wanted && pthread_create(&threads[started], NULL, make_photos, job) == 0) started++;
+    int requested = rue_machine_read().usable_cpus, started = 0;
+    if (requested > WORKERS_MAX) requested = WORKERS_MAX;
+    while (started < requested && pthread_create(&threads[started], NULL, make_photos, job) == 0) started++;
     if (started == 0) make_photos(job);
     while (progress && started && !atomic_load(&job->failed) && atomic_load(&job->done) < job->count) {
         rue_progress_count(progress, "making photos", atomic_load(&job->done), job->count);

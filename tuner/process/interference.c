@@ -25,7 +25,7 @@ static bool read_text(const char *root, const char *path, char out[TEXT_BYTES])
 }
 
 /* The number at the beginning of a text; NaN where there is none. */
-static double number_of(const char *text)
+static double parse_number(const char *text)
 {
     char *end;
     double value = strtod(text, &end);
@@ -59,7 +59,7 @@ static double read_pressure(const char *root, const char *path)
     char text[TEXT_BYTES];
     const char *total =
         read_text(root, path, text) && strncmp(text, "some ", 5) == 0 ? strstr(text, key) : NULL;
-    return total ? number_of(total + sizeof key - 1) / 1e6 : NAN;
+    return total ? parse_number(total + sizeof key - 1) / 1e6 : NAN;
 }
 
 static double read_heat(const char *root)
@@ -69,7 +69,7 @@ static double read_heat(const char *root)
         char path[96], text[TEXT_BYTES];
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/thermal_throttle/core_throttle_count",
                  cpu);
-        double count = read_text(root, path, text) ? number_of(text) : NAN;
+        double count = read_text(root, path, text) ? parse_number(text) : NAN;
         if (!isnan(count)) events = fmax(events, 0) + count;
     }
     return events;

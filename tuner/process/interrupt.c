@@ -24,7 +24,7 @@ static _Atomic int64_t seen_ms;
 static int wake[2] = {-1, -1}, nowhere = -1;
 static char lines[2][64]; /* that it was interrupted, that it was terminated */
 
-static rue_status status_of(int number)
+static rue_status signal_status(int number)
 {
     return number == SIGINT ? RUE_INTERRUPTED : RUE_TERMINATED;
 }
@@ -43,7 +43,7 @@ static void quit(int number)
         line_stands && can_write(STDERR_FILENO) ? write(STDERR_FILENO, wiping, sizeof wiping - 1) : 0;
     if (can_write(STDERR_FILENO)) ignored = write(STDERR_FILENO, line, strlen(line));
     (void)ignored;
-    _exit(rue_status_exit_code(status_of(number)));
+    _exit(rue_status_exit_code(signal_status(number)));
 }
 
 static int64_t now_ms(void)
@@ -109,7 +109,7 @@ void rue_interrupt_defer(bool begins)
 
 rue_status rue_interrupt_status(void)
 {
-    return signal_seen ? status_of(signal_seen) : RUE_OK;
+    return signal_seen ? signal_status(signal_seen) : RUE_OK;
 }
 
 int rue_interrupt_fd(void)

@@ -45,7 +45,7 @@ static void run_child(const char *const argv[], int in, int out, pid_t keeper, c
     _exit(127);
 }
 
-static void tell(const struct ward *ward, int how)
+static void report_end(const struct ward *ward, int how)
 {
     (void)send(ward->line, &how, sizeof how, MSG_NOSIGNAL);
 }
@@ -65,7 +65,7 @@ static bool reap(struct ward *ward)
     pid_t pid;
     while ((pid = waitpid(-1, &how, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
         if (pid != ward->child) continue;
-        tell(ward, how);
+        report_end(ward, how);
         if (WIFSTOPPED(how) || WIFCONTINUED(how)) continue;
         kill(-ward->child, SIGKILL); /* without their leader they are of no use */
         ward->child = 0;
@@ -110,7 +110,7 @@ static void keep(const char *const argv[], int in, int out, int line, const sigs
     ward.child = fork();
     if (ward.child == 0) run_child(argv, in, out, keeper, mask);
     int failed = ward.child < 0 ? errno : 0;
-    tell(&ward, failed);
+    report_end(&ward, failed);
     if (failed) _exit(1);
     setpgid(ward.child, ward.child); /* both sides do it, so that neither has to wait for the other */
     /* The pipes, the folder's lock and whatever else is open here would otherwise outlive their owner. */

@@ -55,7 +55,7 @@ static void take_sample(struct rue_monitor *monitor)
     monitor->last = usage;
 }
 
-static struct timespec time_of(uint64_t ns)
+static struct timespec to_timespec(uint64_t ns)
 {
     return (struct timespec){.tv_sec = (time_t)(ns / RUE_NS_PER_S), .tv_nsec = (long)(ns % RUE_NS_PER_S)};
 }
@@ -66,7 +66,7 @@ static void *watch(void *context)
     uint64_t next = rue_clock_now_ns() + monitor->period_ns;
     pthread_mutex_lock(&monitor->lock);
     while (!monitor->stop) {
-        struct timespec until = time_of(next);
+        struct timespec until = to_timespec(next);
         int how = pthread_cond_clockwait(&monitor->wake, &monitor->lock, CLOCK_MONOTONIC, &until);
         if (how != ETIMEDOUT || monitor->stop) continue;
         pthread_mutex_unlock(&monitor->lock);

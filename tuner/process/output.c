@@ -42,11 +42,11 @@ static rue_status find_path(const struct rue_output *output, char path[PATH_MAX]
 static bool begins_with(const char *path, const char *mark)
 {
     char found[64];
-    size_t wanted = strlen(mark);
+    size_t expected = strlen(mark);
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return false;
-    bool same = wanted <= sizeof found && pread(fd, found, wanted, 0) == (ssize_t)wanted &&
-                memcmp(found, mark, wanted) == 0;
+    bool same = expected <= sizeof found && pread(fd, found, expected, 0) == (ssize_t)expected &&
+                memcmp(found, mark, expected) == 0;
     close(fd);
     return same;
 }
@@ -122,7 +122,7 @@ static rue_status render_report(const void *context, FILE *stream, rue_error *er
     return rendering->report->render(rendering->findings, &plain, stream, error);
 }
 
-struct rue_output rue_output_of(const struct rue_report *report, const char *folder)
+struct rue_output rue_report_output(const struct rue_report *report, const char *folder)
 {
     return (struct rue_output){.folder = folder, .name = report->file, .mark = report->mark};
 }
@@ -142,7 +142,7 @@ rue_status rue_output_write_reports(const struct rue_report *const *reports,
     written[0] = 0;
     for (; *reports; reports++) {
         if (!(*reports)->file) continue;
-        const struct rue_output output = rue_output_of(*reports, folder);
+        const struct rue_output output = rue_report_output(*reports, folder);
         const struct rendering rendering = {*reports, findings};
         rue_error why = {0};
         if (rue_output_write(&output, render_report, &rendering, &why) == RUE_OK)
@@ -170,7 +170,7 @@ rue_status rue_output_check_reports(const struct rue_report *const *reports, con
     rue_status status = RUE_OK;
     for (; status == RUE_OK && reports && *reports; reports++) {
         char path[PATH_MAX];
-        const struct rue_output output = rue_output_of(*reports, folder);
+        const struct rue_output output = rue_report_output(*reports, folder);
         if (!output.name) continue;
         status = rue_output_check(&output, error);
         if (status != RUE_OK || !input) continue;

@@ -19,7 +19,7 @@ rue_status rue_output_write(const struct rue_output *output,
                             rue_status (*render)(const void *context, FILE *stream, rue_error *error),
                             const void *context, rue_error *error) RUE_MUST_CHECK;
 
-struct rue_output rue_output_of(const struct rue_report *report, const char *folder);
+struct rue_output rue_report_output(const struct rue_report *report, const char *folder);
 
 /* Writes every report that is a file, also when another one failed: `written` [bytes] lists those that were.
  * As rue_output_write for the first that was not; the message names the others. */

@@ -117,14 +117,14 @@ static bool put_mark(int folder, const char *base)
 
 static bool has_mark(int folder, const char *base)
 {
-    char wanted[MARK_BYTES], found[MARK_BYTES];
+    char expected[MARK_BYTES], found[MARK_BYTES];
     struct stat about;
     if (fstat(folder, &about) != 0 || about.st_uid != geteuid()) return false;
     int fd = openat(folder, RUE_PART_MARK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return false;
     ssize_t bytes = pread(fd, found, sizeof found, 0);
     close(fd);
-    return bytes == describe(&about, base, wanted) && memcmp(found, wanted, (size_t)bytes) == 0;
+    return bytes == describe(&about, base, expected) && memcmp(found, expected, (size_t)bytes) == 0;
 }
 
 /* ---- making ---- */

@@ -32,8 +32,8 @@ bool rue_progress_due(struct rue_progress *progress)
 /* Columns that a line may fill: what COLUMNS says, never more than there really are. */
 static int line_columns(void)
 {
-    int real = rue_terminal_columns(stderr), wanted = rue_terminal_style(stderr, RUE_TEXT_COLUMNS).columns;
-    int columns = real > 0 && real < wanted ? real : wanted;
+    int real = rue_terminal_columns(stderr), limit = rue_terminal_style(stderr, RUE_TEXT_COLUMNS).columns;
+    int columns = real > 0 && real < limit ? real : limit;
     return columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
 }
 
@@ -80,7 +80,7 @@ void rue_progress_show(struct rue_progress *progress, const char *format, ...)
     rue_interrupt_note_line(true);
 }
 
-void rue_progress_count(struct rue_progress *progress, const char *doing, uint64_t done, uint64_t of)
+void rue_progress_count(struct rue_progress *progress, const char *doing, uint64_t done, uint64_t total)
 {
     if (progress->counted != doing) {
         progress->counted = doing;
@@ -91,8 +91,8 @@ void rue_progress_count(struct rue_progress *progress, const char *doing, uint64
     char left[RUE_UNIT_TEXT_BYTES];
     double elapsed = (double)(rue_clock_now_ns() - progress->count_start_ns) / 1e9;
     double rate = (double)(done - progress->count_first) / elapsed;
-    rue_format_duration((uint64_t)((double)(of - done) / rate * 1e9), left, sizeof left);
-    rue_progress_show(progress, "%s: %" PRIu64 " of %" PRIu64 ", %.0f/s, %s left", doing, done, of, rate,
+    rue_format_duration((uint64_t)((double)(total - done) / rate * 1e9), left, sizeof left);
+    rue_progress_show(progress, "%s: %" PRIu64 " of %" PRIu64 ", %.0f/s, %s left", doing, done, total, rate,
                       left);
 }
 

@@ -27,7 +27,7 @@ void rue_progress_show(struct rue_progress *progress, const char *format, ...)
 
 /* "made 120 of 512 photos, 84/s, 5 s left", when due; to be called for each. `doing` lives for ever: with
  * another one the rate begins anew, and what was done before does not count. */
-void rue_progress_count(struct rue_progress *progress, const char *doing, uint64_t done, uint64_t of);
+void rue_progress_count(struct rue_progress *progress, const char *doing, uint64_t done, uint64_t total);
 
 /* A message that stays: wipes the progress line, prints the text, wrapped on a terminal, and a newline.
  * Printed even when quiet. */

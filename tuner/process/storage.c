@@ -24,7 +24,7 @@ double rue_storage_bytes(const char *path)
     return nftw(path, add_entry, FOLDERS_OPEN, FTW_ACTIONRETVAL) == 0 ? sum : NAN;
 }
 
-double rue_storage_of(const struct rue_variant *variant, uint64_t item_bytes)
+double rue_variant_storage_bytes(const struct rue_variant *variant, uint64_t item_bytes)
 {
     double bytes = rue_storage_bytes(variant->path);
     if (isnan(bytes)) return (double)item_bytes;

@@ -38,13 +38,13 @@ static json_t *visible_gpus(const struct rue_gpu_list *gpus)
 }
 
 /* Their trials count as those of one runner. */
-static rue_status check_alike(const struct rue_runner *runner, rue_error *error)
+static rue_status check_members(const struct rue_runner *runner, rue_error *error)
 {
-    static const char *const alike[] = {"runner", "loader", "clock", "measures", "models", NULL};
+    static const char *const keys[] = {"runner", "loader", "clock", "measures", "models", NULL};
     char difference[RUE_IDENTITY_TEXT_BYTES];
     const json_t *first = rue_connection_greeting(runner->members[0].connection);
     for (size_t i = 1; i < runner->count; i++)
-        if (rue_runner_identity_differs(first, rue_connection_greeting(runner->members[i].connection), alike,
+        if (rue_runner_identity_differs(first, rue_connection_greeting(runner->members[i].connection), keys,
                                         difference))
             return rue_fail(
                 error, RUE_RUNNER,
@@ -57,7 +57,7 @@ static rue_status check_alike(const struct rue_runner *runner, rue_error *error)
 /* As one of them says it; of the processors each has its share. */
 static rue_status describe_all(struct rue_runner *runner, rue_error *error)
 {
-    rue_status status = check_alike(runner, error);
+    rue_status status = check_members(runner, error);
     if (status != RUE_OK) return status;
     json_t *greeting = json_deep_copy(rue_connection_greeting(runner->members[0].connection));
     json_t *machine = json_object_get(greeting, "machine");
@@ -266,8 +266,8 @@ static struct rue_trial_result conclude(struct rue_runner *runner)
 static void judge_data(const struct rue_trial_request *request, struct rue_trial_result *result)
 {
     char why[RUE_REASON_BYTES / 2];
-    bool told = result->read_bytes != RUE_ABSENT && result->data_bytes != RUE_ABSENT;
-    if (result->outcome != RUE_TRIAL_OK || result->cache_missed != RUE_ABSENT || !told) return;
+    bool reported = result->read_bytes != RUE_ABSENT && result->data_bytes != RUE_ABSENT;
+    if (result->outcome != RUE_TRIAL_OK || result->cache_missed != RUE_ABSENT || !reported) return;
     result->cache_missed = !rue_residency_judge_bytes(&request->workload, (uint64_t)result->read_bytes,
                                                       (uint64_t)result->data_bytes, 1, why, sizeof why);
     if (result->cache_missed) rue_trial_result_add_reason(result, why);

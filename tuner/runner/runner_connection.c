@@ -301,8 +301,8 @@ rue_status rue_connection_open_data(struct rue_connection *connection, const str
 }
 
 /* What was measured on other data must not be mixed with what comes. */
-static rue_status open_again(struct rue_connection *connection, const struct open_data *before,
-                             rue_error *error)
+static rue_status reopen_data(struct rue_connection *connection, const struct open_data *before,
+                              rue_error *error)
 {
     char difference[RUE_IDENTITY_TEXT_BYTES];
     struct rue_opened now;
@@ -318,11 +318,11 @@ static rue_status open_again(struct rue_connection *connection, const struct ope
                     difference);
 }
 
-static rue_status start_again(struct rue_connection *connection, bool *another, rue_error *error)
+static rue_status restart_runner(struct rue_connection *connection, bool *another, rue_error *error)
 {
     rue_status status = greet(connection, another, error);
     for (size_t i = 0; status == RUE_OK && i < connection->open_count; i++)
-        status = open_again(connection, &connection->opens[i], error);
+        status = reopen_data(connection, &connection->opens[i], error);
     if (status != RUE_OK && connection->process) end_process(connection, grace_ns);
     return status;
 }
@@ -337,7 +337,7 @@ static rue_status ensure_process(struct rue_connection *connection, rue_error *e
     bool another = false;
     for (int i = 0; status == RUE_RUNNER && !another && i < STARTS_MAX; i++) {
         rue_error_clear(&why);
-        status = start_again(connection, &another, &why);
+        status = restart_runner(connection, &another, &why);
     }
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
 }
@@ -404,7 +404,7 @@ static bool was_suspended(struct rue_connection *connection, const struct mark *
 }
 
 /* Writes a line about the trial in flight. */
-static void tell(struct rue_connection *connection, const char *line)
+static void send_line(struct rue_connection *connection, const char *line)
 {
     struct flight *flight = &connection->flight;
     flight->status = rue_process_write_line(connection->process, line, flight->deadline_ns, &flight->why);
@@ -434,7 +434,7 @@ rue_status rue_connection_begin(struct rue_connection *connection, struct rue_tr
                                          .patience_ns = patience_ns,
                                          .deadline_ns = rue_suspension_awake_ns() + patience_ns,
                                          .before = mark_now(connection)};
-    tell(connection, line);
+    send_line(connection, line);
     free(line);
     return RUE_OK;
 }
@@ -452,7 +452,7 @@ bool rue_connection_is_ready(struct rue_connection *connection)
 
 void rue_connection_start(struct rue_connection *connection, bool start)
 {
-    tell(connection, start ? RUE_PROTOCOL_START : RUE_PROTOCOL_SKIP);
+    send_line(connection, start ? RUE_PROTOCOL_START : RUE_PROTOCOL_SKIP);
 }
 
 rue_status rue_connection_finish(struct rue_connection *connection, struct rue_trial_result *result,

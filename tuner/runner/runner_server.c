@@ -185,16 +185,16 @@ static rue_status find_profile(const char *name, const json_t *request, struct r
                                rue_error *error)
 {
     struct rue_json_reader reader = {.path = "the request", .advice = "mend it", .error = error};
-    const json_t *told = rue_json_object(&reader, request, "profile", true);
+    const json_t *sent = rue_json_object(&reader, request, "profile", true);
     if (reader.status != RUE_OK) return reader.status;
-    if (json_object_get(told, "consumer")) told = NULL; /* that works, and is known by the name alone */
-    rue_status known = rue_device_table_model(name, out, told ? NULL : error);
-    if (!told) return known;
+    if (json_object_get(sent, "consumer")) sent = NULL; /* that works, and is known by the name alone */
+    rue_status known = rue_device_table_model(name, out, sent ? NULL : error);
+    if (!sent) return known;
     if (known != RUE_OK) *out = (struct rue_profile){0};
     out->consumer = RUE_CONSUMER_SLEEP;
     snprintf(out->name, sizeof out->name, "%s", name);
     rue_json_enter(&reader, "profile");
-    rue_profile_read(&reader, told, out);
+    rue_profile_read(&reader, sent, out);
     return reader.status;
 }
 
@@ -227,9 +227,9 @@ static rue_status wait_for_start(void *context, rue_error *error)
     char *ready = rue_protocol_encode_ready(starter->id), *line = NULL;
     size_t capacity = 0;
     if (!ready) return rue_fail_memory(error, "an answer", 64);
-    bool told = fprintf(starter->server->out, "%s\n", ready) > 0 && fflush(starter->server->out) == 0 &&
+    bool sent = fprintf(starter->server->out, "%s\n", ready) > 0 && fflush(starter->server->out) == 0 &&
                 getline(&line, &capacity, starter->server->in) >= 0;
-    bool starts = told && rue_protocol_says_start(line);
+    bool starts = sent && rue_protocol_says_start(line);
     free(line);
     free(ready);
     return starts ? RUE_OK : rue_fail(error, RUE_RUNNER, "it was ready, and not told to start");
@@ -259,14 +259,14 @@ static void add_gpus(json_t *machine)
     char models[GPUS_MAX][RUE_GPU_NAME_BYTES];
     size_t count = rue_gpu_driver_models(RUE_GPU_DRIVER_FOLDER, models, GPUS_MAX);
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-    bool alike = true;
+    bool all_same = true;
     json_t *array = count ? json_array() : NULL;
     for (size_t i = 0; i < count; i++) {
-        alike = alike && strcmp(models[i], models[0]) == 0;
+        all_same = all_same && strcmp(models[i], models[0]) == 0;
         json_array_append_new(array, json_string(models[i]));
     }
     if (array) json_object_set_new(machine, "gpus", array);
-    if (!alike && visible) json_object_set_new(machine, "visible_gpus", json_string(visible));
+    if (!all_same && visible) json_object_set_new(machine, "visible_gpus", json_string(visible));
 }
 
 static json_t *machine_json(void)

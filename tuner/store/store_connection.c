@@ -166,13 +166,13 @@ static bool name_kept(const char *file, int index, const char *suffix, char out[
 static bool find_free_suffix(const char *file, char out[32])
 {
     for (int n = 1; n <= KEPT_MAX; n++) {
-        bool taken = false;
+        bool renamed = false;
         char from[NAME_BYTES], to[NAME_BYTES];
         struct stat about;
         snprintf(out, 32, n == 1 ? ".old" : ".old.%d", n);
-        for (int i = 0; !taken && name_kept(file, i, "", from) && name_kept(file, i, out, to); i++)
-            taken = look(to, "", &about) && (look(from, "", &about) || strcmp(from, file) == 0);
-        if (!taken) return true;
+        for (int i = 0; !renamed && name_kept(file, i, "", from) && name_kept(file, i, out, to); i++)
+            renamed = look(to, "", &about) && (look(from, "", &about) || strcmp(from, file) == 0);
+        if (!renamed) return true;
     }
     return false;
 }

@@ -12,8 +12,8 @@
 #include "workload_json.h"
 
 #define AT(member) offsetof(struct rue_store_trial, member), sizeof(((struct rue_store_trial *)0)->member)
-#define TIMES(of, count) \
-    RUE_STORE_TIMES, offsetof(struct rue_store_trial, of), offsetof(struct rue_store_trial, count)
+#define TIMES(field, count) \
+    RUE_STORE_TIMES, offsetof(struct rue_store_trial, field), offsetof(struct rue_store_trial, count)
 #define PLAIN    NULL, 0, RUE_STORE_PLAIN
 #define IDENTITY NULL, 0, RUE_STORE_IDENTITY
 #define MADE     NULL, 0, RUE_STORE_MADE

@@ -225,7 +225,7 @@ static rue_status check_object(const char *type, const char *name, const char *s
     return status;
 }
 
-static const char *text_of(sqlite3_stmt *statement, int column)
+static const char *column_text(sqlite3_stmt *statement, int column)
 {
     const char *text = (const char *)sqlite3_column_text(statement, column);
     return text ? text : "";
@@ -240,7 +240,8 @@ static rue_status check_objects(sqlite3 *db, const char *path, bool *empty, rue_
     int code = sqlite3_prepare_v2(db, "SELECT type, name, sql FROM sqlite_master", -1, &found, NULL);
     for (*empty = true; code == SQLITE_OK && status == RUE_OK; *empty = false) {
         if ((code = sqlite3_step(found)) != SQLITE_ROW) break;
-        status = check_object(text_of(found, 0), text_of(found, 1), text_of(found, 2), path, error);
+        status =
+            check_object(column_text(found, 0), column_text(found, 1), column_text(found, 2), path, error);
         code = SQLITE_OK;
     }
     if (code != SQLITE_OK && code != SQLITE_DONE)
@@ -280,7 +281,7 @@ static rue_status check_pages(sqlite3 *db, const char *sql, const char *path, ru
     rue_status status = RUE_OK;
     int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
     if (code == SQLITE_OK) code = sqlite3_step(statement);
-    const char *verdict = code == SQLITE_ROW ? text_of(statement, 0) : "ok",
+    const char *verdict = code == SQLITE_ROW ? column_text(statement, 0) : "ok",
                *heading = strrchr(verdict, '\n');
     if (code != SQLITE_ROW) status = rue_store_fail(db, code, path, "checking the store", error);
     if (strcmp(verdict, "ok") != 0) status = fail_damaged(path, heading ? heading + 1 : verdict, error);

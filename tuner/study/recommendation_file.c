@@ -147,9 +147,9 @@ rue_status rue_recommendation_read_kept(const char *text, const char *path, stru
                                      .knobs = &rue_own_knobs};
     rue_json_enter(&reader, "findings");
     rue_status status = read_document(json_loads(text, JSON_REJECT_DUPLICATES, NULL), &reader, out);
-    bool alike =
+    bool is_same =
         status != RUE_OK || (*out)->ledger.under_way || (*out)->ledger.scenario_count == (*out)->count;
-    if (!alike) {
+    if (!is_same) {
         rue_json_refuse(&reader, "ledger", "about as many variants");
         rue_recommendation_close(*out);
         status = reader.status;
@@ -180,14 +180,14 @@ int rue_recommendation_cpus(const struct rue_recommendation *recommendation)
 
 /* ---- ranked ---- */
 
-static bool judge_alike(const struct rue_ranking_rules *a, const struct rue_ranking_rules *b)
+static bool rank_by_same_rules(const struct rue_ranking_rules *a, const struct rue_ranking_rules *b)
 {
-    bool alike = a->objective == b->objective;
+    bool is_same = a->objective == b->objective;
     for (size_t i = 0; i < a->weight_count; i++)
-        alike &= rue_ranking_rules_weight(b, a->weights[i].model) == a->weights[i].weight;
+        is_same &= rue_ranking_rules_weight(b, a->weights[i].model) == a->weights[i].weight;
     for (size_t i = 0; i < b->weight_count; i++)
-        alike &= rue_ranking_rules_weight(a, b->weights[i].model) == b->weights[i].weight;
-    return alike;
+        is_same &= rue_ranking_rules_weight(a, b->weights[i].model) == b->weights[i].weight;
+    return is_same;
 }
 
 rue_status rue_recommendation_rank(struct rue_recommendation *recommendation,
@@ -202,7 +202,7 @@ rue_status rue_recommendation_rank(struct rue_recommendation *recommendation,
         findings->variants
             ? RUE_OK
             : rue_fail_memory(error, "findings", recommendation->count * sizeof *findings->variants);
-    bool claims = judge_alike(rules, &recommendation->rules);
+    bool claims = rank_by_same_rules(rules, &recommendation->rules);
     while (status == RUE_OK && findings->variant_count < recommendation->count) {
         size_t v = findings->variant_count;
         status = rue_recommended_rank(&recommendation->at[v], rules, claims, &findings->variants[v], error);

@@ -53,7 +53,7 @@ static rue_status check_epoch(const struct rue_study_setup *setup, const struct 
         rue_format_count(variant->job_images * loaders, job, sizeof job), variant->opened.images);
 }
 
-static uint64_t epoch_of(const struct rue_study_goal *goal, const struct rue_study_variant *variant)
+static uint64_t first_epoch(const struct rue_study_goal *goal, const struct rue_study_variant *variant)
 {
     uint64_t most = goal->job.epoch_most, images = variant->opened.images;
     return most && most < images ? most : images;
@@ -65,11 +65,11 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
 {
     const struct rue_study_goal *goal = &setup->goal;
     variant->workload = goal->loader.workload;
-    uint64_t wanted = variant->sample ? 0 : setup->wanted_images;
+    uint64_t limit = variant->sample ? 0 : setup->wanted_images;
     rue_progress_show(setup->progress, "opening %s",
                       variant->variant.path[0] ? variant->variant.path : "the runner's data");
-    rue_status status = rue_runner_open_data(setup->host.runner, &variant->variant, &variant->workload,
-                                             wanted, &variant->opened, error);
+    rue_status status = rue_runner_open_data(setup->host.runner, &variant->variant, &variant->workload, limit,
+                                             &variant->opened, error);
     if (status != RUE_OK) return status;
     if (variant->opened.note[0])
         rue_progress_note(setup->progress, "%s: %s", variant->variant.path, variant->opened.note);
@@ -88,7 +88,7 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
         snprintf(variant->opened.digest, sizeof variant->opened.digest, "%" PRIu64, variant->opened.images);
     variant->job_images = setup->wanted_images   ? setup->wanted_images
                           : setup->variant_count ? setup->variants[0].job_images
-                                                 : rue_study_share(setup, epoch_of(goal, variant));
+                                                 : rue_study_share(setup, first_epoch(goal, variant));
     setup->variant_count++;
     return goal->data.count ? check_epoch(setup, variant, error) : RUE_OK;
 }
@@ -228,14 +228,14 @@ rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_
 }
 
 /* The variant that is most like what is checked; RUE_NONE where nothing is. */
-static size_t variant_of(const struct rue_hello *hello, const struct rue_recommended *checked)
+static size_t find_variant(const struct rue_hello *hello, const struct rue_recommended *checked)
 {
     size_t found = RUE_NONE;
     int most = -1;
     for (size_t v = 0; checked && v < hello->variant_count; v++) {
-        int alike = rue_study_likeness(&hello->variants[v], &checked->found.variant);
-        if (hello->variants[v].mode != checked->found.variant.mode || alike <= most) continue;
-        most = alike;
+        int likeness = rue_study_likeness(&hello->variants[v], &checked->found.variant);
+        if (hello->variants[v].mode != checked->found.variant.mode || likeness <= most) continue;
+        most = likeness;
         found = v;
     }
     return found;
@@ -247,7 +247,7 @@ static rue_status choose_runner_data(struct rue_study_setup *setup, rue_error *e
     const struct rue_hello *hello = rue_study_hello(setup);
     if (!hello->variant_count)
         return rue_fail(error, RUE_USAGE, "give the data to tune for, such as a folder: rue tune DATA");
-    size_t checked = variant_of(hello, setup->goal.search.checked);
+    size_t checked = find_variant(hello, setup->goal.search.checked);
     for (size_t i = 0; i < hello->variant_count; i++) {
         if (!setup->goal.data.modes[hello->variants[i].mode] || (checked != RUE_NONE && i != checked))
             continue;

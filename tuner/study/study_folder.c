@@ -52,8 +52,8 @@ void rue_study_choose_folder(struct rue_study_setup *setup)
         snprintf(setup->place.folder, sizeof setup->place.folder, "%s", goal->output.folder);
         return;
     }
-    const char *of = goal->data.count ? goal->data.paths[0] : goal->data.table;
-    study_name(of ? of : rue_study_hello(setup)->loader, name, sizeof name);
+    const char *source = goal->data.count ? goal->data.paths[0] : goal->data.table;
+    study_name(source ? source : rue_study_hello(setup)->loader, name, sizeof name);
     if (goal->output.name_suffix)
         snprintf(name + strlen(name), sizeof name - strlen(name), "%s", goal->output.name_suffix);
     snprintf(setup->place.folder, sizeof setup->place.folder, "rue-out/%s", name);

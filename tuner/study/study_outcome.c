@@ -123,9 +123,9 @@ static rue_status add_notice(struct rue_study_ledger *ledger, const struct rue_n
 rue_status rue_study_take_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   rue_error *error)
 {
-    bool taken = false;
+    bool accepted = false;
     rue_status status = RUE_OK;
-    for (size_t nth = 0; status == RUE_OK && !taken; nth++) {
+    for (size_t nth = 0; status == RUE_OK && !accepted; nth++) {
         struct rue_recommendation *kept;
         char *text = NULL;
         status = rue_store_findings(ledger->store, nth, &text, error);
@@ -133,8 +133,8 @@ rue_status rue_study_take_changes(const struct rue_study_setup *setup, struct ru
         status = rue_recommendation_read_kept(text, RUE_STORE_FILE, &kept, error);
         free(text);
         if (status != RUE_OK) return status;
-        taken = concern(&kept->ledger, setup);
-        for (size_t i = 0; status == RUE_OK && taken && i < kept->found.changes.notice_count; i++)
+        accepted = concern(&kept->ledger, setup);
+        for (size_t i = 0; status == RUE_OK && accepted && i < kept->found.changes.notice_count; i++)
             status = add_notice(ledger, &kept->found.changes.notices[i], error);
         rue_recommendation_close(kept);
     }
@@ -163,8 +163,8 @@ static void count_outcomes(const struct rue_study_ledger *ledger, struct rue_var
 }
 
 /* What is told of the regrets is of one best guess, which lies within. */
-static struct rue_regret_interval interval_of(const struct rue_claim *claim,
-                                              const struct rue_ranking_row *row, double confidence)
+static struct rue_regret_interval claim_interval(const struct rue_claim *claim,
+                                                 const struct rue_ranking_row *row, double confidence)
 {
     return (struct rue_regret_interval){.confidence = confidence,
                                         .bound_ratio = claim->bound_ratio,
@@ -248,7 +248,8 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
         out->claim.prediction_error_ratio = claim->far_off_ratio;
         out->claim.measured_only = claim->far_off_ratio > 0;
         out->claim.confidence = study->setup.goal.search.confidence;
-        out->interval = interval_of(claim, &selection->rows[selection->recommended], out->claim.confidence);
+        out->interval =
+            claim_interval(claim, &selection->rows[selection->recommended], out->claim.confidence);
     }
     return RUE_OK;
 }

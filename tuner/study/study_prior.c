@@ -61,9 +61,9 @@ static struct rue_recommended *part_about(const struct rue_recommendation *earli
     for (size_t i = 0; i < earlier->count; i++) {
         struct rue_recommended *part = &earlier->at[i];
         if (!rue_findings_mode_is_known(&part->found) || part->found.variant.mode != variant->mode) continue;
-        int alike = rue_study_likeness(&part->found.variant, variant);
-        if (alike <= most) continue;
-        most = alike;
+        int likeness = rue_study_likeness(&part->found.variant, variant);
+        if (likeness <= most) continue;
+        most = likeness;
         found = part;
     }
     return found;

@@ -51,8 +51,8 @@ struct cell {
     size_t variant, model, config;
 };
 
-static struct cell cell_of(const struct rue_study_setup *setup, const struct track *track,
-                           const struct rue_ask *ask)
+static struct cell ask_cell(const struct rue_study_setup *setup, const struct track *track,
+                            const struct rue_ask *ask)
 {
     return (struct cell){track->first_variant + ask->scenario / setup->model_count,
                          ask->scenario % setup->model_count, ask->config};
@@ -63,7 +63,7 @@ static void show_progress(const struct rue_study_setup *setup, const struct rue_
 {
     if (ledger->answered > 1 && !rue_progress_due(setup->progress)) return;
     char count[64], best[160], label[RUE_CONFIG_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES];
-    struct cell cell = cell_of(setup, track, ask);
+    struct cell cell = ask_cell(setup, track, ask);
     rue_config_label(&setup->configs[cell.config], label);
     if (rue_study_predicts(setup))
         rue_progress_describe_claim(setup, track->state, best, sizeof best);
@@ -86,8 +86,8 @@ static uint64_t expected_ns(const struct rue_study_setup *setup, const struct ru
     return (uint64_t)(setup->plan.expected_s * 1e9 / (double)setup->plan.trials);
 }
 
-static struct rue_trial_request request_of(const struct rue_study_setup *setup, struct cell cell,
-                                           const struct rue_ask *ask)
+static struct rue_trial_request make_request(const struct rue_study_setup *setup, struct cell cell,
+                                             const struct rue_ask *ask)
 {
     struct rue_trial_request request = {.measure = ask->measure,
                                         .config = setup->configs[cell.config],
@@ -105,7 +105,7 @@ static rue_status answer(const struct rue_study_setup *setup, struct rue_study_l
                          struct cell cell, const struct rue_ask *ask, size_t nth,
                          struct rue_trial_result *result, rue_error *error)
 {
-    struct rue_trial_request request = request_of(setup, cell, ask);
+    struct rue_trial_request request = make_request(setup, cell, ask);
     return rue_study_measure(setup, ledger, cell.variant, ask->measure == RUE_LOAD ? RUE_NONE : cell.model,
                              &request, nth, expected_ns(setup, ask), result, error);
 }
@@ -138,8 +138,8 @@ static struct track *next_track(const struct rue_study_setup *setup, struct trac
 
 /* Tells the strategy, and counts what the trial cost, now or when it was made: so the tracks take turns
  * alike. */
-static void tell(const struct rue_study_setup *setup, struct track *track, const struct rue_ask *ask,
-                 const struct rue_trial_result *result)
+static void observe_result(const struct rue_study_setup *setup, struct track *track,
+                           const struct rue_ask *ask, const struct rue_trial_result *result)
 {
     if (result->cost_ns > 0) track->spent_ns += (uint64_t)result->cost_ns;
     if (setup->plan.strategy->tell) setup->plan.strategy->tell(track->state, ask, result);
@@ -188,8 +188,8 @@ static bool is_spent(const struct rue_study_setup *setup, const struct rue_study
 
 /* Trials of which it is not sure whether they were made before or after a change of the machine: a new one
  * takes the place of each. */
-static rue_status measure_again(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                rue_error *error)
+static rue_status repeat_trial(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                               rue_error *error)
 {
     rue_status status = RUE_OK;
     size_t i = rue_study_next_unsure(ledger, 0);
@@ -217,11 +217,12 @@ static rue_status take_change(const struct rue_study_setup *setup, struct rue_st
 {
     for (size_t i = 0; setup->plan.strategy->shift && i < tracks->count; i++)
         setup->plan.strategy->shift(tracks->at[i].state, change->since, change->by);
-    return rue_study_predicts(setup) ? RUE_OK : measure_again(setup, ledger, error);
+    return rue_study_predicts(setup) ? RUE_OK : repeat_trial(setup, ledger, error);
 }
 
 /* What all tracks need to recommend anything. */
-static struct rue_watch_reserve reserve_of(const struct rue_study_setup *setup, const struct tracks *tracks)
+static struct rue_watch_reserve watch_reserve(const struct rue_study_setup *setup,
+                                              const struct tracks *tracks)
 {
     struct rue_watch_reserve sum = {0};
     for (size_t i = 0; setup->plan.strategy->reserve && i < tracks->count; i++) {
@@ -242,7 +243,7 @@ static rue_status look_after(const struct rue_study_setup *setup, struct rue_stu
     if (!tracks->watch) return RUE_OK;
     uint64_t before_ns = rue_study_spent_ns(setup, ledger);
     size_t made = ledger->made;
-    rue_status status = rue_watch_look(tracks->watch, reserve_of(setup, tracks), &changed, &change, error);
+    rue_status status = rue_watch_look(tracks->watch, watch_reserve(setup, tracks), &changed, &change, error);
     if (status == RUE_OK && changed) status = take_change(setup, ledger, tracks, &change, error);
     uint64_t spent_ns = rue_study_spent_ns(setup, ledger) - before_ns;
     track->spent_ns += spent_ns;
@@ -257,7 +258,7 @@ static rue_status step(struct rue_study_setup *setup, struct rue_study_ledger *l
                        struct rue_same_failures *failures, rue_error *error)
 {
     const struct rue_strategy_ops *strategy = setup->plan.strategy;
-    struct cell cell = cell_of(setup, track, ask);
+    struct cell cell = ask_cell(setup, track, ask);
     struct rue_trial_result result;
     double expected_s = 0, expected_sd = 0;
     bool expects = strategy->expect && strategy->expect(track->state, ask, &expected_s, &expected_sd);
@@ -267,7 +268,7 @@ static rue_status step(struct rue_study_setup *setup, struct rue_study_ledger *l
     struct rue_ledger_row *row = &ledger->rows[ledger->last_row];
     ask->trial = row->trial.id;
     if (ask->measure == RUE_JOINT) row->config = cell.config;
-    tell(setup, track, ask, &result);
+    observe_result(setup, track, ask, &result);
     ledger->answered++;
     if (!ask->stored && !rue_study_predicts(setup)) {
         tracks->own++;
@@ -340,7 +341,7 @@ static rue_status skip(const struct rue_study_setup *setup, struct rue_study_led
     tracks->config = ask->config;
     tracks->repeat = ask->repeat;
     if (!tracks->left_out && !is_spent(setup, ledger)) return RUE_OK;
-    struct rue_trial_request request = request_of(setup, cell, ask);
+    struct rue_trial_request request = make_request(setup, cell, ask);
     bool stored = false;
     rue_status status = RUE_OK;
     if (ledger->found_trials)
@@ -366,7 +367,7 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
         }
         size_t nth = study->ledger.stored_untold && ask.repeat > 0 ? RUE_STUDY_ANEW : (size_t)ask.repeat;
         double spent_s = (double)(rue_study_spent_ns(&study->setup, &study->ledger) - run_start_ns) / 1e9;
-        struct cell cell = cell_of(&study->setup, track, &ask);
+        struct cell cell = ask_cell(&study->setup, track, &ask);
         bool skipped = false;
         if (status == RUE_OK)
             status = skip(&study->setup, &study->ledger, tracks, cell, &ask, nth, spent_s, &skipped, error);
@@ -447,7 +448,7 @@ static rue_status check_end(const struct rue_study_setup *setup, const struct tr
 
 /* Of the budget for one of `count` tracks: alike, but of a table's time each variant gets the share of its
  * own. */
-static double share_of(const struct rue_study_setup *setup, size_t variant, size_t count)
+static double budget_share(const struct rue_study_setup *setup, size_t variant, size_t count)
 {
     if (!setup->host.recording || count == 1) return 1 / (double)count;
     return fmax(1e-9, rue_study_recording_s(setup, variant) / rue_study_recording_s(setup, RUE_NONE));
@@ -464,7 +465,7 @@ static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_st
     for (size_t v = 0; status == RUE_OK && v < count; v++) {
         struct track *track = &out->at[out->count++]; /* to be closed also where what follows fails */
         track->first_variant = v;
-        track->share = share_of(setup, v, count);
+        track->share = budget_share(setup, v, count);
         struct rue_strategy_setup strategy_setup = rue_study_strategy_setup(setup, v);
         if (!predicts) strategy_setup.grid.scenario_count *= setup->variant_count;
         strategy_setup.aim = (struct rue_setup_aim){.objective = setup->goal.search.rules.objective,

@@ -62,7 +62,7 @@ static rue_status bound_batch_size(struct rue_space *space, const char *asked_by
 }
 
 /* What asked for values of one of rue's own knobs, or NULL. */
-static const char *origin_of(const struct rue_study_goal *goal, enum rue_knob knob)
+static const char *knob_origin(const struct rue_study_goal *goal, enum rue_knob knob)
 {
     const struct rue_knob_choice *choice =
         rue_knob_choices_find(&goal->space.knobs, rue_own_knobs.at[knob]->name);
@@ -73,7 +73,7 @@ static const char *origin_of(const struct rue_study_goal *goal, enum rue_knob kn
 static rue_status bound_workers(struct rue_space *space, const struct rue_study_goal *goal, rue_error *error)
 {
     int *count = &space->count[RUE_NUM_WORKERS], *values = space->values[RUE_NUM_WORKERS];
-    const char *asked_by = origin_of(goal, RUE_NUM_WORKERS);
+    const char *asked_by = knob_origin(goal, RUE_NUM_WORKERS);
     while (goal->space.limits_workers && *count > 0 && values[*count - 1] > goal->space.max_workers) {
         if (asked_by)
             return rue_fail(error, RUE_USAGE,
@@ -92,7 +92,7 @@ static rue_status bound_workers(struct rue_space *space, const struct rue_study_
 rue_status rue_study_check_pinning(const struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
-    const char *origin = origin_of(&setup->goal, RUE_PIN_MEMORY);
+    const char *origin = knob_origin(&setup->goal, RUE_PIN_MEMORY);
     if (!origin || hello->has_space) return RUE_OK; /* a space says it itself */
     for (size_t m = 0; m < setup->model_count; m++)
         if (setup->models[m].profile.consumer == RUE_CONSUMER_CUDA) return RUE_OK;
@@ -140,7 +140,7 @@ rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_h
     if (status == RUE_OK) status = bound_workers(out, goal, error);
     if (status != RUE_OK) return status;
     if (goal->space.curves) bound_curves(out);
-    return bound_batch_size(out, origin_of(goal, RUE_BATCH_SIZE), job_images, error);
+    return bound_batch_size(out, knob_origin(goal, RUE_BATCH_SIZE), job_images, error);
 }
 
 enum { CONFIGS_MAX = 65536, USUAL_FIXED_BATCH = 64, USUAL_FIXED_WORKERS = 4 };

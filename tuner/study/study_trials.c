@@ -168,7 +168,7 @@ static rue_status measure_awake(const struct rue_study_setup *setup, struct rue_
 
 /* A new measurement, stored. One that was not warm, or cold, as it claims counts only where no attempt is
  * left that might be; the row says what it was in any case. */
-static rue_status measure_anew(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+static rue_status measure_cell(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                const struct rue_store_scenario *scenario, struct rue_ledger_row at,
                                struct rue_trial_request *request, const char *profile, int attempt,
                                struct rue_trial_result *result, rue_error *error)
@@ -211,11 +211,11 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
         }
         return note_row(setup, ledger, at, request, result, error);
     }
-    bool again = true;
-    for (int attempt = 1; status == RUE_OK && again; attempt++) {
+    bool missed = true;
+    for (int attempt = 1; status == RUE_OK && missed; attempt++) {
         rue_trial_result_close(result);
-        status = measure_anew(setup, ledger, &scenario, at, request, profile, attempt, result, error);
-        again = result->cache_missed == 1 && result->outcome == RUE_TRIAL_FAILED && attempt < MISSED_MAX;
+        status = measure_cell(setup, ledger, &scenario, at, request, profile, attempt, result, error);
+        missed = result->cache_missed == 1 && result->outcome == RUE_TRIAL_FAILED && attempt < MISSED_MAX;
     }
     return status;
 }
@@ -266,7 +266,7 @@ static rue_status add_stored(void *context, uint64_t id, const struct rue_trial_
     return RUE_OK;
 }
 
-static size_t model_of(const struct rue_ask *ask)
+static size_t ask_model(const struct rue_ask *ask)
 {
     return ask->measure == RUE_LOAD ? RUE_NONE : ask->scenario;
 }
@@ -281,7 +281,7 @@ static rue_status collect_cell(const struct rue_study_setup *setup, struct rue_s
     telling->ask = ask;
     rue_status status = rue_interrupt_status();
     if (status == RUE_OK)
-        status = rue_study_walk_stored(setup, ledger, variant, model_of(&ask), &request, add_stored, telling,
+        status = rue_study_walk_stored(setup, ledger, variant, ask_model(&ask), &request, add_stored, telling,
                                        error);
     for (size_t i = first; i < telling->count; i++) telling->at[i].newer = telling->count - 1 - i;
     return status;
@@ -344,7 +344,7 @@ static rue_status tell_stored(const struct rue_study_setup *setup, struct rue_st
                                         .batches = 1};
     struct rue_trial_result result;
     bool found;
-    rue_status status = rue_study_take_stored(setup, ledger, variant, model_of(&stored->ask), &request,
+    rue_status status = rue_study_take_stored(setup, ledger, variant, ask_model(&stored->ask), &request,
                                               stored->id, &found, &result, error);
     if (status != RUE_OK || !found) return status;
     struct rue_ledger_row *row = &ledger->rows[ledger->last_row];
@@ -419,7 +419,7 @@ static char next_telling(const char *reason, const char **at)
     return **at ? *(*at)++ : 0;
 }
 
-static bool fail_alike(const char *a, const char *b)
+static bool is_same_failure(const char *a, const char *b)
 {
     const char *in_a = a, *in_b = b;
     for (;;) {
@@ -434,7 +434,7 @@ rue_status rue_same_failures_count(struct rue_same_failures *failures, const str
 {
     if (result->outcome == RUE_TRIAL_INFEASIBLE) return RUE_OK;
     bool bad = result->outcome == RUE_TRIAL_FAILED || result->outcome == RUE_TRIAL_TIMEOUT;
-    bool same = bad && fail_alike(failures->reason, result->reason);
+    bool same = bad && is_same_failure(failures->reason, result->reason);
     failures->in_a_row = bad ? (same ? failures->in_a_row + 1 : 1) : 0;
     snprintf(failures->reason, sizeof failures->reason, "%s", bad ? result->reason : "");
     if (failures->in_a_row < SAME_FAILURES_MAX) return RUE_OK;

@@ -30,7 +30,7 @@ static const double cost_share = 0.12;      /* of the time, for references */
 static const double suspected_share = 0.25; /* of it, where a change is suspected */
 static const double least_s = 0.1, trial_share = 0.3; /* a reference takes that, or that of a usual trial */
 static const double computing_sd = 0.05;              /* what two compute trials differ by without a reason */
-static const double alike = 0.08;                     /* loading and computing are slower by the same */
+static const double equal_tolerance = 0.08;           /* loading and computing are slower by the same */
 
 /* The reference of a variant. */
 struct reference {
@@ -211,7 +211,7 @@ static rue_status add_seen(void *context, uint64_t id, const struct rue_trial_re
     return RUE_OK;
 }
 
-static size_t count_of(const struct seen *seen, uint64_t images)
+static size_t count_trials(const struct seen *seen, uint64_t images)
 {
     size_t count = 0;
     for (size_t i = 0; i < seen->count; i++) count += seen->at[i].images == images;
@@ -223,7 +223,7 @@ static uint64_t most_frequent(const struct seen *seen)
 {
     uint64_t images = 0;
     for (size_t i = 0; i < seen->count; i++)
-        if (count_of(seen, seen->at[i].images) >= count_of(seen, images)) images = seen->at[i].images;
+        if (count_trials(seen, seen->at[i].images) >= count_trials(seen, images)) images = seen->at[i].images;
     return images;
 }
 
@@ -241,7 +241,7 @@ static rue_status find_earlier_references(const struct rue_study_setup *setup,
     rue_status status =
         rue_study_walk_stored(setup, ledger, variant, reference->model, &request, add_seen, seen, error);
     uint64_t images = most_frequent(seen);
-    bool known = status == RUE_OK && count_of(seen, images) >= RUE_BASELINE_LEAST;
+    bool known = status == RUE_OK && count_trials(seen, images) >= RUE_BASELINE_LEAST;
     if (known) reference->request.images = images;
     double load_now = rue_speed_history_at(&ledger->speeds, SIZE_MAX).load;
     for (size_t i = 0; known && i < seen->count; i++) {
@@ -360,7 +360,7 @@ static rue_status ask_computing(struct rue_watch *watch, bool by_loader, double 
     if (!isfinite(least)) return RUE_OK;
     *out = log(least / before) - rue_speed_history_at(&watch->ledger->speeds, SIZE_MAX).compute;
     if (fabs(*out) < computing_sd) *out = 0;
-    if (fabs(*out - load) < alike) *out = load;
+    if (fabs(*out - load) < equal_tolerance) *out = load;
     return RUE_OK;
 }
 
@@ -374,7 +374,7 @@ static size_t last_good(const struct rue_watch *watch, size_t trial)
     return at;
 }
 
-static rue_status tell(struct rue_watch *watch, struct rue_notice *notice, rue_error *error)
+static rue_status make_notice(struct rue_watch *watch, struct rue_notice *notice, rue_error *error)
 {
     char text[RUE_NOTICE_TEXT_BYTES];
     if (watch->causes) rue_causes_explain(watch->causes, notice->unsure, notice->cause);
@@ -384,7 +384,7 @@ static rue_status tell(struct rue_watch *watch, struct rue_notice *notice, rue_e
 }
 
 /* What references took since the change is what they are expected to take from now on. */
-static void begin_anew(struct rue_watch *watch)
+static void restart_watch(struct rue_watch *watch)
 {
     for (size_t v = 0; v < watch->setup->variant_count; v++) {
         struct reference *reference = &watch->references[v];
@@ -396,7 +396,7 @@ static void begin_anew(struct rue_watch *watch)
     rue_slowdown_forget(&watch->slowdown);
 }
 
-static double median_of(double *values, size_t count)
+static double find_median(double *values, size_t count)
 {
     rue_sort_doubles(values, count);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
@@ -414,15 +414,15 @@ static rue_status conclude_change(struct rue_watch *watch, struct rue_speed_chan
     size_t good = last_good(watch, notice.unsure_end);
     notice.unsure = ledger->rows[good].trial.id + ledger->rows[good].reference;
     rue_baseline_expect(&reference->baseline, &mean, &sd);
-    double load_log = median_of(reference->pending, reference->pending_count) - mean, compute_log;
+    double load_log = find_median(reference->pending, reference->pending_count) - mean, compute_log;
     notice.trial = locate(ledger, notice.unsure, notice.unsure_end, load_log);
     rue_status status = ask_computing(watch, reference->model == RUE_NONE, load_log, &compute_log, error);
     notice.load_ratio = exp(load_log);
     notice.compute_ratio = exp(compute_log);
-    if (status == RUE_OK) status = tell(watch, &notice, error);
+    if (status == RUE_OK) status = make_notice(watch, &notice, error);
     if (status != RUE_OK) return status;
     *out = (struct rue_speed_change){notice.trial, {load_log, compute_log}};
-    begin_anew(watch);
+    restart_watch(watch);
     return RUE_OK;
 }
 

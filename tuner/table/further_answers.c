@@ -56,7 +56,7 @@ struct group {
     const struct rue_variant_findings **variants; /* [count] */
 };
 
-static size_t column_of(const struct rue_cost_matrix *matrix, const struct rue_config *config)
+static size_t find_column(const struct rue_cost_matrix *matrix, const struct rue_config *config)
 {
     for (size_t c = 0; c < matrix->config_count; c++)
         if (rue_config_equal(&matrix->configs[c], config)) return c;
@@ -72,7 +72,7 @@ static size_t common_configs(const struct group *group, struct rue_config *out)
         const struct rue_config *config = &first->configs[c];
         bool common = true;
         for (size_t v = 1; common && v < group->count; v++)
-            common = column_of(group->variants[v]->matrix, config) != RUE_NONE;
+            common = find_column(group->variants[v]->matrix, config) != RUE_NONE;
         if (common) out[count++] = *config;
     }
     return count;
@@ -101,7 +101,7 @@ static rue_status fill_cells(const struct group *group, struct rue_cost_matrix *
     for (size_t v = 0; v < group->count; first += group->variants[v++]->matrix->model_count) {
         const struct rue_cost_matrix *own = group->variants[v]->matrix;
         for (size_t c = 0; c < matrix->config_count; c++) {
-            size_t column = column_of(own, &matrix->configs[c]);
+            size_t column = find_column(own, &matrix->configs[c]);
             for (size_t m = 0; status == RUE_OK && m < own->model_count; m++)
                 status = copy_cell(rue_cost_matrix_cell(own, m, column), matrix, first + m, c, error);
         }
@@ -163,7 +163,7 @@ static void find_gains(const struct group *group, const struct rue_ranking_rules
     const struct rue_variant_findings *first = group->variants[0];
     for (size_t i = 0; i < first->baselines.count; i++) {
         struct rue_baseline_row row = first->baselines.rows[i];
-        row.config = column_of(out->matrix, &first->matrix->configs[row.config]);
+        row.config = find_column(out->matrix, &first->matrix->configs[row.config]);
         if (row.config != RUE_NONE) out->baselines.rows[out->baselines.count++] = row;
     }
     rue_baseline_gains_find(out->matrix, rules->confidence, selection, &out->baselines);
@@ -200,8 +200,8 @@ static void gather(const struct rue_findings *findings, int mode, struct group *
     out->count = 0;
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
-        bool wanted = mode == RUE_MODE_COUNT || variant->variant.mode == (enum rue_mode)mode;
-        if (wanted && variant->goal == findings->variants[0].goal) out->variants[out->count++] = variant;
+        bool included = mode == RUE_MODE_COUNT || variant->variant.mode == (enum rue_mode)mode;
+        if (included && variant->goal == findings->variants[0].goal) out->variants[out->count++] = variant;
     }
 }
 

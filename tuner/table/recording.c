@@ -11,7 +11,7 @@ enum { BATCHES_LEAST = 8, JOBS_TOLD = 8 };
 
 /* ---- the job ---- */
 
-static uint64_t job_of(const struct rue_table *table, size_t group)
+static uint64_t group_job(const struct rue_table *table, size_t group)
 {
     return table->tally.groups[group].job.images;
 }
@@ -19,15 +19,15 @@ static uint64_t job_of(const struct rue_table *table, size_t group)
 static rue_status fail_jobs(const struct rue_table *table, uint64_t images, rue_error *error)
 {
     char jobs[256] = "";
-    uint64_t told[JOBS_TOLD];
+    uint64_t named[JOBS_TOLD];
     size_t count = 0, used = 0;
     for (size_t g = 0; g < table->tally.group_count && count < JOBS_TOLD; g++) {
         bool known = false;
-        for (size_t i = 0; i < count; i++) known |= told[i] == job_of(table, g);
-        if (known || !job_of(table, g)) continue;
-        told[count++] = job_of(table, g);
+        for (size_t i = 0; i < count; i++) known |= named[i] == group_job(table, g);
+        if (known || !group_job(table, g)) continue;
+        named[count++] = group_job(table, g);
         used += (size_t)snprintf(jobs + used, sizeof jobs - used, "%s%" PRIu64, used ? ", " : "",
-                                 job_of(table, g));
+                                 group_job(table, g));
     }
     if (images)
         return rue_fail(error, RUE_USAGE,
@@ -44,7 +44,7 @@ static rue_status find_job(const struct rue_table *table, uint64_t images, uint6
     bool any_unknown = false, fits = false;
     *out = images;
     for (size_t g = 0; g < table->tally.group_count; g++) {
-        uint64_t job = job_of(table, g);
+        uint64_t job = group_job(table, g);
         if (!images && *out && job && job != *out) return fail_jobs(table, 0, error);
         if (!images && job) *out = job;
         any_unknown |= job == 0;

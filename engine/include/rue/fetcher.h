@@ -19,9 +19,9 @@ struct rue_fetcher_options {
     enum rue_access access;
 };
 
-/* How a fetcher of the source that is asked for `wanted` has its items at present: for the best, the fastest
- * way; for one that the source does not allow, RUE_ACCESS_READ. */
-enum rue_access rue_fetcher_access(const struct rue_source *source, enum rue_access wanted);
+/* How a fetcher of the source that is asked for `requested` has its items at present: for the best, the
+ * fastest way; for one that the source does not allow, RUE_ACCESS_READ. */
+enum rue_access rue_fetcher_access(const struct rue_source *source, enum rue_access requested);
 
 /* `source` is borrowed. RUE_DATA when its items are not images of 3 × 224 × 224; RUE_USAGE when they are
  * float32 and RUE_UINT8 is asked. */

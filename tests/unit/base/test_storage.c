@@ -25,9 +25,9 @@ Test(storage, of_a_list_the_images_count_too_and_a_pattern_has_items_alone)
     struct rue_variant variant = {.format = "csv"};
     temporary_text("list.csv", "path\n");
     strcpy(variant.path, temporary_path("list.csv"));
-    cr_assert_eq(rue_storage_of(&variant, 100), 105);
+    cr_assert_eq(rue_variant_storage_bytes(&variant, 100), 105);
     strcpy(variant.format, "webdataset");
-    cr_assert_eq(rue_storage_of(&variant, 100), 5);
+    cr_assert_eq(rue_variant_storage_bytes(&variant, 100), 5);
     strcpy(variant.path, "shards/{000..001}.tar");
-    cr_assert_eq(rue_storage_of(&variant, 100), 100);
+    cr_assert_eq(rue_variant_storage_bytes(&variant, 100), 100);
 }
