@@ -38,16 +38,16 @@ struct rue_replayed {
 /* What people use anyway. */
 enum { RUE_BASELINES_MAX = 2 };
 struct rue_baseline_row {
-    size_t config;        /* column */
-    char name[48];        /* "PyTorch's default" */
-    struct rue_gain gain; /* of the recommended configuration over this one; not known where they are the
+    size_t config;           /* column */
+    char name[48];           /* "PyTorch's default" */
+    struct rue_speedup gain; /* of the recommended configuration over this one; not known where they are the
                              same, or this one was not measured on every model */
 };
 struct rue_baseline_findings {
     size_t count; /* 0: there are none */
     struct rue_baseline_row rows[RUE_BASELINES_MAX];
     size_t found; /* column: what is best; where a baseline is recommended all the same, the gain */
-    struct rue_gain found_gain; /* over that one, else not known */
+    struct rue_speedup found_gain; /* over that one, else not known */
 };
 
 /* What the variant holds. */

@@ -192,7 +192,7 @@ static bool read_text(const struct rue_field *field, const json_t *value, char *
 
 void rue_json_read_config(struct rue_json_reader *reader, const json_t *value, struct rue_config *out)
 {
-    *out = rue_config_default_of(reader->knobs);
+    *out = rue_config_default_for(reader->knobs);
     if (!json_is_object(value)) rue_json_refuse(reader, NULL, "an object");
     for (size_t k = 0; k < reader->knobs->count; k++) {
         char what[WHAT_BYTES];

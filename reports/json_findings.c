@@ -97,7 +97,7 @@ void rue_json_put_rules(json_t **object, const struct rue_variant_findings *vari
 static json_t *write_proven(const void *at, const void *context)
 {
     (void)context;
-    return json_boolean(rue_gain_is_proven(at));
+    return json_boolean(rue_speedup_is_proven(at));
 }
 
 static json_t *write_recommended(const void *at, const void *context)
@@ -111,10 +111,10 @@ static const struct rue_field_type proven = {.write = write_proven},
                                    recommended = {.write = write_recommended};
 
 static const struct rue_field gain_fields[] = {
-    {"confidence", RUE_FIELD_REAL, RUE_FIELD_AT(rue_gain, confidence), RUE_FIELD_KEY},
-    {"speedup_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_gain, ratio)},
-    {"low_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_gain, low)},
-    {"high_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_gain, high)},
+    {"confidence", RUE_FIELD_REAL, RUE_FIELD_AT(rue_speedup, confidence), RUE_FIELD_KEY},
+    {"speedup_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_speedup, ratio)},
+    {"low_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_speedup, low)},
+    {"high_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_speedup, high)},
     {"proven", RUE_FIELD_OTHER, .flags = RUE_FIELD_WRITTEN, .type = &proven},
     {0}};
 
@@ -418,8 +418,8 @@ const struct rue_field rue_json_consumer_fields[] = {
 
 const struct rue_field rue_json_loader_fields[] = {
     {"cpus", RUE_FIELD_NUMBER, RUE_FIELD_AT(rue_knowledge, loader.cpus), .least = 1, .most = CPUS_MAX},
-    {"in_turn", RUE_FIELD_FLAG, RUE_FIELD_AT(rue_knowledge, loader.in_turn)},
-    {"hand_over", RUE_FIELD_STRUCT, RUE_FIELD_AT(rue_knowledge, hand), RUE_FIELD_NULL,
+    {"in_turn", RUE_FIELD_FLAG, RUE_FIELD_AT(rue_knowledge, loader.round_robin)},
+    {"hand_over", RUE_FIELD_STRUCT, RUE_FIELD_AT(rue_knowledge, hand_over), RUE_FIELD_NULL,
      .fields = consumer_fields},
     {0}};
 

@@ -159,7 +159,7 @@ static void say_job(struct rue_page *page, uint64_t images)
 
 /* "1.31 times as fast as workers = CPUs, 32/4 (95 % CI 1.24 to 1.39)." */
 static void say_ratio(struct rue_page *page, const struct rue_variant_findings *variant, size_t other,
-                      const struct rue_gain *gain, const char *as)
+                      const struct rue_speedup *gain, const char *as)
 {
     const struct rue_ranking_row *rows = variant->selection->rows;
     const struct rue_ranking_row *one = &rows[other], *best = &rows[variant->selection->recommended];
@@ -216,7 +216,7 @@ static bool say_baseline(struct rue_page *page, const struct rue_variant_finding
         say_ratio(page, variant, baselines->found, &baselines->found_gain, "");
     } else if (row->gain.confidence == 0) {
         return say_missed_baseline(page, variant, row, name);
-    } else if (rue_gain_is_proven(&row->gain)) {
+    } else if (rue_speedup_is_proven(&row->gain)) {
         rue_say(page, " It is ");
         say_ratio(page, variant, row->config, &row->gain, name);
     } else {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct rue_config rue_config_default_of(const struct rue_knobs *knobs)
+struct rue_config rue_config_default_for(const struct rue_knobs *knobs)
 {
     struct rue_config config = {.knobs = knobs};
     for (size_t k = 0; k < knobs->count; k++) config.value[k] = knobs->at[k]->fallback;
@@ -12,7 +12,7 @@ struct rue_config rue_config_default_of(const struct rue_knobs *knobs)
 
 struct rue_config rue_config_default(void)
 {
-    return rue_config_default_of(&rue_own_knobs);
+    return rue_config_default_for(&rue_own_knobs);
 }
 
 uint64_t rue_config_images(const struct rue_config *config, bool drop_last, uint64_t images)
@@ -46,7 +46,7 @@ int rue_config_compare(const void *a, const void *b)
     return 0;
 }
 
-bool rue_config_shows(const struct rue_config *config, size_t k)
+bool rue_config_is_shown(const struct rue_config *config, size_t k)
 {
     const struct rue_knob_info *knob = rue_config_knobs(config)->at[k];
     return knob->always_shown || config->value[k] != knob->fallback;
@@ -68,7 +68,7 @@ void rue_config_canonical(const struct rue_config *config, char out[RUE_CONFIG_T
     const struct rue_knobs *knobs = rue_config_knobs(config);
     out[0] = 0;
     for (size_t k = 0; k < knobs->count; k++)
-        if (rue_config_shows(config, k))
+        if (rue_config_is_shown(config, k))
             append_member(config, k, out[0] ? ",\"" : "{\"",
                           "\":", knobs->at[k]->kind == RUE_KIND_CATEGORY ? "\"" : "", out);
     append_text(out, out[0] ? "}" : "{}");
@@ -78,7 +78,7 @@ void rue_config_describe(const struct rue_config *config, char out[RUE_CONFIG_TE
 {
     out[0] = 0;
     for (size_t k = 0; k < rue_config_knobs(config)->count; k++)
-        if (rue_config_shows(config, k)) append_member(config, k, out[0] ? ", " : "", " ", "", out);
+        if (rue_config_is_shown(config, k)) append_member(config, k, out[0] ? ", " : "", " ", "", out);
 }
 
 void rue_config_label(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES])
@@ -86,7 +86,7 @@ void rue_config_label(const struct rue_config *config, char out[RUE_CONFIG_TEXT_
     snprintf(out, RUE_CONFIG_TEXT_BYTES, "%d/%d", config->value[RUE_BATCH_SIZE],
              config->value[RUE_NUM_WORKERS]);
     for (size_t k = RUE_NUM_WORKERS + 1; k < rue_config_knobs(config)->count; k++)
-        if (rue_config_shows(config, k)) append_member(config, k, " ", "=", "", out);
+        if (rue_config_is_shown(config, k)) append_member(config, k, " ", "=", "", out);
 }
 
 uint64_t rue_config_window(const struct rue_config *config, uint64_t batches)

@@ -14,7 +14,7 @@ struct rue_config {
 
 /* Every knob at its default: of rue's own knobs, or of a list. */
 struct rue_config rue_config_default(void);
-struct rue_config rue_config_default_of(const struct rue_knobs *knobs);
+struct rue_config rue_config_default_for(const struct rue_knobs *knobs);
 
 static inline const struct rue_knobs *rue_config_knobs(const struct rue_config *config)
 {
@@ -33,7 +33,7 @@ bool rue_config_equal(const struct rue_config *a, const struct rue_config *b);
 int rue_config_compare(const void *a, const void *b);
 
 /* Whether the knob is to be written: not at its default, unless it is always shown. */
-bool rue_config_shows(const struct rue_config *config, size_t knob);
+bool rue_config_is_shown(const struct rue_config *config, size_t knob);
 
 /* Canonical JSON, keys in the list's order, knobs at their default left out unless
  * `always_shown`: {"batch_size":128,"num_workers":8}. Adding a knob later does not change the text of older

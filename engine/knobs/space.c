@@ -14,7 +14,7 @@ struct rue_space rue_space_default(const struct rue_knobs *knobs)
     return space;
 }
 
-bool rue_space_has(const struct rue_space *space, size_t knob, int value)
+bool rue_space_has_value(const struct rue_space *space, size_t knob, int value)
 {
     for (int i = 0; i < space->count[knob]; i++)
         if (space->values[knob][i] == value) return true;
@@ -40,10 +40,10 @@ bool rue_space_add(struct rue_space *space, size_t knob, int value)
     return true;
 }
 
-bool rue_space_holds(const struct rue_space *space, const struct rue_config *config)
+bool rue_space_contains(const struct rue_space *space, const struct rue_config *config)
 {
     for (size_t k = 0; k < space->knobs->count; k++)
-        if (!rue_space_has(space, k, config->value[k])) return false;
+        if (!rue_space_has_value(space, k, config->value[k])) return false;
     return true;
 }
 
@@ -65,7 +65,7 @@ struct rue_config rue_space_at(const struct rue_space *space, size_t index)
     return config;
 }
 
-bool rue_space_repeats(const struct rue_space *space, const struct rue_config *config)
+bool rue_space_is_duplicate(const struct rue_space *space, const struct rue_config *config)
 {
     if (config->value[RUE_NUM_WORKERS] > 0) return false;
     for (size_t k = 0; k < space->knobs->count; k++)

@@ -16,7 +16,7 @@ struct rue_space {
 struct rue_space rue_space_default(const struct rue_knobs *knobs);
 
 /* Whether the knob may take this value. */
-bool rue_space_has(const struct rue_space *space, size_t knob, int value);
+bool rue_space_has_value(const struct rue_space *space, size_t knob, int value);
 
 /* Its value that is nearest to `wanted`. */
 int rue_space_nearest(const struct rue_space *space, size_t knob, int wanted);
@@ -25,7 +25,7 @@ int rue_space_nearest(const struct rue_space *space, size_t knob, int wanted);
 bool rue_space_add(struct rue_space *space, size_t knob, int value);
 
 /* Whether the configuration, of the same list, is one of the space. */
-bool rue_space_holds(const struct rue_space *space, const struct rue_config *config);
+bool rue_space_contains(const struct rue_space *space, const struct rue_config *config);
 
 /* The number of configurations. */
 size_t rue_space_size(const struct rue_space *space);
@@ -35,6 +35,6 @@ struct rue_config rue_space_at(const struct rue_space *space, size_t index);
 
 /* Whether a configuration of the space repeats another one: without workers the first values of knobs that
  * need workers stand for all. */
-bool rue_space_repeats(const struct rue_space *space, const struct rue_config *config);
+bool rue_space_is_duplicate(const struct rue_space *space, const struct rue_config *config);
 
 #endif

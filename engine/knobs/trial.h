@@ -114,7 +114,7 @@ extern const struct rue_trial_field rue_trial_fields[];
 extern const size_t rue_trial_field_count;
 
 /* Whether a field may hold `value`: what runners may answer, and what a store may hold. */
-static inline bool rue_trial_field_holds(double value)
+static inline bool rue_trial_field_is_valid(double value)
 {
     return value >= 0 && value <= (double)RUE_TRIAL_FIELD_MAX;
 }

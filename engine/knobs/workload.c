@@ -43,7 +43,7 @@ struct rue_workload rue_workload_default(void)
     return workload;
 }
 
-bool rue_workload_costs_alike(const struct rue_workload *a, const struct rue_workload *b)
+bool rue_workload_same_cost(const struct rue_workload *a, const struct rue_workload *b)
 {
     bool alike = true;
     for (const struct rue_field *field = rue_workload_fields; field->name; field++) {

@@ -74,6 +74,6 @@ extern const char *const rue_workload_options[]; /* NULL at the end */
 struct rue_workload rue_workload_default(void);
 
 /* Whether loading takes the same time with both: the fields that change times are the same. */
-bool rue_workload_costs_alike(const struct rue_workload *a, const struct rue_workload *b);
+bool rue_workload_same_cost(const struct rue_workload *a, const struct rue_workload *b);
 
 #endif

@@ -22,16 +22,16 @@ static rue_status inorder_open(const struct rue_strategy_setup *setup, void **st
     return RUE_OK;
 }
 
-static bool inorder_ask(void *state, struct rue_ask *out)
+static bool inorder_ask(void *state, struct rue_question *out)
 {
     struct inorder *order = state;
     if (order->next == order->trials) return false;
     size_t cell = order->next++, scenarios = order->setup.grid.scenario_count;
     size_t configs = order->setup.grid.config_count;
-    *out = (struct rue_ask){.measure = RUE_JOINT,
-                            .scenario = cell % scenarios,
-                            .config = cell / scenarios % configs,
-                            .repeat = (int)(cell / scenarios / configs)};
+    *out = (struct rue_question){.measure = RUE_JOINT,
+                                 .scenario = cell % scenarios,
+                                 .config = cell / scenarios % configs,
+                                 .repeat = (int)(cell / scenarios / configs)};
     return true;
 }
 

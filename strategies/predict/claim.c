@@ -20,17 +20,17 @@ static const double least_bound = 0.001; /* no trials tell smaller differences a
 double rue_forecast_regret(const struct rue_forecast *forecast, size_t config)
 {
     if (forecast->out[config]) return INFINITY;
-    return rue_joined_regrets_value(&forecast->joined[config], forecast->setup->aim.objective);
+    return rue_regret_summary_value(&forecast->joined[config], forecast->setup->aim.objective);
 }
 
 /* That of the last draw. */
 static double drawn_regret(const struct rue_forecast *forecast, size_t config)
 {
     if (forecast->out[config]) return INFINITY;
-    return rue_joined_regrets_value(&forecast->drawn[config], forecast->setup->aim.objective);
+    return rue_regret_summary_value(&forecast->drawn[config], forecast->setup->aim.objective);
 }
 
-size_t rue_forecast_at(const struct rue_forecast *forecast, size_t place)
+size_t rue_forecast_ranked(const struct rue_forecast *forecast, size_t place)
 {
     bool any = place < forecast->configs && !forecast->out[forecast->ranked[place]];
     return any ? forecast->ranked[place] : SIZE_MAX;
@@ -38,9 +38,9 @@ size_t rue_forecast_at(const struct rue_forecast *forecast, size_t place)
 
 size_t rue_forecast_challenger(struct rue_forecast *forecast)
 {
-    size_t leader = rue_forecast_at(forecast, 0), challenger = leader;
+    size_t leader = rue_forecast_ranked(forecast, 0), challenger = leader;
     double least = INFINITY;
-    rue_forecast_draw(forecast, &forecast->draws.seed);
+    rue_forecast_sample(forecast, &forecast->draws.seed);
     for (size_t c = 0; c < forecast->configs; c++) {
         double regret = drawn_regret(forecast, c);
         if (c == leader || regret >= least) continue;
@@ -62,7 +62,8 @@ static bool is_verified(const struct rue_forecast *forecast, size_t config)
 static size_t best_verified(const struct rue_forecast *forecast)
 {
     size_t place = 0, config;
-    while ((config = rue_forecast_at(forecast, place)) != SIZE_MAX && !is_verified(forecast, config)) place++;
+    while ((config = rue_forecast_ranked(forecast, place)) != SIZE_MAX && !is_verified(forecast, config))
+        place++;
     return config;
 }
 
@@ -79,21 +80,21 @@ static void draw_all(struct rue_forecast *forecast, size_t claimed, uint64_t see
     memset(forecast->draws.squares, 0, cells * sizeof *forecast->draws.squares);
     for (size_t d = 0; d < forecast->draws.count; d++) {
         double *regrets = forecast->draws.regrets + d * configs;
-        rue_forecast_draw(forecast, &seed);
+        rue_forecast_sample(forecast, &seed);
         for (size_t c = 0; c < configs; c++) {
             regrets[c] = drawn_regret(forecast, c);
             forecast->draws.means[c] += regrets[c] / (double)forecast->draws.count;
         }
         for (size_t i = 0; i < cells; i++) forecast->draws.squares[i] += pow(forecast->log_off[i], 2);
-        const struct rue_joined_regrets *own = &forecast->drawn[claimed];
-        forecast->draws.own[0][d] = rue_joined_regrets_value(own, RUE_OBJECTIVE_MEAN);
-        forecast->draws.own[1][d] = rue_joined_regrets_value(own, RUE_OBJECTIVE_WORST);
+        const struct rue_regret_summary *own = &forecast->drawn[claimed];
+        forecast->draws.own[0][d] = rue_regret_summary_value(own, RUE_OBJECTIVE_MEAN);
+        forecast->draws.own[1][d] = rue_regret_summary_value(own, RUE_OBJECTIVE_WORST);
     }
 }
 
-double rue_forecast_spread(const struct rue_forecast *forecast)
+double rue_forecast_inflation(const struct rue_forecast *forecast)
 {
-    struct rue_belief_audit audit = rue_belief_audit(forecast->belief);
+    struct rue_posterior_calibration audit = rue_posterior_calibration(forecast->belief);
     double confidence = forecast->setup->aim.confidence, configs = (double)audit.configs + calm_configs;
     double squares = (double)audit.configs * audit.ratio * audit.ratio + calm_configs;
     double few = gsl_cdf_tdist_Pinv(confidence, configs - 1) / gsl_cdf_ugaussian_Pinv(confidence);
@@ -120,7 +121,7 @@ static double claim_bound(struct rue_forecast *forecast, size_t own)
 {
     size_t configs = forecast->configs;
     double least =
-        rue_forecast_regret(forecast, own) - rue_forecast_regret(forecast, rue_forecast_at(forecast, 0));
+        rue_forecast_regret(forecast, own) - rue_forecast_regret(forecast, rue_forecast_ranked(forecast, 0));
     memset(forecast->draws.excess, 0, forecast->draws.count * sizeof *forecast->draws.excess);
     for (size_t c = 0; c < configs; c++) {
         if (forecast->out[c] || c == own) continue;
@@ -156,22 +157,22 @@ static void find_regret_limits(const struct rue_forecast *forecast, double expec
 void rue_forecast_claim(struct rue_forecast *forecast, size_t trials, size_t draws, size_t config,
                         struct rue_claim *out)
 {
-    struct rue_belief_audit audit = rue_belief_audit(forecast->belief);
+    struct rue_posterior_calibration audit = rue_posterior_calibration(forecast->belief);
     size_t verified = best_verified(forecast), best = verified == SIZE_MAX ? forecast->ranked[0] : verified;
     size_t claimed = config == SIZE_MAX ? best : config;
     forecast->draws.count = draws < forecast->draws.room ? draws : forecast->draws.room;
-    forecast->draws.factor = rue_forecast_spread(forecast);
+    forecast->draws.factor = rue_forecast_inflation(forecast);
     forecast->draws.far_off =
         audit.configs >= FAR_OFF_CONFIGS && audit.ratio > far_off_ratio ? audit.ratio : 0;
     draw_all(forecast, claimed, rue_mix64(forecast->setup->seed ^ rue_mix64(trials)));
     *out = (struct rue_claim){.config = claimed,
                               .bound_ratio = claim_bound(forecast, claimed),
-                              .far_off_ratio = forecast->draws.far_off,
+                              .prediction_error_ratio = forecast->draws.far_off,
                               .verified = !forecast->out[claimed] && is_verified(forecast, claimed)};
-    const struct rue_joined_regrets *expected = &forecast->joined[claimed];
-    find_regret_limits(forecast, rue_joined_regrets_value(expected, RUE_OBJECTIVE_MEAN),
+    const struct rue_regret_summary *expected = &forecast->joined[claimed];
+    find_regret_limits(forecast, rue_regret_summary_value(expected, RUE_OBJECTIVE_MEAN),
                        forecast->draws.own[0], &out->mean_low, &out->mean_high);
-    find_regret_limits(forecast, rue_joined_regrets_value(expected, RUE_OBJECTIVE_WORST),
+    find_regret_limits(forecast, rue_regret_summary_value(expected, RUE_OBJECTIVE_WORST),
                        forecast->draws.own[1], &out->worst_low, &out->worst_high);
 }
 

@@ -25,7 +25,7 @@ enum { LEAST_DRAWS = 12, CLAIM_CELLS = 5000000 }; /* of large grids there are fe
 static bool tells_nothing(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
                           const struct rue_logged_trial *end)
 {
-    size_t alike = 0, answers = forecast->setup->runner.answers;
+    size_t alike = 0, answers = forecast->setup->runner.distinct_results;
     const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
     for (size_t i = 0; answers > 0 && i < joints->count && &joints->at[i] != end; i++) {
         const struct rue_logged_trial *trial = &joints->at[i];
@@ -35,15 +35,15 @@ static bool tells_nothing(const struct rue_forecast *forecast, size_t model, siz
 }
 
 /* Such a trial as the belief gets it, without what it measured. */
-static struct rue_belief_trial trial_of(const struct rue_forecast *forecast, size_t model, size_t config,
-                                        uint64_t images, double predicted_s)
+static struct rue_posterior_trial trial_of(const struct rue_forecast *forecast, size_t model, size_t config,
+                                           uint64_t images, double predicted_s)
 {
     const struct rue_strategy_setup *setup = forecast->setup;
-    struct rue_belief_trial trial = {.point =
-                                         rue_prediction_point(forecast->prediction, model, config, images)};
+    struct rue_posterior_trial trial = {
+        .point = rue_prediction_point(forecast->prediction, model, config, images)};
     double batches = ceil((double)images / (double)rue_trial_batch(&setup->grid.configs[config]));
     double loading = batch_sd * trial.point.place.amplitude[RUE_AMPLITUDE_LOAD];
-    double hiccup = (setup->runner.in_turn ? process_hiccup_s : thread_hiccup_s) / predicted_s;
+    double hiccup = (setup->runner.round_robin ? process_hiccup_s : thread_hiccup_s) / predicted_s;
     double job = (double)rue_setup_images(setup, config, setup->job.images);
     double truncated = truncated_sd * (1 - fmin(1, (double)images / job));
     trial.noise = trial_sd * trial_sd + loading * loading / batches + hiccup * hiccup + truncated * truncated;
@@ -57,12 +57,12 @@ static void observe_trial(struct rue_forecast *forecast, const struct rue_logged
                               rue_prediction_speed(forecast->prediction, trial));
     if (!(predicted_s > 0) || tells_nothing(forecast, trial->model, trial->config, trial->images, trial))
         return;
-    struct rue_belief_trial observed =
+    struct rue_posterior_trial observed =
         trial_of(forecast, trial->model, trial->config, trial->images, predicted_s);
     observed.log_ratio = log(trial->times.end_to_end_s / predicted_s);
     observed.seconds = trial->seconds;
     observed.speed = rue_prediction_speed(forecast->prediction, trial);
-    rue_belief_add(forecast->belief, &observed);
+    rue_posterior_add(forecast->belief, &observed);
 }
 
 static double believed_s(const void *context, size_t model, size_t config)
@@ -83,15 +83,15 @@ static double drawn_s(const void *context, size_t model, size_t config)
 
 static void join_regrets(struct rue_forecast *forecast,
                          double (*time_s)(const void *context, size_t model, size_t config),
-                         struct rue_joined_regrets *out)
+                         struct rue_regret_summary *out)
 {
-    rue_objective_join(&(struct rue_objective_times){.models = forecast->models,
-                                                     .configs = forecast->configs,
-                                                     .weights = forecast->setup->aim.weights,
-                                                     .time = time_s,
-                                                     .context = forecast,
-                                                     .room = forecast->times},
-                       out);
+    rue_objective_summarise(&(struct rue_objective_times){.models = forecast->models,
+                                                          .configs = forecast->configs,
+                                                          .weights = forecast->setup->aim.weights,
+                                                          .time = time_s,
+                                                          .context = forecast,
+                                                          .room = forecast->times},
+                            out);
 }
 
 /* Those that are out last, equal ones in grid order. */
@@ -99,10 +99,10 @@ static int compare_places(const void *a, const void *b, void *context)
 {
     const struct rue_forecast *forecast = context;
     size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    const struct rue_joined_regrets *joined = forecast->joined;
+    const struct rue_regret_summary *joined = forecast->joined;
     enum rue_objective objective = forecast->setup->aim.objective;
-    if (rue_joined_regrets_is_better(&joined[x], &joined[y], objective)) return -1;
-    return rue_joined_regrets_is_better(&joined[y], &joined[x], objective) ? 1 : (x > y) - (x < y);
+    if (rue_regret_summary_is_better(&joined[x], &joined[y], objective)) return -1;
+    return rue_regret_summary_is_better(&joined[y], &joined[x], objective) ? 1 : (x > y) - (x < y);
 }
 
 static void rank_configs_by_belief(struct rue_forecast *forecast)
@@ -115,14 +115,14 @@ static void rank_configs_by_belief(struct rue_forecast *forecast)
 /* What is expected follows the belief. */
 static void expect_all(struct rue_forecast *forecast)
 {
-    rue_belief_mean(forecast->belief, forecast->state);
+    rue_posterior_mean(forecast->belief, forecast->state);
     for (size_t i = 0; i < forecast->cells; i++)
-        forecast->mean[i] = rue_belief_at(forecast->belief, forecast->state, &forecast->points[i]);
+        forecast->mean[i] = rue_posterior_evaluate(forecast->belief, forecast->state, &forecast->points[i]);
     join_regrets(forecast, believed_s, forecast->joined);
     rank_configs_by_belief(forecast);
 }
 
-rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask *ask,
+rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_question *ask,
                             const struct rue_trial_result *result, double seconds, rue_error *error)
 {
     const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
@@ -141,15 +141,15 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
     return RUE_OK;
 }
 
-bool rue_forecast_expect(struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
-                         double *time_s, double *sd)
+bool rue_forecast_predict_trial(struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
+                                double *time_s, double *sd)
 {
     double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images), mean, variance;
     if (!forecast->belief || !(predicted_s > 0)) return false;
-    struct rue_belief_trial trial = trial_of(forecast, model, config, images, predicted_s);
-    rue_belief_expect(forecast->belief, &trial.point, &mean, &variance);
+    struct rue_posterior_trial trial = trial_of(forecast, model, config, images, predicted_s);
+    rue_posterior_predict(forecast->belief, &trial.point, &mean, &variance);
     *time_s = predicted_s * exp(mean);
-    *sd = sqrt(variance + trial.noise + rue_belief_drift(&trial, &trial));
+    *sd = sqrt(variance + trial.noise + rue_posterior_drift_covariance(&trial, &trial));
     return true;
 }
 
@@ -211,23 +211,23 @@ static rue_status restart_beliefs(struct rue_forecast *forecast, rue_error *erro
 {
     const struct rue_prediction *prediction = forecast->prediction;
     const struct rue_trial_log *joints = &prediction->logs[RUE_JOINT];
-    struct rue_belief_setup setup = {.model_count = forecast->models,
-                                     .config_count = forecast->configs,
-                                     .configs = forecast->setup->grid.configs,
-                                     .parameter_count = prediction->fit->count,
-                                     .covariance = prediction->logs[RUE_LOAD].count
-                                                       ? prediction->fit->covariance
-                                                       : prediction->fit->prior_covariance,
-                                     .stop = forecast->setup->stop};
-    rue_belief_close(forecast->belief);
+    struct rue_posterior_setup setup = {.model_count = forecast->models,
+                                        .config_count = forecast->configs,
+                                        .configs = forecast->setup->grid.configs,
+                                        .parameter_count = prediction->fit->count,
+                                        .covariance = prediction->logs[RUE_LOAD].count
+                                                          ? prediction->fit->covariance
+                                                          : prediction->fit->prior_covariance,
+                                        .stop = forecast->setup->stop};
+    rue_posterior_close(forecast->belief);
     forecast->belief = NULL;
-    rue_status status = rue_belief_open(&setup, &forecast->belief, error);
+    rue_status status = rue_posterior_open(&setup, &forecast->belief, error);
     for (size_t i = 0; status == RUE_OK && i < forecast->cells; i++) {
         forecast->points[i] = rue_prediction_point(prediction, i / forecast->configs, i % forecast->configs,
                                                    forecast->setup->job.images);
         status = rue_setup_check_stop(forecast->setup, error);
     }
-    size_t size = status == RUE_OK ? rue_belief_state_size(forecast->belief) : 0;
+    size_t size = status == RUE_OK ? rue_posterior_latent_size(forecast->belief) : 0;
     double *state = calloc(2 * size + 1, sizeof *state);
     if (!state) return rue_fail_memory(error, "a forecast", 2 * size * sizeof *state);
     free(forecast->state);
@@ -242,14 +242,15 @@ static rue_status restart_beliefs(struct rue_forecast *forecast, rue_error *erro
 static rue_status follow_parameters(struct rue_forecast *forecast, rue_error *error)
 {
     double most = 0;
-    rue_belief_mean(forecast->belief, forecast->state);
+    rue_posterior_mean(forecast->belief, forecast->state);
     for (size_t i = 0; i < forecast->cells; i++)
-        most = fmax(
-            most, fabs(cblas_ddot(RUE_BELIEF_OF_LOADER, forecast->state, 1, forecast->points[i].slopes, 1)));
-    if (most < least_change || !rue_prediction_move(forecast->prediction, forecast->state)) return RUE_OK;
+        most = fmax(most,
+                    fabs(cblas_ddot(RUE_LOADER_SLOPES, forecast->state, 1, forecast->points[i].slopes, 1)));
+    if (most < least_change || !rue_prediction_move_parameters(forecast->prediction, forecast->state))
+        return RUE_OK;
     rue_status status = predict_jobs(forecast, error);
     if (status == RUE_OK) status = restart_beliefs(forecast, error);
-    return status == RUE_OK ? rue_belief_learn(forecast->belief, error) : status;
+    return status == RUE_OK ? rue_posterior_update(forecast->belief, error) : status;
 }
 
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
@@ -261,13 +262,13 @@ rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
     if (status != RUE_OK) return status;
     if (!find_out(forecast)) return rue_fail(error, RUE_INFEASIBLE, "no configuration runs on every model");
     if (changed) status = restart_beliefs(forecast, error);
-    if (status == RUE_OK) status = rue_belief_learn(forecast->belief, error);
+    if (status == RUE_OK) status = rue_posterior_update(forecast->belief, error);
     if (status == RUE_OK) status = follow_parameters(forecast, error);
     if (status == RUE_OK) expect_all(forecast);
     return status;
 }
 
-struct rue_estimate rue_forecast_cell(const struct rue_forecast *forecast, size_t model, size_t config)
+struct rue_estimate rue_forecast_estimate(const struct rue_forecast *forecast, size_t model, size_t config)
 {
     size_t cell = model * forecast->configs + config;
     struct rue_estimate out = forecast->tried[cell];
@@ -287,12 +288,13 @@ double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, s
            rue_prediction_trial_s(forecast->prediction, model, config, images);
 }
 
-void rue_forecast_draw(struct rue_forecast *forecast, uint64_t *seed)
+void rue_forecast_sample(struct rue_forecast *forecast, uint64_t *seed)
 {
-    rue_belief_draw(forecast->belief, seed, forecast->state);
+    rue_posterior_sample(forecast->belief, seed, forecast->state);
     for (size_t i = 0; i < forecast->cells; i++)
         forecast->log_off[i] =
-            rue_belief_at(forecast->belief, forecast->state, &forecast->points[i]) - forecast->mean[i];
+            rue_posterior_evaluate(forecast->belief, forecast->state, &forecast->points[i]) -
+            forecast->mean[i];
     join_regrets(forecast, drawn_s, forecast->drawn);
 }
 
@@ -303,48 +305,49 @@ static double relative_time(const struct rue_forecast *forecast, size_t model, s
 {
     double best = INFINITY;
     for (size_t c = 0; c < forecast->configs; c++)
-        if (!forecast->out[c]) best = fmin(best, rue_forecast_cell(forecast, model, c).time_s);
-    return rue_forecast_cell(forecast, model, config).time_s / best;
+        if (!forecast->out[c]) best = fmin(best, rue_forecast_estimate(forecast, model, c).time_s);
+    return rue_forecast_estimate(forecast, model, config).time_s / best;
 }
 
 /* How much the model's regret counts in what the configuration is judged by. */
 static double weight_in(const struct rue_forecast *forecast, size_t model, size_t config)
 {
-    const struct rue_joined_regrets *joined = &forecast->joined[config];
+    const struct rue_regret_summary *joined = &forecast->joined[config];
     if (forecast->setup->aim.objective == RUE_OBJECTIVE_WORST) return joined->worst_model == model;
     return rue_objective_weight(forecast->setup->aim.weights, model) / joined->weights;
 }
 
-void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other)
+void rue_forecast_set_contrast(struct rue_forecast *forecast, size_t one, size_t other)
 {
     const size_t pair[2] = {one, other};
-    memset(forecast->direction, 0, rue_belief_state_size(forecast->belief) * sizeof *forecast->direction);
+    memset(forecast->direction, 0, rue_posterior_latent_size(forecast->belief) * sizeof *forecast->direction);
     for (size_t i = 0; i < 2; i++)
         for (size_t m = 0; m < forecast->models; m++) {
             double weight = weight_in(forecast, m, pair[i]) * relative_time(forecast, m, pair[i]);
-            rue_belief_put(forecast->belief, &forecast->points[m * forecast->configs + pair[i]],
-                           i == 0 ? weight : -weight, forecast->direction);
+            rue_posterior_accumulate(forecast->belief, &forecast->points[m * forecast->configs + pair[i]],
+                                     i == 0 ? weight : -weight, forecast->direction);
         }
-    rue_belief_direct(forecast->belief, forecast->direction);
+    rue_posterior_set_contrast(forecast->belief, forecast->direction);
 }
 
 double rue_forecast_covariance(const struct rue_forecast *forecast, size_t model, size_t config)
 {
-    return rue_belief_at(forecast->belief, forecast->direction,
-                         &forecast->points[model * forecast->configs + config]);
+    return rue_posterior_evaluate(forecast->belief, forecast->direction,
+                                  &forecast->points[model * forecast->configs + config]);
 }
 
-double rue_forecast_gain(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images)
+double rue_forecast_variance_reduction(const struct rue_forecast *forecast, size_t model, size_t config,
+                                       uint64_t images)
 {
     const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
     double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images);
     if (!(predicted_s > 0) || tells_nothing(forecast, model, config, images, NULL)) return 0;
-    struct rue_belief_trial trial = trial_of(forecast, model, config, images, predicted_s);
+    struct rue_posterior_trial trial = trial_of(forecast, model, config, images, predicted_s);
     if (joints->count > 0) { /* soon after the last one */
         trial.seconds = joints->at[joints->count - 1].seconds;
         trial.speed = rue_prediction_speed(forecast->prediction, &joints->at[joints->count - 1]);
     }
-    return rue_belief_gain(forecast->belief, forecast->direction, &trial);
+    return rue_posterior_variance_reduction(forecast->belief, forecast->direction, &trial);
 }
 
 /* ---- life ---- */
@@ -352,7 +355,7 @@ double rue_forecast_gain(const struct rue_forecast *forecast, size_t model, size
 void rue_forecast_close(struct rue_forecast *forecast)
 {
     if (!forecast) return;
-    rue_belief_close(forecast->belief);
+    rue_posterior_close(forecast->belief);
     rue_prediction_close(forecast->prediction);
     free(forecast->excluded);
     free(forecast->out);
@@ -374,7 +377,7 @@ static rue_status make_draw_room(struct rue_forecast *forecast, rue_error *error
 {
     struct rue_forecast_draws *draws = &forecast->draws;
     size_t configs = forecast->configs, cells = forecast->cells, room = CLAIM_CELLS / cells;
-    if (room > RUE_FORECAST_CLAIM) room = RUE_FORECAST_CLAIM;
+    if (room > RUE_FORECAST_CLAIM_DRAWS) room = RUE_FORECAST_CLAIM_DRAWS;
     if (room < LEAST_DRAWS) room = LEAST_DRAWS;
     size_t doubles = room * (configs + 3) + configs + cells;
     draws->room = room;

@@ -26,7 +26,7 @@ void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, doub
     if (point) point->batch_s += (batch_s - point->batch_s) / ++point->trials;
 }
 
-void rue_compute_curve_believe(struct rue_compute_curve *curve, const struct rue_compute_curve *known)
+void rue_compute_curve_add_prior(struct rue_compute_curve *curve, const struct rue_compute_curve *known)
 {
     double measured_s = 0, known_s = 0;
     if (curve->trials == 0) curve->cpu_ratio = known->cpu_ratio;
@@ -99,8 +99,8 @@ struct rue_pipeline_consumer rue_knowledge_consumer(const struct rue_knowledge *
     const struct rue_knowledge_model *known = &knowledge->consumers[consumer];
     if (!known->curve.count) return known->consumer;
     struct rue_pipeline_consumer out = rue_compute_curve_at(&known->curve, batch_size);
-    out.batch_s += knowledge->hand.batch_s;
-    out.image_s += knowledge->hand.image_s;
+    out.batch_s += knowledge->hand_over.batch_s;
+    out.image_s += knowledge->hand_over.image_s;
     return out;
 }
 
@@ -108,7 +108,7 @@ double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
                            const struct rue_config *config, uint64_t images)
 {
     struct rue_pipeline_consumer consumer =
-        rue_knowledge_consumer(knowledge, rue_consumer_of(model, config), (int)rue_trial_batch(config));
+        rue_knowledge_consumer(knowledge, rue_consumer_index(model, config), (int)rue_trial_batch(config));
     if (isnan(consumer.batch_s)) return NAN;
     return rue_pipeline_predict(&knowledge->loader, &consumer, config, images).end_to_end_s;
 }

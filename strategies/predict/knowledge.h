@@ -28,7 +28,7 @@ void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, doub
 
 /* Takes the sizes of `known` that were not measured, which are believed then, as much slower or faster as
  * those that were, and its CPUs without a trial. */
-void rue_compute_curve_believe(struct rue_compute_curve *curve, const struct rue_compute_curve *known);
+void rue_compute_curve_add_prior(struct rue_compute_curve *curve, const struct rue_compute_curve *known);
 
 /* What is known of the size, without `trials` where it is believed; NULL: nothing. */
 const struct rue_compute_point *rue_compute_curve_find(const struct rue_compute_curve *curve, int batch_size);
@@ -46,7 +46,7 @@ struct rue_knowledge_model {
 struct rue_knowledge {
     struct rue_pipeline_loader loader;
     double covariance[RUE_PIPELINE_PARAMETER_COUNT][RUE_PIPELINE_PARAMETER_COUNT]; /* of the logarithms */
-    struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
+    struct rue_pipeline_consumer hand_over; /* what the consumer's thread takes without a model */
     size_t model_count;
     struct rue_knowledge_model *consumers; /* [2 * model_count] owned */
 };
@@ -54,14 +54,14 @@ struct rue_knowledge {
 /* What consumes batches, apart by what their time depends on: copying a batch to a GPU is part of it, and
  * quicker from page-locked memory. So each model is two consumers: 2 * m of batches that lie there, as they
  * do where nobody has told it, and 2 * m + 1 of others. */
-static inline bool rue_config_pins(const struct rue_config *config)
+static inline bool rue_config_pins_memory(const struct rue_config *config)
 {
     return config->value[RUE_PIN_MEMORY] != 0;
 }
 
-static inline size_t rue_consumer_of(size_t model, const struct rue_config *config)
+static inline size_t rue_consumer_index(size_t model, const struct rue_config *config)
 {
-    return 2 * model + !rue_config_pins(config);
+    return 2 * model + !rue_config_pins_memory(config);
 }
 
 /* Of so many models, of which nothing is known; `out` is closed by the caller. RUE_MEMORY. */
@@ -82,7 +82,7 @@ double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
 struct rue_prior {
     const struct rue_knowledge *knowledge;
     double widen_sd;       /* of the logarithm of each of the loader's parameters, beyond the covariance */
-    bool same;             /* the study was of this machine, with these data: few probes are made */
+    bool same_machine;     /* the study was of this machine, with these data: few probes are made */
     bool whole_jobs;       /* only times of whole jobs were known */
     const double *offsets; /* [models][configs] logarithm of what was found over what `knowledge` predicts; 0
                               where nothing was */

@@ -59,7 +59,7 @@ static double batch_images(const struct pipeline *pipeline, uint64_t batch)
 static double busy_image_s(const struct rue_pipeline_loader *loader, double item_s, double busy,
                            double others)
 {
-    double rivals = loader->in_turn ? busy : fmin(busy, loader->cpus);
+    double rivals = loader->round_robin ? busy : fmin(busy, loader->cpus);
     double alone = item_s * (1 + at(loader, RUE_PIPELINE_contention_ratio) * fmax(0, rivals - 1));
     return fmax(alone * fmax(1, (busy + others) / loader->cpus), busy * at(loader, RUE_PIPELINE_storage_s));
 }
@@ -134,7 +134,7 @@ static void finish_first(struct pipeline *pipeline)
 {
     uint64_t batch = loading_pop(pipeline).batch;
     *loaded_slot(pipeline, batch) = true;
-    begin_batch(pipeline, pipeline->loader->in_turn ? batch + pipeline->workers : pipeline->begun);
+    begin_batch(pipeline, pipeline->loader->round_robin ? batch + pipeline->workers : pipeline->begun);
 }
 
 /* After a batch was taken one more may be begun, if who is to do it is free: in turn, the worker that loaded
@@ -142,7 +142,7 @@ static void finish_first(struct pipeline *pipeline)
 static void begin_one_more(struct pipeline *pipeline)
 {
     uint64_t batch = pipeline->taken + pipeline->window - 1, before = batch - pipeline->workers;
-    if (!pipeline->loader->in_turn) {
+    if (!pipeline->loader->round_robin) {
         if (pipeline->busy < pipeline->workers) begin_batch(pipeline, pipeline->begun);
     } else if (batch < pipeline->job.follow && (before < pipeline->taken || *loaded_slot(pipeline, before))) {
         begin_batch(pipeline, batch);

@@ -56,8 +56,8 @@ enum rue_pipeline_parameter {
 
 struct rue_pipeline_loader {
     double value[RUE_PIPELINE_PARAMETER_COUNT];
-    int cpus;     /* that workers share, at least 1 */
-    bool in_turn; /* workers take batches in turn, whoever is free */
+    int cpus;         /* that workers share, at least 1 */
+    bool round_robin; /* workers take batches in turn, whoever is free */
 };
 
 /* What the consumer's thread does with a batch of k images takes batch_s + k * image_s. */
@@ -74,7 +74,7 @@ struct rue_pipeline_times {
 };
 
 /* From the first batch to the last; NaN where the first is not known. */
-static inline double rue_pipeline_between_s(const struct rue_pipeline_times *times)
+static inline double rue_pipeline_middle_s(const struct rue_pipeline_times *times)
 {
     return times->end_to_end_s - times->shutdown_s - times->first_batch_s;
 }

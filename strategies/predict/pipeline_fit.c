@@ -61,7 +61,8 @@ struct problem {
 
 static struct rue_pipeline_loader loader_of(const struct problem *problem, const double *x)
 {
-    struct rue_pipeline_loader loader = {.cpus = problem->setup->cpus, .in_turn = problem->setup->in_turn};
+    struct rue_pipeline_loader loader = {.cpus = problem->setup->cpus,
+                                         .round_robin = problem->setup->round_robin};
     for (int p = 0; p < N; p++) loader.value[p] = exp(x[p]);
     return loader;
 }
@@ -101,7 +102,7 @@ static rue_status fill_rows(const struct problem *problem, const struct rue_pipe
     bool whole = isnan(measured->first_batch_s); /* its parts were not told */
     own[0] = log_distance(measured->first_batch_s, times->first_batch_s, spread[0]);
     own[1] = whole ? log_distance(measured->end_to_end_s, times->end_to_end_s, spread[1])
-                   : log_distance(rue_pipeline_between_s(measured), rue_pipeline_between_s(times), spread[1]);
+                   : log_distance(rue_pipeline_middle_s(measured), rue_pipeline_middle_s(times), spread[1]);
     own[2] = log_distance(measured->shutdown_s, times->shutdown_s, spread[2]);
     return isnan(times->end_to_end_s) ? RUE_MEMORY : check_fit_stop(problem);
 }
@@ -212,7 +213,7 @@ static double guess_image_s(const struct problem *problem)
 /* What is believed before the trials. */
 static void believe_prior(struct problem *problem)
 {
-    const struct belief *beliefs = problem->setup->in_turn ? beliefs_processes : beliefs_threads;
+    const struct belief *beliefs = problem->setup->round_robin ? beliefs_processes : beliefs_threads;
     const struct rue_pipeline_prior *prior = problem->setup->prior;
     for (size_t p = 0; p < problem->count; p++) {
         double centre = NAN, sd = consumer_sd;

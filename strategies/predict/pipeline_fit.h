@@ -37,7 +37,7 @@ struct rue_pipeline_fit_setup {
     const struct rue_pipeline_sample *samples; /* [sample_count] */
     size_t sample_count, consumer_count;       /* consumer_count: those to be found */
     int cpus;                                  /* of the loader to be found, as in_turn */
-    bool in_turn;
+    bool round_robin;
     const struct rue_pipeline_prior *prior; /* (optional) */
     const double *start;      /* (optional) what was found of fewer trials: the search begins there */
     rue_status (*stop)(void); /* (optional) asked often; what it returns other than RUE_OK ends the search */

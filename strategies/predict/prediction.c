@@ -19,13 +19,13 @@ static const double step = 0.1; /* of a logarithm, for derivatives: what is a li
 static const double not_measured_factor = 3; /* for what is not known of computing batches of other sizes */
 
 /* What was predicted of a trial; the search asks the same again and again. */
-struct rue_prediction_answer {
+struct rue_cached_prediction {
     uint64_t images; /* 0: nothing was asked */
     size_t model, config;
     struct rue_speed speed;
     bool has_point;
     struct rue_pipeline_times times;
-    struct rue_belief_point point;
+    struct rue_posterior_point point;
 };
 
 /* Without load trials, the joint ones tell of the loader. */
@@ -36,7 +36,7 @@ static bool is_by_joints(const struct rue_prediction *prediction)
 
 static size_t consumer_of(const struct rue_prediction *prediction, size_t model, size_t config)
 {
-    return rue_consumer_of(model, &prediction->setup->grid.configs[config]);
+    return rue_consumer_index(model, &prediction->setup->grid.configs[config]);
 }
 
 static int batch_of(const struct rue_prediction *prediction, size_t config)
@@ -72,8 +72,8 @@ static double seconds_of(int64_t ns)
     return ns == RUE_ABSENT ? NAN : (double)ns / 1e9;
 }
 
-static struct rue_logged_trial logged_trial(const struct rue_ask *ask, const struct rue_trial_result *result,
-                                            double seconds)
+static struct rue_logged_trial logged_trial(const struct rue_question *ask,
+                                            const struct rue_trial_result *result, double seconds)
 {
     double shutdown_s = seconds_of(result->shutdown_ns);
     return (struct rue_logged_trial){.model = ask->scenario,
@@ -89,7 +89,7 @@ static struct rue_logged_trial logged_trial(const struct rue_ask *ask, const str
                                      .trial = ask->trial};
 }
 
-rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_ask *ask,
+rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_question *ask,
                               const struct rue_trial_result *result, double seconds, rue_error *error)
 {
     struct rue_logged_trial trial = logged_trial(ask, result, seconds);
@@ -129,12 +129,12 @@ static struct rue_pipeline_consumer consumer_at(const struct rue_prediction *pre
                                                 size_t config)
 {
     const struct rue_knowledge *known = prediction->known;
-    if (model == RUE_PREDICTION_NO_MODEL) return known->hand;
+    if (model == RUE_PREDICTION_NO_MODEL) return known->hand_over;
     size_t index = stand_in(prediction, model, config);
     struct rue_pipeline_consumer consumer =
         rue_knowledge_consumer(known, index, batch_of(prediction, config));
     consumer.is_model &= !is_by_joints(prediction); /* else no trial is of the loader alone */
-    return isnan(consumer.batch_s) ? known->hand : consumer;
+    return isnan(consumer.batch_s) ? known->hand_over : consumer;
 }
 
 /* By how much an earlier study found the cell to differ from what the pipeline says. */
@@ -202,11 +202,12 @@ static void believe_trials(struct rue_prediction *prediction)
                               trial.cpu_ratio);
     }
     for (size_t c = 0; prior && c < prediction->consumers; c++)
-        rue_compute_curve_believe(&known->consumers[c].curve, &prior->knowledge->consumers[c].curve);
-    known->hand = prediction->logs[RUE_LOAD].count || !prior ? find_hand(prediction) : prior->knowledge->hand;
+        rue_compute_curve_add_prior(&known->consumers[c].curve, &prior->knowledge->consumers[c].curve);
+    known->hand_over =
+        prediction->logs[RUE_LOAD].count || !prior ? find_hand(prediction) : prior->knowledge->hand_over;
 }
 
-void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struct rue_speed change)
+void rue_prediction_add_speed_change(struct rue_prediction *prediction, size_t since, struct rue_speed change)
 {
     rue_speed_history_add(&prediction->speeds, since, change);
     prediction->stale = true;
@@ -246,7 +247,7 @@ static rue_status fit_pipeline(struct rue_prediction *prediction, rue_error *err
                                                      .sample_count = from->count,
                                                      .consumer_count = by_joints ? consumer_count : 0,
                                                      .cpus = prediction->setup->runner.cpus,
-                                                     .in_turn = prediction->setup->runner.in_turn,
+                                                     .round_robin = prediction->setup->runner.round_robin,
                                                      .prior = has_prior ? &prior : NULL,
                                                      .start = many ? prediction->fit->found : NULL,
                                                      .stop = prediction->setup->stop};
@@ -280,16 +281,16 @@ static struct rue_pipeline_times predict_times(const struct rue_prediction *pred
                        factor);
 }
 
-static struct rue_prediction_answer *answer_of(const struct rue_prediction *prediction, size_t model,
+static struct rue_cached_prediction *answer_of(const struct rue_prediction *prediction, size_t model,
                                                size_t config, uint64_t images, struct rue_speed speed)
 {
     size_t row = model == RUE_PREDICTION_NO_MODEL ? prediction->models : model;
-    struct rue_prediction_answer *answer =
+    struct rue_cached_prediction *answer =
         &prediction->answers[(row * prediction->configs + config) * ANSWERS + rue_mix64(images) % ANSWERS];
     if (answer->model != model || answer->config != config || answer->images != images ||
         rue_speed_differs(answer->speed, speed))
         *answer =
-            (struct rue_prediction_answer){.images = images,
+            (struct rue_cached_prediction){.images = images,
                                            .model = model,
                                            .config = config,
                                            .speed = speed,
@@ -331,11 +332,11 @@ rue_status rue_prediction_update(struct rue_prediction *prediction, bool *change
  * `unknown`: its batches take longer as a whole, and of that each part has its share. */
 static void fill_slopes(const struct rue_prediction *prediction, const struct rue_pipeline_times *base,
                         const struct rue_pipeline_consumer *consumer, bool unknown, size_t config,
-                        uint64_t images, double slopes[RUE_BELIEF_SLOPES])
+                        uint64_t images, double slopes[RUE_POSTERIOR_SLOPES])
 {
     const struct rue_pipeline_loader *loader = &prediction->known->loader;
     const struct rue_config *own = &prediction->setup->grid.configs[config];
-    for (size_t p = 0; p < RUE_BELIEF_OF_LOADER; p++) {
+    for (size_t p = 0; p < RUE_LOADER_SLOPES; p++) {
         struct rue_pipeline_loader moved = *loader;
         moved.value[p] *= exp(step);
         slopes[p] =
@@ -348,8 +349,8 @@ static void fill_slopes(const struct rue_prediction *prediction, const struct ru
     double slope =
         log(rue_pipeline_predict(loader, &slower, own, images).end_to_end_s / base->end_to_end_s) / step;
     double images_share = 1 / (1 + consumer->batch_s / (consumer->image_s * batch_of(prediction, config)));
-    slopes[RUE_BELIEF_OF_LOADER] = slope * (1 - images_share);
-    slopes[RUE_BELIEF_OF_LOADER + 1] = slope * images_share;
+    slopes[RUE_LOADER_SLOPES] = slope * (1 - images_share);
+    slopes[RUE_LOADER_SLOPES + 1] = slope * images_share;
 }
 
 static double clip_share(double share)
@@ -358,15 +359,15 @@ static double clip_share(double share)
 }
 
 /* Slopes are NaN without memory. */
-static struct rue_belief_point make_point(const struct rue_prediction *prediction, size_t model,
-                                          size_t config, uint64_t images)
+static struct rue_posterior_point make_point(const struct rue_prediction *prediction, size_t model,
+                                             size_t config, uint64_t images)
 {
     size_t index = stand_in(prediction, model, config);
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
     struct rue_pipeline_times base =
         scale_times(answer_of(prediction, model, config, images, (struct rue_speed){0, 0})->times,
                     exp(-offset_at(prediction, model, config)));
-    struct rue_belief_point point = {.place = {.model = model, .config = config}, .consumer = index};
+    struct rue_posterior_point point = {.place = {.model = model, .config = config}, .consumer = index};
     bool unknown = index < prediction->fit->consumer_count && !knows_consumer(prediction, index);
     images = rue_setup_images(prediction->setup, config, images);
     fill_slopes(prediction, &base, &consumer, unknown, config, images, point.slopes);
@@ -385,10 +386,10 @@ static struct rue_belief_point make_point(const struct rue_prediction *predictio
     return point;
 }
 
-struct rue_belief_point rue_prediction_point(const struct rue_prediction *prediction, size_t model,
-                                             size_t config, uint64_t images)
+struct rue_posterior_point rue_prediction_point(const struct rue_prediction *prediction, size_t model,
+                                                size_t config, uint64_t images)
 {
-    struct rue_prediction_answer *answer =
+    struct rue_cached_prediction *answer =
         answer_of(prediction, model, config, images, (struct rue_speed){0, 0});
     if (!answer->has_point) answer->point = make_point(prediction, model, config, images);
     answer->has_point = true;
@@ -397,7 +398,7 @@ struct rue_belief_point rue_prediction_point(const struct rue_prediction *predic
 
 /* ---- what is known ---- */
 
-bool rue_prediction_move(struct rue_prediction *prediction, const double *log_step)
+bool rue_prediction_move_parameters(struct rue_prediction *prediction, const double *log_step)
 {
     if (is_by_joints(prediction)) return false;
     for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
@@ -406,8 +407,8 @@ bool rue_prediction_move(struct rue_prediction *prediction, const double *log_st
     return true;
 }
 
-rue_status rue_prediction_learned(const struct rue_prediction *prediction, struct rue_knowledge **out,
-                                  rue_error *error)
+rue_status rue_prediction_knowledge(const struct rue_prediction *prediction, struct rue_knowledge **out,
+                                    rue_error *error)
 {
     *out = NULL;
     if (!prediction->fit) return RUE_OK;
@@ -467,7 +468,7 @@ static rue_status add_jobs(struct rue_prediction *prediction, const double *time
     size_t each = JOBS / prediction->models;
     if (each < JOBS_OF_MODEL) each = JOBS_OF_MODEL;
     for (size_t i = 0; i < each * prediction->models; i++) {
-        struct rue_ask ask = {.measure = RUE_JOINT, .scenario = i / each};
+        struct rue_question ask = {.measure = RUE_JOINT, .scenario = i / each};
         struct rue_trial_result result = rue_trial_result_empty();
         ask.config = (size_t)(fmod((double)i * golden, 1) * (double)prediction->configs);
         result.images = (int64_t)prediction->setup->job.images;
@@ -480,8 +481,8 @@ static rue_status add_jobs(struct rue_prediction *prediction, const double *time
     return RUE_OK;
 }
 
-rue_status rue_prediction_learn_jobs(const struct rue_strategy_setup *setup, const double *time_s,
-                                     struct rue_knowledge **out, rue_error *error)
+rue_status rue_knowledge_from_jobs(const struct rue_strategy_setup *setup, const double *time_s,
+                                   struct rue_knowledge **out, rue_error *error)
 {
     struct rue_prediction *prediction;
     bool changed;
@@ -489,7 +490,7 @@ rue_status rue_prediction_learn_jobs(const struct rue_strategy_setup *setup, con
     if (status != RUE_OK) return status;
     status = add_jobs(prediction, time_s, error);
     if (status == RUE_OK) status = rue_prediction_update(prediction, &changed, error);
-    if (status == RUE_OK) status = rue_prediction_learned(prediction, out, error);
+    if (status == RUE_OK) status = rue_prediction_knowledge(prediction, out, error);
     rue_prediction_close(prediction);
     return status;
 }

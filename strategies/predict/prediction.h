@@ -5,8 +5,8 @@
 #ifndef RUE_PREDICTION_H
 #define RUE_PREDICTION_H
 
-#include "belief.h"
 #include "pipeline_fit.h"
+#include "posterior.h"
 #include "question.h"
 
 /* An ok trial, as it was measured. */
@@ -17,7 +17,7 @@ struct rue_logged_trial {
     double consumer_s;               /* of the consumer's thread; NaN where not told */
     double cpu_ratio;                /* CPU seconds per second; NaN where not told */
     double seconds;                  /* when */
-    size_t trial;                    /* its number, as of struct rue_ask */
+    size_t trial;                    /* its number, as of struct rue_question */
 };
 
 struct rue_trial_log {
@@ -35,7 +35,7 @@ struct rue_prediction {
     bool *joined;                    /* [consumers] a joint trial tells of it */
     struct rue_pipeline_fit *fit;    /* NULL before the first update */
     bool stale;                      /* trials tell anything new of loader and models */
-    struct rue_prediction_answer *answers; /* [answer_count], [models + 1][configs][some]; where two fall into
+    struct rue_cached_prediction *answers; /* [answer_count], [models + 1][configs][some]; where two fall into
                                               one place the later one stays */
     size_t answer_count;
 };
@@ -46,13 +46,14 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
 void rue_prediction_close(struct rue_prediction *prediction);
 
 /* Notes an ok trial; RUE_MEMORY. `seconds`: since the first trial, on the study's clock. */
-rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_ask *ask,
+rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_question *ask,
                               const struct rue_trial_result *result, double seconds,
                               rue_error *error) RUE_MUST_CHECK;
 
 /* The machine was slower by `change` from the trial `since` on: those that are noted already and those to
  * come; to be followed by an update. Job times stay those of the beginning. */
-void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struct rue_speed change);
+void rue_prediction_add_speed_change(struct rue_prediction *prediction, size_t since,
+                                     struct rue_speed change);
 
 /* Of the machine when it made the trial. */
 struct rue_speed rue_prediction_speed(const struct rue_prediction *prediction,
@@ -81,20 +82,20 @@ double rue_prediction_first_batch_s(const struct rue_prediction *prediction, siz
 
 /* Predicts with other parameters of the loader, by so much in their logarithms,
  * [RUE_PIPELINE_PARAMETER_COUNT]; false where joint trials alone tell what they are. */
-bool rue_prediction_move(struct rue_prediction *prediction, const double *log_step);
+bool rue_prediction_move_parameters(struct rue_prediction *prediction, const double *log_step);
 
 /* What a later study can start from, closed by the caller; NULL before the first update. RUE_MEMORY. */
-rue_status rue_prediction_learned(const struct rue_prediction *prediction, struct rue_knowledge **out,
-                                  rue_error *error) RUE_MUST_CHECK;
+rue_status rue_prediction_knowledge(const struct rue_prediction *prediction, struct rue_knowledge **out,
+                                    rue_error *error) RUE_MUST_CHECK;
 
 /* The same of times of jobs, where an earlier study kept nothing else: of some of `time_s` [models][configs],
  * seconds, NaN where not known, spread over the space. RUE_USAGE without any; RUE_MEMORY; RUE_INTERNAL where
  * nothing fits. */
-rue_status rue_prediction_learn_jobs(const struct rue_strategy_setup *setup, const double *time_s,
-                                     struct rue_knowledge **out, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_knowledge_from_jobs(const struct rue_strategy_setup *setup, const double *time_s,
+                                   struct rue_knowledge **out, rue_error *error) RUE_MUST_CHECK;
 
 /* How the time of a trial of `images` depends on what is believed. */
-struct rue_belief_point rue_prediction_point(const struct rue_prediction *prediction, size_t model,
-                                             size_t config, uint64_t images);
+struct rue_posterior_point rue_prediction_point(const struct rue_prediction *prediction, size_t model,
+                                                size_t config, uint64_t images);
 
 #endif

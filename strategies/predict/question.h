@@ -35,10 +35,11 @@ struct rue_strategy_setup {
     } budget;
     struct rue_setup_runner {
         bool measures[RUE_MEASURE_COUNT];
-        bool whole_jobs; /* its joint trials run the whole job, however many images are asked for */
-        size_t answers;  /* different ones to the same question, more of which tells nothing; 0: no limit */
-        int cpus;        /* that workers share */
-        bool in_turn;    /* workers take batches in turn (processes), not whoever is free */
+        bool whole_jobs;         /* its joint trials run the whole job, however many images are asked for */
+        size_t distinct_results; /* different ones to the same question, more of which tells nothing; 0: no
+                                    limit */
+        int cpus;                /* that workers share */
+        bool round_robin;        /* workers take batches in turn (processes), not whoever is free */
     } runner;
     struct rue_setup_known {
         const struct rue_prior *prior; /* (optional) what is known before the first trial */
@@ -54,12 +55,13 @@ struct rue_strategy_setup {
 
 /* One repeat, the mean regret as near and as sure as is usual, no limits, nothing known, and a runner
  * of threads on one CPU that makes joint trials. */
-static inline struct rue_strategy_setup rue_strategy_setup_of(struct rue_setup_grid grid, uint64_t job_images)
+static inline struct rue_strategy_setup rue_strategy_setup_default(struct rue_setup_grid grid,
+                                                                   uint64_t job_images)
 {
     return (struct rue_strategy_setup){
         .grid = grid,
         .job.images = job_images,
-        .aim = {RUE_OBJECTIVE_MEAN, NULL, RUE_USUAL_EPSILON, RUE_USUAL_CONFIDENCE, 1},
+        .aim = {RUE_OBJECTIVE_MEAN, NULL, RUE_DEFAULT_EPSILON, RUE_DEFAULT_CONFIDENCE, 1},
         .budget.seconds = INFINITY,
         .runner = {.measures[RUE_JOINT] = true, .cpus = 1}};
 }
@@ -78,7 +80,7 @@ static inline uint64_t rue_setup_images(const struct rue_strategy_setup *setup, 
     return rue_config_images(&setup->grid.configs[config], setup->job.drop_last, images);
 }
 
-struct rue_ask {
+struct rue_question {
     enum rue_measure measure;
     size_t scenario;   /* row; of the measure load any */
     size_t config;     /* column */
@@ -105,9 +107,10 @@ struct rue_estimate {
 struct rue_claim {
     size_t config;
     double bound_ratio;
-    double far_off_ratio; /* 0: the bound is about all configurations. Else predictions were off by so many
-                             times their own uncertainty, and it is about those measured on every model */
-    bool verified;        /* measured jointly on every model */
+    double
+        prediction_error_ratio; /* 0: the bound is about all configurations. Else predictions were off by so
+                          many times their own uncertainty, and it is about those measured on every model */
+    bool verified;              /* measured jointly on every model */
     double mean_low, mean_high, worst_low, worst_high; /* intervals of its regrets, of that confidence */
 };
 

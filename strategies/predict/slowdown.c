@@ -11,7 +11,7 @@ static const double shifts[RUE_SLOWDOWN_SHIFTS] = {0.15,  0.22,  0.33,  0.5,  0.
                                                    -0.15, -0.22, -0.33, -0.5, -0.8, -1.3};
 static const double spread = 0.2; /* of a shift: it stands for those around it, too */
 
-double rue_slowdown_ratio(double error, double sd, double shift)
+double rue_slowdown_log_likelihood_ratio(double error, double sd, double shift)
 {
     return log(rue_disturbance_density(error - shift, hypot(sd, spread * shift)) /
                rue_disturbance_density(error, sd));
@@ -22,12 +22,12 @@ struct rue_slowdown rue_slowdown_open(double false_alarms, size_t trials)
     return (struct rue_slowdown){.threshold = log((double)trials * RUE_SLOWDOWN_SHIFTS / false_alarms)};
 }
 
-void rue_slowdown_tell(struct rue_slowdown *slowdown, size_t trial, double error, double sd)
+void rue_slowdown_observe(struct rue_slowdown *slowdown, size_t trial, double error, double sd)
 {
     for (int i = 0; i < RUE_SLOWDOWN_SHIFTS; i++) {
         struct rue_slowdown_sum *sum = &slowdown->sums[i];
         if (sum->evidence <= 0) *sum = (struct rue_slowdown_sum){0, trial};
-        sum->evidence = fmax(0, sum->evidence + rue_slowdown_ratio(error, sd, shifts[i]));
+        sum->evidence = fmax(0, sum->evidence + rue_slowdown_log_likelihood_ratio(error, sd, shifts[i]));
     }
 }
 
@@ -40,12 +40,12 @@ double rue_slowdown_evidence(const struct rue_slowdown *slowdown, size_t *since)
     return most->evidence;
 }
 
-bool rue_slowdown_is_sure(const struct rue_slowdown *slowdown)
+bool rue_slowdown_is_detected(const struct rue_slowdown *slowdown)
 {
     return rue_slowdown_evidence(slowdown, NULL) >= slowdown->threshold;
 }
 
-void rue_slowdown_forget(struct rue_slowdown *slowdown)
+void rue_slowdown_reset(struct rue_slowdown *slowdown)
 {
     for (int i = 0; i < RUE_SLOWDOWN_SHIFTS; i++) slowdown->sums[i] = (struct rue_slowdown_sum){0};
 }
@@ -58,57 +58,58 @@ static const double drift_sd = 0.02;
 static const double doubt = 1.5;        /* standard deviations of the mean that an error is granted */
 static const double median_loss = 1.57; /* of the variance of a median over that of a mean */
 
-static double baseline_scatter(const struct rue_baseline *baseline)
+static double baseline_scatter(const struct rue_reference_level *baseline)
 {
     return sqrt((usual_count * usual_sd * usual_sd + baseline->squares) /
                 (usual_count + baseline->square_count));
 }
 
 /* Values that are far off move it little. */
-static double baseline_median(const struct rue_baseline *baseline)
+static double baseline_median(const struct rue_reference_level *baseline)
 {
-    double values[RUE_BASELINE_KEPT];
+    double values[RUE_REFERENCE_VALUES];
     memcpy(values, baseline->kept, baseline->count * sizeof *values);
     return gsl_stats_median(values, 1, baseline->count);
 }
 
-bool rue_baseline_expect(const struct rue_baseline *baseline, double *mean, double *sd)
+bool rue_reference_level_predict(const struct rue_reference_level *baseline, double *mean, double *sd)
 {
-    if (baseline->count < RUE_BASELINE_LEAST) return false;
+    if (baseline->count < RUE_REFERENCE_VALUES_MIN) return false;
     double own = baseline_scatter(baseline);
     *mean = baseline_median(baseline);
     *sd = sqrt(own * own * (1 + median_loss / (double)baseline->count) + drift_sd * drift_sd);
     return true;
 }
 
-bool rue_baseline_error(const struct rue_baseline *baseline, double value, double *error, double *sd)
+bool rue_reference_level_error(const struct rue_reference_level *baseline, double value, double *error,
+                               double *sd)
 {
     double mean;
-    if (!rue_baseline_expect(baseline, &mean, sd)) return false;
+    if (!rue_reference_level_predict(baseline, &mean, sd)) return false;
     double granted = doubt * baseline_scatter(baseline) * sqrt(median_loss / (double)baseline->count);
     *error = copysign(fmax(0, fabs(value - mean) - granted), value - mean);
     return true;
 }
 
-void rue_baseline_scatter(struct rue_baseline *baseline, double value)
+void rue_reference_level_add_scatter(struct rue_reference_level *baseline, double value)
 {
     double mean, sd;
-    if (!rue_baseline_expect(baseline, &mean, &sd)) return;
+    if (!rue_reference_level_predict(baseline, &mean, &sd)) return;
     double z = (value - mean) / sd, own = baseline_scatter(baseline);
     double calm = 1 - rue_disturbance_probability(value - mean, own);
     baseline->squares += calm * own * own * z * z;
     baseline->square_count += calm;
 }
 
-void rue_baseline_add(struct rue_baseline *baseline, double value)
+void rue_reference_level_add(struct rue_reference_level *baseline, double value)
 {
-    rue_baseline_scatter(baseline, value);
+    rue_reference_level_add_scatter(baseline, value);
     baseline->kept[baseline->next] = value;
-    baseline->next = (baseline->next + 1) % RUE_BASELINE_KEPT;
-    if (baseline->count < RUE_BASELINE_KEPT) baseline->count++;
+    baseline->next = (baseline->next + 1) % RUE_REFERENCE_VALUES;
+    if (baseline->count < RUE_REFERENCE_VALUES) baseline->count++;
 }
 
-void rue_baseline_forget(struct rue_baseline *baseline)
+void rue_reference_level_reset(struct rue_reference_level *baseline)
 {
     baseline->count = baseline->next = 0;
 }

@@ -29,49 +29,51 @@ struct rue_slowdown {
 struct rue_slowdown rue_slowdown_open(double false_alarms, size_t trials);
 
 /* `trial`: its number, told back as `since`; numbers rise. `sd` above 0. */
-void rue_slowdown_tell(struct rue_slowdown *slowdown, size_t trial, double error, double sd);
+void rue_slowdown_observe(struct rue_slowdown *slowdown, size_t trial, double error, double sd);
 
 /* The largest of the sums, and (nullable) the trial that it began with. */
 double rue_slowdown_evidence(const struct rue_slowdown *slowdown, size_t *since);
 
 /* Whether that is enough for an alarm. */
-bool rue_slowdown_is_sure(const struct rue_slowdown *slowdown);
+bool rue_slowdown_is_detected(const struct rue_slowdown *slowdown);
 
 /* The sums begin anew. */
-void rue_slowdown_forget(struct rue_slowdown *slowdown);
+void rue_slowdown_reset(struct rue_slowdown *slowdown);
 
 /* The logarithm of how much likelier the error is when the machine has changed by `shift` (a logarithm). */
-double rue_slowdown_ratio(double error, double sd, double shift);
+double rue_slowdown_log_likelihood_ratio(double error, double sd, double shift);
 
 /* ---- a measurement that is repeated ---- */
 
 /* What a measurement that is repeated again and again is expected to be: the logarithms of its last times,
  * how far they scatter, and how far they may have drifted since. Disturbed ones (disturbance.h) count
  * little, as the mean is the median. Pure. */
-enum { RUE_BASELINE_KEPT = 9, RUE_BASELINE_LEAST = 3 };
+enum { RUE_REFERENCE_VALUES = 9, RUE_REFERENCE_VALUES_MIN = 3 };
 
 /* Zeroed: nothing is known. */
-struct rue_baseline {
+struct rue_reference_level {
     size_t count, next;
-    double kept[RUE_BASELINE_KEPT]; /* [count] */
-    double squares, square_count;   /* of what lay beside what was expected */
+    double kept[RUE_REFERENCE_VALUES]; /* [count] */
+    double squares, square_count;      /* of what lay beside what was expected */
 };
 
-/* The next value is expected to be `*mean`, give or take `*sd`; false before RUE_BASELINE_LEAST values. */
-bool rue_baseline_expect(const struct rue_baseline *baseline, double *mean, double *sd);
+/* The next value is expected to be `*mean`, give or take `*sd`; false before RUE_REFERENCE_VALUES_MIN values.
+ */
+bool rue_reference_level_predict(const struct rue_reference_level *baseline, double *mean, double *sd);
 
 /* How far the next value is off, where it is so much: what may be the fault of the mean, which all values
  * after it share, is taken off. False as above. */
-bool rue_baseline_error(const struct rue_baseline *baseline, double value, double *error, double *sd);
+bool rue_reference_level_error(const struct rue_reference_level *baseline, double value, double *error,
+                               double *sd);
 
 /* Adds a value. */
-void rue_baseline_add(struct rue_baseline *baseline, double value);
+void rue_reference_level_add(struct rue_reference_level *baseline, double value);
 
 /* A value that may not belong here tells of the scatter alone. */
-void rue_baseline_scatter(struct rue_baseline *baseline, double value);
+void rue_reference_level_add_scatter(struct rue_reference_level *baseline, double value);
 
 /* The scatter stays, the values are forgotten: the machine has changed. */
-void rue_baseline_forget(struct rue_baseline *baseline);
+void rue_reference_level_reset(struct rue_reference_level *baseline);
 
 /* ---- how slow it is ---- */
 

@@ -193,8 +193,8 @@ rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model
     return RUE_OK;
 }
 
-void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t config,
-                          enum rue_outcome outcome, const char *reason)
+void rue_cost_matrix_add_failure(struct rue_cost_matrix *matrix, size_t model, size_t config,
+                                 enum rue_outcome outcome, const char *reason)
 {
     struct rue_cell *cell = cell_at(matrix, model, config);
     assert(outcome != RUE_TRIAL_OK && outcome < RUE_OUTCOME_COUNT);
@@ -238,7 +238,8 @@ void rue_cost_matrix_estimate_first_batch(struct rue_cost_matrix *matrix, size_t
     settle_cell(matrix, cell);
 }
 
-bool rue_cost_matrix_earliest(const struct rue_cost_matrix *matrix, size_t *config, double *first_batch_ns)
+bool rue_cost_matrix_earliest_first_batch(const struct rue_cost_matrix *matrix, size_t *config,
+                                          double *first_batch_ns)
 {
     bool found = false;
     for (size_t c = 0; c < matrix->config_count; c++) {

@@ -68,7 +68,8 @@ void rue_cost_matrix_estimate_first_batch(struct rue_cost_matrix *matrix, size_t
 
 /* Of all configurations the one whose latest first batch of any model comes earliest; false where none is
  * known for every model. */
-bool rue_cost_matrix_earliest(const struct rue_cost_matrix *matrix, size_t *config, double *first_batch_ns);
+bool rue_cost_matrix_earliest_first_batch(const struct rue_cost_matrix *matrix, size_t *config,
+                                          double *first_batch_ns);
 
 /* Tells `count` ok repeats: `times_ns` of the whole job, positive and finite; `predicted` when extrapolated
  * from truncated trials. Once a full trial is there, predictions no longer count. RUE_USAGE for a time that
@@ -92,7 +93,7 @@ rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model
 
 /* Tells a trial that was not ok; `reason` may be NULL, and is lost where no memory is left for it. Changes
  * nothing but `missed` and `reason` in a cell that has ok repeats. */
-void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t config,
-                          enum rue_outcome outcome, const char *reason);
+void rue_cost_matrix_add_failure(struct rue_cost_matrix *matrix, size_t model, size_t config,
+                                 enum rue_outcome outcome, const char *reason);
 
 #endif

@@ -81,7 +81,7 @@ struct draw {
     const struct rue_cost_matrix *matrix;
     const struct rue_selection *selection;
     struct scatter scatter;
-    struct rue_joined_regrets *joined; /* [config_count] */
+    struct rue_regret_summary *joined; /* [config_count] */
     double *times;                     /* [config_count] of a model */
     uint64_t *seed;
 };
@@ -101,16 +101,16 @@ static size_t draw_winner(struct draw *draw)
 {
     const struct rue_selection *selection = draw->selection;
     size_t winner = selection->recommended;
-    rue_objective_join(&(struct rue_objective_times){.models = selection->model_count,
-                                                     .configs = selection->config_count,
-                                                     .weights = selection->weights,
-                                                     .time = draw_time,
-                                                     .context = draw,
-                                                     .room = draw->times},
-                       draw->joined);
+    rue_objective_summarise(&(struct rue_objective_times){.models = selection->model_count,
+                                                          .configs = selection->config_count,
+                                                          .weights = selection->weights,
+                                                          .time = draw_time,
+                                                          .context = draw,
+                                                          .room = draw->times},
+                            draw->joined);
     for (size_t c = 0; c < selection->config_count; c++)
         if (selection->rows[c].ranked && selection->rows[c].repeats > 0 &&
-            rue_joined_regrets_is_better(&draw->joined[c], &draw->joined[winner], selection->objective))
+            rue_regret_summary_is_better(&draw->joined[c], &draw->joined[winner], selection->objective))
             winner = c;
     return winner;
 }
@@ -137,10 +137,10 @@ static void find_from_draws(struct draw *draw, double *room, size_t draws, struc
     double *mean = room, *worst = room + draws, *excess = room + 2 * draws, confidence = out->confidence;
     for (size_t d = 0; d < draws; d++) {
         size_t winner = draw_winner(draw);
-        mean[d] = rue_joined_regrets_value(&draw->joined[best], RUE_OBJECTIVE_MEAN);
+        mean[d] = rue_regret_summary_value(&draw->joined[best], RUE_OBJECTIVE_MEAN);
         worst[d] = draw->joined[best].worst;
-        excess[d] = rue_joined_regrets_value(&draw->joined[best], objective) -
-                    rue_joined_regrets_value(&draw->joined[winner], objective);
+        excess[d] = rue_regret_summary_value(&draw->joined[best], objective) -
+                    rue_regret_summary_value(&draw->joined[winner], objective);
     }
     /* A t distribution is wider where the scatter rests on few repeats. */
     double probability = (1 + confidence) / 2,
@@ -192,11 +192,11 @@ static struct scatter usual_scatter_of(const struct rue_cost_matrix *matrix)
     return scatter;
 }
 
-bool rue_gain_find(const struct rue_cost_matrix *matrix, const struct rue_selection *selection, size_t one,
-                   size_t other, double confidence, struct rue_gain *out)
+bool rue_speedup_find(const struct rue_cost_matrix *matrix, const struct rue_selection *selection, size_t one,
+                      size_t other, double confidence, struct rue_speedup *out)
 {
     double gain = 0, variance = 0, weights = 0, tail = (1 - confidence) / 2;
-    *out = (struct rue_gain){0};
+    *out = (struct rue_speedup){0};
     if (!selection->rows[one].ranked || !selection->rows[other].ranked) return false;
     struct scatter scatter = usual_scatter_of(matrix);
     bool believed = true;
@@ -215,14 +215,14 @@ bool rue_gain_find(const struct rue_cost_matrix *matrix, const struct rue_select
            above = t_quantile(scatter.freedom, 1 - tail),
            below = t_quantile(scatter.freedom, 1 - tail / rivals);
     gain /= weights;
-    *out = (struct rue_gain){.confidence = confidence,
-                             .ratio = exp(gain),
-                             .low = exp(gain - below * sd),
-                             .high = exp(gain + above * sd)};
+    *out = (struct rue_speedup){.confidence = confidence,
+                                .ratio = exp(gain),
+                                .low = exp(gain - below * sd),
+                                .high = exp(gain + above * sd)};
     return true;
 }
 
-bool rue_gain_is_proven(const struct rue_gain *gain)
+bool rue_speedup_is_proven(const struct rue_speedup *gain)
 {
     return gain->confidence > 0 && gain->low > 1;
 }

@@ -34,18 +34,18 @@ rue_status rue_regret_interval_find(const struct rue_cost_matrix *matrix,
  * with measured times v is that of their median, as if 4 values had shown a standard deviation of 0.04
  * beforehand; q is Student's, and k counts the rivals that `one` was chosen among: the best of many is likely
  * to have been lucky. */
-struct rue_gain {
+struct rue_speedup {
     double confidence;       /* 0: not known */
     double ratio, low, high; /* times as fast; more than 1: faster */
 };
 
 /* Of `selection`, which is of this matrix. False, with nothing known in `*out`, where a cell of one of them
  * was neither measured nor predicted with a known uncertainty. */
-bool rue_gain_find(const struct rue_cost_matrix *matrix, const struct rue_selection *selection, size_t one,
-                   size_t other, double confidence, struct rue_gain *out);
+bool rue_speedup_find(const struct rue_cost_matrix *matrix, const struct rue_selection *selection, size_t one,
+                      size_t other, double confidence, struct rue_speedup *out);
 
 /* Whether the gain is more than noise. */
-bool rue_gain_is_proven(const struct rue_gain *gain);
+bool rue_speedup_is_proven(const struct rue_speedup *gain);
 
 /* A column of a matrix; its times count so often, for jobs of different lengths. */
 struct rue_saving_side {

@@ -16,28 +16,28 @@ struct line {
 };
 
 struct search {
-    const struct rue_job_question *question;
+    const struct rue_job_length_setup *question;
     size_t models, configs;
     struct line *lines;                /* [models * configs] */
     double *times;                     /* [configs] of one model, at the length that is judged */
-    struct rue_joined_regrets *joined; /* [configs] at that length */
+    struct rue_regret_summary *joined; /* [configs] at that length */
     uint64_t images;                   /* of the length that is judged */
     uint64_t least, most;              /* lengths */
 };
 
-static uint64_t batch_of(const struct rue_job_question *question, size_t config)
+static uint64_t batch_of(const struct rue_job_length_setup *question, size_t config)
 {
     return rue_trial_batch(&question->matrix->configs[config]);
 }
 
 /* Images of a volley. */
-static uint64_t round_of(const struct rue_job_question *question, size_t config)
+static uint64_t round_of(const struct rue_job_length_setup *question, size_t config)
 {
-    return rue_trial_volley_batches(&question->matrix->configs[config]) * batch_of(question, config);
+    return rue_trial_wave_batches(&question->matrix->configs[config]) * batch_of(question, config);
 }
 
 /* Beyond so many images, more than the job, the times of a configuration grow along a line. */
-static uint64_t reach_images(const struct rue_job_question *question, size_t config)
+static uint64_t reach_images(const struct rue_job_length_setup *question, size_t config)
 {
     return question->job_images + ROUNDS * round_of(question, config);
 }
@@ -46,7 +46,7 @@ static uint64_t reach_images(const struct rue_job_question *question, size_t con
 
 /* The line goes through the longest job that is within reach and one that is whole volleys shorter, both
  * longer than the job, behind the opening burst. */
-static struct line draw_line(const struct rue_job_question *question, size_t model, size_t config)
+static struct line draw_line(const struct rue_job_length_setup *question, size_t model, size_t config)
 {
     uint64_t reach = reach_images(question, config), span = ROUNDS / 2 * round_of(question, config);
     double end_s = question->time_s(question->context, model, config, reach);
@@ -57,7 +57,7 @@ static struct line draw_line(const struct rue_job_question *question, size_t mod
 /* NaN where such a job is not possible or its time is not known. */
 static double time_s(const struct search *search, size_t model, size_t config, uint64_t images)
 {
-    const struct rue_job_question *question = search->question;
+    const struct rue_job_length_setup *question = search->question;
     const struct line *line = &search->lines[model * search->configs + config];
     if (isnan(line->reach_s) || batch_of(question, config) > images) return NAN;
     uint64_t reach = reach_images(question, config);
@@ -68,7 +68,7 @@ static double time_s(const struct search *search, size_t model, size_t config, u
 
 static double length_score(const struct search *search, size_t config)
 {
-    return rue_joined_regrets_value(&search->joined[config], search->question->selection->objective);
+    return rue_regret_summary_value(&search->joined[config], search->question->selection->objective);
 }
 
 static double time_at_length(const void *context, size_t model, size_t config)
@@ -84,18 +84,18 @@ static rue_status judge_length(struct search *search, uint64_t images, size_t *b
     rue_status status = search->question->stop ? search->question->stop() : RUE_OK;
     if (status != RUE_OK) return rue_fail(error, status, "interrupted");
     search->images = images;
-    rue_objective_join(&(struct rue_objective_times){.models = search->models,
-                                                     .configs = search->configs,
-                                                     .weights = selection->weights,
-                                                     .time = time_at_length,
-                                                     .context = search,
-                                                     .room = search->times},
-                       search->joined);
+    rue_objective_summarise(&(struct rue_objective_times){.models = search->models,
+                                                          .configs = search->configs,
+                                                          .weights = selection->weights,
+                                                          .time = time_at_length,
+                                                          .context = search,
+                                                          .room = search->times},
+                            search->joined);
     *best = RUE_NONE;
     for (size_t c = 0; c < search->configs; c++)
         if (!isnan(length_score(search, c)) &&
             (*best == RUE_NONE ||
-             rue_joined_regrets_is_better(&search->joined[c], &search->joined[*best], selection->objective)))
+             rue_regret_summary_is_better(&search->joined[c], &search->joined[*best], selection->objective)))
             *best = c;
     return RUE_OK;
 }
@@ -156,7 +156,8 @@ static void search_close(struct search *search)
     free(search->joined);
 }
 
-static rue_status search_open(const struct rue_job_question *question, struct search *out, rue_error *error)
+static rue_status search_open(const struct rue_job_length_setup *question, struct search *out,
+                              rue_error *error)
 {
     size_t models = question->matrix->model_count, configs = question->matrix->config_count;
     bool huge = question->job_images > UINT64_MAX / RUE_JOB_LONGEST;
@@ -184,7 +185,7 @@ static rue_status search_open(const struct rue_job_question *question, struct se
     return status;
 }
 
-rue_status rue_job_lengths_find(const struct rue_job_question *question, struct rue_job_lengths *out,
+rue_status rue_job_lengths_find(const struct rue_job_length_setup *question, struct rue_job_lengths *out,
                                 rue_error *error)
 {
     struct search search;

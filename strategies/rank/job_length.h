@@ -18,7 +18,7 @@ struct rue_job_lengths {
     struct rue_job_interval at[RUE_JOB_INTERVALS_MAX]; /* [count], ascending, without a gap */
 };
 
-struct rue_job_question {
+struct rue_job_length_setup {
     const struct rue_cost_matrix *matrix; /* of jobs of `job_images` */
     const struct rue_selection
         *selection; /* of the matrix; what is ranked is looked at, and one is recommended */
@@ -35,7 +35,7 @@ struct rue_job_question {
  * rules judge by), to a tenth of the length. A batch is not larger than the job. Pure,
  * deterministic. RUE_MEMORY. */
 enum { RUE_JOB_LONGEST = 1024 };
-rue_status rue_job_lengths_find(const struct rue_job_question *question, struct rue_job_lengths *out,
+rue_status rue_job_lengths_find(const struct rue_job_length_setup *question, struct rue_job_lengths *out,
                                 rue_error *error) RUE_MUST_CHECK;
 
 #endif

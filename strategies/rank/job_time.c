@@ -43,14 +43,14 @@ double rue_job_steady_ns(const struct rue_trial_result *result)
 {
     if (result->end_to_end_ns == RUE_ABSENT || result->images == RUE_ABSENT || result->images <= 0)
         return NAN;
-    uint64_t batch = rue_trial_batch(&result->config), stride = rue_trial_volley_batches(&result->config);
+    uint64_t batch = rue_trial_batch(&result->config), stride = rue_trial_wave_batches(&result->config);
     uint64_t batches = ((uint64_t)result->images - 1) / batch + 1;
     double volley = volley_ns(result, batches, stride);
     return isnan(volley) ? spread_ns(result, (double)batches, (double)batch, (double)stride)
                          : volley / (double)(stride * batch);
 }
 
-struct rue_job_line rue_job_line_of(const struct rue_trial_result *result)
+struct rue_job_line rue_job_line_from(const struct rue_trial_result *result)
 {
     double batch = (double)rue_trial_batch(&result->config), images = (double)result->images;
     bool known = result->first_batch_ns != RUE_ABSENT && result->shutdown_ns != RUE_ABSENT;
@@ -77,7 +77,7 @@ double rue_job_line_ns(const struct rue_job_line *line, uint64_t images)
 double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_images, bool drop_last,
                        bool *predicted)
 {
-    struct rue_job_line line = rue_job_line_of(result);
+    struct rue_job_line line = rue_job_line_from(result);
     double rest = (double)rue_config_images(&result->config, drop_last, job_images) - line.images;
     *predicted = line.images > 0 && rest > 0;
     if (line.images == 0) return NAN;
@@ -99,7 +99,7 @@ void rue_job_extend(struct rue_trial_result *result, uint64_t job_images, bool d
     result->first_batch_ns = result->shutdown_ns = RUE_ABSENT;
 }
 
-uint64_t rue_job_floor_images(const struct rue_config *config, uint64_t job_images)
+uint64_t rue_job_min_images(const struct rue_config *config, uint64_t job_images)
 {
     uint64_t batches = 4 * opening_batches(config);
     uint64_t images = (batches > 8 ? batches : 8) * rue_trial_batch(config);

@@ -22,7 +22,7 @@ static inline uint64_t rue_trial_loaders(const struct rue_config *config)
 }
 
 /* Batches that are loaded side by side and so arrive together: a volley. */
-static inline uint64_t rue_trial_volley_batches(const struct rue_config *config)
+static inline uint64_t rue_trial_wave_batches(const struct rue_config *config)
 {
     return config->value[RUE_PARALLELISM] == RUE_PARALLEL_BATCH ? rue_trial_loaders(config) : 1;
 }
@@ -65,7 +65,7 @@ struct rue_job_line {
 };
 
 /* What an ok joint `result` says. */
-struct rue_job_line rue_job_line_of(const struct rue_trial_result *result);
+struct rue_job_line rue_job_line_from(const struct rue_trial_result *result);
 
 /* The time in ns of a job of `images`, at least 1, with as many images a batch as the trial had; NaN where it
  * is not known. Off by a volley at most where the trial's pace was that of its steady state. */
@@ -74,6 +74,6 @@ double rue_job_line_ns(const struct rue_job_line *line, uint64_t images);
 /* The fewest images for which a truncated trial of `config` says something about the steady state:
  * max(8, 4 * num_workers * prefetch_factor) whole batches; `job_images` where the job is not longer than
  * that. */
-uint64_t rue_job_floor_images(const struct rue_config *config, uint64_t job_images);
+uint64_t rue_job_min_images(const struct rue_config *config, uint64_t job_images);
 
 #endif

@@ -10,8 +10,8 @@
 #include "trial.h"
 
 /* What is good enough, as a ratio of regret, and how sure an answer is, where nobody says otherwise. */
-#define RUE_USUAL_EPSILON    0.005
-#define RUE_USUAL_CONFIDENCE 0.95
+#define RUE_DEFAULT_EPSILON    0.005
+#define RUE_DEFAULT_CONFIDENCE 0.95
 
 enum rue_objective { RUE_OBJECTIVE_MEAN, RUE_OBJECTIVE_WORST, RUE_OBJECTIVE_COUNT };
 
@@ -19,13 +19,13 @@ enum rue_objective { RUE_OBJECTIVE_MEAN, RUE_OBJECTIVE_WORST, RUE_OBJECTIVE_COUN
 extern const char *const rue_objective_names[];
 
 /* The regrets of one configuration, model by model; starts as zeros. */
-struct rue_joined_regrets {
+struct rue_regret_summary {
     double sum, weights;
     double worst;
     size_t worst_model; /* the first of those; of no model: 0 */
 };
 
-static inline void rue_joined_regrets_add(struct rue_joined_regrets *joined, size_t model, double weight,
+static inline void rue_regret_summary_add(struct rue_regret_summary *joined, size_t model, double weight,
                                           double regret)
 {
     if (joined->weights == 0 || regret > joined->worst) {
@@ -46,7 +46,7 @@ struct rue_objective_times {
 };
 
 /* The regrets of all configurations into `out` [configs]; NaN for one without a time on some model. */
-void rue_objective_join(const struct rue_objective_times *times, struct rue_joined_regrets *out);
+void rue_objective_summarise(const struct rue_objective_times *times, struct rue_regret_summary *out);
 
 static inline double rue_objective_weight(const double *weights, size_t model)
 {
@@ -54,11 +54,11 @@ static inline double rue_objective_weight(const double *weights, size_t model)
 }
 
 /* What the configuration is judged by; the less the better. */
-double rue_joined_regrets_value(const struct rue_joined_regrets *joined, enum rue_objective objective);
+double rue_regret_summary_value(const struct rue_regret_summary *joined, enum rue_objective objective);
 
 /* Whether `one` is better than `other`: by its value, and where these are equal by its mean. A NaN is not. */
-bool rue_joined_regrets_is_better(const struct rue_joined_regrets *one,
-                                  const struct rue_joined_regrets *other, enum rue_objective objective);
+bool rue_regret_summary_is_better(const struct rue_regret_summary *one,
+                                  const struct rue_regret_summary *other, enum rue_objective objective);
 
 /* What is minimised for each model: how long what takes. All of it is a time, so that regret is the same
  * share of whatever is minimised. */

@@ -120,15 +120,15 @@ static size_t find_worst(const struct rue_selection *selection, const struct rue
 static void judge_row(struct rue_selection *selection, const struct rue_cost_matrix *matrix, size_t config)
 {
     struct rue_ranking_row *row = &selection->rows[config];
-    const struct rue_joined_regrets *joined = &selection->joined[config];
-    row->mean_regret_ratio = row->ranked ? rue_joined_regrets_value(joined, RUE_OBJECTIVE_MEAN) : NAN;
+    const struct rue_regret_summary *joined = &selection->joined[config];
+    row->mean_regret_ratio = row->ranked ? rue_regret_summary_value(joined, RUE_OBJECTIVE_MEAN) : NAN;
     row->max_regret_ratio = row->ranked ? joined->worst : NAN;
     row->worst_model = row->ranked ? find_worst(selection, matrix, config) : RUE_NONE;
 }
 
 bool rue_selection_is_better(const struct rue_selection *selection, size_t a, size_t b)
 {
-    return rue_joined_regrets_is_better(&selection->joined[a], &selection->joined[b], selection->objective);
+    return rue_regret_summary_is_better(&selection->joined[a], &selection->joined[b], selection->objective);
 }
 
 static int compare_columns(const void *a, const void *b, void *context)
@@ -167,13 +167,13 @@ rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct
         return rue_fail_memory(error, "the ranking", configs * sizeof *selection->rows);
     }
     for (size_t m = 0; m < selection->model_count; m++) vote_model(selection, matrix, m, times);
-    rue_objective_join(&(struct rue_objective_times){.models = selection->model_count,
-                                                     .configs = configs,
-                                                     .weights = selection->weights,
-                                                     .time = cell_time,
-                                                     .context = matrix,
-                                                     .room = times},
-                       selection->joined);
+    rue_objective_summarise(&(struct rue_objective_times){.models = selection->model_count,
+                                                          .configs = configs,
+                                                          .weights = selection->weights,
+                                                          .time = cell_time,
+                                                          .context = matrix,
+                                                          .room = times},
+                            selection->joined);
     for (size_t c = 0; c < configs; c++) {
         cover_config(selection, matrix, c);
         judge_row(selection, matrix, c);
@@ -191,7 +191,7 @@ static rue_status fill_left_out(const struct rue_cost_matrix *matrix, const stru
                                 double *weights, struct rue_leave_one_out *left, rue_error *error)
 {
     const struct rue_selection_rules rules = {1, selection->objective, weights};
-    struct rue_joined_regrets joined = {0};
+    struct rue_regret_summary joined = {0};
     for (size_t m = 0; m < left->model_count; m++) weights[m] = rue_objective_weight(selection->weights, m);
     for (size_t m = 0; m < left->model_count; m++) {
         struct rue_leave_one_out_row *row = &left->rows[m];
@@ -207,7 +207,7 @@ static rue_status fill_left_out(const struct rue_cost_matrix *matrix, const stru
             row->config == RUE_NONE ? NAN : rue_selection_regret(selection, matrix, m, row->config);
         if (isnan(row->regret_ratio)) continue;
         left->known++;
-        rue_joined_regrets_add(&joined, m, weight, row->regret_ratio);
+        rue_regret_summary_add(&joined, m, weight, row->regret_ratio);
     }
     left->mean_regret_ratio = joined.sum / joined.weights;
     left->max_regret_ratio = joined.worst;

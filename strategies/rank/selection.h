@@ -45,7 +45,7 @@ struct rue_selection {
     double *weights; /* [model_count]; NULL: all alike */
     size_t config_count, model_count;
     struct rue_ranking_row *rows;      /* [config_count], by column of the matrix */
-    struct rue_joined_regrets *joined; /* [config_count] what they are ranked by */
+    struct rue_regret_summary *joined; /* [config_count] what they are ranked by */
     size_t ranked_count;
     size_t *ranked;        /* [ranked_count] columns, best first by the objective */
     size_t *best_of_model; /* [model_count] the fastest column of each model; RUE_NONE when it has none */

@@ -7,7 +7,8 @@
 #include "probes.h"
 #include "random.h"
 
-static rue_status ask_queue_push(struct rue_ask_queue *queue, const struct rue_ask *ask, rue_error *error)
+static rue_status ask_queue_push(struct rue_question_queue *queue, const struct rue_question *ask,
+                                 rue_error *error)
 {
     if (queue->next == queue->count) queue->next = queue->count = 0;
     rue_status status =
@@ -17,23 +18,23 @@ static rue_status ask_queue_push(struct rue_ask_queue *queue, const struct rue_a
     return RUE_OK;
 }
 
-bool rue_ask_queue_is_empty(const struct rue_ask_queue *queue)
+bool rue_question_queue_is_empty(const struct rue_question_queue *queue)
 {
     return queue->next == queue->count;
 }
 
-bool rue_ask_queue_pop(struct rue_ask_queue *queue, struct rue_ask *out)
+bool rue_question_queue_pop(struct rue_question_queue *queue, struct rue_question *out)
 {
     if (queue->next == queue->count) return false;
     *out = queue->at[queue->next++];
     return true;
 }
 
-int rue_ask_queue_count_alike(const struct rue_ask_queue *queue, const struct rue_ask *ask)
+int rue_question_queue_count_same(const struct rue_question_queue *queue, const struct rue_question *ask)
 {
     int count = 0;
     for (size_t i = 0; i < queue->count; i++) {
-        const struct rue_ask *other = &queue->at[i];
+        const struct rue_question *other = &queue->at[i];
         count +=
             other->scenario == ask->scenario && other->config == ask->config && other->images >= ask->images;
     }
@@ -52,8 +53,8 @@ static void add_cost(struct rue_trial_cost *cost, double seconds)
     cost->mean_s += (fmax(0, seconds) - cost->mean_s) / ++cost->count;
 }
 
-void rue_trial_costs_note(struct rue_trial_costs *costs, const struct rue_ask *ask,
-                          const struct rue_trial_result *result)
+void rue_trial_costs_add(struct rue_trial_costs *costs, const struct rue_question *ask,
+                         const struct rue_trial_result *result)
 {
     costs->made += !ask->stored;
     if (result->cost_ns <= 0) return; /* nothing, or not known */
@@ -73,7 +74,7 @@ void rue_trial_costs_note(struct rue_trial_costs *costs, const struct rue_ask *a
     costs->model = ask->scenario;
 }
 
-double rue_trial_costs_beside_s(const struct rue_trial_costs *costs, size_t model)
+double rue_trial_costs_overhead_s(const struct rue_trial_costs *costs, size_t model)
 {
     return costs->overhead.mean_s + (changes_model(costs, model) ? costs->change.mean_s : 0);
 }
@@ -87,7 +88,7 @@ rue_status rue_duel_open(struct rue_duel *duel, const struct rue_strategy_setup 
                         setup->grid.scenario_count, setup->grid.config_count);
     duel->setup = *setup;
     duel->seed = rue_mix64(setup->seed);
-    duel->surveys = !setup->runner.measures[RUE_LOAD] || rue_probes_room(setup).load == 0;
+    duel->surveys = !setup->runner.measures[RUE_LOAD] || rue_probes_budget(setup).load == 0;
     return rue_forecast_open(&duel->setup, &duel->forecast, error);
 }
 
@@ -103,10 +104,11 @@ rue_status rue_duel_status(const struct rue_duel *duel, rue_error *error)
     return duel->status == RUE_OK ? RUE_OK : rue_fail(error, duel->status, "%s", duel->error.message);
 }
 
-void rue_duel_note(struct rue_duel *duel, const struct rue_ask *ask, const struct rue_trial_result *result)
+void rue_duel_observe(struct rue_duel *duel, const struct rue_question *ask,
+                      const struct rue_trial_result *result)
 {
     bool joint = ask->measure == RUE_JOINT, ok = result->outcome == RUE_TRIAL_OK;
-    rue_trial_costs_note(&duel->costs, ask, result);
+    rue_trial_costs_add(&duel->costs, ask, result);
     if (duel->status == RUE_OK && joint) duel->status = ask_queue_push(&duel->history, ask, &duel->error);
     if (joint && !ok) duel->forecast->excluded[ask->config] = true;
     if (!ok || duel->status != RUE_OK) return;
@@ -120,7 +122,7 @@ void rue_duel_update(struct rue_duel *duel)
     duel->status = rue_forecast_update(duel->forecast, &duel->error);
 }
 
-void rue_duel_push(struct rue_duel *duel, const struct rue_ask *ask)
+void rue_duel_push(struct rue_duel *duel, const struct rue_question *ask)
 {
     if (duel->status == RUE_OK) duel->status = ask_queue_push(&duel->queue, ask, &duel->error);
 }
@@ -128,14 +130,14 @@ void rue_duel_push(struct rue_duel *duel, const struct rue_ask *ask)
 void rue_duel_push_joint(struct rue_duel *duel, size_t model, size_t config, uint64_t images)
 {
     double expected_s = rue_forecast_trial_s(duel->forecast, model, config, images);
-    rue_duel_push(duel, &(struct rue_ask){.measure = RUE_JOINT,
-                                          .scenario = model,
-                                          .config = config,
-                                          .images = images,
-                                          .expected_s = expected_s});
+    rue_duel_push(duel, &(struct rue_question){.measure = RUE_JOINT,
+                                               .scenario = model,
+                                               .config = config,
+                                               .images = images,
+                                               .expected_s = expected_s});
 }
 
-double rue_duel_left_s(const struct rue_duel *duel)
+double rue_duel_remaining_s(const struct rue_duel *duel)
 {
     return duel->setup.budget.seconds - duel->costs.spent_s;
 }
@@ -149,5 +151,5 @@ bool rue_duel_lacks_trials(const struct rue_duel *duel, size_t wanted)
 double rue_duel_cost_s(const struct rue_duel *duel, size_t model, size_t config, uint64_t images)
 {
     return rue_forecast_trial_s(duel->forecast, model, config, images) +
-           rue_trial_costs_beside_s(&duel->costs, model);
+           rue_trial_costs_overhead_s(&duel->costs, model);
 }

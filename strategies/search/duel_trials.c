@@ -40,7 +40,7 @@ uint64_t rue_duel_shortest_images(const struct rue_duel *duel, size_t config)
 /* A configuration on the models where it did not run at all, or not the whole job. */
 static bool is_missing(const struct rue_duel *duel, size_t model, size_t config, bool whole)
 {
-    struct rue_estimate cell = rue_forecast_cell(duel->forecast, model, config);
+    struct rue_estimate cell = rue_forecast_estimate(duel->forecast, model, config);
     return whole ? !cell.full : cell.trials == 0;
 }
 
@@ -67,13 +67,13 @@ static void push_missing(struct rue_duel *duel, const size_t *configs, size_t co
         }
 }
 
-double rue_duel_verify_s(const struct rue_duel *duel, size_t config, size_t *trials)
+double rue_duel_verification_s(const struct rue_duel *duel, size_t config, size_t *trials)
 {
     *trials = 0;
     return verify_margin * missing_s(duel, config, false, trials);
 }
 
-void rue_duel_verify(struct rue_duel *duel, size_t config)
+void rue_duel_push_verification(struct rue_duel *duel, size_t config)
 {
     push_missing(duel, &config, 1, false);
 }
@@ -81,22 +81,22 @@ void rue_duel_verify(struct rue_duel *duel, size_t config)
 static bool has_room(const struct rue_duel *duel, size_t config)
 {
     size_t trials = 0;
-    return missing_s(duel, config, false, &trials) <= rue_duel_left_s(duel) &&
+    return missing_s(duel, config, false, &trials) <= rue_duel_remaining_s(duel) &&
            !rue_duel_lacks_trials(duel, trials);
 }
 
-void rue_duel_verify_best(struct rue_duel *duel)
+void rue_duel_push_best_verification(struct rue_duel *duel)
 {
-    size_t place = 0, leader = rue_forecast_at(duel->forecast, 0), config = leader;
+    size_t place = 0, leader = rue_forecast_ranked(duel->forecast, 0), config = leader;
     while (config != SIZE_MAX && !rue_forecast_is_any_verified(duel->forecast) && !has_room(duel, config))
-        config = rue_forecast_at(duel->forecast, ++place);
-    rue_duel_verify(duel, config == SIZE_MAX ? leader : config);
+        config = rue_forecast_ranked(duel->forecast, ++place);
+    rue_duel_push_verification(duel, config == SIZE_MAX ? leader : config);
 }
 
-bool rue_duel_confirm_best(struct rue_duel *duel, double most_s)
+bool rue_duel_push_finalists(struct rue_duel *duel, double most_s)
 {
     size_t chosen[FINALISTS], count = 0, trials = 0, config;
-    while (count < FINALISTS && (config = rue_forecast_at(duel->forecast, count)) != SIZE_MAX) {
+    while (count < FINALISTS && (config = rue_forecast_ranked(duel->forecast, count)) != SIZE_MAX) {
         most_s -= missing_s(duel, config, true, &trials);
         chosen[count++] = config;
     }
@@ -114,7 +114,7 @@ static size_t list_compared(const struct rue_duel *duel, size_t out[COMPARED_MAX
     const struct rue_strategy_setup *setup = &duel->setup;
     size_t count = 1, models = setup->grid.scenario_count;
     double cost_s = 0;
-    out[0] = rue_forecast_at(duel->forecast, 0);
+    out[0] = rue_forecast_ranked(duel->forecast, 0);
     for (size_t i = setup->known.baseline_count; i-- > 0 && count < COMPARED_MAX;) {
         size_t config = setup->known.baselines[i];
         if (config == out[0] || duel->forecast->excluded[config]) continue;
@@ -139,7 +139,7 @@ void rue_duel_push_baselines(struct rue_duel *duel)
 {
     size_t compared[COMPARED_MAX], count = list_compared(duel, compared), trials = 0;
     double needed_s = rue_duel_baselines_s(duel, &trials) / verify_margin;
-    if (needed_s <= rue_duel_left_s(duel) && !rue_duel_lacks_trials(duel, trials))
+    if (needed_s <= rue_duel_remaining_s(duel) && !rue_duel_lacks_trials(duel, trials))
         push_missing(duel, compared, count, true);
 }
 
@@ -159,7 +159,7 @@ static struct option best_length(const struct rue_duel *duel, size_t model, size
     for (size_t i = duel->setup.runner.whole_jobs ? LENGTHS - 1 : 0; i < LENGTHS; i++) {
         uint64_t images = length_images(duel, &lengths[i], config);
         struct option option = {model, config, images, -INFINITY};
-        double gain = rue_forecast_gain(duel->forecast, model, config, images),
+        double gain = rue_forecast_variance_reduction(duel->forecast, model, config, images),
                cost = rue_duel_cost_s(duel, model, config, images);
         if (cost <= most_s && gain >= least_gain) option.rate = gain / cost;
         if (option.rate > best.rate) best = option;
@@ -191,11 +191,11 @@ static size_t list_telling(const struct rue_duel *duel, size_t cells[TELLING])
  * most for its cost. */
 static void push_deciding(struct rue_duel *duel, double most_s)
 {
-    size_t leader = rue_forecast_at(duel->forecast, 0), other = rue_forecast_challenger(duel->forecast),
+    size_t leader = rue_forecast_ranked(duel->forecast, 0), other = rue_forecast_challenger(duel->forecast),
            cells[TELLING];
     struct option best = {.rate = -INFINITY};
     if (other == leader) return;
-    rue_forecast_compare(duel->forecast, leader, other);
+    rue_forecast_set_contrast(duel->forecast, leader, other);
     size_t count = list_telling(duel, cells);
     for (size_t i = 0; i < count; i++) {
         struct option option = best_length(duel, cells[i] / duel->setup.grid.config_count,
@@ -208,10 +208,10 @@ static void push_deciding(struct rue_duel *duel, double most_s)
 /* What seems to be disturbed is tried again, once: where that says the same, the belief was off. */
 static bool push_again(struct rue_duel *duel, double most_s)
 {
-    const struct rue_ask_queue *history = &duel->history;
-    if (history->count == 0 || !rue_belief_is_last_disturbed(duel->forecast->belief)) return false;
-    struct rue_ask last = history->at[history->count - 1];
-    if (rue_ask_queue_count_alike(history, &last) > 1 || duel->forecast->excluded[last.config] ||
+    const struct rue_question_queue *history = &duel->history;
+    if (history->count == 0 || !rue_posterior_is_last_disturbed(duel->forecast->belief)) return false;
+    struct rue_question last = history->at[history->count - 1];
+    if (rue_question_queue_count_same(history, &last) > 1 || duel->forecast->excluded[last.config] ||
         rue_duel_cost_s(duel, last.scenario, last.config, last.images) > most_s)
         return false;
     rue_duel_push_joint(duel, last.scenario, last.config, last.images);
@@ -230,7 +230,7 @@ static bool push_audit(struct rue_duel *duel, double most_s, bool far_off, size_
         size_t unseen, model = (size_t)rue_random_below(&duel->seed, duel->setup.grid.scenario_count),
                        config = (size_t)rue_random_below(&duel->seed, duel->setup.grid.config_count);
         uint64_t images = duel->setup.job.images;
-        rue_duel_verify_s(duel, config, &unseen);
+        rue_duel_verification_s(duel, config, &unseen);
         bool tried =
             far_off ? !is_missing(duel, model, config, false) : unseen < duel->setup.grid.scenario_count;
         if ((tried && (far_off || try < AUDIT_TRIES / 2)) || duel->forecast->excluded[config]) continue;

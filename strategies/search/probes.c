@@ -59,14 +59,14 @@ static uint64_t whole_batches(const struct rue_strategy_setup *setup, size_t con
     return images < setup->job.images ? images : setup->job.images;
 }
 
-static bool is_config_asked(const struct rue_ask *asks, size_t count, size_t config)
+static bool is_config_asked(const struct rue_question *asks, size_t count, size_t config)
 {
     for (size_t i = 0; i < count; i++)
         if (asks[i].config == config) return true;
     return false;
 }
 
-size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *out)
+size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_question *out)
 {
     struct range batch = range_of(setup, RUE_BATCH_SIZE), workers = range_of(setup, RUE_NUM_WORKERS);
     double few = sqrt(workers.least * workers.middle), many = sqrt(workers.middle * workers.most);
@@ -83,7 +83,7 @@ size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *o
         size_t config =
             rue_probes_nearest(setup->grid.configs, setup->grid.config_count, probes[p][0], probes[p][1]);
         if (is_config_asked(out, count, config)) continue;
-        out[count++] = (struct rue_ask){
+        out[count++] = (struct rue_question){
             .measure = RUE_LOAD, .config = config, .images = whole_batches(setup, config, probes[p][2])};
     }
     return count;
@@ -93,7 +93,7 @@ size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *o
 static size_t find_twin(const struct rue_strategy_setup *setup, size_t config)
 {
     struct rue_config wanted = setup->grid.configs[config];
-    wanted.value[RUE_PIN_MEMORY] = !rue_config_pins(&wanted);
+    wanted.value[RUE_PIN_MEMORY] = !rue_config_pins_memory(&wanted);
     for (size_t c = 0; c < setup->grid.config_count; c++)
         if (rue_config_equal(&setup->grid.configs[c], &wanted)) return c;
     return SIZE_MAX;
@@ -125,17 +125,17 @@ static size_t least_compute(const struct rue_strategy_setup *setup)
 {
     if (!setup->runner.measures[RUE_COMPUTE]) return 0;
     size_t pinned = 0, configs = setup->grid.config_count;
-    for (size_t c = 0; c < configs; c++) pinned += rue_config_pins(&setup->grid.configs[c]);
+    for (size_t c = 0; c < configs; c++) pinned += rue_config_pins_memory(&setup->grid.configs[c]);
     return setup->grid.scenario_count * (pinned > 0 && pinned < configs ? 2 : 1);
 }
 
-struct rue_probes_room rue_probes_room(const struct rue_strategy_setup *setup)
+struct rue_probes_budget rue_probes_budget(const struct rue_strategy_setup *setup)
 {
     size_t models = setup->grid.scenario_count, budget = setup->budget.trials, compute = least_compute(setup);
-    size_t least = RUE_PROBES_LOAD_LEAST + compute, all = budget / 2 > least ? budget / 2 : least;
-    if (budget == 0) return (struct rue_probes_room){SIZE_MAX, SIZE_MAX};
-    if (budget < models + least) return (struct rue_probes_room){0, 0};
+    size_t least = RUE_PROBES_LOAD_MIN + compute, all = budget / 2 > least ? budget / 2 : least;
+    if (budget == 0) return (struct rue_probes_budget){SIZE_MAX, SIZE_MAX};
+    if (budget < models + least) return (struct rue_probes_budget){0, 0};
     all = at_most(all, budget - models);
     size_t load = at_most(RUE_PROBES_LOAD_MAX, all - compute);
-    return (struct rue_probes_room){load, all - load};
+    return (struct rue_probes_budget){load, all - load};
 }

@@ -7,7 +7,7 @@
 
 enum {
     RUE_PROBES_LOAD_MAX = 10,
-    RUE_PROBES_LOAD_LEAST = 3, /* that tell anything */
+    RUE_PROBES_LOAD_MIN = 3, /* that tell anything */
     RUE_PROBES_SIZES_MAX = 4,
     RUE_PROBES_COMPUTE_BATCHES = 3
 };
@@ -19,7 +19,7 @@ size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double
 
 /* Load-only probes into `out` [RUE_PROBES_LOAD_MAX], those that tell most first: few workers and many, small
  * batches and large, and none where the space has that. Answers how many. */
-size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *out);
+size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_question *out);
 
 /* The configurations whose batch sizes are computed on first: the smallest size and the middle one, pinned
  * and not where pin_memory varies. Into `out` [RUE_PROBES_SIZES_MAX]; answers how many. */
@@ -28,10 +28,10 @@ size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *
 /* How many probes a budget of trials has room for; SIZE_MAX where trials are not limited. Half of the trials
  * at most, or as many as it takes to predict anything, but never those that measure one configuration on
  * every model. Both 0 where that leaves too few. */
-struct rue_probes_room {
+struct rue_probes_budget {
     size_t load, compute;
 };
 
-struct rue_probes_room rue_probes_room(const struct rue_strategy_setup *setup);
+struct rue_probes_budget rue_probes_budget(const struct rue_strategy_setup *setup);
 
 #endif

@@ -43,7 +43,7 @@ static uint64_t trial_images(const struct recheck *recheck, size_t config)
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
     uint64_t batch = rue_trial_batch(&setup->grid.configs[config]), job = setup->job.images;
     uint64_t images = (uint64_t)((double)job * recheck->share) / batch * batch;
-    uint64_t least = setup->known.prior->whole_jobs ? rue_job_floor_images(&setup->grid.configs[config], job)
+    uint64_t least = setup->known.prior->whole_jobs ? rue_job_min_images(&setup->grid.configs[config], job)
                                                     : rue_duel_shortest_images(&recheck->duel, config);
     if (recheck->share >= 1 || setup->runner.whole_jobs) return job;
     return images < least ? least : images;
@@ -63,8 +63,8 @@ static void choose_share(struct recheck *recheck)
 {
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
     double whole_s = 0;
-    size_t leader = rue_forecast_at(recheck->duel.forecast, 0);
-    recheck->rival = leader == recheck->own ? rue_forecast_at(recheck->duel.forecast, 1) : leader;
+    size_t leader = rue_forecast_ranked(recheck->duel.forecast, 0);
+    recheck->rival = leader == recheck->own ? rue_forecast_ranked(recheck->duel.forecast, 1) : leader;
     recheck->share = 1;
     for (size_t m = 0; m < setup->grid.scenario_count; m++)
         whole_s += pair_cost_s(recheck, m, recheck->rival);
@@ -104,7 +104,7 @@ static size_t choose_rival(struct recheck *recheck)
 {
     struct rue_duel *duel = &recheck->duel;
     if (runs_whole_jobs(recheck)) return recheck->rival;
-    size_t leader = rue_forecast_at(duel->forecast, 0);
+    size_t leader = rue_forecast_ranked(duel->forecast, 0);
     if (leader != recheck->own) return leader;
     size_t rival = rue_forecast_challenger(duel->forecast);
     return rival == recheck->own ? SIZE_MAX : rival;
@@ -117,7 +117,7 @@ static void push_pair(struct recheck *recheck)
     size_t rival = choose_rival(recheck), model = recheck->pairs % duel->setup.grid.scenario_count;
     bool many = !runs_whole_jobs(recheck) && duel->history.count + 2 > TRIALS_MAX;
     bool room =
-        duel->joints == 0 || cost_margin * pair_cost_s(recheck, model, rival) <= rue_duel_left_s(duel);
+        duel->joints == 0 || cost_margin * pair_cost_s(recheck, model, rival) <= rue_duel_remaining_s(duel);
     if (!room || many) {
         recheck->ended = true;
         return;
@@ -130,18 +130,18 @@ static void push_pair(struct recheck *recheck)
     }
 }
 
-static bool recheck_ask(void *state, struct rue_ask *out)
+static bool recheck_ask(void *state, struct rue_question *out)
 {
     struct recheck *recheck = state;
     struct rue_duel *duel = &recheck->duel;
     if (recheck->ended) return false;
-    if (rue_ask_queue_is_empty(&duel->queue)) push_pair(recheck);
-    if (duel->status != RUE_OK || !rue_ask_queue_pop(&duel->queue, out)) return false;
+    if (rue_question_queue_is_empty(&duel->queue)) push_pair(recheck);
+    if (duel->status != RUE_OK || !rue_question_queue_pop(&duel->queue, out)) return false;
     out->repeat = (int)duel->history.count;
     return true;
 }
 
-static double expected_s(const struct recheck *recheck, const struct rue_ask *ask, uint64_t images)
+static double expected_s(const struct recheck *recheck, const struct rue_question *ask, uint64_t images)
 {
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
     const struct rue_prior *prior = setup->known.prior;
@@ -150,7 +150,8 @@ static double expected_s(const struct recheck *recheck, const struct rue_ask *as
            rue_knowledge_job_s(prior->knowledge, ask->scenario, &setup->grid.configs[ask->config], images);
 }
 
-static void recheck_tell(void *state, const struct rue_ask *ask, const struct rue_trial_result *result)
+static void recheck_observe(void *state, const struct rue_question *ask,
+                            const struct rue_trial_result *result)
 {
     struct recheck *recheck = state;
     struct rue_duel *duel = &recheck->duel;
@@ -165,8 +166,8 @@ static void recheck_tell(void *state, const struct rue_ask *ask, const struct ru
         ok ? (double)said.end_to_end_ns / 1e9 / expected_s(recheck, ask, (uint64_t)said.images) : NAN;
     if (isfinite(ratio) && recheck->ratio_count < TRIALS_MAX) recheck->ratios[recheck->ratio_count++] = ratio;
     if (!ok && ask->config == recheck->own) recheck->ended = recheck->broken = true;
-    rue_duel_note(duel, ask, &said);
-    if (duel->status == RUE_OK && !recheck->ended && rue_ask_queue_is_empty(&duel->queue))
+    rue_duel_observe(duel, ask, &said);
+    if (duel->status == RUE_OK && !recheck->ended && rue_question_queue_is_empty(&duel->queue))
         rue_duel_update(duel);
 }
 
@@ -179,7 +180,7 @@ static rue_status recheck_status(void *state, rue_error *error)
 
 static bool is_tried(const struct recheck *recheck, size_t config)
 {
-    const struct rue_ask_queue *history = &recheck->duel.history;
+    const struct rue_question_queue *history = &recheck->duel.history;
     for (size_t i = 0; i < history->count; i++)
         if (history->at[i].config == config) return true;
     return false;
@@ -190,9 +191,9 @@ static bool is_tried(const struct recheck *recheck, size_t config)
 static void judge_verdict(struct recheck *recheck, double margin_ratio, struct rue_recheck_findings *out)
 {
     struct rue_duel *duel = &recheck->duel;
-    const struct rue_joined_regrets *drawn = duel->forecast->drawn;
+    const struct rue_regret_summary *drawn = duel->forecast->drawn;
     enum rue_objective objective = duel->setup.aim.objective;
-    double spread = rue_forecast_spread(duel->forecast);
+    double spread = rue_forecast_inflation(duel->forecast);
     uint64_t seed = duel->setup.seed;
     int beaten = 0, lost = 0;
     out->excess_ratio =
@@ -200,11 +201,11 @@ static void judge_verdict(struct recheck *recheck, double margin_ratio, struct r
     for (int d = 0; d < DRAWS; d++) {
         double least = INFINITY;
         size_t config;
-        rue_forecast_draw(duel->forecast, &seed);
-        for (size_t place = 0; (config = rue_forecast_at(duel->forecast, place)) != SIZE_MAX; place++)
-            least = fmin(least, rue_joined_regrets_value(&drawn[config], objective));
-        double own = rue_joined_regrets_value(&drawn[recheck->own], objective),
-               excess = own - rue_joined_regrets_value(&drawn[out->best], objective);
+        rue_forecast_sample(duel->forecast, &seed);
+        for (size_t place = 0; (config = rue_forecast_ranked(duel->forecast, place)) != SIZE_MAX; place++)
+            least = fmin(least, rue_regret_summary_value(&drawn[config], objective));
+        double own = rue_regret_summary_value(&drawn[recheck->own], objective),
+               excess = own - rue_regret_summary_value(&drawn[out->best], objective);
         beaten += out->excess_ratio + spread * (excess - out->excess_ratio) > margin_ratio;
         lost += own - least > fmax(margin_ratio, unsure_ratio);
     }
@@ -224,13 +225,13 @@ static rue_status recheck_judge(void *state, struct rue_recheck_findings *out, r
         .best = recheck->own,
         .excess_ratio = NAN,
         .whole_jobs =
-            recheck->share >= 1 && !runs_whole_jobs(recheck) && rue_ask_queue_is_empty(&duel->queue)};
+            recheck->share >= 1 && !runs_whole_jobs(recheck) && rue_question_queue_is_empty(&duel->queue)};
     for (size_t c = 0; c < duel->setup.grid.config_count; c++) out->tried += is_tried(recheck, c);
     if (recheck->broken) out->verdict = RUE_RECHECK_FAILED;
     if (duel->joints == 0 || recheck->broken) return RUE_OK;
     rue_duel_update(duel);
     if (duel->status != RUE_OK) return rue_duel_status(&recheck->duel, error);
-    out->best = rue_forecast_at(duel->forecast, 0);
+    out->best = rue_forecast_ranked(duel->forecast, 0);
     out->verdict = RUE_RECHECK_BEATEN;
     if (!duel->forecast->out[recheck->own]) judge_verdict(recheck, duel->setup.aim.epsilon_ratio, out);
     return rue_duel_status(&recheck->duel, error);
@@ -239,7 +240,7 @@ static rue_status recheck_judge(void *state, struct rue_recheck_findings *out, r
 const struct rue_strategy_ops rue_strategy_recheck = {.name = "recheck",
                                                       .open = recheck_open,
                                                       .ask = recheck_ask,
-                                                      .tell = recheck_tell,
+                                                      .observe = recheck_observe,
                                                       .judge = recheck_judge,
                                                       .status = recheck_status,
                                                       .close = recheck_close};

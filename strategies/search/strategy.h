@@ -15,10 +15,10 @@ struct rue_strategy_ops {
     rue_status (*open)(const struct rue_strategy_setup *setup, void **state, rue_error *error);
     /* False when it has nothing more to ask. One question is open at a time: ask, tell, ask, tell. A question
      * that is never told counts as answered. */
-    bool (*ask)(void *state, struct rue_ask *out);
+    bool (*ask)(void *state, struct rue_question *out);
     /* The answer to the last question; its cost_ns is known. A cell whose trial was not ok is not asked for
      * again. (optional) */
-    void (*tell)(void *state, const struct rue_ask *ask, const struct rue_trial_result *result);
+    void (*observe)(void *state, const struct rue_question *ask, const struct rue_trial_result *result);
     /* False before it knows enough. (optional, both or none) */
     bool (*estimate)(void *state, size_t scenario, size_t config, struct rue_estimate *out);
     /* Of `config`, or of its own choice where that is SIZE_MAX. */
@@ -27,12 +27,12 @@ struct rue_strategy_ops {
     rue_status (*judge)(void *state, struct rue_recheck_findings *out, rue_error *error);
     /* What a later study may start from, closed by the caller; RUE_OK with NULL before it knows enough.
      * RUE_MEMORY. (optional) */
-    rue_status (*learned)(const void *state, struct rue_knowledge **out, rue_error *error);
+    rue_status (*knowledge)(const void *state, struct rue_knowledge **out, rue_error *error);
     /* Why it asks nothing more: RUE_OK where it has done its work. (optional) */
     rue_status (*status)(void *state, rue_error *error);
     /* What the joint trial `ask` is expected to take now, and the standard deviation of its logarithm; false
      * where nothing is known. (optional) */
-    bool (*expect)(void *state, const struct rue_ask *ask, double *time_s, double *sd);
+    bool (*expect)(void *state, const struct rue_question *ask, double *time_s, double *sd);
     /* From the trial of that number on, the machine was slower by `change`. Without it the strategy predicts
      * nothing. (optional) */
     void (*shift)(void *state, size_t trial, struct rue_speed change);

@@ -43,7 +43,7 @@ static void claim_anew(struct search *search, size_t draws, size_t config)
     struct rue_duel *duel = &search->duel;
     rue_forecast_claim(duel->forecast, duel->joints, draws, config, &search->claim);
     search->claimed = duel->joints + 1;
-    search->final = draws == RUE_FORECAST_CLAIM;
+    search->final = draws == RUE_FORECAST_CLAIM_DRAWS;
 }
 
 /* Probes of the models' compute follow; what was probed until then is in the prediction. */
@@ -51,7 +51,7 @@ static void after_load(struct search *search)
 {
     struct rue_duel *duel = &search->duel;
     update_search(search);
-    if (duel->status == RUE_OK) rue_duel_push_compute(duel);
+    if (duel->status == RUE_OK) rue_duel_push_compute_probes(duel);
     search->phase = COMPUTE;
 }
 
@@ -61,10 +61,10 @@ static void push_earlier_choice(struct rue_duel *duel)
     const struct rue_prior *prior = duel->setup.known.prior;
     size_t unseen;
     if (!prior || prior->config >= duel->setup.grid.config_count) return;
-    double leading = rue_forecast_regret(duel->forecast, rue_forecast_at(duel->forecast, 0));
+    double leading = rue_forecast_regret(duel->forecast, rue_forecast_ranked(duel->forecast, 0));
     if (rue_forecast_regret(duel->forecast, prior->config) <= leading + earlier_ratio &&
-        rue_duel_verify_s(duel, prior->config, &unseen) <= rue_duel_left_s(duel) / 2)
-        rue_duel_verify(duel, prior->config);
+        rue_duel_verification_s(duel, prior->config, &unseen) <= rue_duel_remaining_s(duel) / 2)
+        rue_duel_push_verification(duel, prior->config);
 }
 
 static void after_compute(struct search *search)
@@ -75,7 +75,7 @@ static void after_compute(struct search *search)
     search->phase = DECIDE;
     search->look_at = FIRST_LOOK;
     push_earlier_choice(duel);
-    search->stale = !rue_ask_queue_is_empty(&duel->queue);
+    search->stale = !rue_question_queue_is_empty(&duel->queue);
 }
 
 /* Looks at all that was learned, now and then: each look is one more chance to be sure by mistake. */
@@ -87,8 +87,8 @@ static void look_at_claim(struct search *search)
     if (duel->status != RUE_OK || duel->joints < search->look_at) return;
     bool missed = joints >= look_growth * (double)search->look_at; /* a study goes on */
     search->look_at = (size_t)ceil(fmax(joints + 2, look_growth * joints));
-    claim_anew(search, RUE_FORECAST_LOOK, SIZE_MAX);
-    bool sure = search->claim.verified && search->claim.far_off_ratio == 0 &&
+    claim_anew(search, RUE_FORECAST_LOOK_DRAWS, SIZE_MAX);
+    bool sure = search->claim.verified && search->claim.prediction_error_ratio == 0 &&
                 search->claim.bound_ratio <= duel->setup.aim.epsilon_ratio;
     search->sure = sure ? search->sure + 1 + missed : 0;
 }
@@ -96,25 +96,25 @@ static void look_at_claim(struct search *search)
 static void push_next_trial(struct search *search, bool due)
 {
     struct rue_duel *duel = &search->duel;
-    size_t leader = rue_forecast_at(duel->forecast, 0), unseen, reserved = 0;
+    size_t leader = rue_forecast_ranked(duel->forecast, 0), unseen, reserved = 0;
     double reserve_s = search->compared ? 0 : rue_duel_baselines_s(duel, &reserved);
-    double left_s = rue_duel_left_s(duel) - rue_duel_verify_s(duel, leader, &unseen),
+    double left_s = rue_duel_remaining_s(duel) - rue_duel_verification_s(duel, leader, &unseen),
            rest_s = left_s - reserve_s;
-    bool last = rest_s < 0 || rue_belief_trials(duel->forecast->belief) >= RUE_BELIEF_TRIALS ||
+    bool last = rest_s < 0 || rue_posterior_trial_count(duel->forecast->belief) >= RUE_POSTERIOR_TRIALS_MAX ||
                 rue_duel_lacks_trials(duel, unseen + 1 + reserved);
     bool room = left_s >= 0 && !rue_duel_lacks_trials(duel, unseen);
     bool sure = search->sure >= SURE_LOOKS && duel->joints >= 2 * duel->setup.grid.scenario_count;
     /* A claim that would do is of what was measured on every model. */
     bool promising = search->claimed > 0 && search->claim.bound_ratio <= duel->setup.aim.epsilon_ratio;
-    if (sure && rue_duel_confirm_best(duel, rest_s)) return;
+    if (sure && rue_duel_push_finalists(duel, rest_s)) return;
     if (due && promising && room && unseen > 0) {
-        rue_duel_verify_best(duel);
+        rue_duel_push_best_verification(duel);
         return;
     }
-    if (!last) rue_duel_push_next(duel, rest_s, search->claim.far_off_ratio > 0, &search->audits);
-    if (!rue_ask_queue_is_empty(&duel->queue)) return;
+    if (!last) rue_duel_push_next(duel, rest_s, search->claim.prediction_error_ratio > 0, &search->audits);
+    if (!rue_question_queue_is_empty(&duel->queue)) return;
     if (duel->status == RUE_OK && (room || !rue_forecast_is_any_verified(duel->forecast)))
-        rue_duel_verify_best(duel);
+        rue_duel_push_best_verification(duel);
 }
 
 static void decide_next(struct search *search)
@@ -123,11 +123,11 @@ static void decide_next(struct search *search)
     bool due = duel->joints >= search->look_at;
     if (search->stale || due) look_at_claim(search);
     if (duel->status == RUE_OK) push_next_trial(search, due);
-    if (duel->status == RUE_OK && rue_ask_queue_is_empty(&duel->queue) && !search->compared) {
+    if (duel->status == RUE_OK && rue_question_queue_is_empty(&duel->queue) && !search->compared) {
         search->compared = true;
         rue_duel_push_baselines(duel);
     }
-    if (duel->status == RUE_OK && rue_ask_queue_is_empty(&duel->queue)) search->phase = ENDED;
+    if (duel->status == RUE_OK && rue_question_queue_is_empty(&duel->queue)) search->phase = ENDED;
 }
 
 /* ---- ask and tell ---- */
@@ -135,29 +135,29 @@ static void decide_next(struct search *search)
 /* Whether the first trials have cost so much that no more are made: those that tell most come first. */
 static bool is_probed_enough(const struct rue_duel *duel)
 {
-    size_t least = duel->surveys ? duel->setup.grid.scenario_count : RUE_PROBES_LOAD_LEAST;
+    size_t least = duel->surveys ? duel->setup.grid.scenario_count : RUE_PROBES_LOAD_MIN;
     double share = duel->surveys ? survey_share : load_share;
     return duel->costs.made >= least && duel->costs.spent_s > share * duel->setup.budget.seconds;
 }
 
 /* Whether a question is still of use: what does not run is not tried on other models. */
-static bool is_of_use(const struct search *search, const struct rue_ask *ask)
+static bool is_of_use(const struct search *search, const struct rue_question *ask)
 {
     const struct rue_duel *duel = &search->duel;
     if (search->phase == LOAD && is_probed_enough(duel)) return false;
     if (ask->measure != RUE_JOINT) return true;
-    bool known = search->phase == LOAD && rue_ask_queue_count_alike(&duel->history, ask) > 0;
+    bool known = search->phase == LOAD && rue_question_queue_count_same(&duel->history, ask) > 0;
     return !known && !duel->forecast->excluded[ask->config];
 }
 
-static bool pop_useful(struct search *search, struct rue_ask *out)
+static bool pop_useful(struct search *search, struct rue_question *out)
 {
-    while (rue_ask_queue_pop(&search->duel.queue, out))
+    while (rue_question_queue_pop(&search->duel.queue, out))
         if (is_of_use(search, out)) return true;
     return false;
 }
 
-static bool duel_ask(void *state, struct rue_ask *out)
+static bool duel_ask(void *state, struct rue_question *out)
 {
     static void (*const go_on[])(struct search *) = {
         [LOAD] = after_load, [COMPUTE] = after_compute, [DECIDE] = decide_next};
@@ -168,7 +168,7 @@ static bool duel_ask(void *state, struct rue_ask *out)
         go_on[search->phase](search);
     }
     if (duel->status != RUE_OK) return false;
-    if (out->measure == RUE_JOINT) out->repeat = rue_ask_queue_count_alike(&duel->history, out);
+    if (out->measure == RUE_JOINT) out->repeat = rue_question_queue_count_same(&duel->history, out);
     return true;
 }
 
@@ -184,10 +184,10 @@ static bool is_late(const struct rue_duel *duel, const struct rue_trial_result *
            (double)result->first_batch_ns > limit_s * 1e9;
 }
 
-static void duel_tell(void *state, const struct rue_ask *ask, const struct rue_trial_result *result)
+static void duel_observe(void *state, const struct rue_question *ask, const struct rue_trial_result *result)
 {
     struct search *search = state;
-    rue_duel_note(&search->duel, ask, result);
+    rue_duel_observe(&search->duel, ask, result);
     /* It is not recommended: another one is. */
     if (ask->measure == RUE_JOINT && (result->outcome != RUE_TRIAL_OK || is_late(&search->duel, result)))
         search->stale = true;
@@ -201,7 +201,7 @@ static bool duel_estimate(void *state, size_t scenario, size_t config, struct ru
     const struct rue_duel *duel = &search->duel;
     bool stopped = duel->status == RUE_INTERRUPTED || duel->status == RUE_TERMINATED;
     if (duel->status == RUE_OK || stopped ? !is_probed(search) : duel->status != RUE_INFEASIBLE) return false;
-    *out = rue_forecast_cell(duel->forecast, scenario, config);
+    *out = rue_forecast_estimate(duel->forecast, scenario, config);
     out->sd = rue_forecast_sd(duel->forecast, scenario, config);
     out->first_batch_s = rue_prediction_first_batch_s(duel->forecast->prediction, scenario, config);
     return true;
@@ -222,15 +222,15 @@ static bool duel_claim(void *state, size_t config, struct rue_claim *out)
     struct rue_duel *duel = &search->duel;
     if (!is_probed(search) || duel->status != RUE_OK) return false;
     if (!is_claim_recent(search) || (config != SIZE_MAX && config != search->claim.config))
-        claim_anew(search, RUE_FORECAST_CLAIM, config);
+        claim_anew(search, RUE_FORECAST_CLAIM_DRAWS, config);
     *out = search->claim;
     return true;
 }
 
-static rue_status duel_learned(const void *state, struct rue_knowledge **out, rue_error *error)
+static rue_status duel_knowledge(const void *state, struct rue_knowledge **out, rue_error *error)
 {
     const struct search *search = state;
-    return rue_prediction_learned(search->duel.forecast->prediction, out, error);
+    return rue_prediction_knowledge(search->duel.forecast->prediction, out, error);
 }
 
 static rue_status duel_status(void *state, rue_error *error)
@@ -238,17 +238,18 @@ static rue_status duel_status(void *state, rue_error *error)
     return rue_duel_status(&((struct search *)state)->duel, error);
 }
 
-static bool duel_expect(void *state, const struct rue_ask *ask, double *time_s, double *sd)
+static bool duel_expect(void *state, const struct rue_question *ask, double *time_s, double *sd)
 {
     struct search *search = state;
     return ask->measure == RUE_JOINT && is_probed(search) &&
-           rue_forecast_expect(search->duel.forecast, ask->scenario, ask->config, ask->images, time_s, sd);
+           rue_forecast_predict_trial(search->duel.forecast, ask->scenario, ask->config, ask->images, time_s,
+                                      sd);
 }
 
 static void duel_shift(void *state, size_t trial, struct rue_speed change)
 {
     struct search *search = state;
-    rue_prediction_shift(search->duel.forecast->prediction, trial, change);
+    rue_prediction_add_speed_change(search->duel.forecast->prediction, trial, change);
     search->stale = true;
     if (search->phase == ENDED) update_search(search);
 }
@@ -264,9 +265,9 @@ static void duel_reserve(void *state, double *seconds, size_t *trials)
 {
     const struct search *search = state;
     const struct rue_duel *duel = &search->duel;
-    size_t leader = rue_forecast_at(duel->forecast, 0);
+    size_t leader = rue_forecast_ranked(duel->forecast, 0);
     if (search->phase != DECIDE || leader == SIZE_MAX || rue_forecast_is_any_verified(duel->forecast)) return;
-    *seconds = rue_duel_verify_s(duel, leader, trials);
+    *seconds = rue_duel_verification_s(duel, leader, trials);
 }
 
 static double duel_job_s(void *state, size_t scenario, size_t config, uint64_t images)
@@ -292,7 +293,7 @@ static rue_status duel_open(const struct rue_strategy_setup *setup, void **state
     if (!search) return rue_fail_memory(error, "a duel", sizeof *search);
     rue_status status = rue_duel_open(&search->duel, setup, error);
     if (status != RUE_OK) return duel_close(search), status;
-    rue_duel_push_load(&search->duel);
+    rue_duel_push_load_probes(&search->duel);
     *state = search;
     return RUE_OK;
 }
@@ -302,10 +303,10 @@ const struct rue_strategy_ops rue_strategy_duel = {
     .help = "predicts every cell from a few probes, measures what decides",
     .open = duel_open,
     .ask = duel_ask,
-    .tell = duel_tell,
+    .observe = duel_observe,
     .estimate = duel_estimate,
     .claim = duel_claim,
-    .learned = duel_learned,
+    .knowledge = duel_knowledge,
     .status = duel_status,
     .expect = duel_expect,
     .shift = duel_shift,

@@ -56,7 +56,7 @@ static rue_status grid_open(const struct rue_strategy_setup *setup, void **state
     return RUE_OK;
 }
 
-static bool grid_ask(void *state, struct rue_ask *out)
+static bool grid_ask(void *state, struct rue_question *out)
 {
     struct grid *grid = state;
     size_t scenarios = grid->setup.grid.scenario_count, configs = grid->setup.grid.config_count;
@@ -68,14 +68,14 @@ static bool grid_ask(void *state, struct rue_ask *out)
         if (row == 0) rue_random_order(grid->scenarios, scenarios, seed_of(grid, block, 1 + config));
         grid->next++;
         if (grid->given_up[config * scenarios + grid->scenarios[row]]) continue;
-        *out = (struct rue_ask){
+        *out = (struct rue_question){
             .measure = RUE_JOINT, .scenario = grid->scenarios[row], .config = config, .repeat = (int)block};
         return true;
     }
     return false;
 }
 
-static void grid_tell(void *state, const struct rue_ask *ask, const struct rue_trial_result *result)
+static void grid_observe(void *state, const struct rue_question *ask, const struct rue_trial_result *result)
 {
     struct grid *grid = state;
     size_t scenarios = grid->setup.grid.scenario_count;
@@ -88,6 +88,6 @@ const struct rue_strategy_ops rue_strategy_grid = {
     .help = "every configuration on every scenario, in random order",
     .open = grid_open,
     .ask = grid_ask,
-    .tell = grid_tell,
+    .observe = grid_observe,
     .close = grid_close,
 };

@@ -62,13 +62,13 @@ static struct rue_trial_result run_trial(enum rue_measure measure, struct rue_mo
 static void forecast(int round)
 {
     struct rue_strategy_setup setup =
-        rue_strategy_setup_of((struct rue_setup_grid){MODELS, config_count, configs}, images);
+        rue_strategy_setup_default((struct rue_setup_grid){MODELS, config_count, configs}, images);
     setup.runner =
         (struct rue_setup_runner){.measures = {true, true, true}, .cpus = rue_machine_read().usable_cpus};
     setup.seed = (uint64_t)round;
     struct rue_model none = rue_model_none();
     rue_error error = {0};
-    struct rue_ask ask;
+    struct rue_question ask;
     void *state;
     double probed_s = 0;
     bench_check(rue_strategy_duel.open(&setup, &state, &error), &error);
@@ -79,7 +79,7 @@ static void forecast(int round)
                       &configs[ask.config], ask.images, ask.batches);
         result.cost_ns = (int64_t)(1e9 * (bench_now() - start));
         probed_s += bench_now() - start;
-        rue_strategy_duel.tell(state, &ask, &result);
+        rue_strategy_duel.observe(state, &ask, &result);
         rue_trial_result_close(&result);
     }
     for (size_t i = 0; i < MODELS * config_count; i++) {

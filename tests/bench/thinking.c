@@ -35,13 +35,14 @@ static const struct rue_pipeline_loader loader = {
               [RUE_PIPELINE_jitter_ratio] = 0.1,
               [RUE_PIPELINE_stop_worker_s] = 0.01},
     .cpus = 48,
-    .in_turn = true,
+    .round_robin = true,
 };
 static struct rue_config *configs;
 static struct rue_pipeline_consumer models[MODELS_MAX];
 static uint64_t seed = 1;
 
-static struct rue_pipeline_times times_of(const struct rue_ask *ask, struct rue_pipeline_consumer consumer)
+static struct rue_pipeline_times times_of(const struct rue_question *ask,
+                                          struct rue_pipeline_consumer consumer)
 {
     return rue_pipeline_predict(&loader, &consumer, &configs[ask->config], ask->images ? ask->images : JOB);
 }
@@ -51,7 +52,7 @@ static int64_t ns(double seconds)
     return (int64_t)(1e9 * seconds);
 }
 
-static struct rue_trial_result answer(const struct rue_ask *ask)
+static struct rue_trial_result answer(const struct rue_question *ask)
 {
     struct rue_trial_result result = rue_trial_result_empty();
     struct rue_pipeline_consumer none = {2e-3, 0, 0, false},
@@ -100,7 +101,7 @@ static double whole_s(const struct size *size, size_t config_count)
 {
     double sum = 0;
     for (size_t i = 0; i < (size_t)size->models * config_count; i++) {
-        struct rue_ask ask = {.scenario = i / config_count, .config = i % config_count};
+        struct rue_question ask = {.scenario = i / config_count, .config = i % config_count};
         sum += times_of(&ask, models[ask.scenario]).end_to_end_s + trial_s;
     }
     return sum;
@@ -110,10 +111,10 @@ static void study(const struct rue_strategy_ops *ops, const struct size *size)
 {
     size_t config_count = open_configs(size), trials = 0;
     struct rue_strategy_setup setup =
-        rue_strategy_setup_of((struct rue_setup_grid){(size_t)size->models, config_count, configs}, JOB);
+        rue_strategy_setup_default((struct rue_setup_grid){(size_t)size->models, config_count, configs}, JOB);
     setup.runner = (struct rue_setup_runner){.measures = {true, !size->joint_alone, !size->joint_alone},
                                              .cpus = loader.cpus,
-                                             .in_turn = loader.in_turn};
+                                             .round_robin = loader.round_robin};
     setup.seed = 1;
     setup.budget.seconds = budget_share * whole_s(size, config_count);
     double thought_s = 0, spent_s = 0, longest_s = 0;
@@ -121,7 +122,7 @@ static void study(const struct rue_strategy_ops *ops, const struct size *size)
     void *state;
     bench_check(ops->open(&setup, &state, &error), &error);
     for (bool more = true; more && spent_s < setup.budget.seconds;) {
-        struct rue_ask ask;
+        struct rue_question ask;
         double start = bench_clock(CLOCK_THREAD_CPUTIME_ID);
         more = ops->ask(state, &ask);
         double took = bench_clock(CLOCK_THREAD_CPUTIME_ID) - start;
@@ -132,7 +133,7 @@ static void study(const struct rue_strategy_ops *ops, const struct size *size)
         spent_s += (double)result.cost_ns / 1e9;
         trials++;
         start = bench_clock(CLOCK_THREAD_CPUTIME_ID);
-        if (ops->tell) ops->tell(state, &ask, &result);
+        if (ops->observe) ops->observe(state, &ask, &result);
         thought_s += bench_clock(CLOCK_THREAD_CPUTIME_ID) - start;
     }
     struct rue_claim claim;

@@ -13,8 +13,8 @@
 #include "units.h"
 
 static const double times_differ_ratio = 1.2;
-static const double confidence = RUE_USUAL_CONFIDENCE;
-static const double least_margin_ratio = RUE_USUAL_EPSILON; /* of mean regret: less makes no difference */
+static const double confidence = RUE_DEFAULT_CONFIDENCE;
+static const double least_margin_ratio = RUE_DEFAULT_EPSILON; /* of mean regret: less makes no difference */
 
 __attribute__((format(printf, 2, 3))) static void note_difference(struct rue_check *check, const char *format,
                                                                   ...)
@@ -48,7 +48,7 @@ static struct rue_ranking_rules ranking_rules(const struct rue_recommended *part
         weights[m] = (struct rue_model_weight){part->matrix->models[m], part->weights[m]};
     return (struct rue_ranking_rules){.top_n = 1,
                                       .objective = part->objective,
-                                      .confidence = RUE_USUAL_CONFIDENCE,
+                                      .confidence = RUE_DEFAULT_CONFIDENCE,
                                       .weight_count = count,
                                       .weights = weights};
 }
@@ -228,7 +228,7 @@ static rue_status check_baseline(const struct rue_study_setup *setup, struct rue
     status = measure_with_baseline(setup, ledger, part->baseline->name, matrix, error);
     if (status == RUE_OK)
         status = rue_ranking_rules_select(&setup->goal.search.rules, matrix, &selection, error);
-    if (status == RUE_OK && rue_gain_find(matrix, selection, 0, 1, confidence, &out->gain) &&
+    if (status == RUE_OK && rue_speedup_find(matrix, selection, 0, 1, confidence, &out->gain) &&
         out->gain.high < 1) {
         out->findings.verdict = RUE_RECHECK_BEATEN;
         out->findings.excess_ratio = 1 / out->gain.ratio - 1;
@@ -308,7 +308,7 @@ static void say_trials(struct rue_page *page, const struct rue_check *check)
 static void say_gain(struct rue_page *page, const struct rue_check *check)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
-    const struct rue_gain *gain = &check->gain;
+    const struct rue_speedup *gain = &check->gain;
     if (gain->confidence == 0) return;
     rue_config_label(&check->baseline, label);
     rue_say(page, "; it is %.2f times as fast as %s, %s (%.3g %% CI %.2f to %.2f)", gain->ratio,

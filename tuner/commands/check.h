@@ -25,7 +25,7 @@ struct rue_check {
     size_t trial_count;
     struct rue_check_trial trials[RUE_CHECK_TRIALS_MAX];
     struct rue_recheck_findings findings;
-    struct rue_gain gain;           /* of what is checked over a baseline; not known: not tried */
+    struct rue_speedup gain;        /* of what is checked over a baseline; not known: not tried */
     struct rue_config baseline;     /* that one */
     char baseline_name[48];         /* "workers = CPUs" */
     bool worst;                     /* what was recommended has the least worst regret, not mean regret */

@@ -72,7 +72,7 @@ static rue_status fail_late_batch(const struct rue_variant_findings *variant, ru
     double first_ns;
     char limit[RUE_UNIT_TEXT_BYTES], first[RUE_UNIT_TEXT_BYTES], label[RUE_CONFIG_TEXT_BYTES];
     rue_format_duration(variant->matrix->first_limit_ns, limit, sizeof limit);
-    if (!rue_cost_matrix_earliest(variant->matrix, &config, &first_ns))
+    if (!rue_cost_matrix_earliest_first_batch(variant->matrix, &config, &first_ns))
         return rue_fail(
             error, RUE_INFEASIBLE,
             "the runner does not say when the first batch comes, so --max-first-batch %s cannot be "

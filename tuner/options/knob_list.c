@@ -38,7 +38,7 @@ static rue_status add_element(struct rue_space *space, const struct list *list, 
     if (dots) *dots = '.';
     if (!parsed) return fail_value(list, text, error);
     for (int value = first; value <= last; value++)
-        if (!rue_space_has(space, list->index, value) && !rue_space_add(space, list->index, value))
+        if (!rue_space_has_value(space, list->index, value) && !rue_space_add(space, list->index, value))
             return rue_fail(error, RUE_USAGE, "%s: %s has more than %d values; name the ones that matter",
                             list->origin, list->text, RUE_SPACE_VALUES_MAX);
     return RUE_OK;

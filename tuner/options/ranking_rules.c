@@ -74,7 +74,7 @@ rue_status rue_ranking_rules_read(const struct rue_options *options, const struc
                                   const struct rue_ranking_rules *base, struct rue_ranking_rules *out,
                                   rue_error *error)
 {
-    static const struct rue_ranking_rules usual = {.confidence = RUE_USUAL_CONFIDENCE};
+    static const struct rue_ranking_rules usual = {.confidence = RUE_DEFAULT_CONFIDENCE};
     if (!base) base = &usual;
     *out = *base;
     out->weights_origin = NULL;

@@ -54,7 +54,7 @@ struct rue_ranking_options {
 };
 
 /* Reads the rules. What no option sets, which none has a default for, is as in `base`, whose models' names
- * are borrowed; NULL: confidence RUE_USUAL_CONFIDENCE, and nothing else. Errors as of
+ * are borrowed; NULL: confidence RUE_DEFAULT_CONFIDENCE, and nothing else. Errors as of
  * rue_ranking_rules_weigh. */
 rue_status rue_ranking_rules_read(const struct rue_options *options, const struct rue_ranking_options *at,
                                   const struct rue_ranking_rules *base, struct rue_ranking_rules *out,

@@ -245,7 +245,7 @@ static rue_status decode_values(const json_t *list, size_t k, struct rue_space *
         if (!rue_json_knob_read(knob, item, &value))
             return rue_fail(error, RUE_RUNNER, "hello: space: a value of \"%s\" is out of bounds",
                             knob->name);
-        if (!rue_space_has(space, k, value) && !rue_space_add(space, k, value))
+        if (!rue_space_has_value(space, k, value) && !rue_space_add(space, k, value))
             return rue_fail(
                 error, RUE_RUNNER,
                 "hello: space: \"%s\" has %zu values, more than %d: let it name those that matter",

@@ -182,7 +182,7 @@ static bool parse_config(const char *text, const struct rue_knobs *knobs, struct
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *value;
     bool known = json_is_object(object);
     const char *key;
-    *out = rue_config_default_of(knobs);
+    *out = rue_config_default_for(knobs);
     json_object_foreach(object, key, value)
     {
         int knob = rue_knob_find(knobs, key);
@@ -249,7 +249,7 @@ static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_tex
     void *at = (char *)trial + column->offset;
     int type = sqlite3_column_type(statement, index);
     const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_column_text(statement, index) : NULL;
-    bool number = type == SQLITE_INTEGER && rue_trial_field_holds(sqlite3_column_double(statement, index));
+    bool number = type == SQLITE_INTEGER && rue_trial_field_is_valid(sqlite3_column_double(statement, index));
     switch (column->kind) {
     case RUE_STORE_TEXT:
         return text && snprintf(at, column->bytes, "%s", text) >= 0;
@@ -263,7 +263,7 @@ static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_tex
         return number || type == SQLITE_NULL;
     case RUE_STORE_REAL:
         *(double *)at = type == SQLITE_NULL ? NAN : sqlite3_column_double(statement, index);
-        return type == SQLITE_NULL || (type == SQLITE_FLOAT && rue_trial_field_holds(*(double *)at));
+        return type == SQLITE_NULL || (type == SQLITE_FLOAT && rue_trial_field_is_valid(*(double *)at));
     case RUE_STORE_WORD: {
         int word = text ? rue_word_find(column->words, column->word_count, text) : -1;
         *(unsigned *)at = word < 0 ? 0 : (unsigned)word;

@@ -79,8 +79,9 @@ static void add_cell(struct rue_json_reader *reader, const struct rue_json_cell 
     if (!isnan(cell->first_estimate_ns))
         rue_cost_matrix_estimate_first_batch(matrix, model, config, cell->first_estimate_ns);
     for (size_t i = 0; i < cell->missed; i++)
-        rue_cost_matrix_miss(matrix, model, config,
-                             i < cell->infeasible ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED, cell->reason);
+        rue_cost_matrix_add_failure(matrix, model, config,
+                                    i < cell->infeasible ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED,
+                                    cell->reason);
     for (size_t i = 0; status == RUE_OK && i < cell->first_count; i++)
         status = rue_cost_matrix_add_first_batch(matrix, model, config, cell->first_batches_ns[i], NULL);
     if (status == RUE_OK)
@@ -297,11 +298,11 @@ rue_status rue_recommended_know(struct rue_recommended *recommended, int cpus, b
     for (size_t i = 0; i < models * configs; i++)
         times_s[i] = rue_recommended_s(recommended, i / configs, i % configs);
     const struct rue_setup_grid grid = {models, configs, matrix->configs};
-    struct rue_strategy_setup setup = rue_strategy_setup_of(grid, recommended->found.job.images);
+    struct rue_strategy_setup setup = rue_strategy_setup_default(grid, recommended->found.job.images);
     setup.runner.cpus = cpus;
-    setup.runner.in_turn = in_turn;
+    setup.runner.round_robin = in_turn;
     setup.stop = rue_interrupt_status;
-    rue_status status = rue_prediction_learn_jobs(&setup, times_s, &recommended->knowledge, error);
+    rue_status status = rue_knowledge_from_jobs(&setup, times_s, &recommended->knowledge, error);
     free(times_s);
     return status;
 }

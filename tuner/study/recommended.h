@@ -41,7 +41,7 @@ bool rue_recommended_is_unfit(const struct rue_recommended *recommended, size_t 
 /* The number of a model of that name; RUE_NONE: there is none. */
 size_t rue_recommended_model(const struct rue_recommended *recommended, const char *name);
 
-/* Where the part has no forecast, makes one of its times: as rue_prediction_learn_jobs, and RUE_DATA without
+/* Where the part has no forecast, makes one of its times: as rue_knowledge_from_jobs, and RUE_DATA without
  * any. */
 rue_status rue_recommended_know(struct rue_recommended *recommended, int cpus, bool in_turn,
                                 rue_error *error) RUE_MUST_CHECK;

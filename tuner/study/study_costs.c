@@ -195,7 +195,7 @@ uint64_t rue_study_trial_images(const struct rue_study_setup *setup, size_t vari
                                 const struct rue_config *config)
 {
     uint64_t job = setup->variants[variant].job_images;
-    return setup->plan.short_trials ? rue_job_floor_images(config, job) : job;
+    return setup->plan.short_trials ? rue_job_min_images(config, job) : job;
 }
 
 double rue_study_config_s(const struct rue_study_setup *setup, const struct rue_config *config)
@@ -269,8 +269,8 @@ static double config_s(const struct rue_study_setup *setup, size_t variants, con
     double sum_s = 0;
     for (size_t v = 0; v < variants; v++) {
         uint64_t job = setup->variants[v < setup->variant_count ? v : 0].job_images;
-        uint64_t images = short_trials ? rue_job_floor_images(config, job) : job;
-        if (probes) sum_s += RUE_PROBES_LOAD_LEAST * rue_study_trial_s(setup, v, RUE_NONE, config, images);
+        uint64_t images = short_trials ? rue_job_min_images(config, job) : job;
+        if (probes) sum_s += RUE_PROBES_LOAD_MIN * rue_study_trial_s(setup, v, RUE_NONE, config, images);
         for (size_t m = 0; m < setup->model_count; m++) {
             sum_s += rue_study_trial_s(setup, v, m, config, images);
             if (!probes || !hello->measures[RUE_COMPUTE]) continue;

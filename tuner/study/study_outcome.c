@@ -245,8 +245,8 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
     if (study->outcome.variants[index].claimed && claim->verified &&
         claim->config == selection->recommended) {
         out->claim.bound_ratio = claim->bound_ratio;
-        out->claim.prediction_error_ratio = claim->far_off_ratio;
-        out->claim.measured_only = claim->far_off_ratio > 0;
+        out->claim.prediction_error_ratio = claim->prediction_error_ratio;
+        out->claim.measured_only = claim->prediction_error_ratio > 0;
         out->claim.confidence = study->setup.goal.search.confidence;
         out->interval =
             claim_interval(claim, &selection->rows[selection->recommended], out->claim.confidence);

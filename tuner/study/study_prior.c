@@ -43,7 +43,7 @@ static bool is_same_data(const struct rue_study_variant *variant, const struct r
            strcmp(variant->variant.dtype, earlier->found.variant.dtype) == 0 &&
            strcmp(variant->opened.digest, earlier->found.data.digest) == 0 &&
            earlier->found.job.workload_known &&
-           rue_workload_costs_alike(&variant->workload, &earlier->found.job.workload);
+           rue_workload_same_cost(&variant->workload, &earlier->found.job.workload);
 }
 
 int rue_study_likeness(const struct rue_variant *one, const struct rue_variant *other)
@@ -115,7 +115,7 @@ static void take_configs(const struct rue_study_setup *setup, const struct rue_r
         for (size_t own = 0; own < setup->config_count; own++) {
             if (!rue_config_equal(&setup->configs[own], &part->matrix->configs[c])) continue;
             if (c == part->best) out->prior.config = own;
-            if (out->prior.same) take_offsets(setup, part, c, own, out);
+            if (out->prior.same_machine) take_offsets(setup, part, c, own, out);
         }
 }
 
@@ -123,9 +123,9 @@ static void note_use(const struct rue_study_setup *setup, size_t variant, bool s
 {
     const struct rue_prior *prior = &setup->priors[variant].prior;
     const char *mode = rue_mode_names[setup->variants[variant].variant.mode];
-    const char *of = prior->same    ? "this machine and these data"
-                     : same_machine ? "this machine, but not of these data"
-                                    : "another machine";
+    const char *of = prior->same_machine ? "this machine and these data"
+                     : same_machine      ? "this machine, but not of these data"
+                                         : "another machine";
     size_t models = 0;
     for (size_t m = 0; m < setup->model_count; m++) {
         const struct rue_knowledge_model *known = &prior->knowledge->consumers[2 * m];
@@ -145,14 +145,14 @@ static rue_status make_prior(const struct rue_study_setup *setup, const struct r
     out->offsets = calloc(setup->model_count * setup->config_count + 1, sizeof *out->offsets);
     if (!out->offsets) return rue_fail_memory(error, "a prior", setup->config_count);
     out->knowledge->loader = part->knowledge->loader;
-    out->knowledge->hand = part->knowledge->hand;
+    out->knowledge->hand_over = part->knowledge->hand_over;
     memcpy(out->knowledge->covariance, part->knowledge->covariance, sizeof out->knowledge->covariance);
     bool same = same_machine && same_data;
     out->prior = (struct rue_prior){.knowledge = out->knowledge,
                                     .widen_sd = same           ? same_sd
                                                 : same_machine ? similar_sd
                                                                : other_sd,
-                                    .same = same,
+                                    .same_machine = same,
                                     .offsets = out->offsets,
                                     .config = RUE_NONE};
     take_models(setup, part, same_machine, out);

@@ -52,14 +52,14 @@ struct cell {
 };
 
 static struct cell ask_cell(const struct rue_study_setup *setup, const struct track *track,
-                            const struct rue_ask *ask)
+                            const struct rue_question *ask)
 {
     return (struct cell){track->first_variant + ask->scenario / setup->model_count,
                          ask->scenario % setup->model_count, ask->config};
 }
 
 static void show_progress(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                          const struct track *track, const struct rue_ask *ask, uint64_t run_start_ns)
+                          const struct track *track, const struct rue_question *ask, uint64_t run_start_ns)
 {
     if (ledger->answered > 1 && !rue_progress_due(setup->progress)) return;
     char count[64], best[160], label[RUE_CONFIG_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES];
@@ -78,7 +78,7 @@ static void show_progress(const struct rue_study_setup *setup, const struct rue_
                       rue_format_duration((uint64_t)(rest * 1e9), left, sizeof left), best);
 }
 
-static uint64_t expected_ns(const struct rue_study_setup *setup, const struct rue_ask *ask)
+static uint64_t expected_ns(const struct rue_study_setup *setup, const struct rue_question *ask)
 {
     if (ask->expected_s > 0) return (uint64_t)(ask->expected_s * 1e9);
     if (rue_study_predicts(setup))
@@ -87,7 +87,7 @@ static uint64_t expected_ns(const struct rue_study_setup *setup, const struct ru
 }
 
 static struct rue_trial_request make_request(const struct rue_study_setup *setup, struct cell cell,
-                                             const struct rue_ask *ask)
+                                             const struct rue_question *ask)
 {
     struct rue_trial_request request = {.measure = ask->measure,
                                         .config = setup->configs[cell.config],
@@ -102,7 +102,7 @@ static struct rue_trial_request make_request(const struct rue_study_setup *setup
 
 /* The answer to a question: the `nth` in the store, or a new one. */
 static rue_status answer(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                         struct cell cell, const struct rue_ask *ask, size_t nth,
+                         struct cell cell, const struct rue_question *ask, size_t nth,
                          struct rue_trial_result *result, rue_error *error)
 {
     struct rue_trial_request request = make_request(setup, cell, ask);
@@ -121,7 +121,7 @@ static void mark_partial(struct rue_study *study, const char *why)
 
 /* The track that has spent least of its share, and its next question; NULL when none has one. */
 static struct track *next_track(const struct rue_study_setup *setup, struct tracks *tracks,
-                                struct rue_ask *ask)
+                                struct rue_question *ask)
 {
     for (;;) {
         struct track *next = NULL;
@@ -139,14 +139,14 @@ static struct track *next_track(const struct rue_study_setup *setup, struct trac
 /* Tells the strategy, and counts what the trial cost, now or when it was made: so the tracks take turns
  * alike. */
 static void observe_result(const struct rue_study_setup *setup, struct track *track,
-                           const struct rue_ask *ask, const struct rue_trial_result *result)
+                           const struct rue_question *ask, const struct rue_trial_result *result)
 {
     if (result->cost_ns > 0) track->spent_ns += (uint64_t)result->cost_ns;
-    if (setup->plan.strategy->tell) setup->plan.strategy->tell(track->state, ask, result);
+    if (setup->plan.strategy->observe) setup->plan.strategy->observe(track->state, ask, result);
 }
 
 /* Whether a probe says something new of the costs: of the models only the last one of them does. */
-static bool note_costs(struct rue_study_setup *setup, size_t variant, const struct rue_ask *ask,
+static bool note_costs(struct rue_study_setup *setup, size_t variant, const struct rue_question *ask,
                        const struct rue_trial_result *result)
 {
     size_t model = ask->scenario % setup->model_count;
@@ -163,7 +163,7 @@ static bool note_costs(struct rue_study_setup *setup, size_t variant, const stru
 /* The first probes say whether the budget can hold a study. Of a probe that was not ok: damaged
  * data end the run at once, others are remembered, as there are more probes. */
 static rue_status check_probe(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                              struct track *track, const struct rue_ask *ask,
+                              struct track *track, const struct rue_question *ask,
                               const struct rue_trial_result *result, rue_error *error)
 {
     bool ok = result->outcome == RUE_TRIAL_OK;
@@ -197,7 +197,7 @@ static rue_status repeat_trial(const struct rue_study_setup *setup, struct rue_s
          i = rue_study_next_unsure(ledger, i + 1)) {
         struct rue_trial_result result;
         const struct cell cell = {ledger->rows[i].variant, ledger->rows[i].model, ledger->rows[i].config};
-        const struct rue_ask ask = {.measure = RUE_JOINT, .config = cell.config};
+        const struct rue_question ask = {.measure = RUE_JOINT, .config = cell.config};
         status = rue_interrupt_status();
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
         status = answer(setup, ledger, cell, &ask, RUE_STUDY_ANEW, &result, error);
@@ -254,7 +254,7 @@ static rue_status look_after(const struct rue_study_setup *setup, struct rue_stu
 
 /* Measures, and tells everybody. `nth`: which stored trial will do. */
 static rue_status step(struct rue_study_setup *setup, struct rue_study_ledger *ledger, struct tracks *tracks,
-                       struct track *track, struct rue_ask *ask, size_t nth,
+                       struct track *track, struct rue_question *ask, size_t nth,
                        struct rue_same_failures *failures, rue_error *error)
 {
     const struct rue_strategy_ops *strategy = setup->plan.strategy;
@@ -331,7 +331,7 @@ static bool fits(const struct rue_study_setup *setup, const struct rue_study_led
 
 /* Whether the question is for the store alone, and that has no answer. */
 static rue_status skip(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                       struct tracks *tracks, struct cell cell, const struct rue_ask *ask, size_t nth,
+                       struct tracks *tracks, struct cell cell, const struct rue_question *ask, size_t nth,
                        double spent_s, bool *out, rue_error *error)
 {
     *out = false;
@@ -354,7 +354,7 @@ static rue_status skip(const struct rue_study_setup *setup, struct rue_study_led
 static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error *error)
 {
     struct rue_same_failures failures = {0};
-    struct rue_ask ask;
+    struct rue_question ask;
     struct track *track;
     uint64_t run_start_ns = rue_study_spent_ns(&study->setup, &study->ledger);
     while ((track = next_track(&study->setup, tracks, &ask))) {
@@ -415,9 +415,9 @@ static rue_status take_estimates(struct rue_study *study, const struct track *tr
     bool stopped = rue_interrupt_status() != RUE_OK; /* which leaves estimates without a claim */
     if (!study->outcome.variants[variant].claimed && !study->setup.goal.search.max_first_batch_ns && !stopped)
         return RUE_OK;
-    if (study->setup.plan.strategy->learned)
-        status = study->setup.plan.strategy->learned(track->state,
-                                                     &study->outcome.variants[variant].knowledge, error);
+    if (study->setup.plan.strategy->knowledge)
+        status = study->setup.plan.strategy->knowledge(track->state,
+                                                       &study->outcome.variants[variant].knowledge, error);
     if (study->outcome.variants[variant].claimed && !study->outcome.variants[variant].claim.verified &&
         !study->outcome.partial)
         mark_partial(study, "the budget was spent");

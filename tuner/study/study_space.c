@@ -178,7 +178,7 @@ rue_status rue_study_list_configs(struct rue_study_setup *setup, rue_error *erro
         if (setup->goal.space.curves && config.value[RUE_BATCH_SIZE] != curves.batch_size &&
             config.value[RUE_NUM_WORKERS] != curves.num_workers)
             continue;
-        if (!rue_space_repeats(&setup->space, &config)) setup->configs[setup->config_count++] = config;
+        if (!rue_space_is_duplicate(&setup->space, &config)) setup->configs[setup->config_count++] = config;
     }
     return RUE_OK;
 }
@@ -188,12 +188,12 @@ struct rue_strategy_setup rue_study_strategy_setup(const struct rue_study_setup 
     const struct rue_hello *hello = rue_study_hello(setup);
     const struct rue_setup_grid grid = {setup->model_count, setup->config_count, setup->configs};
     struct rue_strategy_setup strategy_setup =
-        rue_strategy_setup_of(grid, setup->variants[variant].job_images);
+        rue_strategy_setup_default(grid, setup->variants[variant].job_images);
     memcpy(strategy_setup.runner.measures, hello->measures, sizeof strategy_setup.runner.measures);
     strategy_setup.runner.whole_jobs = hello->whole_jobs;
-    strategy_setup.runner.answers = hello->answers;
+    strategy_setup.runner.distinct_results = hello->answers;
     strategy_setup.runner.cpus = rue_study_usable_cpus(hello);
-    strategy_setup.runner.in_turn = strcmp(hello->loader, "rue") != 0;
+    strategy_setup.runner.round_robin = strcmp(hello->loader, "rue") != 0;
     strategy_setup.job.drop_last = setup->variants[variant].workload.drop_last;
     strategy_setup.seed = setup->goal.loader.workload.seed;
     strategy_setup.stop = rue_interrupt_status;
@@ -215,10 +215,10 @@ static int usual_batch_size(const struct rue_space *space)
 /* What is not named: without workers, and every other knob as it is where nobody sets it. */
 static struct rue_config usual_config(const struct rue_space *space)
 {
-    struct rue_config config = rue_config_default_of(space->knobs);
+    struct rue_config config = rue_config_default_for(space->knobs);
     for (size_t k = 0; k < space->knobs->count; k++) {
         int fallback = space->knobs->at[k]->fallback;
-        config.value[k] = rue_space_has(space, k, fallback) ? fallback : space->values[k][0];
+        config.value[k] = rue_space_has_value(space, k, fallback) ? fallback : space->values[k][0];
     }
     config.value[RUE_BATCH_SIZE] = usual_batch_size(space);
     config.value[RUE_NUM_WORKERS] = 0;
@@ -244,10 +244,10 @@ static void add_usual(struct rue_study_setup *setup)
     struct rue_config alone = config;
     for (size_t k = 0; k < space->knobs->count; k++)
         if (space->knobs->at[k]->needs_workers) alone.value[k] = space->values[k][0];
-    if (rue_space_holds(space, &alone))
+    if (rue_space_contains(space, &alone))
         add_baseline(setup, &alone, torch ? "PyTorch's default" : "no workers");
     config.value[RUE_NUM_WORKERS] = rue_study_usable_cpus(hello);
-    if (rue_space_holds(space, &config)) add_baseline(setup, &config, "workers = CPUs");
+    if (rue_space_contains(space, &config)) add_baseline(setup, &config, "workers = CPUs");
 }
 
 /* "batch_size=32" of the list; `word` is changed. */

@@ -90,7 +90,7 @@ static void judge_row(const struct rue_study_setup *setup, const struct rue_tria
     if (row->trial.request.measure != RUE_JOINT || result->outcome != RUE_TRIAL_OK) return;
     row->cost_ns = rue_goal_cost_ns(setup->goal.search.minimise, result, data->job_images,
                                     data->workload.drop_last, &row->predicted);
-    row->line = rue_job_line_of(result);
+    row->line = rue_job_line_from(result);
 }
 
 static rue_status note_row(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
@@ -239,14 +239,14 @@ enum { TOLD_MAX = 500 };
 /* A row of the store that can be told. */
 struct stored {
     uint64_t id;
-    struct rue_ask ask;
+    struct rue_question ask;
     size_t newer; /* rows of the same cell behind it */
 };
 
 struct telling {
     struct stored *at; /* [count] */
     size_t count, capacity;
-    struct rue_ask ask; /* of the cell whose rows are visited */
+    struct rue_question ask; /* of the cell whose rows are visited */
 };
 
 static rue_status add_stored(void *context, uint64_t id, const struct rue_trial_result *result,
@@ -266,14 +266,15 @@ static rue_status add_stored(void *context, uint64_t id, const struct rue_trial_
     return RUE_OK;
 }
 
-static size_t ask_model(const struct rue_ask *ask)
+static size_t ask_model(const struct rue_question *ask)
 {
     return ask->measure == RUE_LOAD ? RUE_NONE : ask->scenario;
 }
 
 /* All of one cell, the shortest and the longest, oldest first. */
 static rue_status collect_cell(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                               size_t variant, struct rue_ask ask, struct telling *telling, rue_error *error)
+                               size_t variant, struct rue_question ask, struct telling *telling,
+                               rue_error *error)
 {
     size_t first = telling->count;
     struct rue_trial_request request = {
@@ -292,7 +293,7 @@ static rue_status collect_stored(const struct rue_study_setup *setup, struct rue
 {
     rue_status status = RUE_OK;
     for (size_t c = 0; status == RUE_OK && c < setup->config_count; c++) {
-        struct rue_ask ask = {.measure = RUE_LOAD, .config = c, .stored = true};
+        struct rue_question ask = {.measure = RUE_LOAD, .config = c, .stored = true};
         status = collect_cell(setup, ledger, variant, ask, telling, error);
         for (size_t i = 0; status == RUE_OK && i < 2 * setup->model_count; i++) {
             ask.measure = i % 2 ? RUE_JOINT : RUE_COMPUTE;
@@ -351,7 +352,7 @@ static rue_status tell_stored(const struct rue_study_setup *setup, struct rue_st
     row->trial.request.images = stored->ask.images;
     if (request.measure == RUE_JOINT) row->config = stored->ask.config;
     stored->ask.trial = stored->id;
-    setup->plan.strategy->tell(state, &stored->ask, &result);
+    setup->plan.strategy->observe(state, &stored->ask, &result);
     rue_trial_result_close(&result);
     return RUE_OK;
 }

@@ -34,7 +34,7 @@ static rue_status add_row(const struct rue_study_setup *setup, const struct rue_
 {
     const struct rue_trial_result *result = &row->trial.result;
     if (result->outcome != RUE_TRIAL_OK) {
-        rue_cost_matrix_miss(matrix, row->model, row->config, result->outcome, result->reason);
+        rue_cost_matrix_add_failure(matrix, row->model, row->config, result->outcome, result->reason);
         return RUE_OK;
     }
     rue_status status = RUE_OK;
@@ -48,7 +48,7 @@ static rue_status add_row(const struct rue_study_setup *setup, const struct rue_
     char reason[RUE_REASON_BYTES];
     snprintf(reason, sizeof reason, "the trial was too short to tell %s",
              rue_goal_words[setup->goal.search.minimise]);
-    rue_cost_matrix_miss(matrix, row->model, row->config, RUE_TRIAL_FAILED, reason);
+    rue_cost_matrix_add_failure(matrix, row->model, row->config, RUE_TRIAL_FAILED, reason);
     return RUE_OK;
 }
 
@@ -115,10 +115,10 @@ static double belief_error(const struct rue_study *study, const struct rue_ledge
 {
     const struct rue_trial_result *result = &row->trial.result;
     const struct rue_speed_history *speeds = &study->ledger.speeds;
-    struct rue_ask ask = {.measure = RUE_JOINT,
-                          .scenario = row->model,
-                          .config = row->config,
-                          .images = row->trial.request.images};
+    struct rue_question ask = {.measure = RUE_JOINT,
+                               .scenario = row->model,
+                               .config = row->config,
+                               .images = row->trial.request.images};
     double expected_s;
     if (result->end_to_end_ns <= 0 || !study->setup.plan.strategy->expect(state, &ask, &expected_s, sd))
         return 0;
@@ -204,13 +204,13 @@ rue_status rue_study_find_lengths(struct rue_study *study, size_t variant, void 
         free(source.lines);
         return status;
     }
-    struct rue_job_question question = {.matrix = study->outcome.variants[variant].matrix,
-                                        .selection = selection,
-                                        .job_images = study->setup.variants[variant].job_images,
-                                        .epsilon_ratio = study->setup.goal.search.epsilon_ratio,
-                                        .time_s = time_s,
-                                        .context = &source,
-                                        .stop = is_quick(&study->setup) ? NULL : rue_interrupt_status};
+    struct rue_job_length_setup question = {.matrix = study->outcome.variants[variant].matrix,
+                                            .selection = selection,
+                                            .job_images = study->setup.variants[variant].job_images,
+                                            .epsilon_ratio = study->setup.goal.search.epsilon_ratio,
+                                            .time_s = time_s,
+                                            .context = &source,
+                                            .stop = is_quick(&study->setup) ? NULL : rue_interrupt_status};
     if (selection->recommended != RUE_NONE)
         status = rue_job_lengths_find(&question, &study->outcome.variants[variant].lengths, error);
     rue_selection_close(selection);

@@ -37,7 +37,7 @@ struct reference {
     bool chosen, dead; /* dead: it does not run */
     size_t model;
     struct rue_trial_request request;
-    struct rue_baseline baseline;
+    struct rue_reference_level baseline;
     double pending[PENDING]; /* [pending_count] logarithms of its times since suspicion */
     size_t pending_count;
 };
@@ -96,14 +96,14 @@ bool rue_watch_plan(const struct rue_study_setup *setup, struct rue_watch_plan *
 {
     if (!is_long(setup)) return false;
     choose(setup, 0, &out->model, &out->request);
-    out->references = RUE_BASELINE_LEAST * setup->variant_count + setup->plan.trials / RUE_WATCH_PERIOD;
+    out->references = RUE_REFERENCE_VALUES_MIN * setup->variant_count + setup->plan.trials / RUE_WATCH_PERIOD;
     return true;
 }
 
 size_t rue_watch_spares(const struct rue_study_setup *setup, size_t trials)
 {
     if (trials < LEAST_BUDGET || is_recorded(setup)) return trials;
-    size_t begins = (RUE_BASELINE_LEAST + 1) * setup->variant_count; /* one of them may be too short */
+    size_t begins = (RUE_REFERENCE_VALUES_MIN + 1) * setup->variant_count; /* one of them may be too short */
     return (trials - begins) * RUE_WATCH_PERIOD / (RUE_WATCH_PERIOD + 1);
 }
 
@@ -150,7 +150,7 @@ static rue_status measure(struct rue_watch *watch, size_t variant, struct refere
     rue_status status = rue_study_measure(watch->setup, watch->ledger, variant, reference->model,
                                           &reference->request, RUE_STUDY_ANEW, 0, &result, error);
     if (status != RUE_OK) return status;
-    bool first = reference->baseline.count < RUE_BASELINE_LEAST;
+    bool first = reference->baseline.count < RUE_REFERENCE_VALUES_MIN;
     if (result.cost_ns > 0) watch->last_s = (double)result.cost_ns / 1e9;
     if (!first) watch->references_s += watch->last_s;
     if (result.outcome == RUE_TRIAL_OK && result.end_to_end_ns > 0)
@@ -177,14 +177,14 @@ static void judge(struct rue_watch *watch, struct reference *reference, double v
     double error, sd;
     struct rue_ledger_row *row = &watch->ledger->rows[watch->ledger->last_row];
     row->reference = true;
-    bool known = rue_baseline_error(&reference->baseline, value, &error, &sd);
-    if (known) rue_slowdown_tell(&watch->slowdown, row->trial.id, error, sd);
+    bool known = rue_reference_level_error(&reference->baseline, value, &error, &sd);
+    if (known) rue_slowdown_observe(&watch->slowdown, row->trial.id, error, sd);
     if (rue_slowdown_evidence(&watch->slowdown, NULL) < suspicion) {
-        rue_baseline_add(&reference->baseline, value);
+        rue_reference_level_add(&reference->baseline, value);
         reference->pending_count = 0;
         return;
     }
-    rue_baseline_scatter(&reference->baseline, value);
+    rue_reference_level_add_scatter(&reference->baseline, value);
     if (reference->pending_count < PENDING) reference->pending[reference->pending_count++] = value;
 }
 
@@ -241,13 +241,14 @@ static rue_status find_earlier_references(const struct rue_study_setup *setup,
     rue_status status =
         rue_study_walk_stored(setup, ledger, variant, reference->model, &request, add_seen, seen, error);
     uint64_t images = most_frequent(seen);
-    bool known = status == RUE_OK && count_trials(seen, images) >= RUE_BASELINE_LEAST;
+    bool known = status == RUE_OK && count_trials(seen, images) >= RUE_REFERENCE_VALUES_MIN;
     if (known) reference->request.images = images;
     double load_now = rue_speed_history_at(&ledger->speeds, SIZE_MAX).load;
     for (size_t i = 0; known && i < seen->count; i++) {
         const struct seen_row *row = &seen->at[i];
         double load_then = rue_speed_history_at(&ledger->speeds, row->id).load;
-        if (row->images == images) rue_baseline_add(&reference->baseline, row->log_s - load_then + load_now);
+        if (row->images == images)
+            rue_reference_level_add(&reference->baseline, row->log_s - load_then + load_now);
     }
     free(seen);
     return status;
@@ -283,14 +284,14 @@ static bool is_due(const struct rue_watch *watch, size_t variant, struct rue_wat
     const struct rue_study_setup *setup = watch->setup;
     const struct reference *reference = &watch->references[variant];
     const struct rue_budget *budget = &setup->goal.search.budget;
-    if (reference->dead || rue_slowdown_is_sure(&watch->slowdown)) return false;
+    if (reference->dead || rue_slowdown_is_detected(&watch->slowdown)) return false;
     double spent_s = (double)rue_study_spent_ns(setup, watch->ledger) / 1e9;
     if (budget->time_ns && spent_s + reserve.seconds + watch->last_s >= (double)budget->time_ns / 1e9)
         return false;
     size_t kept_back = rue_study_hello(setup)->measures[RUE_COMPUTE] ? ASKED : 0;
     if (budget->trials && watch->ledger->made + kept_back + reserve.trials >= budget->trials) return false;
     size_t begun = reference->baseline.count;
-    if (begun < RUE_BASELINE_LEAST)
+    if (begun < RUE_REFERENCE_VALUES_MIN)
         return begun || rue_study_predicts(setup) ||
                setup->plan.trials >= watch->ledger->answered + LEAST_TRIALS;
     if (rue_slowdown_evidence(&watch->slowdown, NULL) >= suspicion)
@@ -311,7 +312,7 @@ static size_t locate(const struct rue_study_ledger *ledger, size_t first, size_t
         for (size_t i = ledger->row_count; i > 0 && ledger->rows[i - 1].trial.id >= at; i--) {
             const struct rue_ledger_row *row = &ledger->rows[i - 1];
             if (row->trial.id < end && row->error_sd > 0)
-                sum += rue_slowdown_ratio(row->error, row->error_sd, shift);
+                sum += rue_slowdown_log_likelihood_ratio(row->error, row->error_sd, shift);
         }
         if (sum > best + 1e-9) best = sum, from = at;
         if (sum >= best - 1e-9) to = at;
@@ -388,12 +389,12 @@ static void restart_watch(struct rue_watch *watch)
 {
     for (size_t v = 0; v < watch->setup->variant_count; v++) {
         struct reference *reference = &watch->references[v];
-        rue_baseline_forget(&reference->baseline);
+        rue_reference_level_reset(&reference->baseline);
         for (size_t i = 0; i < reference->pending_count; i++)
-            rue_baseline_add(&reference->baseline, reference->pending[i]);
+            rue_reference_level_add(&reference->baseline, reference->pending[i]);
         reference->pending_count = 0;
     }
-    rue_slowdown_forget(&watch->slowdown);
+    rue_slowdown_reset(&watch->slowdown);
 }
 
 static double find_median(double *values, size_t count)
@@ -413,7 +414,7 @@ static rue_status conclude_change(struct rue_watch *watch, struct rue_speed_chan
     rue_slowdown_evidence(&watch->slowdown, &notice.unsure_end);
     size_t good = last_good(watch, notice.unsure_end);
     notice.unsure = ledger->rows[good].trial.id + ledger->rows[good].reference;
-    rue_baseline_expect(&reference->baseline, &mean, &sd);
+    rue_reference_level_predict(&reference->baseline, &mean, &sd);
     double load_log = find_median(reference->pending, reference->pending_count) - mean, compute_log;
     notice.trial = locate(ledger, notice.unsure, notice.unsure_end, load_log);
     rue_status status = ask_computing(watch, reference->model == RUE_NONE, load_log, &compute_log, error);
@@ -438,7 +439,7 @@ rue_status rue_watch_look(struct rue_watch *watch, struct rue_watch_reserve rese
     rue_status status = note_cause(watch, row, error);
     for (int i = 0; status == RUE_OK && i < LOOKS && is_due(watch, variant, reserve); i++)
         status = refer(watch, variant, error);
-    if (status != RUE_OK || !rue_slowdown_is_sure(&watch->slowdown)) return status;
+    if (status != RUE_OK || !rue_slowdown_is_detected(&watch->slowdown)) return status;
     *changed = true;
     return conclude_change(watch, change, error);
 }

@@ -7,7 +7,7 @@
 
 #include "trial_loop.h"
 
-static const double worth_ratio = RUE_USUAL_EPSILON; /* of regret: a gain of less is worth no change */
+static const double worth_ratio = RUE_DEFAULT_EPSILON; /* of regret: a gain of less is worth no change */
 
 static double judged_ratio(const struct rue_selection *selection, size_t config)
 {
@@ -20,9 +20,9 @@ static void find_gains_over(const struct rue_cost_matrix *matrix, double confide
 {
     for (size_t i = 0; i < baselines->count; i++) {
         struct rue_baseline_row *row = &baselines->rows[i];
-        row->gain = (struct rue_gain){0};
+        row->gain = (struct rue_speedup){0};
         if (row->config != selection->recommended)
-            rue_gain_find(matrix, selection, selection->recommended, row->config, confidence, &row->gain);
+            rue_speedup_find(matrix, selection, selection->recommended, row->config, confidence, &row->gain);
     }
 }
 
@@ -31,14 +31,14 @@ void rue_baseline_gains_find(const struct rue_cost_matrix *matrix, double confid
 {
     const struct rue_baseline_row *stays = NULL;
     baselines->found = selection->recommended;
-    baselines->found_gain = (struct rue_gain){0};
+    baselines->found_gain = (struct rue_speedup){0};
     if (selection->recommended == RUE_NONE) return;
     find_gains_over(matrix, confidence, selection, baselines);
     for (size_t i = 0; i < baselines->count; i++) {
         const struct rue_baseline_row *row = &baselines->rows[i];
         if (row->config == baselines->found) return;
         if (row->gain.confidence == 0 || selection->rows[row->config].predicted) continue;
-        if (rue_gain_is_proven(&row->gain)) continue;
+        if (rue_speedup_is_proven(&row->gain)) continue;
         if (judged_ratio(selection, row->config) - judged_ratio(selection, baselines->found) > worth_ratio)
             continue;
         if (!stays || rue_selection_is_better(selection, row->config, stays->config)) stays = row;
@@ -90,7 +90,7 @@ static rue_status copy_cell(const struct rue_cell *cell, struct rue_cost_matrix 
         return rue_cost_matrix_estimate(matrix, scenario, config, cell->median_ns, cell->estimate_sd,
                                         cell->repeats, cell->predicted, error);
     if (cell->state != RUE_CELL_MISSING)
-        rue_cost_matrix_miss(matrix, scenario, config, outcomes[cell->state], cell->reason);
+        rue_cost_matrix_add_failure(matrix, scenario, config, outcomes[cell->state], cell->reason);
     return RUE_OK;
 }
 

@@ -100,7 +100,7 @@ static rue_status add_values(struct rue_recording *recording, const struct rue_c
 {
     for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
         int value = config->value[k];
-        if (!recording->knobs[k] || rue_space_has(&recording->space, k, value)) continue;
+        if (!recording->knobs[k] || rue_space_has_value(&recording->space, k, value)) continue;
         if (!rue_space_add(&recording->space, k, value))
             return rue_fail(error, RUE_DATA,
                             "%s has more than %d values of %s: keep the rows of those that matter",
@@ -283,7 +283,7 @@ static void answer_trial(const void *state, const struct rue_trial_request *requ
         return;
     }
     double ns = cell->times_ns[request->repeat % cell->repeats];
-    if (!rue_trial_field_holds(ns)) {
+    if (!rue_trial_field_is_valid(ns)) {
         snprintf(result->reason, sizeof result->reason, "%s: a time of 9 years or more",
                  recording->table.name);
         return;

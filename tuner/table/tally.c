@@ -129,7 +129,7 @@ static rue_status fill_cell(const struct slice *slice, size_t first, size_t end,
     for (size_t i = first; i < end; i++) {
         const struct rue_tally_trial *trial = slice->trials[i];
         if (trial->outcome != RUE_TRIAL_OK) {
-            rue_cost_matrix_miss(matrix, model, config, trial->outcome, trial->reason);
+            rue_cost_matrix_add_failure(matrix, model, config, trial->outcome, trial->reason);
             continue;
         }
         if (count == 0) longest = trial->images, predicted = trial->predicted;

@@ -26,7 +26,8 @@ Test(space, values_stay_ascending_and_distinct)
     cr_assert_eq(space.count[RUE_BATCH_SIZE], 4);
     for (int i = 0; i < 4; i++) cr_assert_eq(space.values[RUE_BATCH_SIZE][i], expected[i]);
     cr_assert_not(rue_space_add(&space, RUE_BATCH_SIZE, 64), "there already");
-    cr_assert(rue_space_has(&space, RUE_BATCH_SIZE, 64) && !rue_space_has(&space, RUE_BATCH_SIZE, 63));
+    cr_assert(rue_space_has_value(&space, RUE_BATCH_SIZE, 64) &&
+              !rue_space_has_value(&space, RUE_BATCH_SIZE, 63));
     cr_assert_eq(rue_space_nearest(&space, RUE_BATCH_SIZE, 63), 64);
 }
 

@@ -32,7 +32,7 @@ static void setup(void)
 
 static struct rue_pipeline_consumer model_of(size_t model, size_t config)
 {
-    double factor = rue_config_pins(&configs[config]) ? 1 : pageable_factor;
+    double factor = rue_config_pins_memory(&configs[config]) ? 1 : pageable_factor;
     return (struct rue_pipeline_consumer){1e-3, factor * 1.2e-3 * (double)(1 + model), 0, false};
 }
 
@@ -52,12 +52,12 @@ static int64_t ns(double seconds)
     return (int64_t)(seconds * 1e9 * (1 + 0.01 * (rue_random_unit(&noise) - 0.5)));
 }
 
-static struct rue_trial_result perform(const struct rue_ask *ask)
+static struct rue_trial_result perform(const struct rue_question *ask)
 {
     struct rue_trial_result result = rue_trial_result_empty();
     struct rue_pipeline_consumer none = {1e-5, 0, 0, false};
     double batch = configs[ask->config].value[RUE_BATCH_SIZE];
-    bool joint = ask->measure == RUE_JOINT, pinned = rue_config_pins(&configs[ask->config]);
+    bool joint = ask->measure == RUE_JOINT, pinned = rue_config_pins_memory(&configs[ask->config]);
     struct rue_pipeline_consumer model = model_of(ask->scenario, ask->config);
     asked[ask->measure][pinned]++;
     trials_of[ask->scenario][pinned] += ask->measure != RUE_LOAD;
@@ -95,9 +95,10 @@ static double mean_regret(size_t config)
 static struct rue_strategy_setup setup_of(size_t config_count)
 {
     struct rue_strategy_setup setup =
-        rue_strategy_setup_of((struct rue_setup_grid){MODELS, config_count, configs}, JOB);
-    setup.runner = (struct rue_setup_runner){
-        .measures = {true, !alone, !alone}, .cpus = pipeline_small.cpus, .in_turn = pipeline_small.in_turn};
+        rue_strategy_setup_default((struct rue_setup_grid){MODELS, config_count, configs}, JOB);
+    setup.runner = (struct rue_setup_runner){.measures = {true, !alone, !alone},
+                                             .cpus = pipeline_small.cpus,
+                                             .round_robin = pipeline_small.round_robin};
     setup.seed = 7;
     setup.budget.seconds = 200;
     return setup;
@@ -106,7 +107,7 @@ static struct rue_strategy_setup setup_of(size_t config_count)
 /* Plays to the end; `state` is to be closed. */
 static void *play(const struct rue_strategy_ops *strategy, const struct rue_strategy_setup *plan)
 {
-    struct rue_ask ask;
+    struct rue_question ask;
     rue_error error = {0};
     void *state;
     double spent_s = 0;
@@ -116,7 +117,7 @@ static void *play(const struct rue_strategy_ops *strategy, const struct rue_stra
     while (spent_s < plan->budget.seconds && strategy->ask(state, &ask)) {
         struct rue_trial_result result = perform(&ask);
         spent_s += (double)result.cost_ns / 1e9;
-        strategy->tell(state, &ask, &result);
+        strategy->observe(state, &ask, &result);
     }
     cr_assert_eq(strategy->status(state, &error), RUE_OK, "%s", error.message);
     return state;
@@ -131,12 +132,13 @@ static void expect_found(const struct rue_strategy_ops *strategy, double far)
     struct rue_claim claim;
     cr_assert(strategy->claim(state, SIZE_MAX, &claim) && claim.verified);
     cr_assert_lt(mean_regret(claim.config), 0.02);
-    cr_assert_eq(rue_config_pins(&configs[claim.config]), pageable_factor > 1);
+    cr_assert_eq(rue_config_pins_memory(&configs[claim.config]), pageable_factor > 1);
     for (size_t i = 0; i < MODELS * CONFIGS; i++) {
         struct rue_estimate estimate;
         size_t m = i / CONFIGS, c = i % CONFIGS;
         cr_assert(strategy->estimate(state, m, c, &estimate));
-        if (trials_of[m][rue_config_pins(&configs[c])] < 2) continue; /* too few for both parts of a batch */
+        if (trials_of[m][rue_config_pins_memory(&configs[c])] < 2)
+            continue; /* too few for both parts of a batch */
         cr_assert_lt(fabs(log(estimate.time_s / truth_s(m, c))), far,
                      "model %zu, config %zu: %.2f s, not %.2f", m, c, estimate.time_s, truth_s(m, c));
     }
@@ -166,7 +168,7 @@ Test(pinning, joint_trials_alone_tell_it_of_both, .init = setup)
 
 static void take(void *state, struct rue_knowledge **out)
 {
-    cr_assert_eq(rue_strategy_duel.learned(state, out, NULL), RUE_OK);
+    cr_assert_eq(rue_strategy_duel.knowledge(state, out, NULL), RUE_OK);
     rue_strategy_duel.close(state);
 }
 
@@ -179,12 +181,12 @@ Test(pinning, what_was_learned_of_one_way_is_not_believed_of_the_other, .init = 
     take(play(&rue_strategy_duel, &pinned), &one);
     cr_assert(one->consumers[0].curve.count && !one->consumers[1].curve.count);
     cr_assert(isnan(rue_knowledge_job_s(one, 0, &configs[GRID], JOB)));
-    struct rue_prior prior = {.knowledge = one, .widen_sd = 0.1, .same = true, .config = SIZE_MAX};
+    struct rue_prior prior = {.knowledge = one, .widen_sd = 0.1, .same_machine = true, .config = SIZE_MAX};
     both.known.prior = &prior;
     void *state = play(&rue_strategy_duel, &both);
     struct rue_claim claim;
     cr_assert(rue_strategy_duel.claim(state, SIZE_MAX, &claim));
-    cr_assert(rue_config_pins(&configs[claim.config]) && mean_regret(claim.config) < 0.02);
+    cr_assert(rue_config_pins_memory(&configs[claim.config]) && mean_regret(claim.config) < 0.02);
     cr_assert_geq(asked[RUE_COMPUTE][false], MODELS, "nobody knew of these");
     take(state, &two);
     for (size_t c = 0; c < CONFIGS; c++)

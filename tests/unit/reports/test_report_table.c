@@ -166,9 +166,9 @@ Test(report_table, says_that_repeats_of_the_winner_failed)
     struct fixture fixture;
     fixture_open_plain(&fixture);
     size_t best = fixture.selections[0]->recommended;
-    rue_cost_matrix_miss(fixture.matrices[0], 0, best, RUE_TRIAL_FAILED, "it crashed");
-    rue_cost_matrix_miss(fixture.matrices[0], 1, best, RUE_TRIAL_TIMEOUT, "too slow");
-    rue_cost_matrix_miss(fixture.matrices[0], 1, best, RUE_TRIAL_TIMEOUT, "too slow");
+    rue_cost_matrix_add_failure(fixture.matrices[0], 0, best, RUE_TRIAL_FAILED, "it crashed");
+    rue_cost_matrix_add_failure(fixture.matrices[0], 1, best, RUE_TRIAL_TIMEOUT, "too slow");
+    rue_cost_matrix_add_failure(fixture.matrices[0], 1, best, RUE_TRIAL_TIMEOUT, "too slow");
     char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
     expect_text(text, "; 1 of 2 repeats failed: it crashed (resnet152), and some of 1 more model;");
     free(text);

@@ -43,7 +43,7 @@ Test(compute_curve, what_is_believed_gives_way_to_what_is_measured)
     struct rue_compute_curve curve = {0}, known = {.cpu_ratio = 3}, other = {0}, many = {0};
     rue_compute_curve_add(&known, 32, 0.1, NAN);
     rue_compute_curve_add(&known, 64, 0.2, NAN);
-    rue_compute_curve_believe(&curve, &known);
+    rue_compute_curve_add_prior(&curve, &known);
     cr_assert_null(rue_compute_curve_find(&curve, 16));
     cr_assert_eq(rue_compute_curve_find(&curve, 32)->trials, 0);
     cr_assert_float_eq(rue_compute_curve_at(&curve, 48).cpu_ratio, 3, 1e-12);
@@ -51,13 +51,13 @@ Test(compute_curve, what_is_believed_gives_way_to_what_is_measured)
         rue_compute_curve_at(&curve, 48).batch_s + 48 * rue_compute_curve_at(&curve, 48).image_s, 0.15, 1e-9);
     rue_compute_curve_add(&curve, 32, 0.12, 1);
     rue_compute_curve_add(&other, 32, 0.5, NAN);
-    rue_compute_curve_believe(&curve, &other);
+    rue_compute_curve_add_prior(&curve, &other);
     cr_assert(rue_compute_curve_find(&curve, 32)->trials == 1 && curve.count == 2);
     cr_assert_float_eq(curve.points[0].batch_s, 0.12, 1e-12);
     cr_assert_float_eq(curve.cpu_ratio, 1, 1e-12, "measured");
     for (int size = 100; size < 200; size++) rue_compute_curve_add(&many, size, 1, NAN);
     cr_assert_eq(many.count, RUE_COMPUTE_CURVE_MAX);
-    rue_compute_curve_believe(&curve, &many);
+    rue_compute_curve_add_prior(&curve, &many);
     cr_assert_eq(curve.count, RUE_COMPUTE_CURVE_MAX);
 }
 
@@ -66,7 +66,7 @@ Test(compute_curve, sizes_that_were_not_measured_are_as_much_slower_as_those_tha
     struct rue_compute_curve curve = {0}, known = {0};
     for (int size = 32; size <= 128; size *= 2) rue_compute_curve_add(&known, size, 1 + 0.01 * size, NAN);
     rue_compute_curve_add(&curve, 32, 2 * 1.32, NAN);
-    rue_compute_curve_believe(&curve, &known);
+    rue_compute_curve_add_prior(&curve, &known);
     cr_assert_float_eq(batch_s(&curve, 128, 128), 2 * 2.28, 1e-9);
     cr_assert_eq(rue_compute_curve_find(&curve, 128)->trials, 0);
 }

@@ -135,17 +135,17 @@ Test(cost_matrix, misses_set_the_state_and_the_reason)
 {
     struct rue_cost_matrix *matrix = matrix_of(1, 1);
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
-    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_TIMEOUT, "too slow");
+    rue_cost_matrix_add_failure(matrix, 0, 0, RUE_TRIAL_TIMEOUT, "too slow");
     cr_assert_eq(cell->state, RUE_CELL_FAILED);
     cr_assert_str_eq(cell->reason, "too slow");
-    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_INFEASIBLE, "too large");
+    rue_cost_matrix_add_failure(matrix, 0, 0, RUE_TRIAL_INFEASIBLE, "too large");
     cr_assert_eq(cell->state, RUE_CELL_INFEASIBLE);
-    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_FAILED, "crashed");
+    rue_cost_matrix_add_failure(matrix, 0, 0, RUE_TRIAL_FAILED, "crashed");
     cr_assert_eq(cell->state, RUE_CELL_INFEASIBLE, "one was infeasible");
     cr_assert_str_eq(cell->reason, "crashed", "the last one's");
     add(matrix, 7, false);
     cr_assert_eq(cell->state, RUE_CELL_OK);
-    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_FAILED, NULL);
+    rue_cost_matrix_add_failure(matrix, 0, 0, RUE_TRIAL_FAILED, NULL);
     cr_assert_eq(rue_cost_matrix_cell(matrix, 0, 0)->missed, 4u);
     cr_assert_eq(cell->infeasible, 1u);
     cr_assert_eq(cell->state, RUE_CELL_OK);
@@ -160,7 +160,7 @@ Test(cost_matrix, a_long_reason_is_cut)
     char reason[2 * RUE_REASON_BYTES];
     memset(reason, 'x', sizeof reason);
     reason[sizeof reason - 1] = 0;
-    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_FAILED, reason);
+    rue_cost_matrix_add_failure(matrix, 0, 0, RUE_TRIAL_FAILED, reason);
     cr_assert_eq(strlen(rue_cost_matrix_cell(matrix, 0, 0)->reason), RUE_REASON_BYTES - 1);
     rue_cost_matrix_close(matrix);
 }
@@ -256,7 +256,7 @@ Test(cost_matrix, an_estimate_is_as_sure_as_was_told)
     cr_assert(isnan(cell->estimate_sd));
     cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 500, 0.1, 1, true, NULL), RUE_OK);
     cr_assert_eq(cell->estimate_sd, 0.1);
-    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_FAILED, "crashed");
+    rue_cost_matrix_add_failure(matrix, 0, 0, RUE_TRIAL_FAILED, "crashed");
     cr_assert(isnan(cell->estimate_sd));
     rue_cost_matrix_close(matrix);
 }
@@ -271,7 +271,7 @@ Test(cost_matrix, a_new_estimate_replaces_the_one_before_and_a_failure_both)
     cr_assert_eq(cell->median_ns, 600);
     cr_assert_eq(cell->repeats, 2u);
     cr_assert_not(cell->predicted);
-    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_INFEASIBLE, "no room");
+    rue_cost_matrix_add_failure(matrix, 0, 0, RUE_TRIAL_INFEASIBLE, "no room");
     cr_assert_eq(cell->state, RUE_CELL_INFEASIBLE);
     cr_assert(isnan(cell->median_ns));
     cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 700, NAN, 3, true, NULL), RUE_OK);
@@ -285,7 +285,7 @@ Test(cost_matrix, a_failure_leaves_a_late_cell_late)
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
     add(matrix, 500, false);
     add_first(matrix, 200);
-    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_FAILED, "crashed");
+    rue_cost_matrix_add_failure(matrix, 0, 0, RUE_TRIAL_FAILED, "crashed");
     cr_assert(cell->late && strstr(cell->reason, "limit"), "%s", cell->reason);
     cr_assert_eq(cell->missed, 1u);
     rue_cost_matrix_close(matrix);
@@ -307,12 +307,12 @@ Test(cost_matrix, the_earliest_is_judged_by_its_latest_model)
     struct rue_cost_matrix *matrix = matrix_of(3, 2);
     size_t config;
     double latest;
-    cr_assert_not(rue_cost_matrix_earliest(matrix, &config, &latest));
+    cr_assert_not(rue_cost_matrix_earliest_first_batch(matrix, &config, &latest));
     for (size_t m = 0; m < 2; m++)
         for (size_t c = 0; c < 3; c++)
             if (!isnan(first_ns[m][c]))
                 cr_assert_eq(rue_cost_matrix_add_first_batch(matrix, m, c, first_ns[m][c], NULL), RUE_OK);
-    cr_assert(rue_cost_matrix_earliest(matrix, &config, &latest));
+    cr_assert(rue_cost_matrix_earliest_first_batch(matrix, &config, &latest));
     cr_assert_eq(config, 1u, "the third is not known for one model");
     cr_assert_float_eq(latest, 70, 0);
     rue_cost_matrix_close(matrix);

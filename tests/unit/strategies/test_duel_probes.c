@@ -37,11 +37,14 @@ static void machine_open(struct machine *machine, bool same, double slower_load,
             rue_compute_curve_add(&machine->knowledge->consumers[2 * m].curve, sizes[s],
                                   compute_s(m, sizes[s]), NAN);
     pipeline_grid(sizes, SIZES, workers, WORKERS, machine->configs);
-    machine->prior = (struct rue_prior){
-        .knowledge = machine->knowledge, .widen_sd = same ? 0.25 : 0.5, .same = same, .config = SIZE_MAX};
-    machine->setup = rue_strategy_setup_of((struct rue_setup_grid){MODELS, CONFIGS, machine->configs}, JOB);
+    machine->prior = (struct rue_prior){.knowledge = machine->knowledge,
+                                        .widen_sd = same ? 0.25 : 0.5,
+                                        .same_machine = same,
+                                        .config = SIZE_MAX};
+    machine->setup =
+        rue_strategy_setup_default((struct rue_setup_grid){MODELS, CONFIGS, machine->configs}, JOB);
     machine->setup.runner =
-        (struct rue_setup_runner){.measures = {true, true, true}, .cpus = 12, .in_turn = true};
+        (struct rue_setup_runner){.measures = {true, true, true}, .cpus = 12, .round_robin = true};
     machine->setup.known.prior = &machine->prior;
 }
 
@@ -54,8 +57,8 @@ static void machine_close(struct machine *machine)
 /* Answers what is asked. */
 static void answer(struct machine *machine)
 {
-    struct rue_ask ask;
-    while (rue_ask_queue_pop(&machine->duel.queue, &ask)) {
+    struct rue_question ask;
+    while (rue_question_queue_pop(&machine->duel.queue, &ask)) {
         struct rue_trial_result result = rue_trial_result_empty();
         struct rue_pipeline_consumer none = {1e-6, 0, 0, false};
         struct rue_pipeline_times times;
@@ -77,7 +80,7 @@ static void answer(struct machine *machine)
             result.shutdown_ns = (int64_t)(1e9 * times.shutdown_s * machine->slower_load);
             result.compute_ns = 0;
         }
-        rue_duel_note(&machine->duel, &ask, &result);
+        rue_duel_observe(&machine->duel, &ask, &result);
     }
     rue_duel_update(&machine->duel);
     cr_assert_eq(machine->duel.status, RUE_OK, "%s", machine->duel.error.message);
@@ -93,9 +96,9 @@ static void probe(struct machine *machine)
 {
     struct rue_duel *duel = &machine->duel;
     cr_assert_eq(rue_duel_open(duel, &machine->setup, NULL), RUE_OK);
-    rue_duel_push_load(duel);
+    rue_duel_push_load_probes(duel);
     answer(machine);
-    rue_duel_push_compute(duel);
+    rue_duel_push_compute_probes(duel);
     answer(machine);
 }
 
@@ -103,7 +106,7 @@ static void probe(struct machine *machine)
 static bool is_computed(const struct machine *machine, size_t model, size_t config)
 {
     struct rue_knowledge *learned;
-    cr_assert_eq(rue_prediction_learned(prediction_of(machine), &learned, NULL), RUE_OK);
+    cr_assert_eq(rue_prediction_knowledge(prediction_of(machine), &learned, NULL), RUE_OK);
     const struct rue_compute_point *point = rue_compute_curve_find(
         &learned->consumers[2 * model].curve, machine->configs[config].value[RUE_BATCH_SIZE]);
     bool computed = point && point->trials > 0;
@@ -192,12 +195,12 @@ Test(duel_probes, what_was_learned_is_passed_on)
     struct rue_knowledge *learned;
     machine_open(&machine, true, 1, 1);
     cr_assert_eq(rue_duel_open(&machine.duel, &machine.setup, NULL), RUE_OK);
-    cr_assert_eq(rue_prediction_learned(prediction_of(&machine), &learned, NULL), RUE_OK);
+    cr_assert_eq(rue_prediction_knowledge(prediction_of(&machine), &learned, NULL), RUE_OK);
     cr_assert_null(learned, "nothing yet");
     rue_duel_close(&machine.duel);
     machine.duel = (struct rue_duel){0};
     probe(&machine);
-    cr_assert_eq(rue_prediction_learned(prediction_of(&machine), &learned, NULL), RUE_OK);
+    cr_assert_eq(rue_prediction_knowledge(prediction_of(&machine), &learned, NULL), RUE_OK);
     for (size_t m = 0; m < MODELS; m++) {
         cr_assert_eq(learned->consumers[2 * m].curve.count, SIZES,
                      "also of models that were not probed this time");

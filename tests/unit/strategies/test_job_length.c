@@ -55,12 +55,12 @@ static struct rue_job_lengths find(const struct line *lines, size_t count, uint6
     struct rue_selection *selection;
     cr_assert_eq(rue_selection_open(matrix, &rules, &selection, NULL), RUE_OK);
     selection->recommended = recommended;
-    struct rue_job_question question = {.matrix = matrix,
-                                        .selection = selection,
-                                        .job_images = job,
-                                        .epsilon_ratio = epsilon,
-                                        .time_s = time_s,
-                                        .context = &world};
+    struct rue_job_length_setup question = {.matrix = matrix,
+                                            .selection = selection,
+                                            .job_images = job,
+                                            .epsilon_ratio = epsilon,
+                                            .time_s = time_s,
+                                            .context = &world};
     cr_assert_eq(rue_job_lengths_find(&question, &found, NULL), RUE_OK);
     for (size_t c = 0; c < count; c++)
         cr_assert_leq(world.longest[c], job + 8 * (uint64_t)(lines[c].batch * lines[c].workers),

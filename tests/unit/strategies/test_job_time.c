@@ -133,7 +133,7 @@ Test(job_time, a_steady_loader_is_extended_exactly)
     static const int workers[] = {0, 1};
     for (size_t i = 0; i < 2; i++) {
         struct rue_config config = config_of(32, workers[i], 2);
-        double error = error_of(&loader_bound, config, rue_job_floor_images(&config, 9469), 9469);
+        double error = error_of(&loader_bound, config, rue_job_min_images(&config, 9469), 9469);
         cr_assert_lt(fabs(error), 1e-3, "%d workers: %+.4f", workers[i], error);
     }
 }
@@ -143,7 +143,7 @@ Test(job_time, a_consumer_bound_trial_is_extended_exactly)
     static const int workers[] = {2, 4, 16};
     for (size_t i = 0; i < 3; i++) {
         struct rue_config config = config_of(32, workers[i], 2);
-        double error = error_of(&consumer_bound, config, rue_job_floor_images(&config, 9469), 9469);
+        double error = error_of(&consumer_bound, config, rue_job_min_images(&config, 9469), 9469);
         cr_assert_lt(fabs(error), 5e-3, "%d workers: %+.4f", workers[i], error);
     }
 }
@@ -152,7 +152,7 @@ Test(job_time, a_consumer_bound_trial_is_extended_exactly)
 Test(job_time, a_rest_of_whole_volleys_is_extended_exactly_and_any_other_within_a_volley)
 {
     struct rue_config config = config_of(32, 16, 1);
-    uint64_t least = rue_job_floor_images(&config, 1000000) / 32;
+    uint64_t least = rue_job_min_images(&config, 1000000) / 32;
     double exact = 0, worst = 0, worst_line = 0, volley_ns = 32 * loader_bound.load_per_image;
     for (uint64_t n = least; n < least + 16; n++)
         for (uint64_t job = 150; job < 150 + 16; job++) {
@@ -171,7 +171,7 @@ Test(job_time, an_opening_burst_is_not_extended)
 {
     struct machine machine = loader_bound;
     struct rue_config config = config_of(32, 8, 2);
-    uint64_t images = rue_job_floor_images(&config, 9469);
+    uint64_t images = rue_job_min_images(&config, 9469);
     machine.burst = true;
     double line = line_error_of(&machine, config, images, 9469),
            error = error_of(&machine, config, images, 9469);
@@ -187,7 +187,7 @@ Test(job_time, jitter_is_averaged_out)
     machine.jitter = 0.2;
     for (size_t i = 0; i < 4; i++) {
         struct rue_config config = config_of(16, workers[i], 2);
-        double error = error_of(&machine, config, 2 * rue_job_floor_images(&config, 16000), 16000);
+        double error = error_of(&machine, config, 2 * rue_job_min_images(&config, 16000), 16000);
         cr_assert_lt(fabs(error), 0.05, "%d workers: %+.4f", workers[i], error);
     }
 }
@@ -201,7 +201,7 @@ Test(job_time, shared_batches_have_no_volleys)
     result.config.value[RUE_NUM_WORKERS] = 6;
     result.config.value[RUE_PARALLELISM] = RUE_PARALLEL_SAMPLE;
     double estimate = rue_job_time_ns(&result, 32 * 101, false, &predicted);
-    cr_assert_eq(rue_trial_volley_batches(&result.config), 1);
+    cr_assert_eq(rue_trial_wave_batches(&result.config), 1);
     cr_assert_float_eq(estimate, truth, 1e-4 * truth);
 }
 
@@ -285,14 +285,14 @@ Test(job_time, ready_times_out_of_order_are_not_believed)
 Test(job_time, the_floor_is_whole_batches_or_the_job)
 {
     struct rue_config config = config_of(32, 0, 2);
-    cr_assert_eq(rue_job_floor_images(&config, 9469), 8 * 32);
+    cr_assert_eq(rue_job_min_images(&config, 9469), 8 * 32);
     config = config_of(32, 1, 1);
-    cr_assert_eq(rue_job_floor_images(&config, 9469), 8 * 32);
+    cr_assert_eq(rue_job_min_images(&config, 9469), 8 * 32);
     config = config_of(32, 8, 2);
-    cr_assert_eq(rue_job_floor_images(&config, 9469), 64 * 32);
-    cr_assert_eq(rue_job_floor_images(&config, 2000), 2000, "the job is not longer");
+    cr_assert_eq(rue_job_min_images(&config, 9469), 64 * 32);
+    cr_assert_eq(rue_job_min_images(&config, 2000), 2000, "the job is not longer");
     config = config_of(65536, 256, 64);
-    cr_assert_eq(rue_job_floor_images(&config, UINT64_MAX), UINT64_C(4) * 256 * 64 * 65536);
+    cr_assert_eq(rue_job_min_images(&config, UINT64_MAX), UINT64_C(4) * 256 * 64 * 65536);
 }
 
 Test(job_time, the_steady_state_knows_neither_start_nor_end)
@@ -350,7 +350,7 @@ Test(job_line, its_own_length_takes_what_the_trial_took)
 {
     for (uint64_t batches = 1; batches <= PAIRED_MAX; batches = batches * 3 + 1) {
         struct rue_trial_result result = pairs_of(batches, 1000);
-        struct rue_job_line line = rue_job_line_of(&result);
+        struct rue_job_line line = rue_job_line_from(&result);
         cr_assert_float_eq(rue_job_line_ns(&line, batches * 10), (double)result.end_to_end_ns, 1e-6);
     }
 }
@@ -358,7 +358,7 @@ Test(job_line, its_own_length_takes_what_the_trial_took)
 Test(job_line, shorter_jobs_end_with_the_volley_of_their_last_batch)
 {
     struct rue_trial_result longer = pairs_of(1000, 1000);
-    struct rue_job_line line = rue_job_line_of(&longer);
+    struct rue_job_line line = rue_job_line_from(&longer);
     for (uint64_t batches = 1; batches < 1000; batches++) {
         struct rue_trial_result result = pairs_of(batches, 1000);
         double truth = (double)result.end_to_end_ns;
@@ -370,7 +370,7 @@ Test(job_line, shorter_jobs_end_with_the_volley_of_their_last_batch)
 Test(job_line, longer_jobs_go_on_as_in_the_steady_state)
 {
     struct rue_trial_result shorter = pairs_of(100, 1000), longer = pairs_of(2000, 1000);
-    struct rue_job_line line = rue_job_line_of(&shorter);
+    struct rue_job_line line = rue_job_line_from(&shorter);
     cr_assert_float_eq(rue_job_line_ns(&line, 20000), (double)longer.end_to_end_ns,
                        0.001 * (double)longer.end_to_end_ns);
 }
@@ -380,7 +380,7 @@ Test(job_line, without_deliveries_it_goes_from_the_first_to_the_last)
     struct rue_trial_result result = pairs_of(1000, 100000);
     result.ready_count = 0;
     result.batch_ready_ns = NULL;
-    struct rue_job_line line = rue_job_line_of(&result);
+    struct rue_job_line line = rue_job_line_from(&result);
     cr_assert_float_eq(rue_job_line_ns(&line, 10000), (double)result.end_to_end_ns, 1e-6);
     cr_assert_float_eq(rue_job_line_ns(&line, 10), 100000 + 50 + 70, 1e-6);
     cr_assert_float_eq(rue_job_line_ns(&line, 5000), 150000, 200);
@@ -389,7 +389,7 @@ Test(job_line, without_deliveries_it_goes_from_the_first_to_the_last)
 Test(job_line, the_last_batch_may_be_short)
 {
     struct rue_trial_result result = pairs_of(100, 1000);
-    struct rue_job_line line = rue_job_line_of(&result);
+    struct rue_job_line line = rue_job_line_from(&result);
     cr_assert_float_eq(rue_job_line_ns(&line, 3), 1000 + 15 + 70, 1e-6);
     cr_assert_lt(rue_job_line_ns(&line, 995), rue_job_line_ns(&line, 1000));
     cr_assert_gt(rue_job_line_ns(&line, 995), rue_job_line_ns(&line, 980));
@@ -399,9 +399,9 @@ Test(job_line, what_a_runner_does_not_say_is_not_known)
 {
     struct rue_trial_result result = pairs_of(10, 1000);
     result.first_batch_ns = RUE_ABSENT;
-    struct rue_job_line line = rue_job_line_of(&result);
+    struct rue_job_line line = rue_job_line_from(&result);
     cr_assert(isnan(rue_job_line_ns(&line, 100)));
     struct rue_trial_result nothing = rue_trial_result_empty();
-    line = rue_job_line_of(&nothing);
+    line = rue_job_line_from(&nothing);
     cr_assert_eq(line.images, 0);
 }

@@ -22,8 +22,8 @@ static struct rue_strategy_setup make_times(struct rue_config *configs, double *
             times[m * CONFIGS + c] = told.end_to_end_s;
         }
     struct rue_strategy_setup setup =
-        rue_strategy_setup_of((struct rue_setup_grid){MODELS, CONFIGS, configs}, JOB);
-    setup.runner = (struct rue_setup_runner){.cpus = 64, .in_turn = true};
+        rue_strategy_setup_default((struct rue_setup_grid){MODELS, CONFIGS, configs}, JOB);
+    setup.runner = (struct rue_setup_runner){.cpus = 64, .round_robin = true};
     return setup;
 }
 
@@ -33,7 +33,7 @@ Test(knowledge, the_times_of_a_table_tell_those_that_were_not_looked_at)
     double times[MODELS * CONFIGS];
     struct rue_strategy_setup setup = make_times(configs, times);
     struct rue_knowledge *knowledge;
-    cr_assert_eq(rue_prediction_learn_jobs(&setup, times, &knowledge, NULL), RUE_OK);
+    cr_assert_eq(rue_knowledge_from_jobs(&setup, times, &knowledge, NULL), RUE_OK);
     for (size_t i = 0; i < MODELS * CONFIGS; i++) {
         double found = rue_knowledge_job_s(knowledge, i / CONFIGS, &configs[i % CONFIGS], JOB);
         cr_assert_lt(fabs(log(found / times[i])), 0.25, "cell %zu: %.3f s in place of %.3f", i, found,
@@ -49,12 +49,12 @@ Test(knowledge, of_a_model_without_times_nothing_is_known)
     struct rue_strategy_setup setup = make_times(configs, times);
     struct rue_knowledge *knowledge;
     for (size_t c = 0; c < CONFIGS; c++) times[CONFIGS + c] = NAN;
-    cr_assert_eq(rue_prediction_learn_jobs(&setup, times, &knowledge, NULL), RUE_OK);
+    cr_assert_eq(rue_knowledge_from_jobs(&setup, times, &knowledge, NULL), RUE_OK);
     cr_assert(isnan(rue_knowledge_job_s(knowledge, 1, &configs[0], JOB)));
     cr_assert_gt(rue_knowledge_job_s(knowledge, 0, &configs[0], JOB), 0);
     rue_knowledge_close(knowledge);
     for (size_t i = 0; i < MODELS * CONFIGS; i++) times[i] = NAN;
-    cr_assert_eq(rue_prediction_learn_jobs(&setup, times, &knowledge, NULL), RUE_USAGE);
+    cr_assert_eq(rue_knowledge_from_jobs(&setup, times, &knowledge, NULL), RUE_USAGE);
 }
 
 Test(knowledge, a_curve_counts_more_than_a_consumer)
@@ -70,7 +70,7 @@ Test(knowledge, a_curve_counts_more_than_a_consumer)
     knowledge->consumers[0].consumer = (struct rue_pipeline_consumer){0, 1, 0, false};
     cr_assert_float_eq(rue_knowledge_job_s(knowledge, 0, &config, JOB), load_s + JOB, 1e-6);
     rue_compute_curve_add(&knowledge->consumers[0].curve, 100, 0.2, NAN);
-    knowledge->hand.batch_s = 0.1;
+    knowledge->hand_over.batch_s = 0.1;
     cr_assert_float_eq(rue_knowledge_job_s(knowledge, 0, &config, JOB), load_s + 90 * 0.3, 1e-6);
     rue_knowledge_close(knowledge);
 }

@@ -122,7 +122,7 @@ Test(pipeline, workers_in_turn_wait_for_the_slow_one)
     /* A short last batch frees its worker; in turn the next batch is another's. With equal batches both
      * agree. */
     struct rue_pipeline_loader in_turn = quick;
-    in_turn.in_turn = true;
+    in_turn.round_robin = true;
     for (int workers = 1; workers <= 8; workers++) {
         struct rue_config config = config_of(4, workers, 2, RUE_PARALLEL_BATCH);
         expect(predict(&in_turn, 0.125, 0, config, 400).end_to_end_s,
@@ -159,7 +159,7 @@ static struct rue_pipeline_loader uneven(bool in_turn)
                                                   [RUE_PIPELINE_jitter_ratio] = 0.15,
                                                   [RUE_PIPELINE_stop_worker_s] = 2},
                                         .cpus = 5,
-                                        .in_turn = in_turn};
+                                        .round_robin = in_turn};
 }
 
 Test(pipeline, a_job_is_extended_at_the_pace_that_it_would_keep)
@@ -219,7 +219,7 @@ Test(pipeline, threads_without_a_cpu_cost_the_others_nothing)
     threads.value[RUE_PIPELINE_contention_ratio] = 0.5;
     threads.cpus = 2;
     processes = threads;
-    processes.in_turn = true;
+    processes.round_robin = true;
     const struct rue_config two = config_of(4, 2, 4, RUE_PARALLEL_BATCH),
                             eight = config_of(4, 8, 1, RUE_PARALLEL_BATCH);
     struct rue_pipeline_times a = predict(&threads, 0, 0, two, 320), b = predict(&threads, 0, 0, eight, 320);

@@ -83,7 +83,7 @@ static rue_status open_fit(const struct rue_pipeline_sample *samples, size_t cou
                                                  .sample_count = count,
                                                  .consumer_count = consumers,
                                                  .cpus = truth->cpus,
-                                                 .in_turn = truth->in_turn,
+                                                 .round_robin = truth->round_robin,
                                                  .prior = prior};
     return rue_pipeline_fit_open(&setup, out, error);
 }
@@ -102,7 +102,7 @@ static struct rue_pipeline_fit *fit_of(const struct rue_pipeline_sample *samples
 static double slow_ratio(const struct rue_pipeline_sample *sample, const struct rue_pipeline_loader *found)
 {
     struct rue_pipeline_times times = rue_pipeline_predict(found, &nothing, &sample->config, sample->images);
-    return rue_pipeline_between_s(&sample->times) / rue_pipeline_between_s(&times);
+    return rue_pipeline_middle_s(&sample->times) / rue_pipeline_middle_s(&times);
 }
 
 static void expect_found(const struct rue_pipeline_loader *truth, double noise, double disturbed,
@@ -233,7 +233,7 @@ Test(pipeline_fit, a_search_that_is_stopped_ends_at_once)
     struct rue_pipeline_fit_setup setup = {.samples = samples,
                                            .sample_count = PROBES,
                                            .cpus = pipeline_large.cpus,
-                                           .in_turn = pipeline_large.in_turn,
+                                           .round_robin = pipeline_large.round_robin,
                                            .stop = stop_in_the_midst};
     struct rue_pipeline_fit *fit = NULL;
     rue_error error = {0};

@@ -7,17 +7,17 @@ TestSuite(probes, .timeout = 60);
 
 static const bool all_kinds[RUE_MEASURE_COUNT] = {true, true, true};
 
-static struct rue_probes_room room_of(const bool measures[RUE_MEASURE_COUNT], size_t models, size_t trials)
+static struct rue_probes_budget room_of(const bool measures[RUE_MEASURE_COUNT], size_t models, size_t trials)
 {
-    struct rue_strategy_setup setup = rue_strategy_setup_of((struct rue_setup_grid){models, 0, NULL}, 1);
+    struct rue_strategy_setup setup = rue_strategy_setup_default((struct rue_setup_grid){models, 0, NULL}, 1);
     setup.budget.trials = trials;
     for (int i = 0; i < RUE_MEASURE_COUNT; i++) setup.runner.measures[i] = measures[i];
-    return rue_probes_room(&setup);
+    return rue_probes_budget(&setup);
 }
 
 Test(probes, without_a_limit_of_trials_there_is_room_for_all)
 {
-    struct rue_probes_room room = room_of(all_kinds, 12, 0);
+    struct rue_probes_budget room = room_of(all_kinds, 12, 0);
     cr_assert(room.load == SIZE_MAX && room.compute == SIZE_MAX);
 }
 
@@ -28,8 +28,8 @@ static size_t load_probes(const int *workers, int count, size_t *inlined)
     struct rue_config configs[4 * 8];
     pipeline_grid(sizes, 4, workers, count, configs);
     struct rue_strategy_setup setup =
-        rue_strategy_setup_of((struct rue_setup_grid){2, 4 * (size_t)count, configs}, 5000);
-    struct rue_ask asks[RUE_PROBES_LOAD_MAX];
+        rue_strategy_setup_default((struct rue_setup_grid){2, 4 * (size_t)count, configs}, 5000);
+    struct rue_question asks[RUE_PROBES_LOAD_MAX];
     size_t asked = rue_probes_load(&setup, asks);
     *inlined = 0;
     for (size_t i = 0; i < asked; i++) *inlined += configs[asks[i].config].value[RUE_NUM_WORKERS] == 0;
@@ -50,7 +50,7 @@ Test(probes, a_trial_of_every_model_is_left_to_verify)
 {
     for (size_t models = 1; models <= 40; models++)
         for (size_t trials = models; trials <= 300; trials++) {
-            struct rue_probes_room room = room_of(all_kinds, models, trials);
+            struct rue_probes_budget room = room_of(all_kinds, models, trials);
             size_t all = room.load + room.compute;
             cr_assert_leq(all + models, trials, "%zu models, %zu trials", models, trials);
             cr_assert(all == 0 || (room.load >= 3 && room.compute >= models),
@@ -61,7 +61,7 @@ Test(probes, a_trial_of_every_model_is_left_to_verify)
 
 Test(probes, half_of_many_trials_are_left_to_decide)
 {
-    struct rue_probes_room room = room_of(all_kinds, 4, 40);
+    struct rue_probes_budget room = room_of(all_kinds, 4, 40);
     cr_assert(room.load == RUE_PROBES_LOAD_MAX && room.compute == 10);
     cr_assert_eq(room_of(all_kinds, 4, 41).compute, 10);
 }

@@ -41,7 +41,7 @@ static struct machine machine_of(uint64_t seed)
                                                             [RUE_PIPELINE_stop_worker_s] = 0.01,
                                                             [RUE_PIPELINE_jitter_ratio] = 0.08},
                                                   .cpus = 32,
-                                                  .in_turn = true};
+                                                  .round_robin = true};
     pipeline_grid(sizes, SIZES, workers, WORKERS, machine.configs);
     return machine;
 }
@@ -67,7 +67,7 @@ static size_t rank(const struct machine *machine, double *regrets)
     return best;
 }
 
-static struct rue_trial_result perform(struct machine *machine, const struct rue_ask *ask)
+static struct rue_trial_result perform(struct machine *machine, const struct rue_question *ask)
 {
     struct rue_trial_result result = rue_trial_result_empty();
     double noise = 1 + 0.03 * (rue_random_unit(&machine->seed) - 0.5);
@@ -102,24 +102,24 @@ static struct rue_recheck_findings check_by(const struct machine *before, struct
                                   consumers[m].batch_s + size * consumers[m].image_s, NAN);
     struct rue_prior prior = {.knowledge = knowledge,
                               .widen_sd = 0.1,
-                              .same = true,
+                              .same_machine = true,
                               .whole_jobs = by_job,
                               .offsets = offsets,
                               .config = rank(before, regrets)};
     struct rue_strategy_setup setup =
-        rue_strategy_setup_of((struct rue_setup_grid){MODELS, CONFIGS, now->configs}, JOB);
-    setup.runner = (struct rue_setup_runner){.measures = {true, true, true}, .cpus = 32, .in_turn = true};
+        rue_strategy_setup_default((struct rue_setup_grid){MODELS, CONFIGS, now->configs}, JOB);
+    setup.runner = (struct rue_setup_runner){.measures = {true, true, true}, .cpus = 32, .round_robin = true};
     setup.seed = now->seed;
     setup.budget.seconds = budget_s;
     setup.known.prior = &prior;
     setup.aim.epsilon_ratio = 0.005;
     void *recheck;
     struct rue_recheck_findings found;
-    struct rue_ask ask;
+    struct rue_question ask;
     cr_assert_eq(rue_strategy_recheck.open(&setup, &recheck, NULL), RUE_OK);
     while (rue_strategy_recheck.ask(recheck, &ask)) {
         struct rue_trial_result result = perform(now, &ask);
-        rue_strategy_recheck.tell(recheck, &ask, &result);
+        rue_strategy_recheck.observe(recheck, &ask, &result);
         cr_assert_eq(rue_strategy_recheck.status(recheck, NULL), RUE_OK);
     }
     cr_assert_eq(rue_strategy_recheck.judge(recheck, &found, NULL), RUE_OK);
@@ -241,7 +241,7 @@ Test(recheck, without_a_configuration_there_is_nothing_to_check)
 {
     void *recheck;
     struct rue_prior prior = {.config = SIZE_MAX};
-    struct rue_strategy_setup setup = rue_strategy_setup_of((struct rue_setup_grid){1, 1, NULL}, 1);
+    struct rue_strategy_setup setup = rue_strategy_setup_default((struct rue_setup_grid){1, 1, NULL}, 1);
     cr_assert_eq(rue_strategy_recheck.open(&setup, &recheck, NULL), RUE_USAGE);
     setup.known.prior = &prior;
     cr_assert_eq(rue_strategy_recheck.open(&setup, &recheck, NULL), RUE_USAGE);

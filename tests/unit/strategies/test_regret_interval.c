@@ -52,17 +52,17 @@ static void machine_close(struct machine *machine)
 /* By how much the recommended one is truly worse than the best of all, by the objective. */
 static double find_excess(const struct machine *machine)
 {
-    struct rue_joined_regrets joined[CONFIGS] = {0};
+    struct rue_regret_summary joined[CONFIGS] = {0};
     enum rue_objective objective = machine->selection->objective;
     double least = INFINITY;
     for (size_t m = 0; m < MODELS; m++) {
         double best = INFINITY;
         for (size_t c = 0; c < CONFIGS; c++) best = fmin(best, machine->truth[m][c]);
         for (size_t c = 0; c < CONFIGS; c++)
-            rue_joined_regrets_add(&joined[c], m, 1, machine->truth[m][c] / best - 1);
+            rue_regret_summary_add(&joined[c], m, 1, machine->truth[m][c] / best - 1);
     }
-    for (size_t c = 0; c < CONFIGS; c++) least = fmin(least, rue_joined_regrets_value(&joined[c], objective));
-    return rue_joined_regrets_value(&joined[machine->selection->recommended], objective) - least;
+    for (size_t c = 0; c < CONFIGS; c++) least = fmin(least, rue_regret_summary_value(&joined[c], objective));
+    return rue_regret_summary_value(&joined[machine->selection->recommended], objective) - least;
 }
 
 static void find_truth(const struct machine *machine, double *mean, double *worst)

@@ -32,8 +32,8 @@ static struct rue_cost_matrix *matrix_of(size_t model_count, size_t config_count
             if (cell > 0)
                 cr_assert_eq(rue_cost_matrix_add(matrix, m, c, cell, false, NULL), RUE_OK);
             else if (cell < 0)
-                rue_cost_matrix_miss(matrix, m, c,
-                                     cell == INFEASIBLE ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED, "");
+                rue_cost_matrix_add_failure(matrix, m, c,
+                                            cell == INFEASIBLE ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED, "");
         }
     return matrix;
 }

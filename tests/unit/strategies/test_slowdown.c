@@ -32,16 +32,17 @@ static double next_time(struct machine *machine)
  */
 static size_t noticed_at(struct machine machine, size_t trials, size_t change, double shift)
 {
-    struct rue_baseline baseline = {0};
+    struct rue_reference_level baseline = {0};
     struct rue_slowdown slowdown = rue_slowdown_open(0.02, LONG);
     for (size_t i = 0; i < trials; i++) {
         double time = next_time(&machine) + (i >= change ? shift : 0), error, sd;
-        if (rue_baseline_error(&baseline, time, &error, &sd)) rue_slowdown_tell(&slowdown, i, error, sd);
-        if (rue_slowdown_is_sure(&slowdown)) return i;
+        if (rue_reference_level_error(&baseline, time, &error, &sd))
+            rue_slowdown_observe(&slowdown, i, error, sd);
+        if (rue_slowdown_is_detected(&slowdown)) return i;
         if (rue_slowdown_evidence(&slowdown, NULL) < 3)
-            rue_baseline_add(&baseline, time);
+            rue_reference_level_add(&baseline, time);
         else
-            rue_baseline_scatter(&baseline, time);
+            rue_reference_level_add_scatter(&baseline, time);
     }
     return trials;
 }
@@ -91,9 +92,9 @@ Test(slowdown, one_disturbed_trial_is_never_enough)
 {
     for (double off = 0.05; off < 10; off *= 1.3) {
         struct rue_slowdown slowdown = rue_slowdown_open(0.05, 20);
-        rue_slowdown_tell(&slowdown, 0, 0, 0.03);
-        rue_slowdown_tell(&slowdown, 1, off, 0.03);
-        cr_expect_not(rue_slowdown_is_sure(&slowdown), "%g", off);
+        rue_slowdown_observe(&slowdown, 0, 0, 0.03);
+        rue_slowdown_observe(&slowdown, 1, off, 0.03);
+        cr_expect_not(rue_slowdown_is_detected(&slowdown), "%g", off);
     }
 }
 
@@ -101,43 +102,43 @@ Test(slowdown, tells_since_when_and_forgets)
 {
     struct rue_slowdown slowdown = rue_slowdown_open(0.05, 100);
     size_t since = 0;
-    for (size_t i = 0; i < 20; i++) rue_slowdown_tell(&slowdown, 10 * i, i < 15 ? 0 : 0.25, 0.03);
-    cr_expect(rue_slowdown_is_sure(&slowdown));
+    for (size_t i = 0; i < 20; i++) rue_slowdown_observe(&slowdown, 10 * i, i < 15 ? 0 : 0.25, 0.03);
+    cr_expect(rue_slowdown_is_detected(&slowdown));
     cr_expect_gt(rue_slowdown_evidence(&slowdown, &since), 0);
     cr_expect_eq(since, 150);
-    rue_slowdown_forget(&slowdown);
+    rue_slowdown_reset(&slowdown);
     cr_expect_eq(rue_slowdown_evidence(&slowdown, NULL), 0);
 }
 
 Test(slowdown, a_baseline_begins_with_three_and_a_strange_value_moves_it_little)
 {
-    struct rue_baseline baseline = {0};
+    struct rue_reference_level baseline = {0};
     double mean, sd, later;
-    rue_baseline_add(&baseline, 1.5);
-    rue_baseline_add(&baseline, 1.0);
-    cr_expect_not(rue_baseline_expect(&baseline, &mean, &sd));
-    rue_baseline_add(&baseline, 1.01);
-    cr_assert(rue_baseline_expect(&baseline, &mean, &sd));
+    rue_reference_level_add(&baseline, 1.5);
+    rue_reference_level_add(&baseline, 1.0);
+    cr_expect_not(rue_reference_level_predict(&baseline, &mean, &sd));
+    rue_reference_level_add(&baseline, 1.01);
+    cr_assert(rue_reference_level_predict(&baseline, &mean, &sd));
     cr_expect_eq(mean, 1.01);
-    for (int i = 0; i < 21; i++) rue_baseline_add(&baseline, 1 + 0.01 * (i % 3));
-    rue_baseline_expect(&baseline, &mean, &sd);
-    rue_baseline_add(&baseline, 3);
-    rue_baseline_expect(&baseline, &later, &sd);
+    for (int i = 0; i < 21; i++) rue_reference_level_add(&baseline, 1 + 0.01 * (i % 3));
+    rue_reference_level_predict(&baseline, &mean, &sd);
+    rue_reference_level_add(&baseline, 3);
+    rue_reference_level_predict(&baseline, &later, &sd);
     cr_expect_eq(later, mean);
-    rue_baseline_forget(&baseline);
-    cr_expect_not(rue_baseline_expect(&baseline, &mean, &sd));
+    rue_reference_level_reset(&baseline);
+    cr_expect_not(rue_reference_level_predict(&baseline, &mean, &sd));
 }
 
 Test(slowdown, a_machine_that_scatters_more_is_watched_less_closely)
 {
-    struct rue_baseline calm = {0}, wild = {0};
+    struct rue_reference_level calm = {0}, wild = {0};
     double mean, sd, wilder;
     for (int i = 0; i < 40; i++) {
-        rue_baseline_add(&calm, i % 2 ? 0.01 : -0.01);
-        rue_baseline_add(&wild, i % 2 ? 0.1 : -0.1);
+        rue_reference_level_add(&calm, i % 2 ? 0.01 : -0.01);
+        rue_reference_level_add(&wild, i % 2 ? 0.1 : -0.1);
     }
-    rue_baseline_expect(&calm, &mean, &sd);
-    rue_baseline_expect(&wild, &mean, &wilder);
+    rue_reference_level_predict(&calm, &mean, &sd);
+    rue_reference_level_predict(&wild, &mean, &wilder);
     cr_expect_lt(sd, 0.04);
     cr_expect_gt(wilder, 0.07);
 }

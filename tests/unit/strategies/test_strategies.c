@@ -141,7 +141,7 @@ static int64_t ns_of(double seconds)
     return (int64_t)(seconds * 1e9);
 }
 
-static struct rue_trial_result perform(struct machine *machine, const struct rue_ask *ask)
+static struct rue_trial_result perform(struct machine *machine, const struct rue_question *ask)
 {
     const struct oddity *oddity = machine->oddity;
     struct rue_trial_result result = rue_trial_result_empty();
@@ -169,7 +169,7 @@ static struct rue_trial_result perform(struct machine *machine, const struct rue
 static struct rue_strategy_setup setup_of(const struct machine *machine)
 {
     const struct oddity *oddity = machine->oddity;
-    struct rue_strategy_setup setup = rue_strategy_setup_of(
+    struct rue_strategy_setup setup = rue_strategy_setup_default(
         (struct rue_setup_grid){oddity->models, oddity->configs, machine->configs}, job);
     setup.runner =
         (struct rue_setup_runner){.measures = {true, !oddity->joint_alone, !oddity->joint_alone}, .cpus = 4};
@@ -187,7 +187,8 @@ struct course {
     uint64_t fingerprint; /* of the questions in their order */
 };
 
-static void check_ask(const struct oddity *oddity, const struct course *course, const struct rue_ask *ask)
+static void check_ask(const struct oddity *oddity, const struct course *course,
+                      const struct rue_question *ask)
 {
     cr_assert_lt(course->asks, ASKS_MAX, "%s: it must come to an end", oddity->name);
     cr_assert(ask->scenario < oddity->models && ask->config < oddity->configs);
@@ -208,7 +209,7 @@ static struct course run(const struct rue_strategy_ops *strategy, const struct r
                          struct machine *machine, void *state)
 {
     struct course course = {.fingerprint = 1};
-    struct rue_ask ask;
+    struct rue_question ask;
     while (!budget_is_spent(setup, &course) && strategy->ask(state, &ask)) {
         check_ask(machine->oddity, &course, &ask);
         struct rue_trial_result result = perform(machine, &ask);
@@ -221,7 +222,7 @@ static struct course run(const struct rue_strategy_ops *strategy, const struct r
         course.fingerprint = rue_mix64(course.fingerprint ^
                                        (ask.scenario + 100 * ask.config + 10000 * ask.images + ask.measure));
         course.asks++;
-        strategy->tell(state, &ask, &result);
+        strategy->observe(state, &ask, &result);
     }
     return course;
 }

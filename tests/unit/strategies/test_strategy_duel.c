@@ -90,7 +90,7 @@ static int64_t ns(double seconds)
     return (int64_t)(seconds * 1e9);
 }
 
-static struct rue_trial_result perform(struct machine *machine, const struct rue_ask *ask)
+static struct rue_trial_result perform(struct machine *machine, const struct rue_question *ask)
 {
     struct rue_trial_result result = rue_trial_result_empty();
     double factor = exp(machine->noise * normal(&machine->seed));
@@ -134,7 +134,7 @@ struct outcome {
     bool claimed;
     size_t asks;
     double spent_s;
-    struct rue_ask log[ASKS_MAX];
+    struct rue_question log[ASKS_MAX];
     struct rue_estimate cells[MODELS][CONFIGS]; /* where something is claimed */
 };
 
@@ -149,9 +149,10 @@ static struct rue_strategy_setup setup_of(const struct machine *machine, double 
                                           double epsilon_ratio)
 {
     struct rue_strategy_setup setup =
-        rue_strategy_setup_of((struct rue_setup_grid){MODELS, CONFIGS, machine->configs}, JOB);
-    setup.runner = (struct rue_setup_runner){
-        .cpus = machine->loader.cpus, .in_turn = machine->loader.in_turn, .whole_jobs = machine->whole_jobs};
+        rue_strategy_setup_default((struct rue_setup_grid){MODELS, CONFIGS, machine->configs}, JOB);
+    setup.runner = (struct rue_setup_runner){.cpus = machine->loader.cpus,
+                                             .round_robin = machine->loader.round_robin,
+                                             .whole_jobs = machine->whole_jobs};
     setup.seed = 7;
     setup.job.drop_last = machine->drop_last;
     setup.budget.seconds = budget_s;
@@ -185,7 +186,7 @@ static void play_setup(struct machine *machine, const struct rue_strategy_setup 
         cr_assert_lt(out->asks + 1, ASKS_MAX, "it must come to an end");
         struct rue_trial_result result = perform(machine, &out->log[out->asks]);
         out->spent_s += (double)result.cost_ns / 1e9;
-        duel->tell(state, &out->log[out->asks], &result);
+        duel->observe(state, &out->log[out->asks], &result);
         out->spent_s += spend_otherwise(machine, state, setup->budget.seconds - out->spent_s);
     }
     out->claimed = duel->claim(state, SIZE_MAX, &out->claim);
@@ -383,12 +384,12 @@ Test(strategy_duel, a_survey_whose_trials_are_known_is_not_made_again)
         struct rue_trial_result result = perform(&again, &outcome.log[i]);
         outcome.log[i].stored = true;
         outcome.log[i].trial = i;
-        duel->tell(state, &outcome.log[i], &result);
+        duel->observe(state, &outcome.log[i], &result);
     }
     size_t asks = 0;
-    for (struct rue_ask ask; duel->ask(state, &ask) && asks < outcome.asks; asks++) {
+    for (struct rue_question ask; duel->ask(state, &ask) && asks < outcome.asks; asks++) {
         struct rue_trial_result result = perform(&again, &ask);
-        duel->tell(state, &ask, &result);
+        duel->observe(state, &ask, &result);
     }
     cr_assert_leq(asks, MODELS, "%zu trials of %zu again", asks, outcome.asks);
     duel->close(state);
@@ -520,16 +521,16 @@ Test(strategy_duel, a_space_of_one_point_is_measured_on_every_model)
     static struct outcome outcome;
     struct machine machine = machine_of(1);
     struct rue_strategy_setup setup =
-        rue_strategy_setup_of((struct rue_setup_grid){MODELS, 1, machine.configs + 9}, JOB);
+        rue_strategy_setup_default((struct rue_setup_grid){MODELS, 1, machine.configs + 9}, JOB);
     setup.runner = (struct rue_setup_runner){.measures = {true, true, true}, .cpus = 4};
     void *state;
     cr_assert_eq(rue_strategy_duel.open(&setup, &state, NULL), RUE_OK);
     for (outcome.asks = 0; rue_strategy_duel.ask(state, &outcome.log[0]); outcome.asks++) {
         cr_assert_lt(outcome.asks, 100, "it must come to an end");
-        struct rue_ask ask = outcome.log[0];
+        struct rue_question ask = outcome.log[0];
         ask.config = 9;
         struct rue_trial_result result = perform(&machine, &ask);
-        rue_strategy_duel.tell(state, &outcome.log[0], &result);
+        rue_strategy_duel.observe(state, &outcome.log[0], &result);
     }
     cr_assert(rue_strategy_duel.claim(state, SIZE_MAX, &outcome.claim) && outcome.claim.verified);
     cr_assert_eq(outcome.claim.bound_ratio, 0);

@@ -7,25 +7,25 @@ enum { CELLS_MAX = 4096 };
 
 struct asked {
     size_t count;
-    struct rue_ask asks[CELLS_MAX];
+    struct rue_question asks[CELLS_MAX];
 };
 
 static struct rue_strategy_setup setup_of(size_t scenarios, size_t configs, int repeats, uint64_t seed)
 {
     static struct rue_config grid[CELLS_MAX];
     struct rue_strategy_setup setup =
-        rue_strategy_setup_of((struct rue_setup_grid){scenarios, configs, grid}, 1);
+        rue_strategy_setup_default((struct rue_setup_grid){scenarios, configs, grid}, 1);
     setup.aim.repeats = repeats;
     setup.seed = seed;
     return setup;
 }
 
 /* Asks until the strategy has no more; every trial of `bad` (when not NULL) ends with `outcome`. */
-static void run(struct rue_strategy_setup setup, const struct rue_ask *bad, enum rue_outcome outcome,
+static void run(struct rue_strategy_setup setup, const struct rue_question *bad, enum rue_outcome outcome,
                 struct asked *asked)
 {
     const struct rue_strategy_ops *grid = rue_strategy_find("grid");
-    struct rue_ask ask;
+    struct rue_question ask;
     void *state;
     cr_assert_eq(grid->open(&setup, &state, NULL), RUE_OK);
     for (asked->count = 0; grid->ask(state, &ask); asked->count++) {
@@ -34,14 +34,14 @@ static void run(struct rue_strategy_setup setup, const struct rue_ask *bad, enum
         bool is_bad =
             bad && ask.scenario == bad->scenario && ask.config == bad->config && ask.repeat >= bad->repeat;
         result.outcome = is_bad ? outcome : RUE_TRIAL_OK;
-        grid->tell(state, &ask, &result);
+        grid->observe(state, &ask, &result);
         asked->asks[asked->count] = ask;
     }
     cr_assert_not(grid->ask(state, &ask), "the end is the end");
     grid->close(state);
 }
 
-static bool same_ask(const struct rue_ask *a, const struct rue_ask *b)
+static bool same_ask(const struct rue_question *a, const struct rue_question *b)
 {
     return a->measure == b->measure && a->scenario == b->scenario && a->config == b->config &&
            a->repeat == b->repeat;
@@ -66,7 +66,7 @@ Test(strategy_grid, asks_every_cell_as_often_as_there_are_repeats)
         cr_assert_eq(asked.count, scenarios * configs * repeats);
         memset(seen, 0, sizeof seen);
         for (size_t a = 0; a < asked.count; a++) {
-            const struct rue_ask *ask = &asked.asks[a];
+            const struct rue_question *ask = &asked.asks[a];
             cr_assert(ask->measure == RUE_JOINT && ask->scenario < scenarios && ask->config < configs);
             cr_assert_eq(ask->repeat, seen[ask->config * scenarios + ask->scenario]++);
         }
@@ -103,7 +103,7 @@ Test(strategy_grid, orders_differ_between_blocks_and_between_configurations)
     static struct asked asked;
     size_t scenarios = 6, configs = 20, differing = 0;
     run(setup_of(scenarios, configs, 2, 3), NULL, RUE_TRIAL_OK, &asked);
-    const struct rue_ask *first = asked.asks, *second = asked.asks + scenarios * configs;
+    const struct rue_question *first = asked.asks, *second = asked.asks + scenarios * configs;
     bool same_configs = true;
     for (size_t c = 0; c < configs; c++)
         same_configs &= first[c * scenarios].config == second[c * scenarios].config;
@@ -138,12 +138,12 @@ Test(strategy_grid, a_cell_that_was_not_ok_is_not_asked_again)
     static const enum rue_outcome outcomes[] = {RUE_TRIAL_INFEASIBLE, RUE_TRIAL_FAILED, RUE_TRIAL_TIMEOUT};
     run(setup_of(3, 5, 4, 11), NULL, RUE_TRIAL_OK, &all);
     for (size_t o = 0; o < 3; o++) {
-        struct rue_ask bad = {.scenario = 1, .config = 2, .repeat = 1};
+        struct rue_question bad = {.scenario = 1, .config = 2, .repeat = 1};
         size_t at = 0;
         run(setup_of(3, 5, 4, 11), &bad, outcomes[o], &asked);
         cr_assert_eq(asked.count, all.count - 2, "repeats 2 and 3 of one cell");
         for (size_t i = 0; i < all.count; i++) {
-            const struct rue_ask *ask = &all.asks[i];
+            const struct rue_question *ask = &all.asks[i];
             if (ask->scenario == bad.scenario && ask->config == bad.config && ask->repeat > bad.repeat)
                 continue;
             cr_assert(same_ask(ask, &asked.asks[at++]),
@@ -157,11 +157,11 @@ Test(strategy_grid, ends_when_every_cell_failed)
     const struct rue_strategy_ops *grid = &rue_strategy_grid;
     struct rue_strategy_setup setup = setup_of(2, 3, 1000, 1);
     struct rue_trial_result result = rue_trial_result_empty();
-    struct rue_ask ask;
+    struct rue_question ask;
     void *state;
     int count = 0;
     cr_assert_eq(grid->open(&setup, &state, NULL), RUE_OK);
-    for (; grid->ask(state, &ask); count++) grid->tell(state, &ask, &result);
+    for (; grid->ask(state, &ask); count++) grid->observe(state, &ask, &result);
     cr_assert_eq(count, 6);
     grid->close(state);
 }

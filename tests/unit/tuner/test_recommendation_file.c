@@ -107,10 +107,10 @@ Test(recommendation_file, all_that_a_later_study_needs_comes_back)
     cr_assert_str_eq(part->profiles[1], "");
     const struct rue_knowledge *knowledge = part->knowledge;
     cr_assert_not_null(knowledge);
-    cr_assert(knowledge->loader.cpus == 4 && !knowledge->loader.in_turn);
+    cr_assert(knowledge->loader.cpus == 4 && !knowledge->loader.round_robin);
     cr_assert_float_eq(knowledge->loader.value[2], 0.003, 1e-12);
     cr_assert_float_eq(knowledge->covariance[5][5], 0.04, 1e-12);
-    cr_assert_float_eq(knowledge->hand.batch_s, 0.001, 1e-12);
+    cr_assert_float_eq(knowledge->hand_over.batch_s, 0.001, 1e-12);
     cr_assert(knowledge->consumers[0].curve.count == 1 && isnan(knowledge->consumers[0].consumer.batch_s));
     cr_assert_float_eq(knowledge->consumers[2].consumer.image_s, 0.25, 1e-12);
     rue_recommendation_close(found);

@@ -1,4 +1,4 @@
-#include "belief_fields.h"
+#include "random_fields.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>
@@ -23,13 +23,13 @@ enum {
 static const double declared_length = 1; /* a doubling of a count, or all values of a number */
 
 static const struct {
-    enum rue_belief_scale scale;
+    enum rue_field_scale scale;
     double sd;
-    enum rue_belief_amplitude amplitude;
+    enum rue_field_amplitude amplitude;
     double length[OWN_AXES];
 } table[RUE_FIELD_COUNT] = {
 #define X(name, scale, sd, amplitude, ...) {RUE_SCALE_##scale, sd, RUE_AMPLITUDE_##amplitude, {__VA_ARGS__}},
-    RUE_BELIEF_FIELDS(X)
+    RUE_RANDOM_FIELDS(X)
 #undef X
 };
 
@@ -49,7 +49,7 @@ struct field {
     size_t model_stride; /* 0: models are not told apart */
 };
 
-struct rue_belief_fields {
+struct rue_random_fields {
     size_t size;
     struct field fields[RUE_FIELD_COUNT];
 };
@@ -145,10 +145,10 @@ static bool make_field(struct field *field, int f, size_t models, const struct r
     return true;
 }
 
-rue_status rue_belief_fields_open(size_t model_count, const struct rue_config *configs, size_t config_count,
-                                  struct rue_belief_fields **out, rue_error *error)
+rue_status rue_random_fields_open(size_t model_count, const struct rue_config *configs, size_t config_count,
+                                  struct rue_random_fields **out, rue_error *error)
 {
-    struct rue_belief_fields *fields = calloc(1, sizeof *fields);
+    struct rue_random_fields *fields = calloc(1, sizeof *fields);
     int *values = calloc(config_count, sizeof *values);
     bool made = fields && values;
     for (int f = 0; made && f < RUE_FIELD_COUNT; f++) {
@@ -159,14 +159,14 @@ rue_status rue_belief_fields_open(size_t model_count, const struct rue_config *c
     }
     free(values);
     if (!made) {
-        rue_belief_fields_close(fields);
+        rue_random_fields_close(fields);
         return rue_fail_memory(error, "beliefs", model_count * config_count * sizeof(double));
     }
     *out = fields;
     return RUE_OK;
 }
 
-void rue_belief_fields_close(struct rue_belief_fields *fields)
+void rue_random_fields_close(struct rue_random_fields *fields)
 {
     if (!fields) return;
     for (int f = 0; f < RUE_FIELD_COUNT; f++) {
@@ -179,19 +179,19 @@ void rue_belief_fields_close(struct rue_belief_fields *fields)
     free(fields);
 }
 
-size_t rue_belief_fields_size(const struct rue_belief_fields *fields)
+size_t rue_random_fields_size(const struct rue_random_fields *fields)
 {
     return fields->size;
 }
 
-static size_t field_group(const struct field *field, const struct rue_belief_place *place)
+static size_t field_group(const struct field *field, const struct rue_field_site *place)
 {
     return field->model_stride * place->model + field->of_config[place->config];
 }
 
 /* Of the groups of two cells. */
-static double group_correlation(const struct field *field, const struct rue_belief_place *one,
-                                const struct rue_belief_place *other)
+static double group_correlation(const struct field *field, const struct rue_field_site *one,
+                                const struct rue_field_site *other)
 {
     double product = 1;
     if (field->model_stride && one->model != other->model) return 0;
@@ -208,8 +208,8 @@ static double group_correlation(const struct field *field, const struct rue_beli
     return product;
 }
 
-void rue_belief_fields_covariance(const struct rue_belief_fields *fields, const struct rue_belief_place *one,
-                                  const struct rue_belief_place *other, double out[RUE_SCALE_COUNT])
+void rue_random_fields_covariance(const struct rue_random_fields *fields, const struct rue_field_site *one,
+                                  const struct rue_field_site *other, double out[RUE_SCALE_COUNT])
 {
     for (int f = 0; f < RUE_FIELD_COUNT; f++) {
         const struct field *field = &fields->fields[f];
@@ -249,8 +249,8 @@ static void multiply_all(const struct field *field, bool root, double *values)
     }
 }
 
-void rue_belief_fields_draw(const struct rue_belief_fields *fields, const double scales[RUE_SCALE_COUNT],
-                            uint64_t *seed, double *out)
+void rue_random_fields_sample(const struct rue_random_fields *fields, const double scales[RUE_SCALE_COUNT],
+                              uint64_t *seed, double *out)
 {
     for (int f = 0; f < RUE_FIELD_COUNT; f++) {
         const struct field *field = &fields->fields[f];
@@ -261,8 +261,8 @@ void rue_belief_fields_draw(const struct rue_belief_fields *fields, const double
     }
 }
 
-void rue_belief_fields_put(const struct rue_belief_fields *fields, const struct rue_belief_place *place,
-                           double weight, double *values)
+void rue_random_fields_accumulate(const struct rue_random_fields *fields, const struct rue_field_site *place,
+                                  double weight, double *values)
 {
     for (int f = 0; f < RUE_FIELD_COUNT; f++) {
         const struct field *field = &fields->fields[f];
@@ -271,7 +271,7 @@ void rue_belief_fields_put(const struct rue_belief_fields *fields, const struct 
     }
 }
 
-void rue_belief_fields_spread(const struct rue_belief_fields *fields, const double scales[RUE_SCALE_COUNT],
+void rue_random_fields_covary(const struct rue_random_fields *fields, const double scales[RUE_SCALE_COUNT],
                               double *values)
 {
     for (int f = 0; f < RUE_FIELD_COUNT; f++) {
@@ -282,8 +282,8 @@ void rue_belief_fields_spread(const struct rue_belief_fields *fields, const doub
     }
 }
 
-double rue_belief_fields_at(const struct rue_belief_fields *fields, const double *values,
-                            const struct rue_belief_place *place)
+double rue_random_fields_evaluate(const struct rue_random_fields *fields, const double *values,
+                                  const struct rue_field_site *place)
 {
     double sum = 0;
     for (int f = 0; f < RUE_FIELD_COUNT; f++) {

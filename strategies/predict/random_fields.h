@@ -8,15 +8,15 @@
  * The pipeline does not know knobs that a runner declares. Each of their words is a stratum: `declared` has
  * an error of its own for it, and fields that tell words of rue's own apart tell it apart, too. Along counts
  * and numbers both fall off smoothly. */
-#ifndef RUE_BELIEF_FIELDS_H
-#define RUE_BELIEF_FIELDS_H
+#ifndef RUE_RANDOM_FIELDS_H
+#define RUE_RANDOM_FIELDS_H
 
 #include "config.h"
 #include "error.h"
 
 /* X(name, scale, standard deviation, amplitude, then the axes: model, configuration, and rue's own knobs in
  * their order). Scales are unknown themselves and apply to all fields that have the same. */
-#define RUE_BELIEF_FIELDS(X)                                                     \
+#define RUE_RANDOM_FIELDS(X)                                                     \
     X(everything, FIXED, 0.2, ONE, ANY, ANY, ANY, ANY, ANY, ANY, ANY)            \
     X(model, MODEL, 0.007, ONE, SAME, ANY, ANY, ANY, ANY, ANY, ANY)              \
     X(model_and_batch, MODEL, 0.007, ONE, SAME, ANY, 2.4, ANY, ANY, ANY, 1.2)    \
@@ -29,18 +29,18 @@
     X(cell, CELL, 0.01, ONE, SAME, SAME, ANY, ANY, ANY, ANY, ANY)                \
     X(declared, FIXED, 0.3, ONE, ANY, ANY, ANY, ANY, ANY, ANY, ANY)
 
-enum rue_belief_field {
+enum rue_random_field {
 #define X(name, ...) RUE_FIELD_##name,
-    RUE_BELIEF_FIELDS(X)
+    RUE_RANDOM_FIELDS(X)
 #undef X
         RUE_FIELD_COUNT
 };
 
-enum rue_belief_scale { RUE_SCALE_FIXED, RUE_SCALE_MODEL, RUE_SCALE_SMOOTH, RUE_SCALE_CELL, RUE_SCALE_COUNT };
+enum rue_field_scale { RUE_SCALE_FIXED, RUE_SCALE_MODEL, RUE_SCALE_SMOOTH, RUE_SCALE_CELL, RUE_SCALE_COUNT };
 
 /* What a field's values are multiplied by: 1, or the share of the time that loading has, or the first batch,
  * or computing. */
-enum rue_belief_amplitude {
+enum rue_field_amplitude {
     RUE_AMPLITUDE_ONE,
     RUE_AMPLITUDE_LOAD,
     RUE_AMPLITUDE_FIRST,
@@ -48,39 +48,39 @@ enum rue_belief_amplitude {
     RUE_AMPLITUDE_COUNT
 };
 
-struct rue_belief_place {
+struct rue_field_site {
     size_t model, config;
     double amplitude[RUE_AMPLITUDE_COUNT];
 };
 
-struct rue_belief_fields;
+struct rue_random_fields;
 
 /* `configs` is borrowed for the call. RUE_MEMORY. */
-rue_status rue_belief_fields_open(size_t model_count, const struct rue_config *configs, size_t config_count,
-                                  struct rue_belief_fields **out, rue_error *error) RUE_MUST_CHECK;
-void rue_belief_fields_close(struct rue_belief_fields *fields);
+rue_status rue_random_fields_open(size_t model_count, const struct rue_config *configs, size_t config_count,
+                                  struct rue_random_fields **out, rue_error *error) RUE_MUST_CHECK;
+void rue_random_fields_close(struct rue_random_fields *fields);
 
 /* Adds to `out` [RUE_SCALE_COUNT] the covariance of what two times are off by, for scales of 1. */
-void rue_belief_fields_covariance(const struct rue_belief_fields *fields, const struct rue_belief_place *one,
-                                  const struct rue_belief_place *other, double out[RUE_SCALE_COUNT]);
+void rue_random_fields_covariance(const struct rue_random_fields *fields, const struct rue_field_site *one,
+                                  const struct rue_field_site *other, double out[RUE_SCALE_COUNT]);
 
 /* The values of all groups of all fields. */
-size_t rue_belief_fields_size(const struct rue_belief_fields *fields);
+size_t rue_random_fields_size(const struct rue_random_fields *fields);
 
 /* A draw of them into `out` [size]. */
-void rue_belief_fields_draw(const struct rue_belief_fields *fields, const double scales[RUE_SCALE_COUNT],
-                            uint64_t *seed, double *out);
+void rue_random_fields_sample(const struct rue_random_fields *fields, const double scales[RUE_SCALE_COUNT],
+                              uint64_t *seed, double *out);
 
 /* Adds a time with that weight to a weighted sum of times, which `values` [size] are the values of. */
-void rue_belief_fields_put(const struct rue_belief_fields *fields, const struct rue_belief_place *place,
-                           double weight, double *values);
+void rue_random_fields_accumulate(const struct rue_random_fields *fields, const struct rue_field_site *place,
+                                  double weight, double *values);
 
 /* Such a sum becomes the covariances of all values with it, in its place. One call at a time. */
-void rue_belief_fields_spread(const struct rue_belief_fields *fields, const double scales[RUE_SCALE_COUNT],
+void rue_random_fields_covary(const struct rue_random_fields *fields, const double scales[RUE_SCALE_COUNT],
                               double *values);
 
 /* What a time is off by where the values are these. */
-double rue_belief_fields_at(const struct rue_belief_fields *fields, const double *values,
-                            const struct rue_belief_place *place);
+double rue_random_fields_evaluate(const struct rue_random_fields *fields, const double *values,
+                                  const struct rue_field_site *place);
 
 #endif

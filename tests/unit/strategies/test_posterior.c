@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "belief.h"
+#include "posterior.h"
 
 TestSuite(belief, .timeout = 60);
 
@@ -13,38 +13,38 @@ static const double parameter_variance = 0.09, floor_variance = 0.0004;
 static const double everything = 0.2 * 0.2;
 
 static struct rue_config configs[CONFIGS];
-static struct rue_belief_point points[CELLS];
+static struct rue_posterior_point points[CELLS];
 
-static struct rue_belief *open_belief(void)
+static struct rue_posterior *open_belief(void)
 {
-    double covariance[RUE_BELIEF_OF_LOADER * RUE_BELIEF_OF_LOADER] = {0};
-    for (size_t p = 0; p < RUE_BELIEF_OF_LOADER; p++)
-        covariance[p * (RUE_BELIEF_OF_LOADER + 1)] = parameter_variance;
+    double covariance[RUE_LOADER_SLOPES * RUE_LOADER_SLOPES] = {0};
+    for (size_t p = 0; p < RUE_LOADER_SLOPES; p++)
+        covariance[p * (RUE_LOADER_SLOPES + 1)] = parameter_variance;
     for (size_t c = 0; c < CONFIGS; c++) {
         configs[c] = rue_config_default();
         configs[c].value[RUE_BATCH_SIZE] = c / 2 ? 64 : 16;
         configs[c].value[RUE_NUM_WORKERS] = c % 2 ? 7 : 1;
     }
     for (size_t i = 0; i < CELLS; i++) {
-        points[i] = (struct rue_belief_point){.place = {.model = i / CONFIGS, .config = i % CONFIGS}};
+        points[i] = (struct rue_posterior_point){.place = {.model = i / CONFIGS, .config = i % CONFIGS}};
         points[i].place.amplitude[RUE_AMPLITUDE_ONE] = 1;
         points[i].slopes[RUE_PIPELINE_item_s] = 1;
     }
-    const struct rue_belief_setup setup = {.model_count = MODELS,
-                                           .config_count = CONFIGS,
-                                           .configs = configs,
-                                           .parameter_count = RUE_BELIEF_OF_LOADER,
-                                           .covariance = covariance};
-    struct rue_belief *belief;
+    const struct rue_posterior_setup setup = {.model_count = MODELS,
+                                              .config_count = CONFIGS,
+                                              .configs = configs,
+                                              .parameter_count = RUE_LOADER_SLOPES,
+                                              .covariance = covariance};
+    struct rue_posterior *belief;
     rue_error error = {0};
-    cr_assert_eq(rue_belief_open(&setup, &belief, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_posterior_open(&setup, &belief, &error), RUE_OK, "%s", error.message);
     return belief;
 }
 
-static void tell(struct rue_belief *belief, size_t cell, double log_ratio, double noise)
+static void tell(struct rue_posterior *belief, size_t cell, double log_ratio, double noise)
 {
-    const struct rue_belief_trial trial = {.point = points[cell], .log_ratio = log_ratio, .noise = noise};
-    rue_belief_add(belief, &trial);
+    const struct rue_posterior_trial trial = {.point = points[cell], .log_ratio = log_ratio, .noise = noise};
+    rue_posterior_add(belief, &trial);
 }
 
 /* Before any trial scales are the means of their logarithms. */
@@ -91,19 +91,19 @@ static double covariance_by_hand(size_t a, size_t b)
 
 Test(belief, before_any_trial_is_what_the_table_of_fields_says)
 {
-    struct rue_belief *belief = open_belief();
+    struct rue_posterior *belief = open_belief();
     for (size_t i = 0; i < CELLS; i++) {
         double mean, variance;
-        rue_belief_expect(belief, &points[i], &mean, &variance);
+        rue_posterior_predict(belief, &points[i], &mean, &variance);
         cr_assert_eq(mean, 0);
         cr_assert_float_eq(variance, covariance_by_hand(i, i), 1e-9);
     }
-    rue_belief_close(belief);
+    rue_posterior_close(belief);
 }
 
 Test(belief, one_trial_moves_every_cell_as_its_covariance_says)
 {
-    struct rue_belief *belief = open_belief();
+    struct rue_posterior *belief = open_belief();
     double drift = 0.02 * 0.02, noise_scale = 0, weights = 0, noises[] = {0.5, 1, 2, 3.5};
     for (int i = 0; i < 4; i++) {
         double weight = exp(-0.5 * pow(log(noises[i]) / 1.2, 2));
@@ -115,14 +115,14 @@ Test(belief, one_trial_moves_every_cell_as_its_covariance_says)
     double told = covariance_by_hand(5, 5) + drift + noise_scale * noise_scale * 0.0004;
     for (size_t i = 0; i < CELLS; i++) {
         double mean, variance, with = covariance_by_hand(i, 5);
-        rue_belief_expect(belief, &points[i], &mean, &variance);
+        rue_posterior_predict(belief, &points[i], &mean, &variance);
         cr_assert_float_eq(mean, with / told * 0.4, 1e-9, "cell %zu: %g", i, mean);
         cr_assert_float_eq(variance, covariance_by_hand(i, i) - with * with / told, 1e-9);
     }
-    rue_belief_close(belief);
+    rue_posterior_close(belief);
 }
 
-static void tell_some(struct rue_belief *belief)
+static void tell_some(struct rue_posterior *belief)
 {
     static const struct {
         size_t cell;
@@ -134,140 +134,141 @@ static void tell_some(struct rue_belief *belief)
 
 Test(belief, draws_and_the_mean_agree_with_what_is_expected)
 {
-    struct rue_belief *belief = open_belief();
+    struct rue_posterior *belief = open_belief();
     tell_some(belief);
-    double *state = calloc(rue_belief_state_size(belief), sizeof *state);
+    double *state = calloc(rue_posterior_latent_size(belief), sizeof *state);
     double sum[CELLS] = {0}, square[CELLS] = {0};
     uint64_t seed = 7;
     for (int d = 0; d < DRAWS; d++) {
-        rue_belief_draw(belief, &seed, state);
+        rue_posterior_sample(belief, &seed, state);
         for (size_t i = 0; i < CELLS; i++) {
-            double off = rue_belief_at(belief, state, &points[i]);
+            double off = rue_posterior_evaluate(belief, state, &points[i]);
             sum[i] += off;
             square[i] += off * off;
         }
     }
-    rue_belief_mean(belief, state);
+    rue_posterior_mean(belief, state);
     for (size_t i = 0; i < CELLS; i++) {
         double mean, variance, drawn = sum[i] / DRAWS;
-        rue_belief_expect(belief, &points[i], &mean, &variance);
-        cr_assert_float_eq(rue_belief_at(belief, state, &points[i]), mean, 1e-6);
+        rue_posterior_predict(belief, &points[i], &mean, &variance);
+        cr_assert_float_eq(rue_posterior_evaluate(belief, state, &points[i]), mean, 1e-6);
         cr_assert_float_eq(drawn, mean, 4 * sqrt(variance / DRAWS), "cell %zu", i);
         cr_assert_float_eq(square[i] / DRAWS - drawn * drawn, variance, 0.15 * variance, "cell %zu", i);
     }
     free(state);
-    rue_belief_close(belief);
+    rue_posterior_close(belief);
 }
 
 /* What a trial would bring is what it brings. */
 Test(belief, a_gain_is_the_variance_that_a_trial_takes_away)
 {
-    struct rue_belief *belief = open_belief();
-    double *state = calloc(rue_belief_state_size(belief), sizeof *state), mean, before, after;
+    struct rue_posterior *belief = open_belief();
+    double *state = calloc(rue_posterior_latent_size(belief), sizeof *state), mean, before, after;
     tell_some(belief);
-    const struct rue_belief_trial trial = {.point = points[5], .noise = 0.0004};
-    rue_belief_put(belief, &points[4], 1, state);
-    rue_belief_direct(belief, state);
-    double gain = rue_belief_gain(belief, state, &trial);
-    rue_belief_expect(belief, &points[4], &mean, &before);
-    cr_assert_float_eq(rue_belief_at(belief, state, &points[4]), before, 1e-6);
-    rue_belief_expect(belief, &points[5], &mean, &after);
+    const struct rue_posterior_trial trial = {.point = points[5], .noise = 0.0004};
+    rue_posterior_accumulate(belief, &points[4], 1, state);
+    rue_posterior_set_contrast(belief, state);
+    double gain = rue_posterior_variance_reduction(belief, state, &trial);
+    rue_posterior_predict(belief, &points[4], &mean, &before);
+    cr_assert_float_eq(rue_posterior_evaluate(belief, state, &points[4]), before, 1e-6);
+    rue_posterior_predict(belief, &points[5], &mean, &after);
     tell(belief, 5, mean, 0.0004);
-    rue_belief_expect(belief, &points[4], &mean, &after);
+    rue_posterior_predict(belief, &points[4], &mean, &after);
     cr_assert_float_eq(before - after, gain, 1e-6 + 0.02 * gain);
     free(state);
-    rue_belief_close(belief);
+    rue_posterior_close(belief);
 }
 
 Test(belief, a_disturbed_trial_changes_little)
 {
-    struct rue_belief *calm = open_belief(), *disturbed = open_belief();
+    struct rue_posterior *calm = open_belief(), *disturbed = open_belief();
     double mean, other, variance;
     tell_some(calm);
     tell_some(disturbed);
     tell(disturbed, 1, 1.6, 0.0004);
-    cr_assert_eq(rue_belief_learn(calm, NULL), RUE_OK);
-    cr_assert_eq(rue_belief_learn(disturbed, NULL), RUE_OK);
-    rue_belief_expect(calm, &points[0], &mean, &variance);
-    rue_belief_expect(disturbed, &points[0], &other, &variance);
+    cr_assert_eq(rue_posterior_update(calm, NULL), RUE_OK);
+    cr_assert_eq(rue_posterior_update(disturbed, NULL), RUE_OK);
+    rue_posterior_predict(calm, &points[0], &mean, &variance);
+    rue_posterior_predict(disturbed, &points[0], &other, &variance);
     cr_assert_float_eq(other, mean, 0.02);
-    rue_belief_expect(disturbed, &points[1], &other, &variance);
+    rue_posterior_predict(disturbed, &points[1], &other, &variance);
     cr_assert_lt(other, 0.6, "%g", other);
-    rue_belief_close(calm);
-    rue_belief_close(disturbed);
+    rue_posterior_close(calm);
+    rue_posterior_close(disturbed);
 }
 
 /* Trials of other configurations that lie where nobody expects them make the audit say so. */
 Test(belief, the_audit_sees_what_beliefs_do_not)
 {
-    struct rue_belief *fits = open_belief(), *does_not = open_belief();
+    struct rue_posterior *fits = open_belief(), *does_not = open_belief();
     for (size_t i = 0; i < CELLS; i++) {
         tell(fits, i, 0.3 + (i % 2 ? 0.002 : -0.002), 0.0004);
         tell(does_not, i, i % CONFIGS == 3 ? 0.9 : 0.3, 0.0004);
     }
-    cr_assert_eq(rue_belief_learn(fits, NULL), RUE_OK);
-    cr_assert_eq(rue_belief_learn(does_not, NULL), RUE_OK);
-    struct rue_belief_audit good = rue_belief_audit(fits), bad = rue_belief_audit(does_not);
+    cr_assert_eq(rue_posterior_update(fits, NULL), RUE_OK);
+    cr_assert_eq(rue_posterior_update(does_not, NULL), RUE_OK);
+    struct rue_posterior_calibration good = rue_posterior_calibration(fits),
+                                     bad = rue_posterior_calibration(does_not);
     cr_assert_eq(good.configs, CONFIGS);
     cr_assert_lt(good.ratio, 1, "%g", good.ratio);
     cr_assert_gt(bad.ratio, 2 * good.ratio, "%g and %g", bad.ratio, good.ratio);
-    rue_belief_close(fits);
-    rue_belief_close(does_not);
+    rue_posterior_close(fits);
+    rue_posterior_close(does_not);
 }
 
 Test(belief, takes_no_more_trials_than_it_can_and_grows_until_then)
 {
-    struct rue_belief *belief = open_belief();
+    struct rue_posterior *belief = open_belief();
     for (size_t i = 0; i < 80; i++) tell(belief, i % CELLS, 0.1, 0.0004);
     double mean, variance;
-    rue_belief_expect(belief, &points[0], &mean, &variance);
-    cr_assert_eq(rue_belief_trials(belief), 80);
+    rue_posterior_predict(belief, &points[0], &mean, &variance);
+    cr_assert_eq(rue_posterior_trial_count(belief), 80);
     cr_assert_float_eq(mean, 0.1, 0.01);
     cr_assert_lt(variance, 0.001, "little but the drift is left");
-    rue_belief_close(belief);
+    rue_posterior_close(belief);
 }
 
 Test(belief, a_covariance_that_is_none_is_told)
 {
     double covariance[4] = {1, 2, 2, 1};
-    struct rue_belief *belief = open_belief();
-    rue_belief_close(belief);
-    const struct rue_belief_setup setup = {.model_count = MODELS,
-                                           .config_count = CONFIGS,
-                                           .configs = configs,
-                                           .parameter_count = 2,
-                                           .covariance = covariance};
-    cr_assert_eq(rue_belief_open(&setup, &belief, NULL), RUE_INTERNAL);
+    struct rue_posterior *belief = open_belief();
+    rue_posterior_close(belief);
+    const struct rue_posterior_setup setup = {.model_count = MODELS,
+                                              .config_count = CONFIGS,
+                                              .configs = configs,
+                                              .parameter_count = 2,
+                                              .covariance = covariance};
+    cr_assert_eq(rue_posterior_open(&setup, &belief, NULL), RUE_INTERNAL);
 }
 
 /* Of a space of two batch sizes and a knob that a runner declares; the two trials are of its first value. */
 static void learn_declared(const struct rue_knob_info *knob, double *seen, double *unseen)
 {
     static struct rue_config declared[CONFIGS];
-    double covariance[RUE_BELIEF_OF_LOADER * RUE_BELIEF_OF_LOADER] = {0}, mean, variance;
+    double covariance[RUE_LOADER_SLOPES * RUE_LOADER_SLOPES] = {0}, mean, variance;
     struct rue_knobs knobs = rue_own_knobs;
-    struct rue_belief *belief;
+    struct rue_posterior *belief;
     knobs.at[knobs.count++] = knob;
     for (size_t c = 0; c < CONFIGS; c++) {
-        declared[c] = rue_config_default_of(&knobs);
+        declared[c] = rue_config_default_for(&knobs);
         declared[c].value[RUE_BATCH_SIZE] = c / 2 ? 64 : 16;
         declared[c].value[RUE_OWN_KNOB_COUNT] = c % 2 ? knob->max : knob->min;
     }
-    for (size_t p = 0; p < RUE_BELIEF_OF_LOADER; p++) covariance[p * (RUE_BELIEF_OF_LOADER + 1)] = 1e-6;
-    const struct rue_belief_setup setup = {.model_count = 1,
-                                           .config_count = CONFIGS,
-                                           .configs = declared,
-                                           .parameter_count = RUE_BELIEF_OF_LOADER,
-                                           .covariance = covariance};
-    cr_assert_eq(rue_belief_open(&setup, &belief, NULL), RUE_OK);
+    for (size_t p = 0; p < RUE_LOADER_SLOPES; p++) covariance[p * (RUE_LOADER_SLOPES + 1)] = 1e-6;
+    const struct rue_posterior_setup setup = {.model_count = 1,
+                                              .config_count = CONFIGS,
+                                              .configs = declared,
+                                              .parameter_count = RUE_LOADER_SLOPES,
+                                              .covariance = covariance};
+    cr_assert_eq(rue_posterior_open(&setup, &belief, NULL), RUE_OK);
     for (size_t c = 0; c < CONFIGS; c += 2) tell(belief, c, 0.4, 0.0004);
-    struct rue_belief_point point = points[0];
-    rue_belief_expect(belief, &point, &mean, &variance);
+    struct rue_posterior_point point = points[0];
+    rue_posterior_predict(belief, &point, &mean, &variance);
     *seen = sqrt(variance);
     point.place.config = 1;
-    rue_belief_expect(belief, &point, &mean, &variance);
+    rue_posterior_predict(belief, &point, &mean, &variance);
     *unseen = sqrt(variance);
-    rue_belief_close(belief);
+    rue_posterior_close(belief);
 }
 
 Test(belief, a_knob_that_a_runner_declares_is_a_stratum_or_a_smooth_axis)
@@ -286,7 +287,7 @@ Test(belief, a_knob_that_a_runner_declares_is_a_stratum_or_a_smooth_axis)
                                                 .max = 2,
                                                 .help = ""};
     double seen, unseen, far;
-    rue_belief_close(open_belief());
+    rue_posterior_close(open_belief());
     learn_declared(&category, &seen, &unseen);
     cr_assert(seen < 0.1 && unseen > 0.3, "%g and %g: the other word may be 30 %% off", seen, unseen);
     learn_declared(&number, &seen, &far);

@@ -33,13 +33,13 @@ static void believe(struct rue_cost_matrix *matrix, size_t model, size_t config,
 }
 
 /* Of the first configuration over the second. */
-static struct rue_gain find(struct rue_cost_matrix *matrix, const double *weights)
+static struct rue_speedup find(struct rue_cost_matrix *matrix, const double *weights)
 {
     const struct rue_selection_rules rules = {1, RUE_OBJECTIVE_MEAN, weights};
     struct rue_selection *selection;
-    struct rue_gain gain;
+    struct rue_speedup gain;
     cr_assert_eq(rue_selection_open(matrix, &rules, &selection, NULL), RUE_OK);
-    bool known = rue_gain_find(matrix, selection, 0, 1, 0.95, &gain);
+    bool known = rue_speedup_find(matrix, selection, 0, 1, 0.95, &gain);
     cr_assert_eq(known, gain.confidence > 0);
     rue_selection_close(selection);
     rue_cost_matrix_close(matrix);
@@ -50,12 +50,12 @@ Test(gain, times_measured_once_have_the_usual_noise)
 {
     struct rue_cost_matrix *matrix = open_matrix();
     for (size_t m = 0; m < MODELS; m++) add(matrix, m, 0, 0), add(matrix, m, 1, log(2));
-    struct rue_gain gain = find(matrix, NULL);
+    struct rue_speedup gain = find(matrix, NULL);
     double half = 2.7764451052 * 0.04; /* t of 4 degrees of freedom; 1/4 * (1 + 1 + 1 + 1) = 1 */
     CLOSE(gain.ratio, 2.0);
     CLOSE(gain.low, 2 * exp(-half));
     CLOSE(gain.high, 2 * exp(half));
-    cr_assert(rue_gain_is_proven(&gain));
+    cr_assert(rue_speedup_is_proven(&gain));
 }
 
 Test(gain, repeats_of_every_cell_tell_the_noise)
@@ -63,7 +63,7 @@ Test(gain, repeats_of_every_cell_tell_the_noise)
     struct rue_cost_matrix *matrix = open_matrix();
     for (size_t m = 0; m < MODELS; m++) add(matrix, m, 0, 0), add(matrix, m, 1, 0.1);
     add(matrix, 0, 2, 5), add(matrix, 0, 2, 5.02); /* not ranked: no rival */
-    struct rue_gain gain = find(matrix, NULL);
+    struct rue_speedup gain = find(matrix, NULL);
     double half = 2.5705818366 * sqrt((prior_squares + 2 * 0.01 * 0.01) / 5);
     CLOSE(gain.ratio, exp(0.1));
     CLOSE(gain.low, exp(0.1 - half));
@@ -74,7 +74,7 @@ Test(gain, the_lower_end_allows_for_the_choice_among_rivals)
     struct rue_cost_matrix *matrix = open_matrix();
     for (size_t m = 0; m < MODELS; m++)
         for (size_t c = 0; c < CONFIGS; c++) add(matrix, m, c, 0.3 * (double)c);
-    struct rue_gain gain = find(matrix, NULL);
+    struct rue_speedup gain = find(matrix, NULL);
     CLOSE(gain.low, exp(0.3 - 3.4954059325 * 0.04)); /* t of 4: 0.025 / 2 above */
     CLOSE(gain.high, exp(0.3 + 2.7764451052 * 0.04));
 }
@@ -84,7 +84,7 @@ Test(gain, a_model_that_counts_more_has_more_of_the_mean)
     const double weights[] = {3, 1};
     struct rue_cost_matrix *matrix = open_matrix();
     for (size_t m = 0; m < MODELS; m++) add(matrix, m, 0, 0), add(matrix, m, 1, m ? 0 : 0.4);
-    struct rue_gain gain = find(matrix, weights);
+    struct rue_speedup gain = find(matrix, weights);
     CLOSE(gain.ratio, exp(0.3));
     CLOSE(gain.high, exp(0.3 + 2.7764451052 * 0.04 * sqrt(2 * (9.0 / 16 + 1.0 / 16))));
 }
@@ -94,10 +94,10 @@ Test(gain, what_a_strategy_believes_counts_as_it_is_believed)
     struct rue_cost_matrix *matrix = open_matrix();
     for (size_t m = 0; m < MODELS; m++)
         for (size_t c = 0; c < CONFIGS; c++) believe(matrix, m, c, c == 1 ? 0.02 : 0, 0.03);
-    struct rue_gain gain = find(matrix, NULL);
+    struct rue_speedup gain = find(matrix, NULL);
     CLOSE(gain.low, exp(0.02 - 1.9599639845 * 0.03));
     CLOSE(gain.high, exp(0.02 + 1.9599639845 * 0.03));
-    cr_assert_not(rue_gain_is_proven(&gain));
+    cr_assert_not(rue_speedup_is_proven(&gain));
 }
 
 Test(gain, a_model_that_was_not_measured_leaves_it_unknown)
@@ -105,7 +105,7 @@ Test(gain, a_model_that_was_not_measured_leaves_it_unknown)
     struct rue_cost_matrix *matrix = open_matrix();
     for (size_t m = 0; m < MODELS; m++) add(matrix, m, 0, 0);
     add(matrix, 0, 1, 1);
-    struct rue_gain gain = find(matrix, NULL);
+    struct rue_speedup gain = find(matrix, NULL);
     cr_assert_eq(gain.confidence, 0);
-    cr_assert_not(rue_gain_is_proven(&gain));
+    cr_assert_not(rue_speedup_is_proven(&gain));
 }

@@ -1,4 +1,4 @@
-#include "belief.h"
+#include "posterior.h"
 
 #include <gsl/gsl_cblas.h>
 #include <gsl/gsl_errno.h>
@@ -14,7 +14,7 @@ static const double drift_sd = 0.02, drift_s = 1000;
 static const double parameter_sd = 0.02; /* more than trials leave of the parameters: no loader is just so */
 static const double scale_sd = 1.2;      /* of the logarithms of scales, before any trial */
 
-enum { N = RUE_BELIEF_TRIALS, ROUNDS = 3, AUDITED_LEAST = 3, FEW_TO_BLAME = 6 };
+enum { N = RUE_POSTERIOR_TRIALS_MAX, ROUNDS = 3, AUDITED_LEAST = 3, FEW_TO_BLAME = 6 };
 
 /* How far predictions may be off, and how noisy trials may be, relative to what is usual: a grid of
  * hypotheses. Cells are not believed to be nearer to their predictions than is usual: bounds would be too
@@ -27,13 +27,13 @@ struct scales {
     double of_fields[RUE_SCALE_COUNT], noise;
 };
 
-struct rue_belief {
-    struct rue_belief_fields *fields;
+struct rue_posterior {
+    struct rue_random_fields *fields;
     size_t parameters;
     double *covariance, *root; /* of the parameters; root: L with L L' = covariance */
     rue_status (*stop)(void);
     size_t count;
-    struct rue_belief_trial trials[N];              /* the first `count`, here and below */
+    struct rue_posterior_trial trials[N];           /* the first `count`, here and below */
     double pairs[N * (N + 1) / 2][RUE_SCALE_COUNT]; /* covariances for scales of 1 */
     double ratios[N];                               /* logarithms of measured over predicted */
     double disturbed[N];                            /* probability */
@@ -44,7 +44,7 @@ struct rue_belief {
     double block[N * N];    /* a part of K^-1 */
     struct scales usual;    /* the mean of the hypotheses */
     double *normal, *state; /* [parameters], [state size] for the time of a call */
-    struct rue_belief_audit audit;
+    struct rue_posterior_calibration audit;
 };
 
 /* ---- positive matrices, by their lower triangles: L L' = matrix, in rows of N ---- */
@@ -83,26 +83,27 @@ static void invert(const double *lower, size_t count, double *out)
 
 /* ---- the process ---- */
 
-double rue_belief_drift(const struct rue_belief_trial *a, const struct rue_belief_trial *b)
+double rue_posterior_drift_covariance(const struct rue_posterior_trial *a,
+                                      const struct rue_posterior_trial *b)
 {
     if (rue_speed_differs(a->speed, b->speed)) return 0;
     return drift_sd * drift_sd * exp(-fabs(a->seconds - b->seconds) / drift_s);
 }
 
-static size_t parameter_of(const struct rue_belief_point *point, size_t slope)
+static size_t parameter_of(const struct rue_posterior_point *point, size_t slope)
 {
-    return slope < RUE_BELIEF_OF_LOADER ? slope : slope + 2 * point->consumer;
+    return slope < RUE_LOADER_SLOPES ? slope : slope + 2 * point->consumer;
 }
 
 /* The slopes that there are parameters for. */
-static size_t slopes_of(const struct rue_belief *belief, const struct rue_belief_point *point)
+static size_t slopes_of(const struct rue_posterior *belief, const struct rue_posterior_point *point)
 {
-    bool unknown = parameter_of(point, RUE_BELIEF_OF_LOADER) < belief->parameters;
-    return unknown ? RUE_BELIEF_SLOPES : RUE_BELIEF_OF_LOADER;
+    bool unknown = parameter_of(point, RUE_LOADER_SLOPES) < belief->parameters;
+    return unknown ? RUE_POSTERIOR_SLOPES : RUE_LOADER_SLOPES;
 }
 
-static double slope_sum(const struct rue_belief *belief, const double *parameters,
-                        const struct rue_belief_point *point)
+static double slope_sum(const struct rue_posterior *belief, const double *parameters,
+                        const struct rue_posterior_point *point)
 {
     double sum = 0;
     for (size_t s = 0; s < slopes_of(belief, point); s++)
@@ -111,11 +112,11 @@ static double slope_sum(const struct rue_belief *belief, const double *parameter
 }
 
 /* Of what two times are off by, but for drift and noise; for scales of 1. */
-static void point_covariance(const struct rue_belief *belief, const struct rue_belief_point *one,
-                             const struct rue_belief_point *other, double out[RUE_SCALE_COUNT])
+static void point_covariance(const struct rue_posterior *belief, const struct rue_posterior_point *one,
+                             const struct rue_posterior_point *other, double out[RUE_SCALE_COUNT])
 {
     memset(out, 0, RUE_SCALE_COUNT * sizeof *out);
-    rue_belief_fields_covariance(belief->fields, &one->place, &other->place, out);
+    rue_random_fields_covariance(belief->fields, &one->place, &other->place, out);
     for (size_t s = 0; s < slopes_of(belief, one); s++) {
         const double *row = belief->covariance + parameter_of(one, s) * belief->parameters;
         if (one->slopes[s] != 0) out[RUE_SCALE_FIXED] += one->slopes[s] * slope_sum(belief, row, other);
@@ -130,14 +131,14 @@ static double scale_covariances(const double covariances[RUE_SCALE_COUNT], const
     return sum;
 }
 
-static double noise_of(const struct rue_belief *belief, size_t trial, const struct scales *scales)
+static double noise_of(const struct rue_posterior *belief, size_t trial, const struct scales *scales)
 {
     double noise = scales->noise * scales->noise * belief->trials[trial].noise;
     return rue_disturbance_variance(belief->disturbed[trial], noise);
 }
 
 /* L of K for those scales into `out`; false where there is none. */
-static bool factorise_for(const struct rue_belief *belief, const struct scales *scales, double *out)
+static bool factorise_for(const struct rue_posterior *belief, const struct scales *scales, double *out)
 {
     size_t count = belief->count;
     for (size_t i = 0; i < count; i++) {
@@ -148,13 +149,13 @@ static bool factorise_for(const struct rue_belief *belief, const struct scales *
     return factorise(out, N, count);
 }
 
-static rue_status fail_factor(const struct rue_belief *belief, rue_error *error)
+static rue_status fail_factor(const struct rue_posterior *belief, rue_error *error)
 {
     return rue_fail(error, RUE_INTERNAL, "the covariance of %zu trials is none", belief->count);
 }
 
 /* K for the usual scales, factorised, and what follows from it. */
-static rue_status settle_belief(struct rue_belief *belief, rue_error *error)
+static rue_status settle_belief(struct rue_posterior *belief, rue_error *error)
 {
     if (!factorise_for(belief, &belief->usual, belief->factor)) return fail_factor(belief, error);
     memcpy(belief->solved, belief->ratios, belief->count * sizeof *belief->ratios);
@@ -176,7 +177,7 @@ static struct scales scales_of(size_t hypothesis)
 }
 
 /* The logarithm of how probable the scales are, by the trials and before them, but for a constant. */
-static double log_weight(struct rue_belief *belief, const struct scales *scales)
+static double log_weight(struct rue_posterior *belief, const struct scales *scales)
 {
     double *rest = belief->solved, squares = pow(log(scales->noise), 2);
     if (!factorise_for(belief, scales, belief->spare)) return -INFINITY;
@@ -189,7 +190,7 @@ static double log_weight(struct rue_belief *belief, const struct scales *scales)
 }
 
 /* The usual scales become the geometric mean of all hypotheses, each as probable as the trials have it. */
-static rue_status weigh_hypotheses(struct rue_belief *belief, rue_error *error)
+static rue_status weigh_hypotheses(struct rue_posterior *belief, rue_error *error)
 {
     double weights[HYPOTHESES], most = -INFINITY, sum = 0;
     struct scales mean = {.noise = 0};
@@ -215,7 +216,7 @@ static rue_status weigh_hypotheses(struct rue_belief *belief, rue_error *error)
 
 /* How probable it is that a trial was disturbed that lies so far `off` where nothing is expected but
  * `variance` without its noise. */
-static double trial_disturbance(const struct rue_belief *belief, const struct rue_belief_trial *trial,
+static double trial_disturbance(const struct rue_posterior *belief, const struct rue_posterior_trial *trial,
                                 double off, double variance)
 {
     double noise = belief->usual.noise * belief->usual.noise * trial->noise;
@@ -223,7 +224,7 @@ static double trial_disturbance(const struct rue_belief *belief, const struct ru
 }
 
 /* Of each trial, by how far off it is where it is left out. */
-static void blame_trials(struct rue_belief *belief)
+static void blame_trials(struct rue_posterior *belief)
 {
     for (size_t i = 0, n = belief->count; i < n; i++) {
         double variance = 1 / belief->spare[i * N + i], off = belief->solved[i] * variance;
@@ -234,7 +235,7 @@ static void blame_trials(struct rue_belief *belief)
 
 /* Where most trials of a configuration seem to be disturbed, two of them at least, it is the belief that is
  * off. */
-static void acquit_trials(struct rue_belief *belief)
+static void acquit_trials(struct rue_posterior *belief)
 {
     bool off[N];
     for (size_t i = 0; i < belief->count; i++) {
@@ -250,14 +251,14 @@ static void acquit_trials(struct rue_belief *belief)
         if (off[i]) belief->disturbed[i] = 0;
 }
 
-bool rue_belief_is_last_disturbed(const struct rue_belief *belief)
+bool rue_posterior_is_last_disturbed(const struct rue_posterior *belief)
 {
     return belief->count > 0 && belief->disturbed[belief->count - 1] > 0.5;
 }
 
 /* The trials of a configuration, `own`, are told by all others: how far off their mean is, in standard
  * deviations. */
-static double left_out(struct rue_belief *belief, const size_t *own, size_t count)
+static double left_out(struct rue_posterior *belief, const size_t *own, size_t count)
 {
     double *block = belief->block, rest[N], ones[N], sum = 0, variance = 0;
     for (size_t a = 0; a < count; a++) {
@@ -273,11 +274,11 @@ static double left_out(struct rue_belief *belief, const size_t *own, size_t coun
 }
 
 /* Each configuration counts once: many trials of one tell no more of how far predictions are off. */
-static void audit_belief(struct rue_belief *belief)
+static void audit_belief(struct rue_posterior *belief)
 {
     size_t own[N];
     double sum = 0;
-    belief->audit = (struct rue_belief_audit){.ratio = 1};
+    belief->audit = (struct rue_posterior_calibration){.ratio = 1};
     for (size_t i = 0; i < belief->count; i++) {
         size_t config = belief->trials[i].point.place.config, count = 0;
         for (size_t j = 0; j < belief->count; j++)
@@ -290,7 +291,7 @@ static void audit_belief(struct rue_belief *belief)
         belief->audit.ratio = sqrt(sum / (double)belief->audit.configs);
 }
 
-rue_status rue_belief_learn(struct rue_belief *belief, rue_error *error)
+rue_status rue_posterior_update(struct rue_posterior *belief, rue_error *error)
 {
     if (belief->count == 0) return RUE_OK;
     rue_status status = weigh_hypotheses(belief, error);
@@ -306,34 +307,34 @@ rue_status rue_belief_learn(struct rue_belief *belief, rue_error *error)
     return status;
 }
 
-struct rue_belief_audit rue_belief_audit(const struct rue_belief *belief)
+struct rue_posterior_calibration rue_posterior_calibration(const struct rue_posterior *belief)
 {
     return belief->audit;
 }
 
 /* ---- trials ---- */
 
-size_t rue_belief_trials(const struct rue_belief *belief)
+size_t rue_posterior_trial_count(const struct rue_posterior *belief)
 {
     return belief->count;
 }
 
-void rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *trial)
+void rue_posterior_add(struct rue_posterior *belief, const struct rue_posterior_trial *trial)
 {
     size_t count = belief->count;
     if (count >= N) return;
     double mean, variance;
-    rue_belief_expect(belief, &trial->point, &mean, &variance);
-    belief->disturbed[count] = count < FEW_TO_BLAME
-                                   ? 0
-                                   : trial_disturbance(belief, trial, trial->log_ratio - mean,
-                                                       variance + rue_belief_drift(trial, trial));
+    rue_posterior_predict(belief, &trial->point, &mean, &variance);
+    belief->disturbed[count] =
+        count < FEW_TO_BLAME ? 0
+                             : trial_disturbance(belief, trial, trial->log_ratio - mean,
+                                                 variance + rue_posterior_drift_covariance(trial, trial));
     belief->trials[count] = *trial;
     belief->ratios[count] = trial->log_ratio;
     for (size_t j = 0; j <= count; j++) {
         double *pair = belief->pairs[count * (count + 1) / 2 + j];
         point_covariance(belief, &trial->point, &belief->trials[j].point, pair);
-        pair[RUE_SCALE_FIXED] += rue_belief_drift(trial, &belief->trials[j]);
+        pair[RUE_SCALE_FIXED] += rue_posterior_drift_covariance(trial, &belief->trials[j]);
     }
     belief->count++;
     if (settle_belief(belief, NULL) != RUE_OK) belief->count--; /* the rows before are as they were */
@@ -342,7 +343,7 @@ void rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *tr
 /* ---- what is believed ---- */
 
 /* The covariances of a point with all trials into `out` [count]. */
-static void trial_covariances(const struct rue_belief *belief, const struct rue_belief_point *point,
+static void trial_covariances(const struct rue_posterior *belief, const struct rue_posterior_point *point,
                               double *out)
 {
     double parts[RUE_SCALE_COUNT];
@@ -352,8 +353,8 @@ static void trial_covariances(const struct rue_belief *belief, const struct rue_
     }
 }
 
-void rue_belief_expect(const struct rue_belief *belief, const struct rue_belief_point *point, double *mean,
-                       double *variance)
+void rue_posterior_predict(const struct rue_posterior *belief, const struct rue_posterior_point *point,
+                           double *mean, double *variance)
 {
     double parts[RUE_SCALE_COUNT], with[N];
     point_covariance(belief, point, point, parts);
@@ -366,70 +367,71 @@ void rue_belief_expect(const struct rue_belief *belief, const struct rue_belief_
 
 /* ---- states: the parameters less what predictions are made with, then the values of the fields ---- */
 
-size_t rue_belief_state_size(const struct rue_belief *belief)
+size_t rue_posterior_latent_size(const struct rue_posterior *belief)
 {
-    return belief->parameters + rue_belief_fields_size(belief->fields);
+    return belief->parameters + rue_random_fields_size(belief->fields);
 }
 
-double rue_belief_at(const struct rue_belief *belief, const double *state,
-                     const struct rue_belief_point *point)
+double rue_posterior_evaluate(const struct rue_posterior *belief, const double *state,
+                              const struct rue_posterior_point *point)
 {
     return slope_sum(belief, state, point) +
-           rue_belief_fields_at(belief->fields, state + belief->parameters, &point->place);
+           rue_random_fields_evaluate(belief->fields, state + belief->parameters, &point->place);
 }
 
-void rue_belief_put(const struct rue_belief *belief, const struct rue_belief_point *point, double weight,
-                    double *state)
+void rue_posterior_accumulate(const struct rue_posterior *belief, const struct rue_posterior_point *point,
+                              double weight, double *state)
 {
     for (size_t s = 0; s < slopes_of(belief, point); s++)
         state[parameter_of(point, s)] += weight * point->slopes[s];
-    rue_belief_fields_put(belief->fields, &point->place, weight, state + belief->parameters);
+    rue_random_fields_accumulate(belief->fields, &point->place, weight, state + belief->parameters);
 }
 
-static void put_trials(const struct rue_belief *belief, const double *weights, double *state)
+static void put_trials(const struct rue_posterior *belief, const double *weights, double *state)
 {
     for (size_t i = 0; i < belief->count; i++)
-        rue_belief_put(belief, &belief->trials[i].point, weights[i], state);
+        rue_posterior_accumulate(belief, &belief->trials[i].point, weights[i], state);
 }
 
 /* What was put into the state becomes the covariances of everything with that, before any trial. */
-static void spread_state(const struct rue_belief *belief, const struct scales *scales, double *state)
+static void spread_state(const struct rue_posterior *belief, const struct scales *scales, double *state)
 {
     size_t n = belief->parameters;
     memcpy(belief->normal, state, n * sizeof *state);
     for (size_t p = 0; p < n; p++) state[p] = dot(belief->covariance + p * n, belief->normal, n);
-    rue_belief_fields_spread(belief->fields, scales->of_fields, state + n);
+    rue_random_fields_covary(belief->fields, scales->of_fields, state + n);
 }
 
-void rue_belief_mean(const struct rue_belief *belief, double *state)
+void rue_posterior_mean(const struct rue_posterior *belief, double *state)
 {
-    memset(state, 0, rue_belief_state_size(belief) * sizeof *state);
+    memset(state, 0, rue_posterior_latent_size(belief) * sizeof *state);
     put_trials(belief, belief->solved, state);
     spread_state(belief, &belief->usual, state);
 }
 
-void rue_belief_direct(struct rue_belief *belief, double *state)
+void rue_posterior_set_contrast(struct rue_posterior *belief, double *state)
 {
-    memcpy(belief->state, state, rue_belief_state_size(belief) * sizeof *state);
+    memcpy(belief->state, state, rue_posterior_latent_size(belief) * sizeof *state);
     spread_state(belief, &belief->usual, belief->state);
     for (size_t i = 0; i < belief->count; i++)
-        belief->decided[i] = -rue_belief_at(belief, belief->state, &belief->trials[i].point);
+        belief->decided[i] = -rue_posterior_evaluate(belief, belief->state, &belief->trials[i].point);
     solve(belief->factor, belief->count, belief->decided);
     put_trials(belief, belief->decided, state);
     spread_state(belief, &belief->usual, state);
 }
 
 /* Trials share the machine's drift, so one that follows soon after another adds less. */
-double rue_belief_gain(const struct rue_belief *belief, const double *state,
-                       const struct rue_belief_trial *trial)
+double rue_posterior_variance_reduction(const struct rue_posterior *belief, const double *state,
+                                        const struct rue_posterior_trial *trial)
 {
-    double parts[RUE_SCALE_COUNT], with[N], decided = rue_belief_at(belief, state, &trial->point);
+    double parts[RUE_SCALE_COUNT], with[N], decided = rue_posterior_evaluate(belief, state, &trial->point);
     point_covariance(belief, &trial->point, &trial->point, parts);
-    double variance = scale_covariances(parts, &belief->usual) + rue_belief_drift(trial, trial) +
+    double variance = scale_covariances(parts, &belief->usual) +
+                      rue_posterior_drift_covariance(trial, trial) +
                       belief->usual.noise * belief->usual.noise * trial->noise;
     trial_covariances(belief, &trial->point, with);
     for (size_t i = 0; i < belief->count; i++) {
-        double more = rue_belief_drift(trial, &belief->trials[i]);
+        double more = rue_posterior_drift_covariance(trial, &belief->trials[i]);
         with[i] += more;
         decided += more * belief->decided[i];
     }
@@ -441,20 +443,20 @@ double rue_belief_gain(const struct rue_belief *belief, const double *state,
 /* ---- draws ---- */
 
 /* A possible truth before any trial, and then what trials would have measured there, less what they did. */
-void rue_belief_draw(struct rue_belief *belief, uint64_t *seed, double *state)
+void rue_posterior_sample(struct rue_posterior *belief, uint64_t *seed, double *state)
 {
-    size_t n = belief->parameters, size = rue_belief_state_size(belief);
+    size_t n = belief->parameters, size = rue_posterior_latent_size(belief);
     const struct scales *scales = &belief->usual;
     double off[N], drift = 0;
     rue_random_normals(seed, belief->normal, n);
     for (size_t p = 0; p < n; p++) state[p] = dot(belief->root + p * n, belief->normal, p + 1);
-    rue_belief_fields_draw(belief->fields, scales->of_fields, seed, state + n);
+    rue_random_fields_sample(belief->fields, scales->of_fields, seed, state + n);
     for (size_t i = 0; i < belief->count; i++) {
-        const struct rue_belief_trial *trial = &belief->trials[i];
-        double share = i ? rue_belief_drift(trial, trial - 1) / (drift_sd * drift_sd) : 0;
+        const struct rue_posterior_trial *trial = &belief->trials[i];
+        double share = i ? rue_posterior_drift_covariance(trial, trial - 1) / (drift_sd * drift_sd) : 0;
         drift = share * drift + sqrt(1 - share * share) * drift_sd * rue_random_normal(seed);
         double noise = sqrt(noise_of(belief, i, scales)) * rue_random_normal(seed);
-        off[i] = trial->log_ratio - rue_belief_at(belief, state, &trial->point) - drift - noise;
+        off[i] = trial->log_ratio - rue_posterior_evaluate(belief, state, &trial->point) - drift - noise;
     }
     solve(belief->factor, belief->count, off);
     memset(belief->state, 0, size * sizeof *state);
@@ -465,17 +467,18 @@ void rue_belief_draw(struct rue_belief *belief, uint64_t *seed, double *state)
 
 /* ---- life ---- */
 
-rue_status rue_belief_open(const struct rue_belief_setup *setup, struct rue_belief **out, rue_error *error)
+rue_status rue_posterior_open(const struct rue_posterior_setup *setup, struct rue_posterior **out,
+                              rue_error *error)
 {
     size_t n = setup->parameter_count;
     gsl_set_error_handler_off();
-    struct rue_belief *belief = calloc(1, sizeof *belief);
+    struct rue_posterior *belief = calloc(1, sizeof *belief);
     if (!belief) return rue_fail_memory(error, "beliefs", sizeof *belief);
     belief->parameters = n;
     belief->stop = setup->stop;
-    rue_status status = rue_belief_fields_open(setup->model_count, setup->configs, setup->config_count,
+    rue_status status = rue_random_fields_open(setup->model_count, setup->configs, setup->config_count,
                                                &belief->fields, error);
-    size_t size = status == RUE_OK ? rue_belief_state_size(belief) : 0;
+    size_t size = status == RUE_OK ? rue_posterior_latent_size(belief) : 0;
     belief->covariance = calloc(n * n, sizeof *belief->covariance);
     belief->root = calloc(n * n, sizeof *belief->root);
     belief->normal = calloc(n, sizeof *belief->normal);
@@ -491,16 +494,16 @@ rue_status rue_belief_open(const struct rue_belief_setup *setup, struct rue_beli
     }
     if (status == RUE_OK) status = weigh_hypotheses(belief, error);
     if (status == RUE_OK) status = settle_belief(belief, error);
-    if (status != RUE_OK) return rue_belief_close(belief), status;
+    if (status != RUE_OK) return rue_posterior_close(belief), status;
     belief->audit.ratio = 1;
     *out = belief;
     return RUE_OK;
 }
 
-void rue_belief_close(struct rue_belief *belief)
+void rue_posterior_close(struct rue_posterior *belief)
 {
     if (!belief) return;
-    rue_belief_fields_close(belief->fields);
+    rue_random_fields_close(belief->fields);
     free(belief->covariance);
     free(belief->root);
     free(belief->normal);
