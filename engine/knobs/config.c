@@ -23,12 +23,12 @@ uint64_t rue_config_images(const struct rue_config *config, bool drop_last, uint
 
 bool rue_config_equal(const struct rue_config *a, const struct rue_config *b)
 {
-    char one[RUE_CONFIG_TEXT_BYTES], other[RUE_CONFIG_TEXT_BYTES];
+    char first[RUE_CONFIG_TEXT_BYTES], second[RUE_CONFIG_TEXT_BYTES];
     const struct rue_knobs *knobs = rue_config_knobs(a);
     if (knobs == rue_config_knobs(b)) return memcmp(a->value, b->value, knobs->count * sizeof *a->value) == 0;
-    rue_config_canonical(a, one);
-    rue_config_canonical(b, other);
-    return strcmp(one, other) == 0;
+    rue_config_canonical(a, first);
+    rue_config_canonical(b, second);
+    return strcmp(first, second) == 0;
 }
 
 /* Appends to a text of RUE_CONFIG_TEXT_BYTES. */
@@ -52,14 +52,14 @@ bool rue_config_is_shown(const struct rue_config *config, size_t k)
     return knob->always_shown || config->value[k] != knob->fallback;
 }
 
-/* "name", what stands between, and the value, behind `separator` unless it is the first. */
-static void append_member(const struct rue_config *config, size_t k, const char *separator,
-                          const char *between, const char *quote, char *out)
+/* Appends separator, name, `assign` and the value, which is in quotes where `quote` is not "". */
+static void append_knob(const struct rue_config *config, size_t k, const char *separator, const char *assign,
+                        const char *quote, char *out)
 {
     const struct rue_knob_info *knob = rue_config_knobs(config)->at[k];
     char value[RUE_KNOB_TEXT_BYTES], member[3 * RUE_KNOB_TEXT_BYTES];
     rue_knob_format(knob, config->value[k], value);
-    snprintf(member, sizeof member, "%s%s%s%s%s%s", separator, knob->name, between, quote, value, quote);
+    snprintf(member, sizeof member, "%s%s%s%s%s%s", separator, knob->name, assign, quote, value, quote);
     append_text(out, member);
 }
 
@@ -69,8 +69,8 @@ void rue_config_canonical(const struct rue_config *config, char out[RUE_CONFIG_T
     out[0] = 0;
     for (size_t k = 0; k < knobs->count; k++)
         if (rue_config_is_shown(config, k))
-            append_member(config, k, out[0] ? ",\"" : "{\"",
-                          "\":", knobs->at[k]->kind == RUE_KIND_CATEGORY ? "\"" : "", out);
+            append_knob(config, k, out[0] ? ",\"" : "{\"",
+                        "\":", knobs->at[k]->kind == RUE_KIND_CATEGORY ? "\"" : "", out);
     append_text(out, out[0] ? "}" : "{}");
 }
 
@@ -78,7 +78,7 @@ void rue_config_describe(const struct rue_config *config, char out[RUE_CONFIG_TE
 {
     out[0] = 0;
     for (size_t k = 0; k < rue_config_knobs(config)->count; k++)
-        if (rue_config_is_shown(config, k)) append_member(config, k, out[0] ? ", " : "", " ", "", out);
+        if (rue_config_is_shown(config, k)) append_knob(config, k, out[0] ? ", " : "", " ", "", out);
 }
 
 void rue_config_label(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES])
@@ -86,7 +86,7 @@ void rue_config_label(const struct rue_config *config, char out[RUE_CONFIG_TEXT_
     snprintf(out, RUE_CONFIG_TEXT_BYTES, "%d/%d", config->value[RUE_BATCH_SIZE],
              config->value[RUE_NUM_WORKERS]);
     for (size_t k = RUE_NUM_WORKERS + 1; k < rue_config_knobs(config)->count; k++)
-        if (rue_config_is_shown(config, k)) append_member(config, k, " ", "=", "", out);
+        if (rue_config_is_shown(config, k)) append_knob(config, k, " ", "=", "", out);
 }
 
 uint64_t rue_config_window(const struct rue_config *config, uint64_t batches)

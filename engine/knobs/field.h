@@ -1,6 +1,6 @@
-/* A member of a struct as data: what it is called outside of the program, what it holds, where it lies. Who
- * writes or reads structs walks over a table of such rows (json_fields.h does), which ends with a row that
- * has no name, so that what is written and what is read back are the same. */
+/* A member of a struct as data: its external name, kind and offset. Readers and writers of structs
+ * (json_fields.h) walk over a table of such rows, so both use the same fields. The last row of a table has no
+ * name. */
 #ifndef RUE_FIELD_H
 #define RUE_FIELD_H
 
@@ -10,36 +10,36 @@
 
 enum rue_field_kind {
     RUE_FIELD_FLAG,    /* bool */
-    RUE_FIELD_NUMBER,  /* uint64_t, size_t, uint32_t or int, from `least` to `most`; SIZE_MAX: not known */
-    RUE_FIELD_WORD,    /* an enum: the index of one of `words` */
-    RUE_FIELD_REAL,    /* double; NaN: not known, and refused where `most` is not 0 */
-    RUE_FIELD_SECONDS, /* the same in seconds, written as a whole number of nanoseconds */
+    RUE_FIELD_NUMBER,  /* uint64_t, size_t, uint32_t or int, from `least` to `most`; SIZE_MAX: unknown */
+    RUE_FIELD_WORD,    /* an enum: an index into `words` */
+    RUE_FIELD_REAL,    /* double; NaN: unknown, refused where `most` is not 0 */
+    RUE_FIELD_SECONDS, /* double, in seconds; written as a whole number of nanoseconds */
     RUE_FIELD_TEXT,    /* char [] */
-    RUE_FIELD_STRING,  /* const char *, borrowed from what is read; NULL: not known */
+    RUE_FIELD_STRING,  /* const char *, borrowed from the document that is read; NULL: unknown */
     RUE_FIELD_CONFIG,  /* struct rue_config */
     RUE_FIELD_STRUCT,  /* a struct with `fields` */
-    RUE_FIELD_LIST,    /* an array of them, or of what the only row of `fields`, which is called "", is */
-    RUE_FIELD_OTHER,   /* what `type` says */
+    RUE_FIELD_LIST,    /* an array of structs, or of the kind of the only row of `fields`, whose name is "" */
+    RUE_FIELD_OTHER,   /* as `type` says */
 };
 
-/* A member is empty that is its `fallback`, "", NaN or NULL; a real that is 0 only where it may be null. A
- * flag that is called "" is not written: it says whether the struct is there. */
+/* A member is empty if it is equal to its `fallback`, "", NaN or NULL; a real is also empty at 0 where it may
+ * be null. A flag named "" is not written: it says whether the struct is present. */
 enum rue_field_flags {
-    RUE_FIELD_OPTIONAL = 1,       /* null or absent leaves alone what the struct holds */
-    RUE_FIELD_NULL = 2,           /* empty is written as null; optional */
-    RUE_FIELD_OMIT = 4,           /* empty is left out; optional */
-    RUE_FIELD_KEY = 8,            /* the whole struct is empty where this is */
-    RUE_FIELD_WRITTEN = 16,       /* is never read */
-    RUE_FIELD_POINTED = 32,       /* of a list: the member is a pointer to it, allocated when it is read */
-    RUE_FIELD_CHANGES_TIMES = 64, /* of a workload: loading takes another time with another value */
+    RUE_FIELD_OPTIONAL = 1, /* null or absent keeps what the struct holds */
+    RUE_FIELD_NULL = 2,     /* empty is written as null; optional */
+    RUE_FIELD_OMIT = 4,     /* empty is left out; optional */
+    RUE_FIELD_KEY = 8,      /* the whole struct is empty where this member is */
+    RUE_FIELD_WRITTEN = 16, /* written, never read */
+    RUE_FIELD_POINTED = 32, /* of a list: the member is a pointer; the list is allocated when it is read */
+    RUE_FIELD_CHANGES_TIMES = 64, /* of a workload: the loading time depends on it */
 };
 
 struct rue_field {
     const char *name;
     enum rue_field_kind kind;
-    size_t offset, bytes; /* RUE_FIELD_AT gives both */
+    size_t offset, bytes; /* set by RUE_FIELD_AT */
     unsigned flags;
-    uint64_t least, most; /* most 0: as much as the member holds; of a list, elements */
+    uint64_t least, most; /* most 0: the maximum of the member's type; of a list: elements */
     uint64_t fallback;
     const char *const *words; /* NULL at the end */
     const struct rue_field *fields;
@@ -50,11 +50,11 @@ struct rue_field {
 #define RUE_FIELD_AT(structure, member) \
     .offset = offsetof(struct structure, member), .bytes = sizeof(((struct structure *)0)->member)
 
-/* A flag, count or word of the struct `from`, and how it is set. */
+/* Reads or sets a flag, count or word of a struct. */
 uint64_t rue_field_number(const struct rue_field *field, const void *from);
 void rue_field_set_number(const struct rue_field *field, void *to, uint64_t value);
 
-/* The most that a count or a list may be. */
+/* The largest count, or number of elements of a list. */
 uint64_t rue_field_most(const struct rue_field *field);
 
 #endif

@@ -13,16 +13,16 @@ const char *const rue_knob_kind_names[RUE_KNOB_KINDS + 1] = {"count", "number", 
 static const char *const boolean_names[] = {"false", "true", NULL};
 
 static const struct rue_knob_info own_rows[RUE_OWN_KNOB_COUNT] = {
-#define X(id, knob, of_kind, its_words, least, most, usual, shown, workers, argument, text) \
-    {.name = knob,                                                                          \
-     .kind = RUE_KIND_##of_kind,                                                            \
-     .words = its_words,                                                                    \
-     .min = least,                                                                          \
-     .max = most,                                                                           \
-     .fallback = usual,                                                                     \
-     .always_shown = shown,                                                                 \
-     .needs_workers = workers,                                                              \
-     .torch = argument,                                                                     \
+#define X(id, knob, of_kind, its_words, least, most, default_value, shown, workers, argument, text) \
+    {.name = knob,                                                                                  \
+     .kind = RUE_KIND_##of_kind,                                                                    \
+     .words = its_words,                                                                            \
+     .min = least,                                                                                  \
+     .max = most,                                                                                   \
+     .fallback = default_value,                                                                     \
+     .always_shown = shown,                                                                         \
+     .needs_workers = workers,                                                                      \
+     .torch = argument,                                                                             \
      .help = text},
     RUE_OWN_KNOBS(X)
 #undef X

@@ -1,5 +1,5 @@
-/* Knobs: what may be set on a loader. A knob is data: name, kind, values, default. rue's own loader's knobs
- * are rows of one table; a runner may declare others, which follow them in a list. */
+/* Knobs: the settings of a loader. A knob is data: name, kind, values, default. The knobs of rue's own loader
+ * are rows of one table. A runner may declare others, which follow them in the list. */
 #ifndef RUE_KNOB_H
 #define RUE_KNOB_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* X(identifier, name, kind, words, least, most, default, always shown, needs workers, PyTorch's argument,
- * help) To add a knob of rue's own loader: a row here, and the loader that obeys it. */
+ * help). To add a knob of rue's own loader: add a row here, and read it in the loader. */
 #define RUE_OWN_KNOBS(X)                                                                                  \
     X(BATCH_SIZE, "batch_size", COUNT, NULL, 1, 65536, 1, true, false, "batch_size", "images in a batch") \
     X(NUM_WORKERS, "num_workers", COUNT, NULL, 0, 256, 0, true, false, "num_workers",                     \
@@ -15,11 +15,11 @@
     X(PREFETCH_FACTOR, "prefetch_factor", COUNT, NULL, 1, 64, 2, false, true, "prefetch_factor",          \
       "batches in flight per worker")                                                                     \
     X(PARALLELISM, "parallelism", CATEGORY, rue_parallelism_names, 0, 1, 0, false, true, NULL,            \
-      "a worker loads whole batches, or single samples of a shared one")                                  \
+      "batch: a worker loads whole batches; sample: workers share each batch")                            \
     X(PIN_MEMORY, "pin_memory", FLAG, boolean_names, 0, 1, 1, false, false, "pin_memory",                 \
-      "batches in page-locked memory, from which copies to a GPU run beside all else")
+      "batches in page-locked memory, so that copies to a GPU run in the background")
 
-/* Where they stand in every list. */
+/* Their index in every list. */
 enum rue_knob {
 #define X(id, ...) RUE_##id,
     RUE_OWN_KNOBS(X)
@@ -28,9 +28,9 @@ enum rue_knob {
 };
 
 enum rue_knob_kind {
-    RUE_KIND_COUNT,    /* whole numbers; how far two are apart is the ratio between them */
-    RUE_KIND_NUMBER,   /* one of a few numbers; how far two are apart is their difference */
-    RUE_KIND_CATEGORY, /* one of a few words; two are alike or not */
+    RUE_KIND_COUNT,    /* whole numbers; the distance of two values is the logarithm of their ratio */
+    RUE_KIND_NUMBER,   /* one of a list of numbers; the distance of two values is their difference */
+    RUE_KIND_CATEGORY, /* one of a list of words; two values are equal or not */
     RUE_KIND_FLAG,     /* false or true */
     RUE_KNOB_KINDS
 };
@@ -40,14 +40,14 @@ enum { RUE_KNOBS_MAX = 16, RUE_KNOB_TEXT_BYTES = 48, RUE_KNOB_WORDS_MAX = 32, RU
 
 /* A value is the number itself where the kind is a count, else an index of `words`. */
 struct rue_knob_info {
-    const char *name; /* as JSON and PyTorch have it, shorter than RUE_KNOB_TEXT_BYTES */
+    const char *name; /* as in JSON and PyTorch, shorter than RUE_KNOB_TEXT_BYTES */
     enum rue_knob_kind kind;
-    const char *const *words; /* NULL for a count; else value v is written words[v], NULL at the end */
-    const double *numbers;    /* of a number: [most + 1], ascending; else NULL */
+    const char *const *words; /* NULL for a count; else value v is written as words[v], NULL at the end */
+    const double *numbers;    /* for a number: [max + 1], ascending; else NULL */
     int min, max;             /* inclusive */
-    int fallback;             /* the value of an absent knob */
+    int fallback;             /* default value */
     bool always_shown;        /* written even at its default */
-    bool needs_workers;       /* makes no difference without workers */
+    bool needs_workers;       /* has no effect without workers */
     const char *torch;        /* the argument of PyTorch's DataLoader, or NULL */
     const char *help;
 };
@@ -59,21 +59,21 @@ struct rue_knobs {
 
 extern const struct rue_knobs rue_own_knobs;
 
-/* The index of the knob of that name, or -1. */
+/* The index of the knob with that name, or -1. */
 int rue_knob_find(const struct rue_knobs *knobs, const char *name);
 
-/* `value`, a known one, as people write it ("128", "sample", "true"), into `out` of RUE_KNOB_TEXT_BYTES. */
+/* Formats a valid value as text ("128", "sample", "true") into `out` of RUE_KNOB_TEXT_BYTES. */
 void rue_knob_format(const struct rue_knob_info *knob, int value, char out[RUE_KNOB_TEXT_BYTES]);
 
-/* Parses one value; false when the knob cannot have it. The words of a flag may be capitalised, as Python
- * writes them. */
+/* Parses one value; false when the knob cannot have it. The words of a flag may be capitalised, as in Python.
+ */
 bool rue_knob_parse(const struct rue_knob_info *knob, const char *text, int *value);
 
-/* What values it can have: "a whole number from 0 to 256", "batch or sample". */
+/* Its valid values as text: "a whole number from 0 to 256", "batch or sample". */
 void rue_knob_describe(const struct rue_knob_info *knob, char *out, size_t bytes);
 
-/* Where `value` lies on a smooth axis, on which a distance of 1 is as much as a factor of two of a count, or
- * as all values of a number together. 0 for categories and flags. */
+/* The coordinate of a value for smooth models. A distance of 1 is a factor of two of a count, or the whole
+ * range of a number. 0 for categories and flags. */
 double rue_knob_position(const struct rue_knob_info *knob, int value);
 
 #endif

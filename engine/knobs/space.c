@@ -21,11 +21,11 @@ bool rue_space_has_value(const struct rue_space *space, size_t knob, int value)
     return false;
 }
 
-int rue_space_nearest(const struct rue_space *space, size_t knob, int wanted)
+int rue_space_nearest(const struct rue_space *space, size_t knob, int target)
 {
     int best = space->values[knob][0];
     for (int i = 1; i < space->count[knob]; i++)
-        if (abs(space->values[knob][i] - wanted) < abs(best - wanted)) best = space->values[knob][i];
+        if (abs(space->values[knob][i] - target) < abs(best - target)) best = space->values[knob][i];
     return best;
 }
 

@@ -1,4 +1,4 @@
-/* The space: the product grid of the values that each knob of a list may take. */
+/* The space: the product grid of the values of each knob of a list. */
 #ifndef RUE_SPACE_H
 #define RUE_SPACE_H
 
@@ -12,19 +12,19 @@ struct rue_space {
     int values[RUE_KNOBS_MAX][RUE_SPACE_VALUES_MAX]; /* ascending, distinct */
 };
 
-/* Every knob of the list at its default alone. */
+/* The space of one configuration: every knob at its default. */
 struct rue_space rue_space_default(const struct rue_knobs *knobs);
 
-/* Whether the knob may take this value. */
+/* Whether `value` is one of the knob's values. */
 bool rue_space_has_value(const struct rue_space *space, size_t knob, int value);
 
-/* Its value that is nearest to `wanted`. */
-int rue_space_nearest(const struct rue_space *space, size_t knob, int wanted);
+/* The knob's value that is nearest to `target`. */
+int rue_space_nearest(const struct rue_space *space, size_t knob, int target);
 
-/* Adds `value` in its place; false when it is there already or no room is left. */
+/* Inserts `value` in ascending order; false when it is there already or the list is full. */
 bool rue_space_add(struct rue_space *space, size_t knob, int value);
 
-/* Whether the configuration, of the same list, is one of the space. */
+/* Whether the space contains the configuration, which has the same list of knobs. */
 bool rue_space_contains(const struct rue_space *space, const struct rue_config *config);
 
 /* The number of configurations. */
@@ -33,8 +33,8 @@ size_t rue_space_size(const struct rue_space *space);
 /* Configuration `index` in grid order: batch_size varies slowest, then num_workers, then the others. */
 struct rue_config rue_space_at(const struct rue_space *space, size_t index);
 
-/* Whether a configuration of the space repeats another one: without workers the first values of knobs that
- * need workers stand for all. */
+/* Whether the configuration is a duplicate of another one of the space: without workers, knobs that need
+ * workers have no effect, and only their first value counts. */
 bool rue_space_is_duplicate(const struct rue_space *space, const struct rue_config *config);
 
 #endif

@@ -45,12 +45,12 @@ struct rue_workload rue_workload_default(void)
 
 bool rue_workload_same_cost(const struct rue_workload *a, const struct rue_workload *b)
 {
-    bool alike = true;
+    bool equal = true;
     for (const struct rue_field *field = rue_workload_fields; field->name; field++) {
         if (!(field->flags & RUE_FIELD_CHANGES_TIMES)) continue;
-        alike &= field->kind == RUE_FIELD_TEXT
+        equal &= field->kind == RUE_FIELD_TEXT
                      ? strcmp((const char *)a + field->offset, (const char *)b + field->offset) == 0
                      : rue_field_number(field, a) == rue_field_number(field, b);
     }
-    return alike;
+    return equal;
 }

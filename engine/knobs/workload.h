@@ -1,5 +1,5 @@
-/* The workload: how all configurations of a study load alike. One struct, which requests, the store, findings
- * and reports pass on whole, and one table of its fields. */
+/* The workload: how every configuration of a study loads. One struct, passed whole by requests, the store,
+ * findings and reports, and one table of its fields. */
 #ifndef RUE_WORKLOAD_H
 #define RUE_WORKLOAD_H
 
@@ -11,7 +11,7 @@
 #include "loading.h"
 #include "variant.h"
 
-/* Where the data of a trial come from: memory, where they are read before; storage; or nobody cares. */
+/* Where a trial's data are read from: memory, after a warm-up read; storage; or either. */
 #define RUE_CACHE_WARM  "warm"
 #define RUE_CACHE_COLD  "cold"
 #define RUE_CACHE_AS_IS "as-is"
@@ -19,11 +19,10 @@ extern const char *const rue_cache_names[]; /* NULL at the end */
 extern const char *const rue_transform_names[];
 
 /* X(at, field, kind, words, least, most, default; changes times, always written; option, its argument, its
- * default, its help). All fields are part of a trial's identity. Those that change times make the times of
- * another study those of another workload; the others are about the order of the data. A field that is not
- * always written is left out of JSON at its default, so that what was written before it was there stays the
- * same. To add one: a row here, a field below, and the loader that obeys it. `at` is for whoever makes
- * options. */
+ * default, its help). All fields identify a trial. Times are comparable between studies whose fields that
+ * change times are equal; the other fields only set the order of the data. A field that is not always written
+ * is left out of JSON at its default, so older documents stay valid. To add a field: add a row here and a
+ * member below, and read it in the loader. `at` is for callers that make options. */
 #define RUE_WORKLOAD_BY_OPTION(X, at)                                                                        \
     X(at, seed, NUMBER, NULL, 0, INT64_MAX, 1, false, true, "seed", "K", "1",                                \
       "seed for data order and trial order")                                                                 \
@@ -58,7 +57,7 @@ struct rue_workload {
     enum rue_decode decode;
     enum rue_dtype batch_dtype; /* RUE_FLOAT32 normalised, RUE_UINT8 levels that the consumer normalises */
     enum rue_bad_images bad_images;
-    uint64_t max_pixels; /* images of more are refused from their header */
+    uint64_t max_pixels; /* larger images are refused after reading their header */
     char cache[RUE_WORKLOAD_WORD_BYTES];
     uint64_t epoch;
     char transform[RUE_WORKLOAD_WORD_BYTES];
@@ -66,14 +65,14 @@ struct rue_workload {
     int world_size; /* at least 1 */
 };
 
-/* The fields, and the options that set the first of them; of a flag that is on by default the one that turns
- * it off. */
+/* The fields, and the options of the first of them. A flag that is on by default has an option that turns it
+ * off. */
 extern const struct rue_field rue_workload_fields[];
 extern const char *const rue_workload_options[]; /* NULL at the end */
 
 struct rue_workload rue_workload_default(void);
 
-/* Whether loading takes the same time with both: the fields that change times are the same. */
+/* Whether loading takes the same time with both: all fields that change times are equal. */
 bool rue_workload_same_cost(const struct rue_workload *a, const struct rue_workload *b);
 
 #endif
