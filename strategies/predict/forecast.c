@@ -90,7 +90,7 @@ static void join_regrets(struct rue_forecast *forecast,
                                                           .weights = forecast->setup->aim.weights,
                                                           .time = time_s,
                                                           .context = forecast,
-                                                          .room = forecast->times},
+                                                          .scratch = forecast->times},
                             out);
 }
 

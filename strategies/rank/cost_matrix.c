@@ -24,7 +24,7 @@ rue_status rue_cost_matrix_open(const struct rue_config *configs, size_t config_
     if (!matrix) return rue_fail_memory(error, "the cost matrix", sizeof *matrix);
     matrix->config_count = config_count;
     matrix->model_count = model_count;
-    /* One element more than needed: an empty matrix is legal, a NULL from calloc(0) is not an error. */
+    /* One element more than needed, because calloc(0) may return NULL for an empty matrix. */
     matrix->configs = calloc(config_count + 1, sizeof *matrix->configs);
     matrix->models = calloc(model_count + 1, sizeof *matrix->models);
     matrix->cells = calloc(cell_count + 1, sizeof *matrix->cells);
@@ -78,9 +78,9 @@ const struct rue_cell *rue_cost_matrix_cell(const struct rue_cost_matrix *matrix
 
 /* ---- values of a cell ---- */
 
-/* Adds a value to `count` ones, and room for all of them in the scratch memory. */
-static rue_status push_value(struct rue_cost_matrix *matrix, double **values, size_t *count, size_t *capacity,
-                             double value, rue_error *error)
+/* Appends a value, and makes the scratch memory large enough to sort all of them. */
+static rue_status append_value(struct rue_cost_matrix *matrix, double **values, size_t *count,
+                               size_t *capacity, double value, rue_error *error)
 {
     rue_status status =
         rue_array_grow(values, capacity, *count + 1, sizeof **values, "repeats of a trial", error);
@@ -91,52 +91,52 @@ static rue_status push_value(struct rue_cost_matrix *matrix, double **values, si
     return status;
 }
 
-static double median_of_values(struct rue_cost_matrix *matrix, const double *values, size_t count)
+static double values_median(struct rue_cost_matrix *matrix, const double *values, size_t count)
 {
     memcpy(matrix->scratch, values, count * sizeof *values);
     return gsl_stats_median(matrix->scratch, 1, count);
 }
 
-static void give_reason(struct rue_cell *cell, const char *reason)
+static void set_reason(struct rue_cell *cell, const char *reason)
 {
     char *copy = reason && *reason ? strndup(reason, RUE_REASON_BYTES - 1) : NULL;
     reason_free(cell);
     cell->reason = copy ? copy : no_reason;
 }
 
-static void explain_late(const struct rue_cost_matrix *matrix, struct rue_cell *cell)
+static void set_late_reason(const struct rue_cost_matrix *matrix, struct rue_cell *cell)
 {
     char reason[RUE_REASON_BYTES], limit[RUE_UNIT_TEXT_BYTES], first[RUE_UNIT_TEXT_BYTES];
     rue_format_duration(matrix->first_limit_ns, limit, sizeof limit);
     if (isnan(cell->first_batch_ns))
-        snprintf(reason, sizeof reason, "when its first batch came is not known, the limit is %s", limit);
+        snprintf(reason, sizeof reason, "the time of its first batch is unknown, and the limit is %s", limit);
     else
-        snprintf(reason, sizeof reason, "its first batch %s after %s, the limit is %s",
+        snprintf(reason, sizeof reason, "its first batch %s after %s, and the limit is %s",
                  cell->first_count ? "came" : "is expected",
                  rue_format_duration((uint64_t)fmin(cell->first_batch_ns, 1e18), first, sizeof first), limit);
-    give_reason(cell, reason);
+    set_reason(cell, reason);
 }
 
 /* A cell with a time is ok, unless it is late. */
-static void settle_cell(const struct rue_cost_matrix *matrix, struct rue_cell *cell)
+static void update_cell_state(const struct rue_cost_matrix *matrix, struct rue_cell *cell)
 {
     if (isnan(cell->median_ns)) return;
     bool late = matrix->first_limit_ns && !(cell->first_batch_ns <= (double)matrix->first_limit_ns);
     if (late)
-        explain_late(matrix, cell);
+        set_late_reason(matrix, cell);
     else if (cell->late)
-        give_reason(cell, NULL);
+        set_reason(cell, NULL);
     cell->late = late;
     cell->state = late ? RUE_CELL_INFEASIBLE : RUE_CELL_OK;
 }
 
-/* ---- telling ---- */
+/* ---- adding trials ---- */
 
 static rue_status check_time(const struct rue_cost_matrix *matrix, size_t model, double time_ns,
                              rue_error *error)
 {
     if (isfinite(time_ns) && time_ns > 0) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "a trial of %s says that its job takes %g ns; a time must be positive",
+    return rue_fail(error, RUE_USAGE, "a trial of %s reported %g ns for its job; a time must be positive",
                     matrix->models[model], time_ns);
 }
 
@@ -149,7 +149,7 @@ static rue_status add_time(struct rue_cost_matrix *matrix, struct rue_cell *cell
     if (predicted && measured) return RUE_OK;
     if (cell->predicted && !predicted) cell->repeats = 0;
     cell->predicted = predicted;
-    return push_value(matrix, &cell->times_ns, &cell->repeats, &cell->capacity, time_ns, error);
+    return append_value(matrix, &cell->times_ns, &cell->repeats, &cell->capacity, time_ns, error);
 }
 
 rue_status rue_cost_matrix_add_repeats(struct rue_cost_matrix *matrix, size_t model, size_t config,
@@ -160,8 +160,8 @@ rue_status rue_cost_matrix_add_repeats(struct rue_cost_matrix *matrix, size_t mo
     for (size_t i = 0; status == RUE_OK && i < count; i++)
         status = add_time(matrix, cell, model, times_ns[i], predicted, error);
     if (cell->repeats == 0) return status;
-    cell->median_ns = median_of_values(matrix, cell->times_ns, cell->repeats);
-    settle_cell(matrix, cell);
+    cell->median_ns = values_median(matrix, cell->times_ns, cell->repeats);
+    update_cell_state(matrix, cell);
     return status;
 }
 
@@ -171,7 +171,7 @@ rue_status rue_cost_matrix_add(struct rue_cost_matrix *matrix, size_t model, siz
     return rue_cost_matrix_add_repeats(matrix, model, config, &time_ns, 1, predicted, error);
 }
 
-/* Whether nothing is known but what a strategy believes. */
+/* Whether the cell has an estimate and no trial. */
 static bool is_estimated(const struct rue_cell *cell)
 {
     return cell->state == RUE_CELL_OK && !cell->times_ns;
@@ -189,7 +189,7 @@ rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model
     cell->estimate_sd = sd;
     cell->repeats = repeats;
     cell->predicted = predicted;
-    settle_cell(matrix, cell);
+    update_cell_state(matrix, cell);
     return RUE_OK;
 }
 
@@ -201,8 +201,8 @@ void rue_cost_matrix_add_failure(struct rue_cost_matrix *matrix, size_t model, s
     cell->missed++;
     cell->infeasible += outcome == RUE_TRIAL_INFEASIBLE;
     if (cell->late) return;
-    give_reason(cell, reason);
-    if (is_estimated(cell)) { /* which has turned out to be wrong */
+    set_reason(cell, reason);
+    if (is_estimated(cell)) { /* the trial refutes the estimate */
         cell->state = RUE_CELL_MISSING;
         cell->median_ns = cell->estimate_sd = NAN;
         cell->repeats = 0;
@@ -219,13 +219,14 @@ rue_status rue_cost_matrix_add_first_batch(struct rue_cost_matrix *matrix, size_
 {
     struct rue_cell *cell = cell_at(matrix, model, config);
     if (!isfinite(first_batch_ns) || first_batch_ns < 0)
-        return rue_fail(error, RUE_USAGE, "a trial of %s says that its first batch came after %g ns",
+        return rue_fail(error, RUE_USAGE,
+                        "a trial of %s reported its first batch after %g ns; a time must not be negative",
                         matrix->models[model], first_batch_ns);
-    rue_status status = push_value(matrix, &cell->first_batches_ns, &cell->first_count, &cell->first_capacity,
-                                   first_batch_ns, error);
+    rue_status status = append_value(matrix, &cell->first_batches_ns, &cell->first_count,
+                                     &cell->first_capacity, first_batch_ns, error);
     if (status != RUE_OK) return status;
-    cell->first_batch_ns = median_of_values(matrix, cell->first_batches_ns, cell->first_count);
-    settle_cell(matrix, cell);
+    cell->first_batch_ns = values_median(matrix, cell->first_batches_ns, cell->first_count);
+    update_cell_state(matrix, cell);
     return RUE_OK;
 }
 
@@ -235,7 +236,7 @@ void rue_cost_matrix_estimate_first_batch(struct rue_cost_matrix *matrix, size_t
     struct rue_cell *cell = cell_at(matrix, model, config);
     if (cell->first_count > 0) return;
     cell->first_batch_ns = first_batch_ns;
-    settle_cell(matrix, cell);
+    update_cell_state(matrix, cell);
 }
 
 bool rue_cost_matrix_earliest_first_batch(const struct rue_cost_matrix *matrix, size_t *config,

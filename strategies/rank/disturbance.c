@@ -2,29 +2,29 @@
 
 #include <math.h>
 
-static const double share = 0.04, size = 0.4;
+static const double disturbed_share = 0.04, laplace_mean = 0.4;
 
-static double calm_density(double error, double sd)
+static double normal_density(double error, double sd)
 {
     double z = error / sd;
-    return (1 - share) * exp(-0.5 * z * z) / (sd * sqrt(2 * M_PI));
+    return (1 - disturbed_share) * exp(-0.5 * z * z) / (sd * sqrt(2 * M_PI));
 }
 
-/* A Laplace distribution with the variance of both errors together. */
-static double disturbed_density(double error, double sd)
+/* A Laplace distribution with the variance of both errors. */
+static double laplace_density(double error, double sd)
 {
-    double scale = sqrt(size * size + 0.5 * sd * sd);
-    return share * exp(-fabs(error) / scale) / (2 * scale);
+    double scale = sqrt(laplace_mean * laplace_mean + 0.5 * sd * sd);
+    return disturbed_share * exp(-fabs(error) / scale) / (2 * scale);
 }
 
 double rue_disturbance_density(double error, double sd)
 {
-    return calm_density(error, sd) + disturbed_density(error, sd);
+    return normal_density(error, sd) + laplace_density(error, sd);
 }
 
 double rue_disturbance_probability(double error, double sd)
 {
-    return disturbed_density(error, sd) / rue_disturbance_density(error, sd);
+    return laplace_density(error, sd) / rue_disturbance_density(error, sd);
 }
 
 bool rue_disturbance_is_likely(double error, double sd)
@@ -34,5 +34,5 @@ bool rue_disturbance_is_likely(double error, double sd)
 
 double rue_disturbance_variance(double probability, double variance)
 {
-    return 1 / ((1 - probability) / variance + probability / (variance + 2 * size * size));
+    return 1 / ((1 - probability) / variance + probability / (variance + 2 * laplace_mean * laplace_mean));
 }

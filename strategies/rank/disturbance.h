@@ -1,22 +1,23 @@
-/* The one rule for times that lie far off. The error of a time, as a logarithm, is normal with a standard
- * deviation `sd` that its user knows; but 1 time in 25 was disturbed, in either direction, and its error has
- * a Laplace distribution (mean size 0.4) on top of that. Its tails are heavy: one disturbed time alone proves
- * nothing. Pure. */
+/* The model of outliers that all estimates share: a contaminated normal distribution (Tukey 1960). The error
+ * of the logarithm of a time is normal, with a standard deviation `sd` from the caller. With probability 0.04
+ * the trial was disturbed, and an error with a Laplace distribution (mean size 0.4) is added. The tails are
+ * heavy, so one disturbed time alone is weak evidence. Pure. */
 #ifndef RUE_DISTURBANCE_H
 #define RUE_DISTURBANCE_H
 
 #include <stdbool.h>
 
-/* The density of an error, disturbed or not. */
+/* The density of an error under the mixture. */
 double rue_disturbance_density(double error, double sd);
 
-/* The probability that a time with this error was disturbed. */
+/* The posterior probability that a time with this error was disturbed. */
 double rue_disturbance_probability(double error, double sd);
 
-/* Whether it is more likely disturbed than not; false where the error is NaN. */
+/* Whether that probability is above 0.5; false where the error is NaN. */
 bool rue_disturbance_is_likely(double error, double sd);
 
-/* The variance with which a time counts that was disturbed with that probability, and has `variance` else. */
+/* The variance of a time that was disturbed with `probability` and has `variance` otherwise: the harmonic
+ * mean, so that the time counts by its expected precision. */
 double rue_disturbance_variance(double probability, double variance);
 
 #endif

@@ -9,29 +9,31 @@
 #include "disturbance.h"
 #include "random.h"
 
-enum { DRAWS_MIN = 100, DRAWS_MAX = 800, USUAL_COUNT = 4, SCATTER_ROUNDS = 3 };
+enum { DRAWS_MIN = 100, DRAWS_MAX = 800, PRIOR_COUNT = 4, POOLING_ROUNDS = 3 };
 
-static const double draws_work = 1e7;    /* times drawn in all, about */
-static const double spread_factor = 1.6; /* draws see too little of the scatter of the least times */
-static const double usual_sd = 0.04;
+static const double draw_work = 1e7; /* limit on configurations × models × draws */
+static const double bootstrap_widening =
+    1.6; /* draws underestimate the noise of the minimum; set by simulation */
+static const double prior_sd = 0.04;
 
 /* ---- scatter ---- */
 
 struct scatter {
     double sd;      /* of the logarithm of one trial's time */
-    size_t freedom; /* that it rests on; 0: no cell has more than one repeat */
+    size_t freedom; /* degrees of freedom; 0: no cell has more than one repeat */
 };
 
-/* Adds the squares of a cell's repeats about their mean, but for those that lie too far off for `sd`. */
+/* Adds the squares of a cell's repeats about their mean, without repeats that are likely disturbed for
+ * `sd`. */
 static void add_squares(const struct rue_cell *cell, double sd, double *squares, size_t *freedom)
 {
     double sum = 0, square = 0;
     size_t count = 0;
     for (size_t r = 0; r < cell->repeats; r++) {
-        double off = log(cell->times_ns[r] / cell->median_ns);
-        if (rue_disturbance_is_likely(off, sd)) continue;
-        sum += off;
-        square += off * off;
+        double deviation = log(cell->times_ns[r] / cell->median_ns);
+        if (rue_disturbance_is_likely(deviation, sd)) continue;
+        sum += deviation;
+        square += deviation * deviation;
         count++;
     }
     if (count < 2) return;
@@ -39,11 +41,11 @@ static void add_squares(const struct rue_cell *cell, double sd, double *squares,
     *freedom += count - 1;
 }
 
-static struct scatter scatter_of(const struct rue_cost_matrix *matrix)
+static struct scatter pooled_scatter(const struct rue_cost_matrix *matrix)
 {
     struct scatter scatter = {.sd = INFINITY};
     size_t cells = matrix->model_count * matrix->config_count;
-    for (int round = 0; round < SCATTER_ROUNDS; round++) {
+    for (int round = 0; round < POOLING_ROUNDS; round++) {
         struct scatter next = {0};
         double squares = 0;
         for (size_t i = 0; i < cells; i++)
@@ -56,37 +58,36 @@ static struct scatter scatter_of(const struct rue_cost_matrix *matrix)
     return scatter;
 }
 
-/* The standard deviation of the logarithm of a cell's time, which is a median of repeats, or what a strategy
- * believes; NaN where it is not known. */
+/* The standard deviation of the logarithm of a cell's time: of the median of its repeats, or of the estimate;
+ * NaN: unknown. */
 static double cell_sd(const struct scatter *scatter, const struct rue_cell *cell)
 {
     if (cell->state != RUE_CELL_OK) return NAN;
     if (!cell->times_ns) return cell->estimate_sd;
-    /* Exact for one value and for very many, 2 % off for three of a normal distribution. */
+    /* Exact for one repeat and for many; 2 % off for three repeats of a normal distribution. */
     double median_share = M_PI / (2 * (double)cell->repeats + M_PI - 2);
     return scatter->freedom > 0 ? scatter->sd * sqrt(median_share) : NAN;
 }
 
-/* How many standard deviations hold an error with `probability` (one-sided): of a t distribution where the
- * deviation rests on `freedom`, of a normal one where that is 0. */
+/* The one-sided quantile: of a t distribution with `freedom` degrees of freedom; of a normal one for 0. */
 static double t_quantile(size_t freedom, double probability)
 {
     return freedom ? gsl_cdf_tdist_Pinv(probability, (double)freedom) : gsl_cdf_ugaussian_Pinv(probability);
 }
 
-/* ---- the regret ---- */
+/* ---- intervals of the regret ---- */
 
-/* What the matrix might have been. */
+/* One bootstrap draw of the matrix. */
 struct draw {
     const struct rue_cost_matrix *matrix;
     const struct rue_selection *selection;
     struct scatter scatter;
-    struct rue_regret_summary *joined; /* [config_count] */
-    double *times;                     /* [config_count] of a model */
+    struct rue_regret_summary *summaries; /* [config_count] */
+    double *times;                        /* [config_count] of one model */
     uint64_t *seed;
 };
 
-/* A time as it might have been measured; NaN where there is none. */
+/* A time drawn from its sampling distribution; NaN: none. */
 static double draw_time(const void *context, size_t model, size_t config)
 {
     const struct draw *draw = context;
@@ -96,7 +97,7 @@ static double draw_time(const void *context, size_t model, size_t config)
     return cell->median_ns * exp(cell_sd(&draw->scatter, cell) * rue_random_normal(draw->seed));
 }
 
-/* Which configuration the draw would recommend. */
+/* The configuration that the draw would recommend. */
 static size_t draw_winner(struct draw *draw)
 {
     const struct rue_selection *selection = draw->selection;
@@ -106,52 +107,54 @@ static size_t draw_winner(struct draw *draw)
                                                           .weights = selection->weights,
                                                           .time = draw_time,
                                                           .context = draw,
-                                                          .room = draw->times},
-                            draw->joined);
+                                                          .scratch = draw->times},
+                            draw->summaries);
     for (size_t c = 0; c < selection->config_count; c++)
         if (selection->rows[c].ranked && selection->rows[c].repeats > 0 &&
-            rue_regret_summary_is_better(&draw->joined[c], &draw->joined[winner], selection->objective))
+            rue_regret_summary_is_better(&draw->summaries[c], &draw->summaries[winner], selection->objective))
             winner = c;
     return winner;
 }
 
-/* `measured`: the regret. What draws add to it on average, the measurement added as well. */
-static void find_drawn_limits(double *drawn, size_t draws, double measured, double widen, double confidence,
-                              double *low, double *high)
+/* The basic bootstrap interval (Davison and Hinkley 1997) about `measured`, corrected for bias. */
+static void bootstrap_interval(double *values, size_t count, double measured, double widen, double confidence,
+                               double *low, double *high)
 {
-    double tail = (1 - confidence) / 2, mean = gsl_stats_mean(drawn, 1, draws), centre = 2 * measured - mean;
-    gsl_sort(drawn, 1, draws);
-    double below = mean - gsl_stats_quantile_from_sorted_data(drawn, 1, draws, tail),
-           above = gsl_stats_quantile_from_sorted_data(drawn, 1, draws, 1 - tail) - mean;
+    double tail = (1 - confidence) / 2, mean = gsl_stats_mean(values, 1, count), centre = 2 * measured - mean;
+    gsl_sort(values, 1, count);
+    double below = mean - gsl_stats_quantile_from_sorted_data(values, 1, count, tail),
+           above = gsl_stats_quantile_from_sorted_data(values, 1, count, 1 - tail) - mean;
     *low = fmax(0, fmin(measured, centre - widen * above));
     *high = fmax(measured, centre + widen * below);
 }
 
-/* `room` [3 * draws] holds the mean and the worst regret of the recommended one, and its excess over the
- * winner of each draw. */
-static void find_from_draws(struct draw *draw, double *room, size_t draws, struct rue_regret_interval *out)
+/* `scratch` [3 * count]: of each draw the mean and the worst regret of the recommended configuration, and its
+ * excess over the draw's winner. */
+static void bootstrap_regrets(struct draw *draw, double *scratch, size_t count,
+                              struct rue_regret_interval *out)
 {
     size_t best = draw->selection->recommended;
     enum rue_objective objective = draw->selection->objective;
     const struct rue_ranking_row *row = &draw->selection->rows[best];
-    double *mean = room, *worst = room + draws, *excess = room + 2 * draws, confidence = out->confidence;
-    for (size_t d = 0; d < draws; d++) {
+    double *mean = scratch, *worst = scratch + count, *excess = scratch + 2 * count,
+           confidence = out->confidence;
+    for (size_t d = 0; d < count; d++) {
         size_t winner = draw_winner(draw);
-        mean[d] = rue_regret_summary_value(&draw->joined[best], RUE_OBJECTIVE_MEAN);
-        worst[d] = draw->joined[best].worst;
-        excess[d] = rue_regret_summary_value(&draw->joined[best], objective) -
-                    rue_regret_summary_value(&draw->joined[winner], objective);
+        mean[d] = rue_regret_summary_value(&draw->summaries[best], RUE_OBJECTIVE_MEAN);
+        worst[d] = draw->summaries[best].worst;
+        excess[d] = rue_regret_summary_value(&draw->summaries[best], objective) -
+                    rue_regret_summary_value(&draw->summaries[winner], objective);
     }
-    /* A t distribution is wider where the scatter rests on few repeats. */
-    double probability = (1 + confidence) / 2,
-           widen =
-               spread_factor * t_quantile(draw->scatter.freedom, probability) / t_quantile(0, probability);
-    find_drawn_limits(mean, draws, row->mean_regret_ratio, widen, confidence, &out->mean_low,
-                      &out->mean_high);
-    find_drawn_limits(worst, draws, row->max_regret_ratio, widen, confidence, &out->worst_low,
-                      &out->worst_high);
-    gsl_sort(excess, 1, draws);
-    out->bound_ratio = widen * gsl_stats_quantile_from_sorted_data(excess, 1, draws, confidence);
+    /* Few degrees of freedom widen the interval as those of a t distribution. */
+    double probability = (1 + confidence) / 2, widen = bootstrap_widening *
+                                                       t_quantile(draw->scatter.freedom, probability) /
+                                                       t_quantile(0, probability);
+    bootstrap_interval(mean, count, row->mean_regret_ratio, widen, confidence, &out->mean_low,
+                       &out->mean_high);
+    bootstrap_interval(worst, count, row->max_regret_ratio, widen, confidence, &out->worst_low,
+                       &out->worst_high);
+    gsl_sort(excess, 1, count);
+    out->bound_ratio = widen * gsl_stats_quantile_from_sorted_data(excess, 1, count, confidence);
 }
 
 rue_status rue_regret_interval_find(const struct rue_cost_matrix *matrix,
@@ -162,56 +165,58 @@ rue_status rue_regret_interval_find(const struct rue_cost_matrix *matrix,
     uint64_t seed = 1;
     struct draw draw = {.matrix = matrix, .selection = selection, .seed = &seed};
     *out = (struct rue_regret_interval){.confidence = 0};
-    draw.scatter = scatter_of(matrix);
+    draw.scatter = pooled_scatter(matrix);
     if (selection->recommended == RUE_NONE || draw.scatter.freedom == 0) return RUE_OK;
-    double wanted = draws_work / (double)(configs * selection->model_count);
-    size_t draws = wanted > DRAWS_MAX ? DRAWS_MAX : wanted < DRAWS_MIN ? DRAWS_MIN : (size_t)wanted;
-    double *room = calloc(3 * draws, sizeof *room);
-    draw.joined = calloc(configs, sizeof *draw.joined);
+    double affordable = draw_work / (double)(configs * selection->model_count);
+    size_t count = affordable > DRAWS_MAX   ? DRAWS_MAX
+                   : affordable < DRAWS_MIN ? DRAWS_MIN
+                                            : (size_t)affordable;
+    double *scratch = calloc(3 * count, sizeof *scratch);
+    draw.summaries = calloc(configs, sizeof *draw.summaries);
     draw.times = calloc(configs, sizeof *draw.times);
-    bool enough = room && draw.joined && draw.times;
+    bool enough = scratch && draw.summaries && draw.times;
     if (enough) {
         out->confidence = confidence;
-        find_from_draws(&draw, room, draws, out);
+        bootstrap_regrets(&draw, scratch, count, out);
     }
-    free(room);
-    free(draw.joined);
+    free(scratch);
+    free(draw.summaries);
     free(draw.times);
     return enough ? RUE_OK : rue_fail_memory(error, "an interval of the regret", configs * sizeof(double));
 }
 
-/* ---- a gain ---- */
+/* ---- speed-up ---- */
 
-/* How measured times scatter, with what is usual before any. */
-static struct scatter usual_scatter_of(const struct rue_cost_matrix *matrix)
+/* The pooled standard deviation, shrunk towards that of PRIOR_COUNT repeats seen before. */
+static struct scatter shrunken_scatter(const struct rue_cost_matrix *matrix)
 {
-    struct scatter scatter = scatter_of(matrix);
-    double squares = USUAL_COUNT * usual_sd * usual_sd + (double)scatter.freedom * scatter.sd * scatter.sd;
-    scatter.freedom += USUAL_COUNT;
+    struct scatter scatter = pooled_scatter(matrix);
+    double squares = PRIOR_COUNT * prior_sd * prior_sd + (double)scatter.freedom * scatter.sd * scatter.sd;
+    scatter.freedom += PRIOR_COUNT;
     scatter.sd = sqrt(squares / (double)scatter.freedom);
     return scatter;
 }
 
-bool rue_speedup_find(const struct rue_cost_matrix *matrix, const struct rue_selection *selection, size_t one,
-                      size_t other, double confidence, struct rue_speedup *out)
+bool rue_speedup_find(const struct rue_cost_matrix *matrix, const struct rue_selection *selection,
+                      size_t candidate, size_t baseline, double confidence, struct rue_speedup *out)
 {
     double gain = 0, variance = 0, weights = 0, tail = (1 - confidence) / 2;
     *out = (struct rue_speedup){0};
-    if (!selection->rows[one].ranked || !selection->rows[other].ranked) return false;
-    struct scatter scatter = usual_scatter_of(matrix);
-    bool believed = true;
+    if (!selection->rows[candidate].ranked || !selection->rows[baseline].ranked) return false;
+    struct scatter scatter = shrunken_scatter(matrix);
+    bool estimated = true;
     for (size_t m = 0; m < selection->model_count; m++) {
-        const struct rue_cell *own = rue_cost_matrix_cell(matrix, m, one),
-                              *its = rue_cost_matrix_cell(matrix, m, other);
+        const struct rue_cell *own = rue_cost_matrix_cell(matrix, m, candidate),
+                              *its = rue_cost_matrix_cell(matrix, m, baseline);
         double weight = rue_objective_weight(selection->weights, m);
         gain += weight * log(its->median_ns / own->median_ns);
         variance += pow(weight * cell_sd(&scatter, own), 2) + pow(weight * cell_sd(&scatter, its), 2);
         weights += weight;
-        believed &= !own->times_ns && !its->times_ns;
+        estimated &= !own->times_ns && !its->times_ns;
     }
     if (!isfinite(variance)) return false;
-    if (believed) scatter.freedom = 0;
-    double rivals = believed ? 1 : (double)(selection->ranked_count - 1), sd = sqrt(variance) / weights,
+    if (estimated) scatter.freedom = 0;
+    double rivals = estimated ? 1 : (double)(selection->ranked_count - 1), sd = sqrt(variance) / weights,
            above = t_quantile(scatter.freedom, 1 - tail),
            below = t_quantile(scatter.freedom, 1 - tail / rivals);
     gain /= weights;
@@ -227,9 +232,9 @@ bool rue_speedup_is_proven(const struct rue_speedup *gain)
     return gain->confidence > 0 && gain->low > 1;
 }
 
-/* ---- a saving ---- */
+/* ---- saving ---- */
 
-/* The time of a side; adds how far it may be off. */
+/* The scaled time of a side; adds its variance to `*variance`. */
 static double side_ns(const struct rue_saving_side *side, const struct scatter *scatter, size_t model,
                       double *variance)
 {
@@ -243,7 +248,7 @@ struct rue_saving_interval rue_saving_interval_find(const struct rue_saving_side
                                                     const struct rue_saving_side *after,
                                                     const size_t (*pairs)[2], size_t count, double confidence)
 {
-    struct scatter first = scatter_of(before->matrix), second = scatter_of(after->matrix);
+    struct scatter first = pooled_scatter(before->matrix), second = pooled_scatter(after->matrix);
     double sum_ns = 0, variance = 0, probability = (1 + confidence) / 2;
     for (size_t i = 0; i < count; i++)
         sum_ns +=

@@ -3,40 +3,41 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Batches that are begun before the first is taken; 0 without workers. */
-static uint64_t opening_batches(const struct rue_config *config)
+/* Batches that workers begin before the first one is delivered; 0 without workers. */
+static uint64_t initial_batches(const struct rue_config *config)
 {
     return config->value[RUE_NUM_WORKERS] == 0 ? 0 : rue_config_window(config, 0);
 }
 
-/* What a volley takes between the first and the last batches of a trial; NaN where none lies between. */
-static double volley_ns(const struct rue_trial_result *result, uint64_t batches, uint64_t stride)
+/* The mean time of a wave in the steady state; NaN: the trial has no complete wave there. */
+static double steady_wave_ns(const struct rue_trial_result *result, uint64_t batches, uint64_t stride)
 {
-    uint64_t first = opening_batches(&result->config);
+    uint64_t first = initial_batches(&result->config);
     uint64_t end = batches > stride ? batches - stride : 0;
     if (end > result->ready_count) end = result->ready_count;
     if (!result->batch_ready_ns || end < first + stride + 1) return NAN;
-    uint64_t volleys = (end - 1 - first) / stride;
-    /* Unsigned offsets of a runner may come in any order. */
-    double took_ns =
-        (double)result->batch_ready_ns[first + volleys * stride] - (double)result->batch_ready_ns[first];
-    return took_ns > 0 ? took_ns / (double)volleys : NAN;
+    uint64_t waves = (end - 1 - first) / stride;
+    /* A runner may report times in any order, so differences of doubles. */
+    double elapsed_ns =
+        (double)result->batch_ready_ns[first + waves * stride] - (double)result->batch_ready_ns[first];
+    return elapsed_ns > 0 ? elapsed_ns / (double)waves : NAN;
 }
 
-/* Of an image, where there is no middle: between the first delivery and the last, what the consumer takes is
- * spread evenly, the rest comes in volleys. */
-static double spread_ns(const struct rue_trial_result *result, double batches, double batch, double stride)
+/* The mean time per image from the first delivery to the last: the consumer's time is spread over batches,
+ * the rest over waves. */
+static double average_image_ns(const struct rue_trial_result *result, double batches, double batch,
+                               double stride)
 {
     if (batches < 2 || result->first_batch_ns == RUE_ABSENT || result->shutdown_ns == RUE_ABSENT) return NAN;
     double compute_ns = result->compute_ns == RUE_ABSENT ? 0 : (double)result->compute_ns;
     double image_ns = compute_ns / (double)result->images, first_ns = (double)result->first_batch_ns;
-    double last = (double)result->images - (batches - 1) * batch, volleys = ceil(batches / stride) - 1;
+    double last = (double)result->images - (batches - 1) * batch, waves = ceil(batches / stride) - 1;
     double delivering_ns =
         (double)result->end_to_end_ns - first_ns - (double)result->shutdown_ns - image_ns * last;
     if (delivering_ns < 0) return NAN;
-    if (volleys < 1) return fmax(image_ns, first_ns / batches / batch);
+    if (waves < 1) return fmax(image_ns, first_ns / batches / batch);
     double even = compute_ns > 0 ? fmin(1, image_ns * batch * (batches - 1) / delivering_ns) : 1;
-    return delivering_ns / (even * (batches - 1) + (1 - even) * volleys * stride) / batch;
+    return delivering_ns / (even * (batches - 1) + (1 - even) * waves * stride) / batch;
 }
 
 double rue_job_steady_ns(const struct rue_trial_result *result)
@@ -45,9 +46,9 @@ double rue_job_steady_ns(const struct rue_trial_result *result)
         return NAN;
     uint64_t batch = rue_trial_batch(&result->config), stride = rue_trial_wave_batches(&result->config);
     uint64_t batches = ((uint64_t)result->images - 1) / batch + 1;
-    double volley = volley_ns(result, batches, stride);
-    return isnan(volley) ? spread_ns(result, (double)batches, (double)batch, (double)stride)
-                         : volley / (double)(stride * batch);
+    double wave_ns = steady_wave_ns(result, batches, stride);
+    return isnan(wave_ns) ? average_image_ns(result, (double)batches, (double)batch, (double)stride)
+                          : wave_ns / (double)(stride * batch);
 }
 
 struct rue_job_line rue_job_line_from(const struct rue_trial_result *result)
@@ -101,7 +102,7 @@ void rue_job_extend(struct rue_trial_result *result, uint64_t job_images, bool d
 
 uint64_t rue_job_min_images(const struct rue_config *config, uint64_t job_images)
 {
-    uint64_t batches = 4 * opening_batches(config);
+    uint64_t batches = 4 * initial_batches(config);
     uint64_t images = (batches > 8 ? batches : 8) * rue_trial_batch(config);
     return images < job_images ? images : job_images;
 }

@@ -9,24 +9,24 @@ const char *const rue_objective_names[] = {
 
 void rue_objective_summarise(const struct rue_objective_times *times, struct rue_regret_summary *out)
 {
-    double *of_model = times->room;
+    double *model_times = times->scratch;
     for (size_t c = 0; c < times->configs; c++) out[c] = (struct rue_regret_summary){0};
     for (size_t m = 0; m < times->models; m++) {
         double best = INFINITY, weight = rue_objective_weight(times->weights, m);
         if (weight == 0) continue;
         for (size_t c = 0; c < times->configs; c++) {
-            of_model[c] = times->time(times->context, m, c);
-            if (of_model[c] < best) best = of_model[c]; /* NaN gives way */
+            model_times[c] = times->time(times->context, m, c);
+            if (model_times[c] < best) best = model_times[c]; /* false for NaN */
         }
         for (size_t c = 0; c < times->configs; c++)
-            rue_regret_summary_add(&out[c], m, weight, (of_model[c] - best) / best);
+            rue_regret_summary_add(&out[c], m, weight, (model_times[c] - best) / best);
     }
 }
 
-double rue_regret_summary_value(const struct rue_regret_summary *joined, enum rue_objective objective)
+double rue_regret_summary_value(const struct rue_regret_summary *summary, enum rue_objective objective)
 {
-    return objective == RUE_OBJECTIVE_WORST && !isnan(joined->sum) ? joined->worst
-                                                                   : joined->sum / joined->weights;
+    return objective == RUE_OBJECTIVE_WORST && !isnan(summary->sum) ? summary->worst
+                                                                    : summary->sum / summary->weights;
 }
 
 bool rue_regret_summary_is_better(const struct rue_regret_summary *one,

@@ -1,6 +1,6 @@
-/* What "best" means, everywhere: the regret of a configuration on a model is by how much its time is above
- * the least of that model, as a ratio; over several models a configuration is judged by the mean of its
- * regrets, or by the worst of them (minimax regret). */
+/* The definition of "best". The regret of a configuration on a model is the excess of its time over the least
+ * time of that model, as a ratio of the latter. Over several models the objective is the mean regret, or the
+ * largest regret (minimax regret). */
 #ifndef RUE_OBJECTIVE_H
 #define RUE_OBJECTIVE_H
 
@@ -9,7 +9,7 @@
 
 #include "trial.h"
 
-/* What is good enough, as a ratio of regret, and how sure an answer is, where nobody says otherwise. */
+/* The defaults: the tolerated excess of mean regret, and the confidence of an answer. */
 #define RUE_DEFAULT_EPSILON    0.005
 #define RUE_DEFAULT_CONFIDENCE 0.95
 
@@ -18,34 +18,35 @@ enum rue_objective { RUE_OBJECTIVE_MEAN, RUE_OBJECTIVE_WORST, RUE_OBJECTIVE_COUN
 /* Their names, NULL at the end. */
 extern const char *const rue_objective_names[];
 
-/* The regrets of one configuration, model by model; starts as zeros. */
+/* The regrets of one configuration over all models; starts as zeros. */
 struct rue_regret_summary {
     double sum, weights;
     double worst;
-    size_t worst_model; /* the first of those; of no model: 0 */
+    size_t worst_model; /* the first model with the largest regret; 0 for no models */
 };
 
-static inline void rue_regret_summary_add(struct rue_regret_summary *joined, size_t model, double weight,
+static inline void rue_regret_summary_add(struct rue_regret_summary *summary, size_t model, double weight,
                                           double regret)
 {
-    if (joined->weights == 0 || regret > joined->worst) {
-        joined->worst = regret;
-        joined->worst_model = model;
+    if (summary->weights == 0 || regret > summary->worst) {
+        summary->worst = regret;
+        summary->worst_model = model;
     }
-    joined->sum += weight * regret;
-    joined->weights += weight;
+    summary->sum += weight * regret;
+    summary->weights += weight;
 }
 
 /* Times, model × configuration. */
 struct rue_objective_times {
     size_t models, configs;
-    const double *weights; /* [models]; NULL: all alike; a model of weight 0 does not count */
-    double (*time)(const void *context, size_t model, size_t config); /* NaN: there is none */
+    const double *weights; /* [models]; NULL: equal; a model of weight 0 is ignored */
+    double (*time)(const void *context, size_t model, size_t config); /* NaN: unknown */
     const void *context;
-    double *room; /* [configs] for the time of a call */
+    double *scratch; /* [configs], for the duration of the call */
 };
 
-/* The regrets of all configurations into `out` [configs]; NaN for one without a time on some model. */
+/* Summarises the regrets of all configurations into `out` [configs]; NaN for one without a time on some
+ * model. */
 void rue_objective_summarise(const struct rue_objective_times *times, struct rue_regret_summary *out);
 
 static inline double rue_objective_weight(const double *weights, size_t model)
@@ -53,16 +54,15 @@ static inline double rue_objective_weight(const double *weights, size_t model)
     return weights ? weights[model] : 1;
 }
 
-/* What the configuration is judged by; the less the better. */
-double rue_regret_summary_value(const struct rue_regret_summary *joined, enum rue_objective objective);
+/* The value of the objective; smaller is better. */
+double rue_regret_summary_value(const struct rue_regret_summary *summary, enum rue_objective objective);
 
-/* Whether `one` is better than `other`: by its value, and where these are equal by its mean. A NaN is not. */
+/* Whether `one` is better than `other`: by the objective, then by the mean. NaN is worse than any number. */
 bool rue_regret_summary_is_better(const struct rue_regret_summary *one,
                                   const struct rue_regret_summary *other, enum rue_objective objective);
 
-/* What is minimised for each model: how long what takes. All of it is a time, so that regret is the same
- * share of whatever is minimised. */
-/* X(symbol, what people type, what reports call its times, what it is for people). Times are in ns. */
+/* The goal: what is minimised on each model. All goals are times, so regret is a ratio of the same kind. */
+/* X(symbol, option value, name of the times in reports, text for people). Times are in ns. */
 #define RUE_GOALS(X)                                                                               \
     X(TIME, "time", "end_to_end_ns", "the time of the job")                                        \
     X(THROUGHPUT, "throughput", "steady_ns_per_image", "the time of an image in the steady state") \
@@ -79,9 +79,9 @@ extern const char *const rue_goal_names[RUE_GOAL_COUNT + 1]; /* NULL at the end 
 extern const char *const rue_goal_keys[RUE_GOAL_COUNT];
 extern const char *const rue_goal_words[RUE_GOAL_COUNT];
 
-/* What an ok joint `result` says of a job of `job_images`; NaN, or not positive, where it says nothing.
- * `*predicted`: it is extended from a trial that was shorter than the job. What a cut trial says of the
- * steady state or the first batch is not extended. */
+/* The cost that an ok joint `result` gives for a job of `job_images`; NaN, or not positive: unknown.
+ * `*predicted`: extended from a shorter trial. Steady state and first batch of a truncated trial are used as
+ * they are. */
 double rue_goal_cost_ns(enum rue_goal goal, const struct rue_trial_result *result, uint64_t job_images,
                         bool drop_last, bool *predicted);
 

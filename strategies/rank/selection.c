@@ -24,14 +24,14 @@ static struct rue_selection *allocate_selection(const struct rue_cost_matrix *ma
     selection->config_count = matrix->config_count;
     selection->model_count = matrix->model_count;
     selection->recommended = selection->top_n_winner = RUE_NONE;
-    /* One element more than needed, so that an empty matrix is no failed allocation. */
+    /* One element more than needed, because calloc(0) may return NULL for an empty matrix. */
     selection->rows = calloc(selection->config_count + 1, sizeof *selection->rows);
-    selection->joined = calloc(selection->config_count + 1, sizeof *selection->joined);
+    selection->summaries = calloc(selection->config_count + 1, sizeof *selection->summaries);
     selection->ranked = calloc(selection->config_count + 1, sizeof *selection->ranked);
     selection->best_of_model = calloc(selection->model_count + 1, sizeof *selection->best_of_model);
     selection->best_ns = calloc(selection->model_count + 1, sizeof *selection->best_ns);
     if (rules->weights) selection->weights = calloc(selection->model_count + 1, sizeof *selection->weights);
-    if (selection->rows && selection->joined && selection->ranked && selection->best_of_model &&
+    if (selection->rows && selection->summaries && selection->ranked && selection->best_of_model &&
         selection->best_ns && (selection->weights || !rules->weights)) {
         for (size_t m = 0; rules->weights && m < selection->model_count; m++)
             selection->weights[m] = rules->weights[m];
@@ -48,13 +48,13 @@ void rue_selection_close(struct rue_selection *selection)
     free(selection->best_ns);
     free(selection->best_of_model);
     free(selection->ranked);
-    free(selection->joined);
+    free(selection->summaries);
     free(selection->rows);
     free(selection);
 }
 
-/* The fastest cell of the model, and the model's votes. Fewer than N cells are strictly faster than a cell
- * exactly when it is no slower than the N-th of the sorted times. `times` [config_count] is scratch. */
+/* Finds the model's fastest cell and counts its votes. A cell is among the N fastest if it is at most as slow
+ * as the N-th of the sorted times. `times` [config_count] is scratch. */
 static void vote_model(struct rue_selection *selection, const struct rue_cost_matrix *matrix, size_t model,
                        double *times)
 {
@@ -79,9 +79,9 @@ static void vote_model(struct rue_selection *selection, const struct rue_cost_ma
     }
 }
 
-/* Counts how far the configuration is covered. */
-static void cover_config(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
-                         size_t config)
+/* Counts on how many models the configuration is ok. */
+static void count_coverage(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
+                           size_t config)
 {
     struct rue_ranking_row *row = &selection->rows[config];
     size_t models = 0;
@@ -104,31 +104,33 @@ static double cell_time(const void *context, size_t model, size_t config)
     return cell->state == RUE_CELL_OK ? cell->median_ns : NAN;
 }
 
-/* The model of the worst regret; equal ones by name: the order in which models are measured says nothing. */
-static size_t find_worst(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
-                         size_t config)
+/* The model with the largest regret; ties by name, because the order of models has no meaning. */
+static size_t worst_model_by_name(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
+                                  size_t config)
 {
-    size_t worst = selection->joined[config].worst_model;
+    size_t worst = selection->summaries[config].worst_model;
     for (size_t m = 0; m < selection->model_count; m++)
         if (rue_objective_weight(selection->weights, m) > 0 &&
-            rue_selection_regret(selection, matrix, m, config) == selection->joined[config].worst &&
+            rue_selection_regret(selection, matrix, m, config) == selection->summaries[config].worst &&
             strcmp(matrix->models[m], matrix->models[worst]) < 0)
             worst = m;
     return worst;
 }
 
-static void judge_row(struct rue_selection *selection, const struct rue_cost_matrix *matrix, size_t config)
+static void fill_row_regrets(struct rue_selection *selection, const struct rue_cost_matrix *matrix,
+                             size_t config)
 {
     struct rue_ranking_row *row = &selection->rows[config];
-    const struct rue_regret_summary *joined = &selection->joined[config];
-    row->mean_regret_ratio = row->ranked ? rue_regret_summary_value(joined, RUE_OBJECTIVE_MEAN) : NAN;
-    row->max_regret_ratio = row->ranked ? joined->worst : NAN;
-    row->worst_model = row->ranked ? find_worst(selection, matrix, config) : RUE_NONE;
+    const struct rue_regret_summary *summary = &selection->summaries[config];
+    row->mean_regret_ratio = row->ranked ? rue_regret_summary_value(summary, RUE_OBJECTIVE_MEAN) : NAN;
+    row->max_regret_ratio = row->ranked ? summary->worst : NAN;
+    row->worst_model = row->ranked ? worst_model_by_name(selection, matrix, config) : RUE_NONE;
 }
 
 bool rue_selection_is_better(const struct rue_selection *selection, size_t a, size_t b)
 {
-    return rue_regret_summary_is_better(&selection->joined[a], &selection->joined[b], selection->objective);
+    return rue_regret_summary_is_better(&selection->summaries[a], &selection->summaries[b],
+                                        selection->objective);
 }
 
 static int compare_columns(const void *a, const void *b, void *context)
@@ -147,7 +149,7 @@ static void rank_configs(struct rue_selection *selection)
             selection);
     for (size_t i = 0; i < selection->ranked_count; i++) {
         size_t c = selection->ranked[i];
-        if (selection->rows[c].repeats == 0) continue; /* estimates alone */
+        if (selection->rows[c].repeats == 0) continue; /* only estimated */
         if (selection->recommended == RUE_NONE) selection->recommended = selection->top_n_winner = c;
         if (selection->rows[c].top_n_count > selection->rows[selection->top_n_winner].top_n_count)
             selection->top_n_winner = c;
@@ -172,11 +174,11 @@ rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct
                                                           .weights = selection->weights,
                                                           .time = cell_time,
                                                           .context = matrix,
-                                                          .room = times},
-                            selection->joined);
+                                                          .scratch = times},
+                            selection->summaries);
     for (size_t c = 0; c < configs; c++) {
-        cover_config(selection, matrix, c);
-        judge_row(selection, matrix, c);
+        count_coverage(selection, matrix, c);
+        fill_row_regrets(selection, matrix, c);
     }
     rank_configs(selection);
     free(times);
@@ -184,14 +186,15 @@ rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct
     return RUE_OK;
 }
 
-/* ---- one model left out ---- */
+/* ---- leave-one-out cross-validation ---- */
 
-/* `weights` [models] are those of the rules, here and at the end. */
-static rue_status fill_left_out(const struct rue_cost_matrix *matrix, const struct rue_selection *selection,
-                                double *weights, struct rue_leave_one_out *left, rue_error *error)
+/* `weights` [models] are changed during the call and restored. */
+static rue_status evaluate_left_out(const struct rue_cost_matrix *matrix,
+                                    const struct rue_selection *selection, double *weights,
+                                    struct rue_leave_one_out *left, rue_error *error)
 {
     const struct rue_selection_rules rules = {1, selection->objective, weights};
-    struct rue_regret_summary joined = {0};
+    struct rue_regret_summary summary = {0};
     for (size_t m = 0; m < left->model_count; m++) weights[m] = rue_objective_weight(selection->weights, m);
     for (size_t m = 0; m < left->model_count; m++) {
         struct rue_leave_one_out_row *row = &left->rows[m];
@@ -207,11 +210,11 @@ static rue_status fill_left_out(const struct rue_cost_matrix *matrix, const stru
             row->config == RUE_NONE ? NAN : rue_selection_regret(selection, matrix, m, row->config);
         if (isnan(row->regret_ratio)) continue;
         left->known++;
-        rue_regret_summary_add(&joined, m, weight, row->regret_ratio);
+        rue_regret_summary_add(&summary, m, weight, row->regret_ratio);
     }
-    left->mean_regret_ratio = joined.sum / joined.weights;
-    left->max_regret_ratio = joined.worst;
-    left->worst_model = joined.worst_model;
+    left->mean_regret_ratio = summary.sum / summary.weights;
+    left->max_regret_ratio = summary.worst;
+    left->worst_model = summary.worst_model;
     return RUE_OK;
 }
 
@@ -225,7 +228,7 @@ rue_status rue_leave_one_out_open(const struct rue_cost_matrix *matrix, const st
     double *weights = calloc(models, sizeof *weights);
     if (left) *left = (struct rue_leave_one_out){models, calloc(models, sizeof *left->rows), 0, 0, 0, 0};
     rue_status status = left && left->rows && weights
-                            ? fill_left_out(matrix, selection, weights, left, error)
+                            ? evaluate_left_out(matrix, selection, weights, left, error)
                             : rue_fail_memory(error, "models left out in turn", models * sizeof *left->rows);
     free(weights);
     if (status == RUE_OK && left->known)

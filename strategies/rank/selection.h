@@ -1,15 +1,13 @@
-/* The selection rules: a pure function from a cost matrix to a ranking. With models m and configurations c:
+/* The selection rules: a pure function from a cost matrix to a ranking. For models m and configurations c:
  *
  *   t(m,c)      the cell's median time of the job
- *   best(m)     min over ok cells of t(m,c)
- *   regret(m,c) (t(m,c) - best(m)) / best(m), a ratio; mean (weighted, where weights are given) and max over
- *               the models
+ *   best(m)     min of t(m,c) over ok cells
+ *   regret(m,c) (t(m,c) - best(m)) / best(m), a ratio; its mean (weighted, if there are weights) and maximum
  *
- * A configuration is ranked only when its cells are ok for every model. Each model votes for its N fastest
- * configurations; ties share a place, so a vote can hold more than N, and models count alike whatever they
- * weigh. The recommendation is the lowest mean regret, or the lowest worst regret where that is the objective
- * (ties by the mean), of those that were measured on every model; equal ones stay in grid order (the column
- * order of the matrix). */
+ * A configuration is ranked only if its cells are ok for every model. Each model votes for its N fastest
+ * configurations. Ties share a place, so a model can have more than N votes; votes are not weighted. The
+ * recommendation has the lowest value of the objective (ties: the mean) of all ranked configurations that
+ * were measured on every model. Remaining ties keep grid order (the matrix's column order). */
 #ifndef RUE_SELECTION_H
 #define RUE_SELECTION_H
 
@@ -21,8 +19,8 @@
 struct rue_selection_rules {
     size_t top_n; /* at least 1 */
     enum rue_objective objective;
-    const double *weights; /* [models of the matrix], not negative; NULL: all alike. A model of weight 0 is as
-                              if it were not there, but for its votes */
+    const double
+        *weights; /* [models of the matrix], at least 0; NULL: equal. A model of weight 0 only votes */
 };
 
 struct rue_ranking_row {
@@ -31,64 +29,64 @@ struct rue_ranking_row {
     size_t failed;            /* models for which it failed */
     bool ranked;              /* covered for every model */
     bool predicted;           /* some cell is a prediction */
-    size_t repeats;           /* the smallest number of repeats of its cells; 0: some are but estimated */
-    size_t missed;            /* trials of its ok cells that were not ok */
+    size_t repeats;           /* smallest number of repeats of its cells; 0: some are only estimated */
+    size_t missed;            /* unsuccessful trials of its ok cells */
     double mean_regret_ratio; /* NaN unless ranked */
     double max_regret_ratio;  /* NaN unless ranked */
-    size_t worst_model;       /* where the regret is largest, ties by name; RUE_NONE unless ranked */
-    size_t top_n_count;       /* votes; counted for unranked configurations too */
+    size_t worst_model;       /* with the largest regret, ties by name; RUE_NONE unless ranked */
+    size_t top_n_count;       /* votes, also of configurations that are not ranked */
 };
 
 struct rue_selection {
     size_t top_n;
     enum rue_objective objective;
-    double *weights; /* [model_count]; NULL: all alike */
+    double *weights; /* [model_count]; NULL: equal */
     size_t config_count, model_count;
-    struct rue_ranking_row *rows;      /* [config_count], by column of the matrix */
-    struct rue_regret_summary *joined; /* [config_count] what they are ranked by */
+    struct rue_ranking_row *rows;         /* [config_count], by column of the matrix */
+    struct rue_regret_summary *summaries; /* [config_count] regrets over all models */
     size_t ranked_count;
     size_t *ranked;        /* [ranked_count] columns, best first by the objective */
-    size_t *best_of_model; /* [model_count] the fastest column of each model; RUE_NONE when it has none */
+    size_t *best_of_model; /* [model_count] fastest column of each model; RUE_NONE: none */
     double *best_ns;       /* [model_count] its time; NaN when none */
-    size_t recommended;    /* column; RUE_NONE when nothing is ranked that was measured */
-    size_t top_n_winner;   /* the ranked column with the most votes, ties to the better ranked; RUE_NONE */
+    size_t recommended;    /* column; RUE_NONE: no ranked configuration was measured */
+    size_t top_n_winner;   /* ranked column with the most votes, ties by rank; RUE_NONE */
 };
 
-/* `rules` are borrowed for the call. RUE_MEMORY on failure. A matrix without any ranked configuration is no
+/* Borrows `rules` for the call. RUE_MEMORY on failure. A matrix without ranked configurations is not an
  * error. */
 rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct rue_selection_rules *rules,
                               struct rue_selection **out, rue_error *error) RUE_MUST_CHECK;
 void rue_selection_close(struct rue_selection *selection);
 
-/* The regret of a cell as defined above; NaN when the cell is not ok. */
+/* The regret of a cell as defined above; NaN if it is not ok. */
 double rue_selection_regret(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
                             size_t model, size_t config);
 
-/* Whether the objective ranks row `a` before row `b`; both ranked. */
+/* Whether the objective ranks row `a` before row `b`; both are ranked. */
 bool rue_selection_is_better(const struct rue_selection *selection, size_t a, size_t b);
 
-/* ---- one model left out ---- */
+/* ---- leave-one-out cross-validation ---- */
 
-/* How a configuration may do for a model that was not measured: each model in turn is left out, what would be
- * recommended without it is looked up, and its regret for the model that was left out is the estimate. */
+/* Estimates the regret on a model that was not measured (Stone 1974). Each model is left out in turn; the
+ * regret on it of the configuration that the other models recommend is the estimate. */
 struct rue_leave_one_out_row {
-    size_t config;       /* recommended without this model; RUE_NONE when nothing is */
-    double regret_ratio; /* of it for the model that was left out; NaN where it did not run for it */
+    size_t config;       /* recommended without this model; RUE_NONE: none */
+    double regret_ratio; /* its regret on the model left out; NaN: it did not run there */
 };
 
 struct rue_leave_one_out {
     size_t model_count;
     struct rue_leave_one_out_row *rows;         /* [model_count] */
-    size_t known;                               /* rows that have a regret */
-    double mean_regret_ratio, max_regret_ratio; /* of these, the mean is weighted by the rules */
-    size_t worst_model;                         /* where it is largest, the first one */
+    size_t known;                               /* rows with a regret */
+    double mean_regret_ratio, max_regret_ratio; /* of these; the mean is weighted by the rules */
+    size_t worst_model;                         /* with the largest regret, the first one */
 };
 
-/* Fewer models tell nothing of another one. */
+/* The smallest number of models for which the estimate is made. */
 enum { RUE_LEAVE_ONE_OUT_MODELS = 3 };
 
-/* `selection` is of this matrix, and its rules are those that are applied. `*out` is NULL with fewer than
- * RUE_LEAVE_ONE_OUT_MODELS models, or when no row has a regret. RUE_MEMORY. */
+/* Applies the rules of `selection`, which belongs to this matrix. `*out` is NULL with fewer than
+ * RUE_LEAVE_ONE_OUT_MODELS models, or if no row has a regret. RUE_MEMORY. */
 rue_status rue_leave_one_out_open(const struct rue_cost_matrix *matrix, const struct rue_selection *selection,
                                   struct rue_leave_one_out **out, rue_error *error) RUE_MUST_CHECK;
 void rue_leave_one_out_close(struct rue_leave_one_out *left);

@@ -230,12 +230,12 @@ Test(cost_matrix, the_median_of_first_batches_counts)
     rue_cost_matrix_close(matrix);
 }
 
-Test(cost_matrix, what_does_not_tell_its_first_batch_cannot_keep_a_limit)
+Test(cost_matrix, a_cell_without_a_first_batch_cannot_keep_a_limit)
 {
     struct rue_cost_matrix *matrix = matrix_limited();
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
     add(matrix, 500, false);
-    cr_assert(cell->late && strstr(cell->reason, "not known"), "%s", cell->reason);
+    cr_assert(cell->late && strstr(cell->reason, "is unknown"), "%s", cell->reason);
     rue_cost_matrix_estimate_first_batch(matrix, 0, 0, 120);
     cr_assert(cell->late && strstr(cell->reason, "is expected after 120 ns"), "%s", cell->reason);
     rue_cost_matrix_estimate_first_batch(matrix, 0, 0, 80);
