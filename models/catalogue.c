@@ -128,8 +128,7 @@ static rue_status parse_sleep(const char *spec, const char *terms, struct rue_pr
     }
 bad:
     return rue_fail(error, RUE_USAGE,
-                    "model '%s': a sleeping model is written like sleep:250ms/batch or sleep:1.5ms/image+2ms",
-                    spec);
+                    "model '%s': write a sleeping model as sleep:250ms/batch or sleep:1.5ms/image+2ms", spec);
 }
 
 enum { NAMES_MAX = 64 };
@@ -147,7 +146,7 @@ static rue_status fail_unknown(const char *what, const char *typed, const char *
         return rue_fail(error, RUE_USAGE, "unknown %s '%s'%s", what, typed, near);
     for (size_t i = 0; i < count && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
-    return rue_fail(error, RUE_USAGE, "unknown %s '%s': known are %s", what, typed, list);
+    return rue_fail(error, RUE_USAGE, "unknown %s '%s'; known: %s", what, typed, list);
 }
 
 static const char *model_name(size_t index)

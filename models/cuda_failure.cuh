@@ -27,13 +27,11 @@ int fail_driver(char *message)
     if (driver == 0)
         return set_message(
             message, RUE_CUDA_NO_DEVICE,
-            "there is no NVIDIA driver here (libcuda.so.1): install one, or name a device that is "
-            "simulated, such as h100");
-    snprintf(
-        message, RUE_CUDA_MESSAGE_BYTES,
-        "the NVIDIA driver is one for CUDA %d.%d, and rue_cuda.so needs %d.%d: install a newer driver, or "
-        "build rue with an older CUDA toolkit",
-        driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+            "there is no NVIDIA driver here (libcuda.so.1): install one, or simulate a device such as h100");
+    snprintf(message, RUE_CUDA_MESSAGE_BYTES,
+             "the NVIDIA driver supports CUDA %d.%d, and rue_cuda.so needs %d.%d: install a newer driver, or "
+             "build rue with an older CUDA toolkit",
+             driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
     return RUE_CUDA_NO_DEVICE;
 }
 
@@ -68,8 +66,8 @@ int fail(char *message, cudaError_t error, const char *what)
         return fail_no_device(message);
     case cudaErrorStubLibrary:
         return set_message(message, RUE_CUDA_NO_DEVICE,
-                           "libcuda.so.1 is the CUDA toolkit's stub and no driver: take its folder out of "
-                           "LD_LIBRARY_PATH");
+                           "libcuda.so.1 is the stub of the CUDA toolkit, not a driver: remove its folder "
+                           "from LD_LIBRARY_PATH");
     case cudaErrorNoKernelImageForDevice:
         return fail_kernel_image(message);
     default:

@@ -157,8 +157,7 @@ int find_algorithm(const Product *product, cublasLtMatmulAlgo_t *out, char *mess
         product->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room));
     TRY_LT(lt.cublasLtMatmulAlgoGetHeuristic(lt.handle, product->matmul, product->b, product->a, product->c,
                                              product->c, product->preference, 1, &choice, &found));
-    if (!found)
-        return set_message(message, RUE_CUDA_FAILED, "cuBLASLt knows no way to make one of the products");
+    if (!found) return set_message(message, RUE_CUDA_FAILED, "cuBLASLt does not support one of the products");
     *out = choice.algo;
     return algorithms.mode == KEEP_WAYS ? keep_algorithm(out, message) : RUE_CUDA_OK;
 }

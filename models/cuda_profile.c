@@ -19,8 +19,7 @@ rue_status rue_cuda_profile_make(const struct rue_architecture *model, const cha
     int known = *options ? rue_word_find(rue_precision_names, RUE_PRECISION_COUNT, options + 1) : RUE_FP32;
     if (known < 0)
         return rue_fail(error, RUE_USAGE,
-                        "model '%s': '%s' is no precision; write %s@cuda:bf16, with one of fp32, fp16 and "
-                        "bf16; --pin-memory says where batches lie",
+                        "model '%s': '%s' is not a precision; write %s@cuda:bf16, with fp32, fp16 or bf16",
                         out->name, options + 1, model->name);
     out->precision = (enum rue_precision)known;
     const char *precision = rue_precision_names[known];

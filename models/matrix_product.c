@@ -56,7 +56,7 @@ rue_status rue_matrix_product_open(const char *library, struct rue_matrix_produc
     }
     if (!out->symbol || !set_threads || !config)
         return rue_fail(error, RUE_USAGE,
-                        "models on the CPUs need OpenBLAS, and %s cannot be used: %s; install it (apt-get "
+                        "models on the CPUs need OpenBLAS, but %s is not usable: %s; install it (apt-get "
                         "install libopenblas0)",
                         library, handle ? "it is another library" : "it is not installed");
     set_threads(1);

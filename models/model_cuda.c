@@ -63,9 +63,9 @@ static rue_status load_module(const char *path, const struct rue_cuda_module **o
     rue_status status =
         module
             ? rue_fail(error, RUE_USAGE,
-                       "%s is of version %u, and this rue needs version %d: build both from the same sources",
+                       "%s has version %u, and this rue needs version %d: build both from the same sources",
                        path, module->version, RUE_CUDA_MODULE_VERSION)
-            : rue_fail(error, RUE_USAGE, "%s is no module of rue: it has no %s", path,
+            : rue_fail(error, RUE_USAGE, "%s is not a module of rue: it lacks %s", path,
                        RUE_CUDA_MODULE_SYMBOL);
     dlclose(library);
     return status;
@@ -79,8 +79,8 @@ static rue_status open_module(const struct rue_cuda_module **out, rue_error *err
     if (opened) return *out = opened, RUE_OK;
     if (!find_module(path, tried, sizeof tried))
         return rue_fail(error, RUE_USAGE,
-                        "this rue was built without CUDA, as there was no nvcc: there is no %s; build it "
-                        "again where the CUDA toolkit is, or name a device that is simulated, such as h100",
+                        "this rue was built without CUDA and lacks %s: build it with the CUDA toolkit, or "
+                        "simulate a device such as h100",
                         tried);
     rue_status status = load_module(path, &opened, error);
     *out = opened;
@@ -250,14 +250,13 @@ rue_status rue_model_cuda_open(const struct rue_profile *profile, struct rue_mod
     if (status != RUE_OK) return rue_fail(error, status, "model '%s': %s", profile->name, why.message);
     struct cuda_model *model = calloc(1, sizeof *model);
     if (!model) return rue_fail_memory(error, "a model on the GPU", sizeof *model);
-    *model =
-        (struct cuda_model){.module = module,
-                            .profile = *profile,
-                            .architecture = profile->architecture,
-                            .slabs = {.allocate = allocate_pinned,
-                                      .release = release_pinned,
-                                      .context = (void *)module,
-                                      .what = "page-locked memory, which pin_memory false does without"}};
+    *model = (struct cuda_model){.module = module,
+                                 .profile = *profile,
+                                 .architecture = profile->architecture,
+                                 .slabs = {.allocate = allocate_pinned,
+                                           .release = release_pinned,
+                                           .context = (void *)module,
+                                           .what = "page-locked memory (pin_memory false needs none)"}};
     int code = module->device(&model->device, message);
     if (code == RUE_CUDA_OK) return *out = (struct rue_model){.ops = &cuda_ops, .state = model}, RUE_OK;
     status = rue_fail(error, cuda_status(code), "model '%s': %s", profile->name, message);

@@ -44,7 +44,7 @@ int multiply_some(const rue_cuda_step *step, const T *a, const T *b, T *c, void 
     (void)own, (void)workspace;
     uint64_t tiles = (step->rows + TILE - 1) / TILE * ((step->columns + TILE - 1) / TILE) * step->count;
     if (tiles > INT32_MAX)
-        return set_message(message, RUE_CUDA_FAILED, "a product of more tiles than a grid holds");
+        return set_message(message, RUE_CUDA_FAILED, "a product has more tiles than a grid can hold");
     TRY_LAUNCH(multiply_tiles<T>, tiles, stream, *step, a, b, c);
     return RUE_CUDA_OK;
 }
@@ -310,7 +310,7 @@ int submit(rue_cuda_run *run, const void *images, uint32_t count, uint64_t *tick
     const Graph *graph = run->graphs;
     while (graph < run->graphs + run->graph_count && graph->images != count) graph++;
     if (graph == run->graphs + run->graph_count)
-        return set_message(message, RUE_CUDA_FAILED, "a batch of a size that was not made ready for");
+        return set_message(message, RUE_CUDA_FAILED, "a batch size that was not prepared");
     int status = submit_images(run, graph, slot, images, message);
     /* Nobody waits for a batch that was not taken: its images must not be read any more. */
     if (status != RUE_CUDA_OK) return cudaStreamSynchronize(run->copy), status;
@@ -342,7 +342,7 @@ int pin(void *memory, size_t bytes, char *message)
     if (pinned == cudaSuccess) return RUE_CUDA_OK;
     int status = fail(message, pinned, "cudaHostRegister");
     return status == RUE_CUDA_NO_MEMORY
-               ? set_message(message, status, "no more of the host's memory can be pinned")
+               ? set_message(message, status, "no more host memory can be page-locked")
                : status;
 }
 

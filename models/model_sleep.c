@@ -13,10 +13,10 @@ struct sleeper {
 
 static rue_status refuse_large(const struct rue_profile *profile, size_t images, rue_error *error)
 {
-    return rue_fail(error, RUE_INFEASIBLE,
-                    "a batch of %zu images does not fit into the memory of %s: at most %" PRIu64 " of %s do",
-                    images, profile->device[0] ? profile->device : "its device", profile->largest_batch,
-                    profile->name);
+    return rue_fail(
+        error, RUE_INFEASIBLE,
+        "a batch of %zu images does not fit into the memory of %s, which holds at most %" PRIu64 " of %s",
+        images, profile->device[0] ? profile->device : "its device", profile->largest_batch, profile->name);
 }
 
 /* The ticket of a batch is the time at which its work ends. */

@@ -142,15 +142,16 @@ static rue_status check_scans(const struct rue_jpeg *jpeg, rue_error *error)
     uint64_t bytes = blocks * sizeof(JBLOCK);
     if (bytes > RUE_JPEG_SCAN_BYTES_MAX) {
         char needs[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES];
-        return rue_fail(
-            error, RUE_DATA,
-            "needs %s of memory to put its scans together (%u x %u pixels), more than the limit of %s: "
-            "save it as a baseline JPEG",
-            rue_format_bytes(bytes, needs, sizeof needs), decoder->image_width, decoder->image_height,
-            rue_format_bytes(RUE_JPEG_SCAN_BYTES_MAX, limit, sizeof limit));
+        return rue_fail(error, RUE_DATA,
+                        "needs %s of memory to combine its scans (%u x %u pixels), and the limit is %s: save "
+                        "it as a baseline JPEG",
+                        rue_format_bytes(bytes, needs, sizeof needs), decoder->image_width,
+                        decoder->image_height,
+                        rue_format_bytes(RUE_JPEG_SCAN_BYTES_MAX, limit, sizeof limit));
     }
     if (has_too_many_scans(decoder->src))
-        return rue_fail(error, RUE_DATA, "has more than %d scans: save it anew", RUE_JPEG_SCANS_MAX);
+        return rue_fail(error, RUE_DATA, "has more than %d scans: save it as a baseline JPEG",
+                        RUE_JPEG_SCANS_MAX);
     return RUE_OK;
 }
 
@@ -160,7 +161,7 @@ static rue_status check_header(struct rue_jpeg *jpeg, rue_error *error)
     uint64_t pixels = (uint64_t)decoder->image_width * decoder->image_height;
     if (pixels > jpeg->max_pixels) {
         char has[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES];
-        return rue_fail(error, RUE_DATA, "has %s pixels (%u x %u), more than the limit of %s",
+        return rue_fail(error, RUE_DATA, "has %s pixels (%u x %u), and the limit is %s",
                         rue_format_count(pixels, has, sizeof has), decoder->image_width,
                         decoder->image_height, rue_format_count(jpeg->max_pixels, limit, sizeof limit));
     }

@@ -335,7 +335,8 @@ static rue_status allocate_slabs(struct rue_loader *loader, rue_error *error)
         slab->images = slab->labels ? allocator->allocate(allocator->context, loader->plan.slab_bytes) : NULL;
         if (!slab->images) {
             free(slab->labels);
-            return rue_fail(error, RUE_INFEASIBLE, "the system gave %zu of %zu slabs of %zu bytes%s%s",
+            return rue_fail(error, RUE_INFEASIBLE,
+                            "could allocate only %zu of %zu batch buffers of %zu bytes%s%s",
                             loader->pool.count, count, loader->plan.slab_bytes, allocator->what ? " of " : "",
                             allocator->what ? allocator->what : "");
         }
@@ -376,17 +377,16 @@ static rue_status check_options(const struct rue_loader_options *options, rue_er
     if (options->images == 0 || options->held < 1 || options->sampler.world_size < 1)
         return rue_fail(error, RUE_USAGE, "images, held and world_size must be at least 1");
     if (rue_loader_batches(options) == 0)
-        return rue_fail(
-            error, RUE_USAGE,
-            "batch_size %d with drop_last leaves nothing of %llu images: use a smaller batch_size",
-            options->batch_size, (unsigned long long)options->images);
+        return rue_fail(error, RUE_USAGE,
+                        "batch_size %d with drop_last skips all of %llu images: use a smaller batch_size",
+                        options->batch_size, (unsigned long long)options->images);
     uint64_t needed = rue_loader_slab_bytes(options);
     if (options->memory_bytes && needed > options->memory_bytes) {
         char need[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES], slab[RUE_UNIT_TEXT_BYTES];
         uint64_t slab_bytes =
             (uint64_t)options->batch_size * rue_fetcher_tensor_bytes(options->fetcher.dtype);
         return rue_fail(
-            error, RUE_INFEASIBLE, "the batches in flight would need %s (%llu of %s), the limit is %s",
+            error, RUE_INFEASIBLE, "the batches in flight need %s (%llu of %s), and the limit is %s",
             rue_format_bytes(needed, need, sizeof need), (unsigned long long)(needed / slab_bytes),
             rue_format_bytes(slab_bytes, slab, sizeof slab),
             rue_format_bytes(options->memory_bytes, limit, sizeof limit));
@@ -442,7 +442,7 @@ rue_status rue_loader_start(struct rue_loader *loader, rue_error *error)
     if (!failed) return RUE_OK;
     size_t started = loader->crew.started;
     rue_loader_stop(loader);
-    return rue_fail(error, RUE_INFEASIBLE, "the system started %zu of %zu worker threads: %s%s", started,
+    return rue_fail(error, RUE_INFEASIBLE, "could start only %zu of %zu worker threads: %s%s", started,
                     loader->crew.count, strerror(failed), rue_advice(failed));
 }
 

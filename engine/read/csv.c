@@ -33,8 +33,9 @@ static rue_status check_text(const struct rue_csv *csv, rue_error *error)
     if (wide) return rue_fail(error, RUE_DATA, "%s: UTF-16: save it as UTF-8 text", csv->name);
     const char *nul = memchr(csv->text, 0, csv->bytes);
     if (!nul) return RUE_OK;
-    return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": a NUL byte: this is no text; give a CSV file",
-                    csv->name, rue_csv_line(csv->text, nul));
+    return rue_fail(error, RUE_DATA,
+                    "%s, line %" PRIu64 ": a NUL byte: it is not a text file; give a CSV file", csv->name,
+                    rue_csv_line(csv->text, nul));
 }
 
 rue_status rue_csv_open(const char *name, char *text, size_t bytes, struct rue_csv **out, rue_error *error)
@@ -102,9 +103,8 @@ static rue_status take_quoted(struct rue_csv *csv, char **out, rue_error *error)
     char *to = *out = ++csv->at;
     for (;; csv->at++) {
         if (!*csv->at)
-            return rue_fail(error, RUE_DATA,
-                            "%s, line %" PRIu64 ": the quote that opens here is never closed", csv->name,
-                            begin);
+            return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": the quote that opens here has no end",
+                            csv->name, begin);
         if (*csv->at == '"' && *++csv->at != '"') break;
         csv->line += *csv->at == '\n' || (*csv->at == '\r' && csv->at[1] != '\n');
         *to++ = *csv->at;
@@ -112,8 +112,7 @@ static rue_status take_quoted(struct rue_csv *csv, char **out, rue_error *error)
     pass_blanks(csv);
     if (*csv->at && !strchr(",\r\n", *csv->at))
         return rue_fail(error, RUE_DATA,
-                        "%s, line %" PRIu64
-                        ": text behind a closing quote; a quote inside a field is doubled",
+                        "%s, line %" PRIu64 ": text after a closing quote; double a quote inside a field",
                         csv->name, csv->line);
     *to = 0; /* at the closing quote at the latest, so that what follows stays */
     return RUE_OK;

@@ -94,12 +94,12 @@ static rue_status choose_meta(struct walk *walk, rue_error *error)
     bool one = fd >= 0 && read_meta(fd, 0, &first);
     if (!one && errno) return rue_fail_open(error, walk->path);
     if (!one)
-        return rue_fail(error, RUE_DATA, "%s is no LMDB: it has no meta page; give a folder with data.mdb",
+        return rue_fail(error, RUE_DATA,
+                        "%s is not an LMDB: it does not have a meta page; give a folder with data.mdb",
                         walk->path);
     if (first.version != VERSION)
-        return rue_fail(error, RUE_DATA,
-                        "%s is of version %" PRIu32 " of LMDB's format, rue reads version %d", walk->path,
-                        first.version, VERSION);
+        return rue_fail(error, RUE_DATA, "%s has version %" PRIu32 " of LMDB's format, rue reads version %d",
+                        walk->path, first.version, VERSION);
     walk->page_bytes = first.free.page_bytes;
     if (walk->page_bytes < 512 || walk->page_bytes > 32768 || walk->page_bytes & (walk->page_bytes - 1))
         return rue_fail(error, RUE_DATA, "%s: its pages of %" PRIu32 " bytes are impossible; make it again",

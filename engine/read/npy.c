@@ -11,7 +11,7 @@ static const char *read_dtype(const char *text, enum rue_dtype *out)
     static const char *const descriptions[RUE_DTYPE_COUNT] = {[RUE_FLOAT32] = "<f4", [RUE_UINT8] = "|u1"};
     for (int d = 0; d < RUE_DTYPE_COUNT; d++)
         if (strcmp(text, descriptions[d]) == 0) return *out = (enum rue_dtype)d, NULL;
-    return "holds values of another type than float32 (<f4) and uint8 (|u1)";
+    return "has values that are neither float32 (<f4) nor uint8 (|u1)";
 }
 
 static const char *read_shape(const char *text, uint32_t out[3])
@@ -19,7 +19,7 @@ static const char *read_shape(const char *text, uint32_t out[3])
     char axes[3][8];
     int end = 0;
     if (sscanf(text, "%7[0-9], %7[0-9], %7[0-9]%n", axes[0], axes[1], axes[2], &end) < 3 || text[end] != ')')
-        return "has not three axes";
+        return "does not have three axes";
     for (int axis = 0; axis < 3; axis++) {
         out[axis] = (uint32_t)strtoul(axes[axis], NULL, 10);
         if (out[axis] == 0) return "has an axis without values";
@@ -47,7 +47,7 @@ rue_status rue_npy_parse(const void *data, size_t bytes, struct rue_npy *out, ru
     const unsigned char *d = data;
     char text[RUE_NPY_HEADER_MAX + 1];
     if (bytes < MAGIC_BYTES + 6 || memcmp(d, "\x93NUMPY", MAGIC_BYTES) != 0)
-        return rue_fail(error, RUE_DATA, "is no npy file");
+        return rue_fail(error, RUE_DATA, "is not an npy file");
     if (d[6] < 1 || d[6] > 3) return rue_fail(error, RUE_DATA, "is an npy file of version %d", d[6]);
     size_t start = d[6] == 1 ? 10 : 12;
     size_t length = d[8] | (size_t)d[9] << 8;
@@ -72,13 +72,13 @@ rue_status rue_npy_add_item(struct rue_index *index, struct rue_entry *entry, co
     rue_status status = rue_npy_parse(head, bytes, &npy, error);
     if (status != RUE_OK) return status;
     if (npy.header_bytes + npy.value_bytes != entry->bytes)
-        return rue_fail(error, RUE_DATA, "has not as many bytes as its shape needs");
+        return rue_fail(error, RUE_DATA, "does not have the bytes that its shape needs");
     if (index->count == 0) {
         index->dtype = npy.dtype;
         memcpy(index->shape, npy.shape, sizeof index->shape);
     }
     if (npy.dtype != index->dtype || memcmp(npy.shape, index->shape, sizeof index->shape) != 0)
-        return rue_fail(error, RUE_DATA, "has not the type and shape of the first one");
+        return rue_fail(error, RUE_DATA, "does not have the type and shape of the first one");
     entry->lead += (uint32_t)npy.header_bytes;
     entry->offset += npy.header_bytes;
     entry->bytes = npy.value_bytes;

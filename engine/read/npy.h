@@ -18,7 +18,7 @@ struct rue_npy {
 };
 
 /* Reads the header from the first `bytes` of a file, of which RUE_NPY_HEADER_MAX suffice. RUE_DATA; the
- * reason is a predicate without the file's name ("is no npy file"). */
+ * reason is a predicate without the file's name ("is not an npy file"). */
 rue_status rue_npy_parse(const void *data, size_t bytes, struct rue_npy *out,
                          rue_error *error) RUE_MUST_CHECK;
 

@@ -47,7 +47,7 @@ static rue_status replace(struct expansion *e, const char *text, const char *ope
     char path[PATH_MAX];
     int length =
         snprintf(path, sizeof path, "%.*s%.*s%s", (int)(open - text), text, (int)bytes, word, close + 1);
-    if ((size_t)length >= sizeof path) return refuse(e, "makes too long a path", error);
+    if ((size_t)length >= sizeof path) return refuse(e, "makes a path that is too long", error);
     return expand(e, path, (size_t)(open - text), error);
 }
 
@@ -108,7 +108,7 @@ static rue_status expand(struct expansion *e, const char *text, size_t from, rue
         return rue_files_add(e->files, text, error);
     }
     const char *close = find_outside(open + 1, end, '}');
-    if (*open != '{' || !close) return refuse(e, "has a brace without its other one", error);
+    if (*open != '{' || !close) return refuse(e, "has a brace without a partner", error);
     struct range range;
     if (read_range(open + 1, &range)) return expand_range(e, text, open, close, &range, error);
     if (find_outside(open + 1, close, ',')) return expand_list(e, text, open, close, error);
@@ -235,7 +235,7 @@ static rue_status read_classes(struct rue_index *index, rue_error *error)
                       : rue_fail_memory(error, "class names", bytes);
     rue_files_close(files);
     if (status == RUE_OK && memchr(text, 0, bytes))
-        status = rue_fail(error, RUE_DATA, "%s is no text; give one class name a line", path);
+        status = rue_fail(error, RUE_DATA, "%s is not a text file; give one class name a line", path);
     if (status == RUE_OK) text[bytes] = 0;
     for (const char *line = text; status == RUE_OK && *line;) {
         size_t length = strcspn(line, "\n");
@@ -258,7 +258,7 @@ static rue_status open_cursor(struct rue_index *index, const struct rue_source_o
 {
     if (!options->in_order)
         return rue_fail(error, RUE_DATA,
-                        "%s is compressed, so that its items cannot be read in any order: decompress it, or "
+                        "%s is compressed, so its items cannot be read in random order: decompress it, or "
                         "convert it with 'rue prepare'",
                         rue_files_path(index->files, 0));
     struct cursor *cursor = index->state = calloc(1, sizeof *cursor);

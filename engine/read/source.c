@@ -64,9 +64,9 @@ static rue_status probe(const char *path, const struct rue_source_ops **out, rue
         if (status != RUE_OK) return status;
         if (is) return *out = rue_source_formats[i], RUE_OK;
     }
-    return rue_fail(
-        error, RUE_DATA,
-        "%s is of no format that rue knows: give a folder of JPEG files, or what 'rue prepare' wrote", path);
+    return rue_fail(error, RUE_DATA,
+                    "%s has an unknown format: give a folder of JPEG files, or what 'rue prepare' wrote",
+                    path);
 }
 
 rue_status rue_source_detect(const char *path, const struct rue_source_options *options,

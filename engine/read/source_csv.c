@@ -80,7 +80,7 @@ static rue_status find_columns(struct list *list, const struct rue_csv_record *h
     rue_status status =
         choose_column(list, header, options->image_key, path_names, "image_key", &list->path_at, error);
     if (status == RUE_OK && list->path_at == none)
-        status = fail_columns(list, header, "no column holds paths by its name", "image_key", error);
+        status = fail_columns(list, header, "no column has a name for paths", "image_key", error);
     if (status != RUE_OK) return status;
     return choose_column(list, header, options->label_key, label_names, "label_key", &list->label_at, error);
 }
@@ -123,8 +123,9 @@ static rue_status measure_file(const struct list *list, const char *path, uint64
         return fail_line(list, line, error, "%.400s: %s", path, strerror(errno));
     }
     if (!S_ISREG(about.st_mode))
-        return fail_line(list, line, error, "%s%.400s",
-                         S_ISDIR(about.st_mode) ? "a folder in place of a file: " : "no file: ", path);
+        return fail_line(
+            list, line, error, "%s%.400s",
+            S_ISDIR(about.st_mode) ? "a folder in place of a file: " : "not a regular file: ", path);
     *bytes = (uint64_t)about.st_size;
     return RUE_OK;
 }
@@ -209,7 +210,7 @@ static rue_status finish_labels(struct list *list, rue_error *error)
     if (!word) return RUE_OK;
     if (numbers <= index->count / 2) return name_classes(list, error);
     return fail_line(list, word->line, error,
-                     "the label '%.100s' is no whole number, though most are: correct it, or name another "
+                     "the label '%.100s' is not a whole number, though most are: correct it, or name another "
                      "column with label_key",
                      word->text);
 }
@@ -221,7 +222,7 @@ static rue_status read_lines(struct list *list, const struct rue_source_options 
     rue_status status = rue_csv_next(list->csv, &found, &record, error);
     if (status != RUE_OK) return status;
     if (!found)
-        return rue_fail(error, RUE_DATA, "%s is empty: it needs a line of column names, and one an image",
+        return rue_fail(error, RUE_DATA, "%s is empty: expected a header line, then one line per image",
                         list->path);
     status = find_columns(list, &record, options, error);
     while (status == RUE_OK) {
@@ -232,7 +233,8 @@ static rue_status read_lines(struct list *list, const struct rue_source_options 
     }
     if (status != RUE_OK) return status;
     if (list->index->count == 0)
-        return rue_fail(error, RUE_DATA, "%s holds column names alone: it needs a line an image", list->path);
+        return rue_fail(error, RUE_DATA, "%s has only a header line: expected one line per image",
+                        list->path);
     return list->label_at != none ? finish_labels(list, error) : RUE_OK;
 }
 

@@ -71,7 +71,7 @@ static rue_status add_entry(struct folder *folder, char path[PATH_MAX], const st
     struct stat about;
     if (fstatat(AT_FDCWD, path, &about, 0) != 0) {
         if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR) return fail_folder(path, errno, error);
-        oddity = "a link that leads nowhere";
+        oddity = "a broken link";
     } else if (S_ISREG(about.st_mode)) {
         return add_file(folder, path, (uint64_t)about.st_size, error);
     } else if (S_ISDIR(about.st_mode)) {

@@ -19,7 +19,7 @@ static rue_status add_text(struct rue_name_pool *names, const char *text, size_t
         rue_array_grow(&names->text, &names->capacity, names->used + bytes + 1, 1, what, error);
     if (status != RUE_OK) return status;
     if (names->used + bytes >= UINT32_MAX)
-        return rue_fail(error, RUE_DATA, "the data hold more than 4 GiB of names: split them");
+        return rue_fail(error, RUE_DATA, "the names of the images exceed 4 GiB: split the data");
     memcpy(names->text + names->used, text, bytes);
     names->text[names->used + bytes] = 0;
     *at = (uint32_t)names->used;
@@ -66,7 +66,7 @@ static rue_status add_class(struct rue_index *index, const char *name, size_t le
 {
     char class[PATH_MAX];
     if (length >= sizeof class)
-        return rue_fail(error, RUE_DATA, "the folder %.64s... has too long a name: rename it", name);
+        return rue_fail(error, RUE_DATA, "the name of the folder %.64s... is too long: rename it", name);
     memcpy(class, name, length);
     return rue_index_add_class(index, class, length, error);
 }

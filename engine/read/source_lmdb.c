@@ -71,7 +71,7 @@ static rue_status take_tensors(const struct set *set, const struct rue_npy *npy,
     for (uint64_t i = 0; i < index->count; i++) {
         struct rue_entry *entry = &index->entries[i];
         if (entry->bytes != npy->header_bytes + npy->value_bytes)
-            return fail_item(set, i, "has not as many bytes as the shape of the first one needs", error);
+            return fail_item(set, i, "does not have the size of the first one", error);
         entry->lead = (uint32_t)npy->header_bytes;
         entry->offset += npy->header_bytes;
         entry->bytes = npy->value_bytes;
@@ -90,7 +90,8 @@ static rue_status find_kind(const struct set *set, rue_error *error)
     rue_status status = rue_files_read(set->index->files, 0, head, bytes, first->offset, error);
     if (status != RUE_OK) return status;
     if (memcmp(head, "\xff\xd8", 2) == 0) return RUE_OK;
-    if (memcmp(head, "\x93NUMPY", 6) != 0) return fail_item(set, 0, "is no JPEG file and no npy file", error);
+    if (memcmp(head, "\x93NUMPY", 6) != 0)
+        return fail_item(set, 0, "is neither a JPEG file nor an npy file", error);
     status = rue_npy_parse(head, bytes, &npy, &why);
     return status == RUE_OK ? take_tensors(set, &npy, error) : fail_item(set, 0, why.message, error);
 }

@@ -156,8 +156,8 @@ static rue_status take_label(struct build *b, const struct example *e, int32_t *
     }
     b->labelled = true;
     if (e->label.kind != RUE_TF_INTEGERS || e->label.integer < -1 || e->label.integer > INT32_MAX)
-        return refuse(b, "has a label that is no whole number from -1 on: name another with label_key",
-                      error);
+        return refuse(
+            b, "has a label that is not a whole number from -1: name another feature with label_key", error);
     *label = (int32_t)e->label.integer;
     return RUE_OK;
 }
@@ -170,10 +170,10 @@ static rue_status take_kind(struct build *b, const struct example *e, struct rue
     bool tensor = e->image.byte_count >= 6 && memcmp(e->image.bytes, "\x93NUMPY", 6) == 0;
     bool photo = e->image.byte_count >= 2 && memcmp(e->image.bytes, "\xff\xd8", 2) == 0;
     if (e->typed && !tensor && !photo)
-        return refuse(b, "holds a tensor as an earlier rue wrote it: prepare the images again", error);
+        return refuse(b, "has a tensor from an older rue: prepare the images again", error);
     enum rue_mode mode = tensor ? RUE_PREPROCESSED : RUE_RAW;
     if (b->index->count == 0) b->index->mode = mode;
-    if (b->index->mode != mode) return refuse(b, "is not of the kind of the first one", error);
+    if (b->index->mode != mode) return refuse(b, "does not have the same type as the first one", error);
     if (!tensor || rue_npy_add_item(b->index, entry, e->image.bytes, e->image.byte_count, &why) == RUE_OK)
         return RUE_OK;
     return refuse(b, why.message, error);
@@ -186,7 +186,7 @@ static rue_status add_record(struct build *b, uint64_t bytes, rue_error *error)
     char why[320], name[PATH_MAX];
     uint64_t at;
     if (!rue_tf_example_walk(b->data, bytes, visit, &e, &at)) {
-        snprintf(why, sizeof why, "is no Example: its message is damaged at byte %" PRIu64,
+        snprintf(why, sizeof why, "is not an Example: its message is damaged at byte %" PRIu64,
                  b->begin + RUE_TF_RECORD_HEAD + at);
         return refuse(b, why, error);
     }

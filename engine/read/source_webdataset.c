@@ -50,7 +50,7 @@ static rue_status refuse_second(const struct shard *shard, const struct rue_arch
                                 rue_error *error)
 {
     return refuse(shard, member->header, member->name,
-                  "is the second of its extension in one sample: rename it", error);
+                  "has the same extension as another member of the sample: rename it", error);
 }
 
 static rue_status read_member(const struct shard *shard, const struct rue_archive_member *member, void *into,
@@ -125,7 +125,7 @@ static rue_status take_label(struct shard *shard, const struct rue_archive_membe
     rue_status status = read_member(shard, member, text, member->bytes, error);
     if (status != RUE_OK) return status;
     if (!read_number(text, &label) || label < 0 || label > INT32_MAX)
-        return refuse(shard, member->header, member->name, "is no label: give a whole number from 0 on",
+        return refuse(shard, member->header, member->name, "is not a label: give a whole number from 0",
                       error);
     shard->sample.labelled = true;
     shard->sample.entry.label = (int32_t)label;

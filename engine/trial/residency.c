@@ -199,21 +199,21 @@ bool rue_residency_try_cold(const struct rue_residency *residency, char *why, si
     uint64_t tried;
     char percent[8];
     if (!rue_residency_evict(residency)) {
-        snprintf(why, bytes, "the format does not tell in which files its items lie");
+        snprintf(why, bytes, "the format does not say which files hold its items");
         return false;
     }
     if (rue_residency_ratio(residency, &ratio) && ratio > 1 - cold_ratio) {
         snprintf(percent, sizeof percent, "%.0f", 100 * ratio);
-        snprintf(why, bytes,
-                 "%s %% of its bytes stay in memory: its file system has no other place for them, or "
-                 "another process holds them",
-                 percent);
+        snprintf(
+            why, bytes,
+            "%s %% of its bytes stay in memory: its file system is in memory, or another process uses them",
+            percent);
         return false;
     }
     uint64_t before = rue_usage_read().read_bytes;
     if (!read_few(residency, &tried)) return true; /* what is wrong with the data, the trials tell */
     if ((double)(rue_usage_read().read_bytes - before) >= cold_ratio * (double)tried) return true;
-    snprintf(why, bytes, "the kernel does not count what is read from its storage");
+    snprintf(why, bytes, "the kernel does not count reads from this storage");
     return false;
 }
 

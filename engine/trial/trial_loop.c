@@ -137,7 +137,7 @@ static rue_status check_time(const struct run *run, uint64_t now_ns, rue_error *
     uint64_t limit = run->request->limits.time_ns;
     if (!limit || now_ns - run->start_ns <= limit) return RUE_OK;
     char text[RUE_UNIT_TEXT_BYTES];
-    return rue_fail(error, RUE_TIMEOUT, "longer than its time limit of %s after %" PRId64 " images",
+    return rue_fail(error, RUE_TIMEOUT, "exceeded its time limit of %s after %" PRId64 " images",
                     rue_format_duration(limit, text, sizeof text), run->result->images);
 }
 
@@ -241,7 +241,7 @@ static rue_status run_loader(struct run *run, rue_error *error)
     result->bad_images = (int64_t)rue_loader_bad_images(run->loader, &example);
     if (result->bad_images && status == RUE_OK)
         snprintf(result->reason, sizeof result->reason,
-                 "replaced %" PRId64 " damaged images, one of them: %s", result->bad_images, example.message);
+                 "replaced %" PRId64 " damaged images, for example: %s", result->bad_images, example.message);
     if (ops->overshoot_ns)
         result->sleep_overshoot_ns = (int64_t)(ops->overshoot_ns(run->model->state) - overshoot);
     record_device(run, device);
@@ -277,9 +277,9 @@ static rue_status prepare_data(struct run *run, rue_error *error)
 {
     const char *cache = run->request->workload.cache;
     if (strcmp(cache, RUE_CACHE_COLD) == 0 && !rue_residency_evict(run->residency))
-        return rue_fail(error, RUE_USAGE,
-                        "the data cannot be read cold: the format does not tell in which files "
-                        "they lie; give --cache warm");
+        return rue_fail(
+            error, RUE_USAGE,
+            "the data cannot be read cold: the format does not say which files hold them; use a warm cache");
     return strcmp(cache, RUE_CACHE_WARM) == 0 ? rue_residency_warm(run->residency, error) : RUE_OK;
 }
 
@@ -350,7 +350,7 @@ static rue_status open_resident(struct run *run, size_t count, const struct rue_
     out->images = out->labels ? slabs->allocate(slabs->context, bytes) : NULL;
     result->batch_compute_ns = calloc(count, sizeof *result->batch_compute_ns);
     if (!out->images && slabs->what)
-        return rue_fail(error, RUE_INFEASIBLE, "the system gave no %zu bytes of %s", bytes, slabs->what);
+        return rue_fail(error, RUE_INFEASIBLE, "could not allocate %zu bytes of %s", bytes, slabs->what);
     return out->images && result->batch_compute_ns ? RUE_OK
                                                    : rue_fail_memory(error, "a resident batch", bytes);
 }
@@ -386,7 +386,7 @@ static rue_status run_compute(struct run *run, rue_error *error)
     size_t count = run->request->batches < 1 ? 1 : run->request->batches;
     size_t bytes = request_batch_bytes(run->request);
     if (count > RUE_BATCH_TIMES_MAX)
-        return rue_fail(error, RUE_USAGE, "more than %d batches asked for", RUE_BATCH_TIMES_MAX);
+        return rue_fail(error, RUE_USAGE, "more than %d batches requested", RUE_BATCH_TIMES_MAX);
     if (run->request->limits.memory_bytes && bytes > run->request->limits.memory_bytes)
         return rue_fail(error, RUE_INFEASIBLE, "a batch of %zu images needs %zu bytes, the limit is %" PRIu64,
                         size, bytes, run->request->limits.memory_bytes);

@@ -108,7 +108,7 @@ def test_a_tensor_file_that_was_cut_is_refused(rue, tensor, whole_tensor, where)
     """With the place, once the header can be read."""
     cut = whole_tensor[:CUTS[where]]
     tensor.write_bytes(cut)
-    word = "no format that rue knows" if len(cut) < 8 else "header" if len(cut) < HEADER else f"it ends at byte {len(cut)}"
+    word = "has an unknown format" if len(cut) < 8 else "header" if len(cut) < HEADER else f"it ends at byte {len(cut)}"
     expect_failure(rue("inspect", tensor), 3, tensor, word)
 
 
@@ -364,9 +364,9 @@ ODD = {
     "fifo": (lambda c: os.mkfifo(c / "odd.jpg"), "neither a file nor a folder"),
     "socket": (lambda c: make_socket(c / "odd.jpg"), "neither a file nor a folder"),
     "device": (lambda c: (c / "odd.jpg").symlink_to("/dev/zero"), "neither a file nor a folder"),
-    "dangling": (lambda c: (c / "odd.jpg").symlink_to("nowhere"), "a link that leads nowhere"),
-    "to_itself": (lambda c: (c / "odd.jpg").symlink_to("odd.jpg"), "a link that leads nowhere"),
-    "class_to_nowhere": (lambda c: (c / "odd").symlink_to("/no/such/class"), "a link that leads nowhere"),
+    "dangling": (lambda c: (c / "odd.jpg").symlink_to("nowhere"), "a broken link"),
+    "to_itself": (lambda c: (c / "odd.jpg").symlink_to("odd.jpg"), "a broken link"),
+    "class_to_nowhere": (lambda c: (c / "odd").symlink_to("/no/such/class"), "a broken link"),
 }
 
 
@@ -396,7 +396,7 @@ def test_a_folder_of_dangling_links_alone_says_so(rue):
     (rue.folder / "set").mkdir()
     for i in range(3):
         (rue.folder / f"set/{i}.jpg").symlink_to("nowhere")
-    expect_failure(rue("tune", "set", *QUICK), 3, "no JPEG file", "among 3", "a link that leads nowhere")
+    expect_failure(rue("tune", "set", *QUICK), 3, "no JPEG file", "among 3", "a broken link")
 
 
 @pytest.mark.parametrize("to", ["..", ".", "../cats", "../../set"])

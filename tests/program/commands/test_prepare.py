@@ -186,7 +186,7 @@ def test_names_with_folders_are_no_classes_where_there_are_none(rue, own_photos)
 def test_a_label_below_zero_is_no_folder(rue, own_photos):
     (file,) = sorted(own_photos.rglob("*.jpg"))[:1]
     write_tar(rue.folder / "x.tar", [("a.jpg", file.read_bytes()), ("a.cls", b"-3")])
-    expect_failure(rue("prepare", "x.tar", "out", "--format", "folder"), 3, "x.tar", "is no label")
+    expect_failure(rue("prepare", "x.tar", "out", "--format", "folder"), 3, "x.tar", "is not a label")
     assert not (rue.folder / "out").exists()
 
 

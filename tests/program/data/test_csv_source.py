@@ -45,15 +45,15 @@ def test_a_list_can_be_tuned_for(rue, photos):
 
 
 BAD = {
-    "unclosed": ('path,label\n"a.jpg,1\n', "line 2", "never closed"),
+    "unclosed": ('path,label\n"a.jpg,1\n', "line 2", "has no end"),
     "nul": ("path,label\na\0.jpg,1\n", "line 2", "NUL"),
     "missing": ("path,label\nPHOTO,1\nnone.jpg,2\n", "line 3", "none.jpg"),
     "ragged": ("path,label\nPHOTO,1\nPHOTO\n", "line 3", "1 fields"),
     "columns": ("a,b\nx,y\n", "image_key", "there are a, b"),
     "utf16": ("\ufeffpath,label\nx,1\n".encode("utf-16-le"), "UTF-16"),
     "empty": ("", "is empty"),
-    "one_word": ("path,label\nPHOTO,0\nPHOTO,1\nPHOTO,1O\nPHOTO,2\n", "line 4", "'1O' is no whole number, though most are"),
-    "header_alone": ("path,label\n", "column names alone"),
+    "one_word": ("path,label\nPHOTO,0\nPHOTO,1\nPHOTO,1O\nPHOTO,2\n", "line 4", "'1O' is not a whole number, though most are"),
+    "header_alone": ("path,label\n", "only a header line"),
 }
 
 

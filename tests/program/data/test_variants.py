@@ -47,7 +47,7 @@ def test_the_regret_of_the_common_answer_is_what_the_trials_say(rue, variants):
     mean = {cell: sum(own[cell] / min(own.values()) - 1 for own in times) / 3 for cell in times[0]}
     everything = report["overall"][-1]
     own = mean[key(everything["config"])]
-    assert everything["mean_regret_ratio"] == pytest.approx(own)
+    assert everything["mean_regret_ratio"] == pytest.approx(own, abs=1e-5)  # times are written in whole nanoseconds
     # What people use anyway is kept where the best one is not proven better, or by less than 0.5 points.
     assert min(mean.values()) <= own <= min(mean.values()) + 0.005
 

@@ -228,11 +228,11 @@ def damaged(path, *blocks, end=True):
     ([*pax(b"GNU.sparse.major", b"1"), raw_header(), b"abc"], ["damaged", "byte 0"]),
     ([raw_header(b"x", size=b"77777777\0   ", kind=b"x"), b"abc"], ["byte 0"]),
     ([raw_header(b"L", size=b"00000000003\0", kind=b"L"), b"ab\0"], ["damaged", "byte 0"]),
-    ([raw_header(), b"abc", raw_header(b"a.JPG"), b"abc"], ["second of its extension", "byte 1024"]),
-    ([raw_header(), b"abc", raw_header(b"a.cls"), b"cat"], ["no label", "byte 1024"]),
-    ([raw_header(b"a.cls"), b"  7", raw_header(b"a.jpg"), b"abc", raw_header(b"b.jpg"), b"abc"], ["no label", "byte 2048"]),
+    ([raw_header(), b"abc", raw_header(b"a.JPG"), b"abc"], ["same extension as another", "byte 1024"]),
+    ([raw_header(), b"abc", raw_header(b"a.cls"), b"cat"], ["not a label", "byte 1024"]),
+    ([raw_header(b"a.cls"), b"  7", raw_header(b"a.jpg"), b"abc", raw_header(b"b.jpg"), b"abc"], ["not a label", "byte 2048"]),
     ([raw_header(b"a.txt"), b"abc"], ["no sample with an image"]),
-    ([raw_header(b"a.npy"), b"abc"], ["no npy", "byte 0"]),
+    ([raw_header(b"a.npy"), b"abc"], ["not an npy", "byte 0"]),
 ])
 def test_bad_archives_are_refused_with_file_and_byte(rue, tmp_path, blocks, words):
     refused(rue, damaged(tmp_path / "bad.tar", *blocks), *words)

@@ -90,7 +90,7 @@ def test_memory_that_cannot_be_locked_is_done_without(rue, fake, photos):
              "--out", "out"]
     none = dict(fake, FAKE_CUDA_PINS=0)
     done = rue(*words, env=none)
-    assert done.returncode == 4 and "page-locked memory, which pin_memory false does without" in " ".join(done.stdout.split())
+    assert done.returncode == 4 and "page-locked memory (pin_memory false needs none)" in " ".join(done.stdout.split())
     for values in ("false", "true,false"):
         done = rue(*words, "--pin-memory", values, env=none)
         assert done.returncode == 0, done.stderr
@@ -142,8 +142,8 @@ def test_what_is_missing_is_one_sentence_before_anything_is_measured(rue, fake, 
 
 
 def test_an_option_that_the_gpu_does_not_have_is_named(rue, photos):
-    expect_failure(rue("tune", photos, "--model", "resnet18@cuda:fp8"), 2, "'fp8' is no precision", "resnet18@cuda:bf16")
-    expect_failure(rue("tune", photos, "--model", "resnet18@cuda:bf16:pageable"), 2, "'bf16:pageable' is no precision", "--pin-memory")
+    expect_failure(rue("tune", photos, "--model", "resnet18@cuda:fp8"), 2, "'fp8' is not a precision", "resnet18@cuda:bf16")
+    expect_failure(rue("tune", photos, "--model", "resnet18@cuda:bf16:pageable"), 2, "'bf16:pageable' is not a precision", "--pin-memory")
     expect_failure(rue("tune", photos, "--model", "resnet18@cudo"), 2, "unknown device 'cudo'", "cuda")
 
 
@@ -197,7 +197,7 @@ def test_the_real_module_with_the_stub_of_the_toolkit(module, release, tmp_path)
         pytest.skip("skipped: the toolkit has no stub")
     (tmp_path / "libcuda.so.1").symlink_to(stubs[0])
     answer = compute(release, dict(LD_LIBRARY_PATH=tmp_path))
-    assert answer["status"] == "failed" and "is the CUDA toolkit's stub and no driver" in answer["reason"], answer
+    assert answer["status"] == "failed" and "is the stub of the CUDA toolkit, not a driver" in answer["reason"], answer
 
 
 def test_the_checks_for_a_gpu_are_skipped_with_a_reason_where_there_is_none():

@@ -118,7 +118,7 @@ Test(loader_limits, an_allocator_without_slabs_is_infeasible_and_gets_them_back)
         rue_error error = {0};
         char figures[32];
         options.allocator = &allocator;
-        snprintf(figures, sizeof figures, "gave %d of 5 slabs", available);
+        snprintf(figures, sizeof figures, "only %d of 5 batch buffers", available);
         cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_INFEASIBLE);
         cr_assert(strstr(error.message, figures), "%s", error.message);
         cr_assert(slabs.allocated == available && slabs.released == available);
@@ -207,7 +207,7 @@ Test(loader_limits, threads_that_the_system_refuses_are_infeasible_and_the_other
         struct rue_loader *loader;
         rue_error error = {0};
         char figures[48];
-        snprintf(figures, sizeof figures, "started %d of 4 worker threads", given);
+        snprintf(figures, sizeof figures, "start only %d of 4 worker threads", given);
         cr_assert_eq(rue_loader_open(source, &options, &loader, NULL), RUE_OK);
         threads_left = given;
         rue_status status = rue_loader_start(loader, &error);

@@ -208,7 +208,7 @@ Test(cuda_module, memory_of_the_host_is_not_that_of_the_gpu)
     open_module("rue_cuda_emulated.so", false);
     emulated_cuda_fail(0, 1, OUT_OF_MEMORY);
     cr_assert_eq(module->pin(slab, sizeof slab, message), RUE_CUDA_NO_MEMORY);
-    cr_assert_str_eq(message, "no more of the host's memory can be pinned");
+    cr_assert_str_eq(message, "no more host memory can be page-locked");
 }
 
 Test(cuda_module, a_batch_of_an_unknown_size_is_refused)
@@ -221,7 +221,7 @@ Test(cuda_module, a_batch_of_an_unknown_size_is_refused)
     open_module("rue_cuda_emulated.so", false);
     check(module->open(&plan, &run, message), "open");
     cr_assert_eq(module->submit(run, slab, LAST, &ticket, message), RUE_CUDA_FAILED);
-    cr_assert_str_eq(message, "a batch of a size that was not made ready for");
+    cr_assert_str_eq(message, "a batch size that was not prepared");
     module->close(run);
     check_nothing_is_left("a size");
 }
@@ -232,9 +232,9 @@ Test(cuda_module, what_a_machine_lacks_is_one_sentence)
         const char *device, *message;
     } kinds[] = {
         {"none", "the NVIDIA driver finds no GPU among those that CUDA_VISIBLE_DEVICES='7' leaves"},
-        {"no-driver", "there is no NVIDIA driver here (libcuda.so.1): install one, or name"},
-        {"old-driver", "the NVIDIA driver is one for CUDA 11.8, and rue_cuda.so needs 13.0: install a newer"},
-        {"stub", "libcuda.so.1 is the CUDA toolkit's stub and no driver: take its folder out"},
+        {"no-driver", "there is no NVIDIA driver here (libcuda.so.1): install one, or simulate"},
+        {"old-driver", "the NVIDIA driver supports CUDA 11.8, and rue_cuda.so needs 13.0: install a newer"},
+        {"stub", "libcuda.so.1 is the stub of the CUDA toolkit, not a driver: remove its folder"},
         {"other-kernels", "rue_cuda.so was not built for an emulated GPU: build rue with "
                           "-DCMAKE_CUDA_ARCHITECTURES=90"},
     };

@@ -88,8 +88,8 @@ Test(csv, empty_fields_are_kept)
 
 Test(csv, names_the_line_of_quotes_that_do_not_match)
 {
-    expect_error("a\nb,\"c\nd\n", 9, "line 2: the quote that opens here is never closed");
-    expect_error("a\n\"b\"c,d\n", 9, "line 2: text behind a closing quote");
+    expect_error("a\nb,\"c\nd\n", 9, "line 2: the quote that opens here has no end");
+    expect_error("a\n\"b\"c,d\n", 9, "line 2: text after a closing quote");
 }
 
 Test(csv, refuses_what_is_no_text)

@@ -83,7 +83,7 @@ Test(source_csv, of_several_columns_the_more_usual_one_is_taken)
     expect("image,path,target,label\nb.jpg,a.jpg,1,2\n", "1:2 ");
     expect("path,label,label,class\na.jpg,1,2,cow\n", "1:1 ");
     refuse("name,kind\na.jpg,1\n",
-           "no column holds paths by its name: name it with image_key; there are name, kind");
+           "no column has a name for paths: name it with image_key; there are name, kind");
 }
 
 Test(source_csv, labels_are_numbers_or_the_names_of_classes)
@@ -91,7 +91,7 @@ Test(source_csv, labels_are_numbers_or_the_names_of_classes)
     expect("path,class\na.jpg,cow\nb.jpg,10\nsub/c.jpg,cow\n", "1:1 2:0 3:1 10 cow ");
     expect("path,label\na.jpg,007\nb.jpg,-1\n", "1:7 2:-1 ");
     refuse("path,label\na.jpg,1\nb.jpg,x\nsub/c.jpg,2\n",
-           "line 3: the label 'x' is no whole number, though most are");
+           "line 3: the label 'x' is not a whole number, though most are");
     refuse("path,label\na.jpg,1\nb.jpg,3000000000\nsub/c.jpg,2\n", "line 3: the label '3000000000'");
 }
 
@@ -114,8 +114,8 @@ Test(source_csv, blanks_are_a_part_of_what_is_quoted_alone)
 
 Test(source_csv, errors_name_the_line)
 {
-    refuse("a,b\nx,y\n", "list.csv, line 1: no column holds paths");
-    refuse("path,label\na.jpg,1\n\"b.jpg,2\n", "line 3: the quote that opens here is never closed");
+    refuse("a,b\nx,y\n", "list.csv, line 1: no column has a name for paths");
+    refuse("path,label\na.jpg,1\n\"b.jpg,2\n", "line 3: the quote that opens here has no end");
     temporary_text("b.jpg\n", "1");
     refuse("path,label\na.jpg,1\n\"b.jpg\n\",1\nsub/c.jpg\n",
            "line 5: 1 fields where the header has 2 columns");
@@ -124,10 +124,10 @@ Test(source_csv, errors_name_the_line)
     refuse("path,label\na.jpg,\n", "line 2: no label");
     refuse("path,label\na.jpg,1\nsub,2\n", "line 3: a folder in place of a file: sub");
     refuse("path\na.jpg\nx.jpg\nb.jpg\ny.jpg\n", "line 3: x.jpg: No such file or directory");
-    refuse("path,label\n", "holds column names alone");
+    refuse("path,label\n", "has only a header line");
     refuse("", "is empty");
     cr_assert_eq(mkfifo(temporary_path("fifo.jpg"), 0666), 0);
-    refuse("path\nfifo.jpg\n", "line 2: no file: fifo.jpg");
+    refuse("path\nfifo.jpg\n", "line 2: not a regular file: fifo.jpg");
 }
 
 Test(source_csv, a_byte_that_is_no_text_names_the_line)
@@ -147,7 +147,7 @@ Test(source_csv, a_field_without_an_end_is_refused)
         size_t begun = (size_t)snprintf(text, BYTES, "path\na.jpg\n%s", quoted ? "\"" : "");
         memset(text + begun, 'x', BYTES - begun);
         text[BYTES] = 0;
-        refuse(text, quoted ? "line 3: the quote that opens here is never closed" : "File name too long");
+        refuse(text, quoted ? "line 3: the quote that opens here has no end" : "File name too long");
     }
     free(text);
 }

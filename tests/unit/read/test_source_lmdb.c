@@ -156,7 +156,7 @@ Test(source_lmdb, tensors_of_another_size_than_the_first_are_refused)
     cr_assert_eq(rue_source_bytes(source, 1), 12);
     rue_source_close(source);
     lmdb_put("odd", NULL, 0, (struct lmdb_entry[]){{"a", one, sizeof one}, {"b", two, sizeof two}, END});
-    expect("odd", "the value of key b has not as many bytes");
+    expect("odd", "the value of key b does not have the size");
     head[20] = '?';
     memcpy(one, head, sizeof head);
     lmdb_put("bad", NULL, 0, (struct lmdb_entry[]){{"a", one, sizeof one}, END});
@@ -169,9 +169,9 @@ Test(source_lmdb, what_holds_no_images_is_refused)
         "\x89PNG and so many more bytes that it is taken for an image, which has at least 65";
     temporary_text("text", "no LMDB at all, but long enough for a meta page of an LMDB, which has 152 bytes: "
                            "........................................................................");
-    expect("text", "is no LMDB");
+    expect("text", "is not an LMDB");
     temporary_text("empty.mdb", "");
-    expect("empty.mdb", "is no LMDB");
+    expect("empty.mdb", "is not an LMDB");
     lmdb_put("void", NULL, 0, (struct lmdb_entry[]){END});
     expect("void", "holds no images");
     lmdb_put("named", "train", 0, (struct lmdb_entry[]){{"0", JPEG}, END});
@@ -183,7 +183,7 @@ Test(source_lmdb, what_holds_no_images_is_refused)
     lmdb_put("integers", NULL, MDB_INTEGERKEY, (struct lmdb_entry[]){{"abcd", JPEG}, END});
     expect("integers", "keys are not text");
     lmdb_put("pictures", NULL, 0, (struct lmdb_entry[]){{"0", png, sizeof png - 1}, END});
-    expect("pictures", "value of key 0 is no JPEG file and no npy file");
+    expect("pictures", "value of key 0 is neither a JPEG file nor an npy file");
     cr_assert_eq(mkdir(temporary_path("folder"), 0777), 0);
     expect("folder", "No such file");
     cr_assert_eq(mkfifo(temporary_path("fifo"), 0666), 0);
