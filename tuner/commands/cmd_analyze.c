@@ -51,7 +51,7 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     struct rue_ranking_rules rules;
     rue_status status = rue_ranking_rules_read(options, &ranking_options, NULL, &rules, error);
     if (status != RUE_OK) return status;
-    status = rue_tally_findings(&table->tally, &rules, &findings, error);
+    status = rue_tally_make_findings(&table->tally, &rules, &findings, error);
     if (status != RUE_OK) return rue_ranking_rules_close(&rules), status;
     snprintf(findings->study, sizeof findings->study, "%s", table->name);
     strcpy(findings->runner.measured_with, RUE_TABLE_LOADER);
@@ -64,7 +64,7 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     rue_ranking_rules_close(&rules);
     const struct rue_report *shown = rue_options_flag(options, JSON) ? &rue_report_json : &rue_report_table;
     if (status == RUE_OK) status = shown->render(findings, &style, stdout, error);
-    if (status == RUE_OK) status = rue_tally_judge(findings, error);
+    if (status == RUE_OK) status = rue_tally_check_recommended(findings, error);
     rue_further_answers_close(findings);
     rue_tally_findings_close(findings);
     return status;

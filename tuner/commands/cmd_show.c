@@ -45,7 +45,7 @@ static bool list_trial(void *context, size_t index, struct rue_trial_row *out)
     (void)index; /* they come in order */
     do {
         rue_trial_result_close(&trial->result);
-        listing->status = rue_store_next(listing->store, &found, trial, listing->error);
+        listing->status = rue_store_next_trial(listing->store, &found, trial, listing->error);
         if (listing->status != RUE_OK || !found) return false;
     } while (rue_record_variant(listing->record, trial) == RUE_NONE);
     *out = (struct rue_trial_row){.id = trial->id,
@@ -110,7 +110,7 @@ static rue_status report(const struct rue_record *record, const struct rue_optio
                             : shown->render(findings, &style, stdout, error);
     if (status != RUE_OK) return status;
     if (record->other_trials && !json) put_other_trials(record->other_trials, &style);
-    return rue_tally_judge(findings, error);
+    return rue_tally_check_recommended(findings, error);
 }
 
 static rue_status show_record(const struct rue_record *record, const struct rue_options *options,

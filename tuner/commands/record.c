@@ -74,7 +74,7 @@ static rue_status read_last(struct rue_record *record, struct rue_store *store, 
     for (size_t nth = 0; !record->is_current; nth++) {
         struct rue_recommendation *noted;
         char *text;
-        rue_status status = rue_store_findings(store, nth, &text, error);
+        rue_status status = rue_store_load_findings(store, nth, &text, error);
         if (status != RUE_OK || !text) return status;
         status = rue_recommendation_read_kept(text, record->store, &noted, error);
         free(text);
@@ -137,7 +137,7 @@ static rue_status fill_facts(struct rue_record *record, const struct rue_store_t
     facts->models_unnamed = strcmp(scenario->model, RUE_TABLE_MODEL) == 0;
     facts->variant.path[0] = 0;
     if (strcmp(facts->variant.format, RUE_TABLE_FORMAT) == 0) facts->variant.format[0] = 0;
-    return rue_tally_text(&record->tally, label, &facts->label, error);
+    return rue_tally_copy_text(&record->tally, label, &facts->label, error);
 }
 
 static struct rue_tally_trial judge_trial(const struct rue_store_trial *trial)
@@ -167,11 +167,11 @@ static rue_status add_joint(struct rue_record *record, const struct rue_store_tr
     if (variant == RUE_NONE) return RUE_OK;
     memcpy(record->recorded, trial->recorded, sizeof record->recorded);
     rue_status status =
-        rue_tally_group(tally, record->last->ledger.scenarios[variant], &judged.group, &made, error);
+        rue_tally_find_group(tally, record->last->ledger.scenarios[variant], &judged.group, &made, error);
     if (status != RUE_OK) return status;
     struct rue_variant_findings *facts = &tally->groups[judged.group];
     if (made) status = fill_facts(record, trial, facts, error);
-    if (status == RUE_OK) status = rue_tally_add(tally, &judged, trial->scenario.model, error);
+    if (status == RUE_OK) status = rue_tally_add_trial(tally, &judged, trial->scenario.model, error);
     rue_findings_count_trial(facts, &trial->result);
     return status;
 }
@@ -181,7 +181,7 @@ static rue_status read_trials(struct rue_record *record, struct rue_store *store
     for (;;) {
         struct rue_store_trial trial;
         bool found;
-        rue_status status = rue_store_next(store, &found, &trial, error);
+        rue_status status = rue_store_next_trial(store, &found, &trial, error);
         if (status != RUE_OK || !found) return status;
         bool ok = trial.result.outcome == RUE_TRIAL_OK, joint = trial.measure == RUE_JOINT;
         record->trials_ok += joint && ok;
@@ -200,7 +200,7 @@ static rue_status read_store(struct rue_record *record, rue_error *error)
     struct rue_store *store;
     uint64_t trials;
     rue_status status = rue_store_open_copy(record->store, false, &store, error);
-    if (status == RUE_OK) status = rue_store_count(store, &trials, error);
+    if (status == RUE_OK) status = rue_store_count_trials(store, &trials, error);
     if (status == RUE_OK) status = read_last(record, store, trials, error);
     if (status == RUE_OK) status = read_trials(record, store, error);
     rue_store_close(store);
@@ -240,7 +240,7 @@ const struct rue_ranking_rules *rue_record_rules(const struct rue_record *record
 static rue_status rank_trials(const struct rue_record *record, const struct rue_ranking_rules *rules,
                               struct rue_findings **out, rue_error *error)
 {
-    rue_status status = rue_tally_findings(&record->tally, rules, out, error);
+    rue_status status = rue_tally_make_findings(&record->tally, rules, out, error);
     if (status != RUE_OK) return status;
     (*out)->runner = record->last->found.runner;
     (*out)->machine = record->last->found.machine;

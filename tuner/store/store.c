@@ -17,36 +17,36 @@
 
 /* How long opening waits for another process that writes. At work, a reader that writes by hand may take its
  * time: what was measured would be lost. */
-enum { OPEN_BUSY_MS = 2000, WRITE_BUSY_MS = 60000, COPY_TRIES = 5 };
+enum { OPEN_BUSY_MS = 2000, WRITE_BUSY_MS = 60000, COPY_ATTEMPTS = 5 };
 
 struct rue_store {
     sqlite3 *db;
     char *path; /* as the user wrote it, for messages */
-    sqlite3_stmt *insert, *search, *walk;
+    sqlite3_stmt *insert, *search, *list;
     int64_t run_id; /* RUE_ABSENT before the first run */
-    struct rue_store_texts texts;
+    struct rue_store_cache cache;
 };
 
-static rue_status fail(struct rue_store *store, int code, const char *doing, rue_error *error)
+static rue_status fail_store(struct rue_store *store, int code, const char *action, rue_error *error)
 {
-    return rue_store_fail(store->db, code, store->path, doing, error);
+    return rue_store_fail(store->db, code, store->path, action, error);
 }
 
 /* ---- opening ---- */
 
-static const char memory[] = ":memory:"; /* SQLite's word */
+static const char memory_name[] = ":memory:"; /* SQLite's word */
 
 /* `sql` is taken. */
-static rue_status prepare(struct rue_store *store, char *sql, sqlite3_stmt **out, rue_error *error)
+static rue_status prepare_statement(struct rue_store *store, char *sql, sqlite3_stmt **out, rue_error *error)
 {
     int code =
         sql ? sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL) : SQLITE_NOMEM;
     sqlite3_free(sql);
-    return code == SQLITE_OK ? RUE_OK : fail(store, code, "preparing the store", error);
+    return code == SQLITE_OK ? RUE_OK : fail_store(store, code, "preparing the store", error);
 }
 
 /* Once the database is known to be a store, or is made one. */
-static rue_status settle(struct rue_store *store, rue_error *error)
+static rue_status configure_connection(struct rue_store *store, rue_error *error)
 {
     sqlite3_progress_handler(store->db, 0, NULL, NULL); /* a signal must not lose what was measured */
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
@@ -56,14 +56,14 @@ static rue_status settle(struct rue_store *store, rue_error *error)
                             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
                             "PRAGMA temp_store = MEMORY; " RUE_STORE_DOUBTFUL_SQL,
                             NULL, NULL, NULL);
-    if (code != SQLITE_OK) return fail(store, code, "preparing the store", error);
+    if (code != SQLITE_OK) return fail_store(store, code, "preparing the store", error);
     sqlite3_busy_timeout(store->db, WRITE_BUSY_MS);
-    rue_status status = prepare(store, rue_store_insert_sql(), &store->insert, error);
-    if (status == RUE_OK) status = prepare(store, rue_store_search_sql(), &store->search, error);
-    return status == RUE_OK ? prepare(store, rue_store_walk_sql(), &store->walk, error) : status;
+    rue_status status = prepare_statement(store, rue_store_insert_sql(), &store->insert, error);
+    if (status == RUE_OK) status = prepare_statement(store, rue_store_search_sql(), &store->search, error);
+    return status == RUE_OK ? prepare_statement(store, rue_store_list_sql(), &store->list, error) : status;
 }
 
-static rue_status connect(struct rue_store *store, const char *file, rue_error *error)
+static rue_status open_database(struct rue_store *store, const char *file, rue_error *error)
 {
     struct stat about;
     int code = sqlite3_open_v2(file, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
@@ -73,7 +73,7 @@ static rue_status connect(struct rue_store *store, const char *file, rue_error *
     if (code == SQLITE_OK && stat(file, &about) == 0 && about.st_size == 0)
         code = sqlite3_exec(store->db, "PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL", NULL, NULL,
                             NULL);
-    if (code != SQLITE_OK) return fail(store, code, "opening the store", error);
+    if (code != SQLITE_OK) return fail_store(store, code, "opening the store", error);
     if (sqlite3_db_readonly(store->db, "main") == 1)
         return rue_fail(error, RUE_STORE,
                         "%s: the store is read-only; make it writable, or choose another folder",
@@ -81,7 +81,7 @@ static rue_status connect(struct rue_store *store, const char *file, rue_error *
     /* Until the file is known to be a healthy store, closing must not copy its log into it. */
     if (rue_store_file_has_wal(file)) sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     rue_status status = rue_store_schema_open(store->db, store->path, error);
-    return status == RUE_OK ? settle(store, error) : status;
+    return status == RUE_OK ? configure_connection(store, error) : status;
 }
 
 /* SQLite's code. That a writer is in the way is no failure to sqlite3_backup_finish, though nothing is
@@ -96,15 +96,15 @@ static int copy_pages(sqlite3 *from, sqlite3 *to)
     return code == SQLITE_OK && copied != SQLITE_DONE ? copied : code;
 }
 
-static rue_status copy(struct rue_store *store, const char *file, bool shared, rue_error *error)
+static rue_status copy_database(struct rue_store *store, const char *file, bool shared, rue_error *error)
 {
     sqlite3 *from = NULL;
-    rue_status status = rue_store_open_unchanged(file, store->path, shared, &from, error);
+    rue_status status = rue_store_open_read_only(file, store->path, shared, &from, error);
     if (status == RUE_OK) status = rue_store_schema_check(from, store->path, error);
-    int code = status == RUE_OK ? sqlite3_open(memory, &store->db) : SQLITE_OK;
+    int code = status == RUE_OK ? sqlite3_open(memory_name, &store->db) : SQLITE_OK;
     if (code == SQLITE_OK && status == RUE_OK) code = rue_store_guard_open(store->db);
     if (code == SQLITE_OK && status == RUE_OK) code = copy_pages(from, store->db);
-    if (code != SQLITE_OK) status = fail(store, code, "reading the store", error);
+    if (code != SQLITE_OK) status = fail_store(store, code, "reading the store", error);
     sqlite3_close(from);
     return status;
 }
@@ -117,22 +117,22 @@ static bool is_unchanged(const struct stat *a, const struct stat *b)
 
 /* Without SQLite's locks, which would make files: where a tuner began to write meanwhile, what was read may
  * be of two states, and is read again. */
-static rue_status copy_whole(struct rue_store *store, const char *file, bool locked, rue_error *error)
+static rue_status copy_consistently(struct rue_store *store, const char *file, bool locked, rue_error *error)
 {
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(file, '/') - file), file);
-    for (int tries = 0; tries < COPY_TRIES; tries++) {
+    for (int attempt = 0; attempt < COPY_ATTEMPTS; attempt++) {
         struct stat before, after;
         rue_error why = {0};
         bool logged = rue_store_file_has_wal(file),
              shared = logged && !locked && rue_folder_is_locked(folder[0] ? folder : "/");
         bool known = stat(file, &before) == 0;
-        rue_status status = copy(store, file, shared, &why);
+        rue_status status = copy_database(store, file, shared, &why);
         bool whole = shared || !known ||
                      (stat(file, &after) == 0 && is_unchanged(&before, &after) &&
                       logged == rue_store_file_has_wal(file));
         if (whole && status != RUE_OK) return rue_fail(error, status, "%s", why.message);
-        if (whole) return settle(store, error);
+        if (whole) return configure_connection(store, error);
         sqlite3_close(store->db);
         store->db = NULL;
     }
@@ -141,32 +141,34 @@ static rue_status copy_whole(struct rue_store *store, const char *file, bool loc
 }
 
 /* How a store is opened; `path` is NULL in memory alone. */
-enum opening { IN_MEMORY, COPIED, COPIED_LOCKED, ON_DISK, FRESH };
+enum open_kind { IN_MEMORY, COPIED, COPIED_LOCKED, ON_DISK, FRESH };
 
-static rue_status open_file(struct rue_store *store, const char *path, enum opening how, rue_error *error)
+static rue_status open_file(struct rue_store *store, const char *path, enum open_kind kind, rue_error *error)
 {
     char *file = realpath(path, NULL);
     if (!file) file = strdup(path); /* not there yet */
     if (!file) return rue_fail_memory(error, "the store's path", strlen(path));
-    bool copied = how == COPIED || how == COPIED_LOCKED;
-    rue_status status = how == FRESH ? rue_store_file_put_aside(file, path, error) : RUE_OK;
+    bool copied = kind == COPIED || kind == COPIED_LOCKED;
+    rue_status status = kind == FRESH ? rue_store_file_rename_old(file, path, error) : RUE_OK;
     if (status == RUE_OK) status = rue_store_file_check(file, path, !copied, error);
     if (status == RUE_OK)
-        status = copied ? copy_whole(store, file, how == COPIED_LOCKED, error) : connect(store, file, error);
+        status = copied ? copy_consistently(store, file, kind == COPIED_LOCKED, error)
+                        : open_database(store, file, error);
     free(file);
     return status;
 }
 
-static rue_status open_store(const char *path, enum opening how, struct rue_store **out, rue_error *error)
+static rue_status open_store(const char *path, enum open_kind kind, struct rue_store **out, rue_error *error)
 {
     *out = NULL;
     struct rue_store *store = calloc(1, sizeof *store);
-    if (!store || !(store->path = strdup(path ? path : memory))) {
+    if (!store || !(store->path = strdup(path ? path : memory_name))) {
         free(store);
         return rue_fail_memory(error, "the store", sizeof *store);
     }
     store->run_id = RUE_ABSENT;
-    rue_status status = how == IN_MEMORY ? connect(store, memory, error) : open_file(store, path, how, error);
+    rue_status status =
+        kind == IN_MEMORY ? open_database(store, memory_name, error) : open_file(store, path, kind, error);
     if (status == RUE_OK) return *out = store, RUE_OK;
     return rue_store_close(store), status;
 }
@@ -184,11 +186,11 @@ rue_status rue_store_open_copy(const char *path, bool locked, struct rue_store *
 void rue_store_close(struct rue_store *store)
 {
     if (!store) return;
-    sqlite3_finalize(store->walk);
+    sqlite3_finalize(store->list);
     sqlite3_finalize(store->search);
     sqlite3_finalize(store->insert);
     sqlite3_close(store->db);
-    rue_store_texts_close(&store->texts);
+    rue_store_cache_close(&store->cache);
     free(store->path);
     free(store);
 }
@@ -197,11 +199,11 @@ void rue_store_close(struct rue_store *store)
 
 /* Runs a statement to its end, as what it changes is kept only then, with these texts, NULL being NULL, as
  * its parameters, and answers the integer that it answers. `sql` is taken. */
-static rue_status execute(struct rue_store *store, char *sql, const char *const *texts, int64_t *out,
-                          const char *doing, rue_error *error)
+static rue_status execute_statement(struct rue_store *store, char *sql, const char *const *texts,
+                                    int64_t *out, const char *action, rue_error *error)
 {
     sqlite3_stmt *statement = NULL;
-    rue_status status = prepare(store, sql, &statement, error);
+    rue_status status = prepare_statement(store, sql, &statement, error);
     if (status != RUE_OK) return status;
     int code = SQLITE_OK;
     for (int i = 0; code == SQLITE_OK && i < sqlite3_bind_parameter_count(statement); i++)
@@ -210,7 +212,7 @@ static rue_status execute(struct rue_store *store, char *sql, const char *const 
     if (code == SQLITE_OK) code = sqlite3_step(statement);
     for (; code == SQLITE_ROW; code = sqlite3_step(statement)) answer = sqlite3_column_int64(statement, 0);
     if (code != SQLITE_DONE)
-        status = fail(store, code, doing, error);
+        status = fail_store(store, code, action, error);
     else if (out)
         *out = answer;
     sqlite3_finalize(statement);
@@ -227,19 +229,19 @@ rue_status rue_store_begin_run(struct rue_store *store, const char *command_line
     char *sql = sqlite3_mprintf("INSERT INTO run (command_line, rue_version, started, knobs)"
                                 " VALUES (?, ?, ?, ?) RETURNING id");
     const char *const texts[] = {command_line, rue_version, started, text};
-    rue_status status = execute(store, sql, texts, &store->run_id, "noting the run", error);
+    rue_status status = execute_statement(store, sql, texts, &store->run_id, "noting the run", error);
     free(text);
     return status;
 }
 
-rue_status rue_store_keep_findings(struct rue_store *store, const char *findings, rue_error *error)
+rue_status rue_store_save_findings(struct rue_store *store, const char *findings, rue_error *error)
 {
     char *sql = sqlite3_mprintf("UPDATE run SET findings = ?1, checksum = rue_checksum(?1) WHERE id = %lld",
                                 store->run_id);
-    return execute(store, sql, &findings, NULL, "keeping what the run found out", error);
+    return execute_statement(store, sql, &findings, NULL, "keeping what the run found out", error);
 }
 
-rue_status rue_store_findings(struct rue_store *store, size_t nth, char **out, rue_error *error)
+rue_status rue_store_load_findings(struct rue_store *store, size_t nth, char **out, rue_error *error)
 {
     static const char sql[] =
         "SELECT findings FROM run WHERE findings IS NOT NULL ORDER BY id DESC LIMIT 1 OFFSET ?";
@@ -254,7 +256,8 @@ rue_status rue_store_findings(struct rue_store *store, size_t nth, char **out, r
         code = *out ? SQLITE_DONE : SQLITE_NOMEM;
     }
     sqlite3_finalize(find);
-    return code == SQLITE_DONE ? RUE_OK : fail(store, code, "reading what earlier runs found out", error);
+    return code == SQLITE_DONE ? RUE_OK
+                               : fail_store(store, code, "reading what earlier runs found out", error);
 }
 
 /* ---- trials ---- */
@@ -267,8 +270,8 @@ void rue_store_scenario_key(const struct rue_store_scenario *scenario, const cha
              workload, scenario->job_images, scenario->runner, scenario->machine);
 }
 
-static struct rue_store_trial describe(const struct rue_store_scenario *scenario,
-                                       const struct rue_trial_request *request)
+static struct rue_store_trial make_trial(const struct rue_store_scenario *scenario,
+                                         const struct rue_trial_request *request)
 {
     struct rue_store_trial trial = {.run_id = RUE_ABSENT,
                                     .scenario = *scenario,
@@ -288,11 +291,11 @@ static void rewind_statement(sqlite3_stmt *statement)
     sqlite3_clear_bindings(statement);
 }
 
-rue_status rue_store_add(struct rue_store *store, const struct rue_store_scenario *scenario,
-                         const struct rue_trial_request *request, const struct rue_trial_result *result,
-                         uint64_t started_ns, uint64_t *out_id, rue_error *error)
+rue_status rue_store_add_trial(struct rue_store *store, const struct rue_store_scenario *scenario,
+                               const struct rue_trial_request *request, const struct rue_trial_result *result,
+                               uint64_t started_ns, uint64_t *out_id, rue_error *error)
 {
-    struct rue_store_trial trial = describe(scenario, request);
+    struct rue_store_trial trial = make_trial(scenario, request);
     rue_status status = RUE_OK;
     int moved = 0;
     trial.run_id = store->run_id;
@@ -302,7 +305,7 @@ rue_status rue_store_add(struct rue_store *store, const struct rue_store_scenari
     if (code == SQLITE_OK) code = sqlite3_step(store->insert);
     sqlite3_file_control(store->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
     if (code != SQLITE_DONE)
-        status = fail(store, code, "adding a trial", error);
+        status = fail_store(store, code, "adding a trial", error);
     else if (moved)
         status = rue_fail(error, RUE_STORE,
                           "%s was removed or replaced while it was written: what this run measured from then "
@@ -314,19 +317,19 @@ rue_status rue_store_add(struct rue_store *store, const struct rue_store_scenari
     return status;
 }
 
-/* Binds which rows are searched for, at most so many; -1: all. SQLite's code. */
-static int begin_search(struct rue_store *store, const struct rue_store_scenario *scenario,
-                        const struct rue_trial_request *request, struct rue_store_pick pick, int most)
+/* Binds which rows are searched for, at most `limit` of them; -1: all. SQLite's code. */
+static int bind_search(struct rue_store *store, const struct rue_store_scenario *scenario,
+                       const struct rue_trial_request *request, struct rue_store_position position, int limit)
 {
-    const struct rue_store_trial trial = describe(scenario, request);
+    const struct rue_store_trial trial = make_trial(scenario, request);
     int code = rue_store_row_bind(store->search, &trial);
     const struct {
         const char *name;
         int64_t value;
     } others[] = {{":fits", rue_trial_fits_limit(request)},
-                  {":after", (int64_t)pick.after},
-                  {":nth", pick.nth < INT64_MAX ? (int64_t)pick.nth : INT64_MAX},
-                  {":most", most}};
+                  {":after", (int64_t)position.after},
+                  {":nth", position.nth < INT64_MAX ? (int64_t)position.nth : INT64_MAX},
+                  {":limit", limit}};
     for (size_t i = 0; code == SQLITE_OK && i < sizeof others / sizeof *others; i++)
         code = sqlite3_bind_int64(store->search, sqlite3_bind_parameter_index(store->search, others[i].name),
                                   others[i].value);
@@ -334,41 +337,41 @@ static int begin_search(struct rue_store *store, const struct rue_store_scenario
 }
 
 /* The next row of a statement; `*found` is false behind the last one. The result is always set. */
-static rue_status read_next(struct rue_store *store, sqlite3_stmt *statement, struct rue_store_trial *out,
-                            bool *found, rue_error *error)
+static rue_status read_next_row(struct rue_store *store, sqlite3_stmt *statement, struct rue_store_trial *out,
+                                bool *found, rue_error *error)
 {
-    bool all = statement == store->walk;
+    bool all = statement == store->list;
     *found = false;
     out->result = rue_trial_result_empty();
     int code = sqlite3_step(statement);
     if (code == SQLITE_DONE) return RUE_OK;
-    if (code != SQLITE_ROW) return fail(store, code, "reading a trial", error);
+    if (code != SQLITE_ROW) return fail_store(store, code, "reading a trial", error);
     rue_status status = rue_store_row_read(statement, all ? 0 : offsetof(struct rue_store_trial, id),
-                                           all ? &store->texts : NULL, store->path, out, error);
+                                           all ? &store->cache : NULL, store->path, out, error);
     *found = status == RUE_OK;
     return status;
 }
 
 /* The next row of the search: id, start and result. */
-static rue_status search_next(struct rue_store *store, int code, const struct rue_trial_request *request,
-                              struct rue_store_trial *out, bool *found, rue_error *error)
+static rue_status find_next_row(struct rue_store *store, int code, const struct rue_trial_request *request,
+                                struct rue_store_trial *out, bool *found, rue_error *error)
 {
     *found = false;
     out->result = rue_trial_result_empty();
-    rue_status status = code == SQLITE_OK ? read_next(store, store->search, out, found, error)
-                                          : fail(store, code, "looking for a trial", error);
+    rue_status status = code == SQLITE_OK ? read_next_row(store, store->search, out, found, error)
+                                          : fail_store(store, code, "looking for a trial", error);
     out->result.config = request->config;
     return status;
 }
 
-rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenario *scenario,
-                          const struct rue_trial_request *request, struct rue_store_pick pick, bool *found,
-                          struct rue_trial_result *result, uint64_t *out_id, uint64_t *out_started_ns,
-                          rue_error *error)
+rue_status rue_store_find_trial(struct rue_store *store, const struct rue_store_scenario *scenario,
+                                const struct rue_trial_request *request, struct rue_store_position position,
+                                bool *found, struct rue_trial_result *result, uint64_t *out_id,
+                                uint64_t *out_started_ns, rue_error *error)
 {
     struct rue_store_trial trial;
-    int code = begin_search(store, scenario, request, pick, 1);
-    rue_status status = search_next(store, code, request, &trial, found, error);
+    int code = bind_search(store, scenario, request, position, 1);
+    rue_status status = find_next_row(store, code, request, &trial, found, error);
     *result = trial.result;
     if (*found && out_id) *out_id = trial.id;
     if (*found && out_started_ns) *out_started_ns = trial.started_ns;
@@ -376,15 +379,15 @@ rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenar
     return status;
 }
 
-rue_status rue_store_walk(struct rue_store *store, const struct rue_store_scenario *scenario,
-                          const struct rue_trial_request *request, rue_store_visit *visit, void *context,
-                          rue_error *error)
+rue_status rue_store_visit_trials(struct rue_store *store, const struct rue_store_scenario *scenario,
+                                  const struct rue_trial_request *request, rue_store_visit *visit,
+                                  void *context, rue_error *error)
 {
     struct rue_store_trial trial;
-    int code = begin_search(store, scenario, request, (struct rue_store_pick){0}, -1);
+    int code = bind_search(store, scenario, request, (struct rue_store_position){0}, -1);
     rue_status status = RUE_OK;
     for (bool found = true; status == RUE_OK && found;) {
-        status = search_next(store, code, request, &trial, &found, error);
+        status = find_next_row(store, code, request, &trial, &found, error);
         if (found) status = visit(context, trial.id, &trial.result, error);
         rue_trial_result_close(&trial.result);
         if (status == RUE_OK && rue_interrupt_status() != RUE_OK)
@@ -394,25 +397,26 @@ rue_status rue_store_walk(struct rue_store *store, const struct rue_store_scenar
     return status;
 }
 
-rue_status rue_store_next(struct rue_store *store, bool *found, struct rue_store_trial *out, rue_error *error)
+rue_status rue_store_next_trial(struct rue_store *store, bool *found, struct rue_store_trial *out,
+                                rue_error *error)
 {
     *out = (struct rue_store_trial){0}; /* a row does not hold all of it */
-    rue_status status = read_next(store, store->walk, out, found, error);
+    rue_status status = read_next_row(store, store->list, out, found, error);
     if (!*found) rue_trial_result_close(&out->result);
     return status;
 }
 
-rue_status rue_store_doubt(struct rue_store *store, uint64_t first, uint64_t end, rue_error *error)
+rue_status rue_store_mark_doubtful(struct rue_store *store, uint64_t first, uint64_t end, rue_error *error)
 {
     char *sql = sqlite3_mprintf("INSERT INTO doubtful VALUES (%llu, %llu)", first, end);
-    return execute(store, sql, NULL, NULL, "noting doubtful trials", error);
+    return execute_statement(store, sql, NULL, NULL, "noting doubtful trials", error);
 }
 
-rue_status rue_store_count(struct rue_store *store, uint64_t *out_count, rue_error *error)
+rue_status rue_store_count_trials(struct rue_store *store, uint64_t *out_count, rue_error *error)
 {
     int64_t count = 0;
     char *sql = sqlite3_mprintf("SELECT count(*) FROM trial");
-    rue_status status = execute(store, sql, NULL, &count, "counting trials", error);
+    rue_status status = execute_statement(store, sql, NULL, &count, "counting trials", error);
     *out_count = (uint64_t)count;
     return status;
 }

@@ -34,7 +34,7 @@ struct rue_store_trial {
     int64_t run_id;    /* RUE_ABSENT: none */
     char recorded[32]; /* wall clock, UTC */
     struct rue_store_scenario scenario;
-    const char *workload; /* as stored; set by rue_store_next, until its next trial */
+    const char *workload; /* as stored; set by rue_store_next_trial, until its next trial */
     enum rue_measure measure;
     struct rue_config config;
     uint64_t images_requested, batches_requested;
@@ -73,25 +73,25 @@ rue_status rue_store_begin_run(struct rue_store *store, const char *command_line
 
 /* Keeps what the run found out, at its end or so far (a recommendation.json), in place of what it kept
  * before. */
-rue_status rue_store_keep_findings(struct rue_store *store, const char *findings,
+rue_status rue_store_save_findings(struct rue_store *store, const char *findings,
                                    rue_error *error) RUE_MUST_CHECK;
 
 /* What the `nth` run that kept its findings found out, the last one first (0), returned owned; NULL where
  * there are no more. */
-rue_status rue_store_findings(struct rue_store *store, size_t nth, char **out,
-                              rue_error *error) RUE_MUST_CHECK;
+rue_status rue_store_load_findings(struct rue_store *store, size_t nth, char **out,
+                                   rue_error *error) RUE_MUST_CHECK;
 
 /* Adds a trial; when it returns RUE_OK the row is on the disk. `*out_id` (nullable) is its row id.
  * `started_ns` is on the study's clock. Of the request, measure, config, images, batches and limits are read;
  * the rest is the scenario's. Rows of the measure load belong to no model: the scenario's model and profile
  * are stored as "". */
-rue_status rue_store_add(struct rue_store *store, const struct rue_store_scenario *scenario,
-                         const struct rue_trial_request *request, const struct rue_trial_result *result,
-                         uint64_t started_ns, uint64_t *out_id, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_store_add_trial(struct rue_store *store, const struct rue_store_scenario *scenario,
+                               const struct rue_trial_request *request, const struct rue_trial_result *result,
+                               uint64_t started_ns, uint64_t *out_id, rue_error *error) RUE_MUST_CHECK;
 
 /* Which of several rows, oldest first: the `nth` (0, 1, ...) of those with a row id above `after`. Walking
  * over all of them takes time in proportion to their number by `after` alone. */
-struct rue_store_pick {
+struct rue_store_position {
     uint64_t after;
     size_t nth;
 };
@@ -103,32 +103,34 @@ struct rue_store_pick {
  * refused something, which it may grant the next time. Sets `*found`. `result` is always set and to be closed
  * by the caller: the row where found, with the request's config, else empty.
  * `*out_id` and `*out_started_ns` (nullable) are set when found. */
-rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenario *scenario,
-                          const struct rue_trial_request *request, struct rue_store_pick pick, bool *found,
-                          struct rue_trial_result *result, uint64_t *out_id, uint64_t *out_started_ns,
-                          rue_error *error) RUE_MUST_CHECK;
+rue_status rue_store_find_trial(struct rue_store *store, const struct rue_store_scenario *scenario,
+                                const struct rue_trial_request *request, struct rue_store_position position,
+                                bool *found, struct rue_trial_result *result, uint64_t *out_id,
+                                uint64_t *out_started_ns, rue_error *error) RUE_MUST_CHECK;
 
-/* What rue_store_walk calls; `result` is the walk's. Anything but RUE_OK ends the walk. */
+/* What rue_store_visit_trials calls; `result` is the walk's. Anything but RUE_OK ends the walk. */
 typedef rue_status rue_store_visit(void *context, uint64_t id, const struct rue_trial_result *result,
                                    rue_error *error);
 
 /* Visits every reusable row of the cell (as above), oldest first; a signal ends it. The store is not to be
  * used meanwhile. */
-rue_status rue_store_walk(struct rue_store *store, const struct rue_store_scenario *scenario,
-                          const struct rue_trial_request *request, rue_store_visit *visit, void *context,
-                          rue_error *error) RUE_MUST_CHECK;
+rue_status rue_store_visit_trials(struct rue_store *store, const struct rue_store_scenario *scenario,
+                                  const struct rue_trial_request *request, rue_store_visit *visit,
+                                  void *context, rue_error *error) RUE_MUST_CHECK;
 
 /* The next trial of all, in the order of storing, its result to be closed by the caller; what a row does not
  * hold, such as the keys of the data, is empty. `*found` is false behind the last one. RUE_STORE when a row
  * makes no sense or the file is damaged. */
-rue_status rue_store_next(struct rue_store *store, bool *found, struct rue_store_trial *out,
-                          rue_error *error) RUE_MUST_CHECK;
+rue_status rue_store_next_trial(struct rue_store *store, bool *found, struct rue_store_trial *out,
+                                rue_error *error) RUE_MUST_CHECK;
 
-/* From now on, until the store is closed, rue_store_find passes over the rows from `first` up to `end`. */
-rue_status rue_store_doubt(struct rue_store *store, uint64_t first, uint64_t end,
-                           rue_error *error) RUE_MUST_CHECK;
+/* From now on, until the store is closed, rue_store_find_trial passes over the rows from `first` up to `end`.
+ */
+rue_status rue_store_mark_doubtful(struct rue_store *store, uint64_t first, uint64_t end,
+                                   rue_error *error) RUE_MUST_CHECK;
 
 /* How many trial rows the store holds in all. */
-rue_status rue_store_count(struct rue_store *store, uint64_t *out_count, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_store_count_trials(struct rue_store *store, uint64_t *out_count,
+                                  rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -16,13 +16,13 @@
 
 enum { LENGTH_MAX = 256 << 20, SQL_MAX = 256 << 10 }; /* bytes of a value, and of a statement */
 
-/* Steps of SQLite's machine between two looks at signals, and how long reading waits for a process that
+/* Steps of SQLite's machine between two checks for signals, and how long reading waits for a process that
  * writes. */
-enum { STEPS = 1000, READ_BUSY_MS = 2000 };
+enum { STEPS_PER_CHECK = 1000, READ_BUSY_MS = 2000 };
 
 /* ---- failures ---- */
 
-static const char unusable[] = "it is unusable: " RUE_STORE_PUT_ASIDE;
+static const char unusable[] = "it is unusable: " RUE_STORE_MOVE_AWAY;
 static const char in_use[] =
     "another process is using it: wait for that one to end, or choose another folder";
 static const char not_writable[] =
@@ -35,19 +35,19 @@ static const char *const advices[] = {
         "the disk is full or failing: free some space and run again; every trial stored so far is kept",
     [SQLITE_BUSY] = in_use,
     [SQLITE_LOCKED] = in_use,
-    [SQLITE_CORRUPT] = "it is damaged: " RUE_STORE_PUT_ASIDE,
-    [SQLITE_NOTADB] = "it is no store of rue: " RUE_STORE_PUT_ASIDE,
+    [SQLITE_CORRUPT] = "it is damaged: " RUE_STORE_MOVE_AWAY,
+    [SQLITE_NOTADB] = "it is no store of rue: " RUE_STORE_MOVE_AWAY,
     [SQLITE_READONLY] = not_writable,
     [SQLITE_CANTOPEN] = not_writable,
     [SQLITE_PERM] = not_writable,
     [SQLITE_PROTOCOL] = "locking does not work there: choose another folder, on a local disk",
-    [SQLITE_INTERRUPT] = "it holds more than a store of rue does: " RUE_STORE_PUT_ASIDE,
+    [SQLITE_INTERRUPT] = "it holds more than a store of rue does: " RUE_STORE_MOVE_AWAY,
 };
 
-rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *doing, rue_error *error)
+rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *action, rue_error *error)
 {
     size_t primary = code & 0xff;
-    if (primary == SQLITE_NOMEM) return rue_fail(error, RUE_MEMORY, "%s: %s: out of memory", path, doing);
+    if (primary == SQLITE_NOMEM) return rue_fail(error, RUE_MEMORY, "%s: %s: out of memory", path, action);
     if (primary == SQLITE_INTERRUPT && rue_interrupt_status() != RUE_OK)
         return rue_fail(error, rue_interrupt_status(), "interrupted");
 
@@ -56,14 +56,14 @@ rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *d
     int extended = own ? code : sqlite3_extended_errcode(db);
     int cause = primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : 0;
     if (primary == SQLITE_CANTOPEN && rue_advice(cause)[0])
-        return rue_fail(error, RUE_STORE, "%s: %s: %s%s", path, doing, strerror(cause), rue_advice(cause));
+        return rue_fail(error, RUE_STORE, "%s: %s: %s%s", path, action, strerror(cause), rue_advice(cause));
     bool known = primary < sizeof advices / sizeof *advices && advices[primary];
     char advice[RUE_ERROR_MESSAGE_BYTES];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* one of the texts above */
     snprintf(advice, sizeof advice, known ? advices[primary] : unusable, path);
 #pragma GCC diagnostic pop
-    return rue_fail(error, RUE_STORE, "%s: %s: %s%s%s (SQLite %d); %s", path, doing,
+    return rue_fail(error, RUE_STORE, "%s: %s: %s%s%s (SQLite %d); %s", path, action,
                     own ? sqlite3_errstr(code) : sqlite3_errmsg(db), cause ? ": " : "",
                     cause ? strerror(cause) : "", extended, advice);
 }
@@ -72,13 +72,17 @@ rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *d
 
 /* The main file last: after a crash in between it is still found, and put aside again. */
 static const char *const companions[] = {"-wal", "-shm", "-journal", ""};
-enum { COMPANIONS = sizeof companions / sizeof *companions, NAME_BYTES = PATH_MAX + 96, KEPT_MAX = 1000 };
+enum {
+    COMPANIONS = sizeof companions / sizeof *companions,
+    NAME_BYTES = PATH_MAX + 96,
+    OLD_STORES_MAX = 1000
+};
 
 /* The smallest page, so the smallest file, that SQLite has. */
 enum { SQLITE_FILE_BYTES = 512 };
 
 /* What `file` + `suffix` is; false where it is not there. */
-static bool look(const char *file, const char *suffix, struct stat *about)
+static bool stat_file(const char *file, const char *suffix, struct stat *about)
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "%s%s", file, suffix);
@@ -88,21 +92,21 @@ static bool look(const char *file, const char *suffix, struct stat *about)
 bool rue_store_file_has_wal(const char *file)
 {
     struct stat about;
-    return look(file, "-wal", &about) && about.st_size > 0;
+    return stat_file(file, "-wal", &about) && about.st_size > 0;
 }
 
 static rue_status check_companions(const char *file, const char *path, rue_error *error)
 {
     struct stat about;
     for (int i = 0; companions[i][0]; i++)
-        if (look(file, companions[i], &about) && (!S_ISREG(about.st_mode) || about.st_nlink > 1))
+        if (stat_file(file, companions[i], &about) && (!S_ISREG(about.st_mode) || about.st_nlink > 1))
             return rue_fail(error, RUE_STORE,
                             "%s: %s%s beside it is a link or not a file: SQLite would write through it; "
-                            "remove it, or " RUE_STORE_PUT_ASIDE,
+                            "remove it, or " RUE_STORE_MOVE_AWAY,
                             path, path, companions[i], path);
     /* A store has none: SQLite would write what it holds over the store, and delete the file that it names.
      */
-    if (look(file, "-journal", &about) && about.st_size > 0)
+    if (stat_file(file, "-journal", &about) && about.st_size > 0)
         return rue_fail(error, RUE_STORE,
                         "%s: rue did not write %s-journal beside it; move it away, or choose another folder",
                         path, path);
@@ -120,35 +124,35 @@ static rue_status check_folder(const char *file, const char *path, rue_error *er
                     path, folder, strerror(errno));
 }
 
-rue_status rue_store_file_check(const char *file, const char *path, bool writes, rue_error *error)
+rue_status rue_store_file_check(const char *file, const char *path, bool for_writing, rue_error *error)
 {
     struct stat about;
     rue_status status = check_companions(file, path, error);
-    bool there = look(file, "", &about);
-    if (status == RUE_OK && !there && writes) status = check_folder(file, path, error);
+    bool there = stat_file(file, "", &about);
+    if (status == RUE_OK && !there && for_writing) status = check_folder(file, path, error);
     if (status != RUE_OK) return status;
     if (there && !S_ISREG(about.st_mode))
         return rue_fail(error, RUE_STORE, "%s: cannot be the store: no regular file; choose another folder",
                         path);
-    if (there && writes && about.st_nlink > 1)
+    if (there && for_writing && about.st_nlink > 1)
         return rue_fail(error, RUE_STORE,
                         "%s is a hard link, and its other names would change with it; replace it by a copy",
                         path);
     if (there && about.st_size > 0 && about.st_size < SQLITE_FILE_BYTES)
         return rue_fail(error, RUE_STORE,
-                        "%s: no store of rue: too short for an SQLite file; " RUE_STORE_PUT_ASIDE, path,
+                        "%s: no store of rue: too short for an SQLite file; " RUE_STORE_MOVE_AWAY, path,
                         path);
     if ((!there || about.st_size == 0) && rue_store_file_has_wal(file))
         return rue_fail(
             error, RUE_STORE,
-            "%s: damaged: it is empty or missing, but its log %s-wal is not; " RUE_STORE_PUT_ASIDE, path,
+            "%s: damaged: it is empty or missing, but its log %s-wal is not; " RUE_STORE_MOVE_AWAY, path,
             path, path);
     return RUE_OK;
 }
 
 /* What is put aside, in that order: the reports beside the store, which must not seem to be about another
  * one, then the store. `index` from 0 on; with `suffix` as it is called then. False past the last one. */
-static bool name_kept(const char *file, int index, const char *suffix, char out[NAME_BYTES])
+static bool format_old_name(const char *file, int index, const char *suffix, char out[NAME_BYTES])
 {
     int folder = (int)(strrchr(file, '/') - file);
     for (int i = 0; rue_reports[i]; i++) {
@@ -165,25 +169,26 @@ static bool name_kept(const char *file, int index, const char *suffix, char out[
  * rest joins it. */
 static bool find_free_suffix(const char *file, char out[32])
 {
-    for (int n = 1; n <= KEPT_MAX; n++) {
+    for (int n = 1; n <= OLD_STORES_MAX; n++) {
         bool renamed = false;
         char from[NAME_BYTES], to[NAME_BYTES];
         struct stat about;
         snprintf(out, 32, n == 1 ? ".old" : ".old.%d", n);
-        for (int i = 0; !renamed && name_kept(file, i, "", from) && name_kept(file, i, out, to); i++)
-            renamed = look(to, "", &about) && (look(from, "", &about) || strcmp(from, file) == 0);
+        for (int i = 0; !renamed && format_old_name(file, i, "", from) && format_old_name(file, i, out, to);
+             i++)
+            renamed = stat_file(to, "", &about) && (stat_file(from, "", &about) || strcmp(from, file) == 0);
         if (!renamed) return true;
     }
     return false;
 }
 
-rue_status rue_store_file_put_aside(const char *file, const char *path, rue_error *error)
+rue_status rue_store_file_rename_old(const char *file, const char *path, rue_error *error)
 {
-    char kept[32], from[NAME_BYTES], to[NAME_BYTES];
-    if (!find_free_suffix(file, kept))
+    char old_suffix[32], from[NAME_BYTES], to[NAME_BYTES];
+    if (!find_free_suffix(file, old_suffix))
         return rue_fail(error, RUE_STORE, "%s: %d old stores lie beside it; delete some of %s.old*", path,
-                        KEPT_MAX, path);
-    for (int i = 0; name_kept(file, i, "", from) && name_kept(file, i, kept, to); i++) {
+                        OLD_STORES_MAX, path);
+    for (int i = 0; format_old_name(file, i, "", from) && format_old_name(file, i, old_suffix, to); i++) {
         if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) != 0 && errno != ENOENT &&
             (errno != EINVAL || rename(from, to) != 0)) /* a file system without RENAME_NOREPLACE */
             return rue_fail(error, RUE_STORE, "%s: cannot rename %s to %s: %s; move it away yourself", path,
@@ -194,16 +199,16 @@ rue_status rue_store_file_put_aside(const char *file, const char *path, rue_erro
 
 /* ---- opening ---- */
 
-/* `looks`: how many are left; NULL: no matter. */
-static int is_to_end(void *looks)
+/* `checks`: how many are left; NULL: no matter. */
+static int must_stop(void *checks)
 {
-    int *left = looks;
+    int *left = checks;
     return rue_interrupt_status() != RUE_OK || (left && (*left)-- <= 0);
 }
 
-void rue_store_guard_watch(sqlite3 *db, int *looks)
+void rue_store_guard_limit(sqlite3 *db, int *checks)
 {
-    sqlite3_progress_handler(db, STEPS, is_to_end, looks);
+    sqlite3_progress_handler(db, STEPS_PER_CHECK, must_stop, checks);
 }
 
 int rue_store_guard_open(sqlite3 *db)
@@ -220,15 +225,15 @@ int rue_store_guard_open(sqlite3 *db)
     sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, SQL_MAX);
     sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
     sqlite3_extended_result_codes(db, 1);
-    rue_store_guard_watch(db, NULL);
+    rue_store_guard_limit(db, NULL);
     return code == SQLITE_OK
                ? sqlite3_exec(db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL, NULL)
                : code;
 }
 
-/* Of a file in WAL mode SQLite makes companions even for reading, unless it is told that nobody writes it:
- * then it passes over the log, too. */
-static char *write_uri(const char *file)
+/* Of a file in WAL mode SQLite makes companions even for reading, unless it is told that nobody writes
+ * it: then it passes over the log, too. */
+static char *make_uri(const char *file)
 {
     sqlite3_str *uri = sqlite3_str_new(NULL);
     sqlite3_str_appendall(uri, "file:");
@@ -238,11 +243,11 @@ static char *write_uri(const char *file)
     return sqlite3_str_appendall(uri, "?immutable=1"), sqlite3_str_finish(uri);
 }
 
-rue_status rue_store_open_unchanged(const char *file, const char *path, bool shared, sqlite3 **out,
+rue_status rue_store_open_read_only(const char *file, const char *path, bool shared, sqlite3 **out,
                                     rue_error *error)
 {
     bool logged = rue_store_file_has_wal(file);
-    char *uri = logged ? NULL : write_uri(file);
+    char *uri = logged ? NULL : make_uri(file);
     if (!logged && !uri) return rue_fail_memory(error, "the store's name", strlen(file));
     /* In exclusive mode without locks SQLite keeps the index of a log in memory. */
     int code =

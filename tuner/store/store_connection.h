@@ -10,17 +10,17 @@
 #include "error.h"
 
 /* What to do with a file that is no usable store; takes the path once. */
-#define RUE_STORE_PUT_ASIDE "move %s away, or add --fresh to the 'rue tune' that uses it"
+#define RUE_STORE_MOVE_AWAY "move %s away, or add --fresh to the 'rue tune' that uses it"
 
-/* Records the failure of `doing` ("adding a trial") on the store at `path`: SQLite's `code`, its extended
+/* Records the failure of `action` ("adding a trial") on the store at `path`: SQLite's `code`, its extended
  * code and message from `db` (nullable), and what to do. Call before the statement is reset. Returns
  * RUE_STORE, RUE_MEMORY when SQLite ran out of memory, or, where a signal ended the statement, its status. */
-rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *doing, rue_error *error);
+rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *action, rue_error *error);
 
 /* Before SQLite touches anything: refuses what it would take for an empty file and overwrite, though it is
  * none, and companions through which it would write to, or delete, files elsewhere; where the store is to be
- * written (`writes`), also a folder that cannot be. RUE_STORE. */
-rue_status rue_store_file_check(const char *file, const char *path, bool writes,
+ * written (`for_writing`), also a folder that cannot be. RUE_STORE. */
+rue_status rue_store_file_check(const char *file, const char *path, bool for_writing,
                                 rue_error *error) RUE_MUST_CHECK;
 
 /* True when the write-ahead log beside `file` holds something. */
@@ -28,20 +28,20 @@ bool rue_store_file_has_wal(const char *file);
 
 /* Renames the file, healthy or not, its companions, and the reports beside it to "<file>.old", or
  * "<file>.old.2", ... where earlier ones are kept already. RUE_STORE when the renaming fails. */
-rue_status rue_store_file_put_aside(const char *file, const char *path, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_store_file_rename_old(const char *file, const char *path, rue_error *error) RUE_MUST_CHECK;
 
 /* Right after sqlite3_open, before anything is read: no triggers, views or functions of the file, small
  * limits; and a statement ends with SQLITE_INTERRUPT once a signal came. SQLite's code. */
 int rue_store_guard_open(sqlite3 *db);
 
-/* The same again, or, with `looks`, also after so much work: the schema of a damaged file may be endless.
- * `looks` counts down. */
-void rue_store_guard_watch(sqlite3 *db, int *looks);
-enum { RUE_STORE_SCHEMA_LOOKS = 1000 };
+/* The same again, or, with `checks`, also after so much work: the schema of a damaged file may be endless.
+ * `checks` counts down. */
+void rue_store_guard_limit(sqlite3 *db, int *checks);
+enum { RUE_STORE_SCHEMA_CHECKS = 1000 };
 
 /* Opens a file that is only read, guarded; nothing is made beside it. `shared`: it has a log that a process
  * may be writing, whose locks and index are used. To be closed also where this fails. */
-rue_status rue_store_open_unchanged(const char *file, const char *path, bool shared, sqlite3 **out,
+rue_status rue_store_open_read_only(const char *file, const char *path, bool shared, sqlite3 **out,
                                     rue_error *error) RUE_MUST_CHECK;
 
 #endif

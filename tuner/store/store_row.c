@@ -11,57 +11,57 @@
 #include "knob_json.h"
 #include "workload_json.h"
 
-#define AT(member) offsetof(struct rue_store_trial, member), sizeof(((struct rue_store_trial *)0)->member)
+#define MEMBER(member) offsetof(struct rue_store_trial, member), sizeof(((struct rue_store_trial *)0)->member)
 #define TIMES(field, count) \
     RUE_STORE_TIMES, offsetof(struct rue_store_trial, field), offsetof(struct rue_store_trial, count)
-#define PLAIN    NULL, 0, RUE_STORE_PLAIN
-#define IDENTITY NULL, 0, RUE_STORE_IDENTITY
-#define MADE     NULL, 0, RUE_STORE_MADE
+#define PLAIN     NULL, 0, RUE_STORE_PLAIN
+#define IDENTITY  NULL, 0, RUE_STORE_IDENTITY
+#define GENERATED NULL, 0, RUE_STORE_GENERATED
 
 /* clang-format off */
 const struct rue_store_column rue_store_columns[] = {
-    {"id", "INTEGER PRIMARY KEY", RUE_STORE_COUNT, AT(id), MADE, "in the order of storing"},
-    {"run_id", "INTEGER REFERENCES run(id)", RUE_STORE_INTEGER, AT(run_id), PLAIN, "the run that measured it"},
-    {"recorded", "TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))", RUE_STORE_TEXT, AT(recorded), MADE,
+    {"id", "INTEGER PRIMARY KEY", RUE_STORE_COUNT, MEMBER(id), GENERATED, "in the order of storing"},
+    {"run_id", "INTEGER REFERENCES run(id)", RUE_STORE_INTEGER, MEMBER(run_id), PLAIN, "the run that measured it"},
+    {"recorded", "TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))", RUE_STORE_TEXT, MEMBER(recorded), GENERATED,
      "wall clock, when it was stored"},
-    {"started_ns", "INTEGER NOT NULL", RUE_STORE_COUNT, AT(started_ns), PLAIN, "on the clock of the study"},
-    {"data_digest", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.data_digest), IDENTITY,
+    {"started_ns", "INTEGER NOT NULL", RUE_STORE_COUNT, MEMBER(started_ns), PLAIN, "on the clock of the study"},
+    {"data_digest", "TEXT NOT NULL", RUE_STORE_TEXT, MEMBER(scenario.data_digest), IDENTITY,
      "which data: names and sizes, not the path"},
-    {"mode", "TEXT NOT NULL", RUE_STORE_WORD, AT(scenario.variant.mode), rue_mode_names, RUE_MODE_COUNT, RUE_STORE_IDENTITY,
+    {"mode", "TEXT NOT NULL", RUE_STORE_ENUM, MEMBER(scenario.variant.mode), rue_mode_names, RUE_MODE_COUNT, RUE_STORE_IDENTITY,
      "raw or preprocessed"},
-    {"format", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.variant.format), IDENTITY,
+    {"format", "TEXT NOT NULL", RUE_STORE_TEXT, MEMBER(scenario.variant.format), IDENTITY,
      "how items lie on storage"},
-    {"dtype", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.variant.dtype), IDENTITY,
+    {"dtype", "TEXT NOT NULL", RUE_STORE_TEXT, MEMBER(scenario.variant.dtype), IDENTITY,
      "of preprocessed items, '' for raw"},
-    {"path", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.variant.path), PLAIN, "where the data lay"},
-    {"workload", "TEXT NOT NULL", RUE_STORE_WORKLOAD, AT(scenario.workload), IDENTITY,
+    {"path", "TEXT NOT NULL", RUE_STORE_TEXT, MEMBER(scenario.variant.path), PLAIN, "where the data lay"},
+    {"workload", "TEXT NOT NULL", RUE_STORE_WORKLOAD, MEMBER(scenario.workload), IDENTITY,
      "what was loaded in which order, JSON"},
-    {"job_images", "INTEGER NOT NULL", RUE_STORE_COUNT, AT(scenario.job_images), IDENTITY,
+    {"job_images", "INTEGER NOT NULL", RUE_STORE_COUNT, MEMBER(scenario.job_images), IDENTITY,
      "the job that the trial is about"},
-    {"model", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.model), IDENTITY, "'' for the measure load"},
-    {"model_profile", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.model_profile), IDENTITY,
+    {"model", "TEXT NOT NULL", RUE_STORE_TEXT, MEMBER(scenario.model), IDENTITY, "'' for the measure load"},
+    {"model_profile", "TEXT NOT NULL", RUE_STORE_TEXT, MEMBER(scenario.model_profile), IDENTITY,
      "its costs, JSON, '' for the measure load"},
-    {"runner", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.runner), IDENTITY, "what performed the trial"},
-    {"machine", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.machine), IDENTITY,
+    {"runner", "TEXT NOT NULL", RUE_STORE_TEXT, MEMBER(scenario.runner), IDENTITY, "what performed the trial"},
+    {"machine", "TEXT NOT NULL", RUE_STORE_TEXT, MEMBER(scenario.machine), IDENTITY,
      "fingerprint of the machine of the runner"},
-    {"measure", "TEXT NOT NULL", RUE_STORE_WORD, AT(measure), rue_measure_names, RUE_MEASURE_COUNT,
+    {"measure", "TEXT NOT NULL", RUE_STORE_ENUM, MEMBER(measure), rue_measure_names, RUE_MEASURE_COUNT,
      RUE_STORE_IDENTITY, "joint, load or compute"},
-    {"config", "TEXT NOT NULL", RUE_STORE_CONFIG, AT(config), IDENTITY,
+    {"config", "TEXT NOT NULL", RUE_STORE_CONFIG, MEMBER(config), IDENTITY,
      "canonical JSON, knobs at their default left out"},
-    {"images_requested", "INTEGER NOT NULL", RUE_STORE_COUNT, AT(images_requested), PLAIN,
+    {"images_requested", "INTEGER NOT NULL", RUE_STORE_COUNT, MEMBER(images_requested), PLAIN,
      "fewer than job_images in a truncated trial"},
-    {"batches_requested", "INTEGER NOT NULL", RUE_STORE_COUNT, AT(batches_requested), PLAIN,
+    {"batches_requested", "INTEGER NOT NULL", RUE_STORE_COUNT, MEMBER(batches_requested), PLAIN,
      "of the measure compute"},
-    {"limit_time_ns", "INTEGER", RUE_STORE_LIMIT, AT(limits.time_ns), PLAIN, "NULL: none"},
-    {"limit_memory_bytes", "INTEGER", RUE_STORE_LIMIT, AT(limits.memory_bytes), PLAIN, "NULL: none"},
-    {"status", "TEXT NOT NULL", RUE_STORE_WORD, AT(result.outcome), rue_outcome_names, RUE_OUTCOME_COUNT,
+    {"limit_time_ns", "INTEGER", RUE_STORE_LIMIT, MEMBER(limits.time_ns), PLAIN, "NULL: none"},
+    {"limit_memory_bytes", "INTEGER", RUE_STORE_LIMIT, MEMBER(limits.memory_bytes), PLAIN, "NULL: none"},
+    {"status", "TEXT NOT NULL", RUE_STORE_ENUM, MEMBER(result.outcome), rue_outcome_names, RUE_OUTCOME_COUNT,
      RUE_STORE_PLAIN,
      "ok, infeasible, failed or timeout"},
-    {"reason", "TEXT NOT NULL", RUE_STORE_TEXT, AT(result.reason), PLAIN, "'' when ok"},
-#define X(name, help) {#name, "INTEGER", RUE_STORE_INTEGER, AT(result.name), PLAIN, help},
+    {"reason", "TEXT NOT NULL", RUE_STORE_TEXT, MEMBER(result.reason), PLAIN, "'' when ok"},
+#define X(name, help) {#name, "INTEGER", RUE_STORE_INTEGER, MEMBER(result.name), PLAIN, help},
     RUE_TRIAL_INTEGERS(X)
 #undef X
-#define X(name, help) {#name, "REAL", RUE_STORE_REAL, AT(result.name), PLAIN, help},
+#define X(name, help) {#name, "REAL", RUE_STORE_REAL, MEMBER(result.name), PLAIN, help},
     RUE_TRIAL_REALS(X)
 #undef X
     /* Long, so behind everything else. */
@@ -103,30 +103,31 @@ static int bind_count(sqlite3_stmt *statement, int index, uint64_t value)
 static int bind_column(sqlite3_stmt *statement, int index, const struct rue_store_column *column,
                        const struct rue_store_trial *trial)
 {
-    const void *at = (const char *)trial + column->offset;
+    const void *member = (const char *)trial + column->offset;
     char text[TEXT_BYTES];
     switch (column->kind) {
     case RUE_STORE_TEXT:
-        return bind_text(statement, index, at);
+        return bind_text(statement, index, member);
     case RUE_STORE_COUNT:
-        return bind_count(statement, index, *(const uint64_t *)at);
+        return bind_count(statement, index, *(const uint64_t *)member);
     case RUE_STORE_LIMIT:
-        return *(const uint64_t *)at ? bind_count(statement, index, *(const uint64_t *)at) : SQLITE_OK;
+        return *(const uint64_t *)member ? bind_count(statement, index, *(const uint64_t *)member)
+                                         : SQLITE_OK;
     case RUE_STORE_INTEGER:
-        return *(const int64_t *)at == RUE_ABSENT
+        return *(const int64_t *)member == RUE_ABSENT
                    ? SQLITE_OK
-                   : sqlite3_bind_int64(statement, index, *(const int64_t *)at);
+                   : sqlite3_bind_int64(statement, index, *(const int64_t *)member);
     case RUE_STORE_REAL:
-        return sqlite3_bind_double(statement, index, *(const double *)at); /* NaN: NULL */
-    case RUE_STORE_WORD:
-        return bind_text(statement, index, column->words[*(const unsigned *)at]);
+        return sqlite3_bind_double(statement, index, *(const double *)member); /* NaN: NULL */
+    case RUE_STORE_ENUM:
+        return bind_text(statement, index, column->words[*(const unsigned *)member]);
     case RUE_STORE_TIMES:
-        return bind_times(statement, index, *(uint64_t *const *)at,
+        return bind_times(statement, index, *(uint64_t *const *)member,
                           *(const size_t *)((const char *)trial + column->bytes));
     case RUE_STORE_WORKLOAD:
-        return rue_workload_canonical(at, text), bind_text(statement, index, text);
+        return rue_workload_canonical(member, text), bind_text(statement, index, text);
     case RUE_STORE_CONFIG:
-        return rue_config_canonical(at, text), bind_text(statement, index, text);
+        return rue_config_canonical(member, text), bind_text(statement, index, text);
     case RUE_STORE_CHECKSUM:
         break;
     }
@@ -148,26 +149,26 @@ int rue_store_row_bind(sqlite3_stmt *statement, const struct rue_store_trial *tr
 /* ---- from SQLite ---- */
 
 /* A JSON array of unsigned integers. */
-static bool times_read(const char *text, uint64_t **out, size_t *out_count)
+static bool parse_times(const char *text, uint64_t **out, size_t *out_count)
 {
     json_t *array = json_loads(text, 0, NULL);
     size_t count = json_array_size(array);
     uint64_t *times = count ? malloc(count * sizeof *times) : NULL;
-    bool known = times != NULL;
-    for (size_t i = 0; known && i < count; i++) {
+    bool valid = times != NULL;
+    for (size_t i = 0; valid && i < count; i++) {
         const json_t *time = json_array_get(array, i);
-        known = json_is_integer(time) && json_integer_value(time) >= 0;
+        valid = json_is_integer(time) && json_integer_value(time) >= 0;
         times[i] = (uint64_t)json_integer_value(time);
     }
     json_decref(array);
-    if (!known) return free(times), false;
+    if (!valid) return free(times), false;
     *out = times;
     *out_count = count;
     return true;
 }
 
 /* Whether it holds what the text says; else that is to be read into it. */
-static bool is_parsed(struct rue_store_text *parsed, const char *text)
+static bool is_parsed(struct rue_store_cached_text *parsed, const char *text)
 {
     if (parsed->text && strcmp(parsed->text, text) == 0) return true;
     free(parsed->text);
@@ -180,16 +181,16 @@ static bool is_parsed(struct rue_store_text *parsed, const char *text)
 static bool parse_config(const char *text, const struct rue_knobs *knobs, struct rue_config *out)
 {
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *value;
-    bool known = json_is_object(object);
+    bool valid = json_is_object(object);
     const char *key;
     *out = rue_config_default_for(knobs);
     json_object_foreach(object, key, value)
     {
         int knob = rue_knob_find(knobs, key);
-        known = known && knob >= 0 && rue_json_knob_read(knobs->at[knob], value, &out->value[knob]);
+        valid = valid && knob >= 0 && rue_json_knob_read(knobs->at[knob], value, &out->value[knob]);
     }
     json_decref(object);
-    return known;
+    return valid;
 }
 
 /* Where a run declares none they are rue's own. */
@@ -197,105 +198,105 @@ static bool parse_knobs(const char *text, const struct rue_knobs **out)
 {
     json_t *declared = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     *out = &rue_own_knobs;
-    bool known = !*text || (declared && rue_knob_json_read(declared, out, NULL) == RUE_OK);
+    bool valid = !*text || (declared && rue_knob_json_read(declared, out, NULL) == RUE_OK);
     json_decref(declared);
-    return known;
+    return valid;
 }
 
 static bool parse_workload(const char *text, struct rue_workload *out)
 {
     json_t *workload = json_loads(text, 0, NULL);
     *out = (struct rue_workload){0};
-    bool known = workload && rue_workload_read(workload, out, NULL) == RUE_OK;
+    bool valid = workload && rue_workload_read(workload, out, NULL) == RUE_OK;
     json_decref(workload);
-    return known;
+    return valid;
 }
 
-static bool read_workload(struct rue_store_texts *texts, const char *text, struct rue_workload *out)
+static bool read_workload(struct rue_store_cache *cache, const char *text, struct rue_workload *out)
 {
-    struct rue_store_text *parsed = &texts->workload;
-    if (!is_parsed(parsed, text)) parsed->known = parse_workload(text, &parsed->workload);
+    struct rue_store_cached_text *parsed = &cache->workload;
+    if (!is_parsed(parsed, text)) parsed->valid = parse_workload(text, &parsed->workload);
     *out = parsed->workload;
-    return parsed->known;
+    return parsed->valid;
 }
 
 /* The knobs of the run stand behind all columns, also those that people added. */
-static bool read_config(sqlite3_stmt *statement, struct rue_store_texts *texts, const char *text,
+static bool read_config(sqlite3_stmt *statement, struct rue_store_cache *cache, const char *text,
                         struct rue_store_trial *trial)
 {
     const char *declared = (const char *)sqlite3_column_text(statement, sqlite3_column_count(statement) - 1);
-    size_t kept = rue_hash(RUE_HASH_START, text, strlen(text)) % RUE_STORE_CONFIGS_KEPT;
-    struct rue_store_text *knobs = &texts->knobs, *parsed = &texts->configs[kept];
+    size_t kept = rue_hash(RUE_HASH_START, text, strlen(text)) % RUE_STORE_CONFIGS_CACHED;
+    struct rue_store_cached_text *knobs = &cache->knobs, *parsed = &cache->configs[kept];
     if (!declared) declared = "";
-    if (!is_parsed(knobs, declared)) knobs->known = parse_knobs(declared, &knobs->knobs);
+    if (!is_parsed(knobs, declared)) knobs->valid = parse_knobs(declared, &knobs->knobs);
     if (!is_parsed(parsed, text) || parsed->config.knobs != knobs->knobs)
-        parsed->known = parse_config(text, knobs->knobs, &parsed->config);
+        parsed->valid = parse_config(text, knobs->knobs, &parsed->config);
     trial->config = trial->result.config = parsed->config;
-    return knobs->known && parsed->known;
+    return knobs->valid && parsed->valid;
 }
 
-void rue_store_texts_close(struct rue_store_texts *texts)
+void rue_store_cache_close(struct rue_store_cache *cache)
 {
-    free(texts->workload.text);
-    free(texts->knobs.text);
-    for (int i = 0; i < RUE_STORE_CONFIGS_KEPT; i++) free(texts->configs[i].text);
+    free(cache->workload.text);
+    free(cache->knobs.text);
+    for (int i = 0; i < RUE_STORE_CONFIGS_CACHED; i++) free(cache->configs[i].text);
 }
 
 /* False where the value is none that rue stores: people write rows, too. */
-static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_texts *texts,
+static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_cache *cache,
                         struct rue_store_trial *trial)
 {
     const struct rue_store_column *column = &rue_store_columns[index];
-    void *at = (char *)trial + column->offset;
+    void *member = (char *)trial + column->offset;
     int type = sqlite3_column_type(statement, index);
     const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_column_text(statement, index) : NULL;
     bool number = type == SQLITE_INTEGER && rue_trial_field_is_valid(sqlite3_column_double(statement, index));
     switch (column->kind) {
     case RUE_STORE_TEXT:
-        return text && snprintf(at, column->bytes, "%s", text) >= 0;
+        return text && snprintf(member, column->bytes, "%s", text) >= 0;
     case RUE_STORE_COUNT:
-        return number && (*(uint64_t *)at = sqlite3_column_int64(statement, index), true);
+        return number && (*(uint64_t *)member = sqlite3_column_int64(statement, index), true);
     case RUE_STORE_LIMIT:
-        *(uint64_t *)at = number ? (uint64_t)sqlite3_column_int64(statement, index) : 0;
+        *(uint64_t *)member = number ? (uint64_t)sqlite3_column_int64(statement, index) : 0;
         return number || type == SQLITE_NULL;
     case RUE_STORE_INTEGER:
-        *(int64_t *)at = number ? sqlite3_column_int64(statement, index) : RUE_ABSENT;
+        *(int64_t *)member = number ? sqlite3_column_int64(statement, index) : RUE_ABSENT;
         return number || type == SQLITE_NULL;
     case RUE_STORE_REAL:
-        *(double *)at = type == SQLITE_NULL ? NAN : sqlite3_column_double(statement, index);
-        return type == SQLITE_NULL || (type == SQLITE_FLOAT && rue_trial_field_is_valid(*(double *)at));
-    case RUE_STORE_WORD: {
+        *(double *)member = type == SQLITE_NULL ? NAN : sqlite3_column_double(statement, index);
+        return type == SQLITE_NULL || (type == SQLITE_FLOAT && rue_trial_field_is_valid(*(double *)member));
+    case RUE_STORE_ENUM: {
         int word = text ? rue_word_find(column->words, column->word_count, text) : -1;
-        *(unsigned *)at = word < 0 ? 0 : (unsigned)word;
+        *(unsigned *)member = word < 0 ? 0 : (unsigned)word;
         return word >= 0;
     }
     case RUE_STORE_TIMES:
         return type == SQLITE_NULL ||
-               (text && times_read(text, at, (size_t *)((char *)trial + column->bytes)));
+               (text && parse_times(text, member, (size_t *)((char *)trial + column->bytes)));
     case RUE_STORE_WORKLOAD:
         trial->workload = text;
-        return !texts || (text && read_workload(texts, text, at));
+        return !cache || (text && read_workload(cache, text, member));
     case RUE_STORE_CONFIG:
-        return !texts || (text && read_config(statement, texts, text, trial));
+        return !cache || (text && read_config(statement, cache, text, trial));
     case RUE_STORE_CHECKSUM:
         break;
     }
     return true;
 }
 
-static rue_status refuse(sqlite3_stmt *statement, const char *column, const char *path, rue_error *error)
+static rue_status fail_column(sqlite3_stmt *statement, const char *column, const char *path, rue_error *error)
 {
     return rue_fail(error, RUE_STORE, "%s: trial %lld: its %s makes no sense to this rue; delete that row",
                     path, sqlite3_column_int64(statement, 0), column);
 }
 
-rue_status rue_store_row_read(sqlite3_stmt *statement, size_t first, struct rue_store_texts *texts,
+rue_status rue_store_row_read(sqlite3_stmt *statement, size_t first, struct rue_store_cache *cache,
                               const char *path, struct rue_store_trial *trial, rue_error *error)
 {
     for (int i = 0; i < rue_store_column_count; i++)
-        if (rue_store_columns[i].offset >= first && !read_column(statement, i, texts, trial))
-            return refuse(statement, rue_store_columns[i].name, path, error);
+        if (rue_store_columns[i].offset >= first && !read_column(statement, i, cache, trial))
+            return fail_column(statement, rue_store_columns[i].name, path, error);
     if (trial->result.outcome == RUE_TRIAL_OK && trial->result.images == 0)
-        return refuse(statement, "images", path, error);
+        return fail_column(statement, "images", path, error);
     return RUE_OK;
 }

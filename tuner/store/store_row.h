@@ -14,7 +14,7 @@ enum rue_store_kind {
     RUE_STORE_LIMIT,   /* uint64_t; 0: none */
     RUE_STORE_INTEGER, /* int64_t */
     RUE_STORE_REAL,
-    RUE_STORE_WORD,     /* an enum: the index of one of `words` */
+    RUE_STORE_ENUM,     /* an enum: the index of one of `words` */
     RUE_STORE_TIMES,    /* uint64_t *, and how many at the offset `bytes`; a JSON array */
     RUE_STORE_WORKLOAD, /* canonical JSON */
     RUE_STORE_CONFIG,   /* canonical JSON */
@@ -23,8 +23,8 @@ enum rue_store_kind {
 
 enum rue_store_role {
     RUE_STORE_PLAIN,
-    RUE_STORE_IDENTITY, /* equal in rows that are found again */
-    RUE_STORE_MADE,     /* by SQLite */
+    RUE_STORE_IDENTITY,  /* equal in rows that are found again */
+    RUE_STORE_GENERATED, /* by SQLite */
 };
 
 struct rue_store_column {
@@ -44,9 +44,9 @@ extern const int rue_store_column_count;
 int rue_store_row_bind(sqlite3_stmt *statement, const struct rue_store_trial *trial);
 
 /* What a JSON text of a row says. */
-struct rue_store_text {
+struct rue_store_cached_text {
     char *text; /* owned; NULL: none yet */
-    bool known;
+    bool valid;
     union {
         struct rue_config config;
         struct rue_workload workload;
@@ -56,17 +56,17 @@ struct rue_store_text {
 
 /* The texts that were read last: few texts make up many rows, and reading one takes as long as the rest of
  * its row. A zeroed struct has none. */
-enum { RUE_STORE_CONFIGS_KEPT = 512 };
-struct rue_store_texts {
-    struct rue_store_text workload, knobs;                 /* knobs that the row's run declares */
-    struct rue_store_text configs[RUE_STORE_CONFIGS_KEPT]; /* the last one of each hash */
+enum { RUE_STORE_CONFIGS_CACHED = 512 };
+struct rue_store_cache {
+    struct rue_store_cached_text workload, knobs;                   /* knobs that the row's run declares */
+    struct rue_store_cached_text configs[RUE_STORE_CONFIGS_CACHED]; /* the last one of each hash */
 };
-void rue_store_texts_close(struct rue_store_texts *texts);
+void rue_store_cache_close(struct rue_store_cache *cache);
 
 /* Reads the members from offset `first` on, the result empty before, of a row of a statement that selects all
- * columns in order, and last the knobs of the run where `texts` is given; without it workload and
+ * columns in order, and last the knobs of the run where `cache` is given; without it workload and
  * configuration are left out. RUE_STORE when a value makes no sense, RUE_MEMORY; `path` is for messages. */
-rue_status rue_store_row_read(sqlite3_stmt *statement, size_t first, struct rue_store_texts *texts,
+rue_status rue_store_row_read(sqlite3_stmt *statement, size_t first, struct rue_store_cache *cache,
                               const char *path, struct rue_store_trial *trial,
                               rue_error *error) RUE_MUST_CHECK;
 

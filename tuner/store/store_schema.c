@@ -10,8 +10,9 @@
 
 /* ---- statements ---- */
 
-/* Comments stand before the comma: ALTER TABLE ... DROP COLUMN looks for the last comma before the column. */
-static char *make_run(void)
+/* Comments stand before the comma: ALTER TABLE ... DROP COLUMN searches the last comma before the column.
+ */
+static char *make_run_table(void)
 {
     return sqlite3_mprintf(
         "CREATE TABLE run (\n"
@@ -24,7 +25,7 @@ static char *make_run(void)
         "    checksum INTEGER /* of the findings */\n)");
 }
 
-static char *make_trial(void)
+static char *make_trial_table(void)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     for (int i = 0; i < rue_store_column_count; i++)
@@ -33,12 +34,12 @@ static char *make_trial(void)
     return sqlite3_str_appendall(out, "\n)"), sqlite3_str_finish(out);
 }
 
-static char *make_index(void)
+static char *make_trial_index(void)
 {
     return sqlite3_mprintf("CREATE INDEX trial_identity ON trial (config, data_digest, model)");
 }
 
-static char *make_view(void)
+static char *make_ok_trial_view(void)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendall(out,
@@ -63,21 +64,21 @@ static char *make_view(void)
 static const struct object {
     const char *type, *name;
     char *(*make)(void);
-} objects[] = {{"table", "run", make_run},
-               {"table", "trial", make_trial},
-               {"index", "trial_identity", make_index},
-               {"view", "ok_trial", make_view}};
+} objects[] = {{"table", "run", make_run_table},
+               {"table", "trial", make_trial_table},
+               {"index", "trial_identity", make_trial_index},
+               {"view", "ok_trial", make_ok_trial_view}};
 enum { OBJECTS = sizeof objects / sizeof *objects };
 
 /* All columns but those that SQLite makes, each behind `prefix`; but for the checksum that of the others, or
  * nothing where it is left out. */
-static void put_columns(sqlite3_str *out, const char *prefix, const char *checksum)
+static void append_columns(sqlite3_str *out, const char *prefix, const char *checksum)
 {
-    for (int i = 0, put = 0; i < rue_store_column_count; i++) {
+    for (int i = 0, appended = 0; i < rue_store_column_count; i++) {
         const struct rue_store_column *column = &rue_store_columns[i];
         bool sum = column->kind == RUE_STORE_CHECKSUM;
-        if (column->role == RUE_STORE_MADE || (sum && !checksum)) continue;
-        sqlite3_str_appendf(out, "%s%s%s", put++ ? ", " : "", sum ? "" : prefix,
+        if (column->role == RUE_STORE_GENERATED || (sum && !checksum)) continue;
+        sqlite3_str_appendf(out, "%s%s%s", appended++ ? ", " : "", sum ? "" : prefix,
                             sum ? checksum : column->name);
     }
 }
@@ -87,7 +88,7 @@ static char *checksum_sql(const char *prefix)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendall(out, "rue_checksum(");
-    put_columns(out, prefix, NULL);
+    append_columns(out, prefix, NULL);
     return sqlite3_str_appendall(out, ")"), sqlite3_str_finish(out);
 }
 
@@ -96,14 +97,14 @@ char *rue_store_insert_sql(void)
     sqlite3_str *out = sqlite3_str_new(NULL);
     char *checksum = checksum_sql(":");
     sqlite3_str_appendall(out, "INSERT INTO trial (");
-    put_columns(out, "", "checksum");
+    append_columns(out, "", "checksum");
     sqlite3_str_appendall(out, ") VALUES (");
-    put_columns(out, ":", checksum);
+    append_columns(out, ":", checksum);
     sqlite3_free(checksum);
     return sqlite3_str_appendall(out, ")"), sqlite3_str_finish(out);
 }
 
-char *rue_store_walk_sql(void)
+char *rue_store_list_sql(void)
 {
     return sqlite3_mprintf("SELECT *, (SELECT knobs FROM run WHERE id = run_id) FROM trial ORDER BY id");
 }
@@ -125,7 +126,7 @@ char *rue_store_search_sql(void)
              " OR status = 'infeasible' AND refused IS NOT 1 AND ifnull(limit_memory_bytes, 9e18) >="
              " ifnull(:limit_memory_bytes, 9e18))"
              " AND NOT EXISTS (SELECT 1 FROM doubtful WHERE trial.id >= first AND trial.id < past)"
-             " AND id > :after ORDER BY id LIMIT :most OFFSET :nth");
+             " AND id > :after ORDER BY id LIMIT :limit OFFSET :nth");
     return sqlite3_str_finish(out);
 }
 
@@ -167,7 +168,7 @@ int rue_store_checksum_add(sqlite3 *db)
 
 static rue_status fail_damaged(const char *path, const char *what, rue_error *error)
 {
-    return rue_fail(error, RUE_STORE, "%s: the store is damaged: %.200s; " RUE_STORE_PUT_ASIDE, path, what,
+    return rue_fail(error, RUE_STORE, "%s: the store is damaged: %.200s; " RUE_STORE_MOVE_AWAY, path, what,
                     path);
 }
 
@@ -190,7 +191,7 @@ static const char *skip_comment(const char *at)
 
 /* Where the statement departs from that of rue, comments aside; NULL where it does not. Columns that people
  * added stand behind those of rue, and are names and keywords alone: nothing that would be run. */
-static const char *find_departure(const char *found, const char *own)
+static const char *find_difference(const char *found, const char *own)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ \",";
     for (; *own; own = skip_comment(own), found = skip_comment(found)) {
@@ -210,17 +211,17 @@ static rue_status check_object(const char *type, const char *name, const char *s
     if (!own)
         return rue_fail(error, RUE_STORE,
                         "%s: holds the %.16s \"%.64s\", which rue did not make; remove it with SQLite, "
-                        "or " RUE_STORE_PUT_ASIDE,
+                        "or " RUE_STORE_MOVE_AWAY,
                         path, type, name, path);
     char *made = own->make();
     if (!made) return rue_fail_memory(error, "the schema", 0);
-    const char *departure = find_departure(sql, made);
+    const char *difference = find_difference(sql, made);
     rue_status status = RUE_OK;
-    if (departure)
+    if (difference)
         status =
             rue_fail(error, RUE_STORE,
-                     "%s: its %s %s is not declared as rue does it, from \"%.40s\" on; " RUE_STORE_PUT_ASIDE,
-                     path, type, name, departure, path);
+                     "%s: its %s %s is not declared as rue does it, from \"%.40s\" on; " RUE_STORE_MOVE_AWAY,
+                     path, type, name, difference, path);
     sqlite3_free(made);
     return status;
 }
@@ -233,10 +234,10 @@ static const char *column_text(sqlite3_stmt *statement, int column)
 
 static rue_status check_objects(sqlite3 *db, const char *path, bool *empty, rue_error *error)
 {
-    int looks = RUE_STORE_SCHEMA_LOOKS;
+    int checks = RUE_STORE_SCHEMA_CHECKS;
     sqlite3_stmt *found = NULL;
     rue_status status = RUE_OK;
-    rue_store_guard_watch(db, &looks);
+    rue_store_guard_limit(db, &checks);
     int code = sqlite3_prepare_v2(db, "SELECT type, name, sql FROM sqlite_master", -1, &found, NULL);
     for (*empty = true; code == SQLITE_OK && status == RUE_OK; *empty = false) {
         if ((code = sqlite3_step(found)) != SQLITE_ROW) break;
@@ -247,7 +248,7 @@ static rue_status check_objects(sqlite3 *db, const char *path, bool *empty, rue_
     if (code != SQLITE_OK && code != SQLITE_DONE)
         status = rue_store_fail(db, code, path, "reading its schema", error);
     sqlite3_finalize(found);
-    rue_store_guard_watch(db, NULL);
+    rue_store_guard_limit(db, NULL);
     return status;
 }
 
@@ -258,20 +259,21 @@ static rue_status check_owner(sqlite3 *db, const char *path, bool *empty, rue_er
     int code = read_integer(db, "PRAGMA application_id", &application);
     if (code == SQLITE_OK) code = read_integer(db, "PRAGMA user_version", &version);
     if (code != SQLITE_OK) return rue_store_fail(db, code, path, "opening the store", error);
-    bool ours = application == RUE_STORE_APPLICATION_ID;
-    if (ours && version != RUE_STORE_VERSION)
+    bool is_rue = application == RUE_STORE_APPLICATION_ID;
+    if (is_rue && version != RUE_STORE_VERSION)
         return rue_fail(error, RUE_STORE,
                         "%s: written by %s rue: schema version %" PRId64
-                        ", this one reads version %d; use the rue that wrote it, or " RUE_STORE_PUT_ASIDE,
+                        ", this one reads version %d; use the rue that wrote it, or " RUE_STORE_MOVE_AWAY,
                         path, version > RUE_STORE_VERSION ? "a newer" : "an older", version,
                         RUE_STORE_VERSION, path);
     rue_error why = {0};
     rue_status status = check_objects(db, path, empty, &why);
     *empty &= application == 0 && version == 0;
-    if (status == RUE_OK && (ours || *empty)) return RUE_OK;
-    if (ours || (status != RUE_OK && status != RUE_STORE)) return rue_fail(error, status, "%s", why.message);
+    if (status == RUE_OK && (is_rue || *empty)) return RUE_OK;
+    if (is_rue || (status != RUE_OK && status != RUE_STORE))
+        return rue_fail(error, status, "%s", why.message);
     return rue_fail(error, RUE_STORE,
-                    "%s: not a store of rue: an SQLite file of another program; " RUE_STORE_PUT_ASIDE, path,
+                    "%s: not a store of rue: an SQLite file of another program; " RUE_STORE_MOVE_AWAY, path,
                     path);
 }
 
@@ -302,7 +304,7 @@ static rue_status check_rows(sqlite3 *db, const char *table, const char *checksu
     if (changed == 0) return RUE_OK;
     return rue_fail(error, RUE_STORE,
                     "%s: the store is damaged: %s %" PRId64
-                    " is not as it was stored; delete that row, or " RUE_STORE_PUT_ASIDE,
+                    " is not as it was stored; delete that row, or " RUE_STORE_MOVE_AWAY,
                     path, what, changed, path);
 }
 

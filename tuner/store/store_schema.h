@@ -25,13 +25,13 @@ enum {
 };
 
 /* The statements, to be freed with sqlite3_free; NULL without memory. Parameters are called as the columns
- * are (":mode"), and search has :after, :nth, :most and :fits, whether the batches fit the limit of memory.
+ * are (":mode"), and search has :after, :nth, :limit and :fits, whether the batches fit the limit of memory.
  * Search and walk answer all columns, and
  * those that people added behind them: search for rows that can stand for the request (store.h), walk for all
  * rows, and behind the columns the knobs of the run. */
 char *rue_store_insert_sql(void);
 char *rue_store_search_sql(void);
-char *rue_store_walk_sql(void);
+char *rue_store_list_sql(void);
 
 /* A table of the connection, which search passes over: rows from `first` up to `past`. */
 #define RUE_STORE_DOUBTFUL_SQL "CREATE TEMP TABLE doubtful (first INTEGER, past INTEGER)"

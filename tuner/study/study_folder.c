@@ -132,7 +132,7 @@ rue_status rue_study_open_store(struct rue_study_setup *setup, struct rue_study_
     rue_status status =
         copied ? rue_store_open_copy(path, true, &ledger->store, error)
                : rue_store_open(kept ? path : NULL, setup->goal.output.fresh, &ledger->store, error);
-    if (status == RUE_OK) status = rue_store_count(ledger->store, &ledger->found_trials, error);
+    if (status == RUE_OK) status = rue_store_count_trials(ledger->store, &ledger->found_trials, error);
     if (status == RUE_OK && ledger->found_trials)
         rue_progress_note(setup->progress,
                           "%s holds %" PRIu64 " trials: what fits is reused (--fresh starts over)", path,

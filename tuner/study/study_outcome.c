@@ -27,7 +27,7 @@ static rue_status describe_ledger(const struct rue_study_setup *setup, struct ru
                                   bool under_way, rue_error *error)
 {
     struct rue_findings_ledger *kept = &ledger->kept.facts;
-    rue_status status = rue_store_count(ledger->store, &kept->trials, error);
+    rue_status status = rue_store_count_trials(ledger->store, &kept->trials, error);
     if (status != RUE_OK) return status;
     for (size_t v = 0; v < setup->variant_count; v++) rue_study_key(setup, v, ledger->kept.scenarios[v]);
     free(ledger->kept.rules_json);
@@ -48,7 +48,7 @@ static rue_status keep(const struct rue_study_setup *setup, struct rue_study_led
     if (status != RUE_OK) return status;
     findings->ledger = &ledger->kept.facts;
     status = rue_report_json_text(findings, &text, error);
-    if (status == RUE_OK) status = rue_store_keep_findings(ledger->store, text, error);
+    if (status == RUE_OK) status = rue_store_save_findings(ledger->store, text, error);
     free(text);
     return status;
 }
@@ -116,7 +116,7 @@ static rue_status add_notice(struct rue_study_ledger *ledger, const struct rue_n
     if (ledger->notice_count < RUE_STUDY_NOTICES_MAX) ledger->notices[ledger->notice_count++] = *notice;
     rue_speed_history_add(&ledger->speeds, notice->trial,
                           (struct rue_speed){log(notice->load_ratio), log(notice->compute_ratio)});
-    return rue_store_doubt(ledger->store, notice->unsure, notice->unsure_end, error);
+    return rue_store_mark_doubtful(ledger->store, notice->unsure, notice->unsure_end, error);
 }
 
 /* Each run passes on what it took over, so the last one that is concerned knows all of it. */
@@ -128,7 +128,7 @@ rue_status rue_study_take_changes(const struct rue_study_setup *setup, struct ru
     for (size_t nth = 0; status == RUE_OK && !accepted; nth++) {
         struct rue_recommendation *kept;
         char *text = NULL;
-        status = rue_store_findings(ledger->store, nth, &text, error);
+        status = rue_store_load_findings(ledger->store, nth, &text, error);
         if (status != RUE_OK || !text) return status;
         status = rue_recommendation_read_kept(text, RUE_STORE_FILE, &kept, error);
         free(text);

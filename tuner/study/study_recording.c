@@ -27,8 +27,8 @@ static double cell_s(const struct rue_study_setup *setup, size_t variant, size_t
                      const struct rue_config *config)
 {
     double sum_ns = 0;
-    const struct rue_cell *cell = rue_recording_cell(setup->host.recording, &setup->variants[variant].variant,
-                                                     setup->models[model].name, config);
+    const struct rue_cell *cell = rue_recording_find_cell(
+        setup->host.recording, &setup->variants[variant].variant, setup->models[model].name, config);
     if (!cell || cell->repeats == 0) return 0;
     for (size_t i = 0; i < cell->repeats; i++) sum_ns += cell->times_ns[i];
     return sum_ns / (double)cell->repeats / 1e9;

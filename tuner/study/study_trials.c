@@ -131,7 +131,7 @@ rue_status rue_study_walk_stored(const struct rue_study_setup *setup, struct rue
                                  rue_store_visit *visit, void *context, rue_error *error)
 {
     struct rue_store_scenario scenario = complete(setup, variant, model, 0, request);
-    return rue_store_walk(ledger->store, &scenario, request, visit, context, error);
+    return rue_store_visit_trials(ledger->store, &scenario, request, visit, context, error);
 }
 
 /* A row that was measured to make the plan may answer one of the plan's questions too. */
@@ -181,7 +181,8 @@ static rue_status measure_cell(const struct rue_study_setup *setup, struct rue_s
     ledger->made++;
     if (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK && attempt < MISSED_MAX)
         result->outcome = RUE_TRIAL_FAILED;
-    status = rue_store_add(ledger->store, scenario, request, result, trial->started_ns, &trial->id, error);
+    status =
+        rue_store_add_trial(ledger->store, scenario, request, result, trial->started_ns, &trial->id, error);
     if (status == RUE_OK) status = note_row(setup, ledger, at, request, result, error);
     if (status != RUE_OK) rue_trial_result_close(result);
     return status;
@@ -198,8 +199,9 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
     bool found;
     struct rue_ledger_row at = {.variant = variant_index, .model = model_index, .config = RUE_NONE};
     uint64_t *id = &at.trial.id, *started_ns = &at.trial.started_ns;
-    rue_status status = rue_store_find(ledger->store, &scenario, request, (struct rue_store_pick){.nth = nth},
-                                       &found, result, id, started_ns, error);
+    rue_status status =
+        rue_store_find_trial(ledger->store, &scenario, request, (struct rue_store_position){.nth = nth},
+                             &found, result, id, started_ns, error);
     ledger->was_stored = status == RUE_OK && found;
     if (status != RUE_OK || (found && find_noted(ledger, *id))) return status;
     if (found) {
@@ -226,8 +228,9 @@ rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_s
 {
     struct rue_trial_result result;
     struct rue_store_scenario scenario = complete(setup, variant, model, 0, request);
-    rue_status status = rue_store_find(ledger->store, &scenario, request, (struct rue_store_pick){.nth = nth},
-                                       stored, &result, NULL, NULL, error);
+    rue_status status =
+        rue_store_find_trial(ledger->store, &scenario, request, (struct rue_store_position){.nth = nth},
+                             stored, &result, NULL, NULL, error);
     rue_trial_result_close(&result);
     return status;
 }
@@ -325,8 +328,8 @@ rue_status rue_study_take_stored(const struct rue_study_setup *setup, struct rue
     struct rue_store_scenario scenario = complete(setup, variant, model, 0, request);
     struct rue_ledger_row at = {.variant = variant, .model = model, .config = RUE_NONE};
     rue_status status =
-        rue_store_find(ledger->store, &scenario, request, (struct rue_store_pick){.after = id - 1}, found,
-                       result, &at.trial.id, &at.trial.started_ns, error);
+        rue_store_find_trial(ledger->store, &scenario, request, (struct rue_store_position){.after = id - 1},
+                             found, result, &at.trial.id, &at.trial.started_ns, error);
     *found = status == RUE_OK && *found && at.trial.id == id;
     if (*found && !find_noted(ledger, id)) {
         ledger->reused++;

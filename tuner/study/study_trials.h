@@ -25,7 +25,8 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
                              uint64_t expected_ns, struct rue_trial_result *result,
                              rue_error *error) RUE_MUST_CHECK;
 
-/* Visits every row of the store that answers `request` (as above), nothing noted; as rue_store_walk. */
+/* Visits every row of the store that answers `request` (as above), nothing noted; as rue_store_visit_trials.
+ */
 rue_status rue_study_walk_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                  size_t variant, size_t model, struct rue_trial_request *request,
                                  rue_store_visit *visit, void *context, rue_error *error) RUE_MUST_CHECK;

@@ -42,7 +42,7 @@ void rue_columns_list(char *out, size_t bytes)
 }
 
 /* What is being looked for, where. */
-struct search {
+struct column_search {
     const struct rue_csv_record *header;
     const char *file;
     char *map;                            /* owned copy, taken apart */
@@ -56,7 +56,7 @@ static void add_to_list(char *list, const char *name)
     snprintf(list + used, RUE_COLUMN_TEXT_BYTES - used, "%s%.60s", used ? ", " : "", name);
 }
 
-static rue_status read_map_entry(struct search *search, char *entry, rue_error *error)
+static rue_status read_map_entry(struct column_search *search, char *entry, rue_error *error)
 {
     entry = rue_csv_trim(entry);
     char *equals = strchr(entry, '=');
@@ -82,7 +82,7 @@ static rue_status read_map_entry(struct search *search, char *entry, rue_error *
     return rue_fail(error, RUE_USAGE, "--map: unknown name '%.60s'; ours are %s", entry, list);
 }
 
-static rue_status read_map(struct search *search, const char *map, rue_error *error)
+static rue_status read_map(struct column_search *search, const char *map, rue_error *error)
 {
     char *save = NULL;
     rue_status status = RUE_OK;
@@ -95,7 +95,8 @@ static rue_status read_map(struct search *search, const char *map, rue_error *er
 }
 
 /* The column called `name`, in the same letters or else in large or small ones; NONE where there is none. */
-static rue_status find_field(const struct search *search, const char *name, size_t *out, rue_error *error)
+static rue_status find_field(const struct column_search *search, const char *name, size_t *out,
+                             rue_error *error)
 {
     *out = NONE;
     for (int exact = 1; exact >= 0 && *out == NONE; exact--)
@@ -110,7 +111,7 @@ static rue_status find_field(const struct search *search, const char *name, size
     return RUE_OK;
 }
 
-static rue_status find_mapped(const struct search *search, enum rue_column column, size_t *out,
+static rue_status find_mapped(const struct column_search *search, enum rue_column column, size_t *out,
                               rue_error *error)
 {
     const char *theirs = search->mapped[column];
@@ -124,7 +125,7 @@ static rue_status find_mapped(const struct search *search, enum rue_column colum
                     near ? "'?" : "", search->list);
 }
 
-static rue_status fail_missing(const struct search *search, const char *what, enum rue_column column,
+static rue_status fail_missing(const struct column_search *search, const char *what, enum rue_column column,
                                rue_error *error)
 {
     const char *only = search->header->fields[0];
@@ -136,7 +137,7 @@ static rue_status fail_missing(const struct search *search, const char *what, en
 }
 
 /* The times: one that was mapped, else the only one. */
-static rue_status choose_time(const struct search *search, struct rue_columns *out, rue_error *error)
+static rue_status choose_time(const struct column_search *search, struct rue_columns *out, rue_error *error)
 {
     int chosen = -1;
     for (int mapped = 1; mapped >= 0 && chosen < 0; mapped--)
@@ -156,7 +157,7 @@ static rue_status choose_time(const struct search *search, struct rue_columns *o
     return RUE_OK;
 }
 
-static rue_status check_knobs(const struct search *search, const struct rue_columns *columns,
+static rue_status check_knobs(const struct column_search *search, const struct rue_columns *columns,
                               rue_error *error)
 {
     for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
@@ -168,7 +169,7 @@ static rue_status check_knobs(const struct search *search, const struct rue_colu
 }
 
 /* Whether one of our columns is the file's column `field`; of the times only the one that counts. */
-static bool is_read(const struct rue_columns *columns, size_t field)
+static bool is_used(const struct rue_columns *columns, size_t field)
 {
     for (int c = 0; c < RUE_COLUMN_COUNT; c++) {
         bool time = c >= RUE_COLUMN_TIME_S && c <= RUE_COLUMN_END_TO_END_NS;
@@ -177,7 +178,7 @@ static bool is_read(const struct rue_columns *columns, size_t field)
     return false;
 }
 
-static rue_status find_all(struct search *search, struct rue_columns *out, rue_error *error)
+static rue_status find_all(struct column_search *search, struct rue_columns *out, rue_error *error)
 {
     rue_status status = RUE_OK;
     for (size_t f = 0; f < search->header->count; f++) add_to_list(search->list, search->header->fields[f]);
@@ -187,14 +188,14 @@ static rue_status find_all(struct search *search, struct rue_columns *out, rue_e
     if (status == RUE_OK) status = choose_time(search, out, error);
     if (status == RUE_OK) status = check_knobs(search, out, error);
     for (size_t f = 0; status == RUE_OK && f < search->header->count; f++)
-        if (!is_read(out, f)) add_to_list(out->ignored, search->header->fields[f]);
+        if (!is_used(out, f)) add_to_list(out->ignored, search->header->fields[f]);
     return status;
 }
 
 rue_status rue_columns_find(const char *map, const struct rue_csv_record *header, const struct rue_csv *csv,
                             struct rue_columns *out, rue_error *error)
 {
-    struct search search = {.header = header, .file = rue_csv_name(csv)};
+    struct column_search search = {.header = header, .file = rue_csv_name(csv)};
     *out = (struct rue_columns){.count = header->count};
     rue_status status = read_map(&search, map, error);
     if (status == RUE_OK) status = find_all(&search, out, error);

@@ -7,9 +7,9 @@
 
 #include "trial_loop.h"
 
-static const double worth_ratio = RUE_DEFAULT_EPSILON; /* of regret: a gain of less is worth no change */
+static const double min_gain_ratio = RUE_DEFAULT_EPSILON; /* of regret: a gain of less is worth no change */
 
-static double judged_ratio(const struct rue_selection *selection, size_t config)
+static double objective_regret(const struct rue_selection *selection, size_t config)
 {
     const struct rue_ranking_row *row = &selection->rows[config];
     return selection->objective == RUE_OBJECTIVE_WORST ? row->max_regret_ratio : row->mean_regret_ratio;
@@ -29,7 +29,7 @@ static void find_gains_over(const struct rue_cost_matrix *matrix, double confide
 void rue_baseline_gains_find(const struct rue_cost_matrix *matrix, double confidence,
                              struct rue_selection *selection, struct rue_baseline_findings *baselines)
 {
-    const struct rue_baseline_row *stays = NULL;
+    const struct rue_baseline_row *kept = NULL;
     baselines->found = selection->recommended;
     baselines->found_gain = (struct rue_speedup){0};
     if (selection->recommended == RUE_NONE) return;
@@ -39,13 +39,14 @@ void rue_baseline_gains_find(const struct rue_cost_matrix *matrix, double confid
         if (row->config == baselines->found) return;
         if (row->gain.confidence == 0 || selection->rows[row->config].predicted) continue;
         if (rue_speedup_is_proven(&row->gain)) continue;
-        if (judged_ratio(selection, row->config) - judged_ratio(selection, baselines->found) > worth_ratio)
+        if (objective_regret(selection, row->config) - objective_regret(selection, baselines->found) >
+            min_gain_ratio)
             continue;
-        if (!stays || rue_selection_is_better(selection, row->config, stays->config)) stays = row;
+        if (!kept || rue_selection_is_better(selection, row->config, kept->config)) kept = row;
     }
-    if (!stays || selection->rows[baselines->found].predicted) return;
-    baselines->found_gain = stays->gain;
-    selection->recommended = stays->config;
+    if (!kept || selection->rows[baselines->found].predicted) return;
+    baselines->found_gain = kept->gain;
+    selection->recommended = kept->config;
     find_gains_over(matrix, confidence, selection, baselines);
 }
 
@@ -113,12 +114,12 @@ static rue_status fill_cells(const struct group *group, struct rue_cost_matrix *
  * configurations that all have; `*out` is NULL where there are none. */
 static rue_status open_matrix(const struct group *group, struct rue_cost_matrix **out, rue_error *error)
 {
-    size_t scenarios = 0, used = 0, most = group->variants[0]->matrix->config_count;
+    size_t scenarios = 0, used = 0, max_configs = group->variants[0]->matrix->config_count;
     for (size_t v = 0; v < group->count; v++) scenarios += group->variants[v]->matrix->model_count;
-    struct rue_config *configs = calloc(most + 1, sizeof *configs);
+    struct rue_config *configs = calloc(max_configs + 1, sizeof *configs);
     const char **models = calloc(scenarios + 1, sizeof *models);
     rue_status status =
-        configs && models ? RUE_OK : rue_fail_memory(error, "configurations", most * sizeof *configs);
+        configs && models ? RUE_OK : rue_fail_memory(error, "configurations", max_configs * sizeof *configs);
     for (size_t v = 0; status == RUE_OK && v < group->count; v++)
         for (size_t m = 0; m < group->variants[v]->matrix->model_count; m++)
             models[used++] = group->variants[v]->matrix->models[m];
@@ -169,8 +170,8 @@ static void find_gains(const struct group *group, const struct rue_ranking_rules
     rue_baseline_gains_find(out->matrix, rules->confidence, selection, &out->baselines);
 }
 
-static rue_status find_one(struct rue_findings *findings, const struct group *group,
-                           const struct rue_ranking_rules *rules, rue_error *error)
+static rue_status find_overall(struct rue_findings *findings, const struct group *group,
+                               const struct rue_ranking_rules *rules, rue_error *error)
 {
     struct rue_selection *selection = NULL;
     struct rue_overall *out = &findings->overall[findings->overall_count];
@@ -194,7 +195,7 @@ static rue_status find_one(struct rue_findings *findings, const struct group *gr
 }
 
 /* Those of the mode (RUE_MODE_COUNT: all) whose times can be compared. */
-static void gather(const struct rue_findings *findings, int mode, struct group *out)
+static void collect_variants(const struct rue_findings *findings, int mode, struct group *out)
 {
     out->over = mode == RUE_MODE_COUNT ? "all" : rue_mode_names[mode];
     out->count = 0;
@@ -214,10 +215,10 @@ rue_status rue_overall_find(struct rue_findings *findings, const struct rue_rank
     group.variants = calloc(findings->variant_count + 1, sizeof *group.variants);
     if (!group.variants) return rue_fail_memory(error, "variants", sizeof *group.variants);
     for (int mode = 0; status == RUE_OK && mode <= RUE_MODE_COUNT; mode++) {
-        gather(findings, mode, &group);
+        collect_variants(findings, mode, &group);
         if (mode == RUE_MODE_COUNT && group.count == of_mode) break; /* all are of one mode */
         if (group.count > of_mode) of_mode = group.count;
-        status = find_one(findings, &group, rules, error);
+        status = find_overall(findings, &group, rules, error);
     }
     free(group.variants);
     return status;
@@ -247,7 +248,7 @@ static double memory_bytes(const struct rue_variant_findings *variant, const str
     return (double)rue_loader_slab_bytes(&options);
 }
 
-static bool is_ours(const struct rue_findings *findings, const struct rue_variant_findings *variant)
+static bool is_own_loader(const struct rue_findings *findings, const struct rue_variant_findings *variant)
 {
     return variant->job.images && strcmp(findings->runner.measured_with, "rue") == 0;
 }
@@ -274,8 +275,8 @@ static rue_status find_answers(const struct rue_findings *findings, struct rue_v
 {
     size_t configs = variant->matrix->config_count;
     struct rue_answers *answers = NULL;
-    double *bytes = is_ours(findings, variant) ? calloc(configs + 1, sizeof *bytes) : NULL;
-    if (!bytes && is_ours(findings, variant))
+    double *bytes = is_own_loader(findings, variant) ? calloc(configs + 1, sizeof *bytes) : NULL;
+    if (!bytes && is_own_loader(findings, variant))
         return rue_fail_memory(error, "the memory of configurations", configs * sizeof *bytes);
     for (size_t c = 0; bytes && c < configs; c++)
         bytes[c] = memory_bytes(variant, &variant->matrix->configs[c]);

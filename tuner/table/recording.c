@@ -7,7 +7,7 @@
 
 #include "hash.h"
 
-enum { BATCHES_LEAST = 8, JOBS_TOLD = 8 };
+enum { BATCHES_MIN = 8, JOBS_LISTED = 8 };
 
 /* ---- the job ---- */
 
@@ -19,9 +19,9 @@ static uint64_t group_job(const struct rue_table *table, size_t group)
 static rue_status fail_jobs(const struct rue_table *table, uint64_t images, rue_error *error)
 {
     char jobs[256] = "";
-    uint64_t named[JOBS_TOLD];
+    uint64_t named[JOBS_LISTED];
     size_t count = 0, used = 0;
-    for (size_t g = 0; g < table->tally.group_count && count < JOBS_TOLD; g++) {
+    for (size_t g = 0; g < table->tally.group_count && count < JOBS_LISTED; g++) {
         bool known = false;
         for (size_t i = 0; i < count; i++) known |= named[i] == group_job(table, g);
         if (known || !group_job(table, g)) continue;
@@ -119,12 +119,12 @@ static void find_knobs(struct rue_recording *recording)
 }
 
 /* Variants, models and values of the job, and the least number of trials of a cell that has any. */
-static rue_status list_all(struct rue_recording *recording, rue_error *error)
+static rue_status list_contents(struct rue_recording *recording, rue_error *error)
 {
     static const struct rue_ranking_rules rules = {.top_n = 1};
-    rue_status status = rue_tally_findings(&recording->table.tally, &rules, &recording->findings, error);
+    rue_status status = rue_tally_make_findings(&recording->table.tally, &rules, &recording->findings, error);
     if (status != RUE_OK) return status;
-    recording->answers = SIZE_MAX;
+    recording->min_trials = SIZE_MAX;
     for (size_t v = 0; status == RUE_OK && v < recording->findings->variant_count; v++) {
         const struct rue_variant_findings *found = &recording->findings->variants[v];
         const struct rue_cost_matrix *matrix = found->matrix;
@@ -134,7 +134,7 @@ static rue_status list_all(struct rue_recording *recording, rue_error *error)
             status = add_values(recording, &matrix->configs[c], error);
         for (size_t i = 0; i < matrix->model_count * matrix->config_count; i++) {
             size_t trials = matrix->cells[i].repeats ? matrix->cells[i].repeats : matrix->cells[i].missed;
-            if (trials && trials < recording->answers) recording->answers = trials;
+            if (trials && trials < recording->min_trials) recording->min_trials = trials;
         }
     }
     return status == RUE_OK ? list_models(recording, error) : status;
@@ -146,7 +146,7 @@ static void assume_job(struct rue_recording *recording)
     uint64_t largest = (uint64_t)recording->space.values[RUE_BATCH_SIZE][count - 1];
     recording->assumed = true;
     recording->job_images = RUE_RECORDING_IMAGES;
-    if (recording->job_images < BATCHES_LEAST * largest) recording->job_images = BATCHES_LEAST * largest;
+    if (recording->job_images < BATCHES_MIN * largest) recording->job_images = BATCHES_MIN * largest;
 }
 
 rue_status rue_recording_open(const char *path, const char *map, uint64_t images, struct rue_recording **out,
@@ -166,7 +166,7 @@ rue_status rue_recording_open(const char *path, const char *map, uint64_t images
     }
     status = find_job(&recording->table, images, &recording->job_images, error);
     find_knobs(recording);
-    if (status == RUE_OK) status = list_all(recording, error);
+    if (status == RUE_OK) status = list_contents(recording, error);
     if (status == RUE_OK && !recording->job_images) assume_job(recording);
     if (status != RUE_OK) {
         rue_recording_close(recording);
@@ -211,9 +211,9 @@ void rue_recording_digest(const struct rue_recording *recording, const struct ru
     snprintf(out, 32, "%016" PRIx64, rue_hash(recording->table.digest, &number, sizeof number));
 }
 
-const struct rue_cell *rue_recording_cell(const struct rue_recording *recording,
-                                          const struct rue_variant *variant, const char *model,
-                                          const struct rue_config *config)
+const struct rue_cell *rue_recording_find_cell(const struct rue_recording *recording,
+                                               const struct rue_variant *variant, const char *model,
+                                               const struct rue_config *config)
 {
     size_t number = find_variant(recording, variant);
     if (number == RUE_NONE) return NULL;
@@ -235,7 +235,7 @@ static void answer_hello(const void *state, struct rue_hello *out)
                               .measures = {[RUE_JOINT] = true},
                               .virtual_clock = true,
                               .whole_jobs = true,
-                              .answers = recording->answers,
+                              .answers = recording->min_trials,
                               .model_count = recording->model_count,
                               .variant_count = recording->variant_count,
                               .images = recording->assumed ? 0 : recording->job_images,
@@ -261,7 +261,7 @@ static void answer_trial(const void *state, const struct rue_trial_request *requ
     const struct rue_recording *recording = state;
     char label[RUE_CONFIG_TEXT_BYTES];
     const struct rue_cell *cell =
-        rue_recording_cell(recording, &request->variant, request->model, &request->config);
+        rue_recording_find_cell(recording, &request->variant, request->model, &request->config);
     result->config = request->config;
     result->cost_ns = 0;
     if (!recording->assumed && request->job_images != recording->job_images) {

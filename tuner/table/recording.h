@@ -21,7 +21,7 @@ struct rue_recording {
     const char *models[RUE_HELLO_LIST_MAX]; /* in the order of the table */
     bool knobs[RUE_OWN_KNOB_COUNT];         /* that the table has columns of */
     struct rue_space space;                 /* the values in them */
-    size_t answers;                         /* the least number of trials of a cell that has any */
+    size_t min_trials;                      /* the least number of trials of a cell that has any */
 };
 
 /* Reads the table at `path`; `map` as in rue_table_read. `images` is J, 0: as the table says. RUE_USAGE where
@@ -40,9 +40,9 @@ void rue_recording_digest(const struct rue_recording *recording, const struct ru
                           char out[32]);
 
 /* The times of a cell; NULL where there is none. */
-const struct rue_cell *rue_recording_cell(const struct rue_recording *recording,
-                                          const struct rue_variant *variant, const char *model,
-                                          const struct rue_config *config);
+const struct rue_cell *rue_recording_find_cell(const struct rue_recording *recording,
+                                               const struct rue_variant *variant, const char *model,
+                                               const struct rue_config *config);
 
 /* Answers trials with the times of a recording, which is the state. */
 extern const struct rue_answerer rue_recording_answerer;

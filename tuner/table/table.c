@@ -22,7 +22,7 @@
 enum { READ_BYTES = 1 << 16 };
 
 /* All of the stream, and a NUL behind it, into `*out`, to be freed also where it fails. */
-static rue_status read_all(FILE *stream, const char *name, char **out, size_t *bytes, rue_error *error)
+static rue_status read_stream(FILE *stream, const char *name, char **out, size_t *bytes, rue_error *error)
 {
     size_t capacity = 0, used = 0;
     do {
@@ -40,15 +40,15 @@ static rue_status read_all(FILE *stream, const char *name, char **out, size_t *b
 
 static rue_status read_file(const char *path, const char *name, char **out, size_t *bytes, rue_error *error)
 {
-    struct stat facts;
-    if (strcmp(path, "-") == 0) return read_all(stdin, name, out, bytes, error);
-    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
+    struct stat info;
+    if (strcmp(path, "-") == 0) return read_stream(stdin, name, out, bytes, error);
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return rue_fail(error, RUE_DATA,
                         "%s is a folder: give a table, a CSV file (for a study's folder: rue show %s)", path,
                         path);
     FILE *file = fopen(path, "re");
     if (!file) return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
-    rue_status status = read_all(file, name, out, bytes, error);
+    rue_status status = read_stream(file, name, out, bytes, error);
     fclose(file);
     return status;
 }
@@ -99,13 +99,13 @@ struct row {
     const char *file, *map;
     const char **header; /* owned; the texts are the file's */
     struct rue_csv_record record;
-    bool any_time;         /* some row has one */
-    uint64_t no_time_line; /* of the first row that has something else in place of a time; 0: none */
-    char no_time[81];      /* which is this */
+    bool any_time;            /* some row has one */
+    uint64_t first_word_line; /* of the first row that has something else in place of a time; 0: none */
+    char first_word[81];      /* which is this */
 };
 
 /* What the row has in a column; NULL where the file has no such column. */
-static const char *cell(const struct row *row, enum rue_column column)
+static const char *cell_text(const struct row *row, enum rue_column column)
 {
     size_t field = row->table->columns.field[column];
     return field == SIZE_MAX ? NULL : rue_csv_get_text(row->record.fields[field]);
@@ -114,14 +114,14 @@ static const char *cell(const struct row *row, enum rue_column column)
 static rue_status fail_cell(const struct row *row, enum rue_column column, const char *why, rue_error *error)
 {
     return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s '%.80s' %s", row->file, row->record.line,
-                    rue_column_name(column), cell(row, column), why);
+                    rue_column_name(column), cell_text(row, column), why);
 }
 
 static rue_status read_knob(const struct row *row, int knob, int *value, rue_error *error)
 {
     const struct rue_knob_info *info = rue_own_knobs.at[knob];
     enum rue_column column = (enum rue_column)(RUE_COLUMN_KNOBS + knob);
-    const char *text = cell(row, column);
+    const char *text = cell_text(row, column);
     double number;
     *value = info->fallback;
     if (!text || (!*text && !info->always_shown)) return RUE_OK;
@@ -138,7 +138,7 @@ static rue_status read_knob(const struct row *row, int knob, int *value, rue_err
 
 static rue_status read_count(const struct row *row, enum rue_column column, uint64_t *out, rue_error *error)
 {
-    const char *text = cell(row, column);
+    const char *text = cell_text(row, column);
     double number;
     *out = 0;
     if (!text || !*text) return RUE_OK;
@@ -149,19 +149,19 @@ static rue_status read_count(const struct row *row, enum rue_column column, uint
 }
 
 /* How people write that memory ran out. */
-static bool says_oom(const char *text)
+static bool is_out_of_memory(const char *text)
 {
     return strcasecmp(text, "oom") == 0 || strcasestr(text, "out of memory");
 }
 
 static rue_status read_status(const struct row *row, int *out, rue_error *error)
 {
-    const char *text = cell(row, RUE_COLUMN_STATUS);
+    const char *text = cell_text(row, RUE_COLUMN_STATUS);
     *out = -1;
     if (!text || !*text) return RUE_OK;
     for (int o = 0; o < RUE_OUTCOME_COUNT; o++)
         if (strcasecmp(rue_outcome_names[o], text) == 0) *out = o;
-    if (says_oom(text)) *out = RUE_TRIAL_INFEASIBLE;
+    if (is_out_of_memory(text)) *out = RUE_TRIAL_INFEASIBLE;
     if (*out >= 0) return RUE_OK;
     char why[64 + RUE_SUGGESTION_BYTES], near[RUE_SUGGESTION_BYTES];
     snprintf(why, sizeof why, "is none of ok, infeasible, failed, timeout%s",
@@ -170,17 +170,17 @@ static rue_status read_status(const struct row *row, int *out, rue_error *error)
 }
 
 /* Whether text that is no number was meant to be one: a slip, not a word for "it did not run". */
-static bool is_slip(const char *text)
+static bool is_mistyped_number(const char *text)
 {
     return strcspn(text, "0123456789") < strspn(text, "+-.0123456789");
 }
 
 /* The time, or with `*trial` a failed one that says what stood in its place. */
-static rue_status read_time(struct row *row, bool said_ok, struct rue_tally_trial *trial, char *reason,
+static rue_status read_time(struct row *row, bool is_ok, struct rue_tally_trial *trial, char *reason,
                             size_t bytes, rue_error *error)
 {
     enum rue_column column = row->table->columns.time;
-    const char *text = cell(row, column);
+    const char *text = cell_text(row, column);
     double number;
     if (rue_csv_get_number(text, &number)) {
         double ns = number * row->table->columns.ns_per_unit;
@@ -191,20 +191,20 @@ static rue_status read_time(struct row *row, bool said_ok, struct rue_tally_tria
         row->any_time = true;
         return RUE_OK;
     }
-    if (is_slip(text))
+    if (is_mistyped_number(text))
         return fail_cell(row, column,
                          "is no number: write it with a point before decimals, without a unit or commas",
                          error);
-    if (said_ok) return fail_cell(row, column, "is no time, though the status is ok", error);
-    trial->outcome = says_oom(text) ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED;
+    if (is_ok) return fail_cell(row, column, "is no time, though the status is ok", error);
+    trial->outcome = is_out_of_memory(text) ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED;
     if (reason[0]) return RUE_OK;
     if (*text)
         snprintf(reason, bytes, "'%.80s' in place of a time", text);
     else
         snprintf(reason, bytes, "the time is empty");
-    if (!*text || says_oom(text) || row->no_time_line) return RUE_OK;
-    row->no_time_line = row->record.line;
-    snprintf(row->no_time, sizeof row->no_time, "%s", text);
+    if (!*text || is_out_of_memory(text) || row->first_word_line) return RUE_OK;
+    row->first_word_line = row->record.line;
+    snprintf(row->first_word, sizeof row->first_word, "%s", text);
     return RUE_OK;
 }
 
@@ -212,7 +212,7 @@ static rue_status read_time(struct row *row, bool said_ok, struct rue_tally_tria
 static rue_status read_word(const struct row *row, enum rue_column column, size_t bytes, char *out,
                             rue_error *error)
 {
-    const char *text = cell(row, column);
+    const char *text = cell_text(row, column);
     char why[64];
     snprintf(out, bytes, "%s", text ? text : "");
     if (!text || strlen(text) < bytes) return RUE_OK;
@@ -224,8 +224,8 @@ static rue_status read_word(const struct row *row, enum rue_column column, size_
 static rue_status find_group(const struct row *row, uint64_t job_images, size_t *out, rue_error *error)
 {
     char key[4096];
-    bool made;
-    const char *mode = cell(row, RUE_COLUMN_MODE);
+    bool created;
+    const char *mode = cell_text(row, RUE_COLUMN_MODE);
     if (mode && !*mode) return fail_cell(row, RUE_COLUMN_MODE, "is empty", error);
     if (mode && strlen(mode) > MODE_BYTES_MAX)
         return fail_cell(row, RUE_COLUMN_MODE, "is too long: shorten it", error);
@@ -236,19 +236,19 @@ static rue_status find_group(const struct row *row, uint64_t job_images, size_t 
         status = read_word(row, RUE_COLUMN_DTYPE, sizeof variant.dtype, variant.dtype, error);
     const char *label = mode ? mode : row->table->name;
     snprintf(key, sizeof key, "%.3500s\n%s\n%s\n%" PRIu64, label, variant.format, variant.dtype, job_images);
-    if (status == RUE_OK) status = rue_tally_group(&row->table->tally, key, out, &made, error);
-    if (status != RUE_OK || !made) return status;
-    struct rue_variant_findings *facts = &row->table->tally.groups[*out];
-    facts->job.images = job_images;
-    facts->models_unnamed = !cell(row, RUE_COLUMN_MODEL);
-    facts->variant = variant;
-    return rue_tally_text(&row->table->tally, label, &facts->label, error);
+    if (status == RUE_OK) status = rue_tally_find_group(&row->table->tally, key, out, &created, error);
+    if (status != RUE_OK || !created) return status;
+    struct rue_variant_findings *group = &row->table->tally.groups[*out];
+    group->job.images = job_images;
+    group->models_unnamed = !cell_text(row, RUE_COLUMN_MODEL);
+    group->variant = variant;
+    return rue_tally_copy_text(&row->table->tally, label, &group->label, error);
 }
 
 /* Counts rows that are no joint trials of whole jobs; true where this is one of them. */
-static bool leave_out(const struct row *row, int outcome, uint64_t requested, uint64_t job)
+static bool skip_row(const struct row *row, int outcome, uint64_t requested, uint64_t job)
 {
-    const char *measure = cell(row, RUE_COLUMN_MEASURE);
+    const char *measure = cell_text(row, RUE_COLUMN_MEASURE);
     if (measure && *measure && strcmp(measure, rue_measure_names[RUE_JOINT]) != 0)
         return row->table->not_joint++, true;
     if (outcome > RUE_TRIAL_OK || requested == 0 || requested >= job) return false;
@@ -261,15 +261,16 @@ static rue_status read_row(struct row *row, rue_error *error)
     char reason[RUE_REASON_BYTES];
     uint64_t job, requested;
     int outcome;
-    snprintf(reason, sizeof reason, "%s", cell(row, RUE_COLUMN_REASON) ? cell(row, RUE_COLUMN_REASON) : "");
+    snprintf(reason, sizeof reason, "%s",
+             cell_text(row, RUE_COLUMN_REASON) ? cell_text(row, RUE_COLUMN_REASON) : "");
     rue_status status = read_status(row, &outcome, error);
     if (status == RUE_OK) status = read_count(row, RUE_COLUMN_JOB_IMAGES, &job, error);
     if (status == RUE_OK) status = read_count(row, RUE_COLUMN_REQUESTED_IMAGES, &requested, error);
-    if (status != RUE_OK || leave_out(row, outcome, requested, job)) return status;
+    if (status != RUE_OK || skip_row(row, outcome, requested, job)) return status;
     if (job == 0) job = requested; /* without a job to be part of, it is the whole of its own */
     for (int k = 0; status == RUE_OK && k < RUE_OWN_KNOB_COUNT; k++)
         status = read_knob(row, k, &trial.config.value[k], error);
-    const char *model = cell(row, RUE_COLUMN_MODEL);
+    const char *model = cell_text(row, RUE_COLUMN_MODEL);
     if (status == RUE_OK && model && !*model) return fail_cell(row, RUE_COLUMN_MODEL, "is empty", error);
     if (status == RUE_OK && model && strlen(model) >= RUE_MODEL_NAME_BYTES)
         return fail_cell(row, RUE_COLUMN_MODEL, "is too long: shorten it", error);
@@ -282,7 +283,7 @@ static rue_status read_row(struct row *row, rue_error *error)
     result.outcome = trial.outcome;
     rue_findings_count_trial(&row->table->tally.groups[trial.group], &result);
     trial.reason = reason;
-    return rue_tally_add(&row->table->tally, &trial, model ? model : RUE_TABLE_MODEL, error);
+    return rue_tally_add_trial(&row->table->tally, &trial, model ? model : RUE_TABLE_MODEL, error);
 }
 
 static rue_status check_width(const struct row *row, rue_error *error)
@@ -315,12 +316,12 @@ static rue_status read_header(struct rue_csv *csv, struct row *row, rue_error *e
 /* A table in which nothing ran at all is more likely a column that holds no times. */
 static rue_status check_times(const struct row *row, rue_error *error)
 {
-    if (row->any_time || !row->no_time_line) return RUE_OK;
+    if (row->any_time || !row->first_word_line) return RUE_OK;
     return rue_fail(error, RUE_DATA,
                     "%s: column '%.60s' holds no time, line %" PRIu64
                     " has '%s': name the column of times with --map time_s=COLUMN",
                     row->file, row->header[row->table->columns.field[row->table->columns.time]],
-                    row->no_time_line, row->no_time);
+                    row->first_word_line, row->first_word);
 }
 
 static rue_status read_rows(struct rue_csv *csv, struct row *row, rue_error *error)

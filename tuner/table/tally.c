@@ -6,12 +6,12 @@
 
 #include "array.h"
 
-rue_status rue_tally_group(struct rue_tally *tally, const char *key, size_t *out, bool *made,
-                           rue_error *error)
+rue_status rue_tally_find_group(struct rue_tally *tally, const char *key, size_t *out, bool *created,
+                                rue_error *error)
 {
     rue_status status = rue_names_number(&tally->keys, key, out, error);
-    *made = status == RUE_OK && *out == tally->group_count;
-    if (!*made) return status;
+    *created = status == RUE_OK && *out == tally->group_count;
+    if (!*created) return status;
     if (tally->group_count == RUE_TALLY_GROUPS_MAX)
         return rue_fail(error, RUE_DATA, "more than %d data modes: is the column of the mode the right one?",
                         RUE_TALLY_GROUPS_MAX);
@@ -23,7 +23,7 @@ rue_status rue_tally_group(struct rue_tally *tally, const char *key, size_t *out
     return RUE_OK;
 }
 
-rue_status rue_tally_text(struct rue_tally *tally, const char *text, const char **out, rue_error *error)
+rue_status rue_tally_copy_text(struct rue_tally *tally, const char *text, const char **out, rue_error *error)
 {
     size_t number;
     rue_status status = rue_names_number(&tally->texts, text, &number, error);
@@ -31,8 +31,8 @@ rue_status rue_tally_text(struct rue_tally *tally, const char *text, const char 
     return status;
 }
 
-rue_status rue_tally_add(struct rue_tally *tally, const struct rue_tally_trial *trial, const char *model,
-                         rue_error *error)
+rue_status rue_tally_add_trial(struct rue_tally *tally, const struct rue_tally_trial *trial,
+                               const char *model, rue_error *error)
 {
     assert(trial->group < tally->group_count);
     rue_status status = rue_array_grow(&tally->trials, &tally->trial_capacity, tally->trial_count + 1,
@@ -42,7 +42,7 @@ rue_status rue_tally_add(struct rue_tally *tally, const struct rue_tally_trial *
     *copy = *trial;
     status = rue_names_number(&tally->models, model, &copy->model, error);
     if (status == RUE_OK)
-        status = rue_tally_text(tally, trial->reason ? trial->reason : "", &copy->reason, error);
+        status = rue_tally_copy_text(tally, trial->reason ? trial->reason : "", &copy->reason, error);
     if (status != RUE_OK) return status;
     tally->trial_count++;
     return RUE_OK;
@@ -212,8 +212,8 @@ out:
     return status;
 }
 
-rue_status rue_tally_findings(const struct rue_tally *tally, const struct rue_ranking_rules *rules,
-                              struct rue_findings **out, rue_error *error)
+rue_status rue_tally_make_findings(const struct rue_tally *tally, const struct rue_ranking_rules *rules,
+                                   struct rue_findings **out, rue_error *error)
 {
     rue_status status =
         rue_ranking_rules_check(rules, (const char *const *)tally->models.texts, tally->models.count, error);
@@ -249,7 +249,7 @@ static bool is_feasible(const struct rue_findings *findings)
     return false;
 }
 
-rue_status rue_tally_judge(const struct rue_findings *findings, rue_error *error)
+rue_status rue_tally_check_recommended(const struct rue_findings *findings, rue_error *error)
 {
     for (size_t v = 0; v < findings->variant_count; v++) {
         char name[128];

@@ -17,8 +17,8 @@ static uint64_t find_id(struct rue_store *store, const struct cell *cell, size_t
     bool found = false;
     uint64_t id = 0;
     rue_status status =
-        rue_store_find(store, &cell->scenario, &cell->request, (struct rue_store_pick){.nth = nth}, &found,
-                       &result, &id, NULL, &error);
+        rue_store_find_trial(store, &cell->scenario, &cell->request, (struct rue_store_position){.nth = nth},
+                             &found, &result, &id, NULL, &error);
     cr_assert(status == RUE_OK, "find: %s", error.message);
     rue_trial_result_close(&result);
     return found ? id : 0;
@@ -69,8 +69,9 @@ Test(store, every_field_comes_back_after_reopening)
     bool found = false;
     uint64_t back_id = 0, started_ns = 0;
     rue_error error = {0};
-    rue_status status = rue_store_find(store, &cell.scenario, &cell.request, (struct rue_store_pick){0},
-                                       &found, &back, &back_id, &started_ns, &error);
+    rue_status status =
+        rue_store_find_trial(store, &cell.scenario, &cell.request, (struct rue_store_position){0}, &found,
+                             &back, &back_id, &started_ns, &error);
     cr_assert(status == RUE_OK && found, "not found: %s", error.message);
     cr_assert(back_id == id && started_ns == 77, "id or start differ");
     cr_assert(back.outcome == RUE_TRIAL_OK && back.reason[0] == 0, "outcome or reason differ");
@@ -95,7 +96,7 @@ Test(store, what_a_row_does_not_hold_is_empty)
     struct rue_store_trial trial;
     memset(&trial, 0x5a, sizeof trial);
     bool found = false;
-    cr_assert(rue_store_next(store, &found, &trial, NULL) == RUE_OK && found, "not found");
+    cr_assert(rue_store_next_trial(store, &found, &trial, NULL) == RUE_OK && found, "not found");
     cr_assert_str_eq(trial.scenario.variant.path, cell.scenario.variant.path);
     cr_assert(!trial.scenario.variant.image_key[0] && !trial.scenario.variant.label_key[0], "keys of nobody");
     rue_trial_result_close(&trial.result);
@@ -114,8 +115,8 @@ Test(store, absent_fields_are_null_and_come_back_absent)
     add_or_die(store, &cell, &result);
     struct rue_trial_result back;
     bool found = false;
-    rue_status status = rue_store_find(store, &cell.scenario, &cell.request, (struct rue_store_pick){0},
-                                       &found, &back, NULL, NULL, NULL);
+    rue_status status = rue_store_find_trial(store, &cell.scenario, &cell.request,
+                                             (struct rue_store_position){0}, &found, &back, NULL, NULL, NULL);
     cr_assert(status == RUE_OK && found, "not found");
     cr_assert(back.outcome == RUE_TRIAL_INFEASIBLE, "the outcome differs");
     cr_assert_str_eq(back.reason, result.reason, "the reason differs");
@@ -236,8 +237,8 @@ Test(store, doubtful_rows_answer_nothing_until_the_store_is_closed)
     rue_error error = {0};
     uint64_t ids[4];
     for (int i = 0; i < 4; i++) ids[i] = add_or_die(store, &cell, &result);
-    cr_assert(rue_store_doubt(store, ids[0], ids[1], &error) == RUE_OK, "%s", error.message);
-    cr_assert(rue_store_doubt(store, ids[2], ids[3], &error) == RUE_OK, "%s", error.message);
+    cr_assert(rue_store_mark_doubtful(store, ids[0], ids[1], &error) == RUE_OK, "%s", error.message);
+    cr_assert(rue_store_mark_doubtful(store, ids[2], ids[3], &error) == RUE_OK, "%s", error.message);
     cr_assert(find_id(store, &cell, 0) == ids[1] && find_id(store, &cell, 1) == ids[3]);
     cr_assert(find_id(store, &cell, 2) == 0 && count_rows(store) == 4);
     rue_store_close(store);
@@ -472,8 +473,9 @@ Test(store, a_row_edited_into_nonsense_is_named)
         rue_error error = {0};
         struct rue_trial_result back;
         bool found = true;
-        rue_status status = rue_store_find(store, &cell.scenario, &cell.request, (struct rue_store_pick){0},
-                                           &found, &back, NULL, NULL, &error);
+        rue_status status =
+            rue_store_find_trial(store, &cell.scenario, &cell.request, (struct rue_store_position){0}, &found,
+                                 &back, NULL, NULL, &error);
         cr_assert(status == RUE_STORE && !found, "%s: accepted", edits[i]);
         cr_assert(strstr(error.message, path) && strstr(error.message, "trial 1"), "%s", error.message);
         rue_trial_result_close(&back);

@@ -119,7 +119,8 @@ Test(store_file, a_damaged_file_with_a_log_is_left_alone)
     if (child == 0) {
         struct rue_store *store = NULL;
         if (rue_store_open(path, false, &store, NULL) != RUE_OK) _exit(1);
-        if (rue_store_add(store, &cell.scenario, &cell.request, &result, 0, NULL, NULL) != RUE_OK) _exit(2);
+        if (rue_store_add_trial(store, &cell.scenario, &cell.request, &result, 0, NULL, NULL) != RUE_OK)
+            _exit(2);
         raise(SIGKILL);
     }
     waitpid(child, NULL, 0);
@@ -270,7 +271,7 @@ Test(store_file, a_full_disk_fails_the_row_and_keeps_the_others)
         finding.status = rue_store_open(path, false, &store, &finding.error);
         while (finding.status == RUE_OK && finding.added < 100000) {
             finding.status =
-                rue_store_add(store, &cell.scenario, &cell.request, &result, 0, NULL, &finding.error);
+                rue_store_add_trial(store, &cell.scenario, &cell.request, &result, 0, NULL, &finding.error);
             finding.added += finding.status == RUE_OK;
         }
         rue_store_close(store);
@@ -328,7 +329,8 @@ static void add_for_ever(int pipe_end)
     uint64_t id = 0;
     if (rue_store_open(path, false, &store, NULL) != RUE_OK) _exit(1);
     for (;;) {
-        if (rue_store_add(store, &cell.scenario, &cell.request, &result, 0, &id, NULL) != RUE_OK) _exit(2);
+        if (rue_store_add_trial(store, &cell.scenario, &cell.request, &result, 0, &id, NULL) != RUE_OK)
+            _exit(2);
         if (write(pipe_end, &id, sizeof id) != sizeof id) _exit(3);
     }
 }
