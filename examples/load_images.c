@@ -67,7 +67,7 @@ int main(int argc, char **argv)
         .sampler = {.seed = 1, .shuffle = true, .world_size = 1},
         .images = rue_source_count(source), /* one epoch */
         .fetcher = {.dtype = dtype, .max_pixels = RUE_MAX_PIXELS_DEFAULT, .decode = decode},
-        .held = 1,
+        .max_held = 1,
     };
     json_decref(report);
     if (rue_loader_open(source, &options, &loader, &error) != RUE_OK) fail(error.message);

@@ -218,7 +218,7 @@ rue_status rue_catalogue_find(const char *spec, struct rue_profile *out, rue_err
     if (*at && !at[1])
         return rue_fail(error, RUE_USAGE,
                         "model '%s': no device after '@'; write resnet50@h100 or resnet50@h100:bf16", spec);
-    if (*at && rue_host_profile_is_meant(at + 1)) return rue_host_profile_make(model, at + 1, out, error);
+    if (*at && rue_host_profile_matches(at + 1)) return rue_host_profile_make(model, at + 1, out, error);
     const char *options = *at ? rue_cuda_profile_options(at + 1) : NULL;
     if (options) return rue_cuda_profile_make(model, options, out, error);
     rue_status status = parse_device(*at ? at + 1 : "", &device, &precision, error);

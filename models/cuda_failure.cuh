@@ -54,7 +54,7 @@ int fail_kernel_image(char *message)
     return RUE_CUDA_NO_DEVICE;
 }
 
-int fail(char *message, cudaError_t error, const char *what)
+int fail_cuda(char *message, cudaError_t error, const char *what)
 {
     cudaGetLastError(); /* so that the next call does not tell of it again */
     switch (error) {
@@ -77,10 +77,10 @@ int fail(char *message, cudaError_t error, const char *what)
     }
 }
 
-#define TRY(call)                                                             \
-    do {                                                                      \
-        cudaError_t try_error = (call);                                       \
-        if (try_error != cudaSuccess) return fail(message, try_error, #call); \
+#define TRY(call)                                                                  \
+    do {                                                                           \
+        cudaError_t try_error = (call);                                            \
+        if (try_error != cudaSuccess) return fail_cuda(message, try_error, #call); \
     } while (0)
 
 #define TRY_OURS(call)                                    \

@@ -148,18 +148,18 @@ template <typename T> struct As {
 };
 
 /* Without <<<>>>, so that these files are C++, too: the tests compile them as that. */
-template <typename... Taken>
-cudaError_t launch(void (*kernel)(Taken...), uint64_t blocks, cudaStream_t stream,
-                   typename As<Taken>::type... given)
+template <typename... Parameters>
+cudaError_t launch(void (*kernel)(Parameters...), uint64_t blocks, cudaStream_t stream,
+                   typename As<Parameters>::type... given)
 {
     void *arguments[] = {(void *)&given...};
     return cudaLaunchKernel(kernel, dim3((unsigned)blocks), dim3(THREADS), arguments, 0, stream);
 }
 
-#define TRY_LAUNCH(kernel, ...)                                                                 \
-    do {                                                                                        \
-        cudaError_t try_launch = launch(kernel, __VA_ARGS__);                                   \
-        if (try_launch != cudaSuccess) return fail(message, try_launch, "the kernel " #kernel); \
+#define TRY_LAUNCH(kernel, ...)                                                                      \
+    do {                                                                                             \
+        cudaError_t try_launch = launch(kernel, __VA_ARGS__);                                        \
+        if (try_launch != cudaSuccess) return fail_cuda(message, try_launch, "the kernel " #kernel); \
     } while (0)
 
 } // namespace

@@ -39,10 +39,10 @@ struct {
 } lt;
 #endif
 
-/* Whether products are cuBLASLt's; else `slower` says why not. Asked once, as the library is large. */
+/* Whether products are cuBLASLt's; else `slow_reason` says why not. Asked once, as the library is large. */
 struct {
     bool asked, found;
-    char slower[256];
+    char slow_reason[256];
 } library;
 
 bool open_library()
@@ -62,14 +62,14 @@ bool open_library()
     LT_FUNCTIONS(X)
 #    undef X
     if (found && lt.cublasLtCreate(&lt.handle) == CUBLAS_STATUS_SUCCESS) return true;
-    snprintf(library.slower, sizeof library.slower,
+    snprintf(library.slow_reason, sizeof library.slow_reason,
              "products by rue's own kernels, which are slower than cuBLASLt's: %s %s", name,
              !opened ? "was not found"
              : found ? "did not start"
                      : "lacks a function");
 #else
     snprintf(
-        library.slower, sizeof library.slower,
+        library.slow_reason, sizeof library.slow_reason,
         "products by rue's own kernels, which are slower than cuBLASLt's: rue_cuda.so was built without it");
 #endif
     return false;
@@ -110,8 +110,8 @@ struct Product {
     }
 };
 
-int describe(cublasLtMatrixLayout_t *out, cudaDataType_t type, uint64_t rows, uint64_t columns,
-             uint64_t count, uint64_t stride, char *message)
+int create_layout(cublasLtMatrixLayout_t *out, cudaDataType_t type, uint64_t rows, uint64_t columns,
+                  uint64_t count, uint64_t stride, char *message)
 {
     int32_t times = (int32_t)count;
     int64_t offset = (int64_t)stride;
@@ -125,24 +125,24 @@ int describe(cublasLtMatrixLayout_t *out, cudaDataType_t type, uint64_t rows, ui
 
 /* Ways to make products, in the order in which they were asked for: while a stream is captured cuBLASLt of
  * CUDA 13.3 knows none, so a graph takes those of the run before it. */
-enum WaysMode { ASK_FOR_WAYS, KEEP_WAYS, REPEAT_WAYS };
+enum AlgorithmMode { FIND_ALGORITHMS, RECORD_ALGORITHMS, REPLAY_ALGORITHMS };
 
 struct {
-    WaysMode mode;
-    cublasLtMatmulAlgo_t *kept;
+    AlgorithmMode mode;
+    cublasLtMatmulAlgo_t *recorded;
     size_t count, room, next;
 } algorithms;
 
-int keep_algorithm(const cublasLtMatmulAlgo_t *algorithm, char *message)
+int record_algorithm(const cublasLtMatmulAlgo_t *algorithm, char *message)
 {
     if (algorithms.count == algorithms.room) {
         size_t room = algorithms.room * 2 + 64;
-        void *kept = realloc(algorithms.kept, room * sizeof *algorithms.kept);
-        if (!kept) return set_message(message, RUE_CUDA_FAILED, "out of memory");
-        algorithms.kept = (cublasLtMatmulAlgo_t *)kept;
+        void *recorded = realloc(algorithms.recorded, room * sizeof *algorithms.recorded);
+        if (!recorded) return set_message(message, RUE_CUDA_FAILED, "out of memory");
+        algorithms.recorded = (cublasLtMatmulAlgo_t *)recorded;
         algorithms.room = room;
     }
-    algorithms.kept[algorithms.count++] = *algorithm;
+    algorithms.recorded[algorithms.count++] = *algorithm;
     return RUE_CUDA_OK;
 }
 
@@ -151,15 +151,15 @@ int find_algorithm(const Product *product, cublasLtMatmulAlgo_t *out, char *mess
     size_t room = workspace_bytes;
     cublasLtMatmulHeuristicResult_t choice = {};
     int found = 0;
-    if (algorithms.mode == REPEAT_WAYS && algorithms.next < algorithms.count)
-        return *out = algorithms.kept[algorithms.next++], RUE_CUDA_OK;
+    if (algorithms.mode == REPLAY_ALGORITHMS && algorithms.next < algorithms.count)
+        return *out = algorithms.recorded[algorithms.next++], RUE_CUDA_OK;
     TRY_LT(lt.cublasLtMatmulPreferenceSetAttribute(
         product->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room));
     TRY_LT(lt.cublasLtMatmulAlgoGetHeuristic(lt.handle, product->matmul, product->b, product->a, product->c,
                                              product->c, product->preference, 1, &choice, &found));
     if (!found) return set_message(message, RUE_CUDA_FAILED, "cuBLASLt does not support one of the products");
     *out = choice.algo;
-    return algorithms.mode == KEEP_WAYS ? keep_algorithm(out, message) : RUE_CUDA_OK;
+    return algorithms.mode == RECORD_ALGORITHMS ? record_algorithm(out, message) : RUE_CUDA_OK;
 }
 
 /* Row by row for us is column by column for it, with both sides exchanged: C^T = B A^T. */
@@ -175,9 +175,11 @@ int multiply_lt(const rue_cuda_step *step, cudaDataType_t type, const void *a, c
                                        tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F));
     TRY_LT(lt.cublasLtMatmulDescSetAttribute(product.matmul, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
                                              sizeof transposed));
-    TRY_OURS(describe(&product.b, type, step->inner, step->columns, step->count, step->b_stride, message));
-    TRY_OURS(describe(&product.a, type, step->inner, step->rows, step->count, step->a_stride, message));
-    TRY_OURS(describe(&product.c, type, step->columns, step->rows, step->count, step->c_stride, message));
+    TRY_OURS(
+        create_layout(&product.b, type, step->inner, step->columns, step->count, step->b_stride, message));
+    TRY_OURS(create_layout(&product.a, type, step->inner, step->rows, step->count, step->a_stride, message));
+    TRY_OURS(
+        create_layout(&product.c, type, step->columns, step->rows, step->count, step->c_stride, message));
     TRY_LT(lt.cublasLtMatmulPreferenceCreate(&product.preference));
     TRY_OURS(find_algorithm(&product, &algorithm, message));
     TRY_LT(lt.cublasLtMatmul(lt.handle, product.matmul, &one, b, product.b, a, product.a, &zero, c, product.c,
@@ -187,25 +189,25 @@ int multiply_lt(const rue_cuda_step *step, cudaDataType_t type, const void *a, c
 #endif
 
 /* From here on ways are kept, instead of those of earlier products. */
-void keep_algorithms()
+void record_algorithms()
 {
 #ifdef HAVE_CUBLASLT
-    algorithms.mode = KEEP_WAYS;
+    algorithms.mode = RECORD_ALGORITHMS;
     algorithms.count = algorithms.next = 0;
 #endif
 }
 
-void repeat_algorithms()
+void replay_algorithms()
 {
 #ifdef HAVE_CUBLASLT
-    algorithms.mode = REPEAT_WAYS;
+    algorithms.mode = REPLAY_ALGORITHMS;
 #endif
 }
 
-void forget_algorithms()
+void free_algorithms()
 {
 #ifdef HAVE_CUBLASLT
-    free(algorithms.kept);
+    free(algorithms.recorded);
     algorithms = {};
 #endif
 }

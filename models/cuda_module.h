@@ -32,10 +32,10 @@ enum rue_cuda_step_kind {
 
 /* Elements of A lie on one side of the activations and those of C on the other. */
 struct rue_cuda_step {
-    uint32_t kind; /* rue_cuda_step_kind */
-    uint32_t tf32; /* 1: in fp32, the factors may be rounded to TF32 */
-    uint32_t
-        from_images;  /* 1: B, too, is activations, at `b_offset` of A's side; 0: weights, at `b_offset` */
+    uint32_t kind;             /* rue_cuda_step_kind */
+    uint32_t tf32;             /* 1: in fp32, the factors may be rounded to TF32 */
+    uint32_t b_is_activations; /* 1: B, too, is activations, at `b_offset` of A's side; 0: weights, at
+                                  `b_offset` */
     uint32_t b_count; /* so many of B are different, `b_stride` apart: time i takes number i % b_count */
     uint64_t rows, columns, inner, count;
     uint64_t a_stride, b_stride, c_stride; /* elements from one time to the next */
@@ -73,7 +73,7 @@ struct rue_cuda_times {
 struct rue_cuda_device {
     char name[128]; /* "NVIDIA H100 80GB HBM3" */
     uint64_t free_bytes, bytes;
-    char slower[256]; /* why products are slower than they could be; "": they are not */
+    char slow_reason[256]; /* why products are slower than they could be; "": they are not */
 };
 
 struct rue_cuda_run; /* a model with its buffers */
@@ -87,7 +87,7 @@ struct rue_cuda_module {
     /* Makes room for batches of `plan`, the largest, and runs it once. `plan` is borrowed for the call. */
     int (*open)(const struct rue_cuda_plan *plan, struct rue_cuda_run **out, char *message);
     /* The same model with fewer images, which fits into the same room; once for each number of images. */
-    int (*add)(struct rue_cuda_run *run, const struct rue_cuda_plan *plan, char *message);
+    int (*add_plan)(struct rue_cuda_run *run, const struct rue_cuda_plan *plan, char *message);
     /* Begins to copy and to compute a batch of as many images as one of the plans, and returns; the images
      * must stay until it was waited for. Tickets are waited for in their order. */
     int (*submit)(struct rue_cuda_run *run, const void *images, uint32_t count, uint64_t *ticket,

@@ -21,7 +21,7 @@ static uint64_t round_up(uint64_t value, uint64_t to)
     return (value + to - 1) / to * to;
 }
 
-static uint64_t at_least(uint64_t value, uint64_t other)
+static uint64_t max_elements(uint64_t value, uint64_t other)
 {
     return value > other ? value : other;
 }
@@ -33,26 +33,26 @@ static bool is_depthwise(const struct rue_layer *layer)
 
 /* Images * m rows. Where the rows of a convolution share activations they are several products, each of which
  * begins where its own activations do and so reads some of the next one's. */
-static struct rue_cuda_step whole_product(const struct rue_layer *layer, uint64_t images)
+static struct rue_cuda_step product_step(const struct rue_layer *layer, uint64_t images)
 {
     uint64_t rows = images * layer->m, inner = round_up(layer->k, ROUND);
     bool shares = (uint64_t)layer->m * layer->k > layer->read_elements;
-    uint64_t count = shares ? at_least(rows / CHUNK_ROWS, 1) : 1;
+    uint64_t count = shares ? max_elements(rows / CHUNK_ROWS, 1) : 1;
     struct rue_cuda_step step = {.count = count,
                                  .rows = (rows + count - 1) / count,
                                  .columns = round_up(layer->n, ROUND),
                                  .inner = inner,
                                  .b_count = 1};
     uint64_t own = images * layer->read_elements / count / ROUND * ROUND, all = step.rows * inner;
-    step.a_stride = own < all ? at_least(own, ROUND) : all;
+    step.a_stride = own < all ? max_elements(own, ROUND) : all;
     return step;
 }
 
 /* Both sides are activations, or each group has weights of its own. */
-static struct rue_cuda_step grouped_product(const struct rue_layer *layer, uint64_t images)
+static struct rue_cuda_step grouped_step(const struct rue_layer *layer, uint64_t images)
 {
     bool attention = layer->kind == RUE_ATTENTION;
-    struct rue_cuda_step step = {.from_images = attention,
+    struct rue_cuda_step step = {.b_is_activations = attention,
                                  .count = attention ? images * layer->groups : layer->groups,
                                  .rows = attention ? layer->m : images * layer->m,
                                  .columns = round_up(layer->n, ROUND),
@@ -64,7 +64,7 @@ static struct rue_cuda_step grouped_product(const struct rue_layer *layer, uint6
     return step;
 }
 
-static struct rue_cuda_step depthwise(const struct rue_layer *layer, uint64_t images)
+static struct rue_cuda_step depthwise_step(const struct rue_layer *layer, uint64_t images)
 {
     return (struct rue_cuda_step){.kind = RUE_CUDA_DEPTHWISE,
                                   .count = images * layer->groups,
@@ -79,22 +79,22 @@ static struct rue_cuda_step depthwise(const struct rue_layer *layer, uint64_t im
 static struct rue_cuda_step layer_step(const struct rue_layer *layer, uint64_t images)
 {
     bool grouped = layer->kind == RUE_ATTENTION || layer->groups > 1;
-    struct rue_cuda_step step = is_depthwise(layer) ? depthwise(layer, images)
-                                : grouped           ? grouped_product(layer, images)
-                                                    : whole_product(layer, images);
+    struct rue_cuda_step step = is_depthwise(layer) ? depthwise_step(layer, images)
+                                : grouped           ? grouped_step(layer, images)
+                                                    : product_step(layer, images);
     step.tf32 = layer->kind == RUE_CONVOLUTION;
     step.c_stride = step.rows * step.columns;
     return step;
 }
 
 /* The room that a step needs on both sides of the activations. */
-static void make_room(struct rue_cuda_plan *plan, const struct rue_cuda_step *step)
+static void reserve_activations(struct rue_cuda_plan *plan, const struct rue_cuda_step *step)
 {
     uint64_t from = (step->count - 1) * step->a_stride;
     from += step->kind == RUE_CUDA_DEPTHWISE ? step->a_stride + step->inner : step->rows * step->inner;
-    if (step->from_images) from = step->b_offset + step->count * step->b_stride;
-    plan->from_elements = at_least(plan->from_elements, from);
-    plan->to_elements = at_least(plan->to_elements, step->count * step->c_stride);
+    if (step->b_is_activations) from = step->b_offset + step->count * step->b_stride;
+    plan->from_elements = max_elements(plan->from_elements, from);
+    plan->to_elements = max_elements(plan->to_elements, step->count * step->c_stride);
 }
 
 static void add_layer(struct planner *planner, const struct rue_layer *layer, uint32_t repeat)
@@ -103,12 +103,12 @@ static void add_layer(struct planner *planner, const struct rue_layer *layer, ui
     struct rue_cuda_step step = layer_step(layer, planner->images);
     uint64_t size =
         round_up(step.b_count * (step.b_stride ? step.b_stride : step.columns * step.inner), ALIGN);
-    if (!step.from_images) {
+    if (!step.b_is_activations) {
         bool shared = planner->share_weights && repeat > 0;
         if (!shared) plan->weight_elements += size;
         step.b_offset = plan->weight_elements - size;
     }
-    make_room(plan, &step);
+    reserve_activations(plan, &step);
     plan->steps[plan->step_count++] = step;
 }
 
@@ -121,8 +121,8 @@ static void add_moves(struct planner *planner, const struct rue_architecture *ar
     uint64_t end = moves * (product + 1) / products;
     for (uint64_t i = moves * product / products; i < end; i++) {
         uint64_t elements = round_up(planner->images * architecture->moved_elements / moves / 2, ROUND);
-        plan->from_elements = at_least(plan->from_elements, elements);
-        plan->to_elements = at_least(plan->to_elements, elements);
+        plan->from_elements = max_elements(plan->from_elements, elements);
+        plan->to_elements = max_elements(plan->to_elements, elements);
         plan->steps[plan->step_count++] =
             (struct rue_cuda_step){.kind = RUE_CUDA_MOVE, .count = 1, .rows = elements, .columns = 1};
     }

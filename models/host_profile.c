@@ -15,7 +15,7 @@ enum { HOST_LENGTH = sizeof host - 1, CATALOGUE_CORES = 16 /* of the device "cpu
 /* What one core reads and writes at most, however few the others do. */
 static const double core_bytes_per_s = 12e9;
 
-bool rue_host_profile_is_meant(const char *device)
+bool rue_host_profile_matches(const char *device)
 {
     return strncmp(device, host, HOST_LENGTH) == 0 && (device[HOST_LENGTH] == ':' || !device[HOST_LENGTH]);
 }
@@ -40,7 +40,7 @@ static double vector_ratio(void)
 #endif
 }
 
-static struct rue_device describe(int cores, uint64_t memory_bytes)
+static struct rue_device describe_cpus(int cores, uint64_t memory_bytes)
 {
     struct rue_device device = *rue_device_find("cpu");
     double share = (double)cores / CATALOGUE_CORES * vector_ratio();
@@ -66,7 +66,7 @@ rue_status rue_host_profile_make(const struct rue_architecture *model, const cha
     struct rue_matrix_product product;
     rue_status status = rue_matrix_product_open(RUE_OPENBLAS, &product, error);
     if (status != RUE_OK) return status;
-    struct rue_device estimated = describe(cores, machine.memory_bytes);
+    struct rue_device estimated = describe_cpus(cores, machine.memory_bytes);
     out->consumer = RUE_CONSUMER_HOST;
     out->architecture = model;
     out->cores = cores;

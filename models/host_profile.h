@@ -7,7 +7,7 @@
 #include "profile.h"
 
 /* Whether what stands behind a model's '@' names the host, with a number of cores or without. */
-bool rue_host_profile_is_meant(const char *device);
+bool rue_host_profile_matches(const char *device);
 
 /* The profile of `model` there: named with its cores, which are all that this process may use where `device`
  * does not say, and with times that a roofline of such a CPU estimates. RUE_USAGE for cores that there are

@@ -87,16 +87,16 @@ static rue_status open_module(const struct rue_cuda_module **out, rue_error *err
     return status;
 }
 
-static rue_status cuda_status(int code)
+static rue_status status_of_code(int code)
 {
     return code == RUE_CUDA_NO_DEVICE   ? RUE_USAGE
            : code == RUE_CUDA_NO_MEMORY ? RUE_INFEASIBLE
                                         : RUE_INTERNAL;
 }
 
-static rue_status fail(const struct cuda_model *model, int code, const char *message, rue_error *error)
+static rue_status fail_model(const struct cuda_model *model, int code, const char *message, rue_error *error)
 {
-    return rue_fail(error, cuda_status(code), "%s: %s", model->profile.name, message);
+    return rue_fail(error, status_of_code(code), "%s: %s", model->profile.name, message);
 }
 
 /* ---- slabs ---- */
@@ -121,14 +121,15 @@ static void release_pinned(void *context, void *slab, size_t bytes)
     pages->release(pages->context, slab, bytes);
 }
 
-static const struct rue_slab_allocator *slabs(void *state)
+static const struct rue_slab_allocator *pinned_slabs(void *state)
 {
     return &((struct cuda_model *)state)->slabs;
 }
 
 /* ---- the model ---- */
 
-static rue_status fail_memory(struct cuda_model *model, const struct rue_cuda_plan *plan, rue_error *error)
+static rue_status fail_gpu_memory(struct cuda_model *model, const struct rue_cuda_plan *plan,
+                                  rue_error *error)
 {
     char need[RUE_UNIT_TEXT_BYTES], weights[RUE_UNIT_TEXT_BYTES], activations[RUE_UNIT_TEXT_BYTES],
         inputs[RUE_UNIT_TEXT_BYTES], rest[RUE_UNIT_TEXT_BYTES], message[RUE_CUDA_MESSAGE_BYTES];
@@ -149,7 +150,7 @@ static rue_status fail_memory(struct cuda_model *model, const struct rue_cuda_pl
 }
 
 /* Fewer images may need more room in one step, as products are cut differently. */
-static void make_room_for(struct rue_cuda_plan *plan, const struct rue_cuda_plan *other)
+static void grow_plan(struct rue_cuda_plan *plan, const struct rue_cuda_plan *other)
 {
     if (plan->from_elements < other->from_elements) plan->from_elements = other->from_elements;
     if (plan->to_elements < other->to_elements) plan->to_elements = other->to_elements;
@@ -161,22 +162,23 @@ static int open_run(struct cuda_model *model, struct rue_cuda_plan *full, const 
 {
     struct rue_cuda_plan rest = {0};
     enum rue_precision precision = model->profile.precision;
-    uint32_t images = (uint32_t)input->images, last = input->last == images ? 0 : (uint32_t)input->last;
+    uint32_t images = (uint32_t)input->images,
+             last = input->last_images == images ? 0 : (uint32_t)input->last_images;
     message[0] = 0;
     if (rue_cuda_plan_open(model->architecture, precision, images, share_weights, full, error) != RUE_OK ||
         (last &&
          rue_cuda_plan_open(model->architecture, precision, last, share_weights, &rest, error) != RUE_OK))
         return rue_cuda_plan_close(&rest), RUE_CUDA_FAILED;
-    if (last) make_room_for(full, &rest);
+    if (last) grow_plan(full, &rest);
     full->input.dtype = rest.input.dtype = input->dtype;
     int code = model->module->open(full, &model->run, message);
-    if (code == RUE_CUDA_OK && last) code = model->module->add(model->run, &rest, message);
+    if (code == RUE_CUDA_OK && last) code = model->module->add_plan(model->run, &rest, message);
     rue_cuda_plan_close(&rest);
     return code;
 }
 
 /* Batches that are still to be made are in another memory. */
-static rue_status prepare(void *state, const struct rue_model_input *input, rue_error *error)
+static rue_status prepare_run(void *state, const struct rue_model_input *input, rue_error *error)
 {
     struct cuda_model *model = state;
     struct rue_cuda_plan full = {0};
@@ -189,29 +191,30 @@ static rue_status prepare(void *state, const struct rue_model_input *input, rue_
         code = open_run(model, &full, input, share, message, error);
     }
     rue_status status = code == RUE_CUDA_OK          ? RUE_OK
-                        : code == RUE_CUDA_NO_MEMORY ? fail_memory(model, &full, error)
-                                                     : fail(model, code, message, error);
+                        : code == RUE_CUDA_NO_MEMORY ? fail_gpu_memory(model, &full, error)
+                                                     : fail_model(model, code, message, error);
     rue_cuda_plan_close(&full);
     return status;
 }
 
-static rue_status submit(void *state, const struct rue_batch *batch, uint64_t *ticket, rue_error *error)
+static rue_status submit_to_gpu(void *state, const struct rue_batch *batch, uint64_t *ticket,
+                                rue_error *error)
 {
     struct cuda_model *model = state;
     char message[RUE_CUDA_MESSAGE_BYTES];
     int code = model->module->submit(model->run, batch->images, (uint32_t)batch->count, ticket, message);
-    return code == RUE_CUDA_OK ? RUE_OK : fail(model, code, message, error);
+    return code == RUE_CUDA_OK ? RUE_OK : fail_model(model, code, message, error);
 }
 
-static rue_status wait_for(void *state, uint64_t ticket, rue_error *error)
+static rue_status wait_for_gpu(void *state, uint64_t ticket, rue_error *error)
 {
     struct cuda_model *model = state;
     char message[RUE_CUDA_MESSAGE_BYTES];
     int code = model->module->wait(model->run, ticket, message);
-    return code == RUE_CUDA_OK ? RUE_OK : fail(model, code, message, error);
+    return code == RUE_CUDA_OK ? RUE_OK : fail_model(model, code, message, error);
 }
 
-static struct rue_model_times times(const void *state)
+static struct rue_model_times read_device_times(const void *state)
 {
     const struct cuda_model *model = state;
     struct rue_cuda_times sums = {0};
@@ -219,9 +222,9 @@ static struct rue_model_times times(const void *state)
     return (struct rue_model_times){.h2d_ns = sums.copy_ns, .device_ns = sums.compute_ns};
 }
 
-static const char *note(const void *state)
+static const char *slow_reason(const void *state)
 {
-    return ((const struct cuda_model *)state)->device.slower;
+    return ((const struct cuda_model *)state)->device.slow_reason;
 }
 
 static void close_model(void *state)
@@ -233,12 +236,12 @@ static void close_model(void *state)
 
 static const struct rue_model_ops cuda_ops = {.name = "cuda",
                                               .in_flight = RUE_CUDA_IN_FLIGHT,
-                                              .prepare = prepare,
-                                              .submit = submit,
-                                              .wait = wait_for,
-                                              .slabs = slabs,
-                                              .times = times,
-                                              .note = note,
+                                              .prepare = prepare_run,
+                                              .submit = submit_to_gpu,
+                                              .wait = wait_for_gpu,
+                                              .slabs = pinned_slabs,
+                                              .times = read_device_times,
+                                              .caveat = slow_reason,
                                               .close = close_model};
 
 rue_status rue_model_cuda_open(const struct rue_profile *profile, struct rue_model *out, rue_error *error)
@@ -259,7 +262,7 @@ rue_status rue_model_cuda_open(const struct rue_profile *profile, struct rue_mod
                                            .what = "page-locked memory (pin_memory false needs none)"}};
     int code = module->device(&model->device, message);
     if (code == RUE_CUDA_OK) return *out = (struct rue_model){.ops = &cuda_ops, .state = model}, RUE_OK;
-    status = rue_fail(error, cuda_status(code), "model '%s': %s", profile->name, message);
+    status = rue_fail(error, status_of_code(code), "model '%s': %s", profile->name, message);
     free(model);
     return status;
 }

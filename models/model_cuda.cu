@@ -34,8 +34,8 @@ template <> struct Type<__nv_bfloat16> {
 
 /* All of a step's products, or as many as one call takes. */
 template <typename T>
-int multiply_some(const rue_cuda_step *step, const T *a, const T *b, T *c, void *workspace, bool own,
-                  cudaStream_t stream, char *message)
+int multiply_chunk(const rue_cuda_step *step, const T *a, const T *b, T *c, void *workspace, bool own,
+                   cudaStream_t stream, char *message)
 {
 #ifdef HAVE_CUBLASLT
     if (!own && has_library())
@@ -58,18 +58,18 @@ int multiply(const rue_cuda_step *step, const T *a, const T *b, T *c, void *work
         rue_cuda_step some = *step;
         uint64_t left = step->count - done;
         some.count = left < count_max ? left : count_max;
-        TRY_OURS(multiply_some(&some, a + done * step->a_stride, b + done % step->b_count * step->b_stride,
-                               c + done * step->c_stride, workspace, own, stream, message));
+        TRY_OURS(multiply_chunk(&some, a + done * step->a_stride, b + done % step->b_count * step->b_stride,
+                                c + done * step->c_stride, workspace, own, stream, message));
     }
     return RUE_CUDA_OK;
 }
 
 template <typename T>
-int do_step(const rue_cuda_step *step, T *from, T *to, const T *weights, void *workspace, bool own,
-            cudaStream_t stream, char *message)
+int run_step(const rue_cuda_step *step, T *from, T *to, const T *weights, void *workspace, bool own,
+             cudaStream_t stream, char *message)
 {
     uint64_t elements = step->rows * step->columns;
-    const T *b = (step->from_images ? (const T *)from : weights) + step->b_offset;
+    const T *b = (step->b_is_activations ? (const T *)from : weights) + step->b_offset;
     switch (step->kind) {
     case RUE_CUDA_PRODUCT:
         return multiply(step, (const T *)from, b, to, workspace, own, stream, message);
@@ -140,16 +140,16 @@ template <typename T> int fill_all(rue_cuda_run *run, const rue_cuda_plan *plan,
     return RUE_CUDA_OK;
 }
 
-template <typename T> int do_all(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
+template <typename T> int run_steps(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
 {
     for (uint64_t i = 0; i < plan->step_count; i++)
-        TRY_OURS(do_step<T>(&plan->steps[i], (T *)run->from, (T *)run->to, (const T *)run->weights,
-                            run->workspace, false, run->compute, message));
+        TRY_OURS(run_step<T>(&plan->steps[i], (T *)run->from, (T *)run->to, (const T *)run->weights,
+                             run->workspace, false, run->compute, message));
     return RUE_CUDA_OK;
 }
 
 template <typename T>
-int take_images(const rue_cuda_input *input, const void *images, T *out, uint64_t count, cudaStream_t stream,
+int load_images(const rue_cuda_input *input, const void *images, T *out, uint64_t count, cudaStream_t stream,
                 char *message)
 {
     if (input->dtype == 0)
@@ -159,12 +159,12 @@ int take_images(const rue_cuda_input *input, const void *images, T *out, uint64_
     return RUE_CUDA_OK;
 }
 
-template <typename T> int take_slot(rue_cuda_run *run, const Slot *slot, uint64_t count, char *message)
+template <typename T> int load_slot(rue_cuda_run *run, const Slot *slot, uint64_t count, char *message)
 {
-    return take_images<T>(&run->input, slot->input, (T *)run->from, count, run->compute, message);
+    return load_images<T>(&run->input, slot->input, (T *)run->from, count, run->compute, message);
 }
 
-int allocate(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
+int allocate_run(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
 {
     size_t element = element_bytes(plan->precision);
     size_t batch_bytes = plan->input_elements * input_bytes(&plan->input);
@@ -189,28 +189,28 @@ int allocate(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
  */
 int warm_up(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
 {
-    TRY_OURS(OF_PRECISION(run->precision, take_slot, run, run->slots, plan->input_elements, message));
-    TRY_OURS(OF_PRECISION(run->precision, do_all, run, plan, message));
+    TRY_OURS(OF_PRECISION(run->precision, load_slot, run, run->slots, plan->input_elements, message));
+    TRY_OURS(OF_PRECISION(run->precision, run_steps, run, plan, message));
     TRY(cudaStreamSynchronize(run->compute));
     return RUE_CUDA_OK;
 }
 
-int capture(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
+int capture_graph(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
 {
     cudaGraph_t graph = nullptr;
     Graph *made = &run->graphs[run->graph_count];
     TRY(cudaStreamBeginCapture(run->compute, cudaStreamCaptureModeThreadLocal));
-    repeat_algorithms();
-    int status = OF_PRECISION(run->precision, do_all, run, plan, message);
+    replay_algorithms();
+    int status = OF_PRECISION(run->precision, run_steps, run, plan, message);
     cudaError_t ended = cudaStreamEndCapture(run->compute, &graph);
     if (status != RUE_CUDA_OK) {
         if (graph) cudaGraphDestroy(graph);
         return status;
     }
-    if (ended != cudaSuccess) return fail(message, ended, "cudaStreamEndCapture");
+    if (ended != cudaSuccess) return fail_cuda(message, ended, "cudaStreamEndCapture");
     cudaError_t instantiated = cudaGraphInstantiateWithFlags(&made->exec, graph, 0);
     cudaGraphDestroy(graph);
-    if (instantiated != cudaSuccess) return fail(message, instantiated, "cudaGraphInstantiateWithFlags");
+    if (instantiated != cudaSuccess) return fail_cuda(message, instantiated, "cudaGraphInstantiateWithFlags");
     made->images = plan->images;
     made->input_elements = plan->input_elements;
     run->graph_count++;
@@ -241,20 +241,20 @@ int get_device(rue_cuda_device *out, char *message)
     TRY(cudaMemGetInfo(&free_bytes, &bytes));
     has_library();
     snprintf(out->name, sizeof out->name, "%.127s", properties.name);
-    snprintf(out->slower, sizeof out->slower, "%s", library.slower);
+    snprintf(out->slow_reason, sizeof out->slow_reason, "%s", library.slow_reason);
     out->free_bytes = free_bytes;
     out->bytes = bytes;
     return RUE_CUDA_OK;
 }
 
-int add(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
+int add_plan(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
 {
     if (run->graph_count == GRAPHS_MAX)
         return set_message(message, RUE_CUDA_FAILED, "too many sizes of batches");
-    keep_algorithms();
+    record_algorithms();
     int status = warm_up(run, plan, message);
-    if (status == RUE_CUDA_OK) status = capture(run, plan, message);
-    forget_algorithms();
+    if (status == RUE_CUDA_OK) status = capture_graph(run, plan, message);
+    free_algorithms();
     return status;
 }
 
@@ -281,15 +281,15 @@ int open_run(const rue_cuda_plan *plan, rue_cuda_run **out, char *message)
     if (!run) return set_message(message, RUE_CUDA_FAILED, "out of memory");
     run->precision = plan->precision;
     run->input = plan->input;
-    int status = allocate(run, plan, message);
+    int status = allocate_run(run, plan, message);
     if (status == RUE_CUDA_OK) status = OF_PRECISION(run->precision, fill_all, run, plan, message);
-    if (status == RUE_CUDA_OK) status = add(run, plan, message);
+    if (status == RUE_CUDA_OK) status = add_plan(run, plan, message);
     if (status != RUE_CUDA_OK) return close_run(run), status;
     *out = run;
     return RUE_CUDA_OK;
 }
 
-int submit_images(rue_cuda_run *run, const Graph *graph, Slot *slot, const void *images, char *message)
+int enqueue_images(rue_cuda_run *run, const Graph *graph, Slot *slot, const void *images, char *message)
 {
     TRY(cudaStreamWaitEvent(run->copy, slot->done, 0));
     TRY(cudaEventRecord(slot->copy_begin, run->copy));
@@ -298,27 +298,27 @@ int submit_images(rue_cuda_run *run, const Graph *graph, Slot *slot, const void 
     TRY(cudaEventRecord(slot->copied, run->copy));
     TRY(cudaStreamWaitEvent(run->compute, slot->copied, 0));
     TRY(cudaEventRecord(slot->begin, run->compute));
-    TRY_OURS(OF_PRECISION(run->precision, take_slot, run, slot, graph->input_elements, message));
+    TRY_OURS(OF_PRECISION(run->precision, load_slot, run, slot, graph->input_elements, message));
     TRY(cudaGraphLaunch(graph->exec, run->compute));
     TRY(cudaEventRecord(slot->done, run->compute));
     return RUE_CUDA_OK;
 }
 
-int submit(rue_cuda_run *run, const void *images, uint32_t count, uint64_t *ticket, char *message)
+int submit_input(rue_cuda_run *run, const void *images, uint32_t count, uint64_t *ticket, char *message)
 {
     Slot *slot = &run->slots[run->submitted % SLOTS];
     const Graph *graph = run->graphs;
     while (graph < run->graphs + run->graph_count && graph->images != count) graph++;
     if (graph == run->graphs + run->graph_count)
         return set_message(message, RUE_CUDA_FAILED, "a batch size that was not prepared");
-    int status = submit_images(run, graph, slot, images, message);
+    int status = enqueue_images(run, graph, slot, images, message);
     /* Nobody waits for a batch that was not taken: its images must not be read any more. */
     if (status != RUE_CUDA_OK) return cudaStreamSynchronize(run->copy), status;
     *ticket = run->submitted++;
     return RUE_CUDA_OK;
 }
 
-int wait(rue_cuda_run *run, uint64_t ticket, char *message)
+int wait_for_input(rue_cuda_run *run, uint64_t ticket, char *message)
 {
     Slot *slot = &run->slots[ticket % SLOTS];
     float copy_ms = 0, compute_ms = 0;
@@ -336,17 +336,17 @@ void get_times(const rue_cuda_run *run, rue_cuda_times *out)
     *out = run->times;
 }
 
-int pin(void *memory, size_t bytes, char *message)
+int pin_memory(void *memory, size_t bytes, char *message)
 {
     cudaError_t pinned = cudaHostRegister(memory, bytes, cudaHostRegisterDefault);
     if (pinned == cudaSuccess) return RUE_CUDA_OK;
-    int status = fail(message, pinned, "cudaHostRegister");
+    int status = fail_cuda(message, pinned, "cudaHostRegister");
     return status == RUE_CUDA_NO_MEMORY
                ? set_message(message, status, "no more host memory can be page-locked")
                : status;
 }
 
-void unpin(void *memory)
+void unpin_memory(void *memory)
 {
     cudaHostUnregister(memory);
     cudaGetLastError();
@@ -357,6 +357,7 @@ void unpin(void *memory)
 extern "C" __attribute__((visibility("default"))) const struct rue_cuda_module *rue_cuda_module(void)
 {
     static const struct rue_cuda_module module = {
-        RUE_CUDA_MODULE_VERSION, get_device, open_run, add, submit, wait, get_times, close_run, pin, unpin};
+        RUE_CUDA_MODULE_VERSION, get_device, open_run,  add_plan,   submit_input,
+        wait_for_input,          get_times,  close_run, pin_memory, unpin_memory};
     return &module;
 }

@@ -35,7 +35,7 @@ struct piece {
     size_t images, elements;
 };
 
-static size_t larger(size_t a, size_t b)
+static size_t max_size(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
@@ -47,7 +47,7 @@ static bool is_depthwise(const struct rue_layer *layer)
 
 static size_t strip_rows(const struct rue_layer *layer)
 {
-    return larger(STRIP_ELEMENTS / layer->k, STRIP_ROWS_LEAST);
+    return max_size(STRIP_ELEMENTS / layer->k, STRIP_ROWS_LEAST);
 }
 
 /* Whether windows overlap, so that rows hold more elements than there are activations. */
@@ -59,7 +59,7 @@ static bool has_strips(const struct rue_layer *layer)
 /* Positions of the input that a depthwise convolution goes on by. */
 static size_t layer_step(const struct rue_layer *layer)
 {
-    return larger(layer->read_elements / ((size_t)layer->m * layer->groups), 1);
+    return max_size(layer->read_elements / ((size_t)layer->m * layer->groups), 1);
 }
 
 static size_t product_inputs(const struct rue_layer *layer)
@@ -74,18 +74,18 @@ static void measure_rooms(struct host *host)
         const struct rue_layer *layer = &host->architecture->layers[i];
         size_t reads = layer->read_elements, groups = layer->groups;
         if (layer->kind == RUE_ATTENTION)
-            reads = larger(reads, groups * product_inputs(layer));
+            reads = max_size(reads, groups * product_inputs(layer));
         else if (is_depthwise(layer))
-            reads = larger(reads, groups * layer->m * layer_step(layer));
+            reads = max_size(reads, groups * layer->m * layer_step(layer));
         else if (!has_strips(layer))
-            reads = larger(reads, (size_t)layer->m * layer->k);
-        host->input_room = larger(host->input_room, reads);
-        host->output_room = larger(host->output_room, groups * layer->m * layer->n);
-        host->weight_room = larger(host->weight_room, groups * layer->n * layer->k);
+            reads = max_size(reads, (size_t)layer->m * layer->k);
+        host->input_room = max_size(host->input_room, reads);
+        host->output_room = max_size(host->output_room, groups * layer->m * layer->n);
+        host->weight_room = max_size(host->weight_room, groups * layer->n * layer->k);
         if (is_depthwise(layer))
-            host->margin_room = larger(host->margin_room, groups * (layer->k + layer_step(layer)));
+            host->margin_room = max_size(host->margin_room, groups * (layer->k + layer_step(layer)));
         else if (has_strips(layer))
-            host->strip_room = larger(host->strip_room, strip_rows(layer) * layer->k);
+            host->strip_room = max_size(host->strip_room, strip_rows(layer) * layer->k);
     }
 }
 
@@ -110,7 +110,7 @@ static void normalize_images(void *context, size_t member, size_t members)
         rue_transform_normalize(images + i * RUE_TENSOR_ITEMS, piece->host->inputs + i * RUE_TENSOR_ITEMS);
 }
 
-static void take_images(void *context, size_t member, size_t members)
+static void copy_images(void *context, size_t member, size_t members)
 {
     const struct piece *piece = context;
     const float *images = piece->batch->images;
@@ -135,7 +135,7 @@ static void convolve_depthwise(void *context, size_t member, size_t members)
     rue_host_convolve_depthwise(&share);
 }
 
-static void attend(void *context, size_t member, size_t members)
+static void compute_attention(void *context, size_t member, size_t members)
 {
     const struct piece *piece = context;
     const struct host *host = piece->host;
@@ -208,7 +208,7 @@ static void move_activations(const struct host *host, size_t images)
     const struct rue_architecture *model = host->architecture;
     size_t left = images * model->moved_elements / 2;
     size_t room = images * (host->input_room < host->output_room ? host->input_room : host->output_room);
-    size_t usual = left / larger(model->moves, 1) + 1;
+    size_t usual = left / max_size(model->moves, 1) + 1;
     struct piece piece = {.host = host};
     for (; left; left -= piece.elements) {
         piece.elements = usual < room ? usual : room;
@@ -223,7 +223,7 @@ static void compute_layer(const struct host *host, const struct rue_layer *layer
     rue_thread_work *work = multiply_rows;
     size_t times = layer->repeats;
     if (layer->kind == RUE_ATTENTION)
-        work = attend;
+        work = compute_attention;
     else if (is_depthwise(layer))
         work = convolve_depthwise;
     else
@@ -241,13 +241,13 @@ static void free_arrays(struct host *host)
     host->images_max = 0;
 }
 
-static float *allocate(size_t elements)
+static float *allocate_floats(size_t elements)
 {
     return aligned_alloc(4096, (elements * sizeof(float) + 4096) / 4096 * 4096);
 }
 
-static rue_status fail_room(const struct host *host, size_t images, size_t bytes, size_t available,
-                            rue_error *error)
+static rue_status fail_memory(const struct host *host, size_t images, size_t bytes, size_t available,
+                              rue_error *error)
 {
     char needed[RUE_UNIT_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES];
     return rue_fail(error, RUE_INFEASIBLE,
@@ -257,7 +257,7 @@ static rue_status fail_room(const struct host *host, size_t images, size_t bytes
 }
 
 /* Pages that are filled are there. Fewer images at the end have room enough. */
-static rue_status reserve(struct host *host, size_t images, uint64_t batch_bytes, rue_error *error)
+static rue_status reserve_arrays(struct host *host, size_t images, uint64_t batch_bytes, rue_error *error)
 {
     if (images <= host->images_max) return RUE_OK;
     free_arrays(host);
@@ -267,14 +267,14 @@ static rue_status reserve(struct host *host, size_t images, uint64_t batch_bytes
     uint64_t available = rue_machine_available_bytes();
     bool fits = available == 0 || bytes + batch_bytes <= available;
     if (fits) {
-        host->inputs = allocate(inputs);
-        host->outputs = allocate(outputs);
-        host->strips = allocate(strips);
-        host->weights = allocate(host->weight_room);
+        host->inputs = allocate_floats(inputs);
+        host->outputs = allocate_floats(outputs);
+        host->strips = allocate_floats(strips);
+        host->weights = allocate_floats(host->weight_room);
     }
     if (!host->inputs || !host->outputs || !host->strips || !host->weights) {
         free_arrays(host);
-        return fail_room(host, images, bytes, available > batch_bytes ? available - batch_bytes : 0, error);
+        return fail_memory(host, images, bytes, available > batch_bytes ? available - batch_bytes : 0, error);
     }
     struct piece piece = {.host = host, .images = images};
     rue_thread_team_run(host->team, fill_share, &piece);
@@ -282,21 +282,22 @@ static rue_status reserve(struct host *host, size_t images, uint64_t batch_bytes
     return RUE_OK;
 }
 
-static rue_status prepare(void *state, const struct rue_model_input *input, rue_error *error)
+static rue_status prepare_host(void *state, const struct rue_model_input *input, rue_error *error)
 {
     struct host *host = state;
     host->dtype = input->dtype;
-    return reserve(host, input->images, input->batch_bytes, error);
+    return reserve_arrays(host, input->images, input->batch_bytes, error);
 }
 
-static rue_status submit(void *state, const struct rue_batch *batch, uint64_t *ticket, rue_error *error)
+static rue_status compute_batch(void *state, const struct rue_batch *batch, uint64_t *ticket,
+                                rue_error *error)
 {
     struct host *host = state;
     const struct rue_architecture *model = host->architecture;
-    rue_status status = reserve(host, batch->count, 0, error);
+    rue_status status = reserve_arrays(host, batch->count, 0, error);
     if (status != RUE_OK) return status;
     struct piece images = {.host = host, .batch = batch};
-    rue_thread_team_run(host->team, host->dtype == RUE_UINT8 ? normalize_images : take_images, &images);
+    rue_thread_team_run(host->team, host->dtype == RUE_UINT8 ? normalize_images : copy_images, &images);
     for (size_t i = 0; i < model->layer_count; i++) compute_layer(host, &model->layers[i], batch->count);
     move_activations(host, batch->count);
     *ticket = 0;
@@ -304,7 +305,7 @@ static rue_status submit(void *state, const struct rue_batch *batch, uint64_t *t
 }
 
 /* What was submitted is done. */
-static rue_status wait_for_none(void *state, uint64_t ticket, rue_error *error)
+static rue_status wait_for_host(void *state, uint64_t ticket, rue_error *error)
 {
     (void)state, (void)ticket, (void)error;
     return RUE_OK;
@@ -321,8 +322,11 @@ static void close_host(void *state)
 rue_status rue_model_host_open(const struct rue_profile *profile, const struct rue_matrix_product *product,
                                struct rue_model *out, rue_error *error)
 {
-    static const struct rue_model_ops ops = {
-        .name = "host", .prepare = prepare, .submit = submit, .wait = wait_for_none, .close = close_host};
+    static const struct rue_model_ops ops = {.name = "host",
+                                             .prepare = prepare_host,
+                                             .submit = compute_batch,
+                                             .wait = wait_for_host,
+                                             .close = close_host};
     struct host *host = calloc(1, sizeof *host);
     if (!host) return rue_fail_memory(error, "a model on the CPUs", sizeof *host);
     host->architecture = profile->architecture;

@@ -11,7 +11,7 @@ struct sleeper {
     uint64_t overshoot_ns;
 };
 
-static rue_status refuse_large(const struct rue_profile *profile, size_t images, rue_error *error)
+static rue_status fail_large_batch(const struct rue_profile *profile, size_t images, rue_error *error)
 {
     return rue_fail(
         error, RUE_INFEASIBLE,
@@ -20,12 +20,12 @@ static rue_status refuse_large(const struct rue_profile *profile, size_t images,
 }
 
 /* The ticket of a batch is the time at which its work ends. */
-static rue_status submit(void *state, const struct rue_batch *batch, uint64_t *ticket, rue_error *error)
+static rue_status submit_sleep(void *state, const struct rue_batch *batch, uint64_t *ticket, rue_error *error)
 {
     struct sleeper *sleeper = state;
     const struct rue_profile *profile = &sleeper->profile;
     if (profile->largest_batch && batch->count > profile->largest_batch)
-        return refuse_large(profile, batch->count, error);
+        return fail_large_batch(profile, batch->count, error);
     uint64_t now = rue_clock_now_ns();
     *ticket = sleeper->end_ns =
         (sleeper->end_ns > now ? sleeper->end_ns : now) + rue_profile_batch_ns(profile, batch->count);
@@ -48,7 +48,7 @@ static uint64_t overshoot_ns(const void *state)
 }
 
 static const struct rue_model_ops sleep_ops = {
-    .name = "sleep", .submit = submit, .wait = wait_until, .overshoot_ns = overshoot_ns, .close = free};
+    .name = "sleep", .submit = submit_sleep, .wait = wait_until, .overshoot_ns = overshoot_ns, .close = free};
 
 rue_status rue_model_sleep_open(const struct rue_profile *profile, struct rue_model *out, rue_error *error)
 {

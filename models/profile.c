@@ -32,8 +32,8 @@ bool rue_profile_is_measured_at(const struct rue_profile *profile, uint64_t imag
     return images >= profile->batch_size[0] && images <= profile->batch_size[profile->points - 1];
 }
 
-static void append(char *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void append(char *out, const char *format, ...)
+static void append_text(char *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append_text(char *out, const char *format, ...)
 {
     size_t used = strlen(out);
     va_list arguments;
@@ -44,12 +44,13 @@ static void append(char *out, const char *format, ...)
 
 static void append_points(char *out, const struct rue_profile *profile)
 {
-    append(out, "\"batch_size\":[");
+    append_text(out, "\"batch_size\":[");
     for (size_t i = 0; i < profile->points; i++)
-        append(out, "%s%" PRIu32, i ? "," : "", profile->batch_size[i]);
-    append(out, "],\"batch_ns\":[");
-    for (size_t i = 0; i < profile->points; i++) append(out, "%s%.0f", i ? "," : "", profile->batch_ns[i]);
-    append(out, "]");
+        append_text(out, "%s%" PRIu32, i ? "," : "", profile->batch_size[i]);
+    append_text(out, "],\"batch_ns\":[");
+    for (size_t i = 0; i < profile->points; i++)
+        append_text(out, "%s%.0f", i ? "," : "", profile->batch_ns[i]);
+    append_text(out, "]");
 }
 
 void rue_profile_json(const struct rue_profile *profile, char out[RUE_PROFILE_JSON_BYTES])
@@ -68,8 +69,8 @@ void rue_profile_json(const struct rue_profile *profile, char out[RUE_PROFILE_JS
     if (profile->points)
         append_points(out, profile);
     else
-        append(out, "\"per_batch_ns\":%.0f,\"per_image_ns\":%.0f", profile->per_batch_ns,
-               profile->per_image_ns);
-    if (profile->largest_batch) append(out, ",\"largest_batch\":%" PRIu64, profile->largest_batch);
-    append(out, "}");
+        append_text(out, "\"per_batch_ns\":%.0f,\"per_image_ns\":%.0f", profile->per_batch_ns,
+                    profile->per_image_ns);
+    if (profile->largest_batch) append_text(out, ",\"largest_batch\":%" PRIu64, profile->largest_batch);
+    append_text(out, "}");
 }

@@ -23,7 +23,7 @@ struct rue_thread_team {
     struct helper helpers[];      /* [members - 1] */
 };
 
-static void *help(void *argument)
+static void *run_helper(void *argument)
 {
     struct helper *helper = argument;
     struct rue_thread_team *team = helper->team;
@@ -53,7 +53,7 @@ rue_status rue_thread_team_open(size_t members, struct rue_thread_team **out, ru
     for (; team->helper_count < members - 1; team->helper_count++) {
         struct helper *helper = &team->helpers[team->helper_count];
         *helper = (struct helper){.team = team, .member = team->helper_count + 1};
-        int refused = pthread_create(&helper->thread, NULL, help, helper);
+        int refused = pthread_create(&helper->thread, NULL, run_helper, helper);
         if (!refused) continue;
         rue_thread_team_close(team);
         return rue_fail(error, RUE_INFEASIBLE, "cannot start a thread of %zu for a model: %s", members,

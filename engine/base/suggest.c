@@ -5,14 +5,14 @@
 
 enum { WORD_MAX = 64 };
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned min_unsigned(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
 
 /* Three rows of the table are enough for transpositions. Words longer than WORD_MAX are compared by their
  * beginnings. */
-static unsigned distance(const char *a, const char *b)
+static unsigned edit_distance(const char *a, const char *b)
 {
     size_t n = strnlen(a, WORD_MAX), m = strnlen(b, WORD_MAX);
     unsigned rows[3][WORD_MAX + 1];
@@ -21,9 +21,10 @@ static unsigned distance(const char *a, const char *b)
         unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= m; j++) {
-            row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+            row[j] =
+                min_unsigned(min_unsigned(above[j], row[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = least(row[j], two_above[j - 2] + 1);
+                row[j] = min_unsigned(row[j], two_above[j - 2] + 1);
         }
     }
     return rows[n % 3][m];
@@ -34,7 +35,7 @@ const char *rue_suggest(const char *typed, const char *const *words, size_t coun
     const char *best = NULL;
     unsigned best_distance = (unsigned)strnlen(typed, WORD_MAX) / 3 + 1;
     for (size_t i = 0; i < count; i++) {
-        unsigned d = distance(typed, words[i]);
+        unsigned d = edit_distance(typed, words[i]);
         if (d < best_distance) best_distance = d, best = words[i];
     }
     for (size_t i = 0; !best && strlen(typed) >= 3 && i < count; i++)

@@ -177,7 +177,7 @@ static bool has_black(const struct rue_jpeg *jpeg)
     return jpeg->decoder.num_components == 4;
 }
 
-static void forget(struct rue_jpeg *jpeg)
+static void reset_decoder(struct rue_jpeg *jpeg)
 {
     jpeg_destroy_decompress(&jpeg->decoder);
 }
@@ -200,7 +200,7 @@ rue_status rue_jpeg_open(uint64_t max_pixels, uint32_t short_side, struct rue_jp
 void rue_jpeg_close(struct rue_jpeg *jpeg)
 {
     if (!jpeg) return;
-    forget(jpeg);
+    reset_decoder(jpeg);
     free(jpeg);
 }
 
@@ -226,7 +226,8 @@ static unsigned eighths(const struct rue_jpeg *jpeg)
 
 /* The decoder is made anew for each image: a reused one would decode a file that lacks tables with those of
  * the image before it. That costs 0.1 us. */
-static rue_status start(struct rue_jpeg *jpeg, const uint8_t *data, size_t bytes, struct rue_jpeg_size *size)
+static rue_status start_image(struct rue_jpeg *jpeg, const uint8_t *data, size_t bytes,
+                              struct rue_jpeg_size *size)
 {
     if (setjmp(jpeg->trap)) return jpeg->status;
     jpeg_create_decompress(&jpeg->decoder);
@@ -249,12 +250,12 @@ static rue_status start(struct rue_jpeg *jpeg, const uint8_t *data, size_t bytes
 rue_status rue_jpeg_begin(struct rue_jpeg *jpeg, const void *data, size_t bytes, struct rue_jpeg_size *size,
                           rue_error *error)
 {
-    forget(jpeg);
+    reset_decoder(jpeg);
     if (bytes < 3 || memcmp(data, "\xFF\xD8\xFF", 3) != 0) return not_a_jpeg(data, bytes, error);
     jpeg->error = error;
     jpeg->bytes = bytes;
-    rue_status status = start(jpeg, data, bytes, size);
-    if (status != RUE_OK) forget(jpeg);
+    rue_status status = start_image(jpeg, data, bytes, size);
+    if (status != RUE_OK) reset_decoder(jpeg);
     return status;
 }
 
@@ -270,7 +271,7 @@ static void cmyk_to_rgb(uint8_t *pixels, size_t count)
     }
 }
 
-static rue_status crop(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count, uint32_t rows)
+static rue_status crop_columns(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count, uint32_t rows)
 {
     /* Smooth upsampling looks at the neighbouring columns, of which there are none beyond the edge. */
     enum { MARGIN = 16 };
@@ -289,8 +290,8 @@ rue_status rue_jpeg_crop(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count
                          rue_error *error)
 {
     jpeg->error = error;
-    rue_status status = crop(jpeg, first, count, rows);
-    if (status != RUE_OK) forget(jpeg);
+    rue_status status = crop_columns(jpeg, first, count, rows);
+    if (status != RUE_OK) reset_decoder(jpeg);
     return status;
 }
 
@@ -315,7 +316,7 @@ rue_status rue_jpeg_rows(struct rue_jpeg *jpeg, uint32_t count, uint8_t *out, si
 {
     jpeg->error = error;
     rue_status status = read_rows(jpeg, count, out, stride);
-    if (status != RUE_OK) forget(jpeg);
+    if (status != RUE_OK) reset_decoder(jpeg);
     return status;
 }
 
@@ -355,7 +356,7 @@ static void read_rest(struct rue_jpeg *jpeg)
     while (decoder->output_scanline < decoder->output_height) jpeg_read_scanlines(decoder, &row, 1);
 }
 
-static rue_status finish(struct rue_jpeg *jpeg)
+static rue_status finish_image(struct rue_jpeg *jpeg)
 {
     if (setjmp(jpeg->trap)) return jpeg->status;
     if (jpeg->decoder.output_scanline < jpeg->decoder.output_height) {
@@ -371,7 +372,7 @@ static rue_status finish(struct rue_jpeg *jpeg)
 rue_status rue_jpeg_end(struct rue_jpeg *jpeg, rue_error *error)
 {
     jpeg->error = error;
-    rue_status status = finish(jpeg);
-    forget(jpeg);
+    rue_status status = finish_image(jpeg);
+    reset_decoder(jpeg);
     return status;
 }

@@ -34,7 +34,7 @@ uint32_t rue_crop_offset(uint32_t side)
 }
 
 /* `memory` where it has room for `bytes`, else new memory in its place, or NULL; the contents are lost. */
-static void *reserve(void *memory, size_t *capacity_bytes, size_t bytes)
+static void *reserve_bytes(void *memory, size_t *capacity_bytes, size_t bytes)
 {
     if (bytes <= *capacity_bytes) return memory;
     free(memory);
@@ -72,7 +72,7 @@ static void axis_bounds(struct rue_axis *axis, uint32_t offset, double scale, do
 }
 
 /* The weights of one output, in the order of operations that Pillow has. */
-static void axis_weigh(int32_t *weights, uint32_t first, uint32_t count, double center, double support)
+static void axis_set_weights(int32_t *weights, uint32_t first, uint32_t count, double center, double support)
 {
     double inverse = 1.0 / support, sum = 0.0;
     for (uint32_t t = 0; t < count; t++) sum += triangle((t + first - center + 0.5) * inverse);
@@ -92,12 +92,12 @@ static rue_status axis_plan(struct rue_axis *axis, uint32_t side, unsigned eight
     axis->in = (uint32_t)(((uint64_t)side * eighths + 7) / 8);
     axis_bounds(axis, offset, scale, support);
     size_t bytes = RUE_CROP * axis->taps * sizeof *axis->weights;
-    axis->weights = reserve(axis->weights, &axis->weights_bytes, bytes);
+    axis->weights = reserve_bytes(axis->weights, &axis->weights_bytes, bytes);
     if (!axis->weights) return rue_fail_memory(error, "the weights of a resampler", bytes);
     memset(axis->weights, 0, bytes);
     for (uint32_t i = 0; i < RUE_CROP; i++)
-        axis_weigh(axis->weights + i * axis->taps, axis->first[i], axis->count[i],
-                   output_center(offset + i, scale), support);
+        axis_set_weights(axis->weights + i * axis->taps, axis->first[i], axis->count[i],
+                         output_center(offset + i, scale), support);
     return RUE_OK;
 }
 
@@ -110,7 +110,7 @@ static struct rue_span axis_span(const struct rue_axis *axis)
 static rue_status spread_weights(struct rue_axis *axis, rue_error *error)
 {
     size_t count = RUE_CROP * axis->taps * RUE_PIXEL_BYTES, bytes = count * sizeof *axis->spread;
-    axis->spread = reserve(axis->spread, &axis->spread_bytes, bytes);
+    axis->spread = reserve_bytes(axis->spread, &axis->spread_bytes, bytes);
     if (!axis->spread) return rue_fail_memory(error, "the weights of a resampler", bytes);
     for (size_t i = 0; i < count; i++) axis->spread[i] = axis->weights[i / RUE_PIXEL_BYTES];
     return RUE_OK;
@@ -125,7 +125,7 @@ rue_status rue_resample_open(struct rue_resample **out, rue_error *error)
     return RUE_OK;
 }
 
-void rue_resample_use(struct rue_resample *resample, const struct rue_kernels *kernels)
+void rue_resample_set_kernels(struct rue_resample *resample, const struct rue_kernels *kernels)
 {
     resample->kernels = kernels;
 }
@@ -153,7 +153,7 @@ rue_status rue_resample_begin(struct rue_resample *resample, uint32_t width, uin
     if (status == RUE_OK) status = spread_weights(&resample->x, error);
     if (status != RUE_OK) return status;
     size_t bytes = (size_t)rue_resample_rows(resample).count * RUE_LINE_BYTES;
-    resample->lines = reserve(resample->lines, &resample->lines_bytes, bytes);
+    resample->lines = reserve_bytes(resample->lines, &resample->lines_bytes, bytes);
     if (!resample->lines) return rue_fail_memory(error, "resampled rows", bytes);
     resample->width = width;
     resample->height = height;

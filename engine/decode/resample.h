@@ -33,7 +33,7 @@ rue_status rue_resample_open(struct rue_resample **out, rue_error *error) RUE_MU
 void rue_resample_close(struct rue_resample *resample);
 
 /* From now on runs these loops instead of the fastest ones of this machine: the result is the same. */
-void rue_resample_use(struct rue_resample *resample, const struct rue_kernels *kernels);
+void rue_resample_set_kernels(struct rue_resample *resample, const struct rue_kernels *kernels);
 
 /* Prepares for an image of this size, both sides at least 1, whose rows come at `eighths` (1 to 8) of it,
  * each side rounded up; costs nothing while that stays the same. RUE_MEMORY. */

@@ -98,7 +98,7 @@ void rue_fetcher_close(struct rue_fetcher *fetcher)
 }
 
 /* Room for an item. */
-static rue_status reserve(struct rue_fetcher *fetcher, size_t bytes, rue_error *error)
+static rue_status reserve_item(struct rue_fetcher *fetcher, size_t bytes, rue_error *error)
 {
     if (bytes <= fetcher->item_capacity) return RUE_OK;
     size_t capacity = bytes + bytes / 2;
@@ -126,7 +126,7 @@ static rue_status fetch_raw(struct rue_fetcher *fetcher, uint64_t item, void *te
     if (bytes > largest_jpeg(fetcher))
         return rue_fail(error, RUE_DATA, "%s has %llu bytes: too many for a JPEG file", name,
                         (unsigned long long)bytes);
-    rue_status status = reserve(fetcher, bytes, error);
+    rue_status status = reserve_item(fetcher, bytes, error);
     if (status == RUE_OK) status = rue_source_read(fetcher->source, item, fetcher->item, error);
     if (status != RUE_OK) return status;
     status =
@@ -151,23 +151,23 @@ static rue_status fetch_view(struct rue_fetcher *fetcher, uint64_t item, void *t
     return status;
 }
 
-bool rue_fetcher_expect(struct rue_fetcher *fetcher, uint64_t item, void *tensor)
+bool rue_fetcher_prefetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor)
 {
     struct rue_place place;
     return fetcher->ahead && rue_source_place(fetcher->source, fetcher->options.access, item, &place) &&
            rue_read_ahead_begin(fetcher->ahead, item, &place, is_tensor(fetcher, &place) ? tensor : NULL);
 }
 
-void rue_fetcher_forget(struct rue_fetcher *fetcher)
+void rue_fetcher_discard(struct rue_fetcher *fetcher)
 {
-    if (fetcher->ahead) rue_read_ahead_forget(fetcher->ahead);
+    if (fetcher->ahead) rue_read_ahead_discard(fetcher->ahead);
 }
 
 static rue_status fetch_read(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
 {
     if (fetcher->stored == fetcher->options.dtype)
         return rue_source_read(fetcher->source, item, tensor, error);
-    rue_status status = reserve(fetcher, rue_source_bytes(fetcher->source, item), error);
+    rue_status status = reserve_item(fetcher, rue_source_bytes(fetcher->source, item), error);
     if (status == RUE_OK) status = rue_source_read(fetcher->source, item, fetcher->item, error);
     if (status == RUE_OK) make_tensor(fetcher, fetcher->item, tensor);
     return status;
@@ -175,7 +175,7 @@ static rue_status fetch_read(struct rue_fetcher *fetcher, uint64_t item, void *t
 
 static rue_status fetch_ahead(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
 {
-    if (!rue_read_ahead_is_busy(fetcher->ahead)) rue_fetcher_expect(fetcher, item, tensor);
+    if (!rue_read_ahead_is_busy(fetcher->ahead)) rue_fetcher_prefetch(fetcher, item, tensor);
     const void *bytes = rue_read_ahead_finish(fetcher->ahead, item);
     if (!bytes) return fetch_read(fetcher, item, tensor, error);
     if (bytes != tensor) make_tensor(fetcher, bytes, tensor);

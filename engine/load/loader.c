@@ -53,7 +53,7 @@ struct work {
     atomic_uint_least64_t ticket; /* the next that nobody has; tickets go through the batches in order */
     atomic_uint_least64_t begun;  /* batches that may be loaded */
     atomic_size_t sleepers;       /* workers that wait for work */
-    atomic_bool rousing;          /* one of them is on its way */
+    atomic_bool waking;           /* one of them is on its way */
     atomic_bool stopping;
 };
 
@@ -121,7 +121,7 @@ static uint64_t slab_count(const struct rue_loader_options *options, uint64_t im
 {
     uint64_t flying = options->num_workers == 0 ? 0 /* what is loaded is handed out at once */
                                                 : choose_window(options, count_batches(options, images));
-    return flying + (uint64_t)options->held;
+    return flying + (uint64_t)options->max_held;
 }
 
 uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options)
@@ -143,10 +143,11 @@ static void *tensor_at(const struct rue_loader *loader, const struct rue_batch *
     return (char *)batch->images + position * loader->plan.tensor_bytes;
 }
 
-static bool expect_item(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
-                        size_t position)
+static bool prefetch_item(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
+                          size_t position)
 {
-    return rue_fetcher_expect(fetcher, item_at(loader, batch, position), tensor_at(loader, batch, position));
+    return rue_fetcher_prefetch(fetcher, item_at(loader, batch, position),
+                                tensor_at(loader, batch, position));
 }
 
 static rue_status load_item(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
@@ -173,7 +174,7 @@ static size_t items_of_batch(const struct rue_loader *loader, uint64_t index)
 }
 
 /* Under the lock, or with nobody else about. */
-static struct rue_batch *take_slab(struct rue_loader *loader, uint64_t index)
+static struct rue_batch *acquire_slab(struct rue_loader *loader, uint64_t index)
 {
     assert(loader->pool.free_count > 0);
     struct rue_batch *batch = loader->pool.free[--loader->pool.free_count];
@@ -189,18 +190,18 @@ static bool has_work(const struct rue_loader *loader)
 
 /* Under the lock: wakes a worker if there is work and none on its way. That one wakes the next, so that no
  * more wake than are needed: for work that is done at once that is one, not one for each ticket. */
-static void rouse(struct rue_loader *loader)
+static void wake_worker(struct rue_loader *loader)
 {
-    if (loader->work.sleepers == 0 || loader->work.rousing || !has_work(loader)) return;
-    loader->work.rousing = true;
+    if (loader->work.sleepers == 0 || loader->work.waking || !has_work(loader)) return;
+    loader->work.waking = true;
     pthread_cond_signal(&loader->work_here);
 }
 
-static void rouse_next(struct rue_loader *loader)
+static void wake_next_worker(struct rue_loader *loader)
 {
-    if (loader->work.sleepers == 0 || loader->work.rousing || !has_work(loader)) return;
+    if (loader->work.sleepers == 0 || loader->work.waking || !has_work(loader)) return;
     pthread_mutex_lock(&loader->lock);
-    rouse(loader);
+    wake_worker(loader);
     pthread_mutex_unlock(&loader->lock);
 }
 
@@ -210,18 +211,18 @@ static void begin_batches(struct rue_loader *loader)
     uint64_t begun = loader->work.begun, limit = loader->delivered + loader->plan.window;
     for (; begun < loader->plan.batches && begun < limit && loader->pool.free_count > 0; begun++) {
         struct slot *slot = &loader->slots[begun % loader->plan.window];
-        slot->batch = take_slab(loader, begun);
+        slot->batch = acquire_slab(loader, begun);
         slot->remaining = slot->batch->count;
         rue_error_clear(&slot->error);
         loader->work.begun = begun + 1;
     }
     if (begun == loader->plan.batches)
         pthread_cond_broadcast(&loader->work_here); /* those in excess may end */
-    rouse(loader);
+    wake_worker(loader);
 }
 
 /* Takes the next ticket; false where there is none at present. */
-static bool take_ticket(struct rue_loader *loader, uint64_t *out)
+static bool claim_ticket(struct rue_loader *loader, uint64_t *out)
 {
     *out = loader->work.ticket;
     while (has_work(loader))
@@ -236,7 +237,7 @@ static bool wait_for_work(struct rue_loader *loader)
     loader->work.sleepers++;
     while (!has_work(loader) && loader->work.begun < loader->plan.batches && !loader->work.stopping) {
         pthread_cond_wait(&loader->work_here, &loader->lock);
-        loader->work.rousing = false;
+        loader->work.waking = false;
     }
     loader->work.sleepers--;
     /* What there was may be taken by now, but there will be more. */
@@ -260,10 +261,10 @@ static rue_status fetch_items(struct rue_loader *loader, struct rue_fetcher *fet
     size_t expected = position;
     for (size_t i = position; i < position + count && status == RUE_OK && !loader->work.stopping; i++) {
         if (expected < i) expected = i;
-        while (expected < position + count && expect_item(loader, fetcher, batch, expected)) expected++;
+        while (expected < position + count && prefetch_item(loader, fetcher, batch, expected)) expected++;
         status = load_item(loader, fetcher, batch, i, error);
     }
-    rue_fetcher_forget(fetcher);
+    rue_fetcher_discard(fetcher);
     return status;
 }
 
@@ -309,8 +310,8 @@ static void *run_worker(void *argument)
     struct rue_loader *loader = worker->loader;
     while (!loader->work.stopping) {
         uint64_t ticket;
-        if (take_ticket(loader, &ticket)) {
-            rouse_next(loader);
+        if (claim_ticket(loader, &ticket)) {
+            wake_next_worker(loader);
             load_ticket(loader, worker, ticket);
         } else if (!wait_for_work(loader)) {
             break;
@@ -374,8 +375,8 @@ static rue_status check_options(const struct rue_loader_options *options, rue_er
         if (bounds[i].value < bounds[i].least || bounds[i].value > bounds[i].most)
             return rue_fail(error, RUE_USAGE, "%s %d is not from %d to %d", bounds[i].name, bounds[i].value,
                             bounds[i].least, bounds[i].most);
-    if (options->images == 0 || options->held < 1 || options->sampler.world_size < 1)
-        return rue_fail(error, RUE_USAGE, "images, held and world_size must be at least 1");
+    if (options->images == 0 || options->max_held < 1 || options->sampler.world_size < 1)
+        return rue_fail(error, RUE_USAGE, "images, max_held and world_size must be at least 1");
     if (rue_loader_batches(options) == 0)
         return rue_fail(error, RUE_USAGE,
                         "batch_size %d with drop_last skips all of %llu images: use a smaller batch_size",
@@ -450,7 +451,7 @@ static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out,
 {
     if (loader->work.stopping) return rue_fail(error, RUE_INTERRUPTED, "the loader was stopped");
     pthread_mutex_lock(&loader->lock);
-    struct rue_batch *batch = take_slab(loader, loader->delivered);
+    struct rue_batch *batch = acquire_slab(loader, loader->delivered);
     pthread_mutex_unlock(&loader->lock);
     rue_status status =
         load_items(loader, loader->crew.workers[0].fetcher, batch, 0, batch->count, &loader->failure);

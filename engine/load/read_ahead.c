@@ -63,7 +63,7 @@ rue_status rue_read_ahead_open(size_t buffer_bytes, struct rue_read_ahead **out,
 void rue_read_ahead_close(struct rue_read_ahead *ahead)
 {
     if (!ahead) return;
-    rue_read_ahead_forget(ahead);
+    rue_read_ahead_discard(ahead);
     if (ahead->has_ring) io_uring_queue_exit(&ahead->ring);
     free(ahead->buffers);
     free(ahead);
@@ -76,7 +76,7 @@ bool rue_read_ahead_is_busy(const struct rue_read_ahead *ahead)
 
 /* After a refusal nothing is submitted any more: what was refused is still in the ring, and must not begin
  * when nobody waits for it. */
-static void submit(struct rue_read_ahead *ahead, struct read *read)
+static void submit_read(struct rue_read_ahead *ahead, struct read *read)
 {
     struct io_uring_sqe *entry = io_uring_get_sqe(&ahead->ring);
     io_uring_prep_read(entry, read->place.fd, read->into, (unsigned)read->place.bytes, read->place.offset);
@@ -92,11 +92,11 @@ bool rue_read_ahead_begin(struct rue_read_ahead *ahead, uint64_t item, const str
     size_t slot = (ahead->oldest + ahead->count++) % RUE_READ_AHEAD_MAX;
     char *buffer = into ? into : ahead->buffers + slot * ahead->buffer_bytes;
     ahead->reads[slot] = (struct read){.item = item, .place = *place, .into = buffer};
-    if (ahead->uses_ring && place->bytes <= INT32_MAX) submit(ahead, &ahead->reads[slot]);
+    if (ahead->uses_ring && place->bytes <= INT32_MAX) submit_read(ahead, &ahead->reads[slot]);
     return true;
 }
 
-static void wait_for(struct rue_read_ahead *ahead, const struct read *read)
+static void wait_for_read(struct rue_read_ahead *ahead, const struct read *read)
 {
     while (read->under_way) {
         struct io_uring_cqe *answer;
@@ -119,10 +119,10 @@ static bool read_rest(const struct read *read)
                        place->offset + read->done);
 }
 
-static struct read *pop(struct rue_read_ahead *ahead)
+static struct read *pop_read(struct rue_read_ahead *ahead)
 {
     struct read *read = &ahead->reads[ahead->oldest];
-    wait_for(ahead, read);
+    wait_for_read(ahead, read);
     ahead->oldest = (ahead->oldest + 1) % RUE_READ_AHEAD_MAX;
     ahead->count--;
     return read;
@@ -131,11 +131,11 @@ static struct read *pop(struct rue_read_ahead *ahead)
 void *rue_read_ahead_finish(struct rue_read_ahead *ahead, uint64_t item)
 {
     if (ahead->count == 0 || ahead->reads[ahead->oldest].item != item) return NULL;
-    struct read *read = pop(ahead);
+    struct read *read = pop_read(ahead);
     return read_rest(read) ? read->into : NULL;
 }
 
-void rue_read_ahead_forget(struct rue_read_ahead *ahead)
+void rue_read_ahead_discard(struct rue_read_ahead *ahead)
 {
-    while (ahead->count > 0) pop(ahead);
+    while (ahead->count > 0) pop_read(ahead);
 }

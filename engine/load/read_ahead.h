@@ -35,6 +35,6 @@ bool rue_read_ahead_is_busy(const struct rue_read_ahead *ahead);
 void *rue_read_ahead_finish(struct rue_read_ahead *ahead, uint64_t item);
 
 /* Waits for what is under way, of which nobody wants to know. */
-void rue_read_ahead_forget(struct rue_read_ahead *ahead);
+void rue_read_ahead_discard(struct rue_read_ahead *ahead);
 
 #endif

@@ -42,7 +42,7 @@ static struct group own_group(const char *root, const char *controller)
 }
 
 /* False at the root. */
-static bool go_up(struct group *group)
+static bool go_to_parent(struct group *group)
 {
     char *slash = strrchr(group->path, '/');
     if (!slash) return false;
@@ -59,7 +59,7 @@ static FILE *open_file(const struct group *group, const char *name)
     return fopen(path, "re");
 }
 
-double rue_cgroup_most(const char *root, const char *controller, const char *name, const char *key)
+double rue_cgroup_max_value(const char *root, const char *controller, const char *name, const char *key)
 {
     double most = NAN, value;
     char word[64];
@@ -70,7 +70,7 @@ double rue_cgroup_most(const char *root, const char *controller, const char *nam
                fscanf(file, "%63s %lf", word, &value) == 2) // NOLINT(cert-err34-c): the kernel writes numbers
             if (strcmp(word, key) == 0 && value >= 0) most = fmax(most, value);
         if (file) fclose(file);
-    } while (go_up(&group));
+    } while (go_to_parent(&group));
     return most;
 }
 
@@ -91,13 +91,13 @@ double rue_cgroup_cpus(void)
     do {
         if (read_numbers(&group, "cpu.max", numbers) == 2 && numbers[0] > 0 && numbers[1] > 0)
             least = least > 0 && least < numbers[0] / numbers[1] ? least : numbers[0] / numbers[1];
-    } while (go_up(&group));
+    } while (go_to_parent(&group));
     group = own_group("", "cpu");
     do {
         if (read_numbers(&group, "cpu.cfs_quota_us", numbers) &&
             read_numbers(&group, "cpu.cfs_period_us", period) && numbers[0] > 0 && period[0] > 0)
             least = least > 0 && least < numbers[0] / period[0] ? least : numbers[0] / period[0];
-    } while (go_up(&group));
+    } while (go_to_parent(&group));
     return least;
 }
 
@@ -134,7 +134,7 @@ static bool read_memory_limit(const char *controller, uint64_t *limit, uint64_t 
         if (!limited || (uint64_t)most[0] < *limit) *limit = (uint64_t)most[0];
         if (!limited || room < (double)*left) *left = room > 0 ? (uint64_t)room : 0;
         limited = true;
-    } while (go_up(&group));
+    } while (go_to_parent(&group));
     return limited;
 }
 

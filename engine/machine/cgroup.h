@@ -16,6 +16,6 @@ bool rue_cgroup_memory(uint64_t *limit_bytes, uint64_t *left_bytes);
 /* The largest number behind `key` in the file `name` of this process's own group and of those above it; NaN
  * where none has one. Of version 2 (`controller` NULL), or of that controller of version 1. `root` is put
  * before /proc and /sys: "", or a folder with a copy of them. */
-double rue_cgroup_most(const char *root, const char *controller, const char *name, const char *key);
+double rue_cgroup_max_value(const char *root, const char *controller, const char *name, const char *key);
 
 #endif

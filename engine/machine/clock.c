@@ -16,7 +16,7 @@ uint64_t rue_clock_now_ns(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
-uint64_t rue_clock_asleep_ns(void)
+uint64_t rue_clock_suspended_ns(void)
 {
     /* In this order a delay between the two reads can only make it less. */
     uint64_t all = read_clock(CLOCK_BOOTTIME), awake = read_clock(CLOCK_MONOTONIC);
@@ -49,7 +49,7 @@ void rue_clock_wait_until(uint64_t deadline_ns)
     while (rue_clock_now_ns() < deadline_ns) pause_briefly();
 }
 
-void rue_clock_sharpen(void)
+void rue_clock_remove_slack(void)
 {
     prctl(PR_SET_TIMERSLACK, 1UL);
 }

@@ -53,7 +53,7 @@ static la_ssize_t read_piece(struct archive *archive, void *context, const void 
     return (la_ssize_t)bytes;
 }
 
-static la_int64_t skip_bytes(struct archive *archive, void *context, la_int64_t requested)
+static la_int64_t skip_archive_bytes(struct archive *archive, void *context, la_int64_t requested)
 {
     struct rue_archive_reader *reader = context;
     uint64_t left = bytes_left(reader), bytes = (uint64_t)requested < left ? (uint64_t)requested : left;
@@ -64,7 +64,7 @@ static la_int64_t skip_bytes(struct archive *archive, void *context, la_int64_t 
 
 /* ---- opening ---- */
 
-static rue_status fail(const struct rue_archive_reader *reader, uint64_t at, rue_error *error)
+static rue_status fail_archive(const struct rue_archive_reader *reader, uint64_t at, rue_error *error)
 {
     const char *why = archive_error_string(reader->archive);
     if (reader->failure.status != RUE_OK)
@@ -94,16 +94,17 @@ static int choose_formats(struct archive *archive, enum rue_archive_kind kind)
     return code == ARCHIVE_OK ? archive_read_support_format_empty(archive) : code;
 }
 
-static rue_status begin(struct rue_archive_reader *reader, enum rue_archive_kind kind, rue_error *error)
+static rue_status begin_archive(struct rue_archive_reader *reader, enum rue_archive_kind kind,
+                                rue_error *error)
 {
     struct archive_entry *entry;
     int code = choose_formats(reader->archive, kind);
     if (code == ARCHIVE_OK)
-        code = archive_read_open2(reader->archive, reader, NULL, read_piece, skip_bytes, NULL);
+        code = archive_read_open2(reader->archive, reader, NULL, read_piece, skip_archive_bytes, NULL);
     if (code == ARCHIVE_OK && kind != RUE_ARCHIVE_TAR)
         code = archive_read_next_header(reader->archive, &entry);
     reader->empty = code == ARCHIVE_EOF;
-    return code == ARCHIVE_OK || code == ARCHIVE_EOF ? RUE_OK : fail(reader, reader->at, error);
+    return code == ARCHIVE_OK || code == ARCHIVE_EOF ? RUE_OK : fail_archive(reader, reader->at, error);
 }
 
 rue_status rue_archive_reader_open(struct rue_files *files, size_t file, enum rue_archive_kind kind,
@@ -117,7 +118,7 @@ rue_status rue_archive_reader_open(struct rue_files *files, size_t file, enum ru
     reader->piece = malloc(reader->piece_bytes);
     reader->archive = archive_read_new();
     rue_status status = reader->piece && reader->archive
-                            ? begin(reader, kind, error)
+                            ? begin_archive(reader, kind, error)
                             : rue_fail_memory(error, "reading an archive", reader->piece_bytes);
     if (status == RUE_OK)
         *out = reader;
@@ -141,25 +142,25 @@ bool rue_archive_reader_is_compressed(const struct rue_archive_reader *reader)
 
 /* ---- members ---- */
 
-static rue_status refuse(const struct rue_archive_reader *reader, const char *why, rue_error *error)
+static rue_status fail_member(const struct rue_archive_reader *reader, const char *why, rue_error *error)
 {
     return rue_fail(error, RUE_DATA, "%s: the tar member at byte %" PRIu64 " %s: make the archive again",
                     rue_files_path(reader->files, reader->file), reader->member.header, why);
 }
 
-static rue_status take_name(struct rue_archive_reader *reader, const char *name, rue_error *error)
+static rue_status set_member_name(struct rue_archive_reader *reader, const char *name, rue_error *error)
 {
     while (name && name[0] == '.' && name[1] == '/') name += 2;
     size_t length = name ? strlen(name) : 0;
     while (length > 0 && name[length - 1] == '/') length--;
-    if (length >= sizeof reader->member.name) return refuse(reader, "has a name that is too long", error);
-    if (length == 0 && !reader->member.folder) return refuse(reader, "has no name", error);
+    if (length >= sizeof reader->member.name)
+        return fail_member(reader, "has a name that is too long", error);
+    if (length == 0 && !reader->member.folder) return fail_member(reader, "has no name", error);
     snprintf(reader->member.name, sizeof reader->member.name, "%.*s", (int)length, name ? name : "");
     return RUE_OK;
 }
 
-static rue_status take_member(struct rue_archive_reader *reader, struct archive_entry *entry,
-                              rue_error *error)
+static rue_status set_member(struct rue_archive_reader *reader, struct archive_entry *entry, rue_error *error)
 {
     struct rue_archive_member *member = &reader->member;
     bool is_file = archive_entry_filetype(entry) == AE_IFREG;
@@ -169,11 +170,11 @@ static rue_status take_member(struct rue_archive_reader *reader, struct archive_
     member->folder = archive_entry_filetype(entry) == AE_IFDIR;
     member->regular = is_file && !archive_entry_hardlink(entry);
     reader->end = (member->offset + member->bytes + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
-    if (archive_entry_sparse_count(entry) > 0) return refuse(reader, "is sparse", error);
+    if (archive_entry_sparse_count(entry) > 0) return fail_member(reader, "is sparse", error);
     if (!rue_archive_reader_is_compressed(reader) &&
         reader->end > rue_files_identity(reader->files, reader->file).bytes)
-        return refuse(reader, "is cut: the file ends within it", error);
-    return take_name(reader, archive_entry_pathname(entry), error);
+        return fail_member(reader, "is cut: the file ends within it", error);
+    return set_member_name(reader, archive_entry_pathname(entry), error);
 }
 
 /* libarchive warns of names that are not in the character set of the locale, and gives them as they are. */
@@ -184,8 +185,8 @@ rue_status rue_archive_reader_next(struct rue_archive_reader *reader, const stru
     int code = archive_read_next_header(reader->archive, &entry);
     *more = code == ARCHIVE_OK || code == ARCHIVE_WARN;
     *out = &reader->member;
-    if (*more) return take_member(reader, entry, error);
-    if (code != ARCHIVE_EOF) return fail(reader, reader->end, error);
+    if (*more) return set_member(reader, entry, error);
+    if (code != ARCHIVE_EOF) return fail_archive(reader, reader->end, error);
     if ((uint64_t)archive_filter_bytes(reader->archive, 0) >= reader->end + TAR_BLOCK) return RUE_OK;
     return rue_fail(error, RUE_DATA,
                     "%s ends at byte %" PRIu64 " without a block of zeros: was it cut? Make it again",
@@ -200,7 +201,7 @@ rue_status rue_archive_reader_read(struct rue_archive_reader *reader, void *into
     for (*got = 0; *got < bytes && !reader->empty;) {
         la_ssize_t some =
             archive_read_data(reader->archive, (unsigned char *)into + *got, (size_t)(bytes - *got));
-        if (some < 0) return fail(reader, reader->at, error);
+        if (some < 0) return fail_archive(reader, reader->at, error);
         if (some == 0) break;
         *got += (uint64_t)some;
     }

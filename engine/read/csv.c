@@ -82,13 +82,13 @@ char *rue_csv_trim(char *field)
     return field;
 }
 
-static void pass_blanks(struct rue_csv *csv)
+static void skip_blanks(struct rue_csv *csv)
 {
     while (is_blank(*csv->at)) csv->at++;
 }
 
 /* Moves behind a line end, where there is one. */
-static bool pass_line_end(struct rue_csv *csv)
+static bool skip_line_end(struct rue_csv *csv)
 {
     if (*csv->at != '\r' && *csv->at != '\n') return false;
     csv->at += csv->at[0] == '\r' && csv->at[1] == '\n' ? 2 : 1;
@@ -97,7 +97,7 @@ static bool pass_line_end(struct rue_csv *csv)
 }
 
 /* The inside of a quoted field, moved up where quotes were doubled; ends at what follows it. */
-static rue_status take_quoted(struct rue_csv *csv, char **out, rue_error *error)
+static rue_status parse_quoted_field(struct rue_csv *csv, char **out, rue_error *error)
 {
     uint64_t begin = csv->line;
     char *to = *out = ++csv->at;
@@ -109,7 +109,7 @@ static rue_status take_quoted(struct rue_csv *csv, char **out, rue_error *error)
         csv->line += *csv->at == '\n' || (*csv->at == '\r' && csv->at[1] != '\n');
         *to++ = *csv->at;
     }
-    pass_blanks(csv);
+    skip_blanks(csv);
     if (*csv->at && !strchr(",\r\n", *csv->at))
         return rue_fail(error, RUE_DATA,
                         "%s, line %" PRIu64 ": text after a closing quote; double a quote inside a field",
@@ -128,11 +128,11 @@ static rue_status add_field(struct rue_csv *csv, size_t index, char *field, rue_
 }
 
 /* Sets `*end` to where the field's NUL belongs once what ends it has been looked at. */
-static rue_status take_field(struct rue_csv *csv, char **out, char **end, rue_error *error)
+static rue_status parse_field(struct rue_csv *csv, char **out, char **end, rue_error *error)
 {
-    pass_blanks(csv);
+    skip_blanks(csv);
     if (*csv->at == '"') {
-        rue_status status = take_quoted(csv, out, error);
+        rue_status status = parse_quoted_field(csv, out, error);
         *end = NULL;
         return status;
     }
@@ -144,19 +144,19 @@ static rue_status take_field(struct rue_csv *csv, char **out, char **end, rue_er
 }
 
 /* One line; `*filled` tells whether any field holds anything but blanks, or these in quotes. */
-static rue_status take_record(struct rue_csv *csv, size_t *count, bool *filled, rue_error *error)
+static rue_status parse_record(struct rue_csv *csv, size_t *count, bool *filled, rue_error *error)
 {
     *filled = false;
     for (*count = 0;;) {
         char *field, *end;
-        rue_status status = take_field(csv, &field, &end, error);
+        rue_status status = parse_field(csv, &field, &end, error);
         if (status == RUE_OK) status = add_field(csv, *count, field, error);
         if (status != RUE_OK) return status;
         ++*count;
         bool more = *csv->at == ',';
         *filled |= end ? end > field : *field != 0;
         if (more) csv->at++;
-        if (!more) pass_line_end(csv);
+        if (!more) skip_line_end(csv);
         if (end) *end = 0;
         if (!more) return RUE_OK;
     }
@@ -168,7 +168,7 @@ rue_status rue_csv_next(struct rue_csv *csv, bool *found, struct rue_csv_record 
     while (*csv->at) {
         bool filled;
         *out = (struct rue_csv_record){.line = csv->line};
-        rue_status status = take_record(csv, &out->count, &filled, error);
+        rue_status status = parse_record(csv, &out->count, &filled, error);
         if (status != RUE_OK) return status;
         if (!filled) continue;
         out->fields = csv->fields;

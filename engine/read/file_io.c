@@ -215,7 +215,7 @@ bool rue_mapping_in_memory(struct rue_mapping *mapping)
     return true;
 }
 
-void rue_mapping_forget(struct rue_mapping *mapping)
+void rue_mapping_drop_pages(struct rue_mapping *mapping)
 {
     if (mapping->data) madvise(mapping->data, mapping->bytes, MADV_DONTNEED);
     mapping->filled = false;

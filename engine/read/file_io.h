@@ -60,7 +60,7 @@ bool rue_mapping_in_memory(struct rue_mapping *mapping);
 
 /* Lets go of the pages that were touched, so that the kernel can put them out of memory. While nobody reads.
  */
-void rue_mapping_forget(struct rue_mapping *mapping);
+void rue_mapping_drop_pages(struct rue_mapping *mapping);
 
 /* `bytes` at `offset`, both within the file when it was opened; NULL with errno, 0 where it has become
  * shorter. What has left memory comes back when it is touched: where storage fails then, or the file is cut

@@ -33,7 +33,7 @@ struct rue_files {
 };
 
 /* Several sources may be open, and most descriptors are for others: workers' files, sockets, libraries. */
-static int most_kept(void)
+static int max_kept_open(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur / 16 > KEPT_MAX) return KEPT_MAX;
@@ -46,7 +46,7 @@ static rue_status make_files(struct rue_files **files, rue_error *error)
     *files = calloc(1, sizeof **files);
     if (!*files) return rue_fail_memory(error, "a list of files", sizeof **files);
     (*files)->folder_fd = -1;
-    atomic_init(&(*files)->room, most_kept());
+    atomic_init(&(*files)->room, max_kept_open());
     return RUE_OK;
 }
 
@@ -120,14 +120,14 @@ int rue_files_folder_fd(const struct rue_files *files)
     return files->folder_fd;
 }
 
-static int by_path(const void *a, const void *b)
+static int compare_paths(const void *a, const void *b)
 {
     return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
 }
 
 void rue_files_sort(struct rue_files *files)
 {
-    qsort(files->files, files->count, sizeof *files->files, by_path);
+    qsort(files->files, files->count, sizeof *files->files, compare_paths);
 }
 
 rue_status rue_files_check(const struct rue_files *files, rue_error *error)

@@ -20,7 +20,7 @@ struct header {
     char magic[8];
     uint64_t identity; /* of the shards as they were, and of what was asked */
     uint64_t count, names_used, skipped;
-    uint32_t kind, mode, dtype, shape[3], streams;
+    uint32_t kind, mode, dtype, shape[3], compressed;
     char skipped_example[RUE_EXAMPLE_BYTES];
     uint32_t crc;        /* of entries and names */
     uint32_t header_crc; /* of all before */
@@ -33,19 +33,19 @@ static const char *base_name(const char *path)
 }
 
 /* One for each folder and each pattern or file in it: another state of the same data takes its place. */
-static void find_path(const struct rue_files *files, const char *path, const char *asked, char *out,
+static void find_path(const struct rue_files *files, const char *path, const char *identity, char *out,
                       size_t bytes)
 {
     const char *shard = rue_files_path(files, 0), *base = base_name(shard);
     bool is_folder = strncmp(shard, path, strlen(path)) == 0 && strcmp(shard, path) != 0;
-    uint64_t hash = rue_hash(RUE_HASH_START, asked, strlen(asked) + 1);
+    uint64_t hash = rue_hash(RUE_HASH_START, identity, strlen(identity) + 1);
     if (!is_folder) hash = rue_hash(hash, base_name(path), strlen(base_name(path)));
     snprintf(out, bytes, "%.*s.rue-index-%016" PRIx64, (int)(base - shard), shard, hash);
 }
 
-static uint64_t index_identity(const struct rue_files *files, const char *asked)
+static uint64_t index_identity(const struct rue_files *files, const char *identity)
 {
-    uint64_t hash = rue_hash(RUE_HASH_START, asked, strlen(asked) + 1);
+    uint64_t hash = rue_hash(RUE_HASH_START, identity, strlen(identity) + 1);
     for (size_t i = 0; i < rue_files_count(files); i++) {
         const struct rue_file_identity shard = rue_files_identity(files, i);
         const char *base = base_name(rue_files_path(files, i));
@@ -100,15 +100,16 @@ static bool read_header(int fd, struct header *header, struct stat *about)
            header->header_crc == rue_crc32c(0, header, offsetof(struct header, header_crc));
 }
 
-bool rue_index_file_load(struct rue_index *index, const char *path, const char *asked)
+bool rue_index_file_load(struct rue_index *index, const char *path, const char *identity)
 {
     char name[2 * PATH_MAX];
     struct header header;
     struct stat about;
-    find_path(index->files, path, asked, name, sizeof name);
+    find_path(index->files, path, identity, name, sizeof name);
     int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) return false;
-    bool good = read_header(fd, &header, &about) && header.identity == index_identity(index->files, asked) &&
+    bool good = read_header(fd, &header, &about) &&
+                header.identity == index_identity(index->files, identity) &&
                 read_parts(index, fd, &header, (uint64_t)about.st_size) && is_sound(index, &header);
     close(fd);
     if (!good) {
@@ -120,7 +121,7 @@ bool rue_index_file_load(struct rue_index *index, const char *path, const char *
     index->kind = (enum rue_item_kind)header.kind;
     index->mode = (enum rue_mode)header.mode;
     index->dtype = (enum rue_dtype)header.dtype;
-    index->streams = header.streams;
+    index->compressed = header.compressed;
     index->skipped = header.skipped;
     memcpy(index->shape, header.shape, sizeof index->shape);
     memcpy(index->skipped_example, header.skipped_example, sizeof index->skipped_example);
@@ -151,11 +152,11 @@ static bool write_parts(int fd, const char *file, const struct rue_index *index,
 }
 
 /* Of several processes that do this at once all write the same bytes. */
-void rue_index_file_keep(const struct rue_index *index, const char *path, const char *asked)
+void rue_index_file_save(const struct rue_index *index, const char *path, const char *identity)
 {
     char name[PATH_MAX + 64], part[PATH_MAX + 72];
     struct header header;
-    find_path(index->files, path, asked, name, sizeof name);
+    find_path(index->files, path, identity, name, sizeof name);
     snprintf(part, sizeof part, "%s.part", name);
     if (!may_replace(name) || !may_replace(part)) return;
     int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
@@ -164,14 +165,14 @@ void rue_index_file_keep(const struct rue_index *index, const char *path, const 
     memcpy(header.magic, magic, sizeof magic);
     memcpy(header.shape, index->shape, sizeof header.shape);
     memcpy(header.skipped_example, index->skipped_example, sizeof header.skipped_example);
-    header.identity = index_identity(index->files, asked);
+    header.identity = index_identity(index->files, identity);
     header.count = index->count;
     header.names_used = index->names.used;
     header.skipped = index->skipped;
     header.kind = index->kind;
     header.mode = index->mode;
     header.dtype = index->dtype;
-    header.streams = index->streams;
+    header.compressed = index->compressed;
     header.crc = index_crc(index);
     header.header_crc = rue_crc32c(0, &header, offsetof(struct header, header_crc));
     if (!write_parts(fd, part, index, &header) || rename(part, name) != 0) unlink(part);

@@ -79,7 +79,7 @@ static bool read_meta(int fd, uint64_t offset, struct meta *out)
            out->magic == MAGIC;
 }
 
-bool rue_lmdb_is(int fd)
+bool rue_lmdb_detect(int fd)
 {
     struct meta meta;
     return read_meta(fd, 0, &meta);
@@ -177,7 +177,7 @@ static bool find_value(const struct walk *walk, uint64_t page_number, const unsi
 }
 
 /* Keys ascend over the whole tree: a page that is met again, or of another time, is noticed by that. */
-static bool comes_next(struct walk *walk, const unsigned char *key, size_t bytes)
+static bool is_next_key(struct walk *walk, const unsigned char *key, size_t bytes)
 {
     size_t common = bytes < walk->last_key_bytes ? bytes : walk->last_key_bytes;
     int order = memcmp(walk->last_key, key, common);
@@ -201,7 +201,7 @@ static rue_status visit_leaf(struct walk *walk, uint64_t number, const unsigned 
         if (node.flags & ~(IS_FAR | IS_DATABASE) || !find_value(walk, number, page, &node, key, &entry))
             return fail_page(walk, number, "is damaged: a value lies outside", error);
         if (entry.offset + entry.bytes > walk->file_bytes) return fail_cut(walk, error);
-        if (!comes_next(walk, key, node.key_bytes))
+        if (!is_next_key(walk, key, node.key_bytes))
             return fail_page(walk, number, "is damaged: its keys are not in order", error);
         walk->entries++;
         rue_status status = walk->visit(walk->context, &entry, error);

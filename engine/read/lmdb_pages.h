@@ -28,7 +28,7 @@ struct rue_lmdb_entry {
 typedef rue_status (*rue_lmdb_visit)(void *context, const struct rue_lmdb_entry *entry, rue_error *error);
 
 /* Whether the file begins as an LMDB does. */
-bool rue_lmdb_is(int fd);
+bool rue_lmdb_detect(int fd);
 
 /* Whether a key is text, in whatever character set: it has no control characters. */
 static inline bool rue_lmdb_key_is_text(const void *key, size_t bytes)

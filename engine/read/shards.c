@@ -32,23 +32,23 @@ struct range {
     int width;
 };
 
-static rue_status expand(struct expansion *e, const char *text, size_t from, rue_error *error);
+static rue_status expand_braces(struct expansion *e, const char *text, size_t from, rue_error *error);
 
-static rue_status refuse(const struct expansion *e, const char *why, rue_error *error)
+static rue_status fail_pattern(const struct expansion *e, const char *why, rue_error *error)
 {
     return rue_fail(error, RUE_USAGE, "the pattern %s %s: give one such as train-{000000..000012}.tar",
                     e->pattern, why);
 }
 
 /* Puts `bytes` of `word` in the place of the braces from `open` to `close`, and goes on there. */
-static rue_status replace(struct expansion *e, const char *text, const char *open, const char *close,
-                          const char *word, size_t bytes, rue_error *error)
+static rue_status replace_braces(struct expansion *e, const char *text, const char *open, const char *close,
+                                 const char *word, size_t bytes, rue_error *error)
 {
     char path[PATH_MAX];
     int length =
         snprintf(path, sizeof path, "%.*s%.*s%s", (int)(open - text), text, (int)bytes, word, close + 1);
-    if ((size_t)length >= sizeof path) return refuse(e, "makes a path that is too long", error);
-    return expand(e, path, (size_t)(open - text), error);
+    if ((size_t)length >= sizeof path) return fail_pattern(e, "makes a path that is too long", error);
+    return expand_braces(e, path, (size_t)(open - text), error);
 }
 
 /* "000..012}"; false where it is none. */
@@ -69,10 +69,11 @@ static rue_status expand_range(struct expansion *e, const char *text, const char
 {
     char number[32];
     rue_status status = RUE_OK;
-    if (range->last - range->first >= PATTERN_NAMES_MAX) return refuse(e, "names too many files", error);
+    if (range->last - range->first >= PATTERN_NAMES_MAX)
+        return fail_pattern(e, "names too many files", error);
     for (uint64_t value = range->first; status == RUE_OK && value <= range->last; value++) {
         int bytes = snprintf(number, sizeof number, "%0*" PRIu64, range->width, value);
-        status = replace(e, text, open, close, number, (size_t)bytes, error);
+        status = replace_braces(e, text, open, close, number, (size_t)bytes, error);
     }
     return status;
 }
@@ -93,26 +94,26 @@ static rue_status expand_list(struct expansion *e, const char *text, const char 
     rue_status status = RUE_OK;
     for (const char *at = open + 1, *comma = at; status == RUE_OK && comma; at = comma + 1) {
         comma = find_outside(at, close, ',');
-        status = replace(e, text, open, close, at, (size_t)((comma ? comma : close) - at), error);
+        status = replace_braces(e, text, open, close, at, (size_t)((comma ? comma : close) - at), error);
         if (!comma) break;
     }
     return status;
 }
 
 /* Expands the braces of `text`; there are none before `from`. */
-static rue_status expand(struct expansion *e, const char *text, size_t from, rue_error *error)
+static rue_status expand_braces(struct expansion *e, const char *text, size_t from, rue_error *error)
 {
     const char *open = text + from + strcspn(text + from, "{}"), *end = open + strlen(open);
     if (!*open) {
-        if (++e->visited > PATTERN_NAMES_MAX) return refuse(e, "names too many files", error);
+        if (++e->visited > PATTERN_NAMES_MAX) return fail_pattern(e, "names too many files", error);
         return rue_files_add(e->files, text, error);
     }
     const char *close = find_outside(open + 1, end, '}');
-    if (*open != '{' || !close) return refuse(e, "has a brace without a partner", error);
+    if (*open != '{' || !close) return fail_pattern(e, "has a brace without a partner", error);
     struct range range;
     if (read_range(open + 1, &range)) return expand_range(e, text, open, close, &range, error);
     if (find_outside(open + 1, close, ',')) return expand_list(e, text, open, close, error);
-    return refuse(e, "has braces without a range", error);
+    return fail_pattern(e, "has braces without a range", error);
 }
 
 static rue_status add_pattern(struct rue_files **files, const char *pattern, rue_error *error)
@@ -120,8 +121,8 @@ static rue_status add_pattern(struct rue_files **files, const char *pattern, rue
     struct expansion e = {.pattern = pattern, .files = files};
     unsigned braces = 0;
     for (const char *at = pattern; *at; at++) braces += *at == '{';
-    if (braces > PATTERN_BRACES_MAX) return refuse(&e, "has too many braces", error);
-    return expand(&e, pattern, 0, error);
+    if (braces > PATTERN_BRACES_MAX) return fail_pattern(&e, "has too many braces", error);
+    return expand_braces(&e, pattern, 0, error);
 }
 
 /* ---- files ---- */
@@ -182,7 +183,7 @@ static rue_status probe_folder(const struct rue_shard_format *format, const char
         struct stat about;
         if (name[0] == '.') continue;
         shards |= format->is_shard(name);
-        others = (format->avoids && format->avoids(name)) ||
+        others = (format->excludes && format->excludes(name)) ||
                  (fstatat(dirfd(folder), name, &about, 0) == 0 && S_ISDIR(about.st_mode));
     }
     closedir(folder);
@@ -247,7 +248,7 @@ static rue_status read_classes(struct rue_index *index, rue_error *error)
     return status;
 }
 
-static const char *or_nothing(const char *key)
+static const char *text_or_empty(const char *key)
 {
     return key ? key : "";
 }
@@ -256,7 +257,7 @@ static const char *or_nothing(const char *key)
 static rue_status open_cursor(struct rue_index *index, const struct rue_source_options *options,
                               rue_error *error)
 {
-    if (!options->in_order)
+    if (!options->sequential)
         return rue_fail(error, RUE_DATA,
                         "%s is compressed, so its items cannot be read in random order: decompress it, or "
                         "convert it with 'rue prepare'",
@@ -271,15 +272,15 @@ rue_status rue_shards_open(const struct rue_shard_format *format, const char *pa
                            const struct rue_source_options *options, struct rue_index *index,
                            rue_error *error)
 {
-    char asked[512];
-    snprintf(asked, sizeof asked, "%s image %.200s label %.200s", format->version,
-             or_nothing(options->image_key), or_nothing(options->label_key));
+    char identity[512];
+    snprintf(identity, sizeof identity, "%s image %.200s label %.200s", format->version,
+             text_or_empty(options->image_key), text_or_empty(options->label_key));
     rue_status status = rue_shards_add(path, format->is_shard, &index->files, error);
-    if (status == RUE_OK && !rue_index_file_load(index, path, asked)) {
+    if (status == RUE_OK && !rue_index_file_load(index, path, identity)) {
         status = format->index(path, options, index, error);
-        if (status == RUE_OK && !options->writes_nothing) rue_index_file_keep(index, path, asked);
+        if (status == RUE_OK && !options->read_only) rue_index_file_save(index, path, identity);
     }
-    if (status == RUE_OK && index->streams) status = open_cursor(index, options, error);
+    if (status == RUE_OK && index->compressed) status = open_cursor(index, options, error);
     return status == RUE_OK ? read_classes(index, error) : status;
 }
 

@@ -28,7 +28,7 @@ rue_status rue_shards_add(const char *path, bool (*is_shard)(const char *name), 
 struct rue_shard_format {
     const char *version;                /* of the index: "webdataset 1" */
     bool (*is_shard)(const char *name); /* whether a file of that name is a shard */
-    bool (*avoids)(
+    bool (*excludes)(
         const char *name); /* (optional) whether one beside the shards says that a folder is not ours */
     /* Fills the index of index->files. */
     rue_status (*index)(const char *path, const struct rue_source_options *options, struct rue_index *index,
@@ -36,7 +36,8 @@ struct rue_shard_format {
 };
 
 /* Whether `path`, a pattern or what is there, names shards, or is a folder that holds some and neither
- * folders nor what the format avoids. Where it is a regular file of another name, only `*regular` is set. */
+ * folders nor what the format excludes. Where it is a regular file of another name, only `*regular` is set.
+ */
 rue_status rue_shards_probe(const struct rue_shard_format *format, const char *path, bool *is, bool *regular,
                             rue_error *error) RUE_MUST_CHECK;
 
@@ -50,8 +51,8 @@ rue_status rue_shards_open(const struct rue_shard_format *format, const char *pa
 void rue_shards_close(void *state);
 rue_status rue_shards_read(const struct rue_index *index, uint64_t item, void *into, rue_error *error);
 
-#define RUE_SHARD_OPS                                                                       \
-    .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true}, .keys = true, .patterns = true, \
+#define RUE_SHARD_OPS                                                                               \
+    .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true}, .has_keys = true, .has_patterns = true, \
     .close = rue_shards_close, .read = rue_shards_read
 
 #endif

@@ -50,7 +50,7 @@ static const struct rue_source_ops *find_format(const char *format)
 }
 
 /* The format that `path` looks like. */
-static rue_status probe(const char *path, const struct rue_source_ops **out, rue_error *error)
+static rue_status detect_format(const char *path, const struct rue_source_ops **out, rue_error *error)
 {
     struct stat about;
     bool pattern = rue_shards_is_pattern(path);
@@ -59,7 +59,7 @@ static rue_status probe(const char *path, const struct rue_source_ops **out, rue
                         rue_advice_or(errno, "; give a folder of JPEG files, or what 'rue prepare' wrote"));
     for (size_t i = 0; rue_source_formats[i]; i++) {
         bool is = false;
-        if (pattern && !rue_source_formats[i]->patterns) continue;
+        if (pattern && !rue_source_formats[i]->has_patterns) continue;
         rue_status status = rue_source_formats[i]->probe(path, &is, error);
         if (status != RUE_OK) return status;
         if (is) return *out = rue_source_formats[i], RUE_OK;
@@ -74,7 +74,7 @@ rue_status rue_source_detect(const char *path, const struct rue_source_options *
 {
     const struct rue_source_ops *ops;
     struct rue_source_options opening = options ? *options : (struct rue_source_options){0};
-    rue_status status = probe(path, &ops, error);
+    rue_status status = detect_format(path, &ops, error);
     if (status != RUE_OK) return status;
     opening.format = ops->format;
     *out = (struct rue_variant){.mode = ops->holds[RUE_RAW] ? RUE_RAW : RUE_PREPROCESSED};
@@ -105,7 +105,7 @@ static void open_first_file(struct rue_source *source)
 {
     const struct rue_index *index = &source->index;
     const struct rue_stride *stride = &index->stride;
-    if (!source->ops->maps || !rue_files_count(index->files)) return;
+    if (!source->ops->can_map || !rue_files_count(index->files)) return;
     source->fd = rue_files_keep_open(index->files, 0);
     if (source->fd < 0 || index->mode == RUE_RAW) return;
     rue_mapping_open(&source->mapping, source->fd, rue_files_identity(index->files, 0).bytes);
@@ -146,7 +146,7 @@ rue_status rue_source_open(const char *path, const struct rue_source_options *op
     if (!options) options = &usual;
     if (strlen(path) >= PATH_MAX) return rue_fail(error, RUE_DATA, "the path %.64s... is too long", path);
     if (!options->format) {
-        rue_status status = probe(path, &ops, error);
+        rue_status status = detect_format(path, &ops, error);
         if (status != RUE_OK) return status;
     } else if (!(ops = find_format(options->format))) {
         return rue_fail(error, RUE_USAGE, "unknown data format '%s' for %s", options->format, path);
@@ -261,9 +261,9 @@ rue_status rue_source_read(const struct rue_source *source, uint64_t item, void 
     return (source->ops->read ? source->ops->read : rue_index_read)(&source->index, item, into, error);
 }
 
-bool rue_source_in_order(const struct rue_source *source)
+bool rue_source_is_sequential(const struct rue_source *source)
 {
-    return source->index.streams;
+    return source->index.compressed;
 }
 
 bool rue_source_allows(const struct rue_source *source, enum rue_access access)
@@ -290,7 +290,7 @@ bool rue_source_place(const struct rue_source *source, enum rue_access access, u
 {
     const struct rue_index *index = &source->index;
     const struct rue_entry entry = item_entry(index, item);
-    if (!index->files || index->streams) return false;
+    if (!index->files || index->compressed) return false;
     *out = (struct rue_place){.fd = AT_FDCWD, .offset = entry.offset, .bytes = entry.bytes};
     if (index->kind == RUE_ITEM_FILE) {
         out->fd = rue_files_folder_fd(index->files);
@@ -304,9 +304,9 @@ bool rue_source_place(const struct rue_source *source, enum rue_access access, u
     return true;
 }
 
-void rue_source_forget(const struct rue_source *source)
+void rue_source_drop_pages(const struct rue_source *source)
 {
-    rue_mapping_forget((struct rue_mapping *)&source->mapping);
+    rue_mapping_drop_pages((struct rue_mapping *)&source->mapping);
 }
 
 rue_status rue_source_check(const struct rue_source *source, rue_error *error)
@@ -363,7 +363,7 @@ uint64_t rue_source_digest(const struct rue_source *source)
 
 bool rue_source_has_keys(const struct rue_source *source)
 {
-    return source->ops->keys;
+    return source->ops->has_keys;
 }
 
 struct rue_variant rue_source_variant(const struct rue_source *source)

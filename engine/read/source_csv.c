@@ -168,7 +168,7 @@ static bool read_number(const char *text, int32_t *out)
     return end > text && *text != '+' && !*end && !errno && number == *out;
 }
 
-static int by_text(const void *a, const void *b)
+static int compare_label_text(const void *a, const void *b)
 {
     return strcmp(((const struct label *)a)->text, ((const struct label *)b)->text);
 }
@@ -180,16 +180,17 @@ static rue_status name_classes(struct list *list, rue_error *error)
     struct label *sorted = malloc(index->count * sizeof *sorted);
     if (!sorted) return rue_fail_memory(error, "class names", index->count * sizeof *sorted);
     memcpy(sorted, list->labels, index->count * sizeof *sorted);
-    qsort(sorted, index->count, sizeof *sorted, by_text);
+    qsort(sorted, index->count, sizeof *sorted, compare_label_text);
     rue_status status = RUE_OK;
     size_t classes = 0;
     for (uint64_t i = 0; status == RUE_OK && i < index->count; i++) {
-        if (classes && by_text(&sorted[classes - 1], &sorted[i]) == 0) continue;
+        if (classes && compare_label_text(&sorted[classes - 1], &sorted[i]) == 0) continue;
         sorted[classes++] = sorted[i];
         status = rue_index_add_class(index, sorted[i].text, strlen(sorted[i].text), error);
     }
     for (uint64_t i = 0; status == RUE_OK && i < index->count; i++) {
-        const struct label *class = bsearch(&list->labels[i], sorted, classes, sizeof *sorted, by_text);
+        const struct label *class =
+            bsearch(&list->labels[i], sorted, classes, sizeof *sorted, compare_label_text);
         index->entries[i].label = (int32_t)(class - sorted);
     }
     free(sorted);
@@ -246,7 +247,7 @@ static bool ends_in_csv(const char *name)
     return length > 4 && strcasecmp(name + length - 4, ".csv") == 0;
 }
 
-static rue_status probe(const char *path, bool *is, rue_error *error)
+static rue_status probe_csv(const char *path, bool *is, rue_error *error)
 {
     struct stat about;
     (void)error;
@@ -279,7 +280,7 @@ static rue_status open_list(const char *path, const struct rue_source_options *o
 }
 
 /* The path below the folder, without what leads out of it. */
-static void key(const struct rue_index *index, uint64_t item, char *out, size_t bytes)
+static void csv_item_key(const struct rue_index *index, uint64_t item, char *out, size_t bytes)
 {
     size_t used = 0;
     out[0] = 0;
@@ -298,9 +299,9 @@ static void key(const struct rue_index *index, uint64_t item, char *out, size_t 
 const struct rue_source_ops rue_source_csv = {
     .format = "csv",
     .holds = {[RUE_RAW] = true},
-    .keys = true,
+    .has_keys = true,
     .help = "a CSV file that names JPEG files and their labels",
-    .probe = probe,
+    .probe = probe_csv,
     .open = open_list,
-    .key = key,
+    .key = csv_item_key,
 };

@@ -23,7 +23,7 @@ struct folder {
     uint64_t others; /* files that are no JPEG by name */
 };
 
-static rue_status probe(const char *path, bool *is, rue_error *error)
+static rue_status probe_folder(const char *path, bool *is, rue_error *error)
 {
     struct stat about;
     if (stat(path, &about) != 0) return rue_fail_open(error, path);
@@ -60,8 +60,8 @@ static bool is_ancestor(const struct level *level, const struct stat *about)
     return level;
 }
 
-static rue_status look_into(struct folder *folder, char path[PATH_MAX], const struct level *level,
-                            rue_error *error);
+static rue_status walk_folder(struct folder *folder, char path[PATH_MAX], const struct level *level,
+                              rue_error *error);
 
 /* `path` lies in the last of `levels`. What may have been meant to be an image and is none is skipped. */
 static rue_status add_entry(struct folder *folder, char path[PATH_MAX], const struct level *levels,
@@ -76,7 +76,7 @@ static rue_status add_entry(struct folder *folder, char path[PATH_MAX], const st
         return add_file(folder, path, (uint64_t)about.st_size, error);
     } else if (S_ISDIR(about.st_mode)) {
         if (!is_ancestor(levels, &about))
-            return look_into(folder, path, &(struct level){levels, &about}, error);
+            return walk_folder(folder, path, &(struct level){levels, &about}, error);
         oddity = "a link to a folder that it lies in";
     }
     rue_index_skip(folder->index, "%s, %s", path, oddity);
@@ -89,8 +89,8 @@ static int is_shown(const struct dirent *entry)
 }
 
 /* Everything below the folder `path`, which is as it was afterwards. */
-static rue_status look_into(struct folder *folder, char path[PATH_MAX], const struct level *level,
-                            rue_error *error)
+static rue_status walk_folder(struct folder *folder, char path[PATH_MAX], const struct level *level,
+                              rue_error *error)
 {
     struct dirent **entries;
     size_t length = strlen(path), room = PATH_MAX - length;
@@ -111,7 +111,7 @@ static rue_status look_into(struct folder *folder, char path[PATH_MAX], const st
 
 /* Bytewise, but a folder's end sorts before all other bytes: classes come in the order of their own names
  * ("a" before "a-b"), as ImageFolder has them, and each is one run of files. */
-static int by_name(const void *a, const void *b, void *names)
+static int compare_item_names(const void *a, const void *b, void *names)
 {
     const unsigned char *x = (unsigned char *)names + ((const struct rue_entry *)a)->name;
     const unsigned char *y = (unsigned char *)names + ((const struct rue_entry *)b)->name;
@@ -119,7 +119,7 @@ static int by_name(const void *a, const void *b, void *names)
     return (*x == '/' ? 1 : *x + 1) * (*x != 0) - (*y == '/' ? 1 : *y + 1) * (*y != 0);
 }
 
-static rue_status fail_without_files(const struct folder *folder, rue_error *error)
+static rue_status fail_no_jpeg(const struct folder *folder, rue_error *error)
 {
     const struct rue_index *index = folder->index;
     unsigned long long all = folder->others + index->skipped;
@@ -140,10 +140,10 @@ static rue_status open_folder(const char *path, const struct rue_source_options 
     if (status == RUE_OK && snprintf(place, sizeof place, "%s", path) >= PATH_MAX)
         status = fail_folder(path, ENAMETOOLONG, error);
     if (status == RUE_OK && stat(path, &about) != 0) status = fail_folder(path, errno, error);
-    if (status == RUE_OK) status = look_into(&folder, place, &(struct level){NULL, &about}, error);
-    if (status == RUE_OK && index->count == 0) status = fail_without_files(&folder, error);
+    if (status == RUE_OK) status = walk_folder(&folder, place, &(struct level){NULL, &about}, error);
+    if (status == RUE_OK && index->count == 0) status = fail_no_jpeg(&folder, error);
     if (status != RUE_OK) return status;
-    qsort_r(index->entries, index->count, sizeof *index->entries, by_name, index->names.text);
+    qsort_r(index->entries, index->count, sizeof *index->entries, compare_item_names, index->names.text);
     return rue_index_label_by_folder(index, error);
 }
 
@@ -151,6 +151,6 @@ const struct rue_source_ops rue_source_folder = {
     .format = "folder",
     .holds = {[RUE_RAW] = true},
     .help = "a folder of JPEG files, one folder a class, nested or flat",
-    .probe = probe,
+    .probe = probe_folder,
     .open = open_folder,
 };

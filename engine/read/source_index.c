@@ -86,7 +86,7 @@ static rue_status add_folders(struct rue_index *index, rue_error *error)
     return status;
 }
 
-static int by_name(const void *a, const void *b, void *names)
+static int compare_class_names(const void *a, const void *b, void *names)
 {
     return strcmp((const char *)names + *(const uint32_t *)a, (const char *)names + *(const uint32_t *)b);
 }
@@ -111,7 +111,8 @@ rue_status rue_index_label_by_folder(struct rue_index *index, rue_error *error)
     uint64_t kept = 0;
     rue_status status = add_folders(index, error);
     if (status != RUE_OK || index->class_count == 0) return status;
-    qsort_r(index->classes, index->class_count, sizeof *index->classes, by_name, index->names.text);
+    qsort_r(index->classes, index->class_count, sizeof *index->classes, compare_class_names,
+            index->names.text);
     for (uint64_t i = 0; i < index->count; i++) {
         const char *name = rue_index_name(index, i);
         size_t length = class_length(name);

@@ -39,7 +39,7 @@ static rue_status add_item(struct rue_index *index, const struct rue_lmdb_entry 
     return rue_index_add(index, &item, name, error);
 }
 
-static rue_status visit(void *context, const struct rue_lmdb_entry *entry, rue_error *error)
+static rue_status visit_entry(void *context, const struct rue_lmdb_entry *entry, rue_error *error)
 {
     struct set *set = context;
     rue_status status = rue_source_check_stop(set->options, error);
@@ -55,14 +55,14 @@ static rue_status visit(void *context, const struct rue_lmdb_entry *entry, rue_e
 
 /* ---- what items are ---- */
 
-static rue_status fail_item(const struct set *set, uint64_t item, const char *why, rue_error *error)
+static rue_status fail_value(const struct set *set, uint64_t item, const char *why, rue_error *error)
 {
     return rue_fail(error, RUE_DATA, "%s: the value of key %s %s", set->path,
                     rue_index_name(set->index, item), why);
 }
 
 /* The values behind the headers, all of which are like the first. */
-static rue_status take_tensors(const struct set *set, const struct rue_npy *npy, rue_error *error)
+static rue_status set_tensor_entries(const struct set *set, const struct rue_npy *npy, rue_error *error)
 {
     struct rue_index *index = set->index;
     index->mode = RUE_PREPROCESSED;
@@ -71,7 +71,7 @@ static rue_status take_tensors(const struct set *set, const struct rue_npy *npy,
     for (uint64_t i = 0; i < index->count; i++) {
         struct rue_entry *entry = &index->entries[i];
         if (entry->bytes != npy->header_bytes + npy->value_bytes)
-            return fail_item(set, i, "does not have the size of the first one", error);
+            return fail_value(set, i, "does not have the size of the first one", error);
         entry->lead = (uint32_t)npy->header_bytes;
         entry->offset += npy->header_bytes;
         entry->bytes = npy->value_bytes;
@@ -91,9 +91,9 @@ static rue_status find_kind(const struct set *set, rue_error *error)
     if (status != RUE_OK) return status;
     if (memcmp(head, "\xff\xd8", 2) == 0) return RUE_OK;
     if (memcmp(head, "\x93NUMPY", 6) != 0)
-        return fail_item(set, 0, "is neither a JPEG file nor an npy file", error);
+        return fail_value(set, 0, "is neither a JPEG file nor an npy file", error);
     status = rue_npy_parse(head, bytes, &npy, &why);
-    return status == RUE_OK ? take_tensors(set, &npy, error) : fail_item(set, 0, why.message, error);
+    return status == RUE_OK ? set_tensor_entries(set, &npy, error) : fail_value(set, 0, why.message, error);
 }
 
 static rue_status find_classes(struct rue_index *index, rue_error *error)
@@ -120,7 +120,7 @@ static bool ends_with(const char *text, const char *end)
     return length >= own && strcmp(text + length - own, end) == 0;
 }
 
-static rue_status probe(const char *path, bool *is, rue_error *error)
+static rue_status probe_lmdb(const char *path, bool *is, rue_error *error)
 {
     char file[PATH_MAX];
     struct stat about;
@@ -128,7 +128,7 @@ static rue_status probe(const char *path, bool *is, rue_error *error)
     if (ends_with(file, ".mdb") || ends_with(file, ".lmdb")) return *is = true, RUE_OK;
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return rue_fail_open(error, file);
-    *is = rue_lmdb_is(fd);
+    *is = rue_lmdb_detect(fd);
     close(fd);
     return RUE_OK;
 }
@@ -141,7 +141,7 @@ static rue_status open_lmdb(const char *path, const struct rue_source_options *o
     index->kind = RUE_ITEM_KEY;
     if (!find_file(path, file)) return rue_fail_open(error, path);
     rue_status status = rue_files_add(&index->files, file, error);
-    if (status == RUE_OK) status = rue_lmdb_walk(index->files, visit, &set, error);
+    if (status == RUE_OK) status = rue_lmdb_walk(index->files, visit_entry, &set, error);
     if (status == RUE_OK && index->count == 0)
         status = rue_fail(error, RUE_DATA, "%s holds no images%s%s: give an LMDB of JPEG files", file,
                           index->skipped ? ", but " : "", index->skipped_example);
@@ -153,8 +153,8 @@ static rue_status open_lmdb(const char *path, const struct rue_source_options *o
 const struct rue_source_ops rue_source_lmdb = {
     .format = "lmdb",
     .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
-    .maps = true,
+    .can_map = true,
     .help = "an LMDB of JPEG files, or of npy files",
-    .probe = probe,
+    .probe = probe_lmdb,
     .open = open_lmdb,
 };

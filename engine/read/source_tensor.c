@@ -15,7 +15,7 @@
 
 enum { CLASSES_MAX = 1 << 24, CLASS_TEXT_MAX = 1 << 28, CHUNK_BYTES = 1 << 16 };
 
-static rue_status probe(const char *path, bool *is, rue_error *error)
+static rue_status probe_tensor(const char *path, bool *is, rue_error *error)
 {
     char magic[8];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -162,8 +162,8 @@ static rue_status open_tensor(const char *path, const struct rue_source_options 
     return status;
 }
 
-static rue_status verify(const struct rue_index *index, uint64_t item, const void *data, bool *good,
-                         rue_error *error)
+static rue_status verify_record(const struct rue_index *index, uint64_t item, const void *data, bool *good,
+                                rue_error *error)
 {
     const struct rue_stride *stride = &index->stride;
     uint64_t crcs_offset = stride->offset + index->count * (stride->step + sizeof *index->labels);
@@ -177,9 +177,9 @@ static rue_status verify(const struct rue_index *index, uint64_t item, const voi
 const struct rue_source_ops rue_source_tensor = {
     .format = "tensor",
     .holds = {[RUE_PREPROCESSED] = true},
-    .maps = true,
+    .can_map = true,
     .help = "one packed file of preprocessed images, made by 'rue prepare'",
-    .probe = probe,
+    .probe = probe_tensor,
     .open = open_tensor,
-    .verify = verify,
+    .verify = verify_record,
 };

@@ -44,7 +44,7 @@ struct build {
     uint64_t record, begin;
 };
 
-static rue_status refuse(const struct build *b, const char *why, rue_error *error)
+static rue_status fail_record(const struct build *b, const char *why, rue_error *error)
 {
     return rue_fail(error, RUE_DATA, "%s: record %" PRIu64 " at byte %" PRIu64 " %s", b->file, b->record,
                     b->begin, why);
@@ -59,7 +59,7 @@ static bool is_plain(struct rue_files *files, uint32_t shard)
     uint64_t bytes;
     return rue_files_identity(files, shard).bytes >= sizeof head &&
            rue_files_read(files, shard, head, sizeof head, 0, NULL) == RUE_OK &&
-           rue_tf_record_head_is(head, &bytes);
+           rue_tf_record_head_is_valid(head, &bytes);
 }
 
 static rue_status begin_shard(struct build *b, uint32_t shard, rue_error *error)
@@ -73,11 +73,11 @@ static rue_status begin_shard(struct build *b, uint32_t shard, rue_error *error)
         files, shard, is_plain(files, shard) ? RUE_ARCHIVE_PLAIN : RUE_ARCHIVE_BYTES, &b->reader, error);
     if (status != RUE_OK || !rue_archive_reader_is_compressed(b->reader)) return status;
     b->end = UINT64_MAX;
-    b->index->streams = true;
+    b->index->compressed = true;
     return RUE_OK;
 }
 
-static rue_status reserve(struct build *b, uint64_t bytes, rue_error *error)
+static rue_status reserve_record(struct build *b, uint64_t bytes, rue_error *error)
 {
     if (bytes <= b->capacity) return RUE_OK;
     free(b->data);
@@ -97,22 +97,22 @@ static rue_status read_record(struct build *b, uint64_t *bytes, rue_error *error
     rue_status status = rue_archive_reader_read(b->reader, head, sizeof head, &got, error);
     if (status != RUE_OK) return status;
     if (got == 0) return *bytes = UINT64_MAX, RUE_OK;
-    if (got < sizeof head) return refuse(b, "is cut", error);
-    if (!rue_tf_record_head_is(head, bytes))
-        return refuse(
+    if (got < sizeof head) return fail_record(b, "is cut", error);
+    if (!rue_tf_record_head_is_valid(head, bytes))
+        return fail_record(
             b, "has no valid length (its CRC-32C is wrong): this is no TFRecord file, or it is damaged",
             error);
-    if (*bytes > record_bytes_max) return refuse(b, "is longer than 2 GiB", error);
+    if (*bytes > record_bytes_max) return fail_record(b, "is longer than 2 GiB", error);
     if (*bytes + sizeof crc > b->end - rue_archive_reader_position(b->reader))
-        return refuse(b, "is cut: it is longer than what is left of the file", error);
-    status = reserve(b, *bytes + sizeof crc, error);
+        return fail_record(b, "is cut: it is longer than what is left of the file", error);
+    status = reserve_record(b, *bytes + sizeof crc, error);
     if (status == RUE_OK)
         status = rue_archive_reader_read(b->reader, b->data, *bytes + sizeof crc, &got, error);
     if (status != RUE_OK) return status;
-    if (got < *bytes + sizeof crc) return refuse(b, "is cut", error);
+    if (got < *bytes + sizeof crc) return fail_record(b, "is cut", error);
     memcpy(&crc, b->data + *bytes, sizeof crc);
     if (crc != rue_tf_mask(rue_crc32c(0, b->data, *bytes)))
-        return refuse(b, "is damaged: the CRC-32C of its data is wrong", error);
+        return fail_record(b, "is damaged: the CRC-32C of its data is wrong", error);
     return RUE_OK;
 }
 
@@ -124,9 +124,9 @@ static void match_feature(const struct rue_tf_feature *feature, const char *key,
 {
     int found = 0;
     if (key) {
-        if (!rue_tf_feature_is(feature, key)) return;
+        if (!rue_tf_feature_has_name(feature, key)) return;
     } else {
-        while (names[found] && !rue_tf_feature_is(feature, names[found])) found++;
+        while (names[found] && !rue_tf_feature_has_name(feature, names[found])) found++;
         if (!names[found]) return;
     }
     if (found > *rank) return;
@@ -134,19 +134,19 @@ static void match_feature(const struct rue_tf_feature *feature, const char *key,
     *rank = found;
 }
 
-static void visit(void *context, const struct rue_tf_feature *feature)
+static void visit_feature(void *context, const struct rue_tf_feature *feature)
 {
     struct example *e = context;
     size_t used = strlen(e->others);
     match_feature(feature, e->options->image_key, image_names, &e->image, &e->image_rank);
     match_feature(feature, e->options->label_key, label_names, &e->label, &e->label_rank);
     match_feature(feature, NULL, item_names, &e->name, &e->name_rank);
-    e->typed |= rue_tf_feature_is(feature, "dtype") && feature->kind == RUE_TF_BYTES;
+    e->typed |= rue_tf_feature_has_name(feature, "dtype") && feature->kind == RUE_TF_BYTES;
     snprintf(e->others + used, sizeof e->others - used, "%s%.*s", used ? ", " : "",
              feature->name_bytes < 40 ? (int)feature->name_bytes : 40, feature->name);
 }
 
-static rue_status take_label(struct build *b, const struct example *e, int32_t *label, rue_error *error)
+static rue_status set_label(struct build *b, const struct example *e, int32_t *label, rue_error *error)
 {
     *label = 0;
     if (e->label_rank == INT_MAX || e->label.count == 0) {
@@ -156,27 +156,27 @@ static rue_status take_label(struct build *b, const struct example *e, int32_t *
     }
     b->labelled = true;
     if (e->label.kind != RUE_TF_INTEGERS || e->label.integer < -1 || e->label.integer > INT32_MAX)
-        return refuse(
+        return fail_record(
             b, "has a label that is not a whole number from -1: name another feature with label_key", error);
     *label = (int32_t)e->label.integer;
     return RUE_OK;
 }
 
 /* Preprocessed items are npy files. */
-static rue_status take_kind(struct build *b, const struct example *e, struct rue_entry *entry,
-                            rue_error *error)
+static rue_status set_mode(struct build *b, const struct example *e, struct rue_entry *entry,
+                           rue_error *error)
 {
     rue_error why = {0};
     bool tensor = e->image.byte_count >= 6 && memcmp(e->image.bytes, "\x93NUMPY", 6) == 0;
     bool photo = e->image.byte_count >= 2 && memcmp(e->image.bytes, "\xff\xd8", 2) == 0;
     if (e->typed && !tensor && !photo)
-        return refuse(b, "has a tensor from an older rue: prepare the images again", error);
+        return fail_record(b, "has a tensor from an older rue: prepare the images again", error);
     enum rue_mode mode = tensor ? RUE_PREPROCESSED : RUE_RAW;
     if (b->index->count == 0) b->index->mode = mode;
-    if (b->index->mode != mode) return refuse(b, "does not have the same type as the first one", error);
+    if (b->index->mode != mode) return fail_record(b, "does not have the same type as the first one", error);
     if (!tensor || rue_npy_add_item(b->index, entry, e->image.bytes, e->image.byte_count, &why) == RUE_OK)
         return RUE_OK;
-    return refuse(b, why.message, error);
+    return fail_record(b, why.message, error);
 }
 
 static rue_status add_record(struct build *b, uint64_t bytes, rue_error *error)
@@ -185,15 +185,15 @@ static rue_status add_record(struct build *b, uint64_t bytes, rue_error *error)
         .image_rank = INT_MAX, .label_rank = INT_MAX, .name_rank = INT_MAX, .options = b->options};
     char why[320], name[PATH_MAX];
     uint64_t at;
-    if (!rue_tf_example_walk(b->data, bytes, visit, &e, &at)) {
+    if (!rue_tf_example_walk(b->data, bytes, visit_feature, &e, &at)) {
         snprintf(why, sizeof why, "is not an Example: its message is damaged at byte %" PRIu64,
                  b->begin + RUE_TF_RECORD_HEAD + at);
-        return refuse(b, why, error);
+        return fail_record(b, why, error);
     }
     if (e.image_rank == INT_MAX || e.image.kind != RUE_TF_BYTES || e.image.count == 0) {
         snprintf(why, sizeof why, "has no image: name its feature with image_key; there are %s",
                  e.others[0] ? e.others : "none");
-        return refuse(b, why, error);
+        return fail_record(b, why, error);
     }
     struct rue_entry entry = {.lead = (uint32_t)(RUE_TF_RECORD_HEAD + (e.image.bytes - b->data)),
                               .bytes = e.image.byte_count,
@@ -205,8 +205,8 @@ static rue_status add_record(struct build *b, uint64_t bytes, rue_error *error)
         snprintf(name, sizeof name, "%.*s", (int)e.name.byte_count, e.name.bytes);
     else
         snprintf(name, sizeof name, "%08" PRIu64, b->index->count);
-    rue_status status = take_kind(b, &e, &entry, error);
-    if (status == RUE_OK) status = take_label(b, &e, &entry.label, error);
+    rue_status status = set_mode(b, &e, &entry, error);
+    if (status == RUE_OK) status = set_label(b, &e, &entry.label, error);
     return status == RUE_OK ? rue_index_add(b->index, &entry, name, error) : status;
 }
 
@@ -283,12 +283,12 @@ static rue_status begins_with_head(const char *path, bool *is, rue_error *error)
     uint64_t bytes;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return rue_fail_open(error, path);
-    *is = rue_read_at(fd, head, sizeof head, 0) && rue_tf_record_head_is(head, &bytes);
+    *is = rue_read_at(fd, head, sizeof head, 0) && rue_tf_record_head_is_valid(head, &bytes);
     close(fd);
     return RUE_OK;
 }
 
-static rue_status probe(const char *path, bool *is, rue_error *error)
+static rue_status probe_tfrecord(const char *path, bool *is, rue_error *error)
 {
     bool regular;
     rue_status status = rue_shards_probe(&format, path, is, &regular, error);
@@ -302,6 +302,9 @@ static rue_status open_tfrecord(const char *path, const struct rue_source_option
 }
 
 const struct rue_source_ops rue_source_tfrecord = {
-    RUE_SHARD_OPS,  .format = "tfrecord",  .help = "TFRecord shards of Examples, plain or compressed",
-    .probe = probe, .open = open_tfrecord,
+    RUE_SHARD_OPS,
+    .format = "tfrecord",
+    .help = "TFRecord shards of Examples, plain or compressed",
+    .probe = probe_tfrecord,
+    .open = open_tfrecord,
 };

@@ -40,17 +40,17 @@ struct shard {
     struct sample sample;
 };
 
-static rue_status refuse(const struct shard *shard, uint64_t at, const char *name, const char *why,
-                         rue_error *error)
+static rue_status fail_sample_member(const struct shard *shard, uint64_t at, const char *name,
+                                     const char *why, rue_error *error)
 {
     return rue_fail(error, RUE_DATA, "%s: the member %s at byte %" PRIu64 " %s", shard->file, name, at, why);
 }
 
-static rue_status refuse_second(const struct shard *shard, const struct rue_archive_member *member,
-                                rue_error *error)
+static rue_status fail_second_member(const struct shard *shard, const struct rue_archive_member *member,
+                                     rue_error *error)
 {
-    return refuse(shard, member->header, member->name,
-                  "has the same extension as another member of the sample: rename it", error);
+    return fail_sample_member(shard, member->header, member->name,
+                              "has the same extension as another member of the sample: rename it", error);
 }
 
 static rue_status read_member(const struct shard *shard, const struct rue_archive_member *member, void *into,
@@ -59,7 +59,7 @@ static rue_status read_member(const struct shard *shard, const struct rue_archiv
     uint64_t got = 0;
     rue_status status = rue_archive_reader_read(shard->reader, into, bytes, &got, error);
     if (status != RUE_OK || got == bytes) return status;
-    return refuse(shard, member->header, member->name, "is cut: make the archive again", error);
+    return fail_sample_member(shard, member->header, member->name, "is cut: make the archive again", error);
 }
 
 /* ---- images ---- */
@@ -72,7 +72,8 @@ static int group_mode(const struct group *group, const char *extension)
     return key || strcmp(extension, "jpg") == 0 || strcmp(extension, "jpeg") == 0 ? RUE_RAW : -1;
 }
 
-static rue_status take_npy(struct shard *shard, const struct rue_archive_member *member, rue_error *error)
+static rue_status add_npy_image(struct shard *shard, const struct rue_archive_member *member,
+                                rue_error *error)
 {
     char head[RUE_NPY_HEADER_MAX];
     uint64_t bytes = member->bytes < sizeof head ? member->bytes : sizeof head;
@@ -81,24 +82,25 @@ static rue_status take_npy(struct shard *shard, const struct rue_archive_member 
     if (status != RUE_OK) return status;
     status = rue_npy_add_item(shard->group->index, &shard->sample.entry, head, bytes, &why);
     if (status == RUE_OK) return RUE_OK;
-    return refuse(shard, member->header, member->name, why.message, error);
+    return fail_sample_member(shard, member->header, member->name, why.message, error);
 }
 
 /* What is not of the first image's mode is passed over. */
-static rue_status take_image(struct shard *shard, const struct rue_archive_member *member, int mode,
-                             rue_error *error)
+static rue_status add_image(struct shard *shard, const struct rue_archive_member *member, int mode,
+                            rue_error *error)
 {
     struct group *group = shard->group;
     struct sample *sample = &shard->sample;
     if (!group->chosen) group->index->mode = (enum rue_mode)mode;
     if (group->index->mode != (enum rue_mode)mode) return RUE_OK;
     if (sample->image[0])
-        return strcasecmp(sample->image, member->name) == 0 ? refuse_second(shard, member, error) : RUE_OK;
+        return strcasecmp(sample->image, member->name) == 0 ? fail_second_member(shard, member, error)
+                                                            : RUE_OK;
     memcpy(sample->image, member->name, sizeof sample->image);
     sample->entry.file = shard->number;
     sample->entry.offset = member->offset;
     sample->entry.bytes = member->bytes;
-    rue_status status = mode == RUE_PREPROCESSED ? take_npy(shard, member, error) : RUE_OK;
+    rue_status status = mode == RUE_PREPROCESSED ? add_npy_image(shard, member, error) : RUE_OK;
     group->chosen = true;
     return status;
 }
@@ -115,18 +117,18 @@ static bool read_number(char *text, int64_t *out)
     return !*end;
 }
 
-static rue_status take_label(struct shard *shard, const struct rue_archive_member *member, rue_error *error)
+static rue_status add_label(struct shard *shard, const struct rue_archive_member *member, rue_error *error)
 {
     char text[LABEL_BYTES_MAX + 1] = "";
     int64_t label;
-    if (shard->sample.labelled) return refuse_second(shard, member, error);
+    if (shard->sample.labelled) return fail_second_member(shard, member, error);
     if (member->bytes > LABEL_BYTES_MAX)
-        return refuse(shard, member->header, member->name, "is too long for a label", error);
+        return fail_sample_member(shard, member->header, member->name, "is too long for a label", error);
     rue_status status = read_member(shard, member, text, member->bytes, error);
     if (status != RUE_OK) return status;
     if (!read_number(text, &label) || label < 0 || label > INT32_MAX)
-        return refuse(shard, member->header, member->name, "is not a label: give a whole number from 0",
-                      error);
+        return fail_sample_member(shard, member->header, member->name,
+                                  "is not a label: give a whole number from 0", error);
     shard->sample.labelled = true;
     shard->sample.entry.label = (int32_t)label;
     return RUE_OK;
@@ -190,8 +192,8 @@ static rue_status add_member(struct shard *shard, const struct rue_archive_membe
     if (status != RUE_OK) return status;
     int mode = group_mode(shard->group, extension);
     bool is_label = strcmp(extension, shard->group->label_key) == 0;
-    if (mode >= 0) return take_image(shard, member, mode, error);
-    return is_label ? take_label(shard, member, error) : RUE_OK;
+    if (mode >= 0) return add_image(shard, member, mode, error);
+    return is_label ? add_label(shard, member, error) : RUE_OK;
 }
 
 /* ---- shards ---- */
@@ -212,7 +214,7 @@ static bool is_shard(const char *name)
 }
 
 /* What the folder format would read. */
-static bool avoids(const char *name)
+static bool is_excluded(const char *name)
 {
     return ends_with(name, ".jpg") || ends_with(name, ".jpeg");
 }
@@ -235,7 +237,7 @@ static rue_status index_shard(struct group *group, struct shard *shard, uint32_t
     *shard = (struct shard){.group = group, .number = number, .file = rue_files_path(files, number)};
     rue_status status = rue_archive_reader_open(files, number, RUE_ARCHIVE_TAR, &shard->reader, error);
     if (status != RUE_OK) return status;
-    group->index->streams |= rue_archive_reader_is_compressed(shard->reader);
+    group->index->compressed |= rue_archive_reader_is_compressed(shard->reader);
     status = index_members(shard, error);
     rue_archive_reader_close(shard->reader);
     return status;
@@ -281,9 +283,9 @@ static rue_status build_index(const char *path, const struct rue_source_options 
 }
 
 static const struct rue_shard_format format = {
-    .version = "webdataset 7", .is_shard = is_shard, .avoids = avoids, .index = build_index};
+    .version = "webdataset 7", .is_shard = is_shard, .excludes = is_excluded, .index = build_index};
 
-static rue_status probe(const char *path, bool *is, rue_error *error)
+static rue_status probe_webdataset(const char *path, bool *is, rue_error *error)
 {
     bool regular;
     return rue_shards_probe(&format, path, is, &regular, error);
@@ -296,6 +298,9 @@ static rue_status open_webdataset(const char *path, const struct rue_source_opti
 }
 
 const struct rue_source_ops rue_source_webdataset = {
-    RUE_SHARD_OPS,  .format = "webdataset",  .help = "tar shards of JPEG or npy members, plain or compressed",
-    .probe = probe, .open = open_webdataset,
+    RUE_SHARD_OPS,
+    .format = "webdataset",
+    .help = "tar shards of JPEG or npy members, plain or compressed",
+    .probe = probe_webdataset,
+    .open = open_webdataset,
 };

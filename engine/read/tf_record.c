@@ -15,7 +15,7 @@ struct field {
     struct part part; /* of LENGTH */
 };
 
-static bool take_varint(struct part *part, uint64_t *out)
+static bool parse_varint(struct part *part, uint64_t *out)
 {
     *out = 0;
     for (unsigned shift = 0; shift < 70 && part->at < part->end; shift += 7) {
@@ -26,29 +26,29 @@ static bool take_varint(struct part *part, uint64_t *out)
     return false;
 }
 
-static bool skip_bytes(struct part *part, uint64_t bytes)
+static bool skip_wire_bytes(struct part *part, uint64_t bytes)
 {
     if (bytes > (uint64_t)(part->end - part->at)) return false;
     part->at += bytes;
     return true;
 }
 
-static bool take_field(struct part *part, struct field *out)
+static bool parse_wire_field(struct part *part, struct field *out)
 {
     uint64_t tag;
-    if (!take_varint(part, &tag) || tag >> 3 == 0) return false;
+    if (!parse_varint(part, &tag) || tag >> 3 == 0) return false;
     *out = (struct field){.number = tag >> 3, .wire = tag & 7};
     switch (out->wire) {
     case VARINT:
-        return take_varint(part, &out->value);
+        return parse_varint(part, &out->value);
     case FIXED64:
-        return skip_bytes(part, 8);
+        return skip_wire_bytes(part, 8);
     case FIXED32:
-        return skip_bytes(part, 4);
+        return skip_wire_bytes(part, 4);
     case LENGTH:
-        if (!take_varint(part, &out->value)) return false;
+        if (!parse_varint(part, &out->value)) return false;
         out->part.at = part->at;
-        if (!skip_bytes(part, out->value)) return false;
+        if (!skip_wire_bytes(part, out->value)) return false;
         out->part.end = part->at;
         return true;
     default:
@@ -66,7 +66,7 @@ static bool read_list(struct part *part, struct rue_tf_feature *feature)
 {
     struct field field;
     while (part->at < part->end) {
-        if (!take_field(part, &field)) return false;
+        if (!parse_wire_field(part, &field)) return false;
         if (field.number != 1) continue;
         if (feature->kind == RUE_TF_FLOATS) feature->count = 1;
         if (feature->kind == RUE_TF_BYTES && field.wire == LENGTH) {
@@ -77,7 +77,7 @@ static bool read_list(struct part *part, struct rue_tf_feature *feature)
             add_integer(feature, field.value);
         } else if (feature->kind == RUE_TF_INTEGERS && field.wire == LENGTH) {
             for (uint64_t value; field.part.at < field.part.end; add_integer(feature, value))
-                if (!take_varint(&field.part, &value)) return part->at = field.part.at, false;
+                if (!parse_varint(&field.part, &value)) return part->at = field.part.at, false;
         }
     }
     return true;
@@ -87,7 +87,7 @@ static bool read_feature(struct part *part, struct rue_tf_feature *feature)
 {
     struct field field;
     while (part->at < part->end) {
-        if (!take_field(part, &field)) return false;
+        if (!parse_wire_field(part, &field)) return false;
         if (field.wire != LENGTH || field.number < RUE_TF_BYTES || field.number > RUE_TF_INTEGERS) continue;
         if (feature->kind != (enum rue_tf_kind)field.number)
             feature->count = 0; /* the last of a oneof counts */
@@ -101,7 +101,7 @@ static bool read_entry(struct part *part, struct rue_tf_feature *feature)
 {
     struct field field;
     while (part->at < part->end) {
-        if (!take_field(part, &field)) return false;
+        if (!parse_wire_field(part, &field)) return false;
         if (field.wire == LENGTH && field.number == 1) {
             feature->name = (const char *)field.part.at;
             feature->name_bytes = field.value;
@@ -117,7 +117,7 @@ static bool read_features(struct part *part, rue_tf_visit visit, void *context)
     struct field field;
     while (part->at < part->end) {
         struct rue_tf_feature feature = {.name = ""};
-        if (!take_field(part, &field)) return false;
+        if (!parse_wire_field(part, &field)) return false;
         if (field.wire != LENGTH || field.number != 1) continue;
         if (!read_entry(&field.part, &feature)) return part->at = field.part.at, false;
         visit(context, &feature);
@@ -131,7 +131,7 @@ bool rue_tf_example_walk(const unsigned char *data, uint64_t bytes, rue_tf_visit
     struct part part = {data, data + bytes};
     struct field field;
     while (part.at < part.end) {
-        bool good = take_field(&part, &field);
+        bool good = parse_wire_field(&part, &field);
         if (good && field.wire == LENGTH && field.number == 1) {
             good = read_features(&field.part, visit, context);
             if (!good) part.at = field.part.at;
@@ -141,7 +141,7 @@ bool rue_tf_example_walk(const unsigned char *data, uint64_t bytes, rue_tf_visit
     return true;
 }
 
-bool rue_tf_feature_is(const struct rue_tf_feature *feature, const char *name)
+bool rue_tf_feature_has_name(const struct rue_tf_feature *feature, const char *name)
 {
     return strlen(name) == feature->name_bytes && memcmp(name, feature->name, feature->name_bytes) == 0;
 }

@@ -29,7 +29,7 @@ static inline uint32_t rue_tf_mask(uint32_t crc)
 }
 
 /* Whether the head of a record is whole; then `*bytes` is the length of its data. */
-static inline int rue_tf_record_head_is(const unsigned char head[RUE_TF_RECORD_HEAD], uint64_t *bytes)
+static inline int rue_tf_record_head_is_valid(const unsigned char head[RUE_TF_RECORD_HEAD], uint64_t *bytes)
 {
     uint32_t crc;
     memcpy(bytes, head, 8);
@@ -57,6 +57,6 @@ bool rue_tf_example_walk(const unsigned char *data, uint64_t bytes, rue_tf_visit
                          uint64_t *at);
 
 /* Whether the feature has this name. */
-bool rue_tf_feature_is(const struct rue_tf_feature *feature, const char *name);
+bool rue_tf_feature_has_name(const struct rue_tf_feature *feature, const char *name);
 
 #endif

@@ -20,7 +20,7 @@ struct rue_model_times {
 /* What a model will be given. */
 struct rue_model_input {
     size_t images;        /* of a batch */
-    size_t last;          /* of the one at the end; 0: all are full */
+    size_t last_images;   /* of the one at the end; 0: all are full */
     enum rue_dtype dtype; /* RUE_FLOAT32 normalised; RUE_UINT8 levels, which the model normalises */
     uint64_t batch_bytes; /* of batches that are still to be made */
 };
@@ -45,7 +45,7 @@ struct rue_model_ops {
     /* By the device's own clock. (optional) */
     struct rue_model_times (*times)(const void *state);
     /* What has to be said of its times, "": nothing. (optional) */
-    const char *(*note)(const void *state);
+    const char *(*caveat)(const void *state);
     void (*close)(void *state);
 };
 

@@ -27,7 +27,7 @@ struct rue_residency {
 };
 
 /* Items come again when the order goes into its next epoch. */
-static void sort_once(struct rue_residency *residency, uint64_t drawn)
+static void sort_items(struct rue_residency *residency, uint64_t drawn)
 {
     rue_sort_integers(residency->items, drawn);
     for (uint64_t i = 0; i < drawn; i++) {
@@ -64,7 +64,7 @@ rue_status rue_residency_open(const struct rue_source *source, const struct rue_
     }
     *residency = (struct rue_residency){.source = source, .items = items, .times = times};
     for (uint64_t i = 0; i < images; i++) items[i] = rue_sampler_item(&sampler, i);
-    sort_once(residency, images);
+    sort_items(residency, images);
     *out = residency;
     return RUE_OK;
 }
@@ -96,7 +96,7 @@ static void close_file(struct file *file)
     file->fd = -1;
 }
 
-static bool look_at(struct file *file, const struct rue_source *source, uint64_t item)
+static bool open_item_file(struct file *file, const struct rue_source *source, uint64_t item)
 {
     struct rue_place at;
     if (!rue_source_place(source, RUE_ACCESS_READ, item, &at)) return false;
@@ -111,7 +111,7 @@ static bool look_at(struct file *file, const struct rue_source *source, uint64_t
 
 static bool count_item(struct file *file, const struct rue_source *source, uint64_t item, uint64_t *there)
 {
-    return look_at(file, source, item) &&
+    return open_item_file(file, source, item) &&
            rue_page_cache_count(file->fd, file->at.offset, file->at.bytes, there);
 }
 
@@ -134,9 +134,9 @@ bool rue_residency_evict(const struct rue_residency *residency)
 {
     struct file file = {.fd = -1};
     bool found = true;
-    rue_source_forget(residency->source);
+    rue_source_drop_pages(residency->source);
     for (uint64_t i = 0; found && i < residency->count; i++) {
-        found = look_at(&file, residency->source, residency->items[i]);
+        found = open_item_file(&file, residency->source, residency->items[i]);
         if (found && !file.unchanged) rue_page_cache_evict(file.fd);
     }
     close_file(&file);
@@ -145,7 +145,7 @@ bool rue_residency_evict(const struct rue_residency *residency)
 
 /* ---- states ---- */
 
-static rue_status reserve(const struct rue_residency *residency, void **scratch, rue_error *error)
+static rue_status allocate_scratch(const struct rue_residency *residency, void **scratch, rue_error *error)
 {
     uint64_t largest = 1;
     for (uint64_t i = 0; i < residency->count; i++) {
@@ -163,7 +163,7 @@ rue_status rue_residency_warm(const struct rue_residency *residency, rue_error *
     uint64_t room = rue_machine_available_bytes(), some;
     if (!rue_residency_ratio(residency, &ratio) || ratio == 1) return RUE_OK;
     if (room && (1 - ratio) * (double)residency->bytes > (double)room / 2) return RUE_OK;
-    rue_status status = reserve(residency, &scratch, error);
+    rue_status status = allocate_scratch(residency, &scratch, error);
     if (status != RUE_OK) return status;
     struct file file = {.fd = -1};
     for (uint64_t i = 0; i < residency->count; i++) {
@@ -178,12 +178,12 @@ rue_status rue_residency_warm(const struct rue_residency *residency, rue_error *
 }
 
 /* And sets how many bytes these have on storage. */
-static bool read_few(const struct rue_residency *residency, uint64_t *bytes)
+static bool read_sample(const struct rue_residency *residency, uint64_t *bytes)
 {
     void *scratch;
     rue_error unseen = {0};
     *bytes = 0;
-    if (reserve(residency, &scratch, &unseen) != RUE_OK) return false;
+    if (allocate_scratch(residency, &scratch, &unseen) != RUE_OK) return false;
     bool read = true;
     for (uint64_t i = 0; read && i < residency->count && i < TRIED; i++) {
         read = rue_source_read(residency->source, residency->items[i], scratch, &unseen) == RUE_OK;
@@ -211,7 +211,7 @@ bool rue_residency_try_cold(const struct rue_residency *residency, char *why, si
         return false;
     }
     uint64_t before = rue_usage_read().read_bytes;
-    if (!read_few(residency, &tried)) return true; /* what is wrong with the data, the trials tell */
+    if (!read_sample(residency, &tried)) return true; /* what is wrong with the data, the trials tell */
     if ((double)(rue_usage_read().read_bytes - before) >= cold_ratio * (double)tried) return true;
     snprintf(why, bytes, "the kernel does not count reads from this storage");
     return false;

@@ -26,7 +26,7 @@ struct run {
     const struct rue_trial_start *start; /* NULL: as soon as all is ready */
     uint64_t start_ns;
     uint64_t compute_ns; /* of the consumer's thread */
-    size_t flying;       /* submitted and not yet waited for, the oldest first */
+    size_t in_flight;    /* submitted and not yet waited for, the oldest first */
     struct flight flights[RUE_MODEL_IN_FLIGHT_MAX];
 };
 
@@ -58,7 +58,7 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
                     .decode = load->decode,
                     .bad_images = load->bad_images},
         .memory_bytes = request->limits.memory_bytes,
-        .held = 1,
+        .max_held = 1,
     };
 }
 
@@ -72,7 +72,7 @@ static size_t request_batch_bytes(const struct rue_trial_request *request)
 static uint64_t needed_bytes(const struct rue_trial_request *request, size_t held)
 {
     struct rue_loader_options options = rue_trial_loader_options(request);
-    options.held = (int)held;
+    options.max_held = (int)held;
     return request->measure == RUE_COMPUTE ? request_batch_bytes(request) : rue_loader_slab_bytes(&options);
 }
 
@@ -88,48 +88,48 @@ bool rue_trial_fits_limit(const struct rue_trial_request *request)
     return !limit || needed_bytes(request, 1) <= limit / loaders;
 }
 
-static void hand_back(struct run *run, struct rue_batch *batch)
+static void return_batch(struct run *run, struct rue_batch *batch)
 {
     if (run->loader) rue_loader_release(run->loader, batch);
 }
 
-static rue_status submit(struct run *run, struct rue_batch *batch, rue_error *error)
+static rue_status submit_batch(struct run *run, struct rue_batch *batch, rue_error *error)
 {
-    struct flight *flight = &run->flights[run->flying];
+    struct flight *flight = &run->flights[run->in_flight];
     flight->batch = batch;
     rue_status status = run->model->ops->submit(run->model->state, batch, &flight->ticket, error);
     if (status == RUE_OK)
-        run->flying++;
+        run->in_flight++;
     else
-        hand_back(run, batch);
+        return_batch(run, batch);
     return status;
 }
 
 /* Waits for the oldest batch that the model has, and hands it back. */
-static rue_status land(struct run *run, rue_error *error)
+static rue_status finish_batch(struct run *run, rue_error *error)
 {
     struct flight oldest = run->flights[0];
     rue_status status = run->model->ops->wait(run->model->state, oldest.ticket, error);
-    memmove(run->flights, run->flights + 1, --run->flying * sizeof *run->flights);
-    hand_back(run, oldest.batch);
+    memmove(run->flights, run->flights + 1, --run->in_flight * sizeof *run->flights);
+    return_batch(run, oldest.batch);
     return status;
 }
 
 /* The model must be done with all batches before they go away, also after a failure. */
-static rue_status land_all(struct run *run, rue_status status, rue_error *error)
+static rue_status finish_all_batches(struct run *run, rue_status status, rue_error *error)
 {
-    while (run->flying) {
-        rue_status landed = land(run, error);
+    while (run->in_flight) {
+        rue_status landed = finish_batch(run, error);
         if (status == RUE_OK) status = landed;
     }
     return status;
 }
 
-static rue_status consume(struct run *run, struct rue_batch *batch, rue_error *error)
+static rue_status consume_batch(struct run *run, struct rue_batch *batch, rue_error *error)
 {
-    rue_status status = submit(run, batch, error);
-    bool full = run->flying == rue_model_in_flight(run->model);
-    return status == RUE_OK && full ? land(run, error) : status;
+    rue_status status = submit_batch(run, batch, error);
+    bool full = run->in_flight == rue_model_in_flight(run->model);
+    return status == RUE_OK && full ? finish_batch(run, error) : status;
 }
 
 static rue_status check_time(const struct run *run, uint64_t now_ns, rue_error *error)
@@ -163,7 +163,7 @@ static rue_status consume_next(struct run *run, bool *more, rue_error *error)
     if (result->batch_compute_ns) result->compute_count++;
     result->images += (int64_t)batch->count;
     result->batches++;
-    status = consume(run, batch, error);
+    status = consume_batch(run, batch, error);
     uint64_t done = rue_clock_now_ns();
     count_computing(run, received_ns, done);
     return status == RUE_OK ? check_time(run, done, error) : status;
@@ -175,9 +175,9 @@ static rue_status consume_all(struct run *run, rue_error *error)
     bool more = true;
     rue_status status = RUE_OK;
     while (status == RUE_OK && more) status = consume_next(run, &more, error);
-    if (!run->flying) return status;
+    if (!run->in_flight) return status;
     uint64_t start = rue_clock_now_ns();
-    status = land_all(run, status, error);
+    status = finish_all_batches(run, status, error);
     count_computing(run, start, rue_clock_now_ns());
     return status;
 }
@@ -252,7 +252,7 @@ static rue_status run_loader(struct run *run, rue_error *error)
 static rue_status warm_model(struct run *run, struct rue_batch *batch, rue_error *error)
 {
     uint64_t start = rue_clock_now_ns();
-    rue_status status = land_all(run, consume(run, batch, error), error);
+    rue_status status = finish_all_batches(run, consume_batch(run, batch, error), error);
     run->result->warmup_ns = (int64_t)(rue_clock_now_ns() - start);
     return status;
 }
@@ -311,7 +311,7 @@ static rue_status prepare_model(struct run *run, struct rue_loader_options *opti
     size_t batch = (size_t)options->batch_size;
     uint64_t images = rue_loader_images(options);
     size_t largest = images < batch ? (size_t)images : batch;
-    options->held = (int)rue_model_in_flight(run->model);
+    options->max_held = (int)rue_model_in_flight(run->model);
     rue_status status = RUE_OK;
     if (ops->prepare && largest) {
         const struct rue_model_input input = {largest, (size_t)(images % largest), options->fetcher.dtype,
@@ -362,10 +362,10 @@ static rue_status compute_all(struct run *run, struct rue_batch *batch, size_t c
     struct rue_trial_result *result = run->result;
     rue_status status = RUE_OK;
     for (size_t submitted = 0; status == RUE_OK && result->compute_count < count;) {
-        for (; status == RUE_OK && submitted < count && run->flying < rue_model_in_flight(run->model);
+        for (; status == RUE_OK && submitted < count && run->in_flight < rue_model_in_flight(run->model);
              submitted++)
-            status = submit(run, batch, error);
-        if (status == RUE_OK) status = land(run, error);
+            status = submit_batch(run, batch, error);
+        if (status == RUE_OK) status = finish_batch(run, error);
         if (status != RUE_OK) break;
         uint64_t done = rue_clock_now_ns();
         result->batch_compute_ns[result->compute_count++] = done - *mark;
@@ -374,7 +374,7 @@ static rue_status compute_all(struct run *run, struct rue_batch *batch, size_t c
         result->images += (int64_t)batch->count;
         status = check_time(run, done, error);
     }
-    return land_all(run, status, error);
+    return finish_all_batches(run, status, error);
 }
 
 /* The model on one resident batch, without any loader. */
@@ -420,7 +420,7 @@ void rue_trial_run(const struct rue_trial_start *start, const struct rue_trial_r
 {
     *result = rue_trial_result_empty();
     result->config = request->config;
-    rue_clock_sharpen();
+    rue_clock_remove_slack();
     rue_error error = {0};
     struct run run = {.request = request, .model = model, .result = result, .start = start};
     rue_status status =
@@ -430,8 +430,8 @@ void rue_trial_run(const struct rue_trial_start *start, const struct rue_trial_r
     /* Then it was not the limit that it ran into. */
     bool fits = fits_limit(request, rue_model_in_flight(model));
     if (result->outcome == RUE_TRIAL_INFEASIBLE && fits) result->refused = 1;
-    if (status == RUE_OK && model->ops->note)
-        rue_trial_result_add_reason(result, model->ops->note(model->state));
+    if (status == RUE_OK && model->ops->caveat)
+        rue_trial_result_add_reason(result, model->ops->caveat(model->state));
     if (status != RUE_OK)
         rue_error_shorten(error.message[0] ? error.message : rue_status_text(status), result->reason,
                           sizeof result->reason);

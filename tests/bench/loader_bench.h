@@ -24,7 +24,7 @@ static inline struct loader_bench loader_bench_make(const struct rue_source *sou
         .sampler = {.shuffle = shuffle, .seed = 1, .world_size = 1},
         .images = images,
         .fetcher = {.dtype = RUE_FLOAT32, .max_pixels = UINT64_C(1) << 28},
-        .held = 1,
+        .max_held = 1,
     };
     bench.options.batch_size = batch_size;
     bench.options.num_workers = num_workers;

@@ -17,7 +17,7 @@ static inline struct rue_source *fuzz_source_open(const void *data, size_t bytes
     char path[64];
     rue_error error = {0};
     struct rue_source *source = NULL;
-    const struct rue_source_options options = {.format = format, .writes_nothing = true, .in_order = true};
+    const struct rue_source_options options = {.format = format, .read_only = true, .sequential = true};
     *fd = fuzz_file(data, bytes, path);
     rue_status status = rue_source_open(path, &options, &source, &error);
     assert(status == RUE_OK || (status == error.status && error.message[0]));
@@ -34,7 +34,8 @@ static inline void fuzz_source_use(struct rue_source *source, size_t bytes)
         struct rue_place place;
         rue_error error = {0};
         bool placed = rue_source_place(source, RUE_ACCESS_READ, i, &place);
-        assert(placed != rue_source_in_order(source) && (!placed || place.offset + place.bytes <= bytes));
+        assert(placed != rue_source_is_sequential(source) &&
+               (!placed || place.offset + place.bytes <= bytes));
         rue_source_name(source, i, name, sizeof name);
         rue_source_key(source, i, name, sizeof name);
         assert(name[0] && rue_source_label(source, i) >= -1);

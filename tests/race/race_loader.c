@@ -25,7 +25,7 @@ static void for_all(const char *claim, uint64_t images, int held,
                 struct rue_loader_options options = loader_options_of(knobs, images);
                 options.fetcher.dtype = RUE_UINT8; /* the cheapest to load and compare */
                 options.fetcher.access = way_to_items;
-                options.held = held;
+                options.max_held = held;
                 race_case(run(&options), "%s: %s", claim, loader_case_name(&options));
             }
 }

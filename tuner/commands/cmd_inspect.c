@@ -155,7 +155,7 @@ static rue_status run_inspect(const struct rue_options *options, rue_error *erro
 {
     struct rue_source *source;
     struct survey survey = {0};
-    struct rue_source_options opening = {.in_order = true};
+    struct rue_source_options opening = {.sequential = true};
     rue_status status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &opening, error);
     if (status == RUE_OK)
         status = rue_source_open(rue_options_argument(options, 0), &opening, &source, error);

@@ -75,7 +75,7 @@ static rue_status plan(struct conversion *c, rue_error *error)
     bool sample = options->images > 0 && options->images < held;
     c->sampler = (struct rue_sampler){.items = held,
                                       .seed = options->seed,
-                                      .shuffle = sample && !rue_source_in_order(c->source),
+                                      .shuffle = sample && !rue_source_is_sequential(c->source),
                                       .world_size = 1};
     c->sink_options = (struct rue_sink_options){.count = sample ? options->images : held,
                                                 .shape = {RUE_CHANNELS, RUE_CROP, RUE_CROP},
@@ -223,7 +223,7 @@ static struct rue_loader_options loader_options(const struct conversion *c)
 {
     const struct rue_prepare_options *options = c->options;
     int workers = options->num_workers ? options->num_workers : rue_machine_read().usable_cpus;
-    if (rue_source_in_order(c->source)) workers = 0;
+    if (rue_source_is_sequential(c->source)) workers = 0;
     struct rue_loader_options loader = {
         .batch_size = PREPARE_BATCH,
         .num_workers = workers < RUE_NUM_WORKERS_MAX ? workers : RUE_NUM_WORKERS_MAX,
@@ -234,7 +234,7 @@ static struct rue_loader_options loader_options(const struct conversion *c)
         .fetcher = {.dtype = c->sink_options.dtype,
                     .max_pixels = options->max_pixels,
                     .bad_images = options->bad_images},
-        .held = 1,
+        .max_held = 1,
     };
     return loader;
 }
@@ -337,7 +337,7 @@ rue_status rue_prepare_convert(const char *source_path, const char *path,
     snprintf(c.path, sizeof c.path, "%.*s", (int)length, path);
     struct rue_source_options opening = options->source;
     opening.stop = rue_interrupt_status;
-    opening.in_order = true;
+    opening.sequential = true;
     rue_status status = rue_source_open(source_path, &opening, &c.source, error);
     if (status != RUE_OK) return status;
     c.start_ns = rue_clock_now_ns();

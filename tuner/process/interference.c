@@ -79,8 +79,9 @@ struct rue_interference_reading rue_interference_read(const char *root)
 {
     struct rue_interference_reading reading = {
         .at_s = (double)rue_clock_now_ns() / 1e9,
-        .counter = {[RUE_THROTTLED] = fmax(rue_cgroup_most(root, NULL, "cpu.stat", "throttled_usec") / 1e6,
-                                           rue_cgroup_most(root, "cpu", "cpu.stat", "throttled_time") / 1e9),
+        .counter = {[RUE_THROTTLED] =
+                        fmax(rue_cgroup_max_value(root, NULL, "cpu.stat", "throttled_usec") / 1e6,
+                             rue_cgroup_max_value(root, "cpu", "cpu.stat", "throttled_time") / 1e9),
                     [RUE_HEAT] = read_heat(root),
                     [RUE_WAITED_CPU] = read_pressure(root, "/proc/pressure/cpu"),
                     [RUE_WAITED_IO] = read_pressure(root, "/proc/pressure/io"),

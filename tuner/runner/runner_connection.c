@@ -391,7 +391,7 @@ static void blame(struct rue_connection *connection, rue_status status, const ch
 static struct mark mark_now(struct rue_connection *connection)
 {
     return (struct mark){rue_process_suspensions(connection->process), rue_suspension_count(),
-                         rue_clock_asleep_ns()};
+                         rue_clock_suspended_ns()};
 }
 
 /* A runner that gave no answer and is still stopped is no trial that was suspended, but one that hangs. */

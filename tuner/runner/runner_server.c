@@ -54,7 +54,7 @@ static rue_status find_source(struct server *server, const struct rue_variant *v
     const struct rue_source_options options = {.format = or_null(variant->format),
                                                .image_key = or_null(variant->image_key),
                                                .label_key = or_null(variant->label_key),
-                                               .writes_nothing = server->writes_nothing};
+                                               .read_only = server->writes_nothing};
     rue_status status = rue_source_open(variant->path, &options, out, error);
     if (status != RUE_OK) return status;
     server->variants[at] = *variant;

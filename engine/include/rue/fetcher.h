@@ -35,10 +35,10 @@ size_t rue_fetcher_tensor_bytes(enum rue_dtype dtype);
 /* Says that `item` will be fetched into `tensor`, after what else was said so, in that order: reading it may
  * begin, into `tensor` too. False when it does not, because enough is being read, or the source's items are
  * not read ahead. For direct reads straight into it a tensor is aligned to RUE_BLOCK_BYTES. */
-bool rue_fetcher_expect(struct rue_fetcher *fetcher, uint64_t item, void *tensor);
+bool rue_fetcher_prefetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor);
 
 /* Nothing is expected any more; on return nothing is being read into tensors. */
-void rue_fetcher_forget(struct rue_fetcher *fetcher);
+void rue_fetcher_discard(struct rue_fetcher *fetcher);
 
 /* Fetches `item` into `tensor` and its label; RUE_DATA names the item that is damaged. With RUE_BAD_REPLACE a
  * damaged item is replaced by the next good one in the data's order, the same one whoever fetches it: that is

@@ -43,7 +43,7 @@ struct rue_loader_options {
     bool drop_last;                   /* leave out a last batch that is not full */
     struct rue_fetcher_options fetcher;
     uint64_t memory_bytes; /* slabs that would need more are RUE_INFEASIBLE; 0: no limit */
-    int held;              /* batches that the consumer may hold at once, at least 1 */
+    int max_held;          /* batches that the consumer may hold at once, at least 1 */
     const struct rue_slab_allocator *allocator; /* (optional) NULL: the default */
     /* (optional) [batches], 0 before: what workers spend on loading each batch is added, all of them summed;
      * of batch i it is complete when the batch is lent. Borrowed for the loader's life. */
@@ -62,7 +62,7 @@ struct rue_batch {
 uint64_t rue_loader_batches(const struct rue_loader_options *options);
 uint64_t rue_loader_images(const struct rue_loader_options *options);
 
-/* Bytes of the slabs that the job needs: min(W * prefetch_factor, batches of the job) + held. */
+/* Bytes of the slabs that the job needs: min(W * prefetch_factor, batches of the job) + max_held. */
 uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options);
 
 /* `source` is borrowed for the loader's life. RUE_INFEASIBLE with the figures when the slabs do not fit the
@@ -75,7 +75,7 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
 rue_status rue_loader_start(struct rue_loader *loader, rue_error *error) RUE_MUST_CHECK;
 
 /* Lends the next batch; `*out` is NULL after the last one. Blocks until it is loaded. Only one thread may
- * call it, and it must hold fewer than `held` batches. RUE_DATA names the damaged item.
+ * call it, and it must hold fewer than `max_held` batches. RUE_DATA names the damaged item.
  * After an error every call fails alike; after `stop` with RUE_INTERRUPTED. */
 rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out,
                            rue_error *error) RUE_MUST_CHECK;

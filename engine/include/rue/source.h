@@ -37,8 +37,8 @@ struct rue_source_options {
     const char
         *image_key; /* what the format calls images and labels, where it has names for them: a column, */
     const char *label_key; /* a feature, an extension; NULL: the usual ones */
-    bool writes_nothing;   /* no index is kept beside shards */
-    bool in_order; /* items are read in their order: for compressed shards, which do not open without */
+    bool read_only;        /* no index is kept beside shards */
+    bool sequential; /* items are read in their order: for compressed shards, which do not open without */
     /* Asked now and then while an index is read; what it returns other than RUE_OK ends that. */
     rue_status (*stop)(void);
 };
@@ -57,9 +57,9 @@ struct rue_source_ops {
     const char *format;
     const char *help;
     bool holds[RUE_MODE_COUNT];
-    bool keys;     /* whether it has names for images and labels: rue_source_options */
-    bool patterns; /* whether `path` may be a pattern of shards that is no file: see shards.h */
-    bool maps;     /* whether preprocessed items are viewed in the first file */
+    bool has_keys;     /* whether it has names for images and labels: rue_source_options */
+    bool has_patterns; /* whether `path` may be a pattern of shards that is no file: see shards.h */
+    bool can_map;      /* whether preprocessed items are viewed in the first file */
     /* Whether `path`, which exists, looks like this format: cheap, opens at most the first bytes. Fails where
      * it cannot be looked at. `*is` is false before. */
     rue_status (*probe)(const char *path, bool *is, rue_error *error);
@@ -121,7 +121,7 @@ rue_status rue_source_read(const struct rue_source *source, uint64_t item, void 
 
 /* Whether reading is fast only in the order of the items, by one thread: compressed shards are decompressed
  * from their beginning for an item that lies before the one that was read last. */
-bool rue_source_in_order(const struct rue_source *source);
+bool rue_source_is_sequential(const struct rue_source *source);
 
 /* Whether items can be had in this way at present: views where the data are in memory, direct reads where the
  * file system has them. Takes microseconds; the first time that data are in memory some 20 ms for each
@@ -143,7 +143,7 @@ bool rue_source_place(const struct rue_source *source, enum rue_access access, u
                       struct rue_place *out);
 
 /* Lets go of the pages that were viewed, so that they can leave memory. While nothing is viewed. */
-void rue_source_forget(const struct rue_source *source);
+void rue_source_drop_pages(const struct rue_source *source);
 
 /* Whether the files that stay open or are read once are still what they were when they were opened: reading
  * alone might not notice that one was deleted. Microseconds for each. Thread-safe. RUE_DATA names the file;

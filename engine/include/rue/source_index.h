@@ -58,7 +58,7 @@ struct rue_index {
     enum rue_dtype dtype; /* of preprocessed items, and */
     uint32_t shape[3];    /* their channels, height, width */
     uint64_t seed;        /* of the digest: what the format knows of the contents */
-    bool streams;         /* compressed: what lies before an item has to be read as well */
+    bool compressed;      /* compressed: what lies before an item has to be read as well */
     struct rue_files *files;
     void *state; /* the format's own */
 };

@@ -44,7 +44,7 @@ static struct rue_resample *open_resampler(const struct rue_kernels *kernels)
 {
     struct rue_resample *resampler;
     cr_assert_eq(rue_resample_open(&resampler, NULL), RUE_OK);
-    rue_resample_use(resampler, kernels);
+    rue_resample_set_kernels(resampler, kernels);
     return resampler;
 }
 

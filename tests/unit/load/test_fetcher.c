@@ -106,16 +106,16 @@ Test(fetcher, what_is_expected_comes_as_what_is_not)
         struct rue_fetcher *fetcher = fetcher_with(source, options);
         size_t bytes = rue_fetcher_tensor_bytes(options.dtype);
         char *ahead = aligned_alloc(RUE_BLOCK_BYTES, PHOTOS * sizeof one);
-        for (unsigned i = PHOTOS; i-- > 0;) cr_assert(rue_fetcher_expect(fetcher, i, ahead + i * bytes));
+        for (unsigned i = PHOTOS; i-- > 0;) cr_assert(rue_fetcher_prefetch(fetcher, i, ahead + i * bytes));
         for (unsigned i = PHOTOS; i-- > 0;) fetch(fetcher, i, ahead + i * bytes, (int32_t)i / 2);
         for (unsigned i = 0; i < PHOTOS; i++) {
             fetch(fetcher, i, one, (int32_t)i / 2);
             cr_assert_eq(memcmp(one, ahead + i * bytes, bytes), 0, "case %zu, item %u", c, i);
         }
-        cr_assert(rue_fetcher_expect(fetcher, 0, ahead) && rue_fetcher_expect(fetcher, 1, ahead + bytes));
+        cr_assert(rue_fetcher_prefetch(fetcher, 0, ahead) && rue_fetcher_prefetch(fetcher, 1, ahead + bytes));
         fetch(fetcher, 2, one, 1);
         cr_assert_eq(memcmp(one, ahead + 2 * bytes, bytes), 0, "another than what is expected");
-        rue_fetcher_forget(fetcher);
+        rue_fetcher_discard(fetcher);
         rue_fetcher_close(fetcher);
         rue_source_close(source);
         free(ahead);
@@ -130,8 +130,8 @@ Test(fetcher, photographs_and_views_are_not_read_ahead)
     for (int n = 0; n < 2; n++) {
         struct rue_source *source = data_open(names[n]);
         struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_FAIL);
-        cr_assert(!rue_fetcher_expect(fetcher, 0, one), "%s", names[n]);
-        rue_fetcher_forget(fetcher);
+        cr_assert(!rue_fetcher_prefetch(fetcher, 0, one), "%s", names[n]);
+        rue_fetcher_discard(fetcher);
         rue_fetcher_close(fetcher);
         rue_source_close(source);
     }

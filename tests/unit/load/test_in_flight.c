@@ -48,7 +48,7 @@ static rue_status prepare(void *state, const struct rue_model_input *input, rue_
 {
     (void)state, (void)error;
     seen.images = input->images;
-    seen.last = input->last;
+    seen.last = input->last_images;
     return RUE_OK;
 }
 
@@ -107,7 +107,7 @@ static const struct rue_model_ops two = {.name = "two",
                                          .wait = wait_for,
                                          .slabs = slabs,
                                          .times = times,
-                                         .note = note};
+                                         .caveat = note};
 
 static void run(enum rue_measure measure, int batch_size, int workers)
 {

@@ -209,7 +209,7 @@ Test(loader, batches_may_be_held_and_given_back_in_any_order)
         for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++) {
             struct rue_loader_options options = loader_options_of(
                 (struct loader_case){2, worker_counts[w], 1, (enum rue_parallelism)way}, 2 * PHOTOS);
-            options.held = 3;
+            options.max_held = 3;
             hold_three(&options);
         }
 }
@@ -221,7 +221,7 @@ Test(loader, stopping_in_the_middle_is_clean)
             for (int taken = 0; taken < 3; taken++) {
                 struct rue_loader_options options = loader_options_of(
                     (struct loader_case){3, worker_counts[w], 2, (enum rue_parallelism)way}, 10 * PHOTOS);
-                options.held = 2;
+                options.max_held = 2;
                 struct rue_loader *loader = begin(&options);
                 for (int i = 0; i < taken; i++) {
                     struct rue_batch *batch = take(loader);

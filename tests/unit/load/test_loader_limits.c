@@ -89,7 +89,7 @@ Test(loader_limits, slabs_number_what_is_in_flight_and_what_is_held)
         struct rue_slab_allocator allocator = loader_slab_allocator(&slabs);
         struct rue_loader_options options = in_order(cases[i].knobs, (uint64_t)cases[i].images);
         options.fetcher.bad_images = RUE_BAD_REPLACE;
-        options.held = cases[i].held;
+        options.max_held = cases[i].held;
         options.allocator = &allocator;
         options.images = 1; /* slabs are those of the trial, their limit is that of the job */
         options.job_images = (uint64_t)cases[i].images;
@@ -149,7 +149,7 @@ Test(loader_limits, options_that_cannot_be_are_refused)
     struct rue_source *source = data_open("flat");
     const struct rue_loader_options good = in_order((struct loader_case){1, 1, 1, RUE_PARALLEL_BATCH}, 1);
     static const char *const said[] = {"batch_size 65537", "num_workers 257", "prefetch_factor 65",
-                                       "parallelism 2",    "images",          "held",
+                                       "parallelism 2",    "images",          "max_held",
                                        "world_size"};
     for (int k = 0; k < 7; k++) {
         struct rue_loader_options options = good;
@@ -160,7 +160,7 @@ Test(loader_limits, options_that_cannot_be_are_refused)
         if (k == 2) options.prefetch_factor = RUE_PREFETCH_FACTOR_MAX + 1;
         if (k == 3) options.parallelism = RUE_PARALLEL_COUNT;
         if (k == 4) options.images = 0;
-        if (k == 5) options.held = 0;
+        if (k == 5) options.max_held = 0;
         if (k == 6) options.sampler.world_size = 0;
         cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_USAGE, "case %d", k);
         cr_assert(strstr(error.message, said[k]), "%s", error.message);

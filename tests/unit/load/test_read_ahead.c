@@ -107,7 +107,7 @@ Test(read_ahead, gives_another_item_to_nobody)
     cr_assert_null(rue_read_ahead_finish(ahead, 2));
     cr_assert(rue_read_ahead_is_busy(ahead));
     expect_piece(ahead, 1);
-    rue_read_ahead_forget(ahead);
+    rue_read_ahead_discard(ahead);
     cr_assert(!rue_read_ahead_is_busy(ahead));
     cr_assert(begin(ahead, 3));
     expect_piece(ahead, 3);

@@ -41,7 +41,7 @@ static float *copy_memory(size_t index, uint64_t count)
 
 static void take_step(const struct rue_cuda_step *step)
 {
-    const float *b = (step->from_images ? expected.from : expected.weights) + step->b_offset;
+    const float *b = (step->b_is_activations ? expected.from : expected.weights) + step->b_offset;
     double absolute;
     if (step->kind == RUE_CUDA_MOVE) {
         for (uint64_t i = 0; i < step->rows; i++)
@@ -120,7 +120,7 @@ static double run_batches(const struct rue_cuda_plan *full, const struct rue_cud
     uint64_t tickets[BATCHES];
     make_slabs(full, pinned);
     check(module->open(full, &run, message), "open");
-    if (last) check(module->add(run, last, message), "add");
+    if (last) check(module->add_plan(run, last, message), "add");
     expected.full = full, expected.last = last, expected.done = 0, expected.worst = 0;
     expected.weights = copy_memory(WEIGHTS, full->weight_elements);
     expected.from = copy_memory(FROM, full->from_elements);
@@ -254,7 +254,7 @@ Test(cuda_batches, products_of_every_model_lie_in_their_memory_and_are_aligned)
         if (full.from_elements < last.from_elements) full.from_elements = last.from_elements;
         if (full.to_elements < last.to_elements) full.to_elements = last.to_elements;
         check(module->open(&full, &run, message), model->name);
-        check(module->add(run, &last, message), model->name);
+        check(module->add_plan(run, &last, message), model->name);
         module->close(run);
         rue_cuda_plan_close(&full);
         rue_cuda_plan_close(&last);

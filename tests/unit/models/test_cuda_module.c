@@ -108,7 +108,7 @@ static int use_module(void)
     for (int i = 0; status == RUE_CUDA_OK && i < 2; i++)
         pinned[i] = (status = module->pin(slabs[i], sizeof slabs[i], message)) == RUE_CUDA_OK;
     if (status == RUE_CUDA_OK) status = module->open(&full, &run, message);
-    if (status == RUE_CUDA_OK) status = module->add(run, &last, message);
+    if (status == RUE_CUDA_OK) status = module->add_plan(run, &last, message);
     for (int i = 0; status == RUE_CUDA_OK && i < 2; i++) {
         status = module->submit(run, slabs[i], i ? LAST : FULL, &tickets[i], message);
         if (status == RUE_CUDA_OK) in_flight++;
@@ -254,8 +254,8 @@ Test(cuda_module, it_says_when_products_are_its_own)
     open_module("rue_cuda_emulated.so", false);
     check(module->device(&device, message), "device");
     cr_assert_str_eq(device.name, "an emulated GPU");
-    cr_assert_str_eq(device.slower, "products by rue's own kernels, which are slower than cuBLASLt's: "
-                                    "libcublasLt.so.0 was not found");
+    cr_assert_str_eq(device.slow_reason, "products by rue's own kernels, which are slower than cuBLASLt's: "
+                                         "libcublasLt.so.0 was not found");
 }
 
 Test(cuda_module, it_has_nothing_to_say_with_cublaslt)
@@ -263,5 +263,5 @@ Test(cuda_module, it_has_nothing_to_say_with_cublaslt)
     struct rue_cuda_device device;
     open_module("rue_cuda_emulated.so", true);
     check(module->device(&device, message), "device");
-    cr_assert_str_eq(device.slower, "");
+    cr_assert_str_eq(device.slow_reason, "");
 }

@@ -61,8 +61,9 @@ Test(cuda_plan, no_step_leaves_its_room)
                                                             : step->rows * step->inner;
             cr_assert_leq(last_of(step->count, step->a_stride, one), plan.from_elements);
             cr_assert_leq(last_of(step->count, step->c_stride, step->rows * step->columns), plan.to_elements);
-            cr_assert_leq(step->b_offset + b, step->from_images ? plan.from_elements : plan.weight_elements);
-            if (step->from_images)
+            cr_assert_leq(step->b_offset + b,
+                          step->b_is_activations ? plan.from_elements : plan.weight_elements);
+            if (step->b_is_activations)
                 cr_assert_geq(step->b_offset, last_of(step->count, step->a_stride, one), "B is behind A");
             if (step->kind != RUE_CUDA_PRODUCT) continue;
             cr_assert(step->inner % 8 == 0 && step->columns % 8 == 0 && step->a_stride % 8 == 0 &&

@@ -28,10 +28,10 @@ static struct rue_source *open_in_order(void)
 {
     struct rue_source *source;
     rue_error error = {0};
-    const struct rue_source_options options = {.in_order = true};
+    const struct rue_source_options options = {.sequential = true};
     cr_assert_eq(rue_source_open(temporary_path("set"), &options, &source, &error), RUE_OK, "%s",
                  error.message);
-    cr_assert(rue_source_in_order(source) && rue_source_count(source) == ITEMS);
+    cr_assert(rue_source_is_sequential(source) && rue_source_count(source) == ITEMS);
     return source;
 }
 

@@ -27,7 +27,7 @@ static struct rue_index make_index(const char *path, uint64_t count)
     index.mode = RUE_PREPROCESSED;
     index.dtype = RUE_UINT8;
     index.shape[2] = 7;
-    index.streams = true;
+    index.compressed = true;
     for (uint64_t i = 0; i < count; i++) {
         const struct rue_entry entry = {.offset = i * 100, .bytes = 50 + i, .label = (int32_t)i * 3};
         snprintf(name, sizeof name, "name/%d", (int)i);
@@ -48,7 +48,7 @@ static void close_index(struct rue_index *index)
 static void keep(const char *path, const char *asked)
 {
     struct rue_index index = make_index(path, 1);
-    rue_index_file_keep(&index, path, asked);
+    rue_index_file_save(&index, path, asked);
     close_index(&index);
 }
 
@@ -66,11 +66,11 @@ Test(index_file, what_was_kept_is_loaded_as_it_was)
     temporary_text("s2", "two");
     struct rue_index index = make_index(temporary_folder, 5000), loaded = open_files(temporary_folder);
     cr_assert(!rue_index_file_load(&loaded, temporary_folder, "a"));
-    rue_index_file_keep(&index, temporary_folder, "a");
+    rue_index_file_save(&index, temporary_folder, "a");
     cr_assert_eq(temporary_entries(), 3);
     cr_assert(!rue_index_file_load(&loaded, temporary_folder, "b"));
     cr_assert(rue_index_file_load(&loaded, temporary_folder, "a"));
-    cr_assert(loaded.count == 5000 && loaded.skipped == 2 && loaded.streams);
+    cr_assert(loaded.count == 5000 && loaded.skipped == 2 && loaded.compressed);
     cr_assert(loaded.mode == RUE_PREPROCESSED && loaded.dtype == RUE_UINT8 && loaded.shape[2] == 7);
     cr_assert_str_eq(loaded.skipped_example, "file, a link");
     cr_assert_str_eq(rue_index_name(&loaded, 4321), "name/4321");
@@ -119,7 +119,7 @@ static const char *index_name(const char *ending)
 {
     static char name[64];
     struct rue_index index = make_index(temporary_folder, 1);
-    rue_index_file_keep(&index, temporary_folder, "a");
+    rue_index_file_save(&index, temporary_folder, "a");
     close_index(&index);
     DIR *folder = opendir(temporary_folder);
     for (struct dirent *entry; (entry = readdir(folder));)

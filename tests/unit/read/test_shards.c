@@ -169,7 +169,7 @@ static rue_status nothing_found(const char *path, const struct rue_source_option
 static rue_status open_index(struct rue_index *index, rue_error *error)
 {
     static const struct rue_shard_format format = {"test", takes, NULL, nothing_found};
-    const struct rue_source_options options = {.writes_nothing = true};
+    const struct rue_source_options options = {.read_only = true};
     return rue_shards_open(&format, temporary_path("s.tar"), &options, index, error);
 }
 
