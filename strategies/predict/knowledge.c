@@ -6,8 +6,8 @@
 
 #include "job_time.h"
 
-/* The point of that size, made where there is none and room for it; else NULL. */
-static struct rue_compute_point *point_of(struct rue_compute_curve *curve, int batch_size)
+/* The point of that size, inserted if there is none; NULL if the curve is full. */
+static struct rue_compute_point *find_or_insert_point(struct rue_compute_curve *curve, int batch_size)
 {
     size_t at = 0;
     while (at < curve->count && curve->points[at].batch_size < batch_size) at++;
@@ -22,7 +22,7 @@ static struct rue_compute_point *point_of(struct rue_compute_curve *curve, int b
 void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, double batch_s, double cpu_ratio)
 {
     if (cpu_ratio >= 0) curve->cpu_ratio += (cpu_ratio - curve->cpu_ratio) / ++curve->trials;
-    struct rue_compute_point *point = point_of(curve, batch_size);
+    struct rue_compute_point *point = find_or_insert_point(curve, batch_size);
     if (point) point->batch_s += (batch_s - point->batch_s) / ++point->trials;
 }
 
@@ -38,7 +38,7 @@ void rue_compute_curve_add_prior(struct rue_compute_curve *curve, const struct r
     }
     double factor = known_s > 0 && measured_s > 0 ? measured_s / known_s : 1;
     for (size_t i = 0; i < known->count; i++) {
-        struct rue_compute_point *point = point_of(curve, known->points[i].batch_size);
+        struct rue_compute_point *point = find_or_insert_point(curve, known->points[i].batch_size);
         if (point && point->trials == 0) point->batch_s = factor * known->points[i].batch_s;
     }
 }
@@ -57,12 +57,12 @@ struct rue_pipeline_consumer rue_compute_curve_at(const struct rue_compute_curve
     if (curve->count == 1)
         return (struct rue_pipeline_consumer){0, points[0].batch_s / points[0].batch_size, curve->cpu_ratio,
                                               true};
-    size_t right = 1;
-    while (right + 1 < curve->count && points[right].batch_size < batch_size) right++;
-    const struct rue_compute_point *a = &points[right - 1], *b = &points[right];
-    double image_s = fmax(0, (b->batch_s - a->batch_s) / (b->batch_size - a->batch_size));
-    double whole_s = fmax(0, a->batch_s + image_s * (batch_size - a->batch_size));
-    /* A line that falls below nothing for short batches is one through nothing. */
+    size_t upper = 1;
+    while (upper + 1 < curve->count && points[upper].batch_size < batch_size) upper++;
+    const struct rue_compute_point *left = &points[upper - 1], *right = &points[upper];
+    double image_s = fmax(0, (right->batch_s - left->batch_s) / (right->batch_size - left->batch_size));
+    double whole_s = fmax(0, left->batch_s + image_s * (batch_size - left->batch_size));
+    /* A line with a negative intercept is replaced by one through the origin. */
     if (whole_s < image_s * batch_size) image_s = whole_s / batch_size;
     return (struct rue_pipeline_consumer){fmax(0, whole_s - image_s * batch_size), image_s, curve->cpu_ratio,
                                           true};
@@ -70,7 +70,7 @@ struct rue_pipeline_consumer rue_compute_curve_at(const struct rue_compute_curve
 
 /* ---- what a study knows ---- */
 
-static const struct rue_pipeline_consumer unknown = {NAN, NAN, 0, false};
+static const struct rue_pipeline_consumer unknown_consumer = {NAN, NAN, 0, false};
 
 rue_status rue_knowledge_open(size_t model_count, struct rue_knowledge **out, rue_error *error)
 {
@@ -81,7 +81,7 @@ rue_status rue_knowledge_open(size_t model_count, struct rue_knowledge **out, ru
         return rue_fail_memory(error, "knowledge", 2 * model_count * sizeof *knowledge->consumers);
     }
     knowledge->model_count = model_count;
-    for (size_t i = 0; i < 2 * model_count; i++) knowledge->consumers[i].consumer = unknown;
+    for (size_t i = 0; i < 2 * model_count; i++) knowledge->consumers[i].consumer = unknown_consumer;
     *out = knowledge;
     return RUE_OK;
 }

@@ -1,29 +1,29 @@
-/* The pipeline model: how long a loader and a consumer take together, from a few numbers that say how fast
- * each of them is. The loader does not know the model and the model does not know the workers, so that what a
- * few trials of each tell predicts all of their combinations.
+/* The pipeline model: the time that a loader and a consumer take together, from a few parameters of each. The
+ * loader does not depend on the model, and the model does not depend on the workers, so a few trials of each
+ * predict all combinations.
  *
- * Workers load whole batches (parallelism = batch). While n of them are busy, a batch of k images comes
- * nearer to being loaded at a rate of one in
+ * Workers load whole batches (parallelism = batch). While n of them are busy, a worker completes a batch of k
+ * images at a rate of one in
  *
  *   S(n) = batch + k * max(item * beside * (1 + contention * (m - 1)) * max(1, (n + c) / CPUs), n * storage)
  *
- * seconds; it is loaded after vary(i) of that. m is n for processes; for threads, which cost one another
- * nothing while they have no CPU, at most the CPUs. c is the consumer's share of a CPU while it computes:
- * none when it sleeps or waits for a device. beside is 1 where no model is run.
+ * seconds; batch i is loaded after jitter(i) such units. m is n for processes. For threads it is at most the
+ * number of CPUs, because a thread without a CPU does not slow others down. c is the number of CPUs that the
+ * consumer uses while it computes: 0 when it sleeps or waits for a device. beside is 1 if no model runs.
  *
- *   batch i may be begun     at the start; from the window on, when batch i - window is taken
- *   it is taken, in order    when it is loaded and the consumer is done with the one before
- *   its compute ends         after the consumer's time for k images
+ *   batch i may start          at once for i < window, else when batch i - window is delivered
+ *   it is delivered, in order  when it is loaded and the consumer is done with the batch before
+ *   its compute ends           after the consumer's time for k images
  *
- *   vary(i) spreads by jitter, evenly over any number of batches: whoever waits for the slowest waits longer
+ *   jitter(i) is a fixed sequence with a log-normal spread, because waiting for the slowest costs time
  *   window = num_workers * prefetch_factor
  *   start = start + start_worker * num_workers + warm_up * batch_size * item
  *   the job ends at the end of the last compute + stop_worker * num_workers
  *
- * The worker is the next in turn (processes, as PyTorch has them) or the first that is free (threads). Where
- * workers share each batch (parallelism = sample) they are one that is n times as fast and loads one batch
- * after the other; without workers loading and computing take turns, and a batch takes inline times as long
- * as it takes one worker: processes hand over what they load, and threads of a library are theirs alone. */
+ * Processes load batches in round-robin order, as PyTorch's do; threads load the next batch when they are
+ * free. Workers that share batches (parallelism = sample) are modelled as one worker that is n times as fast.
+ * Without workers, loading and computing alternate, and a batch takes `inline` times as long as one worker
+ * needs: processes also pay for the hand-over, while a library's own threads do not compete. */
 #ifndef RUE_PIPELINE_H
 #define RUE_PIPELINE_H
 
@@ -33,19 +33,19 @@
 #include "config.h"
 #include "error.h"
 
-/* X(name, what it is). Positive; what the loader is like. */
-#define RUE_PIPELINE_PARAMETERS(X)                                                                 \
-    X(start_s, "before any worker loads")                                                          \
-    X(start_worker_s, "to start each worker")                                                      \
-    X(batch_s, "of a worker, for each batch")                                                      \
-    X(item_s, "of a worker that has a CPU to itself, for each image")                              \
-    X(contention_ratio, "how much each other busy worker adds to that, as a share")                \
-    X(storage_s, "for each image, however many workers ask for one")                               \
-    X(jitter_ratio, "by how much the times of batches vary, as a share")                           \
-    X(stop_worker_s, "to stop each worker")                                                        \
-    X(inline_ratio, "of the time of a batch that is loaded without workers to that of one worker") \
-    X(warm_up_ratio, "of the time of its images, by which a worker's first batch is late")         \
-    X(beside_ratio, "of the time of an image while a model is run beside the workers to that without")
+/* X(name, meaning). Parameters of the loader; all are positive. */
+#define RUE_PIPELINE_PARAMETERS(X)                                                            \
+    X(start_s, "before any worker loads")                                                     \
+    X(start_worker_s, "to start each worker")                                                 \
+    X(batch_s, "of a worker, per batch")                                                      \
+    X(item_s, "of a worker that has its own CPU, per image")                                  \
+    X(contention_ratio, "how much each other busy worker adds to item_s, as a share")         \
+    X(storage_s, "of storage per image, for all workers together")                            \
+    X(jitter_ratio, "spread of the batches' times, as a share")                               \
+    X(stop_worker_s, "to stop each worker")                                                   \
+    X(inline_ratio, "time of a batch without workers over that of one worker")                \
+    X(warm_up_ratio, "delay of a worker's first batch, as a share of the time of its images") \
+    X(beside_ratio, "time of an image while a model runs over the time without one")
 
 enum rue_pipeline_parameter {
 #define X(name, text) RUE_PIPELINE_##name,
@@ -56,31 +56,32 @@ enum rue_pipeline_parameter {
 
 struct rue_pipeline_loader {
     double value[RUE_PIPELINE_PARAMETER_COUNT];
-    int cpus;         /* that workers share, at least 1 */
-    bool round_robin; /* workers take batches in turn, whoever is free */
+    int cpus;         /* shared by the workers, at least 1 */
+    bool round_robin; /* worker i loads every num_workers-th batch; else a free worker loads the next */
 };
 
-/* What the consumer's thread does with a batch of k images takes batch_s + k * image_s. */
+/* The consumer's thread takes batch_s + k * image_s for a batch of k images. */
 struct rue_pipeline_consumer {
     double batch_s, image_s;
-    double cpu_ratio; /* CPUs, meanwhile: 0 sleeps, 2 computes on two */
-    bool is_model;    /* its trials are told apart from those of the loader alone */
+    double cpu_ratio; /* CPUs used meanwhile: 0 sleeps, 2 computes on two */
+    bool is_model;    /* beside_ratio applies */
 };
 
 struct rue_pipeline_times {
-    double first_batch_s; /* until batch 0 is taken */
+    double first_batch_s; /* until batch 0 is delivered */
     double end_to_end_s;  /* until the workers are stopped */
-    double shutdown_s;    /* of it, after the last batch */
+    double shutdown_s;    /* from the last batch until then */
 };
 
-/* From the first batch to the last; NaN where the first is not known. */
+/* From the first batch to the last; NaN: the first is unknown. */
 static inline double rue_pipeline_middle_s(const struct rue_pipeline_times *times)
 {
     return times->end_to_end_s - times->shutdown_s - times->first_batch_s;
 }
 
-/* The times of `images` (at least 1) with `config`; a last batch may be short. Of a job of more batches than
- * RUE_PIPELINE_BATCHES_MAX the first are followed, the others have their pace. All NaN without memory. */
+/* Predicts the times of `images` (at least 1) with `config`; the last batch may be partial. Only the first
+ * RUE_PIPELINE_BATCHES_MAX batches are simulated; the others follow at their steady rate. All NaN without
+ * memory. */
 enum { RUE_PIPELINE_BATCHES_MAX = 1024 };
 struct rue_pipeline_times rue_pipeline_predict(const struct rue_pipeline_loader *loader,
                                                const struct rue_pipeline_consumer *consumer,

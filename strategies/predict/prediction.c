@@ -157,7 +157,7 @@ static struct rue_pipeline_sample sample_of(const struct rue_prediction *predict
         .config = prediction->setup->grid.configs[trial->config],
         .images = trial->images,
         .consumer = consumer_at(prediction, model, trial->config),
-        .unknown = joint && !knows_consumer(prediction, own) ? own : RUE_PIPELINE_KNOWN,
+        .unknown_consumer = joint && !knows_consumer(prediction, own) ? own : RUE_PIPELINE_KNOWN,
         .times = scale_times(times, exp(-offset_at(prediction, model, trial->config)))};
 }
 
@@ -249,7 +249,7 @@ static rue_status fit_pipeline(struct rue_prediction *prediction, rue_error *err
                                                      .cpus = prediction->setup->runner.cpus,
                                                      .round_robin = prediction->setup->runner.round_robin,
                                                      .prior = has_prior ? &prior : NULL,
-                                                     .start = many ? prediction->fit->found : NULL,
+                                                     .start = many ? prediction->fit->estimate : NULL,
                                                      .stop = prediction->setup->stop};
         status = rue_pipeline_fit_open(&setup, &found, error);
     }

@@ -46,7 +46,7 @@ static struct rue_pipeline_sample sample_of(const struct rue_pipeline_loader *lo
     struct rue_pipeline_sample sample = {.config = config_of(batch_size, num_workers),
                                          .images = (uint64_t)(batch_size * num_workers * rounds),
                                          .consumer = consumer,
-                                         .unknown = RUE_PIPELINE_KNOWN};
+                                         .unknown_consumer = RUE_PIPELINE_KNOWN};
     sample.times = rue_pipeline_predict(loader, &consumer, &sample.config, sample.images);
     sample.times.first_batch_s *= factor;
     sample.times.end_to_end_s *= factor;
@@ -60,7 +60,7 @@ enum { PROBES = sizeof probes / sizeof *probes };
 
 /* The largest error of a prediction for 9,000 images over a grid of sizes and workers that were not all
  * tried. */
-static double worst_error(const struct rue_pipeline_loader *truth, const struct rue_pipeline_loader *found,
+static double worst_error(const struct rue_pipeline_loader *truth, const struct rue_pipeline_loader *estimate,
                           struct rue_pipeline_consumer consumer)
 {
     static const int sizes[] = {16, 64, 128, 512}, workers[] = {1, 2, 6, 12, 24};
@@ -69,7 +69,7 @@ static double worst_error(const struct rue_pipeline_loader *truth, const struct 
         for (int w = 0; w < 5; w++) {
             struct rue_config config = config_of(sizes[b], workers[w]);
             double right = predict_s(truth, consumer, config, 9000),
-                   guess = predict_s(found, consumer, config, 9000);
+                   guess = predict_s(estimate, consumer, config, 9000);
             worst = fmax(worst, fabs(guess / right - 1));
         }
     return worst;
@@ -99,9 +99,10 @@ static struct rue_pipeline_fit *fit_of(const struct rue_pipeline_sample *samples
 }
 
 /* Of the time from the first batch to the last, measured over found. */
-static double slow_ratio(const struct rue_pipeline_sample *sample, const struct rue_pipeline_loader *found)
+static double slow_ratio(const struct rue_pipeline_sample *sample, const struct rue_pipeline_loader *estimate)
 {
-    struct rue_pipeline_times times = rue_pipeline_predict(found, &nothing, &sample->config, sample->images);
+    struct rue_pipeline_times times =
+        rue_pipeline_predict(estimate, &nothing, &sample->config, sample->images);
     return rue_pipeline_middle_s(&sample->times) / rue_pipeline_middle_s(&times);
 }
 
@@ -183,7 +184,7 @@ Test(pipeline_fit, joint_trials_alone_tell_loader_and_models)
         for (int p = 0; p < PER_MODEL; p++) {
             samples[count] =
                 sample_of(&pipeline_large, models[m], probes[p][0], probes[p][1], probes[p][2], 1);
-            samples[count++].unknown = m;
+            samples[count++].unknown_consumer = m;
         }
     struct rue_pipeline_fit *fit = fit_of(samples, count, MODELS, &pipeline_large);
     for (size_t m = 0; m < MODELS; m++) {
@@ -202,8 +203,10 @@ Test(pipeline_fit, joint_trials_alone_tell_loader_and_models)
 Test(pipeline_fit, without_trials_there_is_nothing_to_find)
 {
     struct rue_pipeline_fit *fit;
-    struct rue_pipeline_sample nothing_known = {
-        .config = config_of(32, 2), .images = 64, .unknown = RUE_PIPELINE_KNOWN, .times = {NAN, NAN, NAN}};
+    struct rue_pipeline_sample nothing_known = {.config = config_of(32, 2),
+                                                .images = 64,
+                                                .unknown_consumer = RUE_PIPELINE_KNOWN,
+                                                .times = {NAN, NAN, NAN}};
     cr_assert_eq(open_fit(NULL, 0, 0, &pipeline_large, NULL, &fit, NULL), RUE_USAGE);
     cr_assert_eq(open_fit(&nothing_known, 1, 0, &pipeline_large, NULL, &fit, NULL), RUE_USAGE);
 }
