@@ -1,125 +1,122 @@
-/* What is believed of the job's time in every cell, model × configuration, of one variant: the prediction of
- * the pipeline model, and what joint trials say of how far that is off; how configurations stand by that, and
- * what can be claimed of what would be recommended. There is one measure of good: the regrets of a truth that
- * may be, joined over models, over all configurations that are not out. */
+/* The posterior of the job's time in every cell (model × configuration) of one variant: the pipeline model's
+ * prediction, corrected by joint trials. From it, the ranking of configurations and the claim about the
+ * recommended one. Regrets are summarised over models, and compared over all eligible configurations. */
 #ifndef RUE_FORECAST_H
 #define RUE_FORECAST_H
 
 #include "prediction.h"
 
-/* The draws that the last claim rests on. */
+/* The draws of the last claim. */
 struct rue_forecast_draws {
-    uint64_t seed; /* of challengers */
-    size_t room, count;
-    double *regrets; /* [count][configs] what they are judged by; owns those below, too */
-    double *means;   /* [configs] of the draws */
-    double *excess;  /* [count] */
-    double *own[2];  /* [count] the mean and the worst regrets of what is claimed of */
-    double *squares; /* [cells] sums of squared logarithms */
-    double factor;   /* by which they were spread */
-    double far_off;
+    uint64_t seed; /* for challengers */
+    size_t capacity, count;
+    double *regrets;    /* [count][configs] by the objective; owns the arrays below, too */
+    double *means;      /* [configs] over the draws */
+    double *excess;     /* [count] */
+    double *claimed[2]; /* [count] mean and worst regrets of the claimed configuration */
+    double *squares;    /* [cells] sums of squared log deviations */
+    double inflation;   /* of the draws' spread */
+    double prediction_error;
 };
 
-/* Others set what is excluded, and else only read. */
+/* Read only, except for `excluded`. */
 struct rue_forecast {
     const struct rue_strategy_setup *setup;
     size_t models, configs, cells;
-    struct rue_prediction *prediction; /* what the beliefs are about */
-    struct rue_posterior *belief;      /* what joint trials say; NULL before the first update */
-    bool *excluded;                    /* [configs] does not run, or not on every model */
-    bool *out; /* [configs] that, or its first batch comes too late: it cannot be recommended */
-    struct rue_estimate *tried;                /* [cells] but for their times; the least first batch */
-    struct rue_posterior_point *points;        /* [cells] their jobs */
-    double *state;                             /* of the belief: what is expected, or a draw */
-    double *direction;                         /* covariances with what is to be decided */
-    double *job_s;                             /* [cells] predicted */
-    double *mean;                              /* [cells] logarithm of believed over predicted times */
-    double *log_off, *times;                   /* [cells] of a draw; [configs] */
-    struct rue_regret_summary *joined, *drawn; /* [configs] as it is believed; of a draw; NaN for those that
-                                                  are out */
-    size_t *ranked;                            /* [configs] the best one first, those that are out last */
+    struct rue_prediction *prediction; /* the prior mean of the posterior */
+    struct rue_posterior *posterior;   /* from joint trials; NULL before the first update */
+    bool *excluded;                    /* [configs] failed or infeasible on a model */
+    bool *ineligible; /* [configs] excluded, or its first batch is too late: it cannot be recommended */
+    struct rue_estimate *observed;      /* [cells] trials and the least first batch; times unused */
+    struct rue_posterior_point *points; /* [cells] the jobs */
+    double *latent;                     /* latent vector: posterior mean or sample */
+    double *contrast;                   /* latent vector: covariances with the contrast */
+    double *predicted_s;                /* [cells] predicted */
+    double *log_ratio;                  /* [cells] posterior mean of the log ratio */
+    double *deviation, *times;          /* [cells] of a sample's log ratio from the mean; [configs] */
+    struct rue_regret_summary *summaries,
+        *sampled;   /* [configs] of the mean; of a sample; NaN if ineligible */
+    size_t *ranked; /* [configs] best first, ineligible ones last */
     struct rue_forecast_draws draws;
 };
 
-/* `setup` is borrowed for the forecast's life. */
+/* Borrows `setup` for the forecast's life. */
 rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_forecast **out,
                              rue_error *error) RUE_MUST_CHECK;
 void rue_forecast_close(struct rue_forecast *forecast);
 
-/* Notes an ok trial; RUE_MEMORY. `seconds`: since the first trial, on the study's clock. */
+/* Adds an ok trial. `seconds`: study time since the first trial. RUE_MEMORY. */
 rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_question *ask,
                             const struct rue_trial_result *result, double seconds,
                             rue_error *error) RUE_MUST_CHECK;
 
-/* What a joint trial is expected to take now, and the standard deviation of its logarithm; false where
- * nothing is known. */
+/* Predicts the time of a joint trial made now, and the standard deviation of its logarithm; false before the
+ * first update. */
 bool rue_forecast_predict_trial(struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
                                 double *time_s, double *sd);
 
-/* Updates the prediction, and believes of the errors what all joint trials say. RUE_USAGE before any load or
- * joint trial; RUE_INFEASIBLE where every configuration is excluded, or has its first batch later than the
- * limit; RUE_INTERNAL where nothing fits; RUE_MEMORY. */
+/* Updates the prediction, and the posterior by all joint trials. RUE_USAGE before any load or joint trial;
+ * RUE_INFEASIBLE if no configuration is eligible; RUE_INTERNAL if the fit fails; RUE_MEMORY. */
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error) RUE_MUST_CHECK;
 
 /* ---- after an update ---- */
 
-/* The job as it is believed: the mean of its time. `sd` and `first_batch_s` are left to those below. */
+/* The posterior mean of the job's time, and the trials of the cell. Does not set `sd`; `first_batch_s` is
+ * measured. */
 struct rue_estimate rue_forecast_estimate(const struct rue_forecast *forecast, size_t model, size_t config);
 
-/* Seconds of a job of `images`: what is believed of the errors of predictions for the job of the setup is
- * believed for other lengths, too. NaN without memory. */
+/* Predicted seconds of a job of `images`, corrected by the log ratio of the setup's job. NaN without
+ * memory. */
 double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images);
 
-/* Seconds that a joint trial of `images` is believed to take, as the machine is now; what the prediction has
- * before the first update. */
+/* Predicted seconds of a joint trial of `images` at the machine's present speed; not corrected before the
+ * first update. */
 double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, size_t config,
                             uint64_t images);
 
-/* A possible truth into `log_off` and `drawn`. */
+/* Samples log ratios into `deviation` and regrets into `sampled`. */
 void rue_forecast_sample(struct rue_forecast *forecast, uint64_t *seed);
 
-/* Decides between two configurations: from then on rue_forecast_variance_reduction is about the difference of
- * what they are judged by. */
-void rue_forecast_set_contrast(struct rue_forecast *forecast, size_t one, size_t other);
+/* Sets the contrast, the difference of the objective of two configurations, for the two functions below. */
+void rue_forecast_set_contrast(struct rue_forecast *forecast, size_t first, size_t second);
 
-/* How closely the job of a cell goes with that difference: its covariance. */
+/* The posterior covariance of a cell's log time with the contrast. */
 double rue_forecast_covariance(const struct rue_forecast *forecast, size_t model, size_t config);
 
-/* By how much a trial would lessen the variance of that difference. */
+/* By how much a trial would reduce the posterior variance of the contrast. */
 double rue_forecast_variance_reduction(const struct rue_forecast *forecast, size_t model, size_t config,
                                        uint64_t images);
 
-/* ---- how configurations stand ---- */
+/* ---- ranking ---- */
 
-/* The regret that a configuration is believed to have; INFINITY where it is out. */
+/* The objective at the posterior mean; INFINITY if ineligible. */
 double rue_forecast_regret(const struct rue_forecast *forecast, size_t config);
 
-/* The configuration at that place, 0: of the least regret, which leads; SIZE_MAX: no more are there that are
- * not out. */
-size_t rue_forecast_ranked(const struct rue_forecast *forecast, size_t place);
+/* The configuration with that rank, from 0, the leader. SIZE_MAX beyond the last eligible one. */
+size_t rue_forecast_ranked(const struct rue_forecast *forecast, size_t rank);
 
-/* The best configuration but the leader in one random draw; the leader itself where it is alone. */
+/* Top-two sampling (Russo 2016): the best configuration other than the leader in one posterior sample; the
+ * leader if it is the only one. */
 size_t rue_forecast_challenger(struct rue_forecast *forecast);
 
-/* Whether one that is not out was measured on every model. */
+/* Whether an eligible configuration was measured on every model. */
 bool rue_forecast_is_any_verified(const struct rue_forecast *forecast);
 
-/* So many draws tell whether to go on, and so many what is claimed in the end; of large grids there are
- * fewer. */
+/* Draws of a look during the search, and of the final claim; fewer on large grids. */
 enum { RUE_FORECAST_LOOK_DRAWS = 256, RUE_FORECAST_CLAIM_DRAWS = 2048 };
 
-/* What can be claimed of `config`; where that is SIZE_MAX of what would be recommended: the least regret, as
- * it is believed, of those that were measured on every model; of all of them where none was. By draws of
- * their own, for each `trials`, how many there were, others. */
+/* Makes a claim about `config`; SIZE_MAX: about the one that would be recommended, which has the least regret
+ * of those measured on every model, else of all. The number of joint `trials` seeds the draws, so each claim
+ * has independent draws. */
 void rue_forecast_claim(struct rue_forecast *forecast, size_t trials, size_t draws, size_t config,
                         struct rue_claim *out);
 
-/* The standard deviation of the logarithm of the job's time in a cell, as the last claim had it. NaN before,
- * and of a cell that was not measured where predictions are far off. */
+/* The standard deviation of the logarithm of the job's time, inflated as in the last claim. NaN before, and
+ * for an untried cell when predictions are far off. */
 double rue_forecast_sd(const struct rue_forecast *forecast, size_t model, size_t config);
 
-/* By how much draws are spread about their means, as beliefs are bolder than they should be: by what the
- * audit has, and as few configurations leave that unsure. */
+/* The factor that inflates the spread of draws: base inflation, times the calibration ratio, times the t
+ * quantile over the normal one, because few configurations estimate that ratio. */
 double rue_forecast_inflation(const struct rue_forecast *forecast);
 
 #endif

@@ -52,7 +52,7 @@ static const double consumer_sd = 3, known_consumer_sd = 0.5;
 struct problem {
     const struct rue_pipeline_fit_setup *setup;
     const struct rue_pipeline_sample *samples; /* of the setup */
-    size_t sample_count, count, residual_count;
+    size_t sample_count, count, rows;
     double image_s;      /* first guess */
     double *centre, *sd; /* [count] of the prior */
     double *weight;      /* [residual_count] less than 1 for outliers */
@@ -97,8 +97,8 @@ static struct rue_pipeline_times predict_sample(const struct problem *problem, c
 }
 
 /* The residuals of one sample, 0 for an unknown time. RUE_MEMORY, or the status of `stop`. */
-static rue_status fill_sample_residuals(const struct problem *problem, const struct rue_pipeline_times *times,
-                                        size_t index, double *residuals)
+static rue_status sample_residuals(const struct problem *problem, const struct rue_pipeline_times *times,
+                                   size_t index, double *residuals)
 {
     const struct rue_pipeline_times *measured = &problem->samples[index].times;
     double *own = residuals + TIMES * index;
@@ -117,7 +117,7 @@ static rue_status fill_residuals(struct problem *problem, const double *point)
     double *residuals = problem->residuals;
     for (size_t s = 0; s < problem->sample_count; s++) {
         struct rue_pipeline_times times = predict_sample(problem, point, s);
-        rue_status status = fill_sample_residuals(problem, &times, s, residuals);
+        rue_status status = sample_residuals(problem, &times, s, residuals);
         if (status != RUE_OK) return status;
     }
     double *deviations = residuals + TIMES * problem->sample_count;
@@ -136,7 +136,7 @@ static int fit_residuals(const gsl_vector *at, void *context, gsl_vector *out)
     struct problem *problem = context;
     copy_vector(at, problem->point);
     if (fill_residuals(problem, problem->point) != RUE_OK) return GSL_ENOMEM;
-    for (size_t r = 0; r < problem->residual_count; r++)
+    for (size_t r = 0; r < problem->rows; r++)
         gsl_vector_set(out, r, problem->residuals[r] * problem->weight[r]);
     return GSL_SUCCESS;
 }
@@ -174,16 +174,15 @@ static rue_status maximise_posterior(struct problem *problem, double *point, dou
     gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
     parameters.h_df = derivative_step;
     gsl_multifit_nlinear_fdf fdf = {
-        .f = fit_residuals, .n = problem->residual_count, .p = problem->count, .params = problem};
+        .f = fit_residuals, .n = problem->rows, .p = problem->count, .params = problem};
     gsl_multifit_nlinear_workspace *work =
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters, fdf.n, fdf.p);
-    if (!work)
-        return rue_fail_memory(error, "a fit", problem->residual_count * problem->count * sizeof *point);
+    if (!work) return rue_fail_memory(error, "a fit", problem->rows * problem->count * sizeof *point);
     double squares = 0;
     int code = GSL_SUCCESS;
     memcpy(point, problem->setup->start ? problem->setup->start : problem->centre,
            problem->count * sizeof *point);
-    for (size_t r = 0; r < problem->residual_count; r++) problem->weight[r] = 1;
+    for (size_t r = 0; r < problem->rows; r++) problem->weight[r] = 1;
     for (int round = 0; code == GSL_SUCCESS && round < ROUNDS; round++) {
         gsl_vector_const_view start = gsl_vector_const_view_array(point, problem->count);
         code = gsl_multifit_nlinear_init(&start.vector, &fdf, work);
@@ -196,8 +195,7 @@ static rue_status maximise_posterior(struct problem *problem, double *point, dou
     if (code == GSL_SUCCESS)
         code = gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(work), 0, &out.matrix);
     gsl_multifit_nlinear_free(work);
-    for (size_t r = 0; r < problem->residual_count; r++)
-        squares += problem->residuals[r] * problem->residuals[r];
+    for (size_t r = 0; r < problem->rows; r++) squares += problem->residuals[r] * problem->residuals[r];
     rue_status stopped = check_fit_stop(problem);
     if (stopped != RUE_OK) return rue_fail(error, stopped, "interrupted");
     return code == GSL_SUCCESS && isfinite(squares)
@@ -285,11 +283,11 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
     size_t sample_count = setup->sample_count, consumer_count = setup->consumer_count;
     struct problem problem = {.setup = setup, .samples = setup->samples, .sample_count = sample_count};
     problem.count = N + 2 * consumer_count;
-    problem.residual_count = TIMES * sample_count + problem.count;
+    problem.rows = TIMES * sample_count + problem.count;
     problem.image_s = guess_image_s(&problem);
     if (prior && !(problem.image_s > 0)) problem.image_s = prior->value[RUE_PIPELINE_item_s];
     if (!(problem.image_s > 0)) return rue_fail(error, RUE_USAGE, "no trial to learn from");
-    size_t doubles = 3 * problem.count + 2 * problem.residual_count;
+    size_t doubles = 3 * problem.count + 2 * problem.rows;
     double *room = calloc(doubles, sizeof *room);
     struct rue_pipeline_fit *fit = allocate_fit(consumer_count, problem.count);
     rue_status status = room && fit ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
@@ -298,7 +296,7 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
         problem.sd = problem.centre + problem.count;
         problem.point = problem.sd + problem.count;
         problem.weight = problem.point + problem.count;
-        problem.residuals = problem.weight + problem.residual_count;
+        problem.residuals = problem.weight + problem.rows;
         fill_prior(&problem);
         status = maximise_posterior(&problem, fit->estimate, fit->covariance, error);
         if (status == RUE_OK) fill_fit(&problem, fit);

@@ -11,63 +11,63 @@
 #include "random.h"
 
 static const double drift_sd = 0.02, drift_s = 1000;
-static const double parameter_sd = 0.02; /* more than trials leave of the parameters: no loader is just so */
-static const double scale_sd = 1.2;      /* of the logarithms of scales, before any trial */
+static const double parameter_sd =
+    0.02; /* prior uncertainty that remains after any number of trials: no loader is exactly of this form */
+static const double scale_sd = 1.2; /* of the scales' logarithms, prior */
 
-enum { N = RUE_POSTERIOR_TRIALS_MAX, ROUNDS = 3, AUDITED_LEAST = 3, FEW_TO_BLAME = 6 };
+enum { N = RUE_POSTERIOR_TRIALS_MAX, PASSES = 3, CALIBRATION_MIN = 3, DISTURBED_MIN = 6 };
 
-/* How far predictions may be off, and how noisy trials may be, relative to what is usual: a grid of
- * hypotheses. Cells are not believed to be nearer to their predictions than is usual: bounds would be too
- * small. */
+/* The grid of hypotheses: scales of the prediction errors and of the noise, relative to those in
+ * random_fields.h. Cell scales are at least 1, else bounds would be too small. */
 enum { MODELS = 2, SMOOTHS = 3, CELLS = 4, NOISES = 4, HYPOTHESES = MODELS * SMOOTHS * CELLS * NOISES };
-static const double models[MODELS] = {0.7, 3}, smooths[SMOOTHS] = {0.5, 2, 6}, cells[CELLS] = {1, 2, 4, 8},
-                    noises[NOISES] = {0.5, 1, 2, 3.5};
+static const double model_scales[MODELS] = {0.7, 3}, smooth_scales[SMOOTHS] = {0.5, 2, 6},
+                    cell_scales[CELLS] = {1, 2, 4, 8}, noise_scales[NOISES] = {0.5, 1, 2, 3.5};
 
 struct scales {
-    double of_fields[RUE_SCALE_COUNT], noise;
+    double fields[RUE_SCALE_COUNT], noise;
 };
 
 struct rue_posterior {
     struct rue_random_fields *fields;
     size_t parameters;
-    double *covariance, *root; /* of the parameters; root: L with L L' = covariance */
+    double *covariance, *cholesky; /* of the parameters; Cholesky factor L, L L' = covariance */
     rue_status (*stop)(void);
     size_t count;
-    struct rue_posterior_trial trials[N];           /* the first `count`, here and below */
+    struct rue_posterior_trial trials[N];           /* [count], here and below */
     double pairs[N * (N + 1) / 2][RUE_SCALE_COUNT]; /* covariances for scales of 1 */
-    double ratios[N];                               /* logarithms of measured over predicted */
-    double disturbed[N];                            /* probability */
-    double solved[N];                               /* K^-1 times the logarithms of measured over predicted */
-    double decided[N];      /* K^-1 times the covariances of the trials with what is to be decided */
-    double factor[N * N];   /* L of K, for usual scales */
-    double spare[N * N];    /* K^-1, or L for other scales */
-    double block[N * N];    /* a part of K^-1 */
-    struct scales usual;    /* the mean of the hypotheses */
-    double *normal, *state; /* [parameters], [state size] for the time of a call */
-    struct rue_posterior_calibration audit;
+    double log_ratio[N];                            /* of measured over predicted time */
+    double disturbed[N];                            /* probability that the trial was disturbed */
+    double alpha[N];          /* K^-1 log_ratio (Rasmussen and Williams 2006, algorithm 2.1) */
+    double contrast[N];       /* -K^-1 times the trials' prior covariances with the contrast */
+    double factor[N * N];     /* Cholesky factor of K, for `scales` */
+    double work[N * N];       /* K^-1; or a Cholesky factor for other scales */
+    double block[N * N];      /* a block of K^-1 */
+    struct scales scales;     /* geometric mean over the hypotheses */
+    double *normals, *latent; /* [parameters], [latent size] scratch */
+    struct rue_posterior_calibration calibration;
 };
 
-/* ---- positive matrices, by their lower triangles: L L' = matrix, in rows of N ---- */
+/* ---- positive definite matrices, by the lower triangle, in rows of N ---- */
 
 static double dot(const double *a, const double *b, size_t count)
 {
     return cblas_ddot((int)count, a, 1, b, 1);
 }
 
-/* L in the place of the matrix; false where there is none. */
+/* Replaces the matrix by its Cholesky factor L; false if it is not positive definite. */
 static bool factorise(double *matrix, size_t stride, size_t count)
 {
     gsl_matrix_view view = gsl_matrix_view_array_with_tda(matrix, count, count, stride);
     return gsl_linalg_cholesky_decomp1(&view.matrix) == GSL_SUCCESS;
 }
 
-/* L^-1 `values`, in their place. */
+/* Replaces `values` by L^-1 `values`. */
 static void solve_lower(const double *lower, size_t count, double *values)
 {
     cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)count, lower, N, values, 1);
 }
 
-/* (L L')^-1 `values`, in their place. */
+/* Replaces `values` by (L L')^-1 `values`. */
 static void solve(const double *lower, size_t count, double *values)
 {
     solve_lower(lower, count, values);
@@ -81,7 +81,7 @@ static void invert(const double *lower, size_t count, double *out)
     gsl_linalg_cholesky_invert(&view.matrix);
 }
 
-/* ---- the process ---- */
+/* ---- the Gaussian process ---- */
 
 double rue_posterior_drift_covariance(const struct rue_posterior_trial *a,
                                       const struct rue_posterior_trial *b)
@@ -90,423 +90,425 @@ double rue_posterior_drift_covariance(const struct rue_posterior_trial *a,
     return drift_sd * drift_sd * exp(-fabs(a->seconds - b->seconds) / drift_s);
 }
 
-static size_t parameter_of(const struct rue_posterior_point *point, size_t slope)
+static size_t parameter_index(const struct rue_posterior_point *point, size_t slope)
 {
     return slope < RUE_LOADER_SLOPES ? slope : slope + 2 * point->consumer;
 }
 
-/* The slopes that there are parameters for. */
-static size_t slopes_of(const struct rue_posterior *belief, const struct rue_posterior_point *point)
+/* The consumer's slopes count only if it has parameters. */
+static size_t slope_count(const struct rue_posterior *gp, const struct rue_posterior_point *point)
 {
-    bool unknown = parameter_of(point, RUE_LOADER_SLOPES) < belief->parameters;
+    bool unknown = parameter_index(point, RUE_LOADER_SLOPES) < gp->parameters;
     return unknown ? RUE_POSTERIOR_SLOPES : RUE_LOADER_SLOPES;
 }
 
-static double slope_sum(const struct rue_posterior *belief, const double *parameters,
-                        const struct rue_posterior_point *point)
+static double weighted_slopes(const struct rue_posterior *gp, const double *parameters,
+                              const struct rue_posterior_point *point)
 {
     double sum = 0;
-    for (size_t s = 0; s < slopes_of(belief, point); s++)
-        sum += point->slopes[s] * parameters[parameter_of(point, s)];
+    for (size_t s = 0; s < slope_count(gp, point); s++)
+        sum += point->slopes[s] * parameters[parameter_index(point, s)];
     return sum;
 }
 
-/* Of what two times are off by, but for drift and noise; for scales of 1. */
-static void point_covariance(const struct rue_posterior *belief, const struct rue_posterior_point *one,
+/* The prior covariance of two log ratios without drift and noise, for scales of 1. */
+static void point_covariance(const struct rue_posterior *gp, const struct rue_posterior_point *one,
                              const struct rue_posterior_point *other, double out[RUE_SCALE_COUNT])
 {
     memset(out, 0, RUE_SCALE_COUNT * sizeof *out);
-    rue_random_fields_covariance(belief->fields, &one->place, &other->place, out);
-    for (size_t s = 0; s < slopes_of(belief, one); s++) {
-        const double *row = belief->covariance + parameter_of(one, s) * belief->parameters;
-        if (one->slopes[s] != 0) out[RUE_SCALE_FIXED] += one->slopes[s] * slope_sum(belief, row, other);
+    rue_random_fields_covariance(gp->fields, &one->site, &other->site, out);
+    for (size_t s = 0; s < slope_count(gp, one); s++) {
+        const double *row = gp->covariance + parameter_index(one, s) * gp->parameters;
+        if (one->slopes[s] != 0) out[RUE_SCALE_FIXED] += one->slopes[s] * weighted_slopes(gp, row, other);
     }
 }
 
-static double scale_covariances(const double covariances[RUE_SCALE_COUNT], const struct scales *scales)
+static double scaled_covariance(const double covariances[RUE_SCALE_COUNT], const struct scales *scales)
 {
     double sum = 0;
-    for (int s = 0; s < RUE_SCALE_COUNT; s++)
-        sum += scales->of_fields[s] * scales->of_fields[s] * covariances[s];
+    for (int s = 0; s < RUE_SCALE_COUNT; s++) sum += scales->fields[s] * scales->fields[s] * covariances[s];
     return sum;
 }
 
-static double noise_of(const struct rue_posterior *belief, size_t trial, const struct scales *scales)
+static double trial_noise_variance(const struct rue_posterior *gp, size_t trial, const struct scales *scales)
 {
-    double noise = scales->noise * scales->noise * belief->trials[trial].noise;
-    return rue_disturbance_variance(belief->disturbed[trial], noise);
+    double noise = scales->noise * scales->noise * gp->trials[trial].noise_variance;
+    return rue_disturbance_variance(gp->disturbed[trial], noise);
 }
 
-/* L of K for those scales into `out`; false where there is none. */
-static bool factorise_for(const struct rue_posterior *belief, const struct scales *scales, double *out)
+/* Writes the Cholesky factor of K for `scales`; false if K is not positive definite. */
+static bool factorise_covariance(const struct rue_posterior *gp, const struct scales *scales, double *out)
 {
-    size_t count = belief->count;
+    size_t count = gp->count;
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j <= i; j++)
-            out[i * N + j] = scale_covariances(belief->pairs[i * (i + 1) / 2 + j], scales);
-        out[i * N + i] += noise_of(belief, i, scales);
+            out[i * N + j] = scaled_covariance(gp->pairs[i * (i + 1) / 2 + j], scales);
+        out[i * N + i] += trial_noise_variance(gp, i, scales);
     }
     return factorise(out, N, count);
 }
 
-static rue_status fail_factor(const struct rue_posterior *belief, rue_error *error)
+static rue_status fail_indefinite(const struct rue_posterior *gp, rue_error *error)
 {
-    return rue_fail(error, RUE_INTERNAL, "the covariance of %zu trials is none", belief->count);
+    return rue_fail(error, RUE_INTERNAL, "the covariance matrix of %zu trials is not positive definite",
+                    gp->count);
 }
 
-/* K for the usual scales, factorised, and what follows from it. */
-static rue_status settle_belief(struct rue_posterior *belief, rue_error *error)
+/* Factorises K and computes alpha for the present scales. */
+static rue_status condition_on_trials(struct rue_posterior *gp, rue_error *error)
 {
-    if (!factorise_for(belief, &belief->usual, belief->factor)) return fail_factor(belief, error);
-    memcpy(belief->solved, belief->ratios, belief->count * sizeof *belief->ratios);
-    solve(belief->factor, belief->count, belief->solved);
+    if (!factorise_covariance(gp, &gp->scales, gp->factor)) return fail_indefinite(gp, error);
+    memcpy(gp->alpha, gp->log_ratio, gp->count * sizeof *gp->log_ratio);
+    solve(gp->factor, gp->count, gp->alpha);
     return RUE_OK;
 }
 
-/* ---- what trials tell of the scales, and of each other ---- */
+/* ---- scales and disturbed trials ---- */
 
-static struct scales scales_of(size_t hypothesis)
+static struct scales hypothesis_scales(size_t hypothesis)
 {
     size_t n = hypothesis % NOISES, c = hypothesis / NOISES % CELLS,
            s = hypothesis / NOISES / CELLS % SMOOTHS, m = hypothesis / NOISES / CELLS / SMOOTHS;
     return (struct scales){{[RUE_SCALE_FIXED] = 1,
-                            [RUE_SCALE_MODEL] = models[m],
-                            [RUE_SCALE_SMOOTH] = smooths[s],
-                            [RUE_SCALE_CELL] = cells[c]},
-                           noises[n]};
+                            [RUE_SCALE_MODEL] = model_scales[m],
+                            [RUE_SCALE_SMOOTH] = smooth_scales[s],
+                            [RUE_SCALE_CELL] = cell_scales[c]},
+                           noise_scales[n]};
 }
 
-/* The logarithm of how probable the scales are, by the trials and before them, but for a constant. */
-static double log_weight(struct rue_posterior *belief, const struct scales *scales)
+/* The logarithm of the marginal likelihood times the prior of the scales, up to a constant. */
+static double log_scale_weight(struct rue_posterior *gp, const struct scales *scales)
 {
-    double *rest = belief->solved, squares = pow(log(scales->noise), 2);
-    if (!factorise_for(belief, scales, belief->spare)) return -INFINITY;
-    memcpy(rest, belief->ratios, belief->count * sizeof *rest);
-    solve_lower(belief->spare, belief->count, rest);
-    for (int s = 0; s < RUE_SCALE_COUNT; s++) squares += pow(log(scales->of_fields[s]), 2);
-    double sum = -0.5 * (dot(rest, rest, belief->count) + squares / (scale_sd * scale_sd));
-    for (size_t i = 0; i < belief->count; i++) sum -= log(belief->spare[i * N + i]);
+    double *whitened = gp->alpha, squares = pow(log(scales->noise), 2);
+    if (!factorise_covariance(gp, scales, gp->work)) return -INFINITY;
+    memcpy(whitened, gp->log_ratio, gp->count * sizeof *whitened);
+    solve_lower(gp->work, gp->count, whitened);
+    for (int s = 0; s < RUE_SCALE_COUNT; s++) squares += pow(log(scales->fields[s]), 2);
+    double sum = -0.5 * (dot(whitened, whitened, gp->count) + squares / (scale_sd * scale_sd));
+    for (size_t i = 0; i < gp->count; i++) sum -= log(gp->work[i * N + i]);
     return sum;
 }
 
-/* The usual scales become the geometric mean of all hypotheses, each as probable as the trials have it. */
-static rue_status weigh_hypotheses(struct rue_posterior *belief, rue_error *error)
+/* Sets the scales to their geometric mean over the hypotheses, weighted by posterior probability. */
+static rue_status average_scales(struct rue_posterior *gp, rue_error *error)
 {
-    double weights[HYPOTHESES], most = -INFINITY, sum = 0;
+    double weights[HYPOTHESES], highest = -INFINITY, sum = 0;
     struct scales mean = {.noise = 0};
     for (size_t h = 0; h < HYPOTHESES; h++) {
-        struct scales scales = scales_of(h);
-        rue_status status = belief->stop ? belief->stop() : RUE_OK;
+        struct scales scales = hypothesis_scales(h);
+        rue_status status = gp->stop ? gp->stop() : RUE_OK;
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
-        weights[h] = log_weight(belief, &scales);
-        most = fmax(most, weights[h]);
+        weights[h] = log_scale_weight(gp, &scales);
+        highest = fmax(highest, weights[h]);
     }
-    if (!isfinite(most)) return fail_factor(belief, error);
-    for (size_t h = 0; h < HYPOTHESES; h++) sum += weights[h] = exp(weights[h] - most);
+    if (!isfinite(highest)) return fail_indefinite(gp, error);
+    for (size_t h = 0; h < HYPOTHESES; h++) sum += weights[h] = exp(weights[h] - highest);
     for (size_t h = 0; h < HYPOTHESES; h++) {
-        struct scales scales = scales_of(h);
+        struct scales scales = hypothesis_scales(h);
         weights[h] /= sum;
-        for (int s = 0; s < RUE_SCALE_COUNT; s++) mean.of_fields[s] += weights[h] * log(scales.of_fields[s]);
+        for (int s = 0; s < RUE_SCALE_COUNT; s++) mean.fields[s] += weights[h] * log(scales.fields[s]);
         mean.noise += weights[h] * log(scales.noise);
     }
-    for (int s = 0; s < RUE_SCALE_COUNT; s++) belief->usual.of_fields[s] = exp(mean.of_fields[s]);
-    belief->usual.noise = exp(mean.noise);
+    for (int s = 0; s < RUE_SCALE_COUNT; s++) gp->scales.fields[s] = exp(mean.fields[s]);
+    gp->scales.noise = exp(mean.noise);
     return RUE_OK;
 }
 
-/* How probable it is that a trial was disturbed that lies so far `off` where nothing is expected but
- * `variance` without its noise. */
-static double trial_disturbance(const struct rue_posterior *belief, const struct rue_posterior_trial *trial,
-                                double off, double variance)
+/* The probability that a trial with this residual was disturbed. `variance`: of its prediction, without
+ * noise. */
+static double disturbance_probability(const struct rue_posterior *gp, const struct rue_posterior_trial *trial,
+                                      double residual, double variance)
 {
-    double noise = belief->usual.noise * belief->usual.noise * trial->noise;
-    return rue_disturbance_probability(off, sqrt(variance + noise));
+    double noise = gp->scales.noise * gp->scales.noise * trial->noise_variance;
+    return rue_disturbance_probability(residual, sqrt(variance + noise));
 }
 
-/* Of each trial, by how far off it is where it is left out. */
-static void blame_trials(struct rue_posterior *belief)
+/* Uses each trial's leave-one-out residual and its variance, 1 / (K^-1)_ii. */
+static void update_disturbed(struct rue_posterior *gp)
 {
-    for (size_t i = 0, n = belief->count; i < n; i++) {
-        double variance = 1 / belief->spare[i * N + i], off = belief->solved[i] * variance;
-        belief->disturbed[i] = trial_disturbance(belief, &belief->trials[i], off,
-                                                 fmax(variance - noise_of(belief, i, &belief->usual), 0));
+    for (size_t i = 0, n = gp->count; i < n; i++) {
+        double variance = 1 / gp->work[i * N + i], residual = gp->alpha[i] * variance;
+        gp->disturbed[i] = disturbance_probability(
+            gp, &gp->trials[i], residual, fmax(variance - trial_noise_variance(gp, i, &gp->scales), 0));
     }
 }
 
-/* Where most trials of a configuration seem to be disturbed, two of them at least, it is the belief that is
- * off. */
-static void acquit_trials(struct rue_posterior *belief)
+/* If most trials of a configuration, at least two, seem disturbed, the prediction is wrong instead, so they
+ * count fully. */
+static void restore_consistent(struct rue_posterior *gp)
 {
-    bool off[N];
-    for (size_t i = 0; i < belief->count; i++) {
+    bool residual[N];
+    for (size_t i = 0; i < gp->count; i++) {
         size_t all = 0, disturbed = 0;
-        for (size_t j = 0; j < belief->count; j++) {
-            if (belief->trials[j].point.place.config != belief->trials[i].point.place.config) continue;
+        for (size_t j = 0; j < gp->count; j++) {
+            if (gp->trials[j].point.site.config != gp->trials[i].point.site.config) continue;
             all++;
-            disturbed += belief->disturbed[j] > 0.5;
+            disturbed += gp->disturbed[j] > 0.5;
         }
-        off[i] = disturbed >= 2 && 2 * disturbed > all;
+        residual[i] = disturbed >= 2 && 2 * disturbed > all;
     }
-    for (size_t i = 0; i < belief->count; i++)
-        if (off[i]) belief->disturbed[i] = 0;
+    for (size_t i = 0; i < gp->count; i++)
+        if (residual[i]) gp->disturbed[i] = 0;
 }
 
-bool rue_posterior_is_last_disturbed(const struct rue_posterior *belief)
+bool rue_posterior_is_last_disturbed(const struct rue_posterior *gp)
 {
-    return belief->count > 0 && belief->disturbed[belief->count - 1] > 0.5;
+    return gp->count > 0 && gp->disturbed[gp->count - 1] > 0.5;
 }
 
-/* The trials of a configuration, `own`, are told by all others: how far off their mean is, in standard
- * deviations. */
-static double left_out(struct rue_posterior *belief, const size_t *own, size_t count)
+/* The trials `members` of one configuration are predicted from all others; returns the error of their mean in
+ * standard deviations. */
+static double left_out_residual(struct rue_posterior *gp, const size_t *members, size_t count)
 {
-    double *block = belief->block, rest[N], ones[N], sum = 0, variance = 0;
+    double *block = gp->block, whitened[N], ones[N], sum = 0, variance = 0;
     for (size_t a = 0; a < count; a++) {
-        for (size_t b = 0; b <= a; b++) block[a * N + b] = belief->spare[own[a] * N + own[b]];
-        rest[a] = belief->solved[own[a]];
+        for (size_t b = 0; b <= a; b++) block[a * N + b] = gp->work[members[a] * N + members[b]];
+        whitened[a] = gp->alpha[members[a]];
         ones[a] = 1;
     }
     if (!factorise(block, N, count)) return 0;
-    solve(block, count, rest);
+    solve(block, count, whitened);
     solve(block, count, ones);
-    for (size_t a = 0; a < count; a++) sum += rest[a], variance += ones[a];
+    for (size_t a = 0; a < count; a++) sum += whitened[a], variance += ones[a];
     return sum / sqrt(variance);
 }
 
-/* Each configuration counts once: many trials of one tell no more of how far predictions are off. */
-static void audit_belief(struct rue_posterior *belief)
+/* Each configuration counts once, because its trials share their prediction error. */
+static void calibrate(struct rue_posterior *gp)
 {
-    size_t own[N];
+    size_t members[N];
     double sum = 0;
-    belief->audit = (struct rue_posterior_calibration){.ratio = 1};
-    for (size_t i = 0; i < belief->count; i++) {
-        size_t config = belief->trials[i].point.place.config, count = 0;
-        for (size_t j = 0; j < belief->count; j++)
-            if (belief->trials[j].point.place.config == config) own[count++] = j;
-        if (own[0] != i) continue;
-        sum += pow(left_out(belief, own, count), 2);
-        belief->audit.configs++;
+    gp->calibration = (struct rue_posterior_calibration){.ratio = 1};
+    for (size_t i = 0; i < gp->count; i++) {
+        size_t config = gp->trials[i].point.site.config, count = 0;
+        for (size_t j = 0; j < gp->count; j++)
+            if (gp->trials[j].point.site.config == config) members[count++] = j;
+        if (members[0] != i) continue;
+        sum += pow(left_out_residual(gp, members, count), 2);
+        gp->calibration.configs++;
     }
-    if (belief->audit.configs >= AUDITED_LEAST)
-        belief->audit.ratio = sqrt(sum / (double)belief->audit.configs);
+    if (gp->calibration.configs >= CALIBRATION_MIN)
+        gp->calibration.ratio = sqrt(sum / (double)gp->calibration.configs);
 }
 
-rue_status rue_posterior_update(struct rue_posterior *belief, rue_error *error)
+rue_status rue_posterior_update(struct rue_posterior *gp, rue_error *error)
 {
-    if (belief->count == 0) return RUE_OK;
-    rue_status status = weigh_hypotheses(belief, error);
-    for (int round = 0; status == RUE_OK && round < ROUNDS; round++) {
-        status = settle_belief(belief, error);
+    if (gp->count == 0) return RUE_OK;
+    rue_status status = average_scales(gp, error);
+    for (int pass = 0; status == RUE_OK && pass < PASSES; pass++) {
+        status = condition_on_trials(gp, error);
         if (status != RUE_OK) break;
-        invert(belief->factor, belief->count, belief->spare);
-        if (round + 1 == ROUNDS) break;
-        blame_trials(belief);
-        acquit_trials(belief);
+        invert(gp->factor, gp->count, gp->work);
+        if (pass + 1 == PASSES) break;
+        update_disturbed(gp);
+        restore_consistent(gp);
     }
-    if (status == RUE_OK) audit_belief(belief);
+    if (status == RUE_OK) calibrate(gp);
     return status;
 }
 
-struct rue_posterior_calibration rue_posterior_calibration(const struct rue_posterior *belief)
+struct rue_posterior_calibration rue_posterior_calibration(const struct rue_posterior *gp)
 {
-    return belief->audit;
+    return gp->calibration;
 }
 
 /* ---- trials ---- */
 
-size_t rue_posterior_trial_count(const struct rue_posterior *belief)
+size_t rue_posterior_trial_count(const struct rue_posterior *gp)
 {
-    return belief->count;
+    return gp->count;
 }
 
-void rue_posterior_add(struct rue_posterior *belief, const struct rue_posterior_trial *trial)
+void rue_posterior_add(struct rue_posterior *gp, const struct rue_posterior_trial *trial)
 {
-    size_t count = belief->count;
+    size_t count = gp->count;
     if (count >= N) return;
     double mean, variance;
-    rue_posterior_predict(belief, &trial->point, &mean, &variance);
-    belief->disturbed[count] =
-        count < FEW_TO_BLAME ? 0
-                             : trial_disturbance(belief, trial, trial->log_ratio - mean,
-                                                 variance + rue_posterior_drift_covariance(trial, trial));
-    belief->trials[count] = *trial;
-    belief->ratios[count] = trial->log_ratio;
+    rue_posterior_predict(gp, &trial->point, &mean, &variance);
+    gp->disturbed[count] =
+        count < DISTURBED_MIN
+            ? 0
+            : disturbance_probability(gp, trial, trial->log_ratio - mean,
+                                      variance + rue_posterior_drift_covariance(trial, trial));
+    gp->trials[count] = *trial;
+    gp->log_ratio[count] = trial->log_ratio;
     for (size_t j = 0; j <= count; j++) {
-        double *pair = belief->pairs[count * (count + 1) / 2 + j];
-        point_covariance(belief, &trial->point, &belief->trials[j].point, pair);
-        pair[RUE_SCALE_FIXED] += rue_posterior_drift_covariance(trial, &belief->trials[j]);
+        double *pair = gp->pairs[count * (count + 1) / 2 + j];
+        point_covariance(gp, &trial->point, &gp->trials[j].point, pair);
+        pair[RUE_SCALE_FIXED] += rue_posterior_drift_covariance(trial, &gp->trials[j]);
     }
-    belief->count++;
-    if (settle_belief(belief, NULL) != RUE_OK) belief->count--; /* the rows before are as they were */
+    gp->count++;
+    if (condition_on_trials(gp, NULL) != RUE_OK) gp->count--; /* earlier rows of the factor are unchanged */
 }
 
-/* ---- what is believed ---- */
+/* ---- prediction ---- */
 
 /* The covariances of a point with all trials into `out` [count]. */
-static void trial_covariances(const struct rue_posterior *belief, const struct rue_posterior_point *point,
+static void cross_covariances(const struct rue_posterior *gp, const struct rue_posterior_point *point,
                               double *out)
 {
     double parts[RUE_SCALE_COUNT];
-    for (size_t i = 0; i < belief->count; i++) {
-        point_covariance(belief, point, &belief->trials[i].point, parts);
-        out[i] = scale_covariances(parts, &belief->usual);
+    for (size_t i = 0; i < gp->count; i++) {
+        point_covariance(gp, point, &gp->trials[i].point, parts);
+        out[i] = scaled_covariance(parts, &gp->scales);
     }
 }
 
-void rue_posterior_predict(const struct rue_posterior *belief, const struct rue_posterior_point *point,
+void rue_posterior_predict(const struct rue_posterior *gp, const struct rue_posterior_point *point,
                            double *mean, double *variance)
 {
-    double parts[RUE_SCALE_COUNT], with[N];
-    point_covariance(belief, point, point, parts);
-    *variance = scale_covariances(parts, &belief->usual);
-    trial_covariances(belief, point, with);
-    *mean = dot(with, belief->solved, belief->count);
-    solve_lower(belief->factor, belief->count, with);
-    *variance = fmax(0, *variance - dot(with, with, belief->count));
+    double parts[RUE_SCALE_COUNT], cross[N];
+    point_covariance(gp, point, point, parts);
+    *variance = scaled_covariance(parts, &gp->scales);
+    cross_covariances(gp, point, cross);
+    *mean = dot(cross, gp->alpha, gp->count);
+    solve_lower(gp->factor, gp->count, cross);
+    *variance = fmax(0, *variance - dot(cross, cross, gp->count));
 }
 
-/* ---- states: the parameters less what predictions are made with, then the values of the fields ---- */
+/* ---- latent vectors: the parameters' deviations from those of the prediction, then the fields' values
+ * ---- */
 
-size_t rue_posterior_latent_size(const struct rue_posterior *belief)
+size_t rue_posterior_latent_size(const struct rue_posterior *gp)
 {
-    return belief->parameters + rue_random_fields_size(belief->fields);
+    return gp->parameters + rue_random_fields_size(gp->fields);
 }
 
-double rue_posterior_evaluate(const struct rue_posterior *belief, const double *state,
+double rue_posterior_evaluate(const struct rue_posterior *gp, const double *latent,
                               const struct rue_posterior_point *point)
 {
-    return slope_sum(belief, state, point) +
-           rue_random_fields_evaluate(belief->fields, state + belief->parameters, &point->place);
+    return weighted_slopes(gp, latent, point) +
+           rue_random_fields_evaluate(gp->fields, latent + gp->parameters, &point->site);
 }
 
-void rue_posterior_accumulate(const struct rue_posterior *belief, const struct rue_posterior_point *point,
-                              double weight, double *state)
+void rue_posterior_accumulate(const struct rue_posterior *gp, const struct rue_posterior_point *point,
+                              double weight, double *latent)
 {
-    for (size_t s = 0; s < slopes_of(belief, point); s++)
-        state[parameter_of(point, s)] += weight * point->slopes[s];
-    rue_random_fields_accumulate(belief->fields, &point->place, weight, state + belief->parameters);
+    for (size_t s = 0; s < slope_count(gp, point); s++)
+        latent[parameter_index(point, s)] += weight * point->slopes[s];
+    rue_random_fields_accumulate(gp->fields, &point->site, weight, latent + gp->parameters);
 }
 
-static void put_trials(const struct rue_posterior *belief, const double *weights, double *state)
+static void accumulate_trials(const struct rue_posterior *gp, const double *weights, double *latent)
 {
-    for (size_t i = 0; i < belief->count; i++)
-        rue_posterior_accumulate(belief, &belief->trials[i].point, weights[i], state);
+    for (size_t i = 0; i < gp->count; i++)
+        rue_posterior_accumulate(gp, &gp->trials[i].point, weights[i], latent);
 }
 
-/* What was put into the state becomes the covariances of everything with that, before any trial. */
-static void spread_state(const struct rue_posterior *belief, const struct scales *scales, double *state)
+/* Multiplies a linear combination by the prior covariance matrix, in place. */
+static void multiply_prior(const struct rue_posterior *gp, const struct scales *scales, double *latent)
 {
-    size_t n = belief->parameters;
-    memcpy(belief->normal, state, n * sizeof *state);
-    for (size_t p = 0; p < n; p++) state[p] = dot(belief->covariance + p * n, belief->normal, n);
-    rue_random_fields_covary(belief->fields, scales->of_fields, state + n);
+    size_t n = gp->parameters;
+    memcpy(gp->normals, latent, n * sizeof *latent);
+    for (size_t p = 0; p < n; p++) latent[p] = dot(gp->covariance + p * n, gp->normals, n);
+    rue_random_fields_covary(gp->fields, scales->fields, latent + n);
 }
 
-void rue_posterior_mean(const struct rue_posterior *belief, double *state)
+void rue_posterior_mean(const struct rue_posterior *gp, double *latent)
 {
-    memset(state, 0, rue_posterior_latent_size(belief) * sizeof *state);
-    put_trials(belief, belief->solved, state);
-    spread_state(belief, &belief->usual, state);
+    memset(latent, 0, rue_posterior_latent_size(gp) * sizeof *latent);
+    accumulate_trials(gp, gp->alpha, latent);
+    multiply_prior(gp, &gp->scales, latent);
 }
 
-void rue_posterior_set_contrast(struct rue_posterior *belief, double *state)
+void rue_posterior_set_contrast(struct rue_posterior *gp, double *latent)
 {
-    memcpy(belief->state, state, rue_posterior_latent_size(belief) * sizeof *state);
-    spread_state(belief, &belief->usual, belief->state);
-    for (size_t i = 0; i < belief->count; i++)
-        belief->decided[i] = -rue_posterior_evaluate(belief, belief->state, &belief->trials[i].point);
-    solve(belief->factor, belief->count, belief->decided);
-    put_trials(belief, belief->decided, state);
-    spread_state(belief, &belief->usual, state);
+    memcpy(gp->latent, latent, rue_posterior_latent_size(gp) * sizeof *latent);
+    multiply_prior(gp, &gp->scales, gp->latent);
+    for (size_t i = 0; i < gp->count; i++)
+        gp->contrast[i] = -rue_posterior_evaluate(gp, gp->latent, &gp->trials[i].point);
+    solve(gp->factor, gp->count, gp->contrast);
+    accumulate_trials(gp, gp->contrast, latent);
+    multiply_prior(gp, &gp->scales, latent);
 }
 
-/* Trials share the machine's drift, so one that follows soon after another adds less. */
-double rue_posterior_variance_reduction(const struct rue_posterior *belief, const double *state,
+/* The drift that a trial shares with recent ones reduces its gain. */
+double rue_posterior_variance_reduction(const struct rue_posterior *gp, const double *latent,
                                         const struct rue_posterior_trial *trial)
 {
-    double parts[RUE_SCALE_COUNT], with[N], decided = rue_posterior_evaluate(belief, state, &trial->point);
-    point_covariance(belief, &trial->point, &trial->point, parts);
-    double variance = scale_covariances(parts, &belief->usual) +
-                      rue_posterior_drift_covariance(trial, trial) +
-                      belief->usual.noise * belief->usual.noise * trial->noise;
-    trial_covariances(belief, &trial->point, with);
-    for (size_t i = 0; i < belief->count; i++) {
-        double more = rue_posterior_drift_covariance(trial, &belief->trials[i]);
-        with[i] += more;
-        decided += more * belief->decided[i];
+    double parts[RUE_SCALE_COUNT], cross[N], contrast = rue_posterior_evaluate(gp, latent, &trial->point);
+    point_covariance(gp, &trial->point, &trial->point, parts);
+    double variance = scaled_covariance(parts, &gp->scales) + rue_posterior_drift_covariance(trial, trial) +
+                      gp->scales.noise * gp->scales.noise * trial->noise_variance;
+    cross_covariances(gp, &trial->point, cross);
+    for (size_t i = 0; i < gp->count; i++) {
+        double drift = rue_posterior_drift_covariance(trial, &gp->trials[i]);
+        cross[i] += drift;
+        contrast += drift * gp->contrast[i];
     }
-    solve_lower(belief->factor, belief->count, with);
-    variance -= dot(with, with, belief->count);
-    return decided * decided / fmax(variance, 1e-12);
+    solve_lower(gp->factor, gp->count, cross);
+    variance -= dot(cross, cross, gp->count);
+    return contrast * contrast / fmax(variance, 1e-12);
 }
 
-/* ---- draws ---- */
+/* ---- samples ---- */
 
-/* A possible truth before any trial, and then what trials would have measured there, less what they did. */
-void rue_posterior_sample(struct rue_posterior *belief, uint64_t *seed, double *state)
+/* Matheron's rule: a sample from the prior, corrected by the trials' residuals to that sample. */
+void rue_posterior_sample(struct rue_posterior *gp, uint64_t *seed, double *latent)
 {
-    size_t n = belief->parameters, size = rue_posterior_latent_size(belief);
-    const struct scales *scales = &belief->usual;
-    double off[N], drift = 0;
-    rue_random_normals(seed, belief->normal, n);
-    for (size_t p = 0; p < n; p++) state[p] = dot(belief->root + p * n, belief->normal, p + 1);
-    rue_random_fields_sample(belief->fields, scales->of_fields, seed, state + n);
-    for (size_t i = 0; i < belief->count; i++) {
-        const struct rue_posterior_trial *trial = &belief->trials[i];
+    size_t n = gp->parameters, size = rue_posterior_latent_size(gp);
+    const struct scales *scales = &gp->scales;
+    double residual[N], drift = 0;
+    rue_random_normals(seed, gp->normals, n);
+    for (size_t p = 0; p < n; p++) latent[p] = dot(gp->cholesky + p * n, gp->normals, p + 1);
+    rue_random_fields_sample(gp->fields, scales->fields, seed, latent + n);
+    for (size_t i = 0; i < gp->count; i++) {
+        const struct rue_posterior_trial *trial = &gp->trials[i];
         double share = i ? rue_posterior_drift_covariance(trial, trial - 1) / (drift_sd * drift_sd) : 0;
         drift = share * drift + sqrt(1 - share * share) * drift_sd * rue_random_normal(seed);
-        double noise = sqrt(noise_of(belief, i, scales)) * rue_random_normal(seed);
-        off[i] = trial->log_ratio - rue_posterior_evaluate(belief, state, &trial->point) - drift - noise;
+        double noise = sqrt(trial_noise_variance(gp, i, scales)) * rue_random_normal(seed);
+        residual[i] = trial->log_ratio - rue_posterior_evaluate(gp, latent, &trial->point) - drift - noise;
     }
-    solve(belief->factor, belief->count, off);
-    memset(belief->state, 0, size * sizeof *state);
-    put_trials(belief, off, belief->state);
-    spread_state(belief, scales, belief->state);
-    for (size_t i = 0; i < size; i++) state[i] += belief->state[i];
+    solve(gp->factor, gp->count, residual);
+    memset(gp->latent, 0, size * sizeof *latent);
+    accumulate_trials(gp, residual, gp->latent);
+    multiply_prior(gp, scales, gp->latent);
+    for (size_t i = 0; i < size; i++) latent[i] += gp->latent[i];
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 rue_status rue_posterior_open(const struct rue_posterior_setup *setup, struct rue_posterior **out,
                               rue_error *error)
 {
     size_t n = setup->parameter_count;
     gsl_set_error_handler_off();
-    struct rue_posterior *belief = calloc(1, sizeof *belief);
-    if (!belief) return rue_fail_memory(error, "beliefs", sizeof *belief);
-    belief->parameters = n;
-    belief->stop = setup->stop;
-    rue_status status = rue_random_fields_open(setup->model_count, setup->configs, setup->config_count,
-                                               &belief->fields, error);
-    size_t size = status == RUE_OK ? rue_posterior_latent_size(belief) : 0;
-    belief->covariance = calloc(n * n, sizeof *belief->covariance);
-    belief->root = calloc(n * n, sizeof *belief->root);
-    belief->normal = calloc(n, sizeof *belief->normal);
-    belief->state = calloc(size + 1, sizeof *belief->state);
-    if (status == RUE_OK && (!belief->covariance || !belief->root || !belief->normal || !belief->state))
-        status = rue_fail_memory(error, "beliefs", (n * n + size) * sizeof(double));
+    struct rue_posterior *gp = calloc(1, sizeof *gp);
+    if (!gp) return rue_fail_memory(error, "the posterior", sizeof *gp);
+    gp->parameters = n;
+    gp->stop = setup->stop;
+    rue_status status =
+        rue_random_fields_open(setup->model_count, setup->configs, setup->config_count, &gp->fields, error);
+    size_t size = status == RUE_OK ? rue_posterior_latent_size(gp) : 0;
+    gp->covariance = calloc(n * n, sizeof *gp->covariance);
+    gp->cholesky = calloc(n * n, sizeof *gp->cholesky);
+    gp->normals = calloc(n, sizeof *gp->normals);
+    gp->latent = calloc(size + 1, sizeof *gp->latent);
+    if (status == RUE_OK && (!gp->covariance || !gp->cholesky || !gp->normals || !gp->latent))
+        status = rue_fail_memory(error, "the posterior", (n * n + size) * sizeof(double));
     if (status == RUE_OK) {
         for (size_t i = 0; i < n * n; i++)
-            belief->root[i] = belief->covariance[i] =
+            gp->cholesky[i] = gp->covariance[i] =
                 setup->covariance[i] + (i % (n + 1) == 0 ? parameter_sd * parameter_sd : 0);
-        if (!factorise(belief->root, n, n))
-            status = rue_fail(error, RUE_INTERNAL, "the covariance of the parameters is none");
+        if (!factorise(gp->cholesky, n, n))
+            status = rue_fail(error, RUE_INTERNAL,
+                              "the covariance matrix of the parameters is not positive definite");
     }
-    if (status == RUE_OK) status = weigh_hypotheses(belief, error);
-    if (status == RUE_OK) status = settle_belief(belief, error);
-    if (status != RUE_OK) return rue_posterior_close(belief), status;
-    belief->audit.ratio = 1;
-    *out = belief;
+    if (status == RUE_OK) status = average_scales(gp, error);
+    if (status == RUE_OK) status = condition_on_trials(gp, error);
+    if (status != RUE_OK) return rue_posterior_close(gp), status;
+    gp->calibration.ratio = 1;
+    *out = gp;
     return RUE_OK;
 }
 
-void rue_posterior_close(struct rue_posterior *belief)
+void rue_posterior_close(struct rue_posterior *gp)
 {
-    if (!belief) return;
-    rue_random_fields_close(belief->fields);
-    free(belief->covariance);
-    free(belief->root);
-    free(belief->normal);
-    free(belief->state);
-    free(belief);
+    if (!gp) return;
+    rue_random_fields_close(gp->fields);
+    free(gp->covariance);
+    free(gp->cholesky);
+    free(gp->normals);
+    free(gp->latent);
+    free(gp);
 }

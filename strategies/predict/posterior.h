@@ -1,13 +1,13 @@
-/* What is believed of every time, model × configuration: a Gaussian process over all cells at once.
+/* The posterior distribution of the log ratio, the logarithm of measured over predicted time, in every cell
+ * (model × configuration): a Gaussian process (Rasmussen and Williams 2006).
  *
- * The logarithm of measured over predicted time of a trial is J (theta - theta0), as the pipeline's
- * parameters theta are known by their mean and covariance only, plus what the fields say (random_fields.h),
- * plus the machine's drift, which forgets with time, plus noise. A disturbed trial
- * (disturbance.h) tells little; which one was, the others tell. The scales of the fields and of the noise are
- * unknown: each of several has the probability that the trials give it.
+ * The log ratio of a trial is J (theta - theta0), where the pipeline's parameters theta are known by their
+ * mean and covariance and J is the gradient, plus random fields (random_fields.h) for the errors of the
+ * pipeline model, plus drift of the machine, whose correlation decays with time, plus noise. A trial that was
+ * probably disturbed (disturbance.h) gets a larger noise variance. The scales of fields and noise are
+ * hyperparameters, averaged over a grid of hypotheses.
  *
- * With the trials left out of one configuration after the other, exactly, the process says how far off its
- * own beliefs are: the audit. */
+ * Calibration: each configuration is left out in turn, and its trials are predicted from the others. */
 #ifndef RUE_POSTERIOR_H
 #define RUE_POSTERIOR_H
 
@@ -17,11 +17,10 @@
 
 enum { RUE_LOADER_SLOPES = RUE_PIPELINE_PARAMETER_COUNT, RUE_POSTERIOR_SLOPES = RUE_LOADER_SLOPES + 2 };
 
-/* A time, of a job or of a part of it. Slopes are those of its logarithm by the logarithms of the loader's
- * parameters, then by those of batch_s and image_s of its consumer, the last two parameters but `consumer`
- * times two. */
+/* A time, of a job or of a truncated one. Slopes: the gradient of its logarithm by the logarithms of the
+ * parameters: the loader's, then batch_s and image_s of consumer number `consumer`. */
 struct rue_posterior_point {
-    struct rue_field_site place;
+    struct rue_field_site site;
     double slopes[RUE_POSTERIOR_SLOPES];
     size_t consumer;
 };
@@ -29,9 +28,9 @@ struct rue_posterior_point {
 struct rue_posterior_trial {
     struct rue_posterior_point point;
     double log_ratio;       /* of measured over predicted time */
-    double noise;           /* variance, for a scale of 1 */
-    double seconds;         /* when */
-    struct rue_speed speed; /* of the machine then; where it differs the drift is another one */
+    double noise_variance;  /* for a noise scale of 1 */
+    double seconds;         /* study time of the trial */
+    struct rue_speed speed; /* of the machine then; trials at different speeds share no drift */
 };
 
 /* The covariance of the machine's drift in two trials. */
@@ -42,66 +41,68 @@ struct rue_posterior;
 
 struct rue_posterior_setup {
     size_t model_count, config_count;
-    const struct rue_config *configs; /* [config_count]; borrowed for the call of open */
-    size_t parameter_count;           /* of the loader, then two for each unknown consumer */
+    const struct rue_config *configs; /* [config_count]; borrowed during open */
+    size_t parameter_count;           /* the loader's, then two for each unknown consumer */
     const double *covariance;         /* [parameter_count][parameter_count] */
-    rue_status (*stop)(void); /* (optional) asked often; what it returns other than RUE_OK ends a call */
+    rue_status (*stop)(void); /* (optional) called often; ends a call with the status that it returns unless
+                                 that is RUE_OK */
 };
 
-/* RUE_MEMORY; RUE_INTERNAL for a covariance that is none. */
+/* RUE_MEMORY; RUE_INTERNAL for a covariance that is not positive definite. */
 rue_status rue_posterior_open(const struct rue_posterior_setup *setup, struct rue_posterior **out,
                               rue_error *error) RUE_MUST_CHECK;
-void rue_posterior_close(struct rue_posterior *belief);
+void rue_posterior_close(struct rue_posterior *posterior);
 
-/* One more trial. From the 241st on they are skipped, and so is one whose numbers fit to nothing, as those of
- * a damaged prior. */
+/* Conditions on one more trial. Ignored: trials after the 240th, and a trial that makes the covariance matrix
+ * singular, as numbers of a damaged prior do. */
 enum { RUE_POSTERIOR_TRIALS_MAX = 240 };
-void rue_posterior_add(struct rue_posterior *belief, const struct rue_posterior_trial *trial);
-size_t rue_posterior_trial_count(const struct rue_posterior *belief);
+void rue_posterior_add(struct rue_posterior *posterior, const struct rue_posterior_trial *trial);
+size_t rue_posterior_trial_count(const struct rue_posterior *posterior);
 
-/* Looks at all trials anew: the scales, which trials were disturbed, and the audit. RUE_INTERNAL; what the
- * stop returns. */
-rue_status rue_posterior_update(struct rue_posterior *belief, rue_error *error) RUE_MUST_CHECK;
+/* Estimates the scales, the probability that each trial was disturbed, and the calibration, from all trials.
+ * RUE_INTERNAL; the status of `stop`. */
+rue_status rue_posterior_update(struct rue_posterior *posterior, rue_error *error) RUE_MUST_CHECK;
 
-/* Whether the last trial is held for a disturbed one. */
-bool rue_posterior_is_last_disturbed(const struct rue_posterior *belief);
+/* Whether the last trial was probably disturbed. */
+bool rue_posterior_is_last_disturbed(const struct rue_posterior *posterior);
 
-/* What the last call of learn found: by how much beliefs are too narrow (1: not at all) as the trials that
- * were left out have it, and how many configurations told that. */
+/* From the last update: the root mean square of the standardised left-out residuals (above 1: overconfident),
+ * and the number of configurations that were left out. */
 struct rue_posterior_calibration {
     double ratio;
     size_t configs;
 };
-struct rue_posterior_calibration rue_posterior_calibration(const struct rue_posterior *belief);
+struct rue_posterior_calibration rue_posterior_calibration(const struct rue_posterior *posterior);
 
-/* The logarithm of measured over predicted that the point is believed to have, without noise. */
-void rue_posterior_predict(const struct rue_posterior *belief, const struct rue_posterior_point *point,
+/* The posterior mean and variance of the log ratio of a point, without noise. */
+void rue_posterior_predict(const struct rue_posterior *posterior, const struct rue_posterior_point *point,
                            double *mean, double *variance);
 
-/* ---- states: one possible truth, or what is expected, or covariances, of everything ---- */
+/* ---- latent vectors: all parameters and field values; a sample, a mean or covariances ---- */
 
-size_t rue_posterior_latent_size(const struct rue_posterior *belief);
+size_t rue_posterior_latent_size(const struct rue_posterior *posterior);
 
-/* What a state says of a point. */
-double rue_posterior_evaluate(const struct rue_posterior *belief, const double *state,
+/* The log ratio of a point that a latent vector implies. */
+double rue_posterior_evaluate(const struct rue_posterior *posterior, const double *state,
                               const struct rue_posterior_point *point);
 
-/* What is expected, into `state`. */
-void rue_posterior_mean(const struct rue_posterior *belief, double *state);
+/* Writes the posterior mean into `latent`. */
+void rue_posterior_mean(const struct rue_posterior *posterior, double *state);
 
-/* A possible truth into `state`. */
-void rue_posterior_sample(struct rue_posterior *belief, uint64_t *seed, double *state);
+/* Writes a sample from the posterior into `latent`. */
+void rue_posterior_sample(struct rue_posterior *posterior, uint64_t *seed, double *state);
 
-/* Adds weight * point to the sum that `state`, zeros at first, stands for. */
-void rue_posterior_accumulate(const struct rue_posterior *belief, const struct rue_posterior_point *point,
+/* Adds weight * point to a linear combination of points; `latent` is zeros at first. */
+void rue_posterior_accumulate(const struct rue_posterior *posterior, const struct rue_posterior_point *point,
                               double weight, double *state);
 
-/* Such a sum becomes the covariances of everything with it; rue_posterior_variance_reduction is about it,
- * until a trial is added. */
-void rue_posterior_set_contrast(struct rue_posterior *belief, double *state);
+/* Replaces a linear combination, the contrast, by its posterior covariances with all latent variables.
+ * rue_posterior_variance_reduction is about it until a trial is added. */
+void rue_posterior_set_contrast(struct rue_posterior *posterior, double *state);
 
-/* By how much such a trial would lessen the variance of that sum. `state`: as direct has it. */
-double rue_posterior_variance_reduction(const struct rue_posterior *belief, const double *state,
+/* By how much such a trial would reduce the posterior variance of the contrast. `latent`: as set_contrast has
+ * written it. */
+double rue_posterior_variance_reduction(const struct rue_posterior *posterior, const double *state,
                                         const struct rue_posterior_trial *trial);
 
 #endif

@@ -367,7 +367,7 @@ static struct rue_posterior_point make_point(const struct rue_prediction *predic
     struct rue_pipeline_times base =
         scale_times(answer_of(prediction, model, config, images, (struct rue_speed){0, 0})->times,
                     exp(-offset_at(prediction, model, config)));
-    struct rue_posterior_point point = {.place = {.model = model, .config = config}, .consumer = index};
+    struct rue_posterior_point point = {.site = {.model = model, .config = config}, .consumer = index};
     bool unknown = index < prediction->fit->consumer_count && !knows_consumer(prediction, index);
     images = rue_setup_images(prediction->setup, config, images);
     fill_slopes(prediction, &base, &consumer, unknown, config, images, point.slopes);
@@ -376,7 +376,7 @@ static struct rue_posterior_point make_point(const struct rue_prediction *predic
     size_t own = consumer_of(prediction, model, config);
     const struct rue_compute_point *known =
         rue_compute_curve_find(&prediction->known->consumers[own].curve, batch_of(prediction, config));
-    double *amplitude = point.place.amplitude;
+    double *amplitude = point.site.amplitude;
     amplitude[RUE_AMPLITUDE_ONE] = 1;
     amplitude[RUE_AMPLITUDE_LOAD] =
         clip_share(point.slopes[RUE_PIPELINE_batch_s] + point.slopes[RUE_PIPELINE_item_s]);

@@ -209,7 +209,7 @@ static void push_deciding(struct rue_duel *duel, double most_s)
 static bool push_again(struct rue_duel *duel, double most_s)
 {
     const struct rue_question_queue *history = &duel->history;
-    if (history->count == 0 || !rue_posterior_is_last_disturbed(duel->forecast->belief)) return false;
+    if (history->count == 0 || !rue_posterior_is_last_disturbed(duel->forecast->posterior)) return false;
     struct rue_question last = history->at[history->count - 1];
     if (rue_question_queue_count_same(history, &last) > 1 || duel->forecast->excluded[last.config] ||
         rue_duel_cost_s(duel, last.scenario, last.config, last.images) > most_s)

@@ -191,7 +191,7 @@ static bool is_tried(const struct recheck *recheck, size_t config)
 static void judge_verdict(struct recheck *recheck, double margin_ratio, struct rue_recheck_findings *out)
 {
     struct rue_duel *duel = &recheck->duel;
-    const struct rue_regret_summary *drawn = duel->forecast->drawn;
+    const struct rue_regret_summary *drawn = duel->forecast->sampled;
     enum rue_objective objective = duel->setup.aim.objective;
     double spread = rue_forecast_inflation(duel->forecast);
     uint64_t seed = duel->setup.seed;
@@ -233,7 +233,7 @@ static rue_status recheck_judge(void *state, struct rue_recheck_findings *out, r
     if (duel->status != RUE_OK) return rue_duel_status(&recheck->duel, error);
     out->best = rue_forecast_ranked(duel->forecast, 0);
     out->verdict = RUE_RECHECK_BEATEN;
-    if (!duel->forecast->out[recheck->own]) judge_verdict(recheck, duel->setup.aim.epsilon_ratio, out);
+    if (!duel->forecast->ineligible[recheck->own]) judge_verdict(recheck, duel->setup.aim.epsilon_ratio, out);
     return rue_duel_status(&recheck->duel, error);
 }
 

@@ -100,7 +100,8 @@ static void push_next_trial(struct search *search, bool due)
     double reserve_s = search->compared ? 0 : rue_duel_baselines_s(duel, &reserved);
     double left_s = rue_duel_remaining_s(duel) - rue_duel_verification_s(duel, leader, &unseen),
            rest_s = left_s - reserve_s;
-    bool last = rest_s < 0 || rue_posterior_trial_count(duel->forecast->belief) >= RUE_POSTERIOR_TRIALS_MAX ||
+    bool last = rest_s < 0 ||
+                rue_posterior_trial_count(duel->forecast->posterior) >= RUE_POSTERIOR_TRIALS_MAX ||
                 rue_duel_lacks_trials(duel, unseen + 1 + reserved);
     bool room = left_s >= 0 && !rue_duel_lacks_trials(duel, unseen);
     bool sure = search->sure >= SURE_LOOKS && duel->joints >= 2 * duel->setup.grid.scenario_count;
@@ -213,7 +214,7 @@ static bool is_claim_recent(const struct search *search)
     const struct rue_duel *duel = &search->duel;
     bool goes_on = search->phase == DECIDE && rue_setup_check_stop(&duel->setup, NULL) == RUE_OK;
     return (search->final && search->claimed > duel->joints) ||
-           (goes_on && search->claimed > 0 && !duel->forecast->out[search->claim.config]);
+           (goes_on && search->claimed > 0 && !duel->forecast->ineligible[search->claim.config]);
 }
 
 static bool duel_claim(void *state, size_t config, struct rue_claim *out)

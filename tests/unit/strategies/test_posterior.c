@@ -26,8 +26,8 @@ static struct rue_posterior *open_belief(void)
         configs[c].value[RUE_NUM_WORKERS] = c % 2 ? 7 : 1;
     }
     for (size_t i = 0; i < CELLS; i++) {
-        points[i] = (struct rue_posterior_point){.place = {.model = i / CONFIGS, .config = i % CONFIGS}};
-        points[i].place.amplitude[RUE_AMPLITUDE_ONE] = 1;
+        points[i] = (struct rue_posterior_point){.site = {.model = i / CONFIGS, .config = i % CONFIGS}};
+        points[i].site.amplitude[RUE_AMPLITUDE_ONE] = 1;
         points[i].slopes[RUE_PIPELINE_item_s] = 1;
     }
     const struct rue_posterior_setup setup = {.model_count = MODELS,
@@ -43,7 +43,8 @@ static struct rue_posterior *open_belief(void)
 
 static void tell(struct rue_posterior *belief, size_t cell, double log_ratio, double noise)
 {
-    const struct rue_posterior_trial trial = {.point = points[cell], .log_ratio = log_ratio, .noise = noise};
+    const struct rue_posterior_trial trial = {
+        .point = points[cell], .log_ratio = log_ratio, .noise_variance = noise};
     rue_posterior_add(belief, &trial);
 }
 
@@ -165,7 +166,7 @@ Test(belief, a_gain_is_the_variance_that_a_trial_takes_away)
     struct rue_posterior *belief = open_belief();
     double *state = calloc(rue_posterior_latent_size(belief), sizeof *state), mean, before, after;
     tell_some(belief);
-    const struct rue_posterior_trial trial = {.point = points[5], .noise = 0.0004};
+    const struct rue_posterior_trial trial = {.point = points[5], .noise_variance = 0.0004};
     rue_posterior_accumulate(belief, &points[4], 1, state);
     rue_posterior_set_contrast(belief, state);
     double gain = rue_posterior_variance_reduction(belief, state, &trial);
@@ -265,7 +266,7 @@ static void learn_declared(const struct rue_knob_info *knob, double *seen, doubl
     struct rue_posterior_point point = points[0];
     rue_posterior_predict(belief, &point, &mean, &variance);
     *seen = sqrt(variance);
-    point.place.config = 1;
+    point.site.config = 1;
     rue_posterior_predict(belief, &point, &mean, &variance);
     *unseen = sqrt(variance);
     rue_posterior_close(belief);
