@@ -15,7 +15,7 @@ static const double parameter_sd =
     0.02; /* prior uncertainty that remains after any number of trials: no loader is exactly of this form */
 static const double scale_sd = 1.2; /* of the scales' logarithms, prior */
 
-enum { N = RUE_POSTERIOR_TRIALS_MAX, PASSES = 3, CALIBRATION_MIN = 3, DISTURBED_MIN = 6 };
+enum { N = RUE_POSTERIOR_TRIALS_MAX, ITERATIONS = 3, CALIBRATION_MIN = 3, DISTURBED_MIN = 6 };
 
 /* The grid of hypotheses: scales of the prediction errors and of the noise, relative to those in
  * random_fields.h. Cell scales are at least 1, else bounds would be too small. */
@@ -295,11 +295,11 @@ rue_status rue_posterior_update(struct rue_posterior *gp, rue_error *error)
 {
     if (gp->count == 0) return RUE_OK;
     rue_status status = average_scales(gp, error);
-    for (int pass = 0; status == RUE_OK && pass < PASSES; pass++) {
+    for (int iteration = 0; status == RUE_OK && iteration < ITERATIONS; iteration++) {
         status = condition_on_trials(gp, error);
         if (status != RUE_OK) break;
         invert(gp->factor, gp->count, gp->work);
-        if (pass + 1 == PASSES) break;
+        if (iteration + 1 == ITERATIONS) break;
         update_disturbed(gp);
         restore_consistent(gp);
     }

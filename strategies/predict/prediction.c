@@ -11,16 +11,18 @@
 #include "pipeline_fit.h"
 #include "random.h"
 
-/* ANSWERS: of a cell that are kept. JOBS: that are looked at, of each model at least so many.
- * MANY_OF_MODEL: joint trials, on average, where a fit to them is a good start of the next one. */
-enum { ANSWERS = 4, JOBS = 40, JOBS_OF_MODEL = 4, MANY_OF_MODEL = 3 };
+/* CACHE_SLOTS: per cell. PSEUDO_TRIALS: jobs in a sample, at least PSEUDO_TRIALS_MIN per model.
+ * WARM_START_TRIALS: joint trials per model from which on a fit starts at the last estimate. */
+enum { CACHE_SLOTS = 4, PSEUDO_TRIALS = 40, PSEUDO_TRIALS_MIN = 4, WARM_START_TRIALS = 3 };
 
-static const double step = 0.1; /* of a logarithm, for derivatives: what is a little further counts, too */
-static const double not_measured_factor = 3; /* for what is not known of computing batches of other sizes */
+static const double derivative_step =
+    0.1; /* of a logarithm, for numerical derivatives; large, to average over kinks */
+static const double not_measured_factor =
+    3; /* factor of the computing error for a batch size that was not measured */
 
-/* What was predicted of a trial; the search asks the same again and again. */
+/* A memoised prediction of a trial. */
 struct rue_cached_prediction {
-    uint64_t images; /* 0: nothing was asked */
+    uint64_t images; /* 0: empty */
     size_t model, config;
     struct rue_speed speed;
     bool has_point;
@@ -28,18 +30,18 @@ struct rue_cached_prediction {
     struct rue_posterior_point point;
 };
 
-/* Without load trials, the joint ones tell of the loader. */
-static bool is_by_joints(const struct rue_prediction *prediction)
+/* Without load trials, the loader is fitted to joint ones. */
+static bool fits_joint_trials(const struct rue_prediction *prediction)
 {
     return prediction->logs[RUE_LOAD].count == 0;
 }
 
-static size_t consumer_of(const struct rue_prediction *prediction, size_t model, size_t config)
+static size_t consumer_index(const struct rue_prediction *prediction, size_t model, size_t config)
 {
     return rue_consumer_index(model, &prediction->setup->grid.configs[config]);
 }
 
-static int batch_of(const struct rue_prediction *prediction, size_t config)
+static int batch_size(const struct rue_prediction *prediction, size_t config)
 {
     return (int)rue_trial_batch(&prediction->setup->grid.configs[config]);
 }
@@ -56,18 +58,18 @@ struct rue_speed rue_prediction_speed(const struct rue_prediction *prediction,
     return rue_speed_history_at(&prediction->speeds, trial->trial);
 }
 
-/* The trial as it would have been at the beginning. */
-static struct rue_logged_trial trial_then(const struct rue_prediction *prediction,
-                                          const struct rue_logged_trial *trial)
+/* The trial as it would have been at the initial speed. */
+static struct rue_logged_trial at_initial_speed(const struct rue_prediction *prediction,
+                                                const struct rue_logged_trial *trial)
 {
     struct rue_speed speed = rue_prediction_speed(prediction, trial);
-    struct rue_logged_trial then = *trial;
-    then.times = scale_times(then.times, exp(-speed.load));
-    then.consumer_s /= exp(speed.compute);
-    return then;
+    struct rue_logged_trial scaled = *trial;
+    scaled.times = scale_times(scaled.times, exp(-speed.load));
+    scaled.consumer_s /= exp(speed.compute);
+    return scaled;
 }
 
-static double seconds_of(int64_t ns)
+static double to_seconds(int64_t ns)
 {
     return ns == RUE_ABSENT ? NAN : (double)ns / 1e9;
 }
@@ -75,15 +77,15 @@ static double seconds_of(int64_t ns)
 static struct rue_logged_trial logged_trial(const struct rue_question *ask,
                                             const struct rue_trial_result *result, double seconds)
 {
-    double shutdown_s = seconds_of(result->shutdown_ns);
+    double shutdown_s = to_seconds(result->shutdown_ns);
     return (struct rue_logged_trial){.model = ask->scenario,
                                      .config = ask->config,
                                      .images = result->images > 0 ? (uint64_t)result->images : 0,
                                      .batches = result->batches > 0 ? (uint64_t)result->batches : 0,
-                                     .times = {.first_batch_s = seconds_of(result->first_batch_ns),
-                                               .end_to_end_s = seconds_of(result->end_to_end_ns),
+                                     .times = {.first_batch_s = to_seconds(result->first_batch_ns),
+                                               .end_to_end_s = to_seconds(result->end_to_end_ns),
                                                .shutdown_s = isnan(shutdown_s) ? 0 : shutdown_s},
-                                     .consumer_s = seconds_of(result->compute_ns),
+                                     .consumer_s = to_seconds(result->compute_ns),
                                      .cpu_ratio = result->cpu_ratio,
                                      .seconds = seconds,
                                      .trial = ask->trial};
@@ -97,8 +99,8 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
     if (compute ? !trial.batches || !(trial.consumer_s > 0)
                 : !trial.images || !(trial.times.end_to_end_s > 0))
         return RUE_OK;
-    prediction->stale |= !joint || is_by_joints(prediction);
-    if (joint) prediction->joined[consumer_of(prediction, trial.model, trial.config)] = true;
+    prediction->stale |= !joint || fits_joint_trials(prediction);
+    if (joint) prediction->has_joint[consumer_index(prediction, trial.model, trial.config)] = true;
     struct rue_trial_log *log = &prediction->logs[ask->measure];
     rue_status status =
         rue_array_grow(&log->at, &log->capacity, log->count + 1, sizeof *log->at, "trials", error);
@@ -106,38 +108,38 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
     return status;
 }
 
-static bool knows_consumer(const struct rue_prediction *prediction, size_t consumer)
+static bool has_compute_curve(const struct rue_prediction *prediction, size_t consumer)
 {
-    return prediction->known->consumers[consumer].curve.count > 0;
+    return prediction->knowledge->consumers[consumer].curve.count > 0;
 }
 
-static bool has_times(const struct rue_prediction *prediction, size_t consumer)
+static bool has_consumer(const struct rue_prediction *prediction, size_t consumer)
 {
-    bool fitted = !isnan(prediction->known->consumers[consumer].consumer.batch_s);
-    return knows_consumer(prediction, consumer) || (fitted && prediction->joined[consumer]);
+    bool fitted = !isnan(prediction->knowledge->consumers[consumer].consumer.batch_s);
+    return has_compute_curve(prediction, consumer) || (fitted && prediction->has_joint[consumer]);
 }
 
-/* The model's own consumer for that configuration; as long as no trial tells of it, the other one stands in.
- */
-static size_t stand_in(const struct rue_prediction *prediction, size_t model, size_t config)
+/* The consumer for the configuration's pinning; while it has no trial, the model's other consumer if that has
+ * one. */
+static size_t available_consumer(const struct rue_prediction *prediction, size_t model, size_t config)
 {
-    size_t own = consumer_of(prediction, model, config), other = own ^ 1;
-    return has_times(prediction, own) || !has_times(prediction, other) ? own : other;
+    size_t index = consumer_index(prediction, model, config), other = index ^ 1;
+    return has_consumer(prediction, index) || !has_consumer(prediction, other) ? index : other;
 }
 
 static struct rue_pipeline_consumer consumer_at(const struct rue_prediction *prediction, size_t model,
                                                 size_t config)
 {
-    const struct rue_knowledge *known = prediction->known;
+    const struct rue_knowledge *known = prediction->knowledge;
     if (model == RUE_PREDICTION_NO_MODEL) return known->hand_over;
-    size_t index = stand_in(prediction, model, config);
+    size_t index = available_consumer(prediction, model, config);
     struct rue_pipeline_consumer consumer =
-        rue_knowledge_consumer(known, index, batch_of(prediction, config));
-    consumer.is_model &= !is_by_joints(prediction); /* else no trial is of the loader alone */
+        rue_knowledge_consumer(known, index, batch_size(prediction, config));
+    consumer.is_model &= !fits_joint_trials(prediction); /* else beside_ratio cannot be estimated */
     return isnan(consumer.batch_s) ? known->hand_over : consumer;
 }
 
-/* By how much an earlier study found the cell to differ from what the pipeline says. */
+/* The logarithm of the cell's time found by an earlier study over the time predicted. */
 static double offset_at(const struct rue_prediction *prediction, size_t model, size_t config)
 {
     const struct rue_prior *prior = prediction->setup->known.prior;
@@ -145,30 +147,30 @@ static double offset_at(const struct rue_prediction *prediction, size_t model, s
     return prior->offsets[model * prediction->configs + config];
 }
 
-/* Without probes nothing tells loading and computing apart: where the machine has changed, both have alike.
- */
-static struct rue_pipeline_sample sample_of(const struct rue_prediction *prediction,
-                                            const struct rue_logged_trial *trial, bool joint)
+/* Joint trials alone cannot separate loading from computing, so both are scaled by the loader's change of
+ * speed. */
+static struct rue_pipeline_sample fit_sample(const struct rue_prediction *prediction,
+                                             const struct rue_logged_trial *trial, bool joint)
 {
-    size_t own = joint ? consumer_of(prediction, trial->model, trial->config) : 0,
+    size_t index = joint ? consumer_index(prediction, trial->model, trial->config) : 0,
            model = joint ? trial->model : RUE_PREDICTION_NO_MODEL;
-    struct rue_pipeline_times times = trial_then(prediction, trial).times;
+    struct rue_pipeline_times times = at_initial_speed(prediction, trial).times;
     return (struct rue_pipeline_sample){
         .config = prediction->setup->grid.configs[trial->config],
         .images = trial->images,
         .consumer = consumer_at(prediction, model, trial->config),
-        .unknown_consumer = joint && !knows_consumer(prediction, own) ? own : RUE_PIPELINE_KNOWN,
+        .unknown_consumer = joint && !has_compute_curve(prediction, index) ? index : RUE_PIPELINE_KNOWN,
         .times = scale_times(times, exp(-offset_at(prediction, model, trial->config)))};
 }
 
-/* What the consumer's thread takes without a model: least squares of consumer_s = batches * batch_s + images
- * * image_s over load trials; neither below 0. */
-static struct rue_pipeline_consumer find_hand(const struct rue_prediction *prediction)
+/* Time of the consumer's thread without a model: weighted least squares of consumer_s = batches * batch_s +
+ * images * image_s over load trials, not negative. */
+static struct rue_pipeline_consumer fit_hand_over(const struct rue_prediction *prediction)
 {
     const struct rue_trial_log *loads = &prediction->logs[RUE_LOAD];
     double bb = 0, bi = 0, ii = 0, by = 0, iy = 0;
     for (size_t i = 0; i < loads->count; i++) {
-        const struct rue_logged_trial trial = trial_then(prediction, &loads->at[i]);
+        const struct rue_logged_trial trial = at_initial_speed(prediction, &loads->at[i]);
         double batches = (double)trial.batches, images = (double)trial.images;
         if (isnan(trial.consumer_s)) continue;
         double weight = 1 / (images * images);
@@ -187,24 +189,24 @@ static struct rue_pipeline_consumer find_hand(const struct rue_prediction *predi
     return (struct rue_pipeline_consumer){bb > 0 ? fmax(0, by / bb) : 0, 0, 0, false};
 }
 
-/* What an earlier study knew of a model stands in for trials. */
-static void believe_trials(struct rue_prediction *prediction)
+/* Compute curves from trials; sizes that were not measured come from the prior. */
+static void update_curves(struct rue_prediction *prediction)
 {
     const struct rue_prior *prior = prediction->setup->known.prior;
     const struct rue_trial_log *computes = &prediction->logs[RUE_COMPUTE];
-    struct rue_knowledge *known = prediction->known;
+    struct rue_knowledge *known = prediction->knowledge;
     for (size_t c = 0; c < prediction->consumers; c++)
         known->consumers[c].curve = (struct rue_compute_curve){.count = 0};
     for (size_t i = 0; i < computes->count; i++) {
-        const struct rue_logged_trial trial = trial_then(prediction, &computes->at[i]);
-        rue_compute_curve_add(&known->consumers[consumer_of(prediction, trial.model, trial.config)].curve,
-                              batch_of(prediction, trial.config), trial.consumer_s / (double)trial.batches,
+        const struct rue_logged_trial trial = at_initial_speed(prediction, &computes->at[i]);
+        rue_compute_curve_add(&known->consumers[consumer_index(prediction, trial.model, trial.config)].curve,
+                              batch_size(prediction, trial.config), trial.consumer_s / (double)trial.batches,
                               trial.cpu_ratio);
     }
     for (size_t c = 0; prior && c < prediction->consumers; c++)
         rue_compute_curve_add_prior(&known->consumers[c].curve, &prior->knowledge->consumers[c].curve);
     known->hand_over =
-        prediction->logs[RUE_LOAD].count || !prior ? find_hand(prediction) : prior->knowledge->hand_over;
+        prediction->logs[RUE_LOAD].count || !prior ? fit_hand_over(prediction) : prior->knowledge->hand_over;
 }
 
 void rue_prediction_add_speed_change(struct rue_prediction *prediction, size_t since, struct rue_speed change)
@@ -213,9 +215,9 @@ void rue_prediction_add_speed_change(struct rue_prediction *prediction, size_t s
     prediction->stale = true;
 }
 
-/* The prior of the fit; its consumers into `out_consumers` [consumers]. */
-static struct rue_pipeline_prior prior_of(const struct rue_prediction *prediction,
-                                          struct rue_pipeline_consumer *out_consumers)
+/* The prior of the fit, with its consumers in `out_consumers` [consumers]. */
+static struct rue_pipeline_prior fit_prior(const struct rue_prediction *prediction,
+                                           struct rue_pipeline_consumer *out_consumers)
 {
     const struct rue_prior *prior = prediction->setup->known.prior;
     const struct rue_knowledge *knowledge = prior->knowledge;
@@ -229,45 +231,47 @@ static struct rue_pipeline_prior prior_of(const struct rue_prediction *predictio
 
 static rue_status fit_pipeline(struct rue_prediction *prediction, rue_error *error)
 {
-    bool by_joints = is_by_joints(prediction);
-    const struct rue_trial_log *from = by_joints ? &prediction->logs[RUE_JOINT] : &prediction->logs[RUE_LOAD];
-    struct rue_pipeline_sample *samples = calloc(from->count + 1, sizeof *samples);
+    bool from_joints = fits_joint_trials(prediction);
+    const struct rue_trial_log *log =
+        from_joints ? &prediction->logs[RUE_JOINT] : &prediction->logs[RUE_LOAD];
+    struct rue_pipeline_sample *samples = calloc(log->count + 1, sizeof *samples);
     size_t consumer_count = prediction->consumers;
     struct rue_pipeline_consumer *consumers = calloc(consumer_count, sizeof *consumers);
-    struct rue_pipeline_fit *found = NULL;
+    struct rue_pipeline_fit *fit = NULL;
     rue_status status =
-        samples && consumers ? RUE_OK : rue_fail_memory(error, "samples", from->count * sizeof *samples);
+        samples && consumers ? RUE_OK : rue_fail_memory(error, "samples", log->count * sizeof *samples);
     if (status == RUE_OK) {
         bool has_prior = prediction->setup->known.prior;
         struct rue_pipeline_prior prior = {0};
-        if (has_prior) prior = prior_of(prediction, consumers);
-        for (size_t i = 0; i < from->count; i++) samples[i] = sample_of(prediction, &from->at[i], by_joints);
-        bool many = by_joints && prediction->fit && from->count > MANY_OF_MODEL * prediction->models;
+        if (has_prior) prior = fit_prior(prediction, consumers);
+        for (size_t i = 0; i < log->count; i++) samples[i] = fit_sample(prediction, &log->at[i], from_joints);
+        bool warm_start =
+            from_joints && prediction->fit && log->count > WARM_START_TRIALS * prediction->models;
         const struct rue_pipeline_fit_setup setup = {.samples = samples,
-                                                     .sample_count = from->count,
-                                                     .consumer_count = by_joints ? consumer_count : 0,
+                                                     .sample_count = log->count,
+                                                     .consumer_count = from_joints ? consumer_count : 0,
                                                      .cpus = prediction->setup->runner.cpus,
                                                      .round_robin = prediction->setup->runner.round_robin,
                                                      .prior = has_prior ? &prior : NULL,
-                                                     .start = many ? prediction->fit->estimate : NULL,
+                                                     .start = warm_start ? prediction->fit->estimate : NULL,
                                                      .stop = prediction->setup->stop};
-        status = rue_pipeline_fit_open(&setup, &found, error);
+        status = rue_pipeline_fit_open(&setup, &fit, error);
     }
     free(consumers);
     free(samples);
     if (status != RUE_OK) return status;
     rue_pipeline_fit_close(prediction->fit);
-    prediction->fit = found;
-    prediction->known->loader = found->loader;
+    prediction->fit = fit;
+    prediction->knowledge->loader = fit->loader;
     for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
-        memcpy(prediction->known->covariance[p], found->covariance + p * found->count,
-               sizeof prediction->known->covariance[p]);
-    for (size_t c = 0; c < found->consumer_count; c++)
-        prediction->known->consumers[c].consumer = found->consumers[c];
+        memcpy(prediction->knowledge->covariance[p], fit->covariance + p * fit->count,
+               sizeof prediction->knowledge->covariance[p]);
+    for (size_t c = 0; c < fit->consumer_count; c++)
+        prediction->knowledge->consumers[c].consumer = fit->consumers[c];
     return RUE_OK;
 }
 
-/* Where loading takes longer by a factor, all does but for the consumer. */
+/* All times but the consumer's scale with the loader's speed. */
 static struct rue_pipeline_times predict_times(const struct rue_prediction *prediction, size_t model,
                                                size_t config, uint64_t images, struct rue_speed speed)
 {
@@ -275,38 +279,41 @@ static struct rue_pipeline_times predict_times(const struct rue_prediction *pred
     double factor = exp(offset_at(prediction, model, config) + speed.load);
     consumer.batch_s *= exp(speed.compute - speed.load);
     consumer.image_s *= exp(speed.compute - speed.load);
-    return scale_times(rue_pipeline_predict(&prediction->known->loader, &consumer,
+    return scale_times(rue_pipeline_predict(&prediction->knowledge->loader, &consumer,
                                             &prediction->setup->grid.configs[config],
                                             rue_setup_images(prediction->setup, config, images)),
                        factor);
 }
 
-static struct rue_cached_prediction *answer_of(const struct rue_prediction *prediction, size_t model,
-                                               size_t config, uint64_t images, struct rue_speed speed)
+static struct rue_cached_prediction *cached_prediction(const struct rue_prediction *prediction, size_t model,
+                                                       size_t config, uint64_t images, struct rue_speed speed)
 {
     size_t row = model == RUE_PREDICTION_NO_MODEL ? prediction->models : model;
-    struct rue_cached_prediction *answer =
-        &prediction->answers[(row * prediction->configs + config) * ANSWERS + rue_mix64(images) % ANSWERS];
-    if (answer->model != model || answer->config != config || answer->images != images ||
-        rue_speed_differs(answer->speed, speed))
-        *answer =
+    struct rue_cached_prediction *cached =
+        &prediction
+             ->cache[(row * prediction->configs + config) * CACHE_SLOTS + rue_mix64(images) % CACHE_SLOTS];
+    if (cached->model != model || cached->config != config || cached->images != images ||
+        rue_speed_differs(cached->speed, speed))
+        *cached =
             (struct rue_cached_prediction){.images = images,
                                            .model = model,
                                            .config = config,
                                            .speed = speed,
                                            .times = predict_times(prediction, model, config, images, speed)};
-    return answer;
+    return cached;
 }
 
 double rue_prediction_time_s(const struct rue_prediction *prediction, size_t model, size_t config,
                              uint64_t images, struct rue_speed speed)
 {
-    return prediction->fit ? answer_of(prediction, model, config, images, speed)->times.end_to_end_s : NAN;
+    return prediction->fit ? cached_prediction(prediction, model, config, images, speed)->times.end_to_end_s
+                           : NAN;
 }
 
 double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config)
 {
-    return answer_of(prediction, model, config, prediction->setup->job.images, (struct rue_speed){0, 0})
+    return cached_prediction(prediction, model, config, prediction->setup->job.images,
+                             (struct rue_speed){0, 0})
         ->times.first_batch_s;
 }
 
@@ -321,34 +328,36 @@ rue_status rue_prediction_update(struct rue_prediction *prediction, bool *change
 {
     *changed = prediction->stale || !prediction->fit;
     if (!*changed) return RUE_OK;
-    believe_trials(prediction);
-    memset(prediction->answers, 0, prediction->answer_count * sizeof *prediction->answers);
+    update_curves(prediction);
+    memset(prediction->cache, 0, prediction->cache_count * sizeof *prediction->cache);
     rue_status status = fit_pipeline(prediction, error);
     prediction->stale = status != RUE_OK;
     return status;
 }
 
-/* How the logarithm of a time depends on those of the loader's parameters, and of the consumer's if it is
- * `unknown`: its batches take longer as a whole, and of that each part has its share. */
-static void fill_slopes(const struct rue_prediction *prediction, const struct rue_pipeline_times *base,
+/* The gradient of a log time by the logarithms of the parameters: the loader's, and if `unknown` the
+ * consumer's batch_s and image_s, which share the derivative by their shares of the time. */
+static void fill_slopes(const struct rue_prediction *prediction, const struct rue_pipeline_times *predicted,
                         const struct rue_pipeline_consumer *consumer, bool unknown, size_t config,
                         uint64_t images, double slopes[RUE_POSTERIOR_SLOPES])
 {
-    const struct rue_pipeline_loader *loader = &prediction->known->loader;
+    const struct rue_pipeline_loader *loader = &prediction->knowledge->loader;
     const struct rue_config *own = &prediction->setup->grid.configs[config];
     for (size_t p = 0; p < RUE_LOADER_SLOPES; p++) {
-        struct rue_pipeline_loader moved = *loader;
-        moved.value[p] *= exp(step);
-        slopes[p] =
-            log(rue_pipeline_predict(&moved, consumer, own, images).end_to_end_s / base->end_to_end_s) / step;
+        struct rue_pipeline_loader shifted = *loader;
+        shifted.value[p] *= exp(derivative_step);
+        slopes[p] = log(rue_pipeline_predict(&shifted, consumer, own, images).end_to_end_s /
+                        predicted->end_to_end_s) /
+                    derivative_step;
     }
     if (!unknown) return;
     struct rue_pipeline_consumer slower = *consumer;
-    slower.batch_s *= exp(step);
-    slower.image_s *= exp(step);
+    slower.batch_s *= exp(derivative_step);
+    slower.image_s *= exp(derivative_step);
     double slope =
-        log(rue_pipeline_predict(loader, &slower, own, images).end_to_end_s / base->end_to_end_s) / step;
-    double images_share = 1 / (1 + consumer->batch_s / (consumer->image_s * batch_of(prediction, config)));
+        log(rue_pipeline_predict(loader, &slower, own, images).end_to_end_s / predicted->end_to_end_s) /
+        derivative_step;
+    double images_share = 1 / (1 + consumer->batch_s / (consumer->image_s * batch_size(prediction, config)));
     slopes[RUE_LOADER_SLOPES] = slope * (1 - images_share);
     slopes[RUE_LOADER_SLOPES + 1] = slope * images_share;
 }
@@ -359,51 +368,51 @@ static double clip_share(double share)
 }
 
 /* Slopes are NaN without memory. */
-static struct rue_posterior_point make_point(const struct rue_prediction *prediction, size_t model,
-                                             size_t config, uint64_t images)
+static struct rue_posterior_point linearise(const struct rue_prediction *prediction, size_t model,
+                                            size_t config, uint64_t images)
 {
-    size_t index = stand_in(prediction, model, config);
+    size_t index = available_consumer(prediction, model, config);
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
-    struct rue_pipeline_times base =
-        scale_times(answer_of(prediction, model, config, images, (struct rue_speed){0, 0})->times,
+    struct rue_pipeline_times predicted =
+        scale_times(cached_prediction(prediction, model, config, images, (struct rue_speed){0, 0})->times,
                     exp(-offset_at(prediction, model, config)));
     struct rue_posterior_point point = {.site = {.model = model, .config = config}, .consumer = index};
-    bool unknown = index < prediction->fit->consumer_count && !knows_consumer(prediction, index);
+    bool unknown = index < prediction->fit->consumer_count && !has_compute_curve(prediction, index);
     images = rue_setup_images(prediction->setup, config, images);
-    fill_slopes(prediction, &base, &consumer, unknown, config, images, point.slopes);
-    double batches = ceil((double)images / batch_of(prediction, config)),
+    fill_slopes(prediction, &predicted, &consumer, unknown, config, images, point.slopes);
+    double batches = ceil((double)images / batch_size(prediction, config)),
            compute_s = batches * consumer.batch_s + (double)images * consumer.image_s;
-    size_t own = consumer_of(prediction, model, config);
+    size_t own = consumer_index(prediction, model, config);
     const struct rue_compute_point *known =
-        rue_compute_curve_find(&prediction->known->consumers[own].curve, batch_of(prediction, config));
+        rue_compute_curve_find(&prediction->knowledge->consumers[own].curve, batch_size(prediction, config));
     double *amplitude = point.site.amplitude;
     amplitude[RUE_AMPLITUDE_ONE] = 1;
     amplitude[RUE_AMPLITUDE_LOAD] =
         clip_share(point.slopes[RUE_PIPELINE_batch_s] + point.slopes[RUE_PIPELINE_item_s]);
-    amplitude[RUE_AMPLITUDE_FIRST] = clip_share(base.first_batch_s / base.end_to_end_s);
-    amplitude[RUE_AMPLITUDE_COMPUTE] =
-        clip_share(compute_s / base.end_to_end_s) * (known && known->trials > 0 ? 1 : not_measured_factor);
+    amplitude[RUE_AMPLITUDE_FIRST] = clip_share(predicted.first_batch_s / predicted.end_to_end_s);
+    amplitude[RUE_AMPLITUDE_COMPUTE] = clip_share(compute_s / predicted.end_to_end_s) *
+                                       (known && known->trials > 0 ? 1 : not_measured_factor);
     return point;
 }
 
 struct rue_posterior_point rue_prediction_point(const struct rue_prediction *prediction, size_t model,
                                                 size_t config, uint64_t images)
 {
-    struct rue_cached_prediction *answer =
-        answer_of(prediction, model, config, images, (struct rue_speed){0, 0});
-    if (!answer->has_point) answer->point = make_point(prediction, model, config, images);
-    answer->has_point = true;
-    return answer->point;
+    struct rue_cached_prediction *cached =
+        cached_prediction(prediction, model, config, images, (struct rue_speed){0, 0});
+    if (!cached->has_point) cached->point = linearise(prediction, model, config, images);
+    cached->has_point = true;
+    return cached->point;
 }
 
-/* ---- what is known ---- */
+/* ---- knowledge ---- */
 
 bool rue_prediction_move_parameters(struct rue_prediction *prediction, const double *log_step)
 {
-    if (is_by_joints(prediction)) return false;
+    if (fits_joint_trials(prediction)) return false;
     for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
-        prediction->known->loader.value[p] *= exp(log_step[p]);
-    memset(prediction->answers, 0, prediction->answer_count * sizeof *prediction->answers);
+        prediction->knowledge->loader.value[p] *= exp(log_step[p]);
+    memset(prediction->cache, 0, prediction->cache_count * sizeof *prediction->cache);
     return true;
 }
 
@@ -412,31 +421,31 @@ rue_status rue_prediction_knowledge(const struct rue_prediction *prediction, str
 {
     *out = NULL;
     if (!prediction->fit) return RUE_OK;
-    struct rue_knowledge *learned;
-    rue_status status = rue_knowledge_open(prediction->models, &learned, error);
+    struct rue_knowledge *exported;
+    rue_status status = rue_knowledge_open(prediction->models, &exported, error);
     if (status != RUE_OK) return status;
-    struct rue_knowledge_model *consumers = learned->consumers;
-    *learned = *prediction->known;
-    learned->consumers = consumers;
+    struct rue_knowledge_model *consumers = exported->consumers;
+    *exported = *prediction->knowledge;
+    exported->consumers = consumers;
     for (size_t c = 0; c < prediction->consumers; c++) {
-        bool told = !knows_consumer(prediction, c) && prediction->joined[c];
-        consumers[c].curve = prediction->known->consumers[c].curve;
-        if (told) consumers[c].consumer = prediction->known->consumers[c].consumer;
+        bool fitted = !has_compute_curve(prediction, c) && prediction->has_joint[c];
+        consumers[c].curve = prediction->knowledge->consumers[c].curve;
+        if (fitted) consumers[c].consumer = prediction->knowledge->consumers[c].consumer;
     }
-    *out = learned;
+    *out = exported;
     return RUE_OK;
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 void rue_prediction_close(struct rue_prediction *prediction)
 {
     if (!prediction) return;
     rue_pipeline_fit_close(prediction->fit);
     for (int m = 0; m < RUE_MEASURE_COUNT; m++) free(prediction->logs[m].at);
-    rue_knowledge_close(prediction->known);
-    free(prediction->joined);
-    free(prediction->answers);
+    rue_knowledge_close(prediction->knowledge);
+    free(prediction->has_joint);
+    free(prediction->cache);
     free(prediction);
 }
 
@@ -449,26 +458,25 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     prediction->models = setup->grid.scenario_count;
     prediction->configs = setup->grid.config_count;
     prediction->consumers = 2 * prediction->models;
-    prediction->joined = calloc(prediction->consumers, sizeof *prediction->joined);
-    prediction->answer_count = (prediction->models + 1) * prediction->configs * ANSWERS;
-    prediction->answers = calloc(prediction->answer_count, sizeof *prediction->answers);
-    rue_status status = rue_knowledge_open(prediction->models, &prediction->known, error);
-    if (status == RUE_OK && (!prediction->joined || !prediction->answers))
-        status =
-            rue_fail_memory(error, "a prediction", prediction->answer_count * sizeof *prediction->answers);
+    prediction->has_joint = calloc(prediction->consumers, sizeof *prediction->has_joint);
+    prediction->cache_count = (prediction->models + 1) * prediction->configs * CACHE_SLOTS;
+    prediction->cache = calloc(prediction->cache_count, sizeof *prediction->cache);
+    rue_status status = rue_knowledge_open(prediction->models, &prediction->knowledge, error);
+    if (status == RUE_OK && (!prediction->has_joint || !prediction->cache))
+        status = rue_fail_memory(error, "a prediction", prediction->cache_count * sizeof *prediction->cache);
     if (status != RUE_OK) return rue_prediction_close(prediction), status;
     *out = prediction;
     return RUE_OK;
 }
 
-/* As joint trials would tell them. */
-static rue_status add_jobs(struct rue_prediction *prediction, const double *time_s, rue_error *error)
+/* Adds jobs as if they were joint trials; steps of the golden ratio spread them over the space. */
+static rue_status add_pseudo_trials(struct rue_prediction *prediction, const double *time_s, rue_error *error)
 {
     static const double golden = 0.6180339887498949;
-    size_t each = JOBS / prediction->models;
-    if (each < JOBS_OF_MODEL) each = JOBS_OF_MODEL;
-    for (size_t i = 0; i < each * prediction->models; i++) {
-        struct rue_question ask = {.measure = RUE_JOINT, .scenario = i / each};
+    size_t per_model = PSEUDO_TRIALS / prediction->models;
+    if (per_model < PSEUDO_TRIALS_MIN) per_model = PSEUDO_TRIALS_MIN;
+    for (size_t i = 0; i < per_model * prediction->models; i++) {
+        struct rue_question ask = {.measure = RUE_JOINT, .scenario = i / per_model};
         struct rue_trial_result result = rue_trial_result_empty();
         ask.config = (size_t)(fmod((double)i * golden, 1) * (double)prediction->configs);
         result.images = (int64_t)prediction->setup->job.images;
@@ -488,7 +496,7 @@ rue_status rue_knowledge_from_jobs(const struct rue_strategy_setup *setup, const
     bool changed;
     rue_status status = rue_prediction_open(setup, &prediction, error);
     if (status != RUE_OK) return status;
-    status = add_jobs(prediction, time_s, error);
+    status = add_pseudo_trials(prediction, time_s, error);
     if (status == RUE_OK) status = rue_prediction_update(prediction, &changed, error);
     if (status == RUE_OK) status = rue_prediction_knowledge(prediction, out, error);
     rue_prediction_close(prediction);

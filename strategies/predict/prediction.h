@@ -1,7 +1,6 @@
-/* The job's time in every cell, model × configuration, of one variant, as the pipeline model has it: the
- * loader's parameters from load-only trials, the models from compute-only ones; where a runner has joint
- * trials alone, they tell everything. What an earlier study knows (setup->known.prior) stands in for trials.
- */
+/* Predicts the job's time in every cell (model × configuration) of one variant by the pipeline model.
+ * Load-only trials estimate the loader's parameters, compute-only trials the models. If a runner makes only
+ * joint trials, they estimate both. The knowledge of an earlier study (setup->known.prior) is the prior. */
 #ifndef RUE_PREDICTION_H
 #define RUE_PREDICTION_H
 
@@ -9,92 +8,92 @@
 #include "posterior.h"
 #include "question.h"
 
-/* An ok trial, as it was measured. */
+/* An ok trial, as measured. */
 struct rue_logged_trial {
     size_t model, config;
     uint64_t images, batches;
-    struct rue_pipeline_times times; /* NaN where not told; a shutdown that is not told is none */
-    double consumer_s;               /* of the consumer's thread; NaN where not told */
-    double cpu_ratio;                /* CPU seconds per second; NaN where not told */
-    double seconds;                  /* when */
-    size_t trial;                    /* its number, as of struct rue_question */
+    struct rue_pipeline_times times; /* NaN: not reported; an unreported shutdown is 0 */
+    double consumer_s;               /* of the consumer's thread; NaN: not reported */
+    double cpu_ratio;                /* CPU seconds per second; NaN: not reported */
+    double seconds;                  /* study time of the trial */
+    size_t trial;                    /* its number, as in struct rue_question */
 };
 
 struct rue_trial_log {
     size_t count, capacity;
-    struct rue_logged_trial *at; /* [count] in the order of asking */
+    struct rue_logged_trial *at; /* [count] in the order of the questions */
 };
 
-/* To be read. */
+/* Read only. */
 struct rue_prediction {
     const struct rue_strategy_setup *setup;
     size_t models, configs, consumers;
     struct rue_trial_log logs[RUE_MEASURE_COUNT];
     struct rue_speed_history speeds; /* of the machine */
-    struct rue_knowledge *known;     /* what was measured of consumers, and what is believed of other sizes */
-    bool *joined;                    /* [consumers] a joint trial tells of it */
+    struct rue_knowledge *knowledge; /* the present estimates */
+    bool *has_joint;                 /* [consumers] a joint trial used it */
     struct rue_pipeline_fit *fit;    /* NULL before the first update */
-    bool stale;                      /* trials tell anything new of loader and models */
-    struct rue_cached_prediction *answers; /* [answer_count], [models + 1][configs][some]; where two fall into
-                                              one place the later one stays */
-    size_t answer_count;
+    bool stale;                      /* there are new trials to fit */
+    struct rue_cached_prediction
+        *cache; /* [cache_count], [models + 1][configs][slots]; a new entry replaces the one in its slot */
+    size_t cache_count;
 };
 
-/* `setup` is borrowed for the prediction's life, and stays as it is. RUE_MEMORY. */
+/* Borrows `setup`, which must not change, for the prediction's life. RUE_MEMORY. */
 rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct rue_prediction **out,
                                rue_error *error) RUE_MUST_CHECK;
 void rue_prediction_close(struct rue_prediction *prediction);
 
-/* Notes an ok trial; RUE_MEMORY. `seconds`: since the first trial, on the study's clock. */
+/* Adds an ok trial. `seconds`: study time since the first trial. RUE_MEMORY. */
 rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_question *ask,
                               const struct rue_trial_result *result, double seconds,
                               rue_error *error) RUE_MUST_CHECK;
 
-/* The machine was slower by `change` from the trial `since` on: those that are noted already and those to
- * come; to be followed by an update. Job times stay those of the beginning. */
+/* Records that the machine is slower by `change` from the trial `since` on, including recorded trials. The
+ * next update uses it. Predicted times of jobs stay those of the initial speed. */
 void rue_prediction_add_speed_change(struct rue_prediction *prediction, size_t since,
                                      struct rue_speed change);
 
-/* Of the machine when it made the trial. */
+/* The machine's speed in that trial. */
 struct rue_speed rue_prediction_speed(const struct rue_prediction *prediction,
                                       const struct rue_logged_trial *trial);
 
-/* Fits the pipeline to all trials; `*changed`: there were new trials of loader or models, so that other
- * times are predicted. RUE_USAGE before any load or joint trial where there is no prior; RUE_INTERNAL where
- * nothing fits; RUE_MEMORY. */
+/* Fits the pipeline to all trials. `*changed`: there were new trials to fit, so predictions have changed.
+ * RUE_USAGE before any load or joint trial if there is no prior; RUE_INTERNAL if the fit fails;
+ * RUE_MEMORY. */
 rue_status rue_prediction_update(struct rue_prediction *prediction, bool *changed,
                                  rue_error *error) RUE_MUST_CHECK;
 
 /* ---- after an update ---- */
 
-/* Seconds of a trial, or a job, of `images` on a machine of that speed; of the measure load with `model`
- * RUE_PREDICTION_NO_MODEL. NaN before the first update, and without memory. */
+/* Predicted seconds of a trial or job of `images` at that speed; RUE_PREDICTION_NO_MODEL predicts a load-only
+ * trial. NaN before the first update, and without memory. */
 #define RUE_PREDICTION_NO_MODEL SIZE_MAX
 double rue_prediction_time_s(const struct rue_prediction *prediction, size_t model, size_t config,
                              uint64_t images, struct rue_speed speed);
 
-/* The same as the machine is now. */
+/* The same at the present speed. */
 double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
                               uint64_t images);
 
-/* Seconds until the first batch of the job in a cell. */
+/* Predicted seconds until the first batch of the job. */
 double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config);
 
-/* Predicts with other parameters of the loader, by so much in their logarithms,
- * [RUE_PIPELINE_PARAMETER_COUNT]; false where joint trials alone tell what they are. */
+/* Changes the logarithms of the loader's parameters by `log_step` [RUE_PIPELINE_PARAMETER_COUNT]. Returns
+ * false, without a change, if they are fitted to joint trials. */
 bool rue_prediction_move_parameters(struct rue_prediction *prediction, const double *log_step);
 
-/* What a later study can start from, closed by the caller; NULL before the first update. RUE_MEMORY. */
+/* The knowledge for a later study, closed by the caller; NULL before the first update. RUE_MEMORY. */
 rue_status rue_prediction_knowledge(const struct rue_prediction *prediction, struct rue_knowledge **out,
                                     rue_error *error) RUE_MUST_CHECK;
 
-/* The same of times of jobs, where an earlier study kept nothing else: of some of `time_s` [models][configs],
- * seconds, NaN where not known, spread over the space. RUE_USAGE without any; RUE_MEMORY; RUE_INTERNAL where
- * nothing fits. */
+/* The same, fitted to times of jobs, `time_s` [models][configs] in seconds, NaN: unknown: for a study that
+ * kept nothing else. Uses a sample spread over the space. RUE_USAGE if all are unknown; RUE_MEMORY;
+ * RUE_INTERNAL if the fit fails. */
 rue_status rue_knowledge_from_jobs(const struct rue_strategy_setup *setup, const double *time_s,
                                    struct rue_knowledge **out, rue_error *error) RUE_MUST_CHECK;
 
-/* How the time of a trial of `images` depends on what is believed. */
+/* The point of the posterior for a trial of `images`: its gradient and amplitudes. */
 struct rue_posterior_point rue_prediction_point(const struct rue_prediction *prediction, size_t model,
                                                 size_t config, uint64_t images);
 

@@ -1,4 +1,4 @@
-/* What a strategy is given, what it asks, and what it knows of a cell. */
+/* The interface of strategies: setup, questions, estimates and claims. */
 #ifndef RUE_QUESTION_H
 #define RUE_QUESTION_H
 
@@ -11,50 +11,52 @@
 #include "slowdown.h"
 #include "trial.h"
 
-/* What a strategy starts from. What it points to is borrowed for the strategy's life. */
+/* What a strategy starts from. Pointers are borrowed for the strategy's life. */
 struct rue_strategy_setup {
     struct rue_setup_grid {
         size_t scenario_count, config_count;
         const struct rue_config *configs; /* [config_count], grid order */
     } grid;
     struct rue_setup_job {
-        uint64_t images;            /* that the job consumes, but for a last batch that is left out */
-        bool drop_last;             /* the last batch is left out where it is not full */
-        double first_batch_limit_s; /* what has its first batch later is not recommended; 0: no limit */
+        uint64_t images;            /* of the job; a last batch that is not full counts unless drop_last */
+        bool drop_last;             /* a last batch that is not full is left out */
+        double first_batch_limit_s; /* a configuration with a later first batch is not recommended; 0: no
+                                       limit */
     } job;
     struct rue_setup_aim {
         enum rue_objective objective;
-        const double *weights; /* [scenario_count], positive; NULL: all alike */
-        double epsilon_ratio;  /* good enough: so much mean regret more than the best */
-        double confidence;     /* of that */
-        int repeats;           /* of each cell, at least 1; for strategies that do not predict */
+        const double *weights; /* [scenario_count], positive; NULL: equal */
+        double epsilon_ratio;  /* tolerated excess of mean regret over the best */
+        double confidence;     /* of the bound and the intervals */
+        int repeats;           /* of each cell, at least 1; for strategies without predictions */
     } aim;
     struct rue_setup_budget {
-        double seconds; /* that the trials may cost; INFINITY: no limit */
-        size_t trials;  /* that may be made, stored ones aside; 0: no limit */
+        double seconds; /* cost of the trials; INFINITY: no limit */
+        size_t trials;  /* new trials, without stored ones; 0: no limit */
     } budget;
     struct rue_setup_runner {
         bool measures[RUE_MEASURE_COUNT];
-        bool whole_jobs;         /* its joint trials run the whole job, however many images are asked for */
-        size_t distinct_results; /* different ones to the same question, more of which tells nothing; 0: no
-                                    limit */
-        int cpus;                /* that workers share */
-        bool round_robin;        /* workers take batches in turn (processes), not whoever is free */
+        bool whole_jobs;         /* every joint trial runs the whole job */
+        size_t distinct_results; /* number of different results for the same question, as of recorded times;
+                                    0: no limit */
+        int cpus;                /* shared by the workers */
+        bool round_robin; /* worker i loads every num_workers-th batch (processes); else a free worker loads
+                             the next */
     } runner;
     struct rue_setup_known {
-        const struct rue_prior *prior; /* (optional) what is known before the first trial */
+        const struct rue_prior *prior; /* (optional) knowledge of an earlier study */
         size_t baseline_count;
         const size_t
-            *baselines; /* [baseline_count] columns of what people use anyway, the most telling last */
+            *baselines; /* [baseline_count] columns of configurations in use today, most important last */
     } known;
     uint64_t seed;
-    /* (optional) Asked often while it thinks for long. What it returns other than RUE_OK ends that: it asks
-     * nothing more, and estimates by what it knew. */
+    /* (optional) Called often during long computations. A status other than RUE_OK ends them: the strategy
+     * asks nothing more, and estimates from what it had. */
     rue_status (*stop)(void);
 };
 
-/* One repeat, the mean regret as near and as sure as is usual, no limits, nothing known, and a runner
- * of threads on one CPU that makes joint trials. */
+/* The defaults: one repeat, mean regret, default epsilon and confidence, no limits, no prior; a runner of
+ * threads on one CPU that makes joint trials. */
 static inline struct rue_strategy_setup rue_strategy_setup_default(struct rue_setup_grid grid,
                                                                    uint64_t job_images)
 {
@@ -73,7 +75,7 @@ static inline RUE_MUST_CHECK rue_status rue_setup_check_stop(const struct rue_st
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "interrupted");
 }
 
-/* That a trial, or a job, of `images` consumes; all of them where not one batch is full. */
+/* The images that a trial or job of `images` consumes with `config`, without a left-out last batch. */
 static inline uint64_t rue_setup_images(const struct rue_strategy_setup *setup, size_t config,
                                         uint64_t images)
 {
@@ -82,36 +84,36 @@ static inline uint64_t rue_setup_images(const struct rue_strategy_setup *setup, 
 
 struct rue_question {
     enum rue_measure measure;
-    size_t scenario;   /* row; of the measure load any */
+    size_t scenario;   /* row; ignored for the measure load */
     size_t config;     /* column */
-    uint64_t images;   /* of load and joint; 0: the whole job */
-    uint64_t batches;  /* of compute */
-    double expected_s; /* that it takes; 0: not known */
-    bool stored; /* set for tell by who answers: the trial was made earlier and costs nothing of the budget */
-    int repeat;  /* 0, 1, ...: which repeat of this question it is */
-    size_t trial; /* set for tell by who answers: its number; numbers rise in the order of making, through all
-                     runs of a study */
+    uint64_t images;   /* for load and joint; 0: the whole job */
+    uint64_t batches;  /* for compute */
+    double expected_s; /* predicted seconds; 0: unknown */
+    bool stored;       /* set by the caller before `observe`: made in an earlier run, costs no budget */
+    int repeat;        /* 0, 1, ...: number of this repeat */
+    size_t trial; /* set by the caller before `observe`: numbers rise in the order of trials, over all runs of
+                     a study */
 };
 
-/* What a strategy that predicts knows of a cell. */
+/* A predicting strategy's estimate of a cell. */
 struct rue_estimate {
     double time_s;        /* of the job */
-    double sd;            /* of its logarithm; NaN where nothing is known of it */
-    size_t trials;        /* joint ones of this cell */
+    double sd;            /* of its logarithm; NaN: unknown */
+    size_t trials;        /* joint trials of this cell */
     bool full;            /* one of them ran the whole job */
-    double first_batch_s; /* when the first batch is expected; NaN where that is not known */
+    double first_batch_s; /* predicted; NaN: unknown */
 };
 
-/* What is claimed of a configuration, the one that it would recommend now: with `confidence` no configuration
- * has a mean regret that is smaller by more than `bound_ratio`. */
+/* The claim about a configuration, by default the one that the strategy would recommend now: with
+ * `confidence` no configuration has less regret by more than `bound_ratio`. */
 struct rue_claim {
     size_t config;
     double bound_ratio;
-    double
-        prediction_error_ratio; /* 0: the bound is about all configurations. Else predictions were off by so
-                          many times their own uncertainty, and it is about those measured on every model */
-    bool verified;              /* measured jointly on every model */
-    double mean_low, mean_high, worst_low, worst_high; /* intervals of its regrets, of that confidence */
+    double prediction_error_ratio; /* 0: the bound covers all configurations. Else predictions had errors of
+                                      so many times their uncertainty, and it covers only those measured on
+                                      every model */
+    bool verified;                 /* has joint trials on every model */
+    double mean_low, mean_high, worst_low, worst_high; /* intervals of its regrets */
 };
 
 #endif

@@ -9,11 +9,11 @@
 
 static const double shifts[RUE_SLOWDOWN_SHIFTS] = {0.15,  0.22,  0.33,  0.5,  0.8,  1.3,
                                                    -0.15, -0.22, -0.33, -0.5, -0.8, -1.3};
-static const double spread = 0.2; /* of a shift: it stands for those around it, too */
+static const double shift_spread = 0.2; /* of a shift, relative: a shift stands for its neighbourhood */
 
 double rue_slowdown_log_likelihood_ratio(double error, double sd, double shift)
 {
-    return log(rue_disturbance_density(error - shift, hypot(sd, spread * shift)) /
+    return log(rue_disturbance_density(error - shift, hypot(sd, shift_spread * shift)) /
                rue_disturbance_density(error, sd));
 }
 
@@ -33,11 +33,11 @@ void rue_slowdown_observe(struct rue_slowdown *slowdown, size_t trial, double er
 
 double rue_slowdown_evidence(const struct rue_slowdown *slowdown, size_t *since)
 {
-    const struct rue_slowdown_sum *most = &slowdown->sums[0];
+    const struct rue_slowdown_sum *largest = &slowdown->sums[0];
     for (int i = 1; i < RUE_SLOWDOWN_SHIFTS; i++)
-        if (slowdown->sums[i].evidence > most->evidence) most = &slowdown->sums[i];
-    if (since) *since = most->since;
-    return most->evidence;
+        if (slowdown->sums[i].evidence > largest->evidence) largest = &slowdown->sums[i];
+    if (since) *since = largest->since;
+    return largest->evidence;
 }
 
 bool rue_slowdown_is_detected(const struct rue_slowdown *slowdown)
@@ -50,73 +50,74 @@ void rue_slowdown_reset(struct rue_slowdown *slowdown)
     for (int i = 0; i < RUE_SLOWDOWN_SHIFTS; i++) slowdown->sums[i] = (struct rue_slowdown_sum){0};
 }
 
-/* ---- a measurement that is repeated ---- */
+/* ---- reference trials ---- */
 
-/* Before anything is known, the scatter is as if that many values had shown this much. */
-static const double usual_sd = 0.04, usual_count = 4;
+/* Prior of the scatter: so many values with this standard deviation. */
+static const double prior_sd = 0.04, prior_count = 4;
 static const double drift_sd = 0.02;
-static const double doubt = 1.5;        /* standard deviations of the mean that an error is granted */
-static const double median_loss = 1.57; /* of the variance of a median over that of a mean */
+static const double allowance_sds = 1.5;          /* of the median, in its standard deviations */
+static const double median_variance_ratio = 1.57; /* variance of a median over that of a mean */
 
-static double baseline_scatter(const struct rue_reference_level *baseline)
+static double level_scatter(const struct rue_reference_level *level)
 {
-    return sqrt((usual_count * usual_sd * usual_sd + baseline->squares) /
-                (usual_count + baseline->square_count));
+    return sqrt((prior_count * prior_sd * prior_sd + level->squares) / (prior_count + level->square_count));
 }
 
-/* Values that are far off move it little. */
-static double baseline_median(const struct rue_reference_level *baseline)
+/* Robust against disturbed values. */
+static double level_median(const struct rue_reference_level *level)
 {
     double values[RUE_REFERENCE_VALUES];
-    memcpy(values, baseline->kept, baseline->count * sizeof *values);
-    return gsl_stats_median(values, 1, baseline->count);
+    memcpy(values, level->kept, level->count * sizeof *values);
+    return gsl_stats_median(values, 1, level->count);
 }
 
-bool rue_reference_level_predict(const struct rue_reference_level *baseline, double *mean, double *sd)
+bool rue_reference_level_predict(const struct rue_reference_level *level, double *mean, double *sd)
 {
-    if (baseline->count < RUE_REFERENCE_VALUES_MIN) return false;
-    double own = baseline_scatter(baseline);
-    *mean = baseline_median(baseline);
-    *sd = sqrt(own * own * (1 + median_loss / (double)baseline->count) + drift_sd * drift_sd);
+    if (level->count < RUE_REFERENCE_VALUES_MIN) return false;
+    double own = level_scatter(level);
+    *mean = level_median(level);
+    *sd = sqrt(own * own * (1 + median_variance_ratio / (double)level->count) + drift_sd * drift_sd);
     return true;
 }
 
-bool rue_reference_level_error(const struct rue_reference_level *baseline, double value, double *error,
+bool rue_reference_level_error(const struct rue_reference_level *level, double value, double *error,
                                double *sd)
 {
     double mean;
-    if (!rue_reference_level_predict(baseline, &mean, sd)) return false;
-    double granted = doubt * baseline_scatter(baseline) * sqrt(median_loss / (double)baseline->count);
-    *error = copysign(fmax(0, fabs(value - mean) - granted), value - mean);
+    if (!rue_reference_level_predict(level, &mean, sd)) return false;
+    double allowance =
+        allowance_sds * level_scatter(level) * sqrt(median_variance_ratio / (double)level->count);
+    *error = copysign(fmax(0, fabs(value - mean) - allowance), value - mean);
     return true;
 }
 
-void rue_reference_level_add_scatter(struct rue_reference_level *baseline, double value)
+void rue_reference_level_add_scatter(struct rue_reference_level *level, double value)
 {
     double mean, sd;
-    if (!rue_reference_level_predict(baseline, &mean, &sd)) return;
-    double z = (value - mean) / sd, own = baseline_scatter(baseline);
-    double calm = 1 - rue_disturbance_probability(value - mean, own);
-    baseline->squares += calm * own * own * z * z;
-    baseline->square_count += calm;
+    if (!rue_reference_level_predict(level, &mean, &sd)) return;
+    double z = (value - mean) / sd, own = level_scatter(level);
+    double undisturbed = 1 - rue_disturbance_probability(value - mean, own);
+    level->squares += undisturbed * own * own * z * z;
+    level->square_count += undisturbed;
 }
 
-void rue_reference_level_add(struct rue_reference_level *baseline, double value)
+void rue_reference_level_add(struct rue_reference_level *level, double value)
 {
-    rue_reference_level_add_scatter(baseline, value);
-    baseline->kept[baseline->next] = value;
-    baseline->next = (baseline->next + 1) % RUE_REFERENCE_VALUES;
-    if (baseline->count < RUE_REFERENCE_VALUES) baseline->count++;
+    rue_reference_level_add_scatter(level, value);
+    level->kept[level->next] = value;
+    level->next = (level->next + 1) % RUE_REFERENCE_VALUES;
+    if (level->count < RUE_REFERENCE_VALUES) level->count++;
 }
 
-void rue_reference_level_reset(struct rue_reference_level *baseline)
+void rue_reference_level_reset(struct rue_reference_level *level)
 {
-    baseline->count = baseline->next = 0;
+    level->count = level->next = 0;
 }
 
-/* ---- how slow it is ---- */
+/* ---- speed of the machine ---- */
 
-static const double waits = 0.05; /* a share of the trial: the loader is the slower side */
+static const double loader_bound_share =
+    0.05; /* of the trial: with more waiting, the loader is the slower side */
 
 static struct rue_speed sum_speeds(struct rue_speed a, struct rue_speed b)
 {
@@ -152,12 +153,12 @@ double rue_speed_ratio(struct rue_speed speed, const struct rue_trial_result *re
     if (speed.load == speed.compute || result->compute_ns < 0 || result->compute_ns > result->end_to_end_ns)
         return load;
     double computing = (double)result->compute_ns / compute;
-    double beside = (whole - (double)result->compute_ns) / load;
-    bool told = result->load_wait_ns >= 0 && result->first_batch_ns >= 0;
-    double waiting = told ? (double)(result->load_wait_ns - result->first_batch_ns) : 0;
-    if (result->config.value[RUE_NUM_WORKERS] == 0 || waiting < waits * whole)
-        return whole / (computing + beside);
-    double ends =
+    double rest = (whole - (double)result->compute_ns) / load;
+    bool reported = result->load_wait_ns >= 0 && result->first_batch_ns >= 0;
+    double waiting = reported ? (double)(result->load_wait_ns - result->first_batch_ns) : 0;
+    if (result->config.value[RUE_NUM_WORKERS] == 0 || waiting < loader_bound_share * whole)
+        return whole / (computing + rest);
+    double start_and_end =
         (double)result->first_batch_ns + (result->shutdown_ns > 0 ? (double)result->shutdown_ns : 0);
-    return whole / fmax(whole / load, computing + ends / load);
+    return whole / fmax(whole / load, computing + start_and_end / load);
 }
