@@ -199,7 +199,7 @@ static rue_status measure_with_baseline(const struct rue_study_setup *setup, str
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
         rue_progress_show(setup->progress, "beside %s: %s", name, setup->models[i / 2].name);
-        status = rue_study_measure(setup, ledger, 0, i / 2, &request, RUE_STUDY_ANEW, 0, &result, error);
+        status = rue_study_measure(setup, ledger, 0, i / 2, &request, RUE_STUDY_NEW_TRIAL, 0, &result, error);
         if (status != RUE_OK) return status;
         if (result.outcome == RUE_TRIAL_OK)
             status = rue_cost_matrix_add(matrix, i / 2, i % 2, (double)result.end_to_end_ns, false, error);

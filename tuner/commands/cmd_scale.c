@@ -94,7 +94,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .search.rules = {.top_n = 3, .set_epsilon_ratio = 0.02, .confidence = RUE_DEFAULT_CONFIDENCE},
         .loader.trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
         .loader.memory_bytes = rue_options_number(options, MAX_MEMORY),
-        .loader.workload = rue_workload_of_options(options),
+        .loader.workload = rue_workload_from_options(options),
         .output.folder = rue_options_text(options, OUT),
         .output.name_suffix = "-scale",
         .output.reports = files,

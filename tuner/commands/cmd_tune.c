@@ -193,7 +193,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .space.max_workers_origin = rue_options_origin(options, MAX_WORKERS),
         .space.baseline = rue_options_text(options, BASELINE),
         .space.baseline_origin = rue_options_origin(options, BASELINE),
-        .loader.workload = rue_workload_of_options(options),
+        .loader.workload = rue_workload_from_options(options),
         .output.folder = rue_options_text(options, OUT),
         .output.reports = rue_reports,
         .output.fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct rue_workload rue_workload_of_options(const struct rue_options *options)
+struct rue_workload rue_workload_from_options(const struct rue_options *options)
 {
     struct rue_workload workload = rue_workload_default();
     for (size_t i = 0; rue_workload_options[i]; i++) {

@@ -41,7 +41,7 @@ enum {
 };
 
 /* The default workload, but for what the options of those rows say. */
-struct rue_workload rue_workload_of_options(const struct rue_options *options);
+struct rue_workload rue_workload_from_options(const struct rue_options *options);
 
 /* What the two keys say; RUE_USAGE for a name that is empty or too long. Strings are the options'. */
 rue_status rue_data_options_keys(const struct rue_options *options, size_t image_key, size_t label_key,

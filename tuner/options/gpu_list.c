@@ -15,7 +15,7 @@ struct list {
     struct rue_gpu_list *out;
 };
 
-static rue_status fail_element(const struct list *list, const char *element, rue_error *error)
+static rue_status fail_gpu_element(const struct list *list, const char *element, rue_error *error)
 {
     return rue_fail(error, RUE_USAGE, "%s: '%.80s' is no GPU; name some such as 0,1 or 0..7", list->origin,
                     element);
@@ -34,7 +34,7 @@ static bool find_visible(const char *visible, unsigned index, char out[RUE_GPU_N
     return false;
 }
 
-static rue_status add_name(const struct list *list, const char *name, rue_error *error)
+static rue_status add_gpu_name(const struct list *list, const char *name, rue_error *error)
 {
     struct rue_gpu_list *out = list->out;
     for (size_t i = 0; i < out->count; i++)
@@ -48,10 +48,10 @@ static rue_status add_name(const struct list *list, const char *name, rue_error 
     return RUE_OK;
 }
 
-static rue_status add_number(const struct list *list, unsigned number, rue_error *error)
+static rue_status add_gpu_number(const struct list *list, unsigned number, rue_error *error)
 {
     char name[RUE_GPU_NAME_BYTES];
-    if (find_visible(list->visible, number, name)) return add_name(list, name, error);
+    if (find_visible(list->visible, number, name)) return add_gpu_name(list, name, error);
     return rue_fail(
         error, RUE_USAGE,
         "%s: there is no GPU %u, as CUDA_VISIBLE_DEVICES is %.200s; name those that it leaves, or "
@@ -60,20 +60,21 @@ static rue_status add_number(const struct list *list, unsigned number, rue_error
 }
 
 /* One element: "0", "0..7", or a name. */
-static rue_status add_element(const struct list *list, const char *element, rue_error *error)
+static rue_status add_gpu_element(const struct list *list, const char *element, rue_error *error)
 {
     unsigned first, last;
     int end = 0;
     bool named = strncmp(element, "GPU-", 4) == 0 || strncmp(element, "MIG-", 4) == 0;
-    if (named && strlen(element) < RUE_GPU_NAME_BYTES) return add_name(list, element, error);
+    if (named && strlen(element) < RUE_GPU_NAME_BYTES) return add_gpu_name(list, element, error);
     if (element[0] < '0' || element[0] > '9' || strlen(element) > 9)
-        return fail_element(list, element, error);
-    if (sscanf(element, "%u%n", &first, &end) == 1 && !element[end]) return add_number(list, first, error);
+        return fail_gpu_element(list, element, error);
+    if (sscanf(element, "%u%n", &first, &end) == 1 && !element[end])
+        return add_gpu_number(list, first, error);
     if (sscanf(element, "%u..%u%n", &first, &last, &end) != 2 || element[end] || first > last)
-        return fail_element(list, element, error);
+        return fail_gpu_element(list, element, error);
     rue_status status = RUE_OK;
     for (unsigned number = first; status == RUE_OK && number <= last; number++)
-        status = add_number(list, number, error);
+        status = add_gpu_number(list, number, error);
     return status;
 }
 
@@ -87,7 +88,7 @@ rue_status rue_gpu_list_parse(const char *text, const char *origin, struct rue_g
         return rue_fail(error, RUE_USAGE, "%s: the list is longer than %d letters", origin, TEXT_BYTES - 1);
     rue_status status = RUE_OK;
     while (status == RUE_OK && (element = rue_word_list_next(&rest)))
-        status = add_element(&list, element, error);
-    if (status == RUE_OK && out->count == 0) return fail_element(&list, "", error);
+        status = add_gpu_element(&list, element, error);
+    if (status == RUE_OK && out->count == 0) return fail_gpu_element(&list, "", error);
     return status;
 }

@@ -13,7 +13,7 @@ struct list {
     const char *text, *origin;
 };
 
-static rue_status fail_value(const struct list *list, const char *text, rue_error *error)
+static rue_status fail_knob_value(const struct list *list, const char *text, rue_error *error)
 {
     const struct rue_knob_info *knob = list->knob;
     char near[RUE_SUGGESTION_BYTES], known[256];
@@ -27,7 +27,8 @@ static rue_status fail_value(const struct list *list, const char *text, rue_erro
 }
 
 /* One element of a list: a value, or "0..8". */
-static rue_status add_element(struct rue_space *space, const struct list *list, char *text, rue_error *error)
+static rue_status add_knob_element(struct rue_space *space, const struct list *list, char *text,
+                                   rue_error *error)
 {
     int first, last;
     char *dots = list->knob->words ? NULL : strstr(text, "..");
@@ -36,7 +37,7 @@ static rue_status add_element(struct rue_space *space, const struct list *list, 
     last = first;
     if (dots) parsed = parsed && rue_knob_parse(list->knob, dots + 2, &last) && first <= last;
     if (dots) *dots = '.';
-    if (!parsed) return fail_value(list, text, error);
+    if (!parsed) return fail_knob_value(list, text, error);
     for (int value = first; value <= last; value++)
         if (!rue_space_has_value(space, list->index, value) && !rue_space_add(space, list->index, value))
             return rue_fail(error, RUE_USAGE, "%s: %s has more than %d values; name the ones that matter",
@@ -55,14 +56,14 @@ rue_status rue_knob_list_parse(struct rue_space *space, size_t knob, const char 
     snprintf(whole, sizeof whole, "%.*s", (int)length, text);
     memcpy(copy, whole, sizeof copy);
     const struct list given = {knob, space->knobs->at[knob], whole, origin}, *list = &given;
-    if (!whole[strspn(whole, ", ")]) return fail_value(list, whole, error);
+    if (!whole[strspn(whole, ", ")]) return fail_knob_value(list, whole, error);
     space->count[knob] = 0;
     for (char *element = rue_word_list_next(&rest); element; element = rue_word_list_next(&rest)) {
         if (!*element)
             return rue_fail(error, RUE_USAGE,
                             "%s: a value is missing in '%s': one comma between two values%s", list->origin,
                             list->text, list->knob->words ? "" : ", such as 32,64,128 or 0..8");
-        rue_status status = add_element(space, list, element, error);
+        rue_status status = add_knob_element(space, list, element, error);
         if (status != RUE_OK) return status;
     }
     return RUE_OK;

@@ -162,7 +162,7 @@ static rue_status set_defaults(struct rue_options *options, rue_error *error)
     return status;
 }
 
-static bool option_is(const struct rue_option *option, const char *name)
+static bool option_has_name(const struct rue_option *option, const char *name)
 {
     const char *own = option->name;
     for (; *own && *name; own++, name++)
@@ -225,7 +225,8 @@ static rue_status read_settings(struct rue_options *options, rue_error *error)
         json_object_foreach(settings, key, value)
         {
             const struct rue_option *option = &options->command->options[i];
-            if (status != RUE_OK || option->set_by == RUE_SET_BY_FLAG || !option_is(option, key)) continue;
+            if (status != RUE_OK || option->set_by == RUE_SET_BY_FLAG || !option_has_name(option, key))
+                continue;
             status = option->set_by == RUE_SET_BY_ALL
                          ? set_from_json(options, i, value, error)
                          : rue_fail(error, RUE_USAGE,
@@ -269,7 +270,7 @@ static rue_status read_flag(struct rue_options *options, int argc, char **argv, 
     snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - typed) : (int)sizeof name - 1, typed);
     for (size_t i = 0; i < options->command->option_count; i++) {
         const struct rue_option *option = &options->command->options[i];
-        if (!option_is(option, name)) continue;
+        if (!option_has_name(option, name)) continue;
         const char *text = equals ? equals + 1 : NULL;
         if (!text && option->kind == RUE_OPTION_FLAG) text = "true";
         if (!text && ++*at < argc) text = argv[*at];

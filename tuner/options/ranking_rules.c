@@ -43,8 +43,8 @@ static rue_status parse_weights(struct rue_ranking_rules *rules, const char *ori
     return RUE_OK;
 }
 
-rue_status rue_ranking_rules_weigh(struct rue_ranking_rules *rules, const char *text, const char *origin,
-                                   rue_error *error)
+rue_status rue_ranking_rules_read_weights(struct rue_ranking_rules *rules, const char *text,
+                                          const char *origin, rue_error *error)
 {
     size_t items = 1;
     if (!text) return RUE_OK;
@@ -88,7 +88,7 @@ rue_status rue_ranking_rules_read(const struct rue_options *options, const struc
         out->set_epsilon_ratio = rue_options_ratio(options, at->set_epsilon);
     const char *weights = rue_options_text(options, at->weights);
     if (!weights) return copy_weights(base, out, error);
-    return rue_ranking_rules_weigh(out, weights, rue_options_origin(options, at->weights), error);
+    return rue_ranking_rules_read_weights(out, weights, rue_options_origin(options, at->weights), error);
 }
 
 void rue_ranking_rules_close(struct rue_ranking_rules *rules)
@@ -100,7 +100,7 @@ void rue_ranking_rules_close(struct rue_ranking_rules *rules)
     rules->weight_count = 0;
 }
 
-static bool has(const char *const *models, size_t count, const char *name)
+static bool has_model(const char *const *models, size_t count, const char *name)
 {
     for (size_t m = 0; m < count; m++)
         if (strcmp(models[m], name) == 0) return true;
@@ -113,7 +113,7 @@ rue_status rue_ranking_rules_check(const struct rue_ranking_rules *rules, const 
     for (size_t i = 0; rules->weights_origin && i < rules->weight_count; i++) {
         const char *name = rules->weights[i].model;
         char near[RUE_SUGGESTION_BYTES];
-        if (has(models, count, name)) continue;
+        if (has_model(models, count, name)) continue;
         return rue_fail(error, RUE_USAGE, "%s: '%.100s' is none of the models%s", rules->weights_origin, name,
                         rue_did_you_mean(name, models, count, "", near));
     }

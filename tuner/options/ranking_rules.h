@@ -55,7 +55,7 @@ struct rue_ranking_options {
 
 /* Reads the rules. What no option sets, which none has a default for, is as in `base`, whose models' names
  * are borrowed; NULL: confidence RUE_DEFAULT_CONFIDENCE, and nothing else. Errors as of
- * rue_ranking_rules_weigh. */
+ * rue_ranking_rules_read_weights. */
 rue_status rue_ranking_rules_read(const struct rue_options *options, const struct rue_ranking_options *at,
                                   const struct rue_ranking_rules *base, struct rue_ranking_rules *out,
                                   rue_error *error) RUE_MUST_CHECK;
@@ -63,8 +63,8 @@ rue_status rue_ranking_rules_read(const struct rue_options *options, const struc
 /* Fills in weights from `text`, "resnet18=3,vit_b_16=0.5" (NULL: none); `origin` is borrowed. Models that are
  * not named weigh 1. RUE_USAGE for a weight that is no positive number and for a model named twice;
  * RUE_MEMORY. Nothing is to be closed where it fails. */
-rue_status rue_ranking_rules_weigh(struct rue_ranking_rules *rules, const char *text, const char *origin,
-                                   rue_error *error) RUE_MUST_CHECK;
+rue_status rue_ranking_rules_read_weights(struct rue_ranking_rules *rules, const char *text,
+                                          const char *origin, rue_error *error) RUE_MUST_CHECK;
 void rue_ranking_rules_close(struct rue_ranking_rules *rules);
 
 /* RUE_USAGE when a weight that somebody gave now is for none of the models [count]: says which one was

@@ -8,7 +8,7 @@ static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
 static const char quote[] = "'", escaped_quote[] = "'\\''", rest[] = " ...";
 
 /* Appends as far as there is room, and counts all of it. */
-static size_t put(const char *text, size_t length, size_t at, char *out, size_t bytes)
+static size_t append_bytes(const char *text, size_t length, size_t at, char *out, size_t bytes)
 {
     if (at + length < bytes) memcpy(out + at, text, length);
     return at + length;
@@ -18,11 +18,11 @@ size_t rue_shell_quote(const char *word, char *out, size_t bytes)
 {
     size_t used = 0;
     bool bare = *word && !word[strspn(word, plain)];
-    if (!bare) used = put(quote, 1, used, out, bytes);
+    if (!bare) used = append_bytes(quote, 1, used, out, bytes);
     for (const char *at = word; *at; at++)
-        used = !bare && *at == '\'' ? put(escaped_quote, sizeof escaped_quote - 1, used, out, bytes)
-                                    : put(at, 1, used, out, bytes);
-    if (!bare) used = put(quote, 1, used, out, bytes);
+        used = !bare && *at == '\'' ? append_bytes(escaped_quote, sizeof escaped_quote - 1, used, out, bytes)
+                                    : append_bytes(at, 1, used, out, bytes);
+    if (!bare) used = append_bytes(quote, 1, used, out, bytes);
     if (bytes) out[used < bytes ? used : 0] = 0;
     return used;
 }

@@ -29,7 +29,7 @@ struct rue_causes {
     struct moment *moments; /* [count] */
 };
 
-static rue_status add(struct rue_causes *causes, size_t trial, rue_error *error)
+static rue_status add_reading(struct rue_causes *causes, size_t trial, rue_error *error)
 {
     rue_status status = rue_array_grow(&causes->moments, &causes->capacity, causes->count + 1,
                                        sizeof *causes->moments, "readings", error);
@@ -51,16 +51,16 @@ rue_status rue_causes_open(const char *root, struct rue_causes **out, rue_error 
     struct rue_causes *causes = calloc(1, sizeof *causes);
     if (!causes) return rue_fail_memory(error, "readings", sizeof *causes);
     causes->root = root;
-    rue_status status = add(causes, 0, error);
+    rue_status status = add_reading(causes, 0, error);
     if (status != RUE_OK) return rue_causes_close(causes), status;
     *out = causes;
     return RUE_OK;
 }
 
-rue_status rue_causes_note(struct rue_causes *causes, size_t trial, double cpu_s, rue_error *error)
+rue_status rue_causes_record(struct rue_causes *causes, size_t trial, double cpu_s, rue_error *error)
 {
     causes->runner_s += cpu_s;
-    return add(causes, trial, error);
+    return add_reading(causes, trial, error);
 }
 
 static const struct {
@@ -68,7 +68,7 @@ static const struct {
     double unit;  /* of the figure that the words show */
     double least; /* worth a word */
     bool alone;   /* worth one without a slow-down */
-} words[RUE_INTERFERENCES] = {
+} cause_texts[RUE_INTERFERENCES] = {
     [RUE_STOLEN] = {"%.0f %% of the CPU time was stolen by the hypervisor", 100, 0.05, true},
     [RUE_THROTTLED] = {"the control group's CPU quota stopped it for %.0f %% of the time", 100, 0.05, true},
     [RUE_HEAT] = {"CPUs slowed down %.0f times a second as they were hot", 1, 0.05, true},
@@ -79,7 +79,7 @@ static const struct {
 };
 
 /* Shares of a stretch of time; CPUs that rue itself did not use. */
-static void measure(const struct moment *from, const struct moment *to, double out[RUE_INTERFERENCES])
+static void measure_shares(const struct moment *from, const struct moment *to, double out[RUE_INTERFERENCES])
 {
     rue_interference_between(&from->reading, &to->reading, out);
     out[RUE_BUSY] -= (to->own_s - from->own_s) / (to->reading.at_s - from->reading.at_s);
@@ -87,18 +87,20 @@ static void measure(const struct moment *from, const struct moment *to, double o
 
 /* Says which shares are worth a word: where `before` is known, those that are more than then; `alone`: those
  * that are worth one by themselves; but not what others used where there is `room` for them. */
-static void say_shares(const double shares[RUE_INTERFERENCES], const double *before, bool alone, bool room,
-                       char out[RUE_CAUSES_BYTES])
+static void write_shares(const double shares[RUE_INTERFERENCES], const double *before, bool alone, bool room,
+                         char out[RUE_CAUSES_BYTES])
 {
     out[0] = 0;
     for (int c = 0; c < RUE_INTERFERENCES; c++) {
         size_t used = strlen(out);
         bool more = !before || isnan(before[c]) || shares[c] > worse * before[c] + worth;
-        if (!(shares[c] >= words[c].least) || !more || (alone && !words[c].alone) || (room && c == RUE_BUSY))
+        if (!(shares[c] >= cause_texts[c].least) || !more || (alone && !cause_texts[c].alone) ||
+            (room && c == RUE_BUSY))
             continue;
         used += (size_t)snprintf(out + used, RUE_CAUSES_BYTES - used, "%s", used ? ", " : "");
         if (used < RUE_CAUSES_BYTES)
-            snprintf(out + used, RUE_CAUSES_BYTES - used, words[c].format, shares[c] * words[c].unit);
+            snprintf(out + used, RUE_CAUSES_BYTES - used, cause_texts[c].format,
+                     shares[c] * cause_texts[c].unit);
     }
 }
 
@@ -108,32 +110,32 @@ void rue_causes_explain(const struct rue_causes *causes, size_t since, char out[
                         *between = first;
     double before[RUE_INTERFERENCES], after[RUE_INTERFERENCES];
     while (between < last && between[1].trial < since) between++;
-    measure(first, between, before);
-    measure(between, last, after);
-    say_shares(after, before, false, false, out);
+    measure_shares(first, between, before);
+    measure_shares(between, last, after);
+    write_shares(after, before, false, false, out);
 }
 
 void rue_causes_summarise(const struct rue_causes *causes, char out[RUE_CAUSES_BYTES])
 {
     double shares[RUE_INTERFERENCES];
-    measure(causes->moments, &causes->moments[causes->count - 1], shares);
-    say_shares(shares, NULL, true, false, out);
+    measure_shares(causes->moments, &causes->moments[causes->count - 1], shares);
+    write_shares(shares, NULL, true, false, out);
 }
 
 void rue_causes_judge(const struct rue_causes *causes, int online_cpus, int usable_cpus,
                       char out[RUE_CAUSES_BYTES])
 {
     double shares[RUE_INTERFERENCES];
-    measure(causes->moments, &causes->moments[causes->count - 1], shares);
+    measure_shares(causes->moments, &causes->moments[causes->count - 1], shares);
     bool room = online_cpus - shares[RUE_BUSY] >= (1 - spare_ratio) * usable_cpus;
-    say_shares(shares, NULL, false, room, out);
+    write_shares(shares, NULL, false, room, out);
 }
 
 static const uint64_t most_ns = 50000000; /* five ticks of the kernel's count of CPU time */
 enum { BUDGET_PART = 20 };
 
-rue_status rue_causes_look(const struct rue_study_setup *setup, const char *when, char out[RUE_CAUSES_BYTES],
-                           rue_error *error)
+rue_status rue_causes_check_idle(const struct rue_study_setup *setup, const char *when,
+                                 char out[RUE_CAUSES_BYTES], rue_error *error)
 {
     struct rue_causes *causes;
     uint64_t budget_ns = setup->goal.search.budget.time_ns, look_ns = most_ns;
@@ -143,7 +145,7 @@ rue_status rue_causes_look(const struct rue_study_setup *setup, const char *when
     rue_status status = rue_causes_open("", &causes, error);
     if (status != RUE_OK) return status;
     rue_clock_sleep_until(rue_clock_now_ns() + look_ns);
-    status = rue_causes_note(causes, 1, 0, error);
+    status = rue_causes_record(causes, 1, 0, error);
     struct rue_machine machine = rue_machine_read();
     if (status == RUE_OK) rue_causes_judge(causes, machine.online_cpus, machine.usable_cpus, out);
     if (status == RUE_OK && out[0])

@@ -17,8 +17,8 @@ void rue_causes_close(struct rue_causes *causes);
 
 /* Takes a reading after the trial of that number (numbers rise), for which the runner used `cpu_s` seconds of
  * CPU time; NaN where not known. RUE_MEMORY. */
-rue_status rue_causes_note(struct rue_causes *causes, size_t trial, double cpu_s,
-                           rue_error *error) RUE_MUST_CHECK;
+rue_status rue_causes_record(struct rue_causes *causes, size_t trial, double cpu_s,
+                             rue_error *error) RUE_MUST_CHECK;
 
 /* What was worse from the trial `since` on than before it: "18 % of the CPU time was stolen by the
  * hypervisor, ..."; "" when nothing was. */
@@ -38,7 +38,7 @@ void rue_causes_judge(const struct rue_causes *causes, int online_cpus, int usab
  * "": nothing. Sleeps for five ticks, or a twentieth of the budget where that is less. Looks at nothing for a
  * runner with a clock of its own, a dry run, and a study without a budget, which recommends nothing.
  * RUE_MEMORY. */
-rue_status rue_causes_look(const struct rue_study_setup *setup, const char *when, char out[RUE_CAUSES_BYTES],
-                           rue_error *error) RUE_MUST_CHECK;
+rue_status rue_causes_check_idle(const struct rue_study_setup *setup, const char *when,
+                                 char out[RUE_CAUSES_BYTES], rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -180,7 +180,7 @@ int rue_recommendation_cpus(const struct rue_recommendation *recommendation)
 
 /* ---- ranked ---- */
 
-static bool rank_by_same_rules(const struct rue_ranking_rules *a, const struct rue_ranking_rules *b)
+static bool is_same_ranking(const struct rue_ranking_rules *a, const struct rue_ranking_rules *b)
 {
     bool is_same = a->objective == b->objective;
     for (size_t i = 0; i < a->weight_count; i++)
@@ -202,7 +202,7 @@ rue_status rue_recommendation_rank(struct rue_recommendation *recommendation,
         findings->variants
             ? RUE_OK
             : rue_fail_memory(error, "findings", recommendation->count * sizeof *findings->variants);
-    bool claims = rank_by_same_rules(rules, &recommendation->rules);
+    bool claims = is_same_ranking(rules, &recommendation->rules);
     while (status == RUE_OK && findings->variant_count < recommendation->count) {
         size_t v = findings->variant_count;
         status = rue_recommended_rank(&recommendation->at[v], rules, claims, &findings->variants[v], error);

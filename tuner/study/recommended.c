@@ -130,11 +130,11 @@ static const double most_variance = 100;
 static bool read_parameters(struct rue_json_reader *reader, const json_t *forecast, struct rue_knowledge *out)
 {
     const struct rue_json_parameters own = rue_json_parameters(out);
-    struct rue_json_parameters said = {0};
-    rue_json_read_fields(reader, forecast, rue_json_parameters_fields, &said);
-    bool valid = reader->status == RUE_OK && said.count == own.count;
+    struct rue_json_parameters parsed = {0};
+    rue_json_read_fields(reader, forecast, rue_json_parameters_fields, &parsed);
+    bool valid = reader->status == RUE_OK && parsed.count == own.count;
     for (size_t p = 0; valid && p < own.count; p++) {
-        const struct rue_json_parameter *from = &said.at[p];
+        const struct rue_json_parameter *from = &parsed.at[p];
         double variance = from->covariance[p];
         valid = strcmp(from->name, own.at[p].name) == 0 && from->value > 0 &&
                 from->covariance_count == own.count && variance >= 0 && variance <= most_variance;
@@ -146,18 +146,18 @@ static bool read_parameters(struct rue_json_reader *reader, const json_t *foreca
 }
 
 /* Of one model, with batches that lie all alike. */
-static bool read_known(struct rue_json_reader *reader, const json_t *item, struct rue_knowledge_model *out)
+static bool read_consumer(struct rue_json_reader *reader, const json_t *item, struct rue_knowledge_model *out)
 {
-    struct rue_knowledge_model said = *out;
-    rue_json_read_fields(reader, item, rue_json_consumer_fields, &said);
+    struct rue_knowledge_model parsed = *out;
+    rue_json_read_fields(reader, item, rue_json_consumer_fields, &parsed);
     bool valid = reader->status == RUE_OK;
-    for (size_t i = 0; valid && i < said.curve.count; i++) {
-        valid = said.curve.points[i].batch_s > 0;
-        rue_compute_curve_add(&out->curve, said.curve.points[i].batch_size, said.curve.points[i].batch_s,
+    for (size_t i = 0; valid && i < parsed.curve.count; i++) {
+        valid = parsed.curve.points[i].batch_s > 0;
+        rue_compute_curve_add(&out->curve, parsed.curve.points[i].batch_size, parsed.curve.points[i].batch_s,
                               NAN);
     }
-    out->curve.cpu_ratio = said.curve.cpu_ratio;
-    out->consumer = said.consumer;
+    out->curve.cpu_ratio = parsed.curve.cpu_ratio;
+    out->consumer = parsed.consumer;
     return valid;
 }
 
@@ -170,8 +170,8 @@ static bool read_models(struct rue_json_reader *reader, const json_t *forecast, 
         const json_t *item = json_array_get(list, m), *pageable = json_object_get(item, "pageable");
         const char *name = json_string_value(json_object_get(item, "model"));
         valid = name && strcmp(name, out->matrix->models[m]) == 0 &&
-                read_known(reader, item, &knowledge->consumers[2 * m]) &&
-                (!pageable || read_known(reader, pageable, &knowledge->consumers[2 * m + 1]));
+                read_consumer(reader, item, &knowledge->consumers[2 * m]) &&
+                (!pageable || read_consumer(reader, pageable, &knowledge->consumers[2 * m + 1]));
         char *profile = rue_json_dump(json_object_get(item, "profile"), 0);
         rue_json_canonical(profile ? profile : "", out->profiles[m], sizeof out->profiles[m]);
         free(profile);
@@ -222,7 +222,7 @@ static void read_late(struct rue_json_reader *reader, const json_t *object, stru
 }
 
 /* Of those that it was measured beside the one that came nearest. */
-static const struct rue_baseline_row *nearest(const struct rue_baseline_findings *baselines)
+static const struct rue_baseline_row *nearest_baseline(const struct rue_baseline_findings *baselines)
 {
     const struct rue_baseline_row *found = NULL;
     for (size_t i = 0; i < baselines->count; i++) {
@@ -246,7 +246,7 @@ void rue_recommended_read(struct rue_json_reader *reader, const json_t *object, 
     found->job.workload_known = json_is_object(json_object_get(object, "workload"));
     found->interval.bound_ratio = found->claim.bound_ratio;
     out->matrix->first_limit_ns = out->max_first_batch_ns;
-    out->baseline = nearest(&found->baselines);
+    out->baseline = nearest_baseline(&found->baselines);
     read_weights(reader, object, out);
     read_cells(reader, object, out->matrix);
     const json_t *forecast = rue_json_object(reader, object, "forecast", true);
@@ -286,7 +286,8 @@ size_t rue_recommended_model(const struct rue_recommended *recommended, const ch
     return RUE_NONE;
 }
 
-rue_status rue_recommended_know(struct rue_recommended *recommended, int cpus, bool in_turn, rue_error *error)
+rue_status rue_recommended_make_knowledge(struct rue_recommended *recommended, int cpus, bool in_turn,
+                                          rue_error *error)
 {
     const struct rue_cost_matrix *matrix = recommended->matrix;
     size_t models = matrix->model_count, configs = matrix->config_count;

@@ -24,7 +24,7 @@ struct rue_recommended {
     const struct rue_baseline_row *baseline; /* the fastest of those that it was measured beside, the
                                                 recommended one aside; NULL: there is none */
     bool predicted;                          /* the file has a forecast of this loader */
-    struct rue_knowledge *knowledge;         /* that; NULL without one, until rue_recommended_know */
+    struct rue_knowledge *knowledge; /* that; NULL without one, until rue_recommended_make_knowledge */
 };
 
 /* Faults go to the reader, RUE_MEMORY, too; to be closed in any case. */
@@ -43,8 +43,8 @@ size_t rue_recommended_model(const struct rue_recommended *recommended, const ch
 
 /* Where the part has no forecast, makes one of its times: as rue_knowledge_from_jobs, and RUE_DATA without
  * any. */
-rue_status rue_recommended_know(struct rue_recommended *recommended, int cpus, bool in_turn,
-                                rue_error *error) RUE_MUST_CHECK;
+rue_status rue_recommended_make_knowledge(struct rue_recommended *recommended, int cpus, bool in_turn,
+                                          rue_error *error) RUE_MUST_CHECK;
 
 /* Ranks it, without what was claimed unless `claims`. Its matrix changes hands: it is that of `out`, whose
  * matrix and selection are the caller's. RUE_MEMORY. */

@@ -32,7 +32,7 @@ static void now_text(char *out, size_t bytes)
 
 /* Whose measurements these are: rows are reused only for the same runner on the same machine. Long names are
  * cut, so a hash of all of it tells them apart. */
-static void identify(struct rue_study_setup *setup)
+static void identify_runner(struct rue_study_setup *setup)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
     const char *command = setup->goal.loader.runner;
@@ -58,12 +58,12 @@ static rue_status open_runner(struct rue_study_setup *setup, rue_error *error)
     return rue_runner_open(goal->loader.runner, goal->loader.gpus ? &gpus : NULL, &setup->host.runner, error);
 }
 
-static rue_status open_all(struct rue_study *study, rue_error *error)
+static rue_status open_parts(struct rue_study *study, rue_error *error)
 {
     const struct rue_study_goal *goal = &study->setup.goal;
     rue_status status = open_runner(&study->setup, error);
     if (status != RUE_OK) return status;
-    identify(&study->setup);
+    identify_runner(&study->setup);
     status = rue_study_choose_models(&study->setup, error);
     const struct rue_hello *hello = rue_study_hello(&study->setup);
     if (status == RUE_OK) status = rue_study_check_pinning(&study->setup, error);
@@ -74,23 +74,23 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     if (status == RUE_OK && !goal->output.keep_nothing) status = rue_study_open_folder(&study->setup, error);
     const int *sizes = study->setup.space.values[RUE_BATCH_SIZE],
               size_count = study->setup.space.count[RUE_BATCH_SIZE];
-    study->setup.wanted_images = goal->job.batches ? goal->job.batches * (uint64_t)sizes[size_count - 1]
-                                                   : rue_study_share(&study->setup, goal->job.images);
+    study->setup.requested_images = goal->job.batches ? goal->job.batches * (uint64_t)sizes[size_count - 1]
+                                                      : rue_study_share(&study->setup, goal->job.images);
     if (status == RUE_OK && !goal->output.fresh)
         status = rue_study_open_store(&study->setup, &study->ledger, error);
     if (status == RUE_OK)
-        status = rue_causes_look(&study->setup, "before the first trial", study->outcome.changes.busy_before,
-                                 error);
+        status = rue_causes_check_idle(&study->setup, "before the first trial",
+                                       study->outcome.changes.busy_before, error);
     if (status == RUE_OK) status = rue_study_open_data(&study->setup, error);
     if (status == RUE_OK)
         status =
             rue_study_space(goal, hello, study->setup.variants[0].job_images, &study->setup.space, error);
     if (status == RUE_OK) status = rue_study_list_configs(&study->setup, error);
-    if (status == RUE_OK) status = rue_study_settle_budget(&study->setup, error);
+    if (status == RUE_OK) status = rue_study_resolve_budget(&study->setup, error);
     if (status == RUE_OK) status = rue_study_add_sample(&study->setup, &study->ledger, error);
     if (status == RUE_OK && goal->output.fresh)
         status = rue_study_open_store(&study->setup, &study->ledger, error);
-    if (status == RUE_OK) status = rue_study_take_changes(&study->setup, &study->ledger, error);
+    if (status == RUE_OK) status = rue_study_load_changes(&study->setup, &study->ledger, error);
     return status == RUE_OK ? rue_study_note_under_way(&study->setup, &study->ledger, error) : status;
 }
 
@@ -131,7 +131,7 @@ static rue_status open_study(const struct rue_study_goal *goal, struct rue_progr
         goal->loader.memory_bytes ? goal->loader.memory_bytes : rue_machine_available_bytes() / 5 * 4;
     now_text(study->setup.started, sizeof study->setup.started);
     if (goal->output.dry_run) setenv("RUE_DRY_RUN", "true", 1); /* for the runners, however deep */
-    rue_status status = open_all(study, error);
+    rue_status status = open_parts(study, error);
     study->setup.place.discard = status != RUE_OK;
     if (status != RUE_OK) return close_study(study), status;
     *out = study;
@@ -165,12 +165,12 @@ static rue_status conclude_run(struct rue_study *study, const struct rue_study_s
     return status;
 }
 
-static rue_status search(struct rue_study *study, const struct rue_study_steps *steps, void *context,
-                         rue_error *error)
+static rue_status run_steps(struct rue_study *study, const struct rue_study_steps *steps, void *context,
+                            rue_error *error)
 {
     struct rue_study_end end = {0};
     rue_status status = rue_study_plan(&study->setup, &study->ledger, error);
-    if (status == RUE_OK) status = rue_study_take_prior(&study->setup, error);
+    if (status == RUE_OK) status = rue_study_make_priors(&study->setup, error);
     if (status != RUE_OK) return status;
     rue_progress_close(study->setup.progress);
     status = steps->planned(study, context, error);
@@ -188,7 +188,7 @@ rue_status rue_study_perform(const struct rue_study_goal *goal, struct rue_progr
     struct rue_study *study = NULL;
     rue_status status = open_study(goal, progress, &study, error);
     if (status != RUE_OK) return status;
-    status = search(study, steps, context, error);
+    status = run_steps(study, steps, context, error);
     close_study(study);
     return status;
 }

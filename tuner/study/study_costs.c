@@ -164,8 +164,8 @@ double rue_study_batch_s(const struct rue_study_setup *setup, size_t model, uint
 }
 
 /* Seconds of an image: where loading and computing share the CPUs, no less than the work of both. */
-static double consume_s(const struct rue_study_setup *setup, size_t model, uint64_t batch,
-                        double one_images_per_s)
+static double image_compute_s(const struct rue_study_setup *setup, size_t model, uint64_t batch,
+                              double one_images_per_s)
 {
     int cpus = rue_study_usable_cpus(rue_study_hello(setup));
     int cores = setup->models[model].profile.cores;
@@ -184,7 +184,7 @@ double rue_study_trial_s(const struct rue_study_setup *setup, size_t variant, si
     if (!(all > 0)) all = one * rue_study_usable_cpus(rue_study_hello(setup));
     double rate = fmin(fmax(value[RUE_NUM_WORKERS], 1) * one, fmax(one, all));
     double load_s = (double)images / rate, compute_s = 0;
-    if (model != RUE_NONE) compute_s = (double)images * consume_s(setup, model, batch, one);
+    if (model != RUE_NONE) compute_s = (double)images * image_compute_s(setup, model, batch, one);
     if (value[RUE_NUM_WORKERS] == 0) return load_s + compute_s + setup->costs.trial_overhead_s;
     double first_s =
         fmin((double)images, (double)batch) / (value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE ? rate : one);
@@ -225,8 +225,9 @@ double rue_study_budget_left_s(const struct rue_study_setup *setup, const struct
 }
 
 /* The least time that --budget takes, and that leaves `s` for trials: "12ms", "3s". */
-static const char *enough_text(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                               double s, char *out, size_t bytes)
+static const char *format_enough_budget(const struct rue_study_setup *setup,
+                                        const struct rue_study_ledger *ledger, double s, char *out,
+                                        size_t bytes)
 {
     double enough_s = ((double)rue_study_spent_ns(setup, ledger) / 1e9 + s) * estimate_margin / budget_share;
     if (enough_s < 1)
@@ -259,7 +260,8 @@ static bool is_probed(const struct rue_study_setup *setup)
 
 /* One configuration on every model and variant: whole jobs, or, of a strategy that predicts, trials as short
  * as can be and the probes before them. The last variant may not be open yet: a sample of the first. */
-static double config_s(const struct rue_study_setup *setup, size_t variants, const struct rue_config *config)
+static double smallest_config_s(const struct rue_study_setup *setup, size_t variants,
+                                const struct rue_config *config)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
     bool short_trials = !hello->whole_jobs && (!setup->plan.strategy || rue_study_predicts(setup) ||
@@ -288,7 +290,7 @@ static double cheapest_s(const struct rue_study_setup *setup, size_t variants, d
 {
     double least_s = INFINITY, second_s = INFINITY;
     for (size_t i = 0; i < setup->config_count; i++) {
-        double s = config_s(setup, variants, &setup->configs[i]);
+        double s = smallest_config_s(setup, variants, &setup->configs[i]);
         second_s = fmin(second_s, fmax(s, least_s));
         least_s = fmin(least_s, s);
     }
@@ -317,6 +319,6 @@ rue_status rue_study_check_smallest(const struct rue_study_setup *setup,
         rue_format_duration(rue_study_spent_ns(setup, ledger), spent, sizeof spent),
         rue_format_duration((uint64_t)(least_s * 1e9), needed, sizeof needed),
         loaders ? "the first probes show" : "the models alone need",
-        enough_text(setup, ledger, enough_s, enough, sizeof enough),
+        format_enough_budget(setup, ledger, enough_s, enough, sizeof enough),
         enough_s > least_s ? ", to compare two of them" : "");
 }

@@ -21,8 +21,8 @@
 enum { SAMPLE_FLOOR = 128 };
 
 /* Cold is what the runner can prove, or nothing. */
-static rue_status take_cache(const struct rue_study_setup *setup, const struct rue_study_variant *variant,
-                             rue_error *error)
+static rue_status check_cache(const struct rue_study_setup *setup, const struct rue_study_variant *variant,
+                              rue_error *error)
 {
     const char *name = variant->variant.path[0] ? variant->variant.path : "the runner's data";
     if (strcmp(variant->workload.cache, RUE_CACHE_COLD) != 0 ||
@@ -65,7 +65,7 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
 {
     const struct rue_study_goal *goal = &setup->goal;
     variant->workload = goal->loader.workload;
-    uint64_t limit = variant->sample ? 0 : setup->wanted_images;
+    uint64_t limit = variant->sample ? 0 : setup->requested_images;
     rue_progress_show(setup->progress, "opening %s",
                       variant->variant.path[0] ? variant->variant.path : "the runner's data");
     rue_status status = rue_runner_open_data(setup->host.runner, &variant->variant, &variant->workload, limit,
@@ -73,7 +73,7 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
     if (status != RUE_OK) return status;
     if (variant->opened.note[0])
         rue_progress_note(setup->progress, "%s: %s", variant->variant.path, variant->opened.note);
-    status = take_cache(setup, variant, error);
+    status = check_cache(setup, variant, error);
     if (status != RUE_OK) return status;
     if (strcmp(variant->workload.cache, RUE_CACHE_WARM) == 0 &&
         strcmp(variant->opened.cache, RUE_CACHE_WARM) != 0 && goal->data.count) {
@@ -86,9 +86,9 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
         memcpy(variant->variant.dtype, variant->opened.dtype, sizeof variant->variant.dtype);
     if (!variant->opened.digest[0])
         snprintf(variant->opened.digest, sizeof variant->opened.digest, "%" PRIu64, variant->opened.images);
-    variant->job_images = setup->wanted_images   ? setup->wanted_images
-                          : setup->variant_count ? setup->variants[0].job_images
-                                                 : rue_study_share(setup, first_epoch(goal, variant));
+    variant->job_images = setup->requested_images ? setup->requested_images
+                          : setup->variant_count  ? setup->variants[0].job_images
+                                                  : rue_study_share(setup, first_epoch(goal, variant));
     setup->variant_count++;
     return goal->data.count ? check_epoch(setup, variant, error) : RUE_OK;
 }
@@ -124,7 +124,7 @@ static rue_status absolute_path(const char *path, char *out, rue_error *error)
     return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
 }
 
-static rue_status open_part(struct rue_study_setup *setup, rue_error *error)
+static rue_status open_sample_folder(struct rue_study_setup *setup, rue_error *error)
 {
     char path[PATH_MAX];
     rue_study_sample_name(setup, path);
@@ -136,7 +136,7 @@ static rue_status open_part(struct rue_study_setup *setup, rue_error *error)
 
 /* The images of the sample that raw data are to be compared with; 0: there is none, which is said where one
  * was wanted. */
-static uint64_t wanted_sample(const struct rue_study_setup *setup)
+static uint64_t choose_sample_images(const struct rue_study_setup *setup)
 {
     const struct rue_study_variant *raw = &setup->variants[0];
     if (setup->goal.data.count != 1 || !setup->goal.data.sample_images || raw->variant.mode != RUE_RAW ||
@@ -193,7 +193,7 @@ rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_
     struct rue_study_variant *variant = &setup->variants[setup->variant_count];
     char images[RUE_UNIT_TEXT_BYTES], all[RUE_UNIT_TEXT_BYTES], size[RUE_UNIT_TEXT_BYTES];
     enum rue_dtype dtype = setup->goal.loader.workload.batch_dtype;
-    uint64_t count = wanted_sample(setup);
+    uint64_t count = choose_sample_images(setup);
     rue_status status = rue_study_check_smallest(setup, ledger, setup->variant_count + (count > 0), error);
     if (status != RUE_OK || count == 0) return status;
     *variant = *raw;
@@ -209,7 +209,7 @@ rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_
                           "as slowly as raw data");
         return RUE_OK;
     }
-    status = open_part(setup, error);
+    status = open_sample_folder(setup, error);
     if (status != RUE_OK) return status;
     snprintf(setup->place.sample_path, sizeof setup->place.sample_path, "%s/%s", setup->place.part,
              RUE_STUDY_SAMPLE);
@@ -233,9 +233,9 @@ static size_t find_variant(const struct rue_hello *hello, const struct rue_recom
     size_t found = RUE_NONE;
     int most = -1;
     for (size_t v = 0; checked && v < hello->variant_count; v++) {
-        int likeness = rue_study_likeness(&hello->variants[v], &checked->found.variant);
-        if (hello->variants[v].mode != checked->found.variant.mode || likeness <= most) continue;
-        most = likeness;
+        int similarity = rue_study_variant_similarity(&hello->variants[v], &checked->found.variant);
+        if (hello->variants[v].mode != checked->found.variant.mode || similarity <= most) continue;
+        most = similarity;
         found = v;
     }
     return found;
@@ -264,7 +264,7 @@ static rue_status choose_runner_data(struct rue_study_setup *setup, rue_error *e
 }
 
 /* One of the data given. */
-static rue_status choose_one(struct rue_study_setup *setup, const char *path, rue_error *error)
+static rue_status choose_path(struct rue_study_setup *setup, const char *path, rue_error *error)
 {
     struct rue_variant variant;
     rue_status status = rue_source_detect(path, &setup->goal.data.keys, &variant, error);
@@ -286,7 +286,7 @@ rue_status rue_study_choose_data(struct rue_study_setup *setup, rue_error *error
     rue_status status = RUE_OK;
     if (!goal->data.count) return choose_runner_data(setup, error);
     for (size_t i = 0; status == RUE_OK && i < goal->data.count; i++)
-        status = choose_one(setup, goal->data.paths[i], error);
+        status = choose_path(setup, goal->data.paths[i], error);
     return status;
 }
 
@@ -297,7 +297,7 @@ rue_status rue_study_open_data(struct rue_study_setup *setup, rue_error *error)
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < setup->chosen_count; i++) {
         status = open_variant(setup, &setup->variants[i], error);
-        if (!goal->data.count && !setup->wanted_images && hello->images)
+        if (!goal->data.count && !setup->requested_images && hello->images)
             setup->variants[i].job_images = hello->images;
     }
     return status;

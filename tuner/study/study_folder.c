@@ -68,7 +68,7 @@ void rue_study_sample_name(const struct rue_study_setup *setup, char out[PATH_MA
 }
 
 /* How much of the path is there. */
-static size_t length_there(const char *path)
+static size_t find_existing_length(const char *path)
 {
     char part[PATH_MAX];
     size_t length = strlen(path);
@@ -84,8 +84,8 @@ static size_t length_there(const char *path)
 rue_status rue_study_open_folder(struct rue_study_setup *setup, rue_error *error)
 {
     rue_study_choose_folder(setup);
-    setup->place.kept = length_there(setup->place.folder);
-    bool made = !setup->place.folder[setup->place.kept];
+    setup->place.existing_length = find_existing_length(setup->place.folder);
+    bool made = !setup->place.folder[setup->place.existing_length];
     if (setup->goal.output.dry_run && !made) return RUE_OK;
     rue_status status = rue_folder_acquire(setup->place.folder, "--out", &setup->place.lock, error);
     if (status == RUE_OK)
@@ -153,7 +153,7 @@ void rue_study_discard(const struct rue_study_setup *setup)
         unlink(path);
     }
     snprintf(path, sizeof path, "%s", setup->place.folder);
-    for (size_t length = strlen(path); length > setup->place.kept;) {
+    for (size_t length = strlen(path); length > setup->place.existing_length;) {
         if (rmdir(path) != 0 && errno != ENOENT) return; /* it holds something of somebody else's */
         while (length && path[length - 1] == '/') length--;
         while (length && path[length - 1] != '/') length--;

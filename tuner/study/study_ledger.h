@@ -36,8 +36,8 @@ struct rue_ledger_row {
 struct rue_study_ledger {
     struct rue_store *store;
     struct rue_study_clock clock;
-    uint64_t found_trials; /* that the store held when it was opened */
-    bool stored_untold;    /* the store holds more than strategies are told: they are not told more of it */
+    uint64_t found_trials;  /* that the store held when it was opened */
+    bool stored_unobserved; /* the store holds more than strategies are told: they are not told more of it */
     size_t row_count, row_capacity;
     struct rue_ledger_row *rows; /* every trial used, in order */
     size_t probe_rows;           /* the first of `rows`: measured to make the plan */

@@ -98,7 +98,7 @@ static rue_status choose_checked(struct rue_study_setup *setup, rue_error *error
 }
 
 /* All models of the table that is asked for as the device. */
-static rue_status add_table(struct rue_study_setup *setup, const char *path, rue_error *error)
+static rue_status add_table_models(struct rue_study_setup *setup, const char *path, rue_error *error)
 {
     struct rue_device_table *table = malloc(sizeof *table);
     if (!table) return rue_fail_memory(error, "a device table", sizeof *table);
@@ -111,7 +111,7 @@ static rue_status add_table(struct rue_study_setup *setup, const char *path, rue
     return status;
 }
 
-static rue_status choose(struct rue_study_setup *setup, rue_error *error)
+static rue_status choose_requested(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
     const char *list = setup->goal.models.names;
@@ -125,7 +125,7 @@ static rue_status choose(struct rue_study_setup *setup, rue_error *error)
         return status;
     }
     if (!list && setup->goal.models.device && rue_device_is_table(setup->goal.models.device))
-        return add_table(setup, setup->goal.models.device, error);
+        return add_table_models(setup, setup->goal.models.device, error);
     char copy[4096], *rest = copy;
     if (!list) list = default_models;
     if (strlen(list) >= sizeof copy)
@@ -146,7 +146,7 @@ rue_status rue_study_choose_models(struct rue_study_setup *setup, rue_error *err
 {
     const char *names[RUE_STUDY_MODELS_MAX];
     if (setup->goal.search.checked) return choose_checked(setup, error);
-    rue_status status = choose(setup, error);
+    rue_status status = choose_requested(setup, error);
     if (status != RUE_OK) return status;
     for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
     return rue_ranking_rules_check(&setup->goal.search.rules, names, setup->model_count, error);

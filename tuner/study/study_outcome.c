@@ -40,8 +40,8 @@ static rue_status describe_ledger(const struct rue_study_setup *setup, struct ru
     return RUE_OK;
 }
 
-static rue_status keep(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                       struct rue_findings *findings, bool under_way, rue_error *error)
+static rue_status save_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                struct rue_findings *findings, bool under_way, rue_error *error)
 {
     char *text = NULL;
     rue_status status = describe_ledger(setup, ledger, under_way, error);
@@ -56,7 +56,7 @@ static rue_status keep(const struct rue_study_setup *setup, struct rue_study_led
 rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                    struct rue_findings *findings, rue_error *error)
 {
-    return keep(setup, ledger, findings, false, error);
+    return save_findings(setup, ledger, findings, false, error);
 }
 
 #define COPY(to, from) snprintf(to, sizeof(to), "%s", from)
@@ -95,11 +95,11 @@ rue_status rue_study_note_under_way(const struct rue_study_setup *setup, struct 
                                   .changes.notice_count = ledger->notice_count,
                                   .changes.notices = ledger->notices};
     describe_runner(setup, &so_far.runner);
-    return keep(setup, ledger, &so_far, true, error);
+    return save_findings(setup, ledger, &so_far, true, error);
 }
 
 /* Whether they are about data that this study loads, too, with the same runner on the same machine. */
-static bool concern(const struct rue_findings_ledger *kept, const struct rue_study_setup *setup)
+static bool is_about_study(const struct rue_findings_ledger *kept, const struct rue_study_setup *setup)
 {
     for (size_t v = 0; v < setup->variant_count; v++) {
         char key[RUE_LEDGER_KEY_BYTES];
@@ -120,7 +120,7 @@ static rue_status add_notice(struct rue_study_ledger *ledger, const struct rue_n
 }
 
 /* Each run passes on what it took over, so the last one that is concerned knows all of it. */
-rue_status rue_study_take_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+rue_status rue_study_load_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   rue_error *error)
 {
     bool accepted = false;
@@ -133,7 +133,7 @@ rue_status rue_study_take_changes(const struct rue_study_setup *setup, struct ru
         status = rue_recommendation_read_kept(text, RUE_STORE_FILE, &kept, error);
         free(text);
         if (status != RUE_OK) return status;
-        accepted = concern(&kept->ledger, setup);
+        accepted = is_about_study(&kept->ledger, setup);
         for (size_t i = 0; status == RUE_OK && accepted && i < kept->found.changes.notice_count; i++)
             status = add_notice(ledger, &kept->found.changes.notices[i], error);
         rue_recommendation_close(kept);

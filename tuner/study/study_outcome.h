@@ -27,7 +27,7 @@ rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct r
 
 /* Takes over what the last run that measured any of the same knew of changes of the machine. RUE_STORE,
  * RUE_MEMORY. */
-rue_status rue_study_take_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+rue_status rue_study_load_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   rue_error *error) RUE_MUST_CHECK;
 
 /* Notes in the store what the run is about and which changes it knows of, in case it is killed. RUE_STORE,

@@ -16,13 +16,13 @@ enum { FEW_CONFIGS = 4, TIME_BYTES = 32 };
 /* Of the budget, that measuring everything may take; and where it is so few that predicting costs as much. */
 static const double comfortable_share = 0.5, few_share = 2;
 
-static rue_status choose(struct rue_study_setup *setup, const char *name)
+static rue_status use_strategy(struct rue_study_setup *setup, const char *name)
 {
     setup->plan.strategy = rue_strategy_find(name);
     return RUE_OK;
 }
 
-static const char *duration(double s, char out[TIME_BYTES])
+static const char *format_s(double s, char out[TIME_BYTES])
 {
     return rue_format_duration((uint64_t)(fmin(s, 1e9) * 1e9), out, TIME_BYTES);
 }
@@ -32,13 +32,13 @@ static rue_status choose_by_trials(struct rue_study_setup *setup)
     size_t all =
         setup->config_count * setup->model_count * setup->variant_count * (size_t)setup->goal.search.repeats;
     size_t budget = setup->goal.search.budget.trials;
-    bool fits = all <= rue_watch_spares(setup, budget);
+    bool fits = all <= rue_watch_strategy_trials(setup, budget);
     snprintf(setup->plan.why, sizeof setup->plan.why,
              "measuring everything takes %zu trials, and the budget %s", all,
              fits            ? "has room for them"
              : all <= budget ? "has no room for references beside them"
                              : "does not have that many");
-    return choose(setup, fits ? "grid" : "duel");
+    return use_strategy(setup, fits ? "grid" : "duel");
 }
 
 /* What everything takes is known from below first, from one short trial a variant, as a search may find the
@@ -51,17 +51,17 @@ static rue_status choose_by_time(struct rue_study_setup *setup, struct rue_study
     double share = few ? few_share : comfortable_share;
     char all[TIME_BYTES], budget[TIME_BYTES];
     rue_status status = rue_study_probe_least(setup, ledger, error);
-    bool sure = rue_study_whole_s(setup) > share * budget_s;
-    if (status == RUE_OK && !sure) status = rue_study_probe(setup, ledger, error);
+    bool exceeds = rue_study_whole_s(setup) > share * budget_s;
+    if (status == RUE_OK && !exceeds) status = rue_study_probe(setup, ledger, error);
     if (status != RUE_OK) return status;
     double all_s = rue_study_whole_s(setup),
            left_s = budget_s - (double)rue_study_spent_ns(setup, ledger) / 1e9;
-    bool fits = !sure && all_s <= share * left_s;
+    bool fits = !exceeds && all_s <= share * left_s;
     snprintf(setup->plan.why, sizeof setup->plan.why,
              "%smeasuring everything takes %s %s, and the budget is %s",
-             few ? "there are few configurations; " : "", sure ? "at least" : "about", duration(all_s, all),
-             duration(budget_s, budget));
-    return choose(setup, fits ? "grid" : "duel");
+             few ? "there are few configurations; " : "", exceeds ? "at least" : "about",
+             format_s(all_s, all), format_s(budget_s, budget));
+    return use_strategy(setup, fits ? "grid" : "duel");
 }
 
 /* Which strategy suits: where everything can be measured with time to spare, nothing has to be predicted. */
@@ -70,13 +70,14 @@ static rue_status choose_strategy(struct rue_study_setup *setup, struct rue_stud
 {
     if (setup->goal.search.minimise != RUE_GOAL_TIME) {
         snprintf(setup->plan.why, sizeof setup->plan.why, "nothing but the time of the job is predicted");
-        return choose(setup, "grid");
+        return use_strategy(setup, "grid");
     }
     return setup->goal.search.budget.trials ? choose_by_trials(setup) : choose_by_time(setup, ledger, error);
 }
 
 /* All trials of all configurations, and what the store spares of them. */
-static rue_status expect_all(struct rue_study_setup *setup, struct rue_study_ledger *ledger, rue_error *error)
+static rue_status estimate_all(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                               rue_error *error)
 {
     size_t repeats = (size_t)setup->goal.search.repeats, models = setup->model_count;
     rue_status status = RUE_OK;
@@ -119,7 +120,7 @@ rue_status rue_study_plan(struct rue_study_setup *setup, struct rue_study_ledger
     if (status != RUE_OK) return status;
     if (!rue_study_predicts(setup)) status = choose_length(setup, ledger, error);
     rue_study_list_baselines(setup);
-    if (status == RUE_OK && !rue_study_predicts(setup)) status = expect_all(setup, ledger, error);
+    if (status == RUE_OK && !rue_study_predicts(setup)) status = estimate_all(setup, ledger, error);
     if (rue_study_predicts(setup)) setup->plan.expected_s = rue_study_budget_left_s(setup, ledger);
     return status == RUE_OK ? rue_study_check_smallest(setup, ledger, setup->variant_count, error) : status;
 }

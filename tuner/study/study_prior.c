@@ -46,24 +46,24 @@ static bool is_same_data(const struct rue_study_variant *variant, const struct r
            rue_workload_same_cost(&variant->workload, &earlier->found.job.workload);
 }
 
-int rue_study_likeness(const struct rue_variant *one, const struct rue_variant *other)
+int rue_study_variant_similarity(const struct rue_variant *one, const struct rue_variant *other)
 {
     return 4 * (strcmp(one->format, other->format) == 0) + 2 * (strcmp(one->dtype, other->dtype) == 0) +
            (strcmp(one->path, other->path) == 0);
 }
 
 /* The part about data of that mode, those that are most alike. */
-static struct rue_recommended *part_about(const struct rue_recommendation *earlier,
-                                          const struct rue_variant *variant)
+static struct rue_recommended *find_part(const struct rue_recommendation *earlier,
+                                         const struct rue_variant *variant)
 {
     struct rue_recommended *found = NULL;
     int most = -1;
     for (size_t i = 0; i < earlier->count; i++) {
         struct rue_recommended *part = &earlier->at[i];
         if (!rue_findings_mode_is_known(&part->found) || part->found.variant.mode != variant->mode) continue;
-        int likeness = rue_study_likeness(&part->found.variant, variant);
-        if (likeness <= most) continue;
-        most = likeness;
+        int similarity = rue_study_variant_similarity(&part->found.variant, variant);
+        if (similarity <= most) continue;
+        most = similarity;
         found = part;
     }
     return found;
@@ -77,12 +77,12 @@ static bool is_same_model(const struct rue_study_model *model, const char *earli
     return earlier[0] ? strcmp(profile, earlier) == 0 : same_machine;
 }
 
-static bool tells_anything(const struct rue_knowledge_model *known)
+static bool has_knowledge(const struct rue_knowledge_model *known)
 {
     return known->curve.count || !isnan(known->consumer.batch_s);
 }
 
-static void take_models(const struct rue_study_setup *setup, const struct rue_recommended *part,
+static void copy_models(const struct rue_study_setup *setup, const struct rue_recommended *part,
                         bool same_machine, struct rue_study_prior *out)
 {
     for (size_t m = 0; m < setup->model_count; m++) {
@@ -94,7 +94,7 @@ static void take_models(const struct rue_study_setup *setup, const struct rue_re
     }
 }
 
-static void take_offsets(const struct rue_study_setup *setup, const struct rue_recommended *part,
+static void copy_offsets(const struct rue_study_setup *setup, const struct rue_recommended *part,
                          size_t config, size_t own, struct rue_study_prior *out)
 {
     for (size_t m = 0; m < setup->model_count; m++) {
@@ -108,32 +108,32 @@ static void take_offsets(const struct rue_study_setup *setup, const struct rue_r
     }
 }
 
-static void take_configs(const struct rue_study_setup *setup, const struct rue_recommended *part,
+static void copy_configs(const struct rue_study_setup *setup, const struct rue_recommended *part,
                          struct rue_study_prior *out)
 {
     for (size_t c = 0; c < part->matrix->config_count; c++)
         for (size_t own = 0; own < setup->config_count; own++) {
             if (!rue_config_equal(&setup->configs[own], &part->matrix->configs[c])) continue;
             if (c == part->best) out->prior.config = own;
-            if (out->prior.same_machine) take_offsets(setup, part, c, own, out);
+            if (out->prior.same_machine) copy_offsets(setup, part, c, own, out);
         }
 }
 
-static void note_use(const struct rue_study_setup *setup, size_t variant, bool same_machine)
+static void report_use(const struct rue_study_setup *setup, size_t variant, bool same_machine)
 {
     const struct rue_prior *prior = &setup->priors[variant].prior;
     const char *mode = rue_mode_names[setup->variants[variant].variant.mode];
-    const char *of = prior->same_machine ? "this machine and these data"
-                     : same_machine      ? "this machine, but not of these data"
-                                         : "another machine";
+    const char *origin = prior->same_machine ? "this machine and these data"
+                         : same_machine      ? "this machine, but not of these data"
+                                             : "another machine";
     size_t models = 0;
     for (size_t m = 0; m < setup->model_count; m++) {
         const struct rue_knowledge_model *known = &prior->knowledge->consumers[2 * m];
-        models += tells_anything(&known[0]) || tells_anything(&known[1]);
+        models += has_knowledge(&known[0]) || has_knowledge(&known[1]);
     }
     rue_progress_note(setup->progress,
                       "%s: %s: a study of %s; it tells of the loader, and of %zu of the %zu models",
-                      setup->goal.search.prior->path, mode, of, models, setup->model_count);
+                      setup->goal.search.prior->path, mode, origin, models, setup->model_count);
 }
 
 /* Of one part, whose knowledge is known. `out` is to be closed. */
@@ -155,8 +155,8 @@ static rue_status make_prior(const struct rue_study_setup *setup, const struct r
                                     .same_machine = same,
                                     .offsets = out->offsets,
                                     .config = RUE_NONE};
-    take_models(setup, part, same_machine, out);
-    take_configs(setup, part, out);
+    copy_models(setup, part, same_machine, out);
+    copy_configs(setup, part, out);
     out->used = true;
     return RUE_OK;
 }
@@ -167,21 +167,21 @@ static struct rue_recommended *usable_part(const struct rue_study_setup *setup,
 {
     const struct rue_hello *hello = rue_study_hello(setup);
     const struct rue_recommendation *earlier = setup->goal.search.prior;
-    struct rue_recommended *part = part_about(earlier, variant);
+    struct rue_recommended *part = find_part(earlier, variant);
     rue_error unfit = {0};
     if (!part)
         snprintf(why, bytes, "nothing about %s data", rue_mode_names[variant->mode]);
     else if (strcmp(part->measured_with, hello->loader) != 0)
         snprintf(why, bytes, "measured with %s and not with %s", part->measured_with, hello->loader);
-    else if (rue_recommended_know(part, rue_recommendation_cpus(earlier), strcmp(hello->loader, "rue") != 0,
-                                  &unfit) != RUE_OK)
+    else if (rue_recommended_make_knowledge(part, rue_recommendation_cpus(earlier),
+                                            strcmp(hello->loader, "rue") != 0, &unfit) != RUE_OK)
         snprintf(why, bytes, "%s", unfit.message);
     else
         return part;
     return NULL;
 }
 
-static rue_status take_variant(struct rue_study_setup *setup, size_t variant, rue_error *error)
+static rue_status make_variant_prior(struct rue_study_setup *setup, size_t variant, rue_error *error)
 {
     const struct rue_study_variant *data = &setup->variants[variant];
     char why[RUE_ERROR_MESSAGE_BYTES];
@@ -193,12 +193,12 @@ static rue_status take_variant(struct rue_study_setup *setup, size_t variant, ru
     bool machine = is_same_machine(setup, setup->goal.search.prior);
     rue_status status =
         make_prior(setup, part, machine, is_same_data(data, part), &setup->priors[variant], error);
-    if (status == RUE_OK) note_use(setup, variant, machine);
+    if (status == RUE_OK) report_use(setup, variant, machine);
     return status;
 }
 
 /* What is checked, as if nothing had changed. */
-static rue_status take_checked(struct rue_study_setup *setup, rue_error *error)
+static rue_status make_checked_prior(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
     const struct rue_recommendation *earlier = setup->goal.search.prior;
@@ -207,8 +207,8 @@ static rue_status take_checked(struct rue_study_setup *setup, rue_error *error)
         return rue_fail(error, RUE_USAGE,
                         "%s was measured with %s and not with %s: give the runner that made it with --runner",
                         earlier->path, part->measured_with, hello->loader);
-    rue_status status = rue_recommended_know(part, rue_recommendation_cpus(earlier),
-                                             strcmp(hello->loader, "rue") != 0, error);
+    rue_status status = rue_recommended_make_knowledge(part, rue_recommendation_cpus(earlier),
+                                                       strcmp(hello->loader, "rue") != 0, error);
     if (status == RUE_OK) status = make_prior(setup, part, true, true, &setup->priors[0], error);
     if (status != RUE_OK) return status;
     setup->priors[0].prior.widen_sd = unchanged_sd;
@@ -216,10 +216,10 @@ static rue_status take_checked(struct rue_study_setup *setup, rue_error *error)
     return RUE_OK;
 }
 
-rue_status rue_study_take_prior(struct rue_study_setup *setup, rue_error *error)
+rue_status rue_study_make_priors(struct rue_study_setup *setup, rue_error *error)
 {
     rue_status status = RUE_OK;
-    if (setup->goal.search.checked) return take_checked(setup, error);
+    if (setup->goal.search.checked) return make_checked_prior(setup, error);
     if (!setup->goal.search.prior) return RUE_OK;
     if (!rue_study_predicts(setup)) {
         rue_progress_note(setup->progress, "--strategy %s does not predict, so %s is not used",
@@ -227,6 +227,6 @@ rue_status rue_study_take_prior(struct rue_study_setup *setup, rue_error *error)
         return RUE_OK;
     }
     for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++)
-        status = take_variant(setup, v, error);
+        status = make_variant_prior(setup, v, error);
     return status;
 }

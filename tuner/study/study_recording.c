@@ -44,7 +44,7 @@ double rue_study_recording_s(const struct rue_study_setup *setup, size_t index)
     return sum;
 }
 
-rue_status rue_study_settle_budget(struct rue_study_setup *setup, rue_error *error)
+rue_status rue_study_resolve_budget(struct rue_study_setup *setup, rue_error *error)
 {
     struct rue_budget *budget = &setup->goal.search.budget;
     if (!(budget->share > 0)) return RUE_OK;
@@ -74,7 +74,7 @@ static rue_status table_matrix(const struct rue_study_setup *setup, size_t varia
     return status;
 }
 
-static void read_ranking(const struct rue_selection *truth, const struct rue_study_setup *setup,
+static void copy_regrets(const struct rue_selection *truth, const struct rue_study_setup *setup,
                          size_t chosen, struct rue_replayed *out)
 {
     if (chosen != RUE_NONE) {
@@ -108,7 +108,7 @@ rue_status rue_study_judge_recording(const struct rue_study_setup *setup,
     if (status != RUE_OK) return status;
     status = rue_ranking_rules_select(&setup->goal.search.rules, matrix, &truth, error);
     if (status == RUE_OK) {
-        read_ranking(truth, setup, variant->selection->recommended, out);
+        copy_regrets(truth, setup, variant->selection->recommended, out);
         rue_selection_close(truth);
     }
     rue_cost_matrix_close(matrix);

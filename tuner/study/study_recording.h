@@ -10,7 +10,7 @@ rue_status rue_study_open_recording(struct rue_study_setup *setup, rue_error *er
 /* What one run of each cell that is looked at takes, of variant `index` (RUE_NONE: of all); makes a budget
  * that is a share of it one of time. */
 double rue_study_recording_s(const struct rue_study_setup *setup, size_t index);
-rue_status rue_study_settle_budget(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_resolve_budget(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 
 /* Whether J is a guess, as nobody says it. */
 bool rue_study_assumes_job(const struct rue_study_setup *setup);

@@ -41,7 +41,7 @@ struct tracks {
     size_t config;     /* at work, or left out, */
     int repeat;        /* for this time */
     bool left_out;     /* it does not fit the budget: only what is stored of it counts */
-    size_t own;        /* trials that were not stored, */
+    size_t new_trials; /* trials that were not stored, */
     double expected_s; /* and what they were expected to take */
     size_t skipped;
 };
@@ -101,9 +101,9 @@ static struct rue_trial_request make_request(const struct rue_study_setup *setup
 }
 
 /* The answer to a question: the `nth` in the store, or a new one. */
-static rue_status answer(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                         struct cell cell, const struct rue_question *ask, size_t nth,
-                         struct rue_trial_result *result, rue_error *error)
+static rue_status answer_question(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                  struct cell cell, const struct rue_question *ask, size_t nth,
+                                  struct rue_trial_result *result, rue_error *error)
 {
     struct rue_trial_request request = make_request(setup, cell, ask);
     return rue_study_measure(setup, ledger, cell.variant, ask->measure == RUE_LOAD ? RUE_NONE : cell.model,
@@ -200,7 +200,7 @@ static rue_status repeat_trial(const struct rue_study_setup *setup, struct rue_s
         const struct rue_question ask = {.measure = RUE_JOINT, .config = cell.config};
         status = rue_interrupt_status();
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
-        status = answer(setup, ledger, cell, &ask, RUE_STUDY_ANEW, &result, error);
+        status = answer_question(setup, ledger, cell, &ask, RUE_STUDY_NEW_TRIAL, &result, error);
         if (status != RUE_OK) return status;
         if (ledger->rows[ledger->last_row].cost_ns > 0) {
             ledger->rows[ledger->last_row].config = cell.config;
@@ -212,8 +212,8 @@ static rue_status repeat_trial(const struct rue_study_setup *setup, struct rue_s
 }
 
 /* What has been told so far is corrected for a change of the machine. */
-static rue_status take_change(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                              struct tracks *tracks, const struct rue_speed_change *change, rue_error *error)
+static rue_status apply_change(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                               struct tracks *tracks, const struct rue_speed_change *change, rue_error *error)
 {
     for (size_t i = 0; setup->plan.strategy->shift && i < tracks->count; i++)
         setup->plan.strategy->shift(tracks->at[i].state, change->since, change->by);
@@ -235,16 +235,17 @@ static struct rue_watch_reserve watch_reserve(const struct rue_study_setup *setu
 }
 
 /* Looks after the machine when a trial has been made; what that costs is the track's. */
-static rue_status look_after(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                             struct tracks *tracks, struct track *track, rue_error *error)
+static rue_status check_machine(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                struct tracks *tracks, struct track *track, rue_error *error)
 {
     bool changed;
     struct rue_speed_change change;
     if (!tracks->watch) return RUE_OK;
     uint64_t before_ns = rue_study_spent_ns(setup, ledger);
     size_t made = ledger->made;
-    rue_status status = rue_watch_look(tracks->watch, watch_reserve(setup, tracks), &changed, &change, error);
-    if (status == RUE_OK && changed) status = take_change(setup, ledger, tracks, &change, error);
+    rue_status status =
+        rue_watch_check(tracks->watch, watch_reserve(setup, tracks), &changed, &change, error);
+    if (status == RUE_OK && changed) status = apply_change(setup, ledger, tracks, &change, error);
     uint64_t spent_ns = rue_study_spent_ns(setup, ledger) - before_ns;
     track->spent_ns += spent_ns;
     if (setup->plan.strategy->spend)
@@ -253,16 +254,16 @@ static rue_status look_after(const struct rue_study_setup *setup, struct rue_stu
 }
 
 /* Measures, and tells everybody. `nth`: which stored trial will do. */
-static rue_status step(struct rue_study_setup *setup, struct rue_study_ledger *ledger, struct tracks *tracks,
-                       struct track *track, struct rue_question *ask, size_t nth,
-                       struct rue_same_failures *failures, rue_error *error)
+static rue_status step_track(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             struct tracks *tracks, struct track *track, struct rue_question *ask, size_t nth,
+                             struct rue_same_failures *failures, rue_error *error)
 {
     const struct rue_strategy_ops *strategy = setup->plan.strategy;
     struct cell cell = ask_cell(setup, track, ask);
     struct rue_trial_result result;
     double expected_s = 0, expected_sd = 0;
     bool expects = strategy->expect && strategy->expect(track->state, ask, &expected_s, &expected_sd);
-    rue_status status = answer(setup, ledger, cell, ask, nth, &result, error);
+    rue_status status = answer_question(setup, ledger, cell, ask, nth, &result, error);
     if (status != RUE_OK) return status;
     ask->stored = ledger->was_stored;
     struct rue_ledger_row *row = &ledger->rows[ledger->last_row];
@@ -271,7 +272,7 @@ static rue_status step(struct rue_study_setup *setup, struct rue_study_ledger *l
     observe_result(setup, track, ask, &result);
     ledger->answered++;
     if (!ask->stored && !rue_study_predicts(setup)) {
-        tracks->own++;
+        tracks->new_trials++;
         const struct rue_config *config = &setup->configs[cell.config];
         uint64_t images = rue_study_trial_images(setup, cell.variant, config);
         tracks->expected_s += rue_study_trial_s(setup, cell.variant, cell.model, config, images);
@@ -281,12 +282,12 @@ static rue_status step(struct rue_study_setup *setup, struct rue_study_ledger *l
     rue_trial_result_close(&result);
     if (status != RUE_OK || ask->stored) return status;
     if (expects && !rue_study_hello(setup)->whole_jobs) rue_study_note_error(ledger, expected_s, expected_sd);
-    return look_after(setup, ledger, tracks, track, error);
+    return check_machine(setup, ledger, tracks, track, error);
 }
 
 /* What the strategy believes of the cells of its variant becomes the matrix's. */
-static rue_status put_estimates(const struct rue_study_setup *setup, struct rue_study_outcome *outcome,
-                                const struct track *track, rue_error *error)
+static rue_status store_estimates(const struct rue_study_setup *setup, struct rue_study_outcome *outcome,
+                                  const struct track *track, rue_error *error)
 {
     size_t variant = track->first_variant;
     rue_status status = RUE_OK;
@@ -304,7 +305,7 @@ static rue_status put_estimates(const struct rue_study_setup *setup, struct rue_
 }
 
 /* Whether a signal ended what a strategy was thinking. */
-static rue_status check_thinking(struct rue_study *study, const struct tracks *tracks, rue_error *error)
+static rue_status check_signal(struct rue_study *study, const struct tracks *tracks, rue_error *error)
 {
     const struct rue_strategy_ops *strategy = study->setup.plan.strategy;
     rue_status status = RUE_OK;
@@ -317,27 +318,28 @@ static rue_status check_thinking(struct rue_study *study, const struct tracks *t
 
 /* Whether the configuration that the question begins fits what is left of the budget, if it costs as many
  * times what is expected of it as those before. The first one fits any number of trials. */
-static bool fits(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                 const struct tracks *tracks, size_t config, double spent_s)
+static bool fits_budget(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                        const struct tracks *tracks, size_t config, double spent_s)
 {
     const struct rue_budget *budget = &setup->goal.search.budget;
     size_t scenarios = setup->variant_count * setup->model_count;
     if (budget->trials)
-        return tracks->own == 0 || tracks->own + scenarios <= rue_watch_spares(setup, budget->trials);
+        return tracks->new_trials == 0 ||
+               tracks->new_trials + scenarios <= rue_watch_strategy_trials(setup, budget->trials);
     double pace = tracks->expected_s > 0 ? spent_s / tracks->expected_s : 1;
     return !budget->time_ns || pace * rue_study_config_s(setup, &setup->configs[config]) <=
                                    rue_study_budget_left_s(setup, ledger);
 }
 
 /* Whether the question is for the store alone, and that has no answer. */
-static rue_status skip(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                       struct tracks *tracks, struct cell cell, const struct rue_question *ask, size_t nth,
-                       double spent_s, bool *out, rue_error *error)
+static rue_status check_skip(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             struct tracks *tracks, struct cell cell, const struct rue_question *ask,
+                             size_t nth, double spent_s, bool *out, rue_error *error)
 {
     *out = false;
     if (rue_study_predicts(setup)) return RUE_OK;
     if (tracks->config != ask->config || tracks->repeat != ask->repeat)
-        tracks->left_out = !fits(setup, ledger, tracks, ask->config, spent_s);
+        tracks->left_out = !fits_budget(setup, ledger, tracks, ask->config, spent_s);
     tracks->config = ask->config;
     tracks->repeat = ask->repeat;
     if (!tracks->left_out && !is_spent(setup, ledger)) return RUE_OK;
@@ -351,7 +353,7 @@ static rue_status skip(const struct rue_study_setup *setup, struct rue_study_led
     return status;
 }
 
-static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error *error)
+static rue_status run_questions(struct rue_study *study, struct tracks *tracks, rue_error *error)
 {
     struct rue_same_failures failures = {0};
     struct rue_question ask;
@@ -365,15 +367,17 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
             mark_partial(study, "the budget was spent");
             return RUE_OK;
         }
-        size_t nth = study->ledger.stored_untold && ask.repeat > 0 ? RUE_STUDY_ANEW : (size_t)ask.repeat;
+        size_t nth =
+            study->ledger.stored_unobserved && ask.repeat > 0 ? RUE_STUDY_NEW_TRIAL : (size_t)ask.repeat;
         double spent_s = (double)(rue_study_spent_ns(&study->setup, &study->ledger) - run_start_ns) / 1e9;
         struct cell cell = ask_cell(&study->setup, track, &ask);
         bool skipped = false;
         if (status == RUE_OK)
-            status = skip(&study->setup, &study->ledger, tracks, cell, &ask, nth, spent_s, &skipped, error);
+            status =
+                check_skip(&study->setup, &study->ledger, tracks, cell, &ask, nth, spent_s, &skipped, error);
         if (skipped) continue;
         if (status == RUE_OK)
-            status = step(&study->setup, &study->ledger, tracks, track, &ask, nth, &failures, error);
+            status = step_track(&study->setup, &study->ledger, tracks, track, &ask, nth, &failures, error);
         if (status != RUE_OK) {
             bool signal = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
             mark_partial(study, signal ? "interrupted" : "stopped");
@@ -382,7 +386,7 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
         show_progress(&study->setup, &study->ledger, track, &ask, run_start_ns);
     }
     if (tracks->skipped) mark_partial(study, "the budget was spent");
-    return check_thinking(study, tracks, error);
+    return check_signal(study, tracks, error);
 }
 
 /* Where a baseline is recommended in place of what the strategy has chosen, it is claimed of that. */
@@ -403,7 +407,7 @@ static rue_status claim_recommended(struct rue_study *study, const struct track 
 }
 
 /* What the strategy believes and claims becomes the study's. */
-static rue_status take_estimates(struct rue_study *study, const struct track *track, rue_error *error)
+static rue_status copy_estimates(struct rue_study *study, const struct track *track, rue_error *error)
 {
     size_t variant = track->first_variant;
     rue_status status = RUE_OK;
@@ -421,12 +425,12 @@ static rue_status take_estimates(struct rue_study *study, const struct track *tr
     if (study->outcome.variants[variant].claimed && !study->outcome.variants[variant].claim.verified &&
         !study->outcome.partial)
         mark_partial(study, "the budget was spent");
-    if (status == RUE_OK) status = put_estimates(&study->setup, &study->outcome, track, error);
+    if (status == RUE_OK) status = store_estimates(&study->setup, &study->outcome, track, error);
     return status == RUE_OK ? claim_recommended(study, track, error) : status;
 }
 
 /* What every scenario weighs; NULL where all do alike. */
-static const double *weigh(const struct rue_study_setup *setup, double *weights)
+static const double *fill_weights(const struct rue_study_setup *setup, double *weights)
 {
     if (setup->goal.search.rules.weight_count == 0) return NULL;
     for (size_t i = 0; i < setup->variant_count * setup->model_count; i++)
@@ -436,7 +440,8 @@ static const double *weigh(const struct rue_study_setup *setup, double *weights)
 }
 
 /* A strategy that ended because something failed says so. */
-static rue_status check_end(const struct rue_study_setup *setup, const struct track *track, rue_error *error)
+static rue_status check_strategy(const struct rue_study_setup *setup, const struct track *track,
+                                 rue_error *error)
 {
     rue_error why = {0};
     rue_status status =
@@ -469,7 +474,7 @@ static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_st
         struct rue_strategy_setup strategy_setup = rue_study_strategy_setup(setup, v);
         if (!predicts) strategy_setup.grid.scenario_count *= setup->variant_count;
         strategy_setup.aim = (struct rue_setup_aim){.objective = setup->goal.search.rules.objective,
-                                                    .weights = weigh(setup, out->weights),
+                                                    .weights = fill_weights(setup, out->weights),
                                                     .epsilon_ratio = setup->goal.search.epsilon_ratio,
                                                     .confidence = setup->goal.search.confidence,
                                                     .repeats = setup->goal.search.repeats};
@@ -481,20 +486,20 @@ static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_st
         if (setup->priors[v].used) strategy_setup.known.prior = &setup->priors[v].prior;
         status = setup->plan.strategy->open(&strategy_setup, &track->state, error);
         if (status == RUE_OK && predicts)
-            status = rue_study_tell_stored(setup, ledger, v, track->state, error);
+            status = rue_study_observe_stored(setup, ledger, v, track->state, error);
     }
     return status;
 }
 
 /* What a strategy has come to becomes the study's. */
-static rue_status take_results(struct rue_study *study, const struct track *track, rue_error *error)
+static rue_status collect_results(struct rue_study *study, const struct track *track, rue_error *error)
 {
     rue_status status = RUE_OK;
     size_t end = rue_study_predicts(&study->setup) ? track->first_variant + 1 : study->setup.variant_count;
     if (study->setup.plan.strategy->judge)
         status = study->setup.plan.strategy->judge(track->state, &study->outcome.recheck, error);
     else if (rue_study_predicts(&study->setup))
-        status = take_estimates(study, track, error);
+        status = copy_estimates(study, track, error);
     for (size_t v = track->first_variant; status == RUE_OK && v < end; v++) {
         rue_study_mark_disturbed(study, v, track->state);
         status = rue_study_find_lengths(study, v, track->state, error);
@@ -508,7 +513,7 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
     rue_status status = open_tracks(&study->setup, &study->ledger, &tracks, error);
     study->ledger.made = 0;
     if (status == RUE_OK) status = rue_watch_open(&study->setup, &study->ledger, &tracks.watch, error);
-    if (status == RUE_OK) status = loop(study, &tracks, error);
+    if (status == RUE_OK) status = run_questions(study, &tracks, error);
     bool usable = status == RUE_OK || study->outcome.partial;
     rue_error lost = {0};
     for (size_t v = 0; lost.status == RUE_OK && v < study->setup.variant_count; v++)
@@ -516,14 +521,14 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
                                    &lost) == RUE_OK;
     if (lost.status != RUE_OK && status == RUE_OK) status = rue_fail(error, lost.status, "%s", lost.message);
     for (size_t i = 0; i < tracks.count; i++) {
-        if (usable && take_results(study, &tracks.at[i], &lost) != RUE_OK && status == RUE_OK)
+        if (usable && collect_results(study, &tracks.at[i], &lost) != RUE_OK && status == RUE_OK)
             status = rue_fail(error, lost.status, "%s", lost.message);
-        if (status == RUE_OK) status = check_end(&study->setup, &tracks.at[i], error);
+        if (status == RUE_OK) status = check_strategy(&study->setup, &tracks.at[i], error);
         study->setup.plan.strategy->close(tracks.at[i].state);
     }
     rue_watch_close(tracks.watch, study->outcome.changes.disturbance);
     if (status == RUE_OK)
-        status =
-            rue_causes_look(&study->setup, "after the last trial", study->outcome.changes.busy_after, error);
+        status = rue_causes_check_idle(&study->setup, "after the last trial",
+                                       study->outcome.changes.busy_after, error);
     return status;
 }

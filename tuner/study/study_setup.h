@@ -60,8 +60,8 @@ struct rue_study_host {
 /* Where the study is kept. */
 struct rue_study_place {
     char folder[PATH_MAX];
-    size_t kept; /* so much of `folder` was there before */
-    int lock;    /* descriptor */
+    size_t existing_length; /* of the part of `folder` that existed before */
+    int lock;               /* descriptor */
     bool store_is_new;
     bool discard;                          /* at the end, what is new: the folder and the store in it */
     char part[RUE_PART_BYTES];             /* the folder of the converted sample; "" : none */
@@ -100,8 +100,8 @@ struct rue_study_setup {
     struct rue_study_variant variants[RUE_STUDY_VARIANTS_MAX];
     size_t model_count;
     struct rue_study_model models[RUE_STUDY_MODELS_MAX];
-    struct rue_space space; /* as asked for */
-    uint64_t wanted_images; /* J as asked for; 0: one epoch */
+    struct rue_space space;    /* as asked for */
+    uint64_t requested_images; /* J as asked for; 0: one epoch */
     size_t config_count;
     struct rue_config *configs; /* [config_count], grid order */
     struct rue_study_baselines baselines;

@@ -23,8 +23,8 @@ struct line {
     size_t used;
 };
 
-static void add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct line *line, const char *format, ...)
+static void add_text(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_text(struct line *line, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -34,7 +34,7 @@ static void add(struct line *line, const char *format, ...)
     if (line->used >= sizeof line->text) line->used = sizeof line->text - 1;
 }
 
-static void put(struct line *line, const char *name, const struct rue_report_style *style, FILE *out)
+static void write_line(struct line *line, const char *name, const struct rue_report_style *style, FILE *out)
 {
     char label[64], clean[LINE_BYTES];
     snprintf(label, sizeof label, "  %s", name);
@@ -46,10 +46,10 @@ static void put(struct line *line, const char *name, const struct rue_report_sty
 
 static void add_count(struct line *line, size_t count, const char *what, const char *then)
 {
-    add(line, "%zu %s%s%s", count, what, count == 1 ? "" : "s", then);
+    add_text(line, "%zu %s%s%s", count, what, count == 1 ? "" : "s", then);
 }
 
-static double rest_s(const struct rue_study_setup *setup)
+static double remaining_s(const struct rue_study_setup *setup)
 {
     return fmax(0, setup->plan.expected_s - setup->plan.stored_s);
 }
@@ -60,7 +60,7 @@ static void add_values(struct line *line, const struct rue_study_setup *setup, s
     char value[RUE_KNOB_TEXT_BYTES];
     for (int i = 0; i < space->count[knob]; i++) {
         rue_knob_format(space->knobs->at[knob], space->values[knob][i], value);
-        add(line, "%s%s", i ? ", " : "", value);
+        add_text(line, "%s%s", i ? ", " : "", value);
     }
 }
 
@@ -76,54 +76,55 @@ static void add_cost(struct line *line, const struct rue_study_setup *setup)
 {
     char text[RUE_UNIT_TEXT_BYTES];
     if (setup->goal.search.budget.trials && rue_study_predicts(setup))
-        add(line, "as long as the trials take");
+        add_text(line, "as long as the trials take");
     else
-        add(line, rue_study_predicts(setup) ? "up to %s" : "%s expected",
-            rue_format_duration((uint64_t)(rest_s(setup) * 1e9), text, sizeof text));
+        add_text(line, rue_study_predicts(setup) ? "up to %s" : "%s expected",
+                 rue_format_duration((uint64_t)(remaining_s(setup) * 1e9), text, sizeof text));
     if (setup->plan.stored_s > 0)
-        add(line, ", beside %s that the store spares",
-            rue_format_duration((uint64_t)(setup->plan.stored_s * 1e9), text, sizeof text));
-    add(line, ", budget %s", rue_budget_format(&setup->goal.search.budget, text, sizeof text));
+        add_text(line, ", beside %s that the store spares",
+                 rue_format_duration((uint64_t)(setup->plan.stored_s * 1e9), text, sizeof text));
+    add_text(line, ", budget %s", rue_budget_format(&setup->goal.search.budget, text, sizeof text));
 }
 
 /* Whether the budget may not hold all trials. */
-static bool is_short(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger)
+static bool is_budget_short(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger)
 {
     const struct rue_budget *budget = &setup->goal.search.budget;
-    if (budget->trials) return setup->plan.trials > rue_watch_spares(setup, budget->trials);
-    return budget->time_ns && rest_s(setup) > rue_study_budget_left_s(setup, ledger);
+    if (budget->trials) return setup->plan.trials > rue_watch_strategy_trials(setup, budget->trials);
+    return budget->time_ns && remaining_s(setup) > rue_study_budget_left_s(setup, ledger);
 }
 
 static void add_trials(struct line *line, const struct rue_study_setup *setup,
                        const struct rue_study_ledger *ledger)
 {
     bool predicts = rue_study_predicts(setup);
-    if (!predicts) add(line, "%zu: ", setup->plan.trials);
+    if (!predicts) add_text(line, "%zu: ", setup->plan.trials);
     add_count(line, setup->config_count, "configuration", " x ");
     add_count(line, setup->model_count, "model", " x ");
     add_count(line, setup->variant_count, "variant", predicts ? "; " : " x ");
     if (predicts) {
-        add(line, "as many trials of them as decide");
+        add_text(line, "as many trials of them as decide");
         return;
     }
     add_count(line, (size_t)setup->goal.search.repeats, "repeat",
-              is_short(setup, ledger) ? "; as many configurations as fit the budget" : "");
+              is_budget_short(setup, ledger) ? "; as many configurations as fit the budget" : "");
 }
 
 static void add_data(struct line *line, const struct rue_study_variant *variant)
 {
     char count[RUE_UNIT_TEXT_BYTES], what[64];
     rue_variant_describe(&variant->variant, what, sizeof what);
-    add(line, "%s: %s images%s, read %s", what, rue_format_count(variant->opened.images, count, sizeof count),
-        variant->sample ? " (a converted sample)" : "", variant->workload.cache);
+    add_text(line, "%s: %s images%s, read %s", what,
+             rue_format_count(variant->opened.images, count, sizeof count),
+             variant->sample ? " (a converted sample)" : "", variant->workload.cache);
 }
 
 static void add_replayed(struct line *line, const struct rue_study_setup *setup, size_t variant)
 {
     char time[RUE_UNIT_TEXT_BYTES];
     double table_s = rue_study_recording_s(setup, variant);
-    add(line, "%.200s: times of a table, %s in all", setup->variants[variant].variant.path,
-        rue_format_duration((uint64_t)(table_s * 1e9), time, sizeof time));
+    add_text(line, "%.200s: times of a table, %s in all", setup->variants[variant].variant.path,
+             rue_format_duration((uint64_t)(table_s * 1e9), time, sizeof time));
 }
 
 /* "load trials of 384 images with 32/4, one every 5 trials, ..." */
@@ -133,9 +134,9 @@ static bool add_references(struct line *line, const struct rue_study_setup *setu
     char label[RUE_CONFIG_TEXT_BYTES], count[RUE_UNIT_TEXT_BYTES];
     if (!rue_watch_plan(setup, &plan)) return false;
     rue_config_label(&plan.request.config, label);
-    add(line, "%s trials of %s images with %s, one every %d trials, to see whether the machine changes",
-        rue_measure_names[plan.request.measure], rue_format_count(plan.request.images, count, sizeof count),
-        label, RUE_WATCH_PERIOD);
+    add_text(line, "%s trials of %s images with %s, one every %d trials, to see whether the machine changes",
+             rue_measure_names[plan.request.measure],
+             rue_format_count(plan.request.images, count, sizeof count), label, RUE_WATCH_PERIOD);
     return true;
 }
 
@@ -145,7 +146,7 @@ static void add_baselines(struct line *line, const struct rue_study_setup *setup
     char label[RUE_CONFIG_TEXT_BYTES];
     for (size_t b = 0; b < setup->baselines.count; b++) {
         rue_config_label(&setup->baselines.at[b].config, label);
-        add(line, "%s%s (%s)", line->used ? ", " : "", label, setup->baselines.at[b].name);
+        add_text(line, "%s%s (%s)", line->used ? ", " : "", label, setup->baselines.at[b].name);
     }
 }
 
@@ -159,36 +160,39 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
             add_replayed(&line, setup, v);
         else
             add_data(&line, &setup->variants[v]);
-        put(&line, "data", style, out);
+        write_line(&line, "data", style, out);
     }
     char loaders[48] = "";
     if (setup->goal.loader.gpus)
         snprintf(loaders, sizeof loaders, " on each of %d GPU%s", setup->goal.loader.workload.world_size,
                  setup->goal.loader.workload.world_size == 1 ? "" : "s");
-    add(&line, "%s images%s%s", rue_format_count(setup->variants[0].job_images, count, sizeof count), loaders,
-        rue_study_assumes_job(setup) ? ", assumed, as the table does not say (--images does)" : "");
-    put(&line, "job", style, out);
-    for (size_t m = 0; m < setup->model_count; m++) add(&line, "%s%s", m ? ", " : "", setup->models[m].name);
-    put(&line, "models", style, out);
+    add_text(&line, "%s images%s%s", rue_format_count(setup->variants[0].job_images, count, sizeof count),
+             loaders,
+             rue_study_assumes_job(setup) ? ", assumed, as the table does not say (--images does)" : "");
+    write_line(&line, "job", style, out);
+    for (size_t m = 0; m < setup->model_count; m++)
+        add_text(&line, "%s%s", m ? ", " : "", setup->models[m].name);
+    write_line(&line, "models", style, out);
     for (size_t k = 0; k < setup->space.knobs->count; k++) {
         add_values(&line, setup, k);
-        put(&line, rue_study_option_name(setup->space.knobs->at[k], name), style, out);
+        write_line(&line, rue_study_option_name(setup->space.knobs->at[k], name), style, out);
     }
-    add(&line, "%s%s%s", setup->plan.strategy->name, setup->plan.why[0] ? ": " : "", setup->plan.why);
-    put(&line, "strategy", style, out);
+    add_text(&line, "%s%s%s", setup->plan.strategy->name, setup->plan.why[0] ? ": " : "", setup->plan.why);
+    write_line(&line, "strategy", style, out);
     add_trials(&line, setup, ledger);
-    put(&line, "trials", style, out);
+    write_line(&line, "trials", style, out);
     if (rue_study_predicts(setup)) {
-        add(&line,
+        add_text(
+            &line,
             "when, with %g %% confidence, no configuration is better by more than %g %%, or with the budget",
             100 * setup->goal.search.confidence, 100 * setup->goal.search.epsilon_ratio);
-        put(&line, "ends", style, out);
+        write_line(&line, "ends", style, out);
     }
-    if (add_references(&line, setup)) put(&line, "references", style, out);
+    if (add_references(&line, setup)) write_line(&line, "references", style, out);
     add_baselines(&line, setup);
-    if (line.used) put(&line, "baselines", style, out);
+    if (line.used) write_line(&line, "baselines", style, out);
     add_cost(&line, setup);
-    put(&line, "cost", style, out);
+    write_line(&line, "cost", style, out);
 }
 
 void rue_progress_describe_best(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,

@@ -112,9 +112,9 @@ static rue_status note_row(const struct rue_study_setup *setup, struct rue_study
 }
 
 /* Fills what the study knows of the request; answers whose trial it is. */
-static struct rue_store_scenario complete(const struct rue_study_setup *setup, size_t variant_index,
-                                          size_t model_index, uint64_t expected_ns,
-                                          struct rue_trial_request *request)
+static struct rue_store_scenario complete_request(const struct rue_study_setup *setup, size_t variant_index,
+                                                  size_t model_index, uint64_t expected_ns,
+                                                  struct rue_trial_request *request)
 {
     const struct rue_study_variant *variant = &setup->variants[variant_index];
     struct rue_store_scenario scenario = rue_study_scenario(setup, variant_index, model_index);
@@ -126,16 +126,16 @@ static struct rue_store_scenario complete(const struct rue_study_setup *setup, s
     return scenario;
 }
 
-rue_status rue_study_walk_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                 size_t variant, size_t model, struct rue_trial_request *request,
-                                 rue_store_visit *visit, void *context, rue_error *error)
+rue_status rue_study_visit_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                  size_t variant, size_t model, struct rue_trial_request *request,
+                                  rue_store_visit *visit, void *context, rue_error *error)
 {
-    struct rue_store_scenario scenario = complete(setup, variant, model, 0, request);
+    struct rue_store_scenario scenario = complete_request(setup, variant, model, 0, request);
     return rue_store_visit_trials(ledger->store, &scenario, request, visit, context, error);
 }
 
 /* A row that was measured to make the plan may answer one of the plan's questions too. */
-static bool find_noted(struct rue_study_ledger *ledger, uint64_t id)
+static bool find_probe_row(struct rue_study_ledger *ledger, uint64_t id)
 {
     for (size_t i = 0; i < ledger->probe_rows; i++)
         if (ledger->rows[i].trial.id == id) return ledger->last_row = i, true;
@@ -194,8 +194,9 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
                              rue_error *error)
 {
     const char *profile = model_index == RUE_NONE ? NULL : setup->models[model_index].profile_json;
-    struct rue_store_scenario scenario = complete(setup, variant_index, model_index, expected_ns, request);
-    request->repeat = nth == RUE_STUDY_ANEW ? 0 : nth;
+    struct rue_store_scenario scenario =
+        complete_request(setup, variant_index, model_index, expected_ns, request);
+    request->repeat = nth == RUE_STUDY_NEW_TRIAL ? 0 : nth;
     bool found;
     struct rue_ledger_row at = {.variant = variant_index, .model = model_index, .config = RUE_NONE};
     uint64_t *id = &at.trial.id, *started_ns = &at.trial.started_ns;
@@ -203,7 +204,7 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
         rue_store_find_trial(ledger->store, &scenario, request, (struct rue_store_position){.nth = nth},
                              &found, result, id, started_ns, error);
     ledger->was_stored = status == RUE_OK && found;
-    if (status != RUE_OK || (found && find_noted(ledger, *id))) return status;
+    if (status != RUE_OK || (found && find_probe_row(ledger, *id))) return status;
     if (found) {
         ledger->reused++;
         at.stored = true;
@@ -227,7 +228,7 @@ rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_s
                                bool *stored, rue_error *error)
 {
     struct rue_trial_result result;
-    struct rue_store_scenario scenario = complete(setup, variant, model, 0, request);
+    struct rue_store_scenario scenario = complete_request(setup, variant, model, 0, request);
     rue_status status =
         rue_store_find_trial(ledger->store, &scenario, request, (struct rue_store_position){.nth = nth},
                              stored, &result, NULL, NULL, error);
@@ -237,7 +238,7 @@ rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_s
 
 /* Trials that a strategy is told: its beliefs take time with the cube of their number, and more of them
  * hardly change what it believes. */
-enum { TOLD_MAX = 500 };
+enum { OBSERVED_MAX = 500 };
 
 /* A row of the store that can be told. */
 struct stored {
@@ -246,7 +247,7 @@ struct stored {
     size_t newer; /* rows of the same cell behind it */
 };
 
-struct telling {
+struct stored_list {
     struct stored *at; /* [count] */
     size_t count, capacity;
     struct rue_question ask; /* of the cell whose rows are visited */
@@ -255,13 +256,13 @@ struct telling {
 static rue_status add_stored(void *context, uint64_t id, const struct rue_trial_result *result,
                              rue_error *error)
 {
-    struct telling *telling = context;
+    struct stored_list *list = context;
     if (result->outcome != RUE_TRIAL_OK || result->images <= 0) return RUE_OK;
-    rue_status status = rue_array_grow(&telling->at, &telling->capacity, telling->count + 1,
-                                       sizeof *telling->at, "stored trials", error);
+    rue_status status =
+        rue_array_grow(&list->at, &list->capacity, list->count + 1, sizeof *list->at, "stored trials", error);
     if (status != RUE_OK) return status;
-    struct stored *stored = &telling->at[telling->count++];
-    *stored = (struct stored){.id = id, .ask = telling->ask};
+    struct stored *stored = &list->at[list->count++];
+    *stored = (struct stored){.id = id, .ask = list->ask};
     if (stored->ask.measure == RUE_COMPUTE)
         stored->ask.batches = (uint64_t)result->batches;
     else
@@ -276,32 +277,32 @@ static size_t ask_model(const struct rue_question *ask)
 
 /* All of one cell, the shortest and the longest, oldest first. */
 static rue_status collect_cell(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                               size_t variant, struct rue_question ask, struct telling *telling,
+                               size_t variant, struct rue_question ask, struct stored_list *list,
                                rue_error *error)
 {
-    size_t first = telling->count;
+    size_t first = list->count;
     struct rue_trial_request request = {
         .measure = ask.measure, .config = setup->configs[ask.config], .images = 1, .batches = 1};
-    telling->ask = ask;
+    list->ask = ask;
     rue_status status = rue_interrupt_status();
     if (status == RUE_OK)
-        status = rue_study_walk_stored(setup, ledger, variant, ask_model(&ask), &request, add_stored, telling,
-                                       error);
-    for (size_t i = first; i < telling->count; i++) telling->at[i].newer = telling->count - 1 - i;
+        status = rue_study_visit_stored(setup, ledger, variant, ask_model(&ask), &request, add_stored, list,
+                                        error);
+    for (size_t i = first; i < list->count; i++) list->at[i].newer = list->count - 1 - i;
     return status;
 }
 
 static rue_status collect_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                 size_t variant, struct telling *telling, rue_error *error)
+                                 size_t variant, struct stored_list *list, rue_error *error)
 {
     rue_status status = RUE_OK;
     for (size_t c = 0; status == RUE_OK && c < setup->config_count; c++) {
         struct rue_question ask = {.measure = RUE_LOAD, .config = c, .stored = true};
-        status = collect_cell(setup, ledger, variant, ask, telling, error);
+        status = collect_cell(setup, ledger, variant, ask, list, error);
         for (size_t i = 0; status == RUE_OK && i < 2 * setup->model_count; i++) {
             ask.measure = i % 2 ? RUE_JOINT : RUE_COMPUTE;
             ask.scenario = i / 2;
-            status = collect_cell(setup, ledger, variant, ask, telling, error);
+            status = collect_cell(setup, ledger, variant, ask, list, error);
         }
     }
     return status;
@@ -321,17 +322,17 @@ static int compare_ids(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-rue_status rue_study_take_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+rue_status rue_study_load_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                  size_t variant, size_t model, struct rue_trial_request *request, uint64_t id,
                                  bool *found, struct rue_trial_result *result, rue_error *error)
 {
-    struct rue_store_scenario scenario = complete(setup, variant, model, 0, request);
+    struct rue_store_scenario scenario = complete_request(setup, variant, model, 0, request);
     struct rue_ledger_row at = {.variant = variant, .model = model, .config = RUE_NONE};
     rue_status status =
         rue_store_find_trial(ledger->store, &scenario, request, (struct rue_store_position){.after = id - 1},
                              found, result, &at.trial.id, &at.trial.started_ns, error);
     *found = status == RUE_OK && *found && at.trial.id == id;
-    if (*found && !find_noted(ledger, id)) {
+    if (*found && !find_probe_row(ledger, id)) {
         ledger->reused++;
         status = note_row(setup, ledger, at, request, result, error);
     }
@@ -339,8 +340,8 @@ rue_status rue_study_take_stored(const struct rue_study_setup *setup, struct rue
     return status;
 }
 
-static rue_status tell_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                              size_t variant, void *state, struct stored *stored, rue_error *error)
+static rue_status observe_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                 size_t variant, void *state, struct stored *stored, rue_error *error)
 {
     struct rue_trial_request request = {.measure = stored->ask.measure,
                                         .config = setup->configs[stored->ask.config],
@@ -348,7 +349,7 @@ static rue_status tell_stored(const struct rue_study_setup *setup, struct rue_st
                                         .batches = 1};
     struct rue_trial_result result;
     bool found;
-    rue_status status = rue_study_take_stored(setup, ledger, variant, ask_model(&stored->ask), &request,
+    rue_status status = rue_study_load_stored(setup, ledger, variant, ask_model(&stored->ask), &request,
                                               stored->id, &found, &result, error);
     if (status != RUE_OK || !found) return status;
     struct rue_ledger_row *row = &ledger->rows[ledger->last_row];
@@ -360,26 +361,26 @@ static rue_status tell_stored(const struct rue_study_setup *setup, struct rue_st
     return RUE_OK;
 }
 
-rue_status rue_study_tell_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                 size_t variant, void *state, rue_error *error)
+rue_status rue_study_observe_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                    size_t variant, void *state, rue_error *error)
 {
-    struct telling telling = {0};
+    struct stored_list list = {0};
     if (ledger->found_trials == 0) return RUE_OK;
-    rue_status status = collect_stored(setup, ledger, variant, &telling, error);
-    if (telling.count > TOLD_MAX) {
-        ledger->stored_untold = true;
-        qsort(telling.at, telling.count, sizeof *telling.at, compare_newer);
-        telling.count = TOLD_MAX;
+    rue_status status = collect_stored(setup, ledger, variant, &list, error);
+    if (list.count > OBSERVED_MAX) {
+        ledger->stored_unobserved = true;
+        qsort(list.at, list.count, sizeof *list.at, compare_newer);
+        list.count = OBSERVED_MAX;
     }
-    if (telling.count > 0) qsort(telling.at, telling.count, sizeof *telling.at, compare_ids);
-    for (size_t i = 0; status == RUE_OK && i < telling.count; i++) {
+    if (list.count > 0) qsort(list.at, list.count, sizeof *list.at, compare_ids);
+    for (size_t i = 0; status == RUE_OK && i < list.count; i++) {
         status = rue_interrupt_status();
-        if (status == RUE_OK) status = tell_stored(setup, ledger, variant, state, &telling.at[i], error);
+        if (status == RUE_OK) status = observe_stored(setup, ledger, variant, state, &list.at[i], error);
     }
     for (size_t i = 0; setup->plan.strategy->shift && i < ledger->speeds.count; i++)
         setup->plan.strategy->shift(state, ledger->speeds.at[i].since, ledger->speeds.at[i].by);
     ledger->probe_rows = ledger->row_count;
-    free(telling.at);
+    free(list.at);
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", rue_status_text(status));
 }
 
@@ -410,7 +411,7 @@ enum { SAME_FAILURES_MAX = 5 };
 
 /* The next character of a reason that counts: numbers say which process, file or address it was this time,
  * not what went wrong. An exit code does say that. */
-static char next_telling(const char *reason, const char **at)
+static char next_significant(const char *reason, const char **at)
 {
     static const char code[] = "exit code ";
     const size_t code_bytes = sizeof code - 1;
@@ -427,7 +428,7 @@ static bool is_same_failure(const char *a, const char *b)
 {
     const char *in_a = a, *in_b = b;
     for (;;) {
-        char one = next_telling(a, &in_a), other = next_telling(b, &in_b);
+        char one = next_significant(a, &in_a), other = next_significant(b, &in_b);
         if (one != other) return false;
         if (!one) return true;
     }

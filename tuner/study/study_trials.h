@@ -14,7 +14,7 @@ struct rue_store_scenario rue_study_scenario(const struct rue_study_setup *setup
 void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_LEDGER_KEY_BYTES]);
 
 /* As `nth`: no row of the store will do. */
-#define RUE_STUDY_ANEW SIZE_MAX
+#define RUE_STUDY_NEW_TRIAL SIZE_MAX
 
 /* One trial of `request` (measure, config, images, batches, detail set by the caller) on a variant and a
  * model (RUE_NONE: none, of the measure load): the `nth` stored row that answers it, or a new measurement,
@@ -27,13 +27,13 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
 
 /* Visits every row of the store that answers `request` (as above), nothing noted; as rue_store_visit_trials.
  */
-rue_status rue_study_walk_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                 size_t variant, size_t model, struct rue_trial_request *request,
-                                 rue_store_visit *visit, void *context, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_visit_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                  size_t variant, size_t model, struct rue_trial_request *request,
+                                  rue_store_visit *visit, void *context, rue_error *error) RUE_MUST_CHECK;
 
 /* Row `id`, which answers `request` (as above): `*found` says whether it is still there. It is noted, but not
  * twice. `result` is to be closed by the caller where found. */
-rue_status rue_study_take_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+rue_status rue_study_load_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                  size_t variant, size_t model, struct rue_trial_request *request, uint64_t id,
                                  bool *found, struct rue_trial_result *result,
                                  rue_error *error) RUE_MUST_CHECK;
@@ -46,8 +46,8 @@ rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_s
 /* Tells a strategy that predicts the ok trials that the store holds of the variant, in the order of their
  * making: they cost nothing. Of very many the newest of each cell. Takes time in proportion to the rows of
  * the store. */
-rue_status rue_study_tell_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                 size_t variant, void *state, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_observe_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                    size_t variant, void *state, rue_error *error) RUE_MUST_CHECK;
 
 /* Whether a trial that ended so says that a file of the variant's data is at fault. */
 bool rue_study_is_data_fault(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,

@@ -152,7 +152,7 @@ struct source {
     struct rue_job_line *lines; /* [cells] of the last trials; NULL where the strategy predicts */
 };
 
-static uint64_t consumed(const struct source *source, size_t config, uint64_t images)
+static uint64_t consumed_images(const struct source *source, size_t config, uint64_t images)
 {
     return rue_config_images(&source->study->setup.configs[config],
                              source->study->setup.variants[source->variant].workload.drop_last, images);
@@ -163,11 +163,11 @@ static double time_s(const void *context, size_t model, size_t config, uint64_t 
 {
     const struct source *source = context;
     const struct rue_study *study = source->study;
-    uint64_t length = consumed(source, config, images);
+    uint64_t length = consumed_images(source, config, images);
     if (study->setup.plan.strategy->job_s)
         return study->setup.plan.strategy->job_s(source->state, model, config, length);
     const struct rue_job_line *line = &source->lines[model * study->setup.config_count + config];
-    uint64_t job = consumed(source, config, study->setup.variants[source->variant].job_images);
+    uint64_t job = consumed_images(source, config, study->setup.variants[source->variant].job_images);
     double cell_ns =
         rue_cost_matrix_cell(study->outcome.variants[source->variant].matrix, model, config)->median_ns;
     return rue_job_line_ns(line, length) * cell_ns / rue_job_line_ns(line, job) / 1e9;

@@ -15,13 +15,13 @@
 enum {
     LEAST_TRIALS = 10,
     LEAST_BUDGET = 50,
-    LOOKS = 5,
+    CHECKS_MAX = 5,
     PENDING = 16,
     WORKERS = 4,
     ROUNDS = 3,
-    MANY = 85,
-    SEEN_MAX = 1024,
-    ASKED = 2 /* times, how fast computing is, when a change is sure */
+    USUAL_REFERENCES = 85,
+    STORED_TRIALS_MAX = 1024,
+    COMPUTE_REPEATS = 2 /* times, how fast computing is, when a change is sure */
 };
 
 static const double suspicion = 2;          /* a logarithm of a likelihood ratio: one in seven by chance */
@@ -49,7 +49,7 @@ struct rue_watch {
     struct rue_slowdown slowdown; /* as references tell it */
     struct rue_causes *causes;    /* NULL on a virtual clock */
     size_t first_row;             /* of the ledger, that was made under its eyes */
-    size_t fresh;                 /* trials since the last reference */
+    size_t trials_since;          /* trials since the last reference */
     double references_s;          /* beyond the first of all */
     double last_s;                /* the last reference */
     double trials_s, trial_count;
@@ -57,8 +57,8 @@ struct rue_watch {
 
 /* ---- what a reference is ---- */
 
-static void choose(const struct rue_study_setup *setup, size_t variant, size_t *model,
-                   struct rue_trial_request *request)
+static void choose_reference(const struct rue_study_setup *setup, size_t variant, size_t *model,
+                             struct rue_trial_request *request)
 {
     bool load = rue_study_hello(setup)->measures[RUE_LOAD];
     uint64_t job = setup->variants[variant].job_images;
@@ -83,7 +83,7 @@ static bool is_recorded(const struct rue_study_setup *setup)
     return rue_study_hello(setup)->whole_jobs;
 }
 
-static bool is_long(const struct rue_study_setup *setup)
+static bool is_long_enough(const struct rue_study_setup *setup)
 {
     if (is_recorded(setup) || setup->goal.search.checked) return false;
     size_t cells = setup->variant_count * setup->model_count * setup->config_count;
@@ -94,13 +94,13 @@ static bool is_long(const struct rue_study_setup *setup)
 
 bool rue_watch_plan(const struct rue_study_setup *setup, struct rue_watch_plan *out)
 {
-    if (!is_long(setup)) return false;
-    choose(setup, 0, &out->model, &out->request);
+    if (!is_long_enough(setup)) return false;
+    choose_reference(setup, 0, &out->model, &out->request);
     out->references = RUE_REFERENCE_VALUES_MIN * setup->variant_count + setup->plan.trials / RUE_WATCH_PERIOD;
     return true;
 }
 
-size_t rue_watch_spares(const struct rue_study_setup *setup, size_t trials)
+size_t rue_watch_strategy_trials(const struct rue_study_setup *setup, size_t trials)
 {
     if (trials < LEAST_BUDGET || is_recorded(setup)) return trials;
     size_t begins = (RUE_REFERENCE_VALUES_MIN + 1) * setup->variant_count; /* one of them may be too short */
@@ -111,12 +111,12 @@ rue_status rue_watch_open(const struct rue_study_setup *setup, struct rue_study_
                           struct rue_watch **out, rue_error *error)
 {
     *out = NULL;
-    if (!is_long(setup)) return RUE_OK;
+    if (!is_long_enough(setup)) return RUE_OK;
     struct rue_watch *watch = calloc(1, sizeof *watch);
     if (!watch) return rue_fail_memory(error, "a watch", sizeof *watch);
     watch->setup = setup;
     watch->ledger = ledger;
-    watch->slowdown = rue_slowdown_open(false_alarms, MANY);
+    watch->slowdown = rue_slowdown_open(false_alarms, USUAL_REFERENCES);
     rue_status status = RUE_OK;
     if (!rue_study_hello(setup)->virtual_clock) status = rue_causes_open("", &watch->causes, error);
     if (status != RUE_OK) return rue_watch_close(watch, NULL), status;
@@ -138,17 +138,17 @@ static rue_status note_cause(struct rue_watch *watch, const struct rue_ledger_ro
 {
     const struct rue_trial_result *result = &row->trial.result;
     double cpu_s = result->end_to_end_ns > 0 ? result->cpu_ratio * (double)result->end_to_end_ns / 1e9 : NAN;
-    return watch->causes ? rue_causes_note(watch->causes, row->trial.id, cpu_s, error) : RUE_OK;
+    return watch->causes ? rue_causes_record(watch->causes, row->trial.id, cpu_s, error) : RUE_OK;
 }
 
 /* RUE_OK with `*value`, the logarithm of its seconds, or with NaN where it does not run. */
-static rue_status measure(struct rue_watch *watch, size_t variant, struct reference *reference, double *value,
-                          rue_error *error)
+static rue_status measure_reference(struct rue_watch *watch, size_t variant, struct reference *reference,
+                                    double *value, rue_error *error)
 {
     struct rue_trial_result result;
     *value = NAN;
     rue_status status = rue_study_measure(watch->setup, watch->ledger, variant, reference->model,
-                                          &reference->request, RUE_STUDY_ANEW, 0, &result, error);
+                                          &reference->request, RUE_STUDY_NEW_TRIAL, 0, &result, error);
     if (status != RUE_OK) return status;
     bool first = reference->baseline.count < RUE_REFERENCE_VALUES_MIN;
     if (result.cost_ns > 0) watch->last_s = (double)result.cost_ns / 1e9;
@@ -160,19 +160,20 @@ static rue_status measure(struct rue_watch *watch, size_t variant, struct refere
 }
 
 /* A reference that is over in no time says little: a longer one takes its place before the first counts. */
-static bool lengthen(const struct rue_watch *watch, size_t variant, struct reference *reference, double value)
+static bool lengthen_reference(const struct rue_watch *watch, size_t variant, struct reference *reference,
+                               double value)
 {
     uint64_t job = watch->setup->variants[variant].job_images;
-    double usual_s = watch->trials_s / watch->trial_count, wanted_s = fmin(least_s, trial_share * usual_s);
-    if (reference->baseline.count > 0 || reference->model != RUE_NONE || !(wanted_s > 1.5 * exp(value)) ||
+    double usual_s = watch->trials_s / watch->trial_count, target_s = fmin(least_s, trial_share * usual_s);
+    if (reference->baseline.count > 0 || reference->model != RUE_NONE || !(target_s > 1.5 * exp(value)) ||
         reference->request.images >= job)
         return false;
     reference->request.images =
-        (uint64_t)fmin((double)job, ceil((double)reference->request.images * wanted_s / exp(value)));
+        (uint64_t)fmin((double)job, ceil((double)reference->request.images * target_s / exp(value)));
     return true;
 }
 
-static void judge(struct rue_watch *watch, struct reference *reference, double value)
+static void judge_reference(struct rue_watch *watch, struct reference *reference, double value)
 {
     double error, sd;
     struct rue_ledger_row *row = &watch->ledger->rows[watch->ledger->last_row];
@@ -189,41 +190,44 @@ static void judge(struct rue_watch *watch, struct reference *reference, double v
 }
 
 /* Rows of the store that may be references. */
-struct seen {
-    const struct rue_trial_request *like;
+struct stored {
+    const struct rue_trial_request *reference;
     size_t count;
-    struct seen_row {
+    struct stored_trial {
         uint64_t id, images;
         double log_s;
-    } at[SEEN_MAX];
+    } at[STORED_TRIALS_MAX];
 };
 
 /* Load-only references are made longer where they take no time; joint ones are as they are. */
-static rue_status add_seen(void *context, uint64_t id, const struct rue_trial_result *result,
-                           rue_error *error)
+static rue_status add_stored_trial(void *context, uint64_t id, const struct rue_trial_result *result,
+                                   rue_error *error)
 {
-    struct seen *seen = context;
+    struct stored *stored = context;
     (void)error;
     uint64_t images = result->images > 0 ? (uint64_t)result->images : 0;
-    bool good = result->outcome == RUE_TRIAL_OK && result->end_to_end_ns > 0 && seen->count < SEEN_MAX;
-    if (good && (seen->like->measure == RUE_LOAD || images == seen->like->images))
-        seen->at[seen->count++] = (struct seen_row){id, images, log((double)result->end_to_end_ns / 1e9)};
+    bool good =
+        result->outcome == RUE_TRIAL_OK && result->end_to_end_ns > 0 && stored->count < STORED_TRIALS_MAX;
+    if (good && (stored->reference->measure == RUE_LOAD || images == stored->reference->images))
+        stored->at[stored->count++] =
+            (struct stored_trial){id, images, log((double)result->end_to_end_ns / 1e9)};
     return RUE_OK;
 }
 
-static size_t count_trials(const struct seen *seen, uint64_t images)
+static size_t count_trials(const struct stored *stored, uint64_t images)
 {
     size_t count = 0;
-    for (size_t i = 0; i < seen->count; i++) count += seen->at[i].images == images;
+    for (size_t i = 0; i < stored->count; i++) count += stored->at[i].images == images;
     return count;
 }
 
 /* Nothing is repeated as often as a reference. */
-static uint64_t most_frequent(const struct seen *seen)
+static uint64_t most_frequent(const struct stored *stored)
 {
     uint64_t images = 0;
-    for (size_t i = 0; i < seen->count; i++)
-        if (count_trials(seen, seen->at[i].images) >= count_trials(seen, images)) images = seen->at[i].images;
+    for (size_t i = 0; i < stored->count; i++)
+        if (count_trials(stored, stored->at[i].images) >= count_trials(stored, images))
+            images = stored->at[i].images;
     return images;
 }
 
@@ -235,42 +239,42 @@ static rue_status find_earlier_references(const struct rue_study_setup *setup,
                                           struct reference *reference, rue_error *error)
 {
     struct rue_trial_request request = reference->request;
-    struct seen *seen = calloc(1, sizeof *seen);
-    if (!seen) return rue_fail_memory(error, "references", sizeof *seen);
-    seen->like = &reference->request;
-    rue_status status =
-        rue_study_walk_stored(setup, ledger, variant, reference->model, &request, add_seen, seen, error);
-    uint64_t images = most_frequent(seen);
-    bool known = status == RUE_OK && count_trials(seen, images) >= RUE_REFERENCE_VALUES_MIN;
+    struct stored *stored = calloc(1, sizeof *stored);
+    if (!stored) return rue_fail_memory(error, "references", sizeof *stored);
+    stored->reference = &reference->request;
+    rue_status status = rue_study_visit_stored(setup, ledger, variant, reference->model, &request,
+                                               add_stored_trial, stored, error);
+    uint64_t images = most_frequent(stored);
+    bool known = status == RUE_OK && count_trials(stored, images) >= RUE_REFERENCE_VALUES_MIN;
     if (known) reference->request.images = images;
     double load_now = rue_speed_history_at(&ledger->speeds, SIZE_MAX).load;
-    for (size_t i = 0; known && i < seen->count; i++) {
-        const struct seen_row *row = &seen->at[i];
+    for (size_t i = 0; known && i < stored->count; i++) {
+        const struct stored_trial *row = &stored->at[i];
         double load_then = rue_speed_history_at(&ledger->speeds, row->id).load;
         if (row->images == images)
             rue_reference_level_add(&reference->baseline, row->log_s - load_then + load_now);
     }
-    free(seen);
+    free(stored);
     return status;
 }
 
-static rue_status refer(struct rue_watch *watch, size_t variant, rue_error *error)
+static rue_status run_reference(struct rue_watch *watch, size_t variant, rue_error *error)
 {
     struct reference *reference = &watch->references[variant];
     double value;
     rue_status status = RUE_OK;
     if (!reference->chosen) {
-        choose(watch->setup, variant, &reference->model, &reference->request);
+        choose_reference(watch->setup, variant, &reference->model, &reference->request);
         status = find_earlier_references(watch->setup, watch->ledger, variant, reference, error);
     }
     reference->chosen = true;
-    if (status == RUE_OK) status = measure(watch, variant, reference, &value, error);
-    watch->fresh = 0;
+    if (status == RUE_OK) status = measure_reference(watch, variant, reference, &value, error);
+    watch->trials_since = 0;
     if (status != RUE_OK) return status;
     if (isnan(value))
         reference->dead = true;
-    else if (!lengthen(watch, variant, reference, value))
-        judge(watch, reference, value);
+    else if (!lengthen_reference(watch, variant, reference, value))
+        judge_reference(watch, reference, value);
     return RUE_OK;
 }
 
@@ -288,7 +292,7 @@ static bool is_due(const struct rue_watch *watch, size_t variant, struct rue_wat
     double spent_s = (double)rue_study_spent_ns(setup, watch->ledger) / 1e9;
     if (budget->time_ns && spent_s + reserve.seconds + watch->last_s >= (double)budget->time_ns / 1e9)
         return false;
-    size_t kept_back = rue_study_hello(setup)->measures[RUE_COMPUTE] ? ASKED : 0;
+    size_t kept_back = rue_study_hello(setup)->measures[RUE_COMPUTE] ? COMPUTE_REPEATS : 0;
     if (budget->trials && watch->ledger->made + kept_back + reserve.trials >= budget->trials) return false;
     size_t begun = reference->baseline.count;
     if (begun < RUE_REFERENCE_VALUES_MIN)
@@ -296,14 +300,14 @@ static bool is_due(const struct rue_watch *watch, size_t variant, struct rue_wat
                setup->plan.trials >= watch->ledger->answered + LEAST_TRIALS;
     if (rue_slowdown_evidence(&watch->slowdown, NULL) >= suspicion)
         return is_affordable(watch, suspected_share);
-    return watch->fresh >= RUE_WATCH_PERIOD && is_affordable(watch, cost_share);
+    return watch->trials_since >= RUE_WATCH_PERIOD && is_affordable(watch, cost_share);
 }
 
 /* ---- a change ---- */
 
 /* The trial between the last reference that was as expected and the first that was not, from which on the
  * trials themselves fit the change best; the middle of those that fit alike. */
-static size_t locate(const struct rue_study_ledger *ledger, size_t first, size_t end, double shift)
+static size_t locate_change(const struct rue_study_ledger *ledger, size_t first, size_t end, double shift)
 {
     double best = -INFINITY;
     size_t from = end, to = end;
@@ -337,8 +341,8 @@ static const struct rue_ledger_row *find_computing(const struct rue_study_ledger
 
 /* How much slower computing has become: the first compute trial is made again. Models that sleep take their
  * time as ever; where nothing tells, computing is as slow as loading. */
-static rue_status ask_computing(struct rue_watch *watch, bool by_loader, double load, double *out,
-                                rue_error *error)
+static rue_status measure_computing(struct rue_watch *watch, bool by_loader, double load, double *out,
+                                    rue_error *error)
 {
     double least = INFINITY, before = 0;
     const struct rue_ledger_row *row = find_computing(watch->ledger, &before);
@@ -349,10 +353,10 @@ static rue_status ask_computing(struct rue_watch *watch, bool by_loader, double 
     struct rue_trial_request request = {.measure = RUE_COMPUTE,
                                         .config = row->trial.result.config,
                                         .batches = (uint64_t)row->trial.result.batches};
-    for (int i = 0; i < ASKED; i++) {
+    for (int i = 0; i < COMPUTE_REPEATS; i++) {
         struct rue_trial_result result;
-        status = rue_study_measure(watch->setup, watch->ledger, variant, model, &request, RUE_STUDY_ANEW, 0,
-                                   &result, error);
+        status = rue_study_measure(watch->setup, watch->ledger, variant, model, &request, RUE_STUDY_NEW_TRIAL,
+                                   0, &result, error);
         if (status != RUE_OK) return status;
         if (result.outcome == RUE_TRIAL_OK && result.compute_ns > 0 && result.batches > 0)
             least = fmin(least, (double)result.compute_ns / 1e9 / (double)result.batches);
@@ -366,7 +370,7 @@ static rue_status ask_computing(struct rue_watch *watch, bool by_loader, double 
 }
 
 /* The row of the last reference that was as expected before that trial: the change is later. */
-static size_t last_good(const struct rue_watch *watch, size_t trial)
+static size_t last_good_reference(const struct rue_watch *watch, size_t trial)
 {
     size_t at = watch->ledger->row_count - 1;
     while (at > watch->first_row &&
@@ -412,12 +416,12 @@ static rue_status conclude_change(struct rue_watch *watch, struct rue_speed_chan
     for (size_t v = 1; v < watch->setup->variant_count; v++)
         if (watch->references[v].pending_count > reference->pending_count) reference = &watch->references[v];
     rue_slowdown_evidence(&watch->slowdown, &notice.unsure_end);
-    size_t good = last_good(watch, notice.unsure_end);
+    size_t good = last_good_reference(watch, notice.unsure_end);
     notice.unsure = ledger->rows[good].trial.id + ledger->rows[good].reference;
     rue_reference_level_predict(&reference->baseline, &mean, &sd);
     double load_log = find_median(reference->pending, reference->pending_count) - mean, compute_log;
-    notice.trial = locate(ledger, notice.unsure, notice.unsure_end, load_log);
-    rue_status status = ask_computing(watch, reference->model == RUE_NONE, load_log, &compute_log, error);
+    notice.trial = locate_change(ledger, notice.unsure, notice.unsure_end, load_log);
+    rue_status status = measure_computing(watch, reference->model == RUE_NONE, load_log, &compute_log, error);
     notice.load_ratio = exp(load_log);
     notice.compute_ratio = exp(compute_log);
     if (status == RUE_OK) status = make_notice(watch, &notice, error);
@@ -427,18 +431,18 @@ static rue_status conclude_change(struct rue_watch *watch, struct rue_speed_chan
     return RUE_OK;
 }
 
-rue_status rue_watch_look(struct rue_watch *watch, struct rue_watch_reserve reserve, bool *changed,
-                          struct rue_speed_change *change, rue_error *error)
+rue_status rue_watch_check(struct rue_watch *watch, struct rue_watch_reserve reserve, bool *changed,
+                           struct rue_speed_change *change, rue_error *error)
 {
     const struct rue_ledger_row *row = &watch->ledger->rows[watch->ledger->last_row];
     size_t variant = row->variant;
     *changed = false;
     if (watch->trial_count++ == 0) watch->first_row = watch->ledger->last_row;
-    watch->fresh++;
+    watch->trials_since++;
     if (row->trial.result.cost_ns > 0) watch->trials_s += (double)row->trial.result.cost_ns / 1e9;
     rue_status status = note_cause(watch, row, error);
-    for (int i = 0; status == RUE_OK && i < LOOKS && is_due(watch, variant, reserve); i++)
-        status = refer(watch, variant, error);
+    for (int i = 0; status == RUE_OK && i < CHECKS_MAX && is_due(watch, variant, reserve); i++)
+        status = run_reference(watch, variant, error);
     if (status != RUE_OK || !rue_slowdown_is_detected(&watch->slowdown)) return status;
     *changed = true;
     return conclude_change(watch, change, error);

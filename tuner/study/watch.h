@@ -28,7 +28,7 @@ bool rue_watch_plan(const struct rue_study_setup *setup, struct rue_watch_plan *
 
 /* Of a budget of so many trials, those that are left to the strategy; a small one has no room for references.
  */
-size_t rue_watch_spares(const struct rue_study_setup *setup, size_t trials);
+size_t rue_watch_strategy_trials(const struct rue_study_setup *setup, size_t trials);
 
 /* Both are borrowed, planned. `*out` is NULL for a study that is too short. RUE_MEMORY. */
 rue_status rue_watch_open(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
@@ -46,7 +46,7 @@ struct rue_watch_reserve {
 /* Makes the references that are due after the ledger's last trial, which was made now, and that leave
  * `reserve`; as rue_study_measure fails. `*changed`: whether they show `*change` of the machine, which is
  * then noted in the ledger and on the screen. */
-rue_status rue_watch_look(struct rue_watch *watch, struct rue_watch_reserve reserve, bool *changed,
-                          struct rue_speed_change *change, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_watch_check(struct rue_watch *watch, struct rue_watch_reserve reserve, bool *changed,
+                           struct rue_speed_change *change, rue_error *error) RUE_MUST_CHECK;
 
 #endif

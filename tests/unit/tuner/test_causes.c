@@ -27,7 +27,7 @@ Test(causes, what_became_worse_since_a_trial_is_named)
     struct rue_causes *causes = open_fake();
     for (int i = 1; i <= 10; i++) {
         put_stat(100 + 100 * i, 100, i > 5 ? 40 * (i - 5) : 0);
-        cr_assert_eq(rue_causes_note(causes, (size_t)i, NAN, NULL), RUE_OK);
+        cr_assert_eq(rue_causes_record(causes, (size_t)i, NAN, NULL), RUE_OK);
     }
     rue_causes_explain(causes, 6, text);
     cr_expect_str_eq(text, "29 % of the CPU time was stolen by the hypervisor");
@@ -42,7 +42,7 @@ Test(causes, what_was_as_bad_before_explains_nothing)
     struct rue_causes *causes = open_fake();
     for (int i = 1; i <= 10; i++) {
         put_stat(100 + 100 * i, 100, 30 * i);
-        cr_assert_eq(rue_causes_note(causes, (size_t)i, NAN, NULL), RUE_OK);
+        cr_assert_eq(rue_causes_record(causes, (size_t)i, NAN, NULL), RUE_OK);
     }
     rue_causes_explain(causes, 6, text);
     cr_expect_str_eq(text, "");
@@ -53,7 +53,7 @@ static struct rue_causes *judge(int busy, int stolen, int online, int usable, ch
 {
     struct rue_causes *causes = open_fake();
     put_stat(100 + busy, 300, stolen);
-    cr_assert_eq(rue_causes_note(causes, 1, 0, NULL), RUE_OK);
+    cr_assert_eq(rue_causes_record(causes, 1, 0, NULL), RUE_OK);
     rue_causes_judge(causes, online, usable, text);
     return causes;
 }
@@ -77,7 +77,7 @@ Test(causes, a_machine_that_somebody_waits_for_is_busy)
     temporary_file("proc/pressure/io", before, sizeof before - 1);
     struct rue_causes *causes = open_fake();
     temporary_file("proc/pressure/io", after, sizeof after - 1);
-    cr_assert_eq(rue_causes_note(causes, 1, 0, NULL), RUE_OK);
+    cr_assert_eq(rue_causes_record(causes, 1, 0, NULL), RUE_OK);
     rue_causes_judge(causes, 2, 2, text);
     cr_expect_neq(strstr(text, "something waited for storage "), NULL, "%s", text);
     rue_causes_close(causes);
@@ -97,7 +97,7 @@ Test(causes, nothing_is_said_where_nothing_is_known)
     cr_assert_eq(rue_causes_open(temporary_folder, &causes, NULL), RUE_OK);
     rue_causes_explain(causes, 0, text);
     cr_expect_str_eq(text, "");
-    cr_assert_eq(rue_causes_note(causes, 1, NAN, NULL), RUE_OK);
+    cr_assert_eq(rue_causes_record(causes, 1, NAN, NULL), RUE_OK);
     rue_causes_explain(causes, 1, text);
     cr_expect_str_eq(text, "");
     rue_causes_summarise(causes, text);

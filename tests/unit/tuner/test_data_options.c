@@ -17,7 +17,7 @@ Test(data_options, without_any_the_workload_is_the_default)
 {
     struct rue_workload workload = rue_workload_default();
     options_accept(&command, (const char *const[]){NULL});
-    struct rue_workload read = rue_workload_of_options(options);
+    struct rue_workload read = rue_workload_from_options(options);
     cr_assert_eq(read.seed, workload.seed);
     cr_assert_eq(read.decode, workload.decode);
     cr_assert_eq(read.batch_dtype, RUE_FLOAT32);
@@ -33,7 +33,7 @@ Test(data_options, the_workload_is_what_they_say)
     options_accept(&command,
                    WORDS("--seed", "7", "--decode", "fast", "--batch-dtype", "uint8", "--bad-images",
                          "replace", "--max-pixels", "99", "--cache", "as-is", "--no-shuffle", "--drop-last"));
-    struct rue_workload read = rue_workload_of_options(options);
+    struct rue_workload read = rue_workload_from_options(options);
     cr_assert_eq(read.seed, 7);
     cr_assert_eq(read.decode, RUE_DECODE_FAST);
     cr_assert_eq(read.batch_dtype, RUE_UINT8);

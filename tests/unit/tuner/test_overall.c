@@ -38,7 +38,7 @@ TestSuite(overall, .init = begin, .fini = end, .timeout = 60);
 static void find(const char *weights)
 {
     struct rue_ranking_rules rules = {.top_n = 3, .confidence = 0.95};
-    cr_assert_eq(rue_ranking_rules_weigh(&rules, weights, "--weights", NULL), RUE_OK);
+    cr_assert_eq(rue_ranking_rules_read_weights(&rules, weights, "--weights", NULL), RUE_OK);
     cr_assert_eq(rue_overall_find(&fixture.findings, &rules, NULL), RUE_OK);
     rue_ranking_rules_close(&rules);
 }

@@ -8,7 +8,7 @@ static const char *const models[] = {"resnet18", "vit_b_16", "sleep:2ms=x"};
 static rue_status weigh(struct rue_ranking_rules *rules, const char *text, rue_error *error)
 {
     *rules = (struct rue_ranking_rules){.top_n = 3};
-    rue_status status = rue_ranking_rules_weigh(rules, text, "--weights", error);
+    rue_status status = rue_ranking_rules_read_weights(rules, text, "--weights", error);
     return status == RUE_OK ? rue_ranking_rules_check(rules, models, 3, error) : status;
 }
 

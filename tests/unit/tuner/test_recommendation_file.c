@@ -227,7 +227,7 @@ Test(recommendation_file, a_loader_with_other_parameters_is_passed_over)
     json_object_set_new(json_array_get(loader, 3), "name", json_string("image_s"));
     cr_assert_eq(read_json(root, &found, NULL), RUE_OK);
     cr_assert_null(found->at[0].knowledge);
-    cr_assert_eq(rue_recommended_know(&found->at[0], 4, false, NULL), RUE_OK);
+    cr_assert_eq(rue_recommended_make_knowledge(&found->at[0], 4, false, NULL), RUE_OK);
     cr_assert_gt(rue_knowledge_job_s(found->at[0].knowledge, 0, &found->at[0].matrix->configs[0], 500), 0);
     rue_recommendation_close(found);
     json_decref(root);
