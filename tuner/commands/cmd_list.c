@@ -160,7 +160,7 @@ static int compare_names(const FTSENT **a, const FTSENT **b)
 
 static void warn_unreadable(const char *path, int why)
 {
-    rue_terminal_say(stderr, "cannot look into %s: %s", path, strerror(why));
+    rue_terminal_print(stderr, "cannot look into %s: %s", path, strerror(why));
 }
 
 static rue_status walk_folders(struct list *list, char *path, rue_error *error)

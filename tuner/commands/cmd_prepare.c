@@ -72,9 +72,9 @@ static void report_prepared(const struct rue_prepared *done, const struct rue_op
         rue_progress_note(progress, "%s: %s images in %s, %s became %s", path, count, time, before, after);
     else
         rue_progress_note(progress, "%s: %s photos in %s, %s", path, count, time, after);
-    if (done->held && rue_options_number(options, IMAGES) > done->held)
+    if (done->source_images && rue_options_number(options, IMAGES) > done->source_images)
         rue_progress_note(progress, "%s holds only %s", rue_options_argument(options, 0),
-                          rue_format_count(done->held, count, sizeof count));
+                          rue_format_count(done->source_images, count, sizeof count));
     if (done->skipped)
         rue_progress_note(progress, "%" PRIu64 " were left out; one of them is %s", done->skipped,
                           done->skipped_example);
@@ -141,7 +141,7 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
     if (arguments == 1)
         return rue_fail(error, RUE_USAGE, "give a source and a destination: rue prepare SRC DST");
     const char *destination = rue_options_argument(options, 1);
-    const struct rue_sink_ops *named = rue_sink_for(destination);
+    const struct rue_sink_ops *named = rue_sink_for_path(destination);
     const char *format = rue_options_text(options, FORMAT);
     struct rue_prepare_options what = {
         .format = format  ? format

@@ -30,8 +30,8 @@ struct rue_prepare_options {
 struct rue_prepared {
     uint64_t images, bytes_before, bytes_after, bad_images;
     uint64_t elapsed_ns;
-    uint64_t held;    /* images of the source; 0 where there is none */
-    uint64_t skipped; /* see rue_source_skipped */
+    uint64_t source_images; /* 0: no source */
+    uint64_t skipped;       /* see rue_source_skipped */
     char skipped_example[RUE_ERROR_MESSAGE_BYTES];
 };
 

@@ -68,16 +68,16 @@ static rue_status choose_mode(struct conversion *c, rue_error *error)
     return RUE_OK;
 }
 
-static rue_status plan(struct conversion *c, rue_error *error)
+static rue_status plan_conversion(struct conversion *c, rue_error *error)
 {
     const struct rue_prepare_options *options = c->options;
-    uint64_t held = rue_source_count(c->source);
-    bool sample = options->images > 0 && options->images < held;
-    c->sampler = (struct rue_sampler){.items = held,
+    uint64_t source_images = rue_source_count(c->source);
+    bool sample = options->images > 0 && options->images < source_images;
+    c->sampler = (struct rue_sampler){.items = source_images,
                                       .seed = options->seed,
                                       .shuffle = sample && !rue_source_is_sequential(c->source),
                                       .world_size = 1};
-    c->sink_options = (struct rue_sink_options){.count = sample ? options->images : held,
+    c->sink_options = (struct rue_sink_options){.count = sample ? options->images : source_images,
                                                 .shape = {RUE_CHANNELS, RUE_CROP, RUE_CROP},
                                                 .name = c->path,
                                                 .split = options->split,
@@ -89,18 +89,18 @@ static rue_status plan(struct conversion *c, rue_error *error)
     c->sink_options.classes = c->classes.names;
     struct rue_prepared *out = c->out;
     out->images = c->sink_options.count;
-    out->held = held;
+    out->source_images = source_images;
     out->skipped = rue_source_skipped(c->source, out->skipped_example, sizeof out->skipped_example);
     const struct rue_variant variant = rue_source_variant(c->source);
     double before = rue_variant_storage_bytes(&variant, rue_source_total_bytes(c->source));
-    out->bytes_before = (uint64_t)(before / (double)held * (double)out->images);
+    out->bytes_before = (uint64_t)(before / (double)source_images * (double)out->images);
     return status;
 }
 
 /* Says before the work, not after it, that the disk is too small. */
 static rue_status check_space(const struct conversion *c, rue_error *error)
 {
-    char folder[PATH_MAX], need[RUE_UNIT_TEXT_BYTES], have[RUE_UNIT_TEXT_BYTES];
+    char folder[PATH_MAX], needed[RUE_UNIT_TEXT_BYTES], available[RUE_UNIT_TEXT_BYTES];
     struct statvfs disk;
     uint64_t bytes = c->sink_options.count;
     bytes *= c->sink_options.mode == RUE_PREPROCESSED
@@ -112,13 +112,13 @@ static rue_status check_space(const struct conversion *c, rue_error *error)
     if (bytes <= free_bytes) return RUE_OK;
     return rue_fail(error, RUE_STORE,
                     "%s would take %s, the disk has %s left: write elsewhere, or fewer images with --images",
-                    c->path, rue_format_bytes(bytes, need, sizeof need),
-                    rue_format_bytes(free_bytes, have, sizeof have));
+                    c->path, rue_format_bytes(bytes, needed, sizeof needed),
+                    rue_format_bytes(free_bytes, available, sizeof available));
 }
 
 /* ---- where it is written ---- */
 
-static rue_status check_free(const struct conversion *c, rue_error *error)
+static rue_status check_destination(const struct conversion *c, rue_error *error)
 {
     struct stat about;
     if (lstat(c->path, &about) != 0) return RUE_OK;
@@ -151,7 +151,8 @@ static void close_part(struct conversion *c)
 
 /* ---- items ---- */
 
-static rue_status add(struct conversion *c, const void *data, uint64_t bytes, int32_t label, rue_error *error)
+static rue_status add_item(struct conversion *c, const void *data, uint64_t bytes, int32_t label,
+                           rue_error *error)
 {
     char key[PATH_MAX];
     rue_source_key(c->source, rue_sampler_item(&c->sampler, c->done), key, sizeof key);
@@ -167,9 +168,9 @@ static rue_status add(struct conversion *c, const void *data, uint64_t bytes, in
 static rue_status add_copy(struct conversion *c, const void *data, uint64_t bytes, int32_t label,
                            void *tensor, rue_error *error)
 {
-    if (!tensor) return add(c, data, bytes, label, error);
+    if (!tensor) return add_item(c, data, bytes, label, error);
     rue_transform_normalize(data, tensor);
-    return add(c, tensor, rue_sink_item_bytes(&c->sink_options), label, error);
+    return add_item(c, tensor, rue_sink_item_bytes(&c->sink_options), label, error);
 }
 
 /* Items that need no decoding, each checked. */
@@ -244,7 +245,7 @@ static rue_status add_batch(struct conversion *c, const struct rue_batch *batch,
     size_t bytes = rue_fetcher_tensor_bytes(c->sink_options.dtype);
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < batch->count; i++)
-        status = add(c, (char *)batch->images + i * bytes, bytes, batch->labels[i], error);
+        status = add_item(c, (char *)batch->images + i * bytes, bytes, batch->labels[i], error);
     return status;
 }
 
@@ -290,15 +291,15 @@ static rue_status load_items(struct conversion *c, rue_error *error)
 /* ---- the end ---- */
 
 /* What cannot be written is known by its destination. */
-static rue_status explain(const struct conversion *c, rue_status status, const rue_error *why,
-                          rue_error *error)
+static rue_status fail_with_path(const struct conversion *c, rue_status status, const rue_error *why,
+                                 rue_error *error)
 {
     bool inside = c->part[0] && strstr(why->message, c->part);
     return rue_fail(error, status, "%s%s%s", inside ? c->path : "", inside ? ": " : "", why->message);
 }
 
 /* A folder never takes the place of a file. */
-static rue_status check_kind(const struct conversion *c, rue_error *error)
+static rue_status check_file_kind(const struct conversion *c, rue_error *error)
 {
     struct stat written, there;
     if (stat(c->path, &there) != 0 || stat(c->data, &written) != 0 || !S_ISDIR(written.st_mode))
@@ -307,11 +308,11 @@ static rue_status check_kind(const struct conversion *c, rue_error *error)
                     c->path, c->format->format);
 }
 
-static rue_status write_all(struct conversion *c, rue_error *error)
+static rue_status write_data(struct conversion *c, rue_error *error)
 {
     rue_error why = {0};
     rue_status status = rue_sink_open(c->format, c->data, &c->sink_options, &c->sink, &why);
-    if (status == RUE_OK) status = check_kind(c, &why);
+    if (status == RUE_OK) status = check_file_kind(c, &why);
     if (status == RUE_OK)
         status = c->sink_options.mode == RUE_RAW                 ? copy_items(c, NULL, &why)
                  : rue_source_variant(c->source).mode == RUE_RAW ? load_items(c, &why)
@@ -320,7 +321,7 @@ static rue_status write_all(struct conversion *c, rue_error *error)
     rue_sink_close(c->sink);
     c->sink = NULL;
     c->out->elapsed_ns = rue_clock_now_ns() - c->start_ns;
-    if (status != RUE_OK) return explain(c, status, &why, error);
+    if (status != RUE_OK) return fail_with_path(c, status, &why, error);
     return rue_part_publish(c->data, c->path, c->options->overwrite, error);
 }
 
@@ -342,12 +343,12 @@ rue_status rue_prepare_convert(const char *source_path, const char *path,
     if (status != RUE_OK) return status;
     c.start_ns = rue_clock_now_ns();
     status = rue_data_options_check_key(options->given_key, c.source, error);
-    if (status == RUE_OK) status = plan(&c, error);
-    if (status == RUE_OK) status = check_free(&c, error);
+    if (status == RUE_OK) status = plan_conversion(&c, error);
+    if (status == RUE_OK) status = check_destination(&c, error);
     rue_interrupt_defer(true);
     if (status == RUE_OK) status = open_part(&c, error);
     if (status == RUE_OK) status = check_space(&c, error);
-    if (status == RUE_OK) status = write_all(&c, error);
+    if (status == RUE_OK) status = write_data(&c, error);
     close_part(&c);
     rue_interrupt_defer(false);
     if (status == RUE_OK) out->bytes_after = (uint64_t)fmax(0, rue_storage_bytes(c.path));

@@ -46,7 +46,7 @@ static bool ends_with(const char *path, size_t length, const char *suffix)
     return own && length > own && strncmp(path + length - own, suffix, own) == 0;
 }
 
-const struct rue_sink_ops *rue_sink_for(const char *path)
+const struct rue_sink_ops *rue_sink_for_path(const char *path)
 {
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/') length--;

@@ -57,7 +57,7 @@ extern const struct rue_sink_ops *const rue_sink_formats[];
 const struct rue_sink_ops *rue_sink_find(const char *format);
 
 /* The one whose suffix the name of `path` has; NULL. */
-const struct rue_sink_ops *rue_sink_for(const char *path);
+const struct rue_sink_ops *rue_sink_for_path(const char *path);
 
 /* Bytes of a preprocessed item. */
 static inline uint64_t rue_sink_item_bytes(const struct rue_sink_options *options)

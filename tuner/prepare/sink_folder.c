@@ -73,7 +73,7 @@ static rue_status add_to_folder(void *state, const struct rue_item *item, rue_er
 }
 
 /* One call for all files rather than one for each. */
-static rue_status finish(void *state, rue_error *error)
+static rue_status finish_folder(void *state, rue_error *error)
 {
     struct folder *folder = state;
     return syncfs(folder->fd) == 0 ? RUE_OK : fail_folder(folder, "", error);
@@ -87,6 +87,6 @@ const struct rue_sink_ops rue_sink_folder = {
     .state_bytes = sizeof(struct folder),
     .open = open_folder,
     .add = add_to_folder,
-    .finish = finish,
+    .finish = finish_folder,
     .close = close_folder,
 };

@@ -59,7 +59,7 @@ static int make_room(struct lmdb *lmdb, uint64_t bytes)
     return room == info.me_mapsize ? 0 : mdb_env_set_mapsize(lmdb->env, room);
 }
 
-static int begin(struct lmdb *lmdb, uint64_t bytes)
+static int begin_txn(struct lmdb *lmdb, uint64_t bytes)
 {
     if (lmdb->txn) return 0;
     int code = make_room(lmdb, bytes);
@@ -68,7 +68,7 @@ static int begin(struct lmdb *lmdb, uint64_t bytes)
     return code;
 }
 
-static int commit(struct lmdb *lmdb)
+static int commit_txn(struct lmdb *lmdb)
 {
     if (!lmdb->txn) return 0;
     int code = mdb_txn_commit(lmdb->txn);
@@ -89,7 +89,7 @@ static int open_env(struct lmdb *lmdb)
 {
     int code = mdb_env_create(&lmdb->env);
     if (code == 0) code = mdb_env_open(lmdb->env, lmdb->path, MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC, 0666);
-    if (code == 0) code = begin(lmdb, 0);
+    if (code == 0) code = begin_txn(lmdb, 0);
     return code == 0 ? mdb_dbi_open(lmdb->txn, NULL, 0, &lmdb->database) : code;
 }
 
@@ -105,12 +105,12 @@ static rue_status open_lmdb(void *state, const char *path, const struct rue_sink
 }
 
 /* Room for a value, in a transaction that may be a new one. */
-static int reserve(struct lmdb *lmdb, MDB_val *key, MDB_val *value)
+static int reserve_value(struct lmdb *lmdb, MDB_val *key, MDB_val *value)
 {
     int code = 0;
     if (lmdb->txn_bytes + value->mv_size > TRANSACTION_BYTES || lmdb->txn_items >= TRANSACTION_ITEMS)
-        code = commit(lmdb);
-    if (code == 0) code = begin(lmdb, value->mv_size);
+        code = commit_txn(lmdb);
+    if (code == 0) code = begin_txn(lmdb, value->mv_size);
     if (code == 0) code = mdb_put(lmdb->txn, lmdb->database, key, value, MDB_RESERVE | MDB_NOOVERWRITE);
     lmdb->txn_items++;
     lmdb->txn_bytes += value->mv_size;
@@ -134,7 +134,7 @@ static rue_status add_to_lmdb(void *state, const struct rue_item *item, rue_erro
                         "'%.200s' would not be read again from an LMDB: its name has control characters, or "
                         "begins with '__'; rename it",
                         name);
-    int code = reserve(lmdb, &key, &value);
+    int code = reserve_value(lmdb, &key, &value);
     if (code == MDB_KEYEXIST)
         return rue_fail(error, RUE_DATA, "two images would be called %s: rename one of them", name);
     if (code != 0) return fail_lmdb(lmdb, code, error);
@@ -144,10 +144,10 @@ static rue_status add_to_lmdb(void *state, const struct rue_item *item, rue_erro
     return RUE_OK;
 }
 
-static rue_status finish(void *state, rue_error *error)
+static rue_status finish_lmdb(void *state, rue_error *error)
 {
     struct lmdb *lmdb = state;
-    int code = commit(lmdb);
+    int code = commit_txn(lmdb);
     if (code == 0) code = mdb_env_sync(lmdb->env, 1);
     return code == 0 ? RUE_OK : fail_lmdb(lmdb, code, error);
 }
@@ -162,6 +162,6 @@ const struct rue_sink_ops rue_sink_lmdb = {
     .state_bytes = sizeof(struct lmdb),
     .open = open_lmdb,
     .add = add_to_lmdb,
-    .finish = finish,
+    .finish = finish_lmdb,
     .close = close_lmdb,
 };

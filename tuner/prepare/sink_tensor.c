@@ -85,7 +85,7 @@ static rue_status add_to_tensor(void *state, const struct rue_item *item, rue_er
 }
 
 /* The header after everything else. */
-static rue_status finish(void *state, rue_error *error)
+static rue_status finish_tensor(void *state, rue_error *error)
 {
     struct tensor *tensor = state;
     struct rue_tensor_header *h = &tensor->header;
@@ -115,6 +115,6 @@ const struct rue_sink_ops rue_sink_tensor = {
     .state_bytes = sizeof(struct tensor),
     .open = open_tensor,
     .add = add_to_tensor,
-    .finish = finish,
+    .finish = finish_tensor,
     .close = close_tensor,
 };

@@ -75,7 +75,7 @@ static rue_status put_member(struct webdataset *w, const char *name, const void 
 /* ---- the sink ---- */
 
 /* Ends the archive, in the shard that is still open. */
-static rue_status complete(struct rue_shard_writer *writer, rue_error *error)
+static rue_status complete_archive(struct rue_shard_writer *writer, rue_error *error)
 {
     struct webdataset *w = (struct webdataset *)writer;
     rue_status status = check_archive(w, archive_write_close(w->archive) == ARCHIVE_OK, error);
@@ -90,7 +90,7 @@ static rue_status open_webdataset(void *state, const char *path, const struct ru
 {
     struct webdataset *w = state;
     rue_status status = rue_shard_writer_open(&w->shards, path, ".tar", options, error);
-    w->shards.complete = complete;
+    w->shards.complete = complete_archive;
     return status;
 }
 
@@ -103,7 +103,7 @@ static void close_webdataset(void *state)
 
 /* A key ends at its first dot, so that dots become "%2E", and no two names the same key. Where the key ends;
  * NULL where there is no room for it. */
-static char *escape(char *at, const char *end, const char *from, size_t bytes)
+static char *escape_key(char *at, const char *end, const char *from, size_t bytes)
 {
     for (const char *last = from + bytes; from < last; from++) {
         if (end - at < 4) return NULL;
@@ -128,8 +128,8 @@ static rue_status make_key(struct webdataset *w, const char *name, char stem[STE
     if (!known || dot == base) dot = NULL;
     snprintf(extension, 8, "%s", !raw ? "npy" : dot && jpeg ? dot + 1 : "jpg");
     memcpy(stem, name, (size_t)(base - name));
-    char *end = escape(stem + (base - name), stem + STEM_BYTES - NUMBER_BYTES, base,
-                       dot ? (size_t)(dot - base) : strlen(base));
+    char *end = escape_key(stem + (base - name), stem + STEM_BYTES - NUMBER_BYTES, base,
+                           dot ? (size_t)(dot - base) : strlen(base));
     if (!end)
         return rue_fail(error, RUE_DATA, "'%.200s...' is too long a name for a sample: rename the item",
                         name);

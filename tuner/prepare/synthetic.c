@@ -50,31 +50,31 @@ static const int peaks[3][OCTAVES] = {{104, 176, 272, 288, 288, 288, 288, 256},
                                       {0, 40, 64, 80, 96, 96, 96, 96},
                                       {0, 40, 64, 80, 96, 96, 96, 96}};
 
-static int between(uint64_t *stream, int least, int most)
+static int random_between(uint64_t *stream, int least, int most)
 {
     return least + (int)rue_random_below(stream, (uint64_t)(most - least + 1));
 }
 
 /* One draw a statement: the order of draws is part of the photo. */
-static void choose(struct picture *p, uint64_t seed, uint64_t index)
+static void choose_scene(struct picture *p, uint64_t seed, uint64_t index)
 {
     p->stream = rue_mix64(seed ^ rue_mix64(index));
     uint64_t *stream = &p->stream;
-    int size = between(stream, 0, 15);
-    p->width = sizes[size].width ? sizes[size].width : between(stream, 300, 640);
-    p->height = sizes[size].height ? sizes[size].height : between(stream, 240, 560);
-    int wide = between(stream, 0, PARTS), wider = between(stream, 0, PARTS);
+    int size = random_between(stream, 0, 15);
+    p->width = sizes[size].width ? sizes[size].width : random_between(stream, 300, 640);
+    p->height = sizes[size].height ? sizes[size].height : random_between(stream, 240, 560);
+    int wide = random_between(stream, 0, PARTS), wider = random_between(stream, 0, PARTS);
     p->detail = DETAIL_LEAST + wide * wider * DETAIL_SPREAD / (PARTS * PARTS);
     for (int i = 0; i < MATERIALS; i++) {
         struct material *m = &p->materials[i];
-        m->x = between(stream, 0, p->width);
-        m->y = between(stream, p->height / 4, p->height);
-        m->half_width = between(stream, 8, p->width / 2 - i * p->width / 40);
-        m->half_height = between(stream, 8, p->height / 2 - i * p->height / 40);
-        m->level[0] = between(stream, -1200, 1200);
-        m->level[1] = between(stream, -400, 400);
-        m->level[2] = between(stream, -300, 300);
-        m->grain = between(stream, PARTS / 4, PARTS * 2);
+        m->x = random_between(stream, 0, p->width);
+        m->y = random_between(stream, p->height / 4, p->height);
+        m->half_width = random_between(stream, 8, p->width / 2 - i * p->width / 40);
+        m->half_height = random_between(stream, 8, p->height / 2 - i * p->height / 40);
+        m->level[0] = random_between(stream, -1200, 1200);
+        m->level[1] = random_between(stream, -400, 400);
+        m->level[2] = random_between(stream, -300, 300);
+        m->grain = random_between(stream, PARTS / 4, PARTS * 2);
     }
 }
 
@@ -132,7 +132,7 @@ static void draw_component(struct picture *p, int component)
 }
 
 /* Lays out everything that a picture needs in one block of memory. */
-static rue_status allocate(struct picture *p, rue_error *error)
+static rue_status allocate_picture(struct picture *p, rue_error *error)
 {
     size_t pixels = (size_t)p->width * (size_t)p->height,
            samples = (size_t)(p->width + 2) * (size_t)(p->height + 2);
@@ -146,30 +146,31 @@ static rue_status allocate(struct picture *p, rue_error *error)
     return RUE_OK;
 }
 
-struct refusal {
+struct jpeg_failure {
     struct jpeg_error_mgr manager;
     jmp_buf jump;
     char message[JMSG_LENGTH_MAX];
 };
 
-static void refuse(j_common_ptr codec)
+static void on_jpeg_error(j_common_ptr codec)
 {
-    struct refusal *refusal = (struct refusal *)codec->err;
-    refusal->manager.format_message(codec, refusal->message);
-    longjmp(refusal->jump, 1);
+    struct jpeg_failure *failure = (struct jpeg_failure *)codec->err;
+    failure->manager.format_message(codec, failure->message);
+    longjmp(failure->jump, 1);
 }
 
 /* `*bytes` is the room in `jpeg` on entry and the length of the file on return. */
-static rue_status encode(const struct picture *p, unsigned char *jpeg, unsigned long *bytes, rue_error *error)
+static rue_status encode_jpeg(const struct picture *p, unsigned char *jpeg, unsigned long *bytes,
+                              rue_error *error)
 {
     struct jpeg_compress_struct codec = {0};
-    struct refusal refusal;
+    struct jpeg_failure failure;
     unsigned char *out = jpeg;
-    codec.err = jpeg_std_error(&refusal.manager);
-    refusal.manager.error_exit = refuse;
-    if (setjmp(refusal.jump)) {
+    codec.err = jpeg_std_error(&failure.manager);
+    failure.manager.error_exit = on_jpeg_error;
+    if (setjmp(failure.jump)) {
         jpeg_destroy_compress(&codec);
-        return rue_fail(error, RUE_INTERNAL, "libjpeg does not write a synthetic photo: %s", refusal.message);
+        return rue_fail(error, RUE_INTERNAL, "libjpeg does not write a synthetic photo: %s", failure.message);
     }
     jpeg_create_compress(&codec);
     jpeg_mem_dest(&codec, &out, bytes);
@@ -194,14 +195,15 @@ rue_status rue_synthetic_photo(uint64_t seed, uint64_t index, unsigned char **ou
                                rue_error *error)
 {
     struct picture p = {0};
-    choose(&p, seed, index);
+    choose_scene(&p, seed, index);
     unsigned long bytes = (unsigned long)p.width * (unsigned long)p.height * BYTES_PER_PIXEL_MOST;
     unsigned char *jpeg = malloc(bytes);
-    rue_status status = jpeg ? allocate(&p, error) : rue_fail_memory(error, "a synthetic photo", bytes);
+    rue_status status =
+        jpeg ? allocate_picture(&p, error) : rue_fail_memory(error, "a synthetic photo", bytes);
     if (status == RUE_OK) {
         draw_scene(&p);
         for (int i = 0; i < 3; i++) draw_component(&p, i);
-        status = encode(&p, jpeg, &bytes, error);
+        status = encode_jpeg(&p, jpeg, &bytes, error);
     }
     free(p.memory);
     if (status != RUE_OK) return free(jpeg), status;

@@ -78,7 +78,7 @@ static double read_heat(const char *root)
 struct rue_interference_reading rue_interference_read(const char *root)
 {
     struct rue_interference_reading reading = {
-        .at_s = (double)rue_clock_now_ns() / 1e9,
+        .time_s = (double)rue_clock_now_ns() / 1e9,
         .counter = {[RUE_THROTTLED] =
                         fmax(rue_cgroup_max_value(root, NULL, "cpu.stat", "throttled_usec") / 1e6,
                              rue_cgroup_max_value(root, "cpu", "cpu.stat", "throttled_time") / 1e9),
@@ -91,16 +91,16 @@ struct rue_interference_reading rue_interference_read(const char *root)
 }
 
 /* Counters may be set back (a group that is made anew): that says nothing. */
-static double grown(double from, double to)
+static double counter_increase(double from, double to)
 {
     return to >= from ? to - from : NAN;
 }
 
-void rue_interference_between(const struct rue_interference_reading *from,
-                              const struct rue_interference_reading *to, double out[RUE_INTERFERENCES])
+void rue_interference_rates(const struct rue_interference_reading *from,
+                            const struct rue_interference_reading *to, double out[RUE_INTERFERENCES])
 {
-    double time_s = to->at_s > from->at_s ? to->at_s - from->at_s : NAN;
+    double elapsed_s = to->time_s > from->time_s ? to->time_s - from->time_s : NAN;
     double cpu_s = to->cpu_s > from->cpu_s ? to->cpu_s - from->cpu_s : NAN;
     for (int i = 0; i < RUE_INTERFERENCES; i++)
-        out[i] = grown(from->counter[i], to->counter[i]) / (i == RUE_STOLEN ? cpu_s : time_s);
+        out[i] = counter_increase(from->counter[i], to->counter[i]) / (i == RUE_STOLEN ? cpu_s : elapsed_s);
 }

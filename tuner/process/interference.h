@@ -19,7 +19,7 @@ enum rue_interference {
 
 /* What a kernel does not tell is NaN. */
 struct rue_interference_reading {
-    double at_s;                       /* on the monotonic clock */
+    double time_s;                     /* on the monotonic clock */
     double cpu_s;                      /* of all CPUs, idle ones too */
     double counter[RUE_INTERFERENCES]; /* in seconds; of heat, events */
 };
@@ -31,7 +31,7 @@ struct rue_interference_reading rue_interference_read(const char *root);
 /* What grew between two readings, per second; of what was stolen, per second of CPU time. NaN where not
  * known.
  */
-void rue_interference_between(const struct rue_interference_reading *from,
-                              const struct rue_interference_reading *to, double out[RUE_INTERFERENCES]);
+void rue_interference_rates(const struct rue_interference_reading *from,
+                            const struct rue_interference_reading *to, double out[RUE_INTERFERENCES]);
 
 #endif

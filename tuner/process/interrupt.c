@@ -14,14 +14,14 @@
 
 enum { SAME_PRESS_MS = 100, TICK_MS = 100, TICKS_UNREAD = 3 };
 
-static const char wiping[] = "\r\033[K";
+static const char erase_line[] = "\r\033[K";
 
 /* What the handlers read and write is lock-free, or does not change once they are installed. */
-static volatile sig_atomic_t signal_seen, line_stands;
+static volatile sig_atomic_t signal_seen, line_open;
 static atomic_int deferred; /* how many things have to be finished */
 static _Atomic(const char *) guarded_file;
 static _Atomic int64_t seen_ms;
-static int wake[2] = {-1, -1}, nowhere = -1;
+static int wake[2] = {-1, -1}, null_fd = -1;
 static char lines[2][64]; /* that it was interrupted, that it was terminated */
 
 static rue_status signal_status(int number)
@@ -35,12 +35,12 @@ static bool can_write(int fd)
     return poll(&output, 1, 0) == 1;
 }
 
-static void quit(int number)
+static void quit_now(int number)
 {
     const char *file = atomic_load(&guarded_file), *line = lines[number != SIGINT];
     if (file) unlink(file);
     ssize_t ignored =
-        line_stands && can_write(STDERR_FILENO) ? write(STDERR_FILENO, wiping, sizeof wiping - 1) : 0;
+        line_open && can_write(STDERR_FILENO) ? write(STDERR_FILENO, erase_line, sizeof erase_line - 1) : 0;
     if (can_write(STDERR_FILENO)) ignored = write(STDERR_FILENO, line, strlen(line));
     (void)ignored;
     _exit(rue_status_exit_code(signal_status(number)));
@@ -56,10 +56,10 @@ static int64_t now_ms(void)
 static void on_signal(int number)
 {
     static const struct itimerval ticks = {{0, TICK_MS * 1000}, {0, TICK_MS * 1000}};
-    int kept = errno; /* of what is interrupted */
+    int saved_errno = errno; /* of what is interrupted */
     int64_t now = now_ms();
     if (signal_seen && now - seen_ms < SAME_PRESS_MS) return;
-    if (deferred == 0 || (signal_seen && number == SIGINT)) quit(number);
+    if (deferred == 0 || (signal_seen && number == SIGINT)) quit_now(number);
     if (!signal_seen) {
         seen_ms = now;
         signal_seen = number;
@@ -67,21 +67,21 @@ static void on_signal(int number)
     }
     ssize_t ignored = write(wake[1], "", 1);
     (void)ignored;
-    errno = kept;
+    errno = saved_errno;
 }
 
 /* A write that waits is begun again when this returns, and finds another file. */
 static void on_tick(int number)
 {
     static int unread[2];
-    int kept = errno;
+    int saved_errno = errno;
     (void)number;
     for (int i = 0; i < 2; i++) {
         int fd = i ? STDERR_FILENO : STDOUT_FILENO;
         unread[i] = can_write(fd) ? 0 : unread[i] + 1;
-        if (unread[i] >= TICKS_UNREAD && nowhere >= 0) dup2(nowhere, fd);
+        if (unread[i] >= TICKS_UNREAD && null_fd >= 0) dup2(null_fd, fd);
     }
-    errno = kept;
+    errno = saved_errno;
 }
 
 void rue_interrupt_install(const char *command)
@@ -89,7 +89,7 @@ void rue_interrupt_install(const char *command)
     snprintf(lines[0], sizeof lines[0], "rue %s: %s\n", command, rue_status_text(RUE_INTERRUPTED));
     snprintf(lines[1], sizeof lines[1], "rue %s: %s\n", command, rue_status_text(RUE_TERMINATED));
     if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0) wake[0] = wake[1] = -1;
-    nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
@@ -122,7 +122,7 @@ void rue_interrupt_guard_file(const char *path)
     atomic_store(&guarded_file, path);
 }
 
-void rue_interrupt_note_line(bool stands)
+void rue_interrupt_set_line(bool open_line)
 {
-    line_stands = stands;
+    line_open = open_line;
 }

@@ -30,6 +30,6 @@ int rue_interrupt_fd(void);
 void rue_interrupt_guard_file(const char *path);
 
 /* Whether a line without an end stands on the terminal, which is to be wiped before anything is said. */
-void rue_interrupt_note_line(bool stands);
+void rue_interrupt_set_line(bool open_line);
 
 #endif

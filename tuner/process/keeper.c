@@ -17,15 +17,15 @@
 #include "descendants.h"
 #include "units.h"
 
-static const uint64_t sweep_ns = 5 * RUE_NS_PER_S;
+static const uint64_t kill_timeout_ns = 5 * RUE_NS_PER_S;
 
 /* ---- in the keeper ---- */
 
 /* What the keeper has to do with; `child` is 0 once it ended. */
-struct ward {
+struct kept_child {
     pid_t child;
-    int line;
-    sigset_t while_waiting;
+    int socket_fd;
+    sigset_t wait_mask;
     struct rue_descendants below; /* whoever was signalled last */
 };
 
@@ -45,13 +45,13 @@ static void run_child(const char *const argv[], int in, int out, pid_t keeper, c
     _exit(127);
 }
 
-static void report_end(const struct ward *ward, int how)
+static void report_state(const struct kept_child *kept, int wait_status)
 {
-    (void)send(ward->line, &how, sizeof how, MSG_NOSIGNAL);
+    (void)send(kept->socket_fd, &wait_status, sizeof wait_status, MSG_NOSIGNAL);
 }
 
 /* Signals all descendants of `ancestor` but those in the group. */
-static void signal_all(struct rue_descendants *below, pid_t ancestor, pid_t group, int number)
+static void signal_descendants(struct rue_descendants *below, pid_t ancestor, pid_t group, int number)
 {
     rue_descendants_find(below, ancestor);
     for (size_t i = 0; i < below->count; i++)
@@ -59,73 +59,75 @@ static void signal_all(struct rue_descendants *below, pid_t ancestor, pid_t grou
 }
 
 /* Tells what became of the child; false when there are no children any more. */
-static bool reap(struct ward *ward)
+static bool reap_children(struct kept_child *kept)
 {
-    int how;
+    int wait_status;
     pid_t pid;
-    while ((pid = waitpid(-1, &how, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
-        if (pid != ward->child) continue;
-        report_end(ward, how);
-        if (WIFSTOPPED(how) || WIFCONTINUED(how)) continue;
-        kill(-ward->child, SIGKILL); /* without their leader they are of no use */
-        ward->child = 0;
+    while ((pid = waitpid(-1, &wait_status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
+        if (pid != kept->child) continue;
+        report_state(kept, wait_status);
+        if (WIFSTOPPED(wait_status) || WIFCONTINUED(wait_status)) continue;
+        kill(-kept->child, SIGKILL); /* without their leader they are of no use */
+        kept->child = 0;
     }
     return pid == 0 || errno != ECHILD;
 }
 
-static void sweep(struct ward *ward)
+static void kill_all(struct kept_child *kept)
 {
     const struct timespec pause = {.tv_nsec = 5000000};
-    uint64_t deadline = rue_clock_now_ns() + sweep_ns;
-    if (ward->child) kill(-ward->child, SIGKILL);
-    while (reap(ward) && rue_clock_now_ns() < deadline) {
-        signal_all(&ward->below, getpid(), 0, SIGKILL);
-        ppoll(NULL, 0, &pause, &ward->while_waiting);
+    uint64_t deadline = rue_clock_now_ns() + kill_timeout_ns;
+    if (kept->child) kill(-kept->child, SIGKILL);
+    while (reap_children(kept) && rue_clock_now_ns() < deadline) {
+        signal_descendants(&kept->below, getpid(), 0, SIGKILL);
+        ppoll(NULL, 0, &pause, &kept->wait_mask);
     }
 }
 
 /* What the child started in groups of their own stands still with it, and goes on with it. */
-static void pass_on(struct ward *ward, int number)
+static void forward_signal(struct kept_child *kept, int number)
 {
-    if (!ward->child) return;
-    kill(-ward->child, number);
-    if (number == SIGSTOP || number == SIGCONT) signal_all(&ward->below, ward->child, ward->child, number);
+    if (!kept->child) return;
+    kill(-kept->child, number);
+    if (number == SIGSTOP || number == SIGCONT)
+        signal_descendants(&kept->below, kept->child, kept->child, number);
 }
 
-static void on_child(int number)
+static void on_sigchld(int number)
 {
     (void)number; /* it ends the wait */
 }
 
-static void keep(const char *const argv[], int in, int out, int line, const sigset_t *mask)
+static void run_keeper(const char *const argv[], int in, int out, int socket_fd, const sigset_t *mask)
 {
-    struct ward ward = {.line = line};
+    struct kept_child kept = {.socket_fd = socket_fd};
     setpgid(0, 0); /* signals of the terminal are not for it, nor those that are sent to the child's group */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_NAME, "rue-keeper");
-    signal(SIGCHLD, on_child);
-    sigfillset(&ward.while_waiting);
-    sigdelset(&ward.while_waiting, SIGCHLD);
+    signal(SIGCHLD, on_sigchld);
+    sigfillset(&kept.wait_mask);
+    sigdelset(&kept.wait_mask, SIGCHLD);
     pid_t keeper = getpid();
-    ward.child = fork();
-    if (ward.child == 0) run_child(argv, in, out, keeper, mask);
-    int failed = ward.child < 0 ? errno : 0;
-    report_end(&ward, failed);
+    kept.child = fork();
+    if (kept.child == 0) run_child(argv, in, out, keeper, mask);
+    int failed = kept.child < 0 ? errno : 0;
+    report_state(&kept, failed);
     if (failed) _exit(1);
-    setpgid(ward.child, ward.child); /* both sides do it, so that neither has to wait for the other */
+    setpgid(kept.child, kept.child); /* both sides do it, so that neither has to wait for the other */
     /* The pipes, the folder's lock and whatever else is open here would otherwise outlive their owner. */
-    ward.line = dup2(line, 0);
+    kept.socket_fd = dup2(socket_fd, 0);
     closefrom(1);
     for (;;) {
-        reap(&ward);
-        struct pollfd wait = {.fd = ward.line, .events = POLLIN};
-        if (ppoll(&wait, 1, NULL, &ward.while_waiting) <= 0) continue;
+        reap_children(&kept);
+        struct pollfd wait = {.fd = kept.socket_fd, .events = POLLIN};
+        if (ppoll(&wait, 1, NULL, &kept.wait_mask) <= 0) continue;
         int number;
-        if (recv(ward.line, &number, sizeof number, 0) != sizeof number) break; /* dismissed, or all alone */
-        reap(&ward);
-        pass_on(&ward, number);
+        if (recv(kept.socket_fd, &number, sizeof number, 0) != sizeof number)
+            break; /* dismissed, or all alone */
+        reap_children(&kept);
+        forward_signal(&kept, number);
     }
-    sweep(&ward);
+    kill_all(&kept);
     _exit(0);
 }
 
@@ -145,11 +147,11 @@ rue_status rue_keeper_open(const char *const argv[], int in, int out, struct rue
     sigset_t all, mask; /* a handler of this process must not run in the keeper */
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &mask);
-    *keeper = (struct rue_keeper){.pid = fork(), .line = ends[0]};
+    *keeper = (struct rue_keeper){.pid = fork(), .socket_fd = ends[0]};
     if (keeper->pid < 0) failed = errno;
     if (keeper->pid == 0) {
         close(ends[0]);
-        keep(argv, in, out, ends[1], &mask);
+        run_keeper(argv, in, out, ends[1], &mask);
     }
     sigprocmask(SIG_SETMASK, &mask, NULL);
     close(ends[1]);
@@ -158,11 +160,11 @@ rue_status rue_keeper_open(const char *const argv[], int in, int out, struct rue
     while ((got = recv(ends[0], &failed, sizeof failed, 0)) < 0 && errno == EINTR) continue;
     if (got == sizeof failed && failed == 0) return RUE_OK;
     while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR) continue;
-    close(keeper->line);
+    close(keeper->socket_fd);
     return fail_start(argv[0], got == sizeof failed ? failed : ECHILD, error);
 }
 
-void rue_keeper_signal(int line, int number)
+void rue_keeper_signal(int socket_fd, int number)
 {
-    (void)send(line, &number, sizeof number, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)send(socket_fd, &number, sizeof number, MSG_NOSIGNAL | MSG_DONTWAIT);
 }

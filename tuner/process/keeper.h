@@ -17,7 +17,7 @@
 
 struct rue_keeper {
     pid_t pid;
-    int line; /* see below */
+    int socket_fd; /* see below */
 };
 
 /* Starts argv[0] (searched in PATH) in a group of its own, with `in` and `out` as its standard input and
@@ -31,7 +31,7 @@ rue_status rue_keeper_open(const char *const argv[], int in, int out, struct rue
                            rue_error *error) RUE_MUST_CHECK;
 
 /* Sends a signal to the child's group, if the child runs; SIGSTOP and SIGCONT go to all of its descendants,
- * in whatever group they are. Safe in a signal handler: `line` is that of the keeper. */
-void rue_keeper_signal(int line, int number);
+ * in whatever group they are. Safe in a signal handler: `socket_fd` is that of the keeper. */
+void rue_keeper_signal(int socket_fd, int number);
 
 #endif

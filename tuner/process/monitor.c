@@ -29,7 +29,7 @@ struct rue_monitor {
     size_t count, capacity;
 };
 
-static void take_sample(struct rue_monitor *monitor)
+static void add_sample(struct rue_monitor *monitor)
 {
     struct rue_tree_usage usage, last = monitor->last;
     struct rue_gpu_usage gpu;
@@ -60,17 +60,17 @@ static struct timespec to_timespec(uint64_t ns)
     return (struct timespec){.tv_sec = (time_t)(ns / RUE_NS_PER_S), .tv_nsec = (long)(ns % RUE_NS_PER_S)};
 }
 
-static void *watch(void *context)
+static void *monitor_main(void *context)
 {
     struct rue_monitor *monitor = context;
     uint64_t next = rue_clock_now_ns() + monitor->period_ns;
     pthread_mutex_lock(&monitor->lock);
     while (!monitor->stop) {
         struct timespec until = to_timespec(next);
-        int how = pthread_cond_clockwait(&monitor->wake, &monitor->lock, CLOCK_MONOTONIC, &until);
-        if (how != ETIMEDOUT || monitor->stop) continue;
+        int result = pthread_cond_clockwait(&monitor->wake, &monitor->lock, CLOCK_MONOTONIC, &until);
+        if (result != ETIMEDOUT || monitor->stop) continue;
         pthread_mutex_unlock(&monitor->lock);
-        take_sample(monitor);
+        add_sample(monitor);
         uint64_t now = rue_clock_now_ns();
         next += (now > next ? (now - next) / monitor->period_ns + 1 : 1) * monitor->period_ns;
         pthread_mutex_lock(&monitor->lock);
@@ -85,7 +85,7 @@ static int start_thread(struct rue_monitor *monitor)
     sigset_t all, mask;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &mask);
-    int failed = pthread_create(&monitor->thread, NULL, watch, monitor);
+    int failed = pthread_create(&monitor->thread, NULL, monitor_main, monitor);
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return failed;
 }
@@ -120,7 +120,7 @@ void rue_monitor_stop(struct rue_monitor *monitor)
     pthread_cond_signal(&monitor->wake);
     pthread_mutex_unlock(&monitor->lock);
     pthread_join(monitor->thread, NULL);
-    take_sample(monitor);
+    add_sample(monitor);
 }
 
 void rue_monitor_close(struct rue_monitor *monitor)

@@ -33,7 +33,7 @@ static rue_status fail_store(rue_error *error, const char *path, int number)
                     rue_advice_or(number, advice));
 }
 
-static rue_status find_path(const struct rue_output *output, char path[PATH_MAX], rue_error *error)
+static rue_status make_path(const struct rue_output *output, char path[PATH_MAX], rue_error *error)
 {
     int length = snprintf(path, PATH_MAX, "%s/%s", output->folder, output->name);
     return length < PATH_MAX - 32 ? RUE_OK : fail_store(error, output->folder, ENAMETOOLONG);
@@ -55,7 +55,7 @@ rue_status rue_output_check(const struct rue_output *output, rue_error *error)
 {
     char path[PATH_MAX];
     struct stat about;
-    rue_status status = find_path(output, path, error);
+    rue_status status = make_path(output, path, error);
     if (status != RUE_OK || lstat(path, &about) != 0)
         return status; /* what is wrong shows when it is written */
     if (S_ISDIR(about.st_mode)) return fail_store(error, path, EISDIR);
@@ -68,10 +68,10 @@ rue_status rue_output_check(const struct rue_output *output, rue_error *error)
 
 typedef rue_status (*renderer)(const void *context, FILE *stream, rue_error *error);
 
-static rue_status render_to(renderer render, const void *context, const char *fresh, const char *path,
+static rue_status render_to(renderer render, const void *context, const char *temporary, const char *path,
                             rue_error *error)
 {
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
     if (!stream) {
         int number = errno;
@@ -91,17 +91,17 @@ static rue_status render_to(renderer render, const void *context, const char *fr
 rue_status rue_output_write(const struct rue_output *output, renderer render, const void *context,
                             rue_error *error)
 {
-    char path[PATH_MAX], any[PATH_MAX], part[RUE_PART_BYTES], fresh[RUE_PART_BYTES + 8];
-    rue_status status = find_path(output, path, error);
+    char path[PATH_MAX], beside[PATH_MAX], part[RUE_PART_BYTES], temporary[RUE_PART_BYTES + 8];
+    rue_status status = make_path(output, path, error);
     if (status == RUE_OK) status = rue_output_check(output, error);
     if (status != RUE_OK) return status;
     /* Made for any file of the folder, so that each write removes what a killed one left. */
-    snprintf(any, sizeof any, "%s/output", output->folder);
-    int fd = rue_part_open(any, part);
+    snprintf(beside, sizeof beside, "%s/output", output->folder);
+    int fd = rue_part_open(beside, part);
     if (fd < 0) return fail_store(error, path, errno);
-    snprintf(fresh, sizeof fresh, "%s/data", part);
-    status = render_to(render, context, fresh, path, error);
-    if (status == RUE_OK) status = rue_part_publish(fresh, path, true, error);
+    snprintf(temporary, sizeof temporary, "%s/data", part);
+    status = render_to(render, context, temporary, path, error);
+    if (status == RUE_OK) status = rue_part_publish(temporary, path, true, error);
     close(fd);
     rue_part_remove(part);
     return status;
@@ -127,7 +127,7 @@ struct rue_output rue_report_output(const struct rue_report *report, const char 
     return (struct rue_output){.folder = folder, .name = report->file, .mark = report->mark};
 }
 
-static void join(char *list, size_t bytes, const char *word)
+static void append_name(char *list, size_t bytes, const char *word)
 {
     size_t used = strlen(list);
     snprintf(list + used, bytes - used, "%s%s", used ? ", " : "", word);
@@ -146,11 +146,11 @@ rue_status rue_output_write_reports(const struct rue_report *const *reports,
         const struct rendering rendering = {*reports, findings};
         rue_error why = {0};
         if (rue_output_write(&output, render_report, &rendering, &why) == RUE_OK)
-            join(written, bytes, (*reports)->file);
+            append_name(written, bytes, (*reports)->file);
         else if (first.status == RUE_OK)
             first = why;
         else
-            join(more, sizeof more, (*reports)->file);
+            append_name(more, sizeof more, (*reports)->file);
     }
     if (first.status == RUE_OK) return RUE_OK;
     return rue_fail(error, first.status, "%s%s%s", first.message, *more ? "; not written either: " : "",

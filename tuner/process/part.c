@@ -91,7 +91,7 @@ void rue_part_remove(const char *name)
 /* ---- the mark ---- */
 
 /* What the mark of the folder `about` says, which is for `base`. */
-static int describe(const struct stat *about, const char *base, char out[MARK_BYTES])
+static int format_mark(const struct stat *about, const char *base, char out[MARK_BYTES])
 {
     return snprintf(out, MARK_BYTES,
                     "rue keeps here what is not whole yet, and removes this folder with all that is in it.\n"
@@ -99,7 +99,7 @@ static int describe(const struct stat *about, const char *base, char out[MARK_BY
                     (unsigned long long)about->st_ino, NAME_MAX, base);
 }
 
-static bool put_mark(int folder, const char *base)
+static bool write_mark(int folder, const char *base)
 {
     char text[MARK_BYTES];
     struct stat about;
@@ -107,7 +107,7 @@ static bool put_mark(int folder, const char *base)
     if (fd < 0) return false;
     bool written =
         fstat(folder, &about) == 0 &&
-        rue_write_at(fd, RUE_PART_MARK, text, (size_t)describe(&about, base, text), 0, NULL) == RUE_OK &&
+        rue_write_at(fd, RUE_PART_MARK, text, (size_t)format_mark(&about, base, text), 0, NULL) == RUE_OK &&
         fsync(fd) == 0;
     int why = errno;
     close(fd);
@@ -124,7 +124,7 @@ static bool has_mark(int folder, const char *base)
     if (fd < 0) return false;
     ssize_t bytes = pread(fd, found, sizeof found, 0);
     close(fd);
-    return bytes == describe(&about, base, expected) && memcmp(found, expected, (size_t)bytes) == 0;
+    return bytes == format_mark(&about, base, expected) && memcmp(found, expected, (size_t)bytes) == 0;
 }
 
 /* ---- making ---- */
@@ -135,7 +135,7 @@ static bool may_be_part(const char *name)
 }
 
 /* The descriptor, locked, of a folder that has the mark and that nobody has locked: its maker is gone; -1. */
-static int take_over(int beside, const char *name, const char *base)
+static int claim_leftover(int beside, const char *name, const char *base)
 {
     int fd = openat(beside, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || (has_mark(fd, base) && flock(fd, LOCK_EX | LOCK_NB) == 0 && has_mark(fd, base))) return fd;
@@ -146,26 +146,26 @@ static int take_over(int beside, const char *name, const char *base)
 /* Removes what killed processes left behind. */
 static void clear_leftovers(const char *folder_name, const char *base)
 {
-    char left[RUE_PART_BYTES];
+    char leftover[RUE_PART_BYTES];
     DIR *folder = opendir(folder_name);
     struct dirent *entry;
     while (folder && (entry = readdir(folder))) {
-        int fd = may_be_part(entry->d_name) ? take_over(dirfd(folder), entry->d_name, base) : -1;
+        int fd = may_be_part(entry->d_name) ? claim_leftover(dirfd(folder), entry->d_name, base) : -1;
         if (fd < 0) continue;
-        snprintf(left, sizeof left, "%s/%s", folder_name, entry->d_name);
-        rue_part_remove(left);
+        snprintf(leftover, sizeof leftover, "%s/%s", folder_name, entry->d_name);
+        rue_part_remove(leftover);
         close(fd);
     }
     if (folder) closedir(folder);
 }
 
 /* Marked last, when it is locked: until then nobody takes it for a leftover. */
-static int make_folder(const char *base, char *name)
+static int make_part_folder(const char *base, char *name)
 {
     if (!mkdtemp(name)) return -1;
     int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) (void)flock(fd, LOCK_EX | LOCK_NB); /* without locks it is never taken over */
-    if (fd >= 0 && put_mark(fd, base)) return fd;
+    if (fd >= 0 && write_mark(fd, base)) return fd;
     int why = errno;
     rmdir(name);
     if (fd >= 0) close(fd);
@@ -188,7 +188,7 @@ int rue_part_open(const char *path, char name[RUE_PART_BYTES])
     const char *folder = dirname(before), *base = basename(after);
     clear_leftovers(folder, base);
     snprintf(name, RUE_PART_BYTES, "%s/%s%s", folder, prefix, unique);
-    int fd = make_folder(base, name);
+    int fd = make_part_folder(base, name);
     if (fd < 0) name[0] = 0;
     return fd;
 }

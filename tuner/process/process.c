@@ -18,15 +18,15 @@
 #include "units.h"
 
 /* How long the keeper may take to tell what it sees. */
-static const uint64_t news_ns = 500 * RUE_NS_PER_MS;
+static const uint64_t keeper_delay_ns = 500 * RUE_NS_PER_MS;
 
 struct rue_process {
     struct rue_keeper keeper;
     int in, out; /* our ends of its standard input and output */
     bool ended;
-    bool gone;   /* and the call before failed for that */
-    int how;     /* it ended, as of waitpid */
-    int stopped; /* the signal that stopped it, 0 while it runs */
+    bool gone;       /* and the call before failed for that */
+    int wait_status; /* it ended, as of waitpid */
+    int stopped;     /* the signal that stopped it, 0 while it runs */
     unsigned suspensions;
     char *buffer;
     size_t used, capacity;
@@ -58,9 +58,9 @@ rue_status rue_process_open(const char *const argv[], struct rue_process **out, 
     return RUE_OK;
 }
 
-int rue_process_line(const struct rue_process *process)
+int rue_process_keeper_socket(const struct rue_process *process)
 {
-    return process->keeper.line;
+    return process->keeper.socket_fd;
 }
 
 static int remaining_ms(uint64_t deadline_ns)
@@ -73,25 +73,26 @@ static int remaining_ms(uint64_t deadline_ns)
 }
 
 /* Takes note of all that the keeper has told. Where the keeper is gone, so is the child. */
-static void listen_keeper(struct rue_process *process)
+static void read_keeper(struct rue_process *process)
 {
-    int how;
+    int wait_status;
     while (!process->ended) {
-        ssize_t got = recv(process->keeper.line, &how, sizeof how, MSG_DONTWAIT);
+        ssize_t got = recv(process->keeper.socket_fd, &wait_status, sizeof wait_status, MSG_DONTWAIT);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return;
-        if (got == 0) how = SIGKILL;
-        bool unseen = WIFCONTINUED(how) && !process->stopped; /* it was stopped, and continued at once */
-        process->stopped = WIFSTOPPED(how) ? WSTOPSIG(how) : 0;
-        process->ended = !WIFSTOPPED(how) && !WIFCONTINUED(how);
-        process->how = how;
+        if (got == 0) wait_status = SIGKILL;
+        bool unseen =
+            WIFCONTINUED(wait_status) && !process->stopped; /* it was stopped, and continued at once */
+        process->stopped = WIFSTOPPED(wait_status) ? WSTOPSIG(wait_status) : 0;
+        process->ended = !WIFSTOPPED(wait_status) && !WIFCONTINUED(wait_status);
+        process->wait_status = wait_status;
         process->suspensions += process->stopped != 0 || unseen;
     }
 }
 
 unsigned rue_process_suspensions(struct rue_process *process)
 {
-    listen_keeper(process);
+    read_keeper(process);
     return process->suspensions;
 }
 
@@ -100,24 +101,24 @@ bool rue_process_is_gone(const struct rue_process *process)
     return process->gone;
 }
 
-const char *rue_process_stop(const struct rue_process *process)
+const char *rue_process_stop_signal(const struct rue_process *process)
 {
     return process->stopped ? sigabbrev_np(process->stopped) : NULL;
 }
 
 /* Ready means that it can be read or written, or never again. What the child started may hold its pipes open
  * when it is gone, so its death ends the wait too, once what it wrote has been read. */
-static rue_status wait_ready(struct rue_process *process, int fd, short events, uint64_t deadline_ns,
-                             rue_error *error)
+static rue_status wait_for_fd(struct rue_process *process, int fd, short events, uint64_t deadline_ns,
+                              rue_error *error)
 {
     for (;;) {
         struct pollfd wait[3] = {{.fd = fd, .events = events},
                                  {.fd = rue_interrupt_fd(), .events = POLLIN},
-                                 {.fd = process->ended ? -1 : process->keeper.line, .events = POLLIN}};
+                                 {.fd = process->ended ? -1 : process->keeper.socket_fd, .events = POLLIN}};
         int ready = poll(wait, 3, process->ended ? 0 : remaining_ms(deadline_ns)), why = errno;
         rue_status stopped = rue_interrupt_status();
         if (stopped != RUE_OK) return rue_fail(error, stopped, "interrupted");
-        if (ready > 0) listen_keeper(process);
+        if (ready > 0) read_keeper(process);
         if (ready > 0 && (wait[0].revents || poll(wait, 1, 0) > 0)) return RUE_OK;
         process->gone = process->ended;
         if (process->gone) return rue_fail(error, RUE_RUNNER, "ended");
@@ -127,13 +128,13 @@ static rue_status wait_ready(struct rue_process *process, int fd, short events, 
     }
 }
 
-static rue_status write_all(struct rue_process *process, const char *text, size_t left, uint64_t deadline_ns,
-                            rue_error *error)
+static rue_status write_bytes(struct rue_process *process, const char *text, size_t left,
+                              uint64_t deadline_ns, rue_error *error)
 {
     while (left) {
         ssize_t put = write(process->in, text, left);
         if (put < 0 && errno == EAGAIN) {
-            rue_status status = wait_ready(process, process->in, POLLOUT, deadline_ns, error);
+            rue_status status = wait_for_fd(process, process->in, POLLOUT, deadline_ns, error);
             if (status != RUE_OK) return status;
         } else if (put < 0 && errno == EPIPE) {
             return rue_fail(error, RUE_RUNNER, "does not read what it is asked");
@@ -150,24 +151,24 @@ static rue_status write_all(struct rue_process *process, const char *text, size_
 rue_status rue_process_write_line(struct rue_process *process, const char *line, uint64_t deadline_ns,
                                   rue_error *error)
 {
-    rue_status status = write_all(process, line, strlen(line), deadline_ns, error);
-    return status == RUE_OK ? write_all(process, "\n", 1, deadline_ns, error) : status;
+    rue_status status = write_bytes(process, line, strlen(line), deadline_ns, error);
+    return status == RUE_OK ? write_bytes(process, "\n", 1, deadline_ns, error) : status;
 }
 
-/* Waits for the child's end up to `patience_ns`; whether it came. */
-static bool wait_end(struct rue_process *process, uint64_t patience_ns)
+/* Waits for the child's end up to `timeout_ns`; whether it came. */
+static bool wait_for_exit(struct rue_process *process, uint64_t timeout_ns)
 {
-    uint64_t deadline = rue_suspension_awake_ns() + patience_ns;
+    uint64_t deadline = rue_suspension_awake_ns() + timeout_ns;
     for (;;) {
-        listen_keeper(process);
+        read_keeper(process);
         int left = remaining_ms(deadline);
         if (process->ended || left == 0) return process->ended;
-        struct pollfd wait = {.fd = process->keeper.line, .events = POLLIN};
+        struct pollfd wait = {.fd = process->keeper.socket_fd, .events = POLLIN};
         poll(&wait, 1, left);
     }
 }
 
-static rue_status read_more(struct rue_process *process, rue_error *error)
+static rue_status read_chunk(struct rue_process *process, rue_error *error)
 {
     if (process->used == process->capacity) {
         size_t capacity = process->capacity ? process->capacity * 2 : 65536;
@@ -179,7 +180,7 @@ static rue_status read_more(struct rue_process *process, rue_error *error)
     ssize_t got = read(process->out, process->buffer + process->used, process->capacity - process->used);
     if (got < 0 && errno == EINTR) return RUE_OK;
     if (got <= 0) {
-        process->gone = wait_end(process, news_ns);
+        process->gone = wait_for_exit(process, keeper_delay_ns);
         return rue_fail(error, RUE_RUNNER, "%s", process->gone ? "ended" : "closed its output");
     }
     process->used += (size_t)got;
@@ -205,19 +206,19 @@ rue_status rue_process_read_line(struct rue_process *process, uint64_t deadline_
             *line = process->buffer;
             return RUE_OK;
         }
-        rue_status status = wait_ready(process, process->out, POLLIN, deadline_ns, error);
-        if (status == RUE_OK) status = read_more(process, error);
+        rue_status status = wait_for_fd(process, process->out, POLLIN, deadline_ns, error);
+        if (status == RUE_OK) status = read_chunk(process, error);
         if (status != RUE_OK) return status;
     }
 }
 
-static const char *describe_end(int how)
+static const char *describe_exit(int wait_status)
 {
     static char text[64];
-    int code = WEXITSTATUS(how);
-    if (WIFSIGNALED(how))
+    int code = WEXITSTATUS(wait_status);
+    if (WIFSIGNALED(wait_status))
         snprintf(text, sizeof text, "was killed by SIG%s",
-                 sigabbrev_np(WTERMSIG(how)) ? sigabbrev_np(WTERMSIG(how)) : "?");
+                 sigabbrev_np(WTERMSIG(wait_status)) ? sigabbrev_np(WTERMSIG(wait_status)) : "?");
     else if (code > 128 && sigabbrev_np(code - 128)) /* how a shell tells of a signal */
         snprintf(text, sizeof text, "ended with exit code %d (SIG%s)", code, sigabbrev_np(code - 128));
     else if (code)
@@ -231,18 +232,18 @@ const char *rue_process_close(struct rue_process *process, uint64_t grace_ns)
 {
     if (!process) return "ended";
     close(process->in);
-    if (!wait_end(process, grace_ns)) {
-        rue_keeper_signal(process->keeper.line, SIGTERM);
-        wait_end(process, grace_ns);
+    if (!wait_for_exit(process, grace_ns)) {
+        rue_keeper_signal(process->keeper.socket_fd, SIGTERM);
+        wait_for_exit(process, grace_ns);
     }
-    shutdown(process->keeper.line, SHUT_WR);
-    kill(process->keeper.pid, SIGCONT); /* whoever stopped it */
-    wait_end(process, UINT64_MAX / 2);  /* the keeper sees to it that this is short */
+    shutdown(process->keeper.socket_fd, SHUT_WR);
+    kill(process->keeper.pid, SIGCONT);     /* whoever stopped it */
+    wait_for_exit(process, UINT64_MAX / 2); /* the keeper sees to it that this is short */
     while (waitpid(process->keeper.pid, NULL, 0) < 0 && errno == EINTR) continue;
-    close(process->keeper.line);
-    int how = process->how;
+    close(process->keeper.socket_fd);
+    int wait_status = process->wait_status;
     close(process->out);
     free(process->buffer);
     free(process);
-    return describe_end(how);
+    return describe_exit(wait_status);
 }

@@ -18,7 +18,7 @@ rue_status rue_process_open(const char *const argv[], struct rue_process **out,
                             rue_error *error) RUE_MUST_CHECK;
 
 /* What rue_suspension_follow is to follow. */
-int rue_process_line(const struct rue_process *process);
+int rue_process_keeper_socket(const struct rue_process *process);
 
 /* How often the child has been stopped so far, by whomever; only the child itself is watched, not what it
  * started. */
@@ -26,7 +26,7 @@ unsigned rue_process_suspensions(struct rue_process *process);
 
 /* The signal that the child is stopped by, "TTIN"; NULL while it runs. As of the last call of the function
  * above. */
-const char *rue_process_stop(const struct rue_process *process);
+const char *rue_process_stop_signal(const struct rue_process *process);
 
 /* Whether the child's end is what a call below answered with RUE_RUNNER. */
 bool rue_process_is_gone(const struct rue_process *process);

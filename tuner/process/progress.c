@@ -11,7 +11,7 @@
 #include "utf8.h"
 #include "wrap.h"
 
-enum { TEXT_BYTES = 6144, PATIENT_S = 5, LEAST_COLUMNS = 2 };
+enum { TEXT_BYTES = 6144, PLAIN_PERIOD_S = 5, LEAST_COLUMNS = 2 };
 
 struct rue_progress rue_progress_open(bool quiet)
 {
@@ -25,7 +25,7 @@ bool rue_progress_due(struct rue_progress *progress)
 {
     if (progress->quiet) return false;
     uint64_t now = rue_clock_now_ns(),
-             pause = progress->terminal ? RUE_NS_PER_S / 10 : PATIENT_S * RUE_NS_PER_S;
+             pause = progress->terminal ? RUE_NS_PER_S / 10 : PLAIN_PERIOD_S * RUE_NS_PER_S;
     return now - (progress->shown_ns ? progress->shown_ns : progress->start_ns) >= pause;
 }
 
@@ -38,7 +38,7 @@ static int line_columns(void)
 }
 
 /* In a window that became narrower the line has been broken into rows, and the cursor stands in the last. */
-static void wipe(struct rue_progress *progress)
+static void erase_line(struct rue_progress *progress)
 {
     if (!progress->line_columns) return;
     int real = rue_terminal_columns(stderr);
@@ -48,7 +48,7 @@ static void wipe(struct rue_progress *progress)
     else
         fputs("\r\033[K", stderr);
     progress->line_columns = 0;
-    rue_interrupt_note_line(false);
+    rue_interrupt_set_line(false);
 }
 
 static void format_clean(const struct rue_progress *progress, char out[TEXT_BYTES], const char *format,
@@ -72,12 +72,12 @@ void rue_progress_show(struct rue_progress *progress, const char *format, ...)
         fprintf(stderr, "%s\n", text);
         return;
     }
-    wipe(progress);
+    erase_line(progress);
     rue_utf8_shorten(text, line_columns() - 1, progress->unicode, cut, sizeof cut);
     fputs(cut, stderr);
     fflush(stderr);
     progress->line_columns = rue_utf8_width(cut);
-    rue_interrupt_note_line(true);
+    rue_interrupt_set_line(true);
 }
 
 void rue_progress_count(struct rue_progress *progress, const char *doing, uint64_t done, uint64_t total)
@@ -99,7 +99,7 @@ void rue_progress_count(struct rue_progress *progress, const char *doing, uint64
 void rue_progress_note(struct rue_progress *progress, const char *format, ...)
 {
     char text[TEXT_BYTES];
-    wipe(progress);
+    erase_line(progress);
     va_list arguments;
     va_start(arguments, format);
     format_clean(progress, text, format, arguments);
@@ -110,6 +110,6 @@ void rue_progress_note(struct rue_progress *progress, const char *format, ...)
 
 void rue_progress_close(struct rue_progress *progress)
 {
-    wipe(progress);
+    erase_line(progress);
     fflush(stderr);
 }

@@ -7,21 +7,21 @@
 
 #include "interrupt.h"
 
-static double sum; /* of the walk, which hands on nothing of its caller's */
+static double total_bytes; /* of the walk, which hands on nothing of its caller's */
 
 static int add_entry(const char *path, const struct stat *about, int kind, struct FTW *at)
 {
     if (at->level > 0 && path[at->base] == '.') return FTW_SKIP_SUBTREE;
     if (kind == FTW_NS || kind == FTW_DNR || rue_interrupt_status() != RUE_OK) return FTW_STOP;
-    if (kind == FTW_F) sum += (double)about->st_size;
+    if (kind == FTW_F) total_bytes += (double)about->st_size;
     return FTW_CONTINUE;
 }
 
 double rue_storage_bytes(const char *path)
 {
     enum { FOLDERS_OPEN = 32 };
-    sum = 0;
-    return nftw(path, add_entry, FOLDERS_OPEN, FTW_ACTIONRETVAL) == 0 ? sum : NAN;
+    total_bytes = 0;
+    return nftw(path, add_entry, FOLDERS_OPEN, FTW_ACTIONRETVAL) == 0 ? total_bytes : NAN;
 }
 
 double rue_variant_storage_bytes(const struct rue_variant *variant, uint64_t item_bytes)

@@ -25,8 +25,8 @@ static void on_continue(int number)
 static void send_followed(int number)
 {
     for (int i = 0; i < FOLLOWED_MAX; i++) {
-        int line = atomic_load(&followed[i]) - 1;
-        if (line >= 0) rue_keeper_signal(line, number);
+        int keeper_socket = atomic_load(&followed[i]) - 1;
+        if (keeper_socket >= 0) rue_keeper_signal(keeper_socket, number);
     }
 }
 
@@ -34,53 +34,53 @@ static void send_followed(int number)
  */
 static void on_stop(int number)
 {
-    int kept = errno;
+    int saved_errno = errno;
     uint64_t begin = rue_clock_now_ns();
     struct sigaction handler, stop = {.sa_handler = SIG_DFL};
-    sigset_t it;
-    sigemptyset(&it);
-    sigaddset(&it, number);
+    sigset_t signal_set;
+    sigemptyset(&signal_set);
+    sigaddset(&signal_set, number);
     send_followed(SIGSTOP);
     sigaction(number, &stop, &handler);
     raise(number);
-    pthread_sigmask(SIG_UNBLOCK, &it, NULL); /* here it stands still */
-    pthread_sigmask(SIG_BLOCK, &it, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &signal_set, NULL); /* here it stands still */
+    pthread_sigmask(SIG_BLOCK, &signal_set, NULL);
     sigaction(number, &handler, NULL);
     send_followed(SIGCONT);
     atomic_fetch_add(&stopped_ns, rue_clock_now_ns() - begin);
     atomic_fetch_add(&continued, 1);
-    errno = kept;
+    errno = saved_errno;
 }
 
 void rue_suspension_install(void)
 {
     struct sigaction before, stop = {.sa_handler = on_stop, .sa_flags = SA_RESTART},
-                             go_on = {.sa_handler = on_continue, .sa_flags = SA_RESTART};
+                             resume = {.sa_handler = on_continue, .sa_flags = SA_RESTART};
     sigemptyset(&stop.sa_mask);
-    sigemptyset(&go_on.sa_mask);
-    sigaction(SIGCONT, &go_on, NULL);
+    sigemptyset(&resume.sa_mask);
+    sigaction(SIGCONT, &resume, NULL);
     if (sigaction(SIGTSTP, NULL, &before) != 0 || before.sa_handler != SIG_IGN)
         sigaction(SIGTSTP, &stop, NULL);
 }
 
-/* The first place that holds `was` holds `becomes`. */
-static void replace_followed(int was, int becomes)
+/* The first place that holds `old_value` holds `new_value`. */
+static void replace_followed(int old_value, int new_value)
 {
     bool done = false;
     for (int i = 0; !done && i < FOLLOWED_MAX; i++) {
-        int expected = was;
-        done = atomic_compare_exchange_strong(&followed[i], &expected, becomes);
+        int expected = old_value;
+        done = atomic_compare_exchange_strong(&followed[i], &expected, new_value);
     }
 }
 
-void rue_suspension_follow(int line)
+void rue_suspension_follow(int keeper_socket)
 {
-    replace_followed(0, line + 1);
+    replace_followed(0, keeper_socket + 1);
 }
 
-void rue_suspension_unfollow(int line)
+void rue_suspension_unfollow(int keeper_socket)
 {
-    replace_followed(line + 1, 0);
+    replace_followed(keeper_socket + 1, 0);
 }
 
 unsigned rue_suspension_count(void)

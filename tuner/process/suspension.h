@@ -8,10 +8,10 @@
 /* Installs the handlers for SIGTSTP (unless that is ignored) and SIGCONT. Once a process. */
 void rue_suspension_install(void);
 
-/* What the keeper at the other end of `line` keeps is stopped and continued with this process, up to 64 of
- * them, until unfollow, which comes before the line is closed. */
-void rue_suspension_follow(int line);
-void rue_suspension_unfollow(int line);
+/* What the keeper at the other end of `keeper_socket` keeps is stopped and continued with this process, up to
+ * 64 of them, until unfollow, which comes before the line is closed. */
+void rue_suspension_follow(int keeper_socket);
+void rue_suspension_unfollow(int keeper_socket);
 
 /* How often this process was told to go on. SIGSTOP and SIGCONT count as Ctrl-Z and fg do. */
 unsigned rue_suspension_count(void);

@@ -10,7 +10,7 @@
 #include "utf8.h"
 #include "wrap.h"
 
-enum { COLUMNS_MAX = 10000, SAID_BYTES = 8192 };
+enum { COLUMNS_MAX = 10000, TEXT_BYTES = 8192 };
 
 int rue_terminal_columns(FILE *stream)
 {
@@ -24,20 +24,20 @@ bool rue_terminal_redraws(FILE *stream)
     return isatty(fileno(stream)) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-struct rue_report_style rue_terminal_style(FILE *stream, int otherwise)
+struct rue_report_style rue_terminal_style(FILE *stream, int fallback)
 {
     struct rue_report_style style = {.unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0};
     const char *no_color = getenv("NO_COLOR"), *columns = getenv("COLUMNS");
     style.color = rue_terminal_redraws(stream) && !(no_color && *no_color);
-    long asked = columns ? strtol(columns, NULL, 10) : 0;
-    style.columns = asked > 0 && asked < COLUMNS_MAX ? (int)asked : rue_terminal_columns(stream);
-    if (!style.columns) style.columns = otherwise;
+    long requested = columns ? strtol(columns, NULL, 10) : 0;
+    style.columns = requested > 0 && requested < COLUMNS_MAX ? (int)requested : rue_terminal_columns(stream);
+    if (!style.columns) style.columns = fallback;
     return style;
 }
 
-void rue_terminal_say(FILE *stream, const char *format, ...)
+void rue_terminal_print(FILE *stream, const char *format, ...)
 {
-    char text[SAID_BYTES], clean[SAID_BYTES];
+    char text[TEXT_BYTES], clean[TEXT_BYTES];
     const struct rue_report_style style = rue_terminal_style(stream, 0);
     va_list arguments;
     va_start(arguments, format);

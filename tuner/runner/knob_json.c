@@ -20,10 +20,10 @@ struct declaration {
 };
 
 /* Lists are never freed: configurations, which point to them, are copied everywhere. */
-static struct list {
+static struct knob_list {
     struct rue_knobs knobs;
     char *text; /* the declarations as JSON: equal ones are one list */
-    struct list *next;
+    struct knob_list *next;
     struct declaration declarations[];
 } * all_lists;
 
@@ -179,7 +179,7 @@ static rue_status read_declaration(const json_t *object, struct declaration *out
     return RUE_OK;
 }
 
-static rue_status read_list(const json_t *array, struct list *out, rue_error *error)
+static rue_status read_list(const json_t *array, struct knob_list *out, rue_error *error)
 {
     size_t i, bytes = 0;
     json_t *object;
@@ -198,11 +198,12 @@ static rue_status read_list(const json_t *array, struct list *out, rue_error *er
                     RUE_CONFIG_TEXT_BYTES);
 }
 
-/* The list that says the same, which may be an earlier one: then `list` is freed. NULL without memory. */
-static const struct list *keep_list(struct list *list)
+/* The list that says the same, which may be an earlier one: then `list` is freed. NULL without memory.
+ */
+static const struct knob_list *keep_list(struct knob_list *list)
 {
     json_t *words = rue_json_knobs(&list->knobs);
-    const struct list *known = all_lists;
+    const struct knob_list *known = all_lists;
     list->text = rue_json_dump(words, JSON_COMPACT);
     json_decref(words);
     while (list->text && known && strcmp(known->text, list->text) != 0) known = known->next;
@@ -224,12 +225,12 @@ rue_status rue_knob_json_read(const json_t *array, const struct rue_knobs **out,
     if (!json_is_array(array) || count > RUE_KNOBS_MAX)
         return rue_fail(error, RUE_USAGE, "it is not a list of up to %d knobs", RUE_KNOBS_MAX);
     if (count == 0) return RUE_OK;
-    size_t bytes = sizeof(struct list) + count * sizeof(struct declaration);
-    struct list *list = calloc(1, bytes);
+    size_t bytes = sizeof(struct knob_list) + count * sizeof(struct declaration);
+    struct knob_list *list = calloc(1, bytes);
     if (!list) return rue_fail_memory(error, "knobs", bytes);
     rue_status status = read_list(array, list, error);
     if (status != RUE_OK) return free(list), status;
-    const struct list *kept = keep_list(list);
+    const struct knob_list *kept = keep_list(list);
     if (!kept) return rue_fail_memory(error, "knobs", bytes);
     *out = &kept->knobs;
     return RUE_OK;

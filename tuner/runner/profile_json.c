@@ -17,7 +17,7 @@ static const struct rue_field times = {"batch_ns",
                                        .count = offsetof(struct rue_profile, points),
                                        .element = sizeof(double)};
 
-static const struct rue_field others[] = {
+static const struct rue_field line_fields[] = {
     {"per_batch_ns", RUE_FIELD_REAL, RUE_FIELD_AT(rue_profile, per_batch_ns), RUE_FIELD_NULL,
      .most = RUE_PROFILE_NS_MAX},
     {"per_image_ns", RUE_FIELD_REAL, RUE_FIELD_AT(rue_profile, per_image_ns), RUE_FIELD_NULL,
@@ -45,9 +45,9 @@ static void read_points(struct rue_json_reader *reader, const json_t *object, st
 
 void rue_profile_read(struct rue_json_reader *reader, const json_t *object, struct rue_profile *out)
 {
-    bool line = json_object_get(object, "per_batch_ns") || json_object_get(object, "per_image_ns");
+    bool is_line = json_object_get(object, "per_batch_ns") || json_object_get(object, "per_image_ns");
     out->points = out->largest_batch = 0;
     out->per_batch_ns = out->per_image_ns = 0;
-    rue_json_read_fields(reader, object, others, out);
-    if (!line) read_points(reader, object, out);
+    rue_json_read_fields(reader, object, line_fields, out);
+    if (!is_line) read_points(reader, object, out);
 }

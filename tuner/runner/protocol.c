@@ -14,7 +14,7 @@
 
 #define COMPACT (JSON_COMPACT | JSON_REAL_PRECISION(9))
 
-static char *dump(json_t *object)
+static char *dump_line(json_t *object)
 {
     char *line = rue_json_dump(object, COMPACT);
     json_decref(object);
@@ -135,7 +135,7 @@ static const struct rue_field hello_fields[] = {
 
 char *rue_protocol_encode_hello(void)
 {
-    return dump(json_pack("{s:s, s:s}", "op", "hello", "protocol", RUE_PROTOCOL_NAME));
+    return dump_line(json_pack("{s:s, s:s}", "op", "hello", "protocol", RUE_PROTOCOL_NAME));
 }
 
 char *rue_protocol_encode_open(const struct rue_variant *variant, const struct rue_workload *workload,
@@ -144,7 +144,7 @@ char *rue_protocol_encode_open(const struct rue_variant *variant, const struct r
     const struct rue_open_request request = {*variant, *workload, images};
     json_t *object = rue_json_struct(open_fields, &request, NULL);
     rue_json_add(&object, "op:t", "open");
-    return dump(object);
+    return dump_line(object);
 }
 
 char *rue_protocol_encode_trial(const struct rue_trial_request *request, const char *profile)
@@ -152,7 +152,7 @@ char *rue_protocol_encode_trial(const struct rue_trial_request *request, const c
     json_t *object = rue_json_struct(trial_fields, request, NULL);
     rue_json_add(&object, "op:t", "trial");
     if (profile && profile[0]) rue_json_put(&object, "profile", json_loads(profile, 0, NULL));
-    return dump(object);
+    return dump_line(object);
 }
 
 char *rue_protocol_encode_result(json_t *id, const struct rue_trial_result *result)
@@ -160,22 +160,22 @@ char *rue_protocol_encode_result(json_t *id, const struct rue_trial_result *resu
     json_t *object = rue_json_struct(rue_protocol_result_fields, result, NULL);
     rue_json_put_fields(&object, rue_protocol_times_fields, result, NULL);
     rue_json_add(&object, "id:o", id ? json_incref(id) : json_null());
-    return dump(object);
+    return dump_line(object);
 }
 
 char *rue_protocol_encode_opened(const struct rue_opened *opened)
 {
     json_t *object = rue_json_struct(opened_fields, opened, NULL);
     rue_json_add(&object, "status:t", rue_outcome_names[RUE_TRIAL_OK]);
-    return dump(object);
+    return dump_line(object);
 }
 
 char *rue_protocol_encode_ready(json_t *id)
 {
-    return dump(json_pack("{s:O?, s:s}", "id", id, "status", RUE_PROTOCOL_READY));
+    return dump_line(json_pack("{s:O?, s:s}", "id", id, "status", RUE_PROTOCOL_READY));
 }
 
-bool rue_protocol_says_start(const char *line)
+bool rue_protocol_is_start(const char *line)
 {
     json_t *object;
     if (rue_protocol_parse(line, &object, NULL) != RUE_OK) return false;
@@ -187,8 +187,8 @@ bool rue_protocol_says_start(const char *line)
 
 char *rue_protocol_encode_failure(json_t *id, enum rue_outcome outcome, const char *reason)
 {
-    return dump(json_pack("{s:O?, s:s, s:o}", "id", id, "status", rue_outcome_names[outcome], "reason",
-                          rue_json_text(reason)));
+    return dump_line(json_pack("{s:O?, s:s, s:o}", "id", id, "status", rue_outcome_names[outcome], "reason",
+                               rue_json_text(reason)));
 }
 
 /* ---- decoding ---- */

@@ -93,6 +93,6 @@ rue_status rue_protocol_decode_open(const json_t *object, struct rue_open_reques
 rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_request *out,
                                      rue_error *error) RUE_MUST_CHECK;
 
-bool rue_protocol_says_start(const char *line);
+bool rue_protocol_is_start(const char *line);
 
 #endif

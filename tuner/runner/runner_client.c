@@ -13,14 +13,14 @@ struct member {
     struct rue_connection *connection;
     struct rue_trial_request request;
     struct rue_trial_result result;
-    bool begun, skipped;
+    bool started, skipped;
 };
 
 struct rue_runner {
     struct rue_gpu_list gpus; /* none: one loader, for whatever GPUs there are */
-    size_t count;             /* of loaders: 1, or one a GPU; 0: there is an answerer */
-    const struct rue_answerer *answerer;
-    const void *state;      /* of the answerer */
+    size_t count;             /* of loaders: 1, or one a GPU; 0: `local` answers */
+    const struct rue_local_runner *local;
+    const void *state;      /* of `local` */
     struct rue_hello hello; /* of all of them */
     struct member members[RUE_GPU_MAX];
 };
@@ -55,7 +55,7 @@ static rue_status check_members(const struct rue_runner *runner, rue_error *erro
 }
 
 /* As one of them says it; of the processors each has its share. */
-static rue_status describe_all(struct rue_runner *runner, rue_error *error)
+static rue_status merge_greetings(struct rue_runner *runner, rue_error *error)
 {
     rue_status status = check_members(runner, error);
     if (status != RUE_OK) return status;
@@ -84,21 +84,21 @@ rue_status rue_runner_open(const char *command, const struct rue_gpu_list *gpus,
     for (size_t i = 0; status == RUE_OK && i < runner->count; i++)
         status = rue_connection_open(command, gpus ? runner->gpus.names[i] : NULL,
                                      &runner->members[i].connection, error);
-    if (status == RUE_OK && gpus) status = describe_all(runner, error);
+    if (status == RUE_OK && gpus) status = merge_greetings(runner, error);
     if (status != RUE_OK) return rue_runner_close(runner), status;
     if (!gpus) runner->hello = *rue_connection_hello(runner->members[0].connection);
     *out = runner;
     return RUE_OK;
 }
 
-rue_status rue_runner_open_answerer(const struct rue_answerer *answerer, const void *state,
-                                    struct rue_runner **out, rue_error *error)
+rue_status rue_runner_open_local(const struct rue_local_runner *local, const void *state,
+                                 struct rue_runner **out, rue_error *error)
 {
     struct rue_runner *runner = calloc(1, sizeof *runner);
     if (!runner) return rue_fail_memory(error, "a runner", sizeof *runner);
-    runner->answerer = answerer;
+    runner->local = local;
     runner->state = state;
-    answerer->hello(state, &runner->hello);
+    local->hello(state, &runner->hello);
     *out = runner;
     return RUE_OK;
 }
@@ -124,7 +124,7 @@ rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_vari
     all.world_size = 1;
     snprintf(as_is.cache, sizeof as_is.cache, RUE_CACHE_AS_IS);
     *out = (struct rue_opened){.cache = RUE_CACHE_AS_IS};
-    if (runner->answerer) return runner->answerer->open(runner->state, variant, out), RUE_OK;
+    if (runner->local) return runner->local->open(runner->state, variant, out), RUE_OK;
     rue_status status = rue_connection_open_data(runner->members[0].connection, variant, &all,
                                                  images * runner->count, out, error);
     for (size_t i = 1; status == RUE_OK && i < runner->count; i++) {
@@ -147,7 +147,7 @@ static int64_t larger(int64_t a, int64_t b)
 }
 
 /* Nobody knows the sum of what one of them does not say. */
-static int64_t sum(int64_t a, int64_t b)
+static int64_t sum_reported(int64_t a, int64_t b)
 {
     return a == RUE_ABSENT || b == RUE_ABSENT ? RUE_ABSENT : a + b;
 }
@@ -161,7 +161,7 @@ struct rue_trial_result rue_runner_merge(struct rue_trial_result *results, size_
     for (size_t i = 0; i < count; i++) {
         if (i == slowest) continue;
         const struct rue_trial_result *other = &results[i];
-#define X(field) merged.field = sum(merged.field, other->field);
+#define X(field) merged.field = sum_reported(merged.field, other->field);
         SUMS(X)
 #undef X
 #define X(field) merged.field = larger(merged.field, other->field);
@@ -175,29 +175,29 @@ struct rue_trial_result rue_runner_merge(struct rue_trial_result *results, size_
 }
 
 /* 0 would be no limit. */
-static uint64_t share_of_memory(uint64_t bytes, size_t count)
+static uint64_t memory_share(uint64_t bytes, size_t count)
 {
     return bytes && bytes < count ? 1 : bytes / count;
 }
 
 /* Asks each for its share; they get ready side by side. */
 static rue_status begin_all(struct rue_runner *runner, const struct rue_trial_request *request,
-                            const char *profile, uint64_t patience_ns, rue_error *error)
+                            const char *profile, uint64_t timeout_ns, rue_error *error)
 {
     rue_status status = RUE_OK;
     size_t count = runner->count;
     for (size_t i = 0; i < count; i++) {
-        runner->members[i].begun = false;
+        runner->members[i].started = false;
         runner->members[i].result = rue_trial_result_empty();
     }
     for (size_t i = 0; status == RUE_OK && i < count; i++) {
         struct member *member = &runner->members[i];
         member->request = *request;
         member->request.workload.rank = (int)i;
-        member->request.limits.memory_bytes = share_of_memory(request->limits.memory_bytes, count);
+        member->request.limits.memory_bytes = memory_share(request->limits.memory_bytes, count);
         member->request.waits = true;
-        status = rue_connection_begin(member->connection, &member->request, profile, patience_ns, error);
-        member->begun = status == RUE_OK;
+        status = rue_connection_begin(member->connection, &member->request, profile, timeout_ns, error);
+        member->started = status == RUE_OK;
     }
     return status;
 }
@@ -208,7 +208,7 @@ static void start_all(struct rue_runner *runner)
     size_t count = runner->count, ready = 0;
     bool is_ready[RUE_GPU_MAX] = {0};
     for (size_t i = 0; i < count; i++) {
-        is_ready[i] = runner->members[i].begun && rue_connection_is_ready(runner->members[i].connection);
+        is_ready[i] = runner->members[i].started && rue_connection_is_ready(runner->members[i].connection);
         ready += is_ready[i];
     }
     for (size_t i = 0; i < count; i++) {
@@ -223,9 +223,10 @@ static rue_status finish_all(struct rue_runner *runner, rue_error *error)
     for (size_t i = 0; i < runner->count; i++) {
         struct member *member = &runner->members[i];
         rue_error why = {0};
-        if (!member->begun) continue;
-        rue_status finished = rue_connection_finish(member->connection, &member->result, &why);
-        if (status == RUE_OK && finished != RUE_OK) status = rue_fail(error, finished, "%s", why.message);
+        if (!member->started) continue;
+        rue_status finish_status = rue_connection_finish(member->connection, &member->result, &why);
+        if (status == RUE_OK && finish_status != RUE_OK)
+            status = rue_fail(error, finish_status, "%s", why.message);
     }
     return status;
 }
@@ -242,7 +243,7 @@ static const struct member *first_failure(const struct rue_runner *runner, size_
 }
 
 /* What became of a trial that all of them made; takes over what is owned of their results. */
-static struct rue_trial_result conclude(struct rue_runner *runner)
+static struct rue_trial_result combine_results(struct rue_runner *runner)
 {
     struct rue_trial_result results[RUE_GPU_MAX], merged;
     size_t at;
@@ -263,7 +264,7 @@ static struct rue_trial_result conclude(struct rue_runner *runner)
 }
 
 /* Where one has read what another found in memory, none of them can tell whether it was cold. */
-static void judge_data(const struct rue_trial_request *request, struct rue_trial_result *result)
+static void check_cache(const struct rue_trial_request *request, struct rue_trial_result *result)
 {
     char why[RUE_REASON_BYTES / 2];
     bool reported = result->read_bytes != RUE_ABSENT && result->data_bytes != RUE_ABSENT;
@@ -274,18 +275,18 @@ static void judge_data(const struct rue_trial_request *request, struct rue_trial
 }
 
 /* What all of them make of it. Where one cannot be started again, the others have not begun. */
-static rue_status try_together(struct rue_runner *runner, const struct rue_trial_request *request,
-                               const char *profile, uint64_t patience_ns, struct rue_trial_result *result,
+static rue_status run_together(struct rue_runner *runner, const struct rue_trial_request *request,
+                               const char *profile, uint64_t timeout_ns, struct rue_trial_result *result,
                                rue_error *error)
 {
     rue_error why = {0};
-    rue_status status = begin_all(runner, request, profile, patience_ns, &why);
+    rue_status status = begin_all(runner, request, profile, timeout_ns, &why);
     start_all(runner);
-    rue_status finished = finish_all(runner, &why);
-    if (status == RUE_OK) status = finished;
+    rue_status finish_status = finish_all(runner, &why);
+    if (status == RUE_OK) status = finish_status;
     if (status == RUE_OK) {
-        *result = conclude(runner);
-        judge_data(request, result);
+        *result = combine_results(runner);
+        check_cache(request, result);
         return RUE_OK;
     }
     for (size_t i = 0; i < runner->count; i++) rue_trial_result_close(&runner->members[i].result);
@@ -295,15 +296,15 @@ static rue_status try_together(struct rue_runner *runner, const struct rue_trial
 /* ---- trials ---- */
 
 rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
-                            uint64_t patience_ns, struct rue_trial_result *result, rue_error *error)
+                            uint64_t timeout_ns, struct rue_trial_result *result, rue_error *error)
 {
     struct rue_connection *first = runner->members[0].connection;
     *result = rue_trial_result_empty();
     result->config = request->config;
     if (rue_interrupt_status() != RUE_OK) return rue_fail(error, rue_interrupt_status(), "interrupted");
-    if (runner->answerer) return runner->answerer->trial(runner->state, request, result), RUE_OK;
-    if (runner->gpus.count) return try_together(runner, request, profile, patience_ns, result, error);
-    rue_status status = rue_connection_begin(first, request, profile, patience_ns, error);
+    if (runner->local) return runner->local->trial(runner->state, request, result), RUE_OK;
+    if (runner->gpus.count) return run_together(runner, request, profile, timeout_ns, result, error);
+    rue_status status = rue_connection_begin(first, request, profile, timeout_ns, error);
     return status == RUE_OK ? rue_connection_finish(first, result, error) : status;
 }
 

@@ -17,13 +17,13 @@ rue_status rue_runner_open(const char *command, const struct rue_gpu_list *gpus,
                            rue_error *error) RUE_MUST_CHECK;
 
 /* Who answers in this process, without a runner: recorded times. `state` is borrowed for its life. */
-struct rue_answerer {
+struct rue_local_runner {
     void (*hello)(const void *state, struct rue_hello *out);
     void (*open)(const void *state, const struct rue_variant *variant, struct rue_opened *out);
     void (*trial)(const void *state, const struct rue_trial_request *request, struct rue_trial_result *out);
 };
-rue_status rue_runner_open_answerer(const struct rue_answerer *answerer, const void *state,
-                                    struct rue_runner **out, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_runner_open_local(const struct rue_local_runner *local, const void *state,
+                                 struct rue_runner **out, rue_error *error) RUE_MUST_CHECK;
 
 void rue_runner_close(struct rue_runner *runner);
 
@@ -37,14 +37,14 @@ rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_vari
                                 const struct rue_workload *workload, uint64_t images, struct rue_opened *out,
                                 rue_error *error) RUE_MUST_CHECK;
 
-/* One trial; `profile` as in rue_protocol_encode_trial; `patience_ns` from now until it is taken for hung.
+/* One trial; `profile` as in rue_protocol_encode_trial; `timeout_ns` from now until it is taken for hung.
  * A runner that crashes, hangs or talks garbage makes a failed (or timeout) result that says so, and a new
  * one is started for the next trial (three times where it dies in starting), as after one that says that it
  * is spent. RUE_OK with a result; RUE_INTERRUPTED or RUE_TERMINATED when a signal ended the trial; RUE_RUNNER
  * when no new runner could be started, or when it came back as another one (runner_identity.h); RUE_DATA when
  * it opened other data. */
 rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
-                            uint64_t patience_ns, struct rue_trial_result *result,
+                            uint64_t timeout_ns, struct rue_trial_result *result,
                             rue_error *error) RUE_MUST_CHECK;
 
 /* Whether the last trial was under way while this process, a runner or the machine was stopped and continued:

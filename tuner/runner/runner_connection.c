@@ -19,9 +19,9 @@
 
 enum { OPEN_LINES_MAX = 64, STARTS_MAX = 3 };
 
-static const uint64_t open_patience_ns =
+static const uint64_t open_timeout_ns =
     1800 * RUE_NS_PER_S; /* it may read hundreds of gigabytes to warm them */
-static const uint64_t hello_patience_ns = 120 * RUE_NS_PER_S; /* importing a framework takes its time */
+static const uint64_t hello_timeout_ns = 120 * RUE_NS_PER_S; /* importing a framework takes its time */
 static const uint64_t grace_ns = 500 * RUE_NS_PER_MS;
 static const uint64_t signalled_grace_ns = 200 * RUE_NS_PER_MS; /* whoever sent it waits for all of us */
 
@@ -31,7 +31,7 @@ struct open_data {
 };
 
 /* What tells, compared before and after, whether a trial was suspended. */
-struct mark {
+struct stop_counts {
     unsigned runner, tuner;
     uint64_t asleep_ns; /* the machine */
 };
@@ -39,8 +39,8 @@ struct mark {
 /* A trial between its beginning and its end. */
 struct flight {
     const struct rue_trial_request *request;
-    uint64_t patience_ns, deadline_ns;
-    struct mark before;
+    uint64_t timeout_ns, deadline_ns;
+    struct stop_counts before;
     rue_status status; /* of what was exchanged so far; `why` it is not RUE_OK */
     rue_error why;
     json_t *reply; /* NULL: not there yet */
@@ -62,7 +62,7 @@ struct rue_connection {
 
 /* Whether the command is one program with arguments: then the shell is told to make way for it, so that it is
  * the runner itself whose end and whose stops are seen. */
-static bool is_simple(const char *command)
+static bool is_simple_command(const char *command)
 {
     static const char *const builtins[] = {"exec ", "command ", "eval "};
     bool simple = !command[strcspn(command, ";&|<>()`\n")] && !memchr(command, '=', strcspn(command, " \t"));
@@ -77,44 +77,44 @@ static rue_status open_process(const char *const *words, const char *gpu, struct
 {
     static const char variable[] = "CUDA_VISIBLE_DEVICES";
     const char *visible = getenv(variable);
-    char *kept = visible ? strdup(visible) : NULL;
-    if (visible && !kept) return rue_fail_memory(error, "an environment", strlen(visible));
+    char *saved = visible ? strdup(visible) : NULL;
+    if (visible && !saved) return rue_fail_memory(error, "an environment", strlen(visible));
     if (gpu) setenv(variable, gpu, 1);
     rue_status status = rue_process_open(words, out, error);
-    if (kept)
-        setenv(variable, kept, 1);
+    if (saved)
+        setenv(variable, saved, 1);
     else
         unsetenv(variable);
-    free(kept);
+    free(saved);
     return status;
 }
 
 static rue_status start_process(struct rue_connection *connection, rue_error *error)
 {
     char command[sizeof connection->command + 8];
-    snprintf(command, sizeof command, "%s%s", is_simple(connection->command) ? "exec " : "",
+    snprintf(command, sizeof command, "%s%s", is_simple_command(connection->command) ? "exec " : "",
              connection->command);
     static const char *const own[] = {"/proc/self/exe", "runner", NULL};
-    const char *const foreign[] = {"/bin/sh", "-c", command, NULL};
+    const char *const shell[] = {"/bin/sh", "-c", command, NULL};
     rue_status status =
-        open_process(connection->command[0] ? foreign : own, connection->gpu, &connection->process, error);
-    if (status == RUE_OK) rue_suspension_follow(rue_process_line(connection->process));
+        open_process(connection->command[0] ? shell : own, connection->gpu, &connection->process, error);
+    if (status == RUE_OK) rue_suspension_follow(rue_process_keeper_socket(connection->process));
     return status;
 }
 
 /* Returns how it ended, as rue_process_close does. */
 static const char *end_process(struct rue_connection *connection, uint64_t grace)
 {
-    rue_suspension_unfollow(rue_process_line(connection->process));
+    rue_suspension_unfollow(rue_process_keeper_socket(connection->process));
     if (rue_interrupt_status() != RUE_OK && grace > signalled_grace_ns) grace = signalled_grace_ns;
-    const char *end = rue_process_close(connection->process, grace);
+    const char *exit_text = rue_process_close(connection->process, grace);
     connection->process = NULL;
-    return end;
+    return exit_text;
 }
 
 /* One question, one answer: the line parsed; a new reference. */
-static rue_status exchange(struct rue_connection *connection, const char *line, uint64_t deadline_ns,
-                           json_t **reply, rue_error *error)
+static rue_status exchange_lines(struct rue_connection *connection, const char *line, uint64_t deadline_ns,
+                                 json_t **reply, rue_error *error)
 {
     const char *answer;
     rue_status status = rue_process_write_line(connection->process, line, deadline_ns, error);
@@ -126,7 +126,7 @@ static rue_status exchange(struct rue_connection *connection, const char *line, 
 
 /* Keeps the first greeting; any other must be of the same runner, as what it measures is stored beside the
  * rest. */
-static rue_status check_greeting(struct rue_connection *connection, json_t *reply, bool *another,
+static rue_status check_greeting(struct rue_connection *connection, json_t *reply, bool *changed,
                                  rue_error *error)
 {
     char difference[RUE_IDENTITY_TEXT_BYTES];
@@ -137,23 +137,23 @@ static rue_status check_greeting(struct rue_connection *connection, json_t *repl
         connection->hello = *hello;
         connection->greeting = json_incref(reply);
     } else if (status == RUE_OK) {
-        *another = rue_runner_identity_differs(connection->greeting, reply, rue_hello_keys, difference);
+        *changed = rue_runner_identity_differs(connection->greeting, reply, rue_hello_keys, difference);
     }
     free(hello);
-    if (!*another) return status;
+    if (!*changed) return status;
     return rue_fail(error, RUE_RUNNER,
                     "the runner came back as another one: %s; trials of two runners are not mixed: run the "
                     "same command again",
                     difference);
 }
 
-static rue_status greeting_failed(struct rue_connection *connection, rue_status status, const json_t *reply,
-                                  const char *why, rue_error *error)
+static rue_status fail_greeting(struct rue_connection *connection, rue_status status, const json_t *reply,
+                                const char *why, rue_error *error)
 {
     char refusal[RUE_ERROR_MESSAGE_BYTES] = "";
     const char *reason = json_string_value(json_object_get(reply, "reason"));
     if (reason) rue_error_shorten(reason, refusal, sizeof refusal);
-    const char *end = connection->process ? end_process(connection, grace_ns) : "did not start";
+    const char *exit_text = connection->process ? end_process(connection, grace_ns) : "did not start";
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
     if (refusal[0] && !connection->command[0]) return rue_fail(error, RUE_RUNNER, "%s", refusal);
     const char *name = connection->command[0] ? connection->command : "rue runner";
@@ -162,11 +162,11 @@ static rue_status greeting_failed(struct rue_connection *connection, rue_status 
     return rue_fail(error, RUE_RUNNER,
                     "the runner '%.200s' gave no greeting: %s; it %s. Run it by hand, type "
                     "{\"op\":\"hello\"} and see what it says",
-                    name, why, end);
+                    name, why, exit_text);
 }
 
 /* Starts it; `*another`: what came back is another runner than the first one. */
-static rue_status greet(struct rue_connection *connection, bool *another, rue_error *error)
+static rue_status greet_runner(struct rue_connection *connection, bool *changed, rue_error *error)
 {
     rue_error why = {0};
     json_t *reply = NULL;
@@ -174,12 +174,12 @@ static rue_status greet(struct rue_connection *connection, bool *another, rue_er
     if (!line) return rue_fail_memory(error, "a request", 64);
     rue_status status = start_process(connection, &why);
     if (status == RUE_OK)
-        status = exchange(connection, line, rue_suspension_awake_ns() + hello_patience_ns, &reply, &why);
-    if (status == RUE_OK) status = check_greeting(connection, reply, another, &why);
-    if (*another)
+        status = exchange_lines(connection, line, rue_suspension_awake_ns() + hello_timeout_ns, &reply, &why);
+    if (status == RUE_OK) status = check_greeting(connection, reply, changed, &why);
+    if (*changed)
         rue_fail(error, status, "%s", why.message);
     else if (status != RUE_OK)
-        status = greeting_failed(connection, status, reply, why.message, error);
+        status = fail_greeting(connection, status, reply, why.message, error);
     json_decref(reply);
     free(line);
     return status;
@@ -199,8 +199,8 @@ rue_status rue_connection_open(const char *command, const char *gpu, struct rue_
     snprintf(connection->command, sizeof connection->command, "%s", text);
     connection->gpu = gpu;
     connection->next_id = 1;
-    bool another = false;
-    rue_status status = greet(connection, &another, error);
+    bool changed = false;
+    rue_status status = greet_runner(connection, &changed, error);
     if (status != RUE_OK) return rue_connection_close(connection), status;
     *out = connection;
     return RUE_OK;
@@ -230,20 +230,22 @@ const json_t *rue_connection_greeting(const struct rue_connection *connection)
 }
 
 /* `*reply` is a new reference, or NULL where it fails. */
-static rue_status open_with(struct rue_connection *connection, const char *line, json_t **reply,
+static rue_status send_open(struct rue_connection *connection, const char *line, json_t **reply,
                             struct rue_opened *out, rue_error *error)
 {
     rue_error why = {0};
     *reply = NULL;
-    rue_status status = exchange(connection, line, rue_suspension_awake_ns() + open_patience_ns, reply, &why);
+    rue_status status =
+        exchange_lines(connection, line, rue_suspension_awake_ns() + open_timeout_ns, reply, &why);
     if (status == RUE_OK) status = rue_protocol_decode_opened(*reply, out, &why);
     if (status == RUE_OK) return RUE_OK;
     json_decref(*reply);
     *reply = NULL;
     if (status == RUE_RUNNER || status == RUE_TIMEOUT) {
         bool gone = rue_process_is_gone(connection->process);
-        const char *end = end_process(connection, grace_ns);
-        return rue_fail(error, status, "the runner, asked to open the data, %s", gone ? end : why.message);
+        const char *exit_text = end_process(connection, grace_ns);
+        return rue_fail(error, status, "the runner, asked to open the data, %s",
+                        gone ? exit_text : why.message);
     }
     bool says = status == RUE_DATA || status == RUE_INFEASIBLE;
     return rue_fail(error, status, "%s%s%s",
@@ -258,7 +260,7 @@ static rue_status check_batches(const struct rue_connection *connection, const s
                                 rue_error *error)
 {
     if (opened->batch_dtype == workload->batch_dtype) return RUE_OK;
-    const char *asked = rue_dtype_names[workload->batch_dtype];
+    const char *requested = rue_dtype_names[workload->batch_dtype];
     const char *stored = opened->dtype[0] ? opened->dtype : variant->dtype;
     if (workload->batch_dtype == RUE_UINT8 && strcmp(stored, rue_dtype_names[RUE_FLOAT32]) == 0)
         return rue_fail(
@@ -270,7 +272,7 @@ static rue_status check_batches(const struct rue_connection *connection, const s
         error, RUE_USAGE,
         "--batch-dtype %s: the runner %s does not say that its batches are of %s; leave the option "
         "out, or have it deliver them and say \"batch_dtype\":\"%s\" when it opens the data",
-        asked, connection->hello.runner, asked, asked);
+        requested, connection->hello.runner, requested, requested);
 }
 
 static bool is_utf8(const char *text)
@@ -293,7 +295,7 @@ rue_status rue_connection_open_data(struct rue_connection *connection, const str
     char *line = rue_protocol_encode_open(variant, workload, images);
     if (!line) return rue_fail_memory(error, "a request", 4096);
     json_t *reply;
-    rue_status status = open_with(connection, line, &reply, out, error);
+    rue_status status = send_open(connection, line, &reply, out, error);
     if (status == RUE_OK) status = check_batches(connection, variant, workload, out, error);
     if (status != RUE_OK) return json_decref(reply), free(line), status;
     connection->opens[connection->open_count++] = (struct open_data){line, reply};
@@ -307,7 +309,7 @@ static rue_status reopen_data(struct rue_connection *connection, const struct op
     char difference[RUE_IDENTITY_TEXT_BYTES];
     struct rue_opened now;
     json_t *reply;
-    rue_status status = open_with(connection, before->line, &reply, &now, error);
+    rue_status status = send_open(connection, before->line, &reply, &now, error);
     if (status != RUE_OK) return status;
     bool changed = rue_runner_identity_differs(before->reply, reply, rue_opened_keys, difference);
     json_decref(reply);
@@ -318,9 +320,9 @@ static rue_status reopen_data(struct rue_connection *connection, const struct op
                     difference);
 }
 
-static rue_status restart_runner(struct rue_connection *connection, bool *another, rue_error *error)
+static rue_status restart_runner(struct rue_connection *connection, bool *changed, rue_error *error)
 {
-    rue_status status = greet(connection, another, error);
+    rue_status status = greet_runner(connection, changed, error);
     for (size_t i = 0; status == RUE_OK && i < connection->open_count; i++)
         status = reopen_data(connection, &connection->opens[i], error);
     if (status != RUE_OK && connection->process) end_process(connection, grace_ns);
@@ -334,10 +336,10 @@ static rue_status ensure_process(struct rue_connection *connection, rue_error *e
     if (connection->process) return RUE_OK;
     rue_error why = {0};
     rue_status status = RUE_RUNNER;
-    bool another = false;
-    for (int i = 0; status == RUE_RUNNER && !another && i < STARTS_MAX; i++) {
+    bool changed = false;
+    for (int i = 0; status == RUE_RUNNER && !changed && i < STARTS_MAX; i++) {
         rue_error_clear(&why);
-        status = restart_runner(connection, &another, &why);
+        status = restart_runner(connection, &changed, &why);
     }
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
 }
@@ -353,11 +355,12 @@ static rue_status await_reply(struct rue_connection *connection, uint64_t id, ui
             rue_process_read_line(connection->process, deadline_ns, RUE_PROTOCOL_LINE_MAX, &line, error);
         if (status == RUE_OK) status = rue_protocol_parse(line, reply, error);
         if (status != RUE_OK) return status;
-        const json_t *said = json_object_get(*reply, "id");
-        if (json_is_null(said) || (json_is_integer(said) && (uint64_t)json_integer_value(said) == id))
+        const json_t *reply_id = json_object_get(*reply, "id");
+        if (json_is_null(reply_id) ||
+            (json_is_integer(reply_id) && (uint64_t)json_integer_value(reply_id) == id))
             return RUE_OK;
-        bool earlier =
-            json_is_integer(said) && json_integer_value(said) >= 0 && (uint64_t)json_integer_value(said) < id;
+        bool earlier = json_is_integer(reply_id) && json_integer_value(reply_id) >= 0 &&
+                       (uint64_t)json_integer_value(reply_id) < id;
         json_decref(*reply);
         *reply = NULL;
         if (!earlier) return rue_fail(error, RUE_RUNNER, "answered another question than the one asked");
@@ -368,37 +371,39 @@ static rue_status await_reply(struct rue_connection *connection, uint64_t id, ui
 
 /* What became of a trial whose runner did not answer it: the runner is gone or useless, and the row says why.
  */
-static void blame(struct rue_connection *connection, rue_status status, const char *why, uint64_t patience_ns,
-                  struct rue_trial_result *result)
+static void fill_failure(struct rue_connection *connection, rue_status status, const char *why,
+                         uint64_t timeout_ns, struct rue_trial_result *result)
 {
     char text[RUE_UNIT_TEXT_BYTES], stop[32] = "";
     bool died = status == RUE_RUNNER && rue_process_is_gone(connection->process);
-    if (rue_process_stop(connection->process))
-        snprintf(stop, sizeof stop, ", stopped by SIG%s,", rue_process_stop(connection->process));
-    const char *end = end_process(connection, died ? grace_ns : 0);
-    bool starved = died && strstr(end, "SIGKILL") && rue_machine_oom_kills() > connection->oom_kills;
+    if (rue_process_stop_signal(connection->process))
+        snprintf(stop, sizeof stop, ", stopped by SIG%s,", rue_process_stop_signal(connection->process));
+    const char *exit_text = end_process(connection, died ? grace_ns : 0);
+    bool out_of_memory =
+        died && strstr(exit_text, "SIGKILL") && rue_machine_oom_kills() > connection->oom_kills;
     result->outcome = status == RUE_TIMEOUT ? RUE_TRIAL_TIMEOUT
-                      : starved             ? RUE_TRIAL_INFEASIBLE
+                      : out_of_memory       ? RUE_TRIAL_INFEASIBLE
                                             : RUE_TRIAL_FAILED;
     if (status == RUE_TIMEOUT)
         snprintf(result->reason, sizeof result->reason, "the runner%s gave no answer within %s and was ended",
-                 stop, rue_format_duration(patience_ns, text, sizeof text));
+                 stop, rue_format_duration(timeout_ns, text, sizeof text));
     else
         snprintf(result->reason, sizeof result->reason, "the runner %.400s during the trial%s",
-                 died ? end : why, starved ? ": the system had no more memory for it" : "");
+                 died ? exit_text : why, out_of_memory ? ": the system had no more memory for it" : "");
 }
 
-static struct mark mark_now(struct rue_connection *connection)
+static struct stop_counts count_stops(struct rue_connection *connection)
 {
-    return (struct mark){rue_process_suspensions(connection->process), rue_suspension_count(),
-                         rue_clock_suspended_ns()};
+    return (struct stop_counts){rue_process_suspensions(connection->process), rue_suspension_count(),
+                                rue_clock_suspended_ns()};
 }
 
 /* A runner that gave no answer and is still stopped is no trial that was suspended, but one that hangs. */
-static bool was_suspended(struct rue_connection *connection, const struct mark *before, bool answered)
+static bool trial_was_suspended(struct rue_connection *connection, const struct stop_counts *before,
+                                bool answered)
 {
-    struct mark after = mark_now(connection);
-    if (!answered && rue_process_stop(connection->process)) return false;
+    struct stop_counts after = count_stops(connection);
+    if (!answered && rue_process_stop_signal(connection->process)) return false;
     return after.runner != before->runner || after.tuner != before->tuner ||
            after.asleep_ns > before->asleep_ns + RUE_NS_PER_MS;
 }
@@ -413,7 +418,7 @@ static void send_line(struct rue_connection *connection, const char *line)
     rue_error_clear(&flight->why);
 }
 
-static void hear(struct rue_connection *connection)
+static void receive_reply(struct rue_connection *connection)
 {
     struct flight *flight = &connection->flight;
     flight->status =
@@ -421,7 +426,7 @@ static void hear(struct rue_connection *connection)
 }
 
 rue_status rue_connection_begin(struct rue_connection *connection, struct rue_trial_request *request,
-                                const char *profile, uint64_t patience_ns, rue_error *error)
+                                const char *profile, uint64_t timeout_ns, rue_error *error)
 {
     connection->suspended = false;
     rue_status status = ensure_process(connection, error);
@@ -431,9 +436,9 @@ rue_status rue_connection_begin(struct rue_connection *connection, struct rue_tr
     if (!line) return rue_fail_memory(error, "a request", 4096);
     connection->oom_kills = rue_machine_oom_kills();
     connection->flight = (struct flight){.request = request,
-                                         .patience_ns = patience_ns,
-                                         .deadline_ns = rue_suspension_awake_ns() + patience_ns,
-                                         .before = mark_now(connection)};
+                                         .timeout_ns = timeout_ns,
+                                         .deadline_ns = rue_suspension_awake_ns() + timeout_ns,
+                                         .before = count_stops(connection)};
     send_line(connection, line);
     free(line);
     return RUE_OK;
@@ -442,9 +447,9 @@ rue_status rue_connection_begin(struct rue_connection *connection, struct rue_tr
 bool rue_connection_is_ready(struct rue_connection *connection)
 {
     struct flight *flight = &connection->flight;
-    if (flight->status == RUE_OK) hear(connection);
-    const char *said = json_string_value(json_object_get(flight->reply, "status"));
-    if (!said || strcmp(said, RUE_PROTOCOL_READY) != 0) return false;
+    if (flight->status == RUE_OK) receive_reply(connection);
+    const char *word = json_string_value(json_object_get(flight->reply, "status"));
+    if (!word || strcmp(word, RUE_PROTOCOL_READY) != 0) return false;
     json_decref(flight->reply);
     flight->reply = NULL;
     return true;
@@ -461,10 +466,10 @@ rue_status rue_connection_finish(struct rue_connection *connection, struct rue_t
     struct flight *flight = &connection->flight;
     *result = rue_trial_result_empty();
     result->config = flight->request->config;
-    if (flight->status == RUE_OK && !flight->reply) hear(connection);
+    if (flight->status == RUE_OK && !flight->reply) receive_reply(connection);
     rue_status status = flight->status;
     if (status == RUE_OK || status == RUE_TIMEOUT)
-        connection->suspended = was_suspended(connection, &flight->before, status == RUE_OK);
+        connection->suspended = trial_was_suspended(connection, &flight->before, status == RUE_OK);
     if (status == RUE_OK) rue_trial_reply_decode(flight->reply, flight->request, result);
     json_decref(flight->reply);
     flight->reply = NULL;
@@ -474,7 +479,7 @@ rue_status rue_connection_finish(struct rue_connection *connection, struct rue_t
         end_process(connection, grace_ns);
         return rue_fail(error, status, "interrupted");
     }
-    blame(connection, status, flight->why.message, flight->patience_ns, result);
+    fill_failure(connection, status, flight->why.message, flight->timeout_ns, result);
     return RUE_OK;
 }
 

@@ -29,9 +29,9 @@ rue_status rue_connection_open_data(struct rue_connection *connection, const str
 /* A trial, in steps, so that several runners can make one each at once: begin them all; where a request
  * `waits`, ask each whether it is ready (false: it has answered already, or never will), then tell those that
  * are to start, or not to; finish them all. `request` is borrowed until then, and its id set. `profile`,
- * `patience_ns` and what may become of it as of rue_runner_trial. */
+ * `timeout_ns` and what may become of it as of rue_runner_trial. */
 rue_status rue_connection_begin(struct rue_connection *connection, struct rue_trial_request *request,
-                                const char *profile, uint64_t patience_ns, rue_error *error) RUE_MUST_CHECK;
+                                const char *profile, uint64_t timeout_ns, rue_error *error) RUE_MUST_CHECK;
 bool rue_connection_is_ready(struct rue_connection *connection);
 void rue_connection_start(struct rue_connection *connection, bool start);
 rue_status rue_connection_finish(struct rue_connection *connection, struct rue_trial_result *result,

@@ -11,13 +11,13 @@ const char *const rue_hello_keys[] = {"runner",  "loader",     "machine",  "cloc
                                       "answers", "whole_jobs", "protocol", NULL};
 const char *const rue_opened_keys[] = {"images", "bytes", "digest", "dtype", "batch_dtype", "cache", NULL};
 
-static bool is_same(const json_t *a, const json_t *b)
+static bool values_equal(const json_t *a, const json_t *b)
 {
     bool no_a = !a || json_is_null(a), no_b = !b || json_is_null(b);
     return no_a || no_b ? no_a && no_b : json_equal(a, b);
 }
 
-static void put_value(const json_t *value, char *out, size_t bytes)
+static void format_value(const json_t *value, char *out, size_t bytes)
 {
     char *text = rue_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
     rue_error_shorten(text ? text : "absent", out, bytes);
@@ -28,12 +28,12 @@ bool rue_runner_identity_differs(const json_t *before, const json_t *now, const 
                                  char out[RUE_IDENTITY_TEXT_BYTES])
 {
     for (; *keys; keys++) {
-        const json_t *was = json_object_get(before, *keys), *is = json_object_get(now, *keys);
-        char old[160], new[160];
-        if (is_same(was, is)) continue;
-        put_value(was, old, sizeof old);
-        put_value(is, new, sizeof new);
-        snprintf(out, RUE_IDENTITY_TEXT_BYTES, "\"%s\" was %s and is %s", *keys, old, new);
+        const json_t *old_value = json_object_get(before, *keys), *new_value = json_object_get(now, *keys);
+        char old_text[160], new_text[160];
+        if (values_equal(old_value, new_value)) continue;
+        format_value(old_value, old_text, sizeof old_text);
+        format_value(new_value, new_text, sizeof new_text);
+        snprintf(out, RUE_IDENTITY_TEXT_BYTES, "\"%s\" was %s and is %s", *keys, old_text, new_text);
         return true;
     }
     return false;

@@ -31,7 +31,7 @@ struct server {
 };
 
 /* Whoever asks may leave out what the data themselves say. */
-static bool is_same(const struct rue_variant *a, const struct rue_variant *b)
+static bool same_data(const struct rue_variant *a, const struct rue_variant *b)
 {
     return strcmp(a->path, b->path) == 0 && strcmp(a->image_key, b->image_key) == 0 &&
            strcmp(a->label_key, b->label_key) == 0;
@@ -46,7 +46,7 @@ static rue_status find_source(struct server *server, const struct rue_variant *v
                               struct rue_source **out, rue_error *error)
 {
     for (size_t i = 0; i < OPEN_SOURCES_MAX; i++)
-        if (server->sources[i] && is_same(&server->variants[i], variant))
+        if (server->sources[i] && same_data(&server->variants[i], variant))
             return *out = server->sources[i], RUE_OK;
     size_t at = server->opened % OPEN_SOURCES_MAX;
     rue_source_close(server->sources[at]);
@@ -229,7 +229,7 @@ static rue_status wait_for_start(void *context, rue_error *error)
     if (!ready) return rue_fail_memory(error, "an answer", 64);
     bool sent = fprintf(starter->server->out, "%s\n", ready) > 0 && fflush(starter->server->out) == 0 &&
                 getline(&line, &capacity, starter->server->in) >= 0;
-    bool starts = sent && rue_protocol_says_start(line);
+    bool starts = sent && rue_protocol_is_start(line);
     free(line);
     free(ready);
     return starts ? RUE_OK : rue_fail(error, RUE_RUNNER, "it was ready, and not told to start");
@@ -283,10 +283,11 @@ static json_t *machine_json(void)
 /* ---- lines ---- */
 
 /* Infeasible where there was no memory or descriptor for it. */
-static char *refuse(json_t *id, const rue_error *error)
+static char *encode_error(json_t *id, const rue_error *error)
 {
-    bool wants = error->status == RUE_INFEASIBLE || error->status == RUE_MEMORY;
-    return rue_protocol_encode_failure(id, wants ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED, error->message);
+    bool infeasible = error->status == RUE_INFEASIBLE || error->status == RUE_MEMORY;
+    return rue_protocol_encode_failure(id, infeasible ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED,
+                                       error->message);
 }
 
 static char *answer_hello(void)
@@ -306,7 +307,7 @@ static char *answer_open(struct server *server, const json_t *object)
     struct rue_opened opened = {.cache = RUE_CACHE_AS_IS};
     rue_status status = rue_protocol_decode_open(object, &request, &error);
     if (status == RUE_OK) status = open_data(server, &request, &opened, &error);
-    return status == RUE_OK ? rue_protocol_encode_opened(&opened) : refuse(NULL, &error);
+    return status == RUE_OK ? rue_protocol_encode_opened(&opened) : encode_error(NULL, &error);
 }
 
 static char *answer_trial(struct server *server, json_t *object)
@@ -317,7 +318,7 @@ static char *answer_trial(struct server *server, json_t *object)
     json_t *id = json_object_get(object, "id");
     rue_status status = rue_protocol_decode_trial(object, &request, &error);
     if (status == RUE_OK) status = run_trial(server, object, &request, &result, &error);
-    char *line = status == RUE_OK ? rue_protocol_encode_result(id, &result) : refuse(id, &error);
+    char *line = status == RUE_OK ? rue_protocol_encode_result(id, &result) : encode_error(id, &error);
     rue_trial_result_close(&result);
     return line;
 }
@@ -326,7 +327,7 @@ static char *answer(struct server *server, const char *line)
 {
     rue_error error = {0};
     json_t *request;
-    if (rue_protocol_parse(line, &request, &error) != RUE_OK) return refuse(NULL, &error);
+    if (rue_protocol_parse(line, &request, &error) != RUE_OK) return encode_error(NULL, &error);
     const char *op = json_string_value(json_object_get(request, "op"));
     char *reply;
     if (op && strcmp(op, "hello") == 0)

@@ -23,7 +23,7 @@ static bool is_compute(const struct rue_trial_request *request)
 }
 
 /* The most images that an honest trial runs: it may run its last batch to the end. */
-static uint64_t images_asked(const struct rue_trial_request *request)
+static uint64_t images_requested(const struct rue_trial_request *request)
 {
     uint64_t batch = (uint64_t)batch_size(request), images = request->images;
     if (is_compute(request)) return batch * (request->batches ? request->batches : 1);
@@ -31,22 +31,22 @@ static uint64_t images_asked(const struct rue_trial_request *request)
 }
 
 /* The time that was asked about. */
-static int64_t own_time_ns(const struct rue_trial_request *request, const struct rue_trial_result *result)
+static int64_t measured_ns(const struct rue_trial_request *request, const struct rue_trial_result *result)
 {
     return is_compute(request) ? result->compute_ns : result->end_to_end_ns;
 }
 
 /* Damaged images of all loaders of the trial are counted, images those of one. Loaders run ahead of what a
  * trial that failed has consumed. */
-static bool holds_bad_images(const struct rue_trial_request *request, const struct rue_trial_result *result)
+static bool bad_images_fit(const struct rue_trial_request *request, const struct rue_trial_result *result)
 {
     uint64_t loaders = request->workload.world_size > 1 ? (uint64_t)request->workload.world_size : 1;
     bool all = result->outcome == RUE_TRIAL_OK;
-    uint64_t images = all ? (uint64_t)result->images : images_asked(request);
+    uint64_t images = all ? (uint64_t)result->images : images_requested(request);
     return result->bad_images == RUE_ABSENT || (uint64_t)result->bad_images / loaders <= images;
 }
 
-static int64_t or_0(int64_t value)
+static int64_t reported_or_0(int64_t value)
 {
     return value == RUE_ABSENT ? 0 : value;
 }
@@ -57,7 +57,7 @@ static bool fits(double ns, int64_t limit_ns)
     return limit_ns == RUE_ABSENT || ns <= 1.01 * (double)limit_ns + RUE_NS_PER_US;
 }
 
-static double sum(const uint64_t *times, size_t count)
+static double sum_times(const uint64_t *times, size_t count)
 {
     double all = 0;
     for (size_t i = 0; i < count; i++) all += (double)times[i];
@@ -71,7 +71,7 @@ static bool is_sorted(const uint64_t *times, size_t count)
     return true;
 }
 
-static double last(const uint64_t *times, size_t count)
+static double last_time(const uint64_t *times, size_t count)
 {
     return count ? (double)times[count - 1] : 0;
 }
@@ -86,15 +86,17 @@ static const char *find_count_fault(const struct rue_trial_request *q, const str
 {
     bool ok = r->outcome == RUE_TRIAL_OK;
     int64_t batch = batch_size(q);
-    uint64_t asked = images_asked(q), most = r->images == RUE_ABSENT ? asked : (uint64_t)r->images;
+    uint64_t requested = images_requested(q),
+             most = r->images == RUE_ABSENT ? requested : (uint64_t)r->images;
     if (ok && r->images <= 0) return "images is missing or 0";
-    if (ok && (own_time_ns(q, r) < 0 || (own_time_ns(q, r) == 0 && !is_compute(q))))
+    if (ok && (measured_ns(q, r) < 0 || (measured_ns(q, r) == 0 && !is_compute(q))))
         return "the trial's time, end_to_end_ns or compute_ns, is missing or 0";
-    if (r->images != RUE_ABSENT && (uint64_t)r->images > asked) return "images is more than was asked for";
+    if (r->images != RUE_ABSENT && (uint64_t)r->images > requested)
+        return "images is more than was asked for";
     if (r->batches != RUE_ABSENT && (uint64_t)r->batches > most) return "batches is more than images";
     if (r->images != RUE_ABSENT && r->batches != RUE_ABSENT && (r->images + batch - 1) / batch > r->batches)
         return "images is more than its batches can hold";
-    if (!holds_bad_images(q, r)) return "bad_images is more than images";
+    if (!bad_images_fit(q, r)) return "bad_images is more than images";
     if (!is_flag(r->cache_missed) || !is_flag(r->refused))
         return "cache_missed or refused is neither 0 nor 1";
     return NULL;
@@ -102,13 +104,15 @@ static const char *find_count_fault(const struct rue_trial_request *q, const str
 
 static const char *find_time_fault(const struct rue_trial_request *q, const struct rue_trial_result *r)
 {
-    double parts = (double)or_0(r->load_wait_ns) + (double)or_0(r->compute_ns) + (double)or_0(r->shutdown_ns);
-    if (!fits((double)or_0(r->first_batch_ns), r->end_to_end_ns))
+    double parts = (double)reported_or_0(r->load_wait_ns) + (double)reported_or_0(r->compute_ns) +
+                   (double)reported_or_0(r->shutdown_ns);
+    if (!fits((double)reported_or_0(r->first_batch_ns), r->end_to_end_ns))
         return "first_batch_ns is more than end_to_end_ns";
     if (!fits(parts, r->end_to_end_ns))
         return "load_wait_ns, compute_ns and shutdown_ns sum to more than end_to_end_ns";
-    if (!fits((double)or_0(r->device_ns), r->end_to_end_ns)) return "device_ns is more than end_to_end_ns";
-    if (!is_compute(q) && !fits((double)or_0(r->sleep_overshoot_ns), r->end_to_end_ns))
+    if (!fits((double)reported_or_0(r->device_ns), r->end_to_end_ns))
+        return "device_ns is more than end_to_end_ns";
+    if (!is_compute(q) && !fits((double)reported_or_0(r->sleep_overshoot_ns), r->end_to_end_ns))
         return "sleep_overshoot_ns is more than end_to_end_ns";
     if (r->cpu_ratio > CPU_RATIO_MAX) return "cpu_ratio is more than 65,536 CPUs";
     return NULL;
@@ -122,11 +126,11 @@ static const char *find_list_fault(const struct rue_trial_request *q, const stru
         if (counts[i] && (int64_t)counts[i] != r->batches)
             return "a list of times does not have one time a batch";
     if (!is_sorted(r->batch_ready_ns, r->ready_count)) return "batch_ready_ns runs backwards";
-    if (!fits(last(r->batch_ready_ns, r->ready_count), r->end_to_end_ns))
+    if (!fits(last_time(r->batch_ready_ns, r->ready_count), r->end_to_end_ns))
         return "batch_ready_ns is later than end_to_end_ns";
-    if (!fits(sum(r->batch_compute_ns, r->compute_count), r->compute_ns))
+    if (!fits(sum_times(r->batch_compute_ns, r->compute_count), r->compute_ns))
         return "batch_compute_ns sums to more than compute_ns";
-    if (!fits(sum(r->batch_load_ns, r->load_count) / (q->config.value[RUE_NUM_WORKERS] + 1),
+    if (!fits(sum_times(r->batch_load_ns, r->load_count) / (q->config.value[RUE_NUM_WORKERS] + 1),
               r->end_to_end_ns))
         return "batch_load_ns sums to more than all workers had";
     return NULL;
@@ -146,14 +150,14 @@ const char *rue_trial_reply_fault(const struct rue_trial_request *request,
 static bool check_config(const json_t *reply, const struct rue_trial_request *request,
                          const struct rue_trial_result *result, rue_error *error)
 {
-    char asked[RUE_CONFIG_TEXT_BYTES], ran[RUE_CONFIG_TEXT_BYTES];
-    bool said = json_object_get(reply, "config");
+    char requested[RUE_CONFIG_TEXT_BYTES], ran[RUE_CONFIG_TEXT_BYTES];
+    bool reported = json_object_get(reply, "config");
     if (result->outcome != RUE_TRIAL_OK || request->measure == RUE_COMPUTE) return true;
-    if (said && rue_config_equal(&request->config, &result->config)) return true;
-    rue_config_canonical(&request->config, asked);
+    if (reported && rue_config_equal(&request->config, &result->config)) return true;
+    rue_config_canonical(&request->config, requested);
     rue_config_canonical(&result->config, ran);
-    if (said)
-        rue_fail(error, RUE_RUNNER, "it ran %s instead of %s", ran, asked);
+    if (reported)
+        rue_fail(error, RUE_RUNNER, "it ran %s instead of %s", ran, requested);
     else
         rue_fail(error, RUE_RUNNER, "it does not say which configuration ran");
     return false;

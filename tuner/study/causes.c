@@ -81,8 +81,8 @@ static const struct {
 /* Shares of a stretch of time; CPUs that rue itself did not use. */
 static void measure_shares(const struct moment *from, const struct moment *to, double out[RUE_INTERFERENCES])
 {
-    rue_interference_between(&from->reading, &to->reading, out);
-    out[RUE_BUSY] -= (to->own_s - from->own_s) / (to->reading.at_s - from->reading.at_s);
+    rue_interference_rates(&from->reading, &to->reading, out);
+    out[RUE_BUSY] -= (to->own_s - from->own_s) / (to->reading.time_s - from->reading.time_s);
 }
 
 /* Says which shares are worth a word: where `before` is known, those that are more than then; `alone`: those

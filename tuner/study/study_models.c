@@ -152,7 +152,7 @@ rue_status rue_study_choose_models(struct rue_study_setup *setup, rue_error *err
     return rue_ranking_rules_check(&setup->goal.search.rules, names, setup->model_count, error);
 }
 
-static const uint64_t patience_ns = 60 * RUE_NS_PER_S;
+static const uint64_t timeout_ns = 60 * RUE_NS_PER_S;
 
 /* A batch of one image, which no store is told of. Whether memory can be locked is for trials to tell. */
 static rue_status try_model(const struct rue_study_setup *setup, const struct rue_study_model *model,
@@ -163,12 +163,12 @@ static rue_status try_model(const struct rue_study_setup *setup, const struct ru
                                         .config = rue_config_default(),
                                         .workload = setup->goal.loader.workload,
                                         .batches = 1,
-                                        .limits = {.time_ns = patience_ns}};
+                                        .limits = {.time_ns = timeout_ns}};
     request.config.value[RUE_PIN_MEMORY] = false;
     snprintf(request.model, sizeof request.model, "%s", model->name);
     rue_progress_show(setup->progress, "trying %s", model->name);
     rue_status status =
-        rue_runner_trial(setup->host.runner, &request, model->profile_json, patience_ns, &result, error);
+        rue_runner_trial(setup->host.runner, &request, model->profile_json, timeout_ns, &result, error);
     if (status != RUE_OK) return status;
     if (result.outcome != RUE_TRIAL_OK)
         status = rue_fail(error, RUE_INFEASIBLE, "%s", result.reason);

@@ -75,7 +75,7 @@ static uint64_t time_limit_ns(const struct rue_study_goal *goal, uint64_t expect
 }
 
 /* A runner that keeps the limit itself has as long again, up to this, to say that it ran into it. */
-static uint64_t patience_ns(uint64_t limit_ns)
+static uint64_t timeout_ns(uint64_t limit_ns)
 {
     uint64_t grace = 10 * RUE_NS_PER_S;
     return limit_ns + (limit_ns < grace ? limit_ns : grace);
@@ -150,7 +150,7 @@ static rue_status measure_awake(const struct rue_study_setup *setup, struct rue_
     for (int attempt = 0; attempt < SUSPENDED_MAX; attempt++) {
         *started_ns = rue_study_spent_ns(setup, ledger);
         rue_status status = rue_runner_trial(setup->host.runner, request, profile,
-                                             patience_ns(request->limits.time_ns), result, error);
+                                             timeout_ns(request->limits.time_ns), result, error);
         if (status != RUE_OK || !rue_runner_was_suspended(setup->host.runner)) return status;
         rue_trial_result_close(result);
         ledger->clock.suspended_ns += rue_study_spent_ns(setup, ledger) - *started_ns;

@@ -293,4 +293,4 @@ static void answer_trial(const void *state, const struct rue_trial_request *requ
     result->images = (int64_t)request->job_images;
 }
 
-const struct rue_answerer rue_recording_answerer = {answer_hello, answer_open, answer_trial};
+const struct rue_local_runner rue_recording_runner = {answer_hello, answer_open, answer_trial};

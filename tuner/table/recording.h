@@ -45,6 +45,6 @@ const struct rue_cell *rue_recording_find_cell(const struct rue_recording *recor
                                                const struct rue_config *config);
 
 /* Answers trials with the times of a recording, which is the state. */
-extern const struct rue_answerer rue_recording_answerer;
+extern const struct rue_local_runner rue_recording_runner;
 
 #endif

@@ -30,9 +30,9 @@ Test(interference, shares_are_what_the_counters_grew_by)
     put("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "6\n");
     put("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=3000000\n");
     struct rue_interference_reading to = rue_interference_read(temporary_folder);
-    to.at_s = from.at_s + 4;
+    to.time_s = from.time_s + 4;
     double shares[RUE_INTERFERENCES];
-    rue_interference_between(&from, &to, shares);
+    rue_interference_rates(&from, &to, shares);
     cr_expect_float_eq(shares[RUE_STOLEN], 0.25, 1e-9);
     cr_expect_float_eq(shares[RUE_THROTTLED], 0.25, 1e-9);
     cr_expect_float_eq(shares[RUE_BUSY], 1.0 / 4, 1e-9, "100 ticks in 4 s");
@@ -53,7 +53,7 @@ Test(interference, what_is_missing_is_not_known)
     cr_expect(isnan(reading.cpu_s) && isnan(reading.counter[RUE_THROTTLED]) &&
               isnan(reading.counter[RUE_HEAT]) && isnan(reading.counter[RUE_WAITED_MEMORY]));
     double shares[RUE_INTERFERENCES];
-    rue_interference_between(&reading, &reading, shares);
+    rue_interference_rates(&reading, &reading, shares);
     cr_expect(isnan(shares[RUE_STOLEN]) && isnan(shares[RUE_BUSY]));
 }
 
@@ -86,7 +86,7 @@ Test(interference, a_counter_that_was_set_back_says_nothing)
     put("proc/stat", "cpu  10 0 10 70 0 0 0 10 0 0\n");
     struct rue_interference_reading to = rue_interference_read(temporary_folder);
     double shares[RUE_INTERFERENCES];
-    rue_interference_between(&from, &to, shares);
+    rue_interference_rates(&from, &to, shares);
     cr_expect(isnan(shares[RUE_STOLEN]));
 }
 

@@ -29,10 +29,10 @@ Test(sink, what_a_format_cannot_hold_is_refused_before_anything_is_written)
 
 Test(sink, the_name_of_a_destination_says_its_format)
 {
-    cr_assert_str_eq(rue_sink_for("a/photos.tensor")->format, "tensor");
-    cr_assert_str_eq(rue_sink_for("photos.tensor/")->format, "tensor");
+    cr_assert_str_eq(rue_sink_for_path("a/photos.tensor")->format, "tensor");
+    cr_assert_str_eq(rue_sink_for_path("photos.tensor/")->format, "tensor");
     static const char *const others[] = {"photos", ".tensor", "tensor", "photos.tensor.x", "/", ""};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) cr_assert_null(rue_sink_for(others[i]));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) cr_assert_null(rue_sink_for_path(others[i]));
     cr_assert_null(rue_sink_find("tensors"));
 }
 

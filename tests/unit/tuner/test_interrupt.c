@@ -51,7 +51,7 @@ static void be_interrupted(void)
 
 static void be_terminated_with_a_line(void)
 {
-    rue_interrupt_note_line(true);
+    rue_interrupt_set_line(true);
     raise(SIGTERM);
 }
 

@@ -15,7 +15,7 @@
 #include "units.h"
 
 enum { LONGEST = 1000 };
-static const uint64_t patience_ns = 30 * RUE_NS_PER_S, grace_ns = 100 * RUE_NS_PER_MS;
+static const uint64_t timeout_ns = 30 * RUE_NS_PER_S, grace_ns = 100 * RUE_NS_PER_MS;
 
 static struct rue_process *process;
 
@@ -40,8 +40,8 @@ static void start_shell(const char *script)
 static void say(const char *line)
 {
     rue_error error = {0};
-    cr_assert_eq(rue_process_write_line(process, line, rue_clock_now_ns() + patience_ns, &error), RUE_OK,
-                 "%s", error.message);
+    cr_assert_eq(rue_process_write_line(process, line, rue_clock_now_ns() + timeout_ns, &error), RUE_OK, "%s",
+                 error.message);
 }
 
 static void expect_line(const char *expected)
@@ -49,7 +49,7 @@ static void expect_line(const char *expected)
     rue_error error = {0};
     const char *line;
     rue_status status =
-        rue_process_read_line(process, rue_clock_now_ns() + patience_ns, LONGEST, &line, &error);
+        rue_process_read_line(process, rue_clock_now_ns() + timeout_ns, LONGEST, &line, &error);
     cr_assert_eq(status, RUE_OK, "%s", error.message);
     cr_assert_str_eq(line, expected);
 }
@@ -76,7 +76,7 @@ Test(process, lines_go_there_and_back)
     expect_line("one");
     expect_line("two");
     expect_line("three");
-    cr_assert_str_eq(rue_process_close(process, patience_ns), "ended");
+    cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended");
 }
 
 Test(process, a_long_line_goes_there_and_back)
@@ -92,7 +92,7 @@ Test(process, a_long_line_goes_there_and_back)
                  error.message);
     cr_assert(strcmp(line, text) == 0);
     expect_line("after");
-    rue_process_close(process, patience_ns);
+    rue_process_close(process, timeout_ns);
 }
 
 Test(process, a_line_may_come_in_pieces)
@@ -100,7 +100,7 @@ Test(process, a_line_may_come_in_pieces)
     start_shell("printf one; sleep 0.1; printf ' line\\nand '; sleep 0.1; echo another");
     expect_line("one line");
     expect_line("and another");
-    rue_process_close(process, patience_ns);
+    rue_process_close(process, timeout_ns);
 }
 
 Test(process, a_deadline_passes_and_the_line_may_still_come)
@@ -110,7 +110,7 @@ Test(process, a_deadline_passes_and_the_line_may_still_come)
     cr_assert(strstr(message, "no answer"), "%s", message);
     say("go");
     expect_line("late");
-    rue_process_close(process, patience_ns);
+    rue_process_close(process, timeout_ns);
 }
 
 Test(process, a_deadline_that_is_past_fails_at_once)
@@ -118,17 +118,17 @@ Test(process, a_deadline_that_is_past_fails_at_once)
     start((const char *const[]){"cat", NULL});
     const char *line;
     cr_assert_eq(rue_process_read_line(process, 0, LONGEST, &line, NULL), RUE_TIMEOUT);
-    rue_process_close(process, patience_ns);
+    rue_process_close(process, timeout_ns);
 }
 
 Test(process, a_line_that_is_too_long_is_refused)
 {
     start_shell("head -c 5000 /dev/zero | tr '\\0' x; exec sleep 100");
-    const char *message = expect_failure(patience_ns, RUE_RUNNER);
+    const char *message = expect_failure(timeout_ns, RUE_RUNNER);
     cr_assert(strstr(message, "more than 1000 bytes"), "%s", message);
     rue_process_close(process, 0);
     start_shell("head -c 1001 /dev/zero | tr '\\0' x; echo; exec sleep 100");
-    message = expect_failure(patience_ns, RUE_RUNNER);
+    message = expect_failure(timeout_ns, RUE_RUNNER);
     cr_assert(strstr(message, "more than 1000 bytes"), "an end in the same read changes nothing: %s",
               message);
     rue_process_close(process, 0);
@@ -142,15 +142,15 @@ Test(process, a_line_of_just_the_limit_is_taken)
     start((const char *const[]){"cat", NULL});
     say(text);
     expect_line(text);
-    rue_process_close(process, patience_ns);
+    rue_process_close(process, timeout_ns);
 }
 
 Test(process, its_end_is_told_when_it_is_read)
 {
     start_shell("echo last; printf unfinished");
     expect_line("last");
-    cr_assert_str_eq(expect_failure(patience_ns, RUE_RUNNER), "ended");
-    cr_assert_str_eq(rue_process_close(process, patience_ns), "ended");
+    cr_assert_str_eq(expect_failure(timeout_ns, RUE_RUNNER), "ended");
+    cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended");
 }
 
 Test(process, how_it_ended_is_told_in_words)
@@ -168,8 +168,8 @@ Test(process, how_it_ended_is_told_in_words)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         start_shell(cases[i].script);
-        cr_assert_str_eq(expect_failure(patience_ns, RUE_RUNNER), "ended");
-        const char *words = rue_process_close(process, patience_ns);
+        cr_assert_str_eq(expect_failure(timeout_ns, RUE_RUNNER), "ended");
+        const char *words = rue_process_close(process, timeout_ns);
         cr_assert_str_eq(words, cases[i].words, "'%s' %s", cases[i].script, words);
     }
 }
@@ -180,27 +180,27 @@ Test(process, a_program_that_is_not_there_ends_at_once)
     dup2(quiet, STDERR_FILENO);
     close(quiet);
     start((const char *const[]){"/no/such/program", NULL});
-    cr_assert_str_eq(expect_failure(patience_ns, RUE_RUNNER), "ended");
-    cr_assert_str_eq(rue_process_close(process, patience_ns), "ended with exit code 127");
+    cr_assert_str_eq(expect_failure(timeout_ns, RUE_RUNNER), "ended");
+    cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended with exit code 127");
 }
 
 Test(process, writing_to_one_that_is_gone_is_an_error)
 {
     rue_error error = {0};
     start_shell("exit 0");
-    expect_failure(patience_ns, RUE_RUNNER);
+    expect_failure(timeout_ns, RUE_RUNNER);
     /* Its ends of the pipes are closed one after the other: the first writes may still find a reader. */
     for (int i = 0; i < 1000 && rue_process_write_line(process, "hello?", UINT64_MAX, &error) == RUE_OK; i++)
         usleep(1000);
     cr_assert_eq(error.status, RUE_RUNNER);
     cr_assert(strstr(error.message, "does not read"), "%s", error.message);
-    rue_process_close(process, patience_ns);
+    rue_process_close(process, timeout_ns);
 }
 
 Test(process, one_that_goes_when_its_input_ends_is_not_killed)
 {
     start_shell("cat >/dev/null; exit 5");
-    cr_assert_str_eq(rue_process_close(process, patience_ns), "ended with exit code 5");
+    cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended with exit code 5");
 }
 
 Test(process, one_that_stays_gets_sigterm_and_may_tidy_up)
@@ -222,7 +222,7 @@ static bool all_gone(int reading_end)
 {
     struct pollfd wait = {.fd = reading_end, .events = POLLIN};
     char byte;
-    return poll(&wait, 1, (int)(patience_ns / RUE_NS_PER_MS)) == 1 && read(reading_end, &byte, 1) == 0;
+    return poll(&wait, 1, (int)(timeout_ns / RUE_NS_PER_MS)) == 1 && read(reading_end, &byte, 1) == 0;
 }
 
 /* Starts `script` with one end of a pipe that all its descendants inherit; returns the other. */
@@ -277,13 +277,13 @@ Test(process, one_that_reads_slowly_gets_all_of_a_long_line)
     start_shell("sleep 0.1; head -c 1048577 | wc -c");
     say(text);
     expect_line("1048577");
-    rue_process_close(process, patience_ns);
+    rue_process_close(process, timeout_ns);
 }
 
 Test(process, one_that_closes_its_output_and_lives_is_not_said_to_have_ended)
 {
     start_shell("exec >/dev/null; exec sleep 1000");
-    cr_assert_str_eq(expect_failure(patience_ns, RUE_RUNNER), "closed its output");
+    cr_assert_str_eq(expect_failure(timeout_ns, RUE_RUNNER), "closed its output");
     rue_process_close(process, 0);
 }
 
@@ -291,21 +291,21 @@ Test(process, that_it_was_stopped_is_told)
 {
     start((const char *const[]){"cat", NULL});
     cr_assert_eq(rue_process_suspensions(process), 0);
-    rue_keeper_signal(rue_process_line(process), SIGSTOP);
-    while (!rue_process_stop(process)) rue_process_suspensions(process);
-    cr_assert_str_eq(rue_process_stop(process), "STOP");
-    rue_keeper_signal(rue_process_line(process), SIGCONT);
-    while (rue_process_stop(process)) rue_process_suspensions(process);
+    rue_keeper_signal(rue_process_keeper_socket(process), SIGSTOP);
+    while (!rue_process_stop_signal(process)) rue_process_suspensions(process);
+    cr_assert_str_eq(rue_process_stop_signal(process), "STOP");
+    rue_keeper_signal(rue_process_keeper_socket(process), SIGCONT);
+    while (rue_process_stop_signal(process)) rue_process_suspensions(process);
     cr_assert_eq(rue_process_suspensions(process), 1);
     say("awake");
     expect_line("awake");
-    rue_process_close(process, patience_ns);
+    rue_process_close(process, timeout_ns);
 }
 
 Test(process, one_that_is_stopped_can_be_ended)
 {
     start_shell("kill -STOP $$");
-    while (!rue_process_stop(process)) rue_process_suspensions(process);
+    while (!rue_process_stop_signal(process)) rue_process_suspensions(process);
     cr_assert_str_eq(rue_process_close(process, grace_ns), "was killed by SIGKILL");
 }
 
@@ -318,7 +318,7 @@ Test(process, it_leads_a_group_of_its_own)
     snprintf(group, sizeof group, "%s", line);
     expect_line(group);
     cr_assert_neq(atoi(group), getpgrp());
-    rue_process_close(process, patience_ns);
+    rue_process_close(process, timeout_ns);
 }
 
 Test(process, it_inherits_no_pipe_of_another)
@@ -326,11 +326,11 @@ Test(process, it_inherits_no_pipe_of_another)
     start((const char *const[]){"cat", NULL});
     struct rue_process *first = process;
     start((const char *const[]){"cat", NULL});
-    cr_assert_str_eq(rue_process_close(first, patience_ns), "ended",
+    cr_assert_str_eq(rue_process_close(first, timeout_ns), "ended",
                      "the first sees the end of its input while the second runs");
     say("still here");
     expect_line("still here");
-    rue_process_close(process, patience_ns);
+    rue_process_close(process, timeout_ns);
 }
 
 Test(process, a_signal_ends_the_waiting)
@@ -339,8 +339,8 @@ Test(process, a_signal_ends_the_waiting)
     rue_interrupt_defer(true);
     start((const char *const[]){"cat", NULL});
     raise(SIGTERM);
-    expect_failure(patience_ns, RUE_TERMINATED);
-    cr_assert_str_eq(rue_process_close(process, patience_ns), "ended");
+    expect_failure(timeout_ns, RUE_TERMINATED);
+    cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended");
 }
 
 Test(process, control_c_ends_the_waiting)
@@ -349,8 +349,8 @@ Test(process, control_c_ends_the_waiting)
     rue_interrupt_defer(true);
     start((const char *const[]){"cat", NULL});
     raise(SIGINT);
-    expect_failure(patience_ns, RUE_INTERRUPTED);
-    rue_process_close(process, patience_ns);
+    expect_failure(timeout_ns, RUE_INTERRUPTED);
+    rue_process_close(process, timeout_ns);
 }
 
 Test(process, close_takes_null)
