@@ -5,7 +5,7 @@
 #include "prose.h"
 #include "units.h"
 
-/* Of what the times are: an epoch, or the job where nobody knows how much data there are; 0: some job. */
+/* What the times are for: an epoch, else the job; 0: neither length is known. */
 static uint64_t timed_images(const struct rue_comparison *comparison)
 {
     uint64_t job = comparison->before->job.images, data = comparison->before->data.images;
@@ -21,26 +21,26 @@ static void put_heading(struct rue_page *page, const struct rue_findings *findin
     rue_page_sentence(page, RUE_LOOK_BOLD, 0);
     for (int i = 0; i < 2; i++) {
         rue_config_label(&sides[i]->matrix->configs[sides[i]->selection->recommended], label);
+        rue_say(page, i ? " to " : "From ");
         rue_say_variant(page, findings, sides[i]);
-        rue_say(page, " (%s)%s", label, i ? "" : " against ");
+        rue_say(page, " (%s)", label);
     }
-    rue_say(page, ", each at its winner: time of ");
+    rue_say(page, ", each with its own best configuration: time of ");
     if (images)
         rue_say(page, "%s image%s", rue_format_count(images, count, sizeof count), rue_prose_plural(images));
     else
         rue_say(page, "the job");
 }
 
-/* "2.1 (1.9 to 2.6)" */
+/* "2.1 epochs (1.9 to 2.6)" */
 static void put_payback(struct rue_page *page, const struct rue_payback *payback)
 {
-    char limits[64] = "";
-    if (payback->confidence > 0 && isfinite(payback->high))
-        snprintf(limits, sizeof limits, " (%.1f to %.1f)", payback->low, payback->high);
-    else if (payback->confidence > 0)
-        snprintf(limits, sizeof limits, " (%.1f or more)", payback->low);
+    char epochs[RUE_FIGURE_BYTES], low[RUE_FIGURE_BYTES], high[RUE_FIGURE_BYTES], limits[96] = "";
+    rue_prose_figure(payback->low, false, low);
+    rue_prose_figure(payback->high, false, high);
+    if (payback->confidence > 0) snprintf(limits, sizeof limits, " (%s to %s)", low, high);
     if (isfinite(payback->epochs))
-        rue_put_words(page, "%.1f%s", payback->epochs, limits);
+        rue_put_words(page, "%s epochs%s", rue_prose_figure(payback->epochs, false, epochs), limits);
     else
         rue_put_text(page, isinf(payback->epochs) ? "never" : "-");
     rue_put_number(page, payback->epochs);
@@ -56,7 +56,7 @@ static void put_table(struct rue_page *page, const struct rue_comparison *compar
         {.header = "before", .key = "before_ns", .unit = RUE_UNIT_DURATION, .drop = 1},
         {.header = "after", .key = "after_ns", .unit = RUE_UNIT_DURATION, .drop = 2},
         {.header = "speed-up", .key = "speedup_ratio", .unit = RUE_UNIT_TIMES},
-        {.header = "pays after epochs", .right = true},
+        {.header = "pays back after"},
         {.key = "break_even_epochs", .unit = RUE_UNIT_NUMBER},
         {.key = "confidence", .unit = RUE_UNIT_NUMBER},
         {.key = "low_epochs", .unit = RUE_UNIT_NUMBER},

@@ -91,13 +91,13 @@ double rue_findings_overshoot_ratio(const struct rue_variant_findings *variant)
     return meant_ns > 0 ? variant->trials.late_ns / meant_ns : NAN;
 }
 
-/* As it is printed, in tenths of a percent. */
 enum rue_basis rue_findings_basis(const struct rue_ranking_row *row)
 {
     if (!row->predicted) return RUE_BASIS_FULL;
     return row->repeats ? RUE_BASIS_TRUNCATED : RUE_BASIS_PREDICTED;
 }
 
+/* A regret is printed in tenths of a percent. */
 bool rue_findings_has_worst(const struct rue_ranking_row *row)
 {
     return row->max_regret_ratio >= 0.0005;
@@ -165,18 +165,20 @@ bool rue_batch_best_next(const struct rue_variant_findings *variant, struct rue_
 
 /* ---- changes ---- */
 
+static void describe_ratio(const char *what, double ratio, char out[64])
+{
+    snprintf(out, 64, "%s is %.2f times %s", what, ratio < 1 ? 1 / ratio : ratio,
+             ratio < 1 ? "faster" : "slower");
+}
+
 void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes)
 {
-    double load = log(notice->load_ratio), compute = log(notice->compute_ratio);
-    const char *what = load == compute ? "the machine has become" : "loading has become";
-    char models[96] = "";
-    if (load != compute && compute == 0)
-        snprintf(models, sizeof models, ", computing not");
-    else if (load != compute)
-        snprintf(models, sizeof models, ", computing %.2f times %s", exp(fabs(compute)),
-                 compute > 0 ? "slower" : "faster");
+    bool both = notice->load_ratio == notice->compute_ratio, compute = notice->compute_ratio != 1;
+    char load[64], more[64] = "computing is unchanged";
+    describe_ratio(both ? "the machine" : "loading", notice->load_ratio, load);
+    if (compute) describe_ratio("computing", notice->compute_ratio, more);
     snprintf(out, bytes,
-             "%s %.2f times %s since trial %zu of trials.csv%s%s%s%s: times since then are corrected by that",
-             what, exp(fabs(load)), load > 0 ? "slower" : "faster", notice->trial, models,
-             notice->cause[0] ? " (" : "", notice->cause, notice->cause[0] ? ")" : "");
+             "from trial %zu of trials.csv on %s%s%s%s%s%s; results are corrected for it and remain valid",
+             notice->trial, load, both ? "" : " and ", both ? "" : more, notice->cause[0] ? " (" : "",
+             notice->cause, notice->cause[0] ? ")" : "");
 }

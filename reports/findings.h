@@ -257,9 +257,7 @@ size_t rue_findings_first_miss(const struct rue_variant_findings *variant, size_
 /* The fewest and the most repeats of a cell that has any; 0 and 0 without such a cell. */
 void rue_findings_repeats(const struct rue_variant_findings *variant, size_t *least, size_t *most);
 
-/* How a notice is put for people: "the machine has become 1.3 times slower since trial 57 of trials.csv (18 %
- * of
- * ...): times since then ..." */
+/* "from trial 57 of trials.csv on the machine is 1.30 times slower (18 % of ...); results are ..." */
 void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes);
 
 /* The best workers (and other knobs) for each batch size: users often have the batch size given. Columns are

@@ -8,7 +8,7 @@
 
 #define NB RUE_NO_BREAK
 
-enum { FIGURE_BYTES = 32, REASON_COLUMNS = 100, NAME_BYTES = PATH_MAX + 256 };
+enum { REASON_COLUMNS = 100, NAME_BYTES = PATH_MAX + 256 };
 
 /* What floating point adds to a tenth is nothing to round up for. */
 double rue_prose_bound_percent(double ratio)
@@ -54,25 +54,24 @@ void rue_say_reason(struct rue_page *page, const char *before, const char *reaso
     if (text[0]) rue_say(page, "%s%s%s", before, text, after);
 }
 
-/* To a tenth as long as that is seen. */
-static void say_figure(char out[FIGURE_BYTES], double value, bool tenths)
+const char *rue_prose_figure(double value, bool tenths, char out[RUE_FIGURE_BYTES])
 {
-    if (value < 0.05)
-        snprintf(out, FIGURE_BYTES, "<" NB "0.1");
+    if (isinf(value))
+        snprintf(out, RUE_FIGURE_BYTES, "never");
     else
-        snprintf(out, FIGURE_BYTES, tenths || value < 9.95 ? "%.1f" : "%.0f", value);
+        snprintf(out, RUE_FIGURE_BYTES, tenths || value < 9.95 ? "%.1f" : "%.0f", value);
+    return out;
 }
 
 void rue_say_interval(struct rue_page *page, double confidence, double low, double high, const char *unit)
 {
-    char from[FIGURE_BYTES], to[FIGURE_BYTES];
+    char from[RUE_FIGURE_BYTES], to[RUE_FIGURE_BYTES];
     if (confidence == 0) return;
-    say_figure(from, low, unit[0]);
-    say_figure(to, high, unit[0]);
+    rue_prose_figure(low, unit[0], from);
+    rue_prose_figure(unit[0] ? fmax(high, 0.1) : high, unit[0], to);
     rue_say(page, " (%.3g" NB "%%" NB "CI ", 100 * confidence);
-    if (!isfinite(high))
-        rue_say(page, "%s" NB "or" NB "more: it may never pay back)", from);
-    else if (unit[0] && strcmp(from, to) == 0)
+    if (low < 0.05) strcpy(from, "0");
+    if (unit[0] && strcmp(from, to) == 0)
         rue_say(page, "%s%s)", to, unit);
     else
         rue_say(page, "%s" NB "to" NB "%s%s)", from, to, unit);
@@ -80,12 +79,11 @@ void rue_say_interval(struct rue_page *page, double confidence, double low, doub
 
 void rue_say_payback(struct rue_page *page, double epochs, double confidence, double low, double high)
 {
-    char text[FIGURE_BYTES];
-    say_figure(text, epochs, false);
+    char text[RUE_FIGURE_BYTES];
     if (epochs <= 1)
         rue_say(page, "within the first epoch");
     else if (confidence > 0)
-        rue_say(page, "after %s" NB "epochs", text);
+        rue_say(page, "after %s" NB "epochs", rue_prose_figure(epochs, false, text));
     else
         rue_say(page, "after %.0f" NB "epochs", ceil(epochs));
     rue_say_interval(page, confidence, low, high, "");

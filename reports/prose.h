@@ -18,9 +18,8 @@ void rue_say_config(struct rue_page *page, const struct rue_config *config);
 void rue_say_variant(struct rue_page *page, const struct rue_findings *findings,
                      const struct rue_variant_findings *variant);
 
-/* The two ends of an interval that is known with `confidence`: " (95 % CI 1.4 to 2.7 %)" with the unit " %",
- * "< 0.1" where a tenth would be nothing, one figure where both are the same, and an infinite end in words.
- * Nothing where `confidence` is 0. */
+/* " (95 % CI 1.4 to 2.7 %)" with the unit " %"; an infinite end is "never". Nothing where `confidence` is 0.
+ */
 void rue_say_interval(struct rue_page *page, double confidence, double low, double high, const char *unit);
 
 /* When something pays: "within the first epoch", or "after 6 epochs", rounded up as it pays at their ends;
@@ -33,6 +32,10 @@ void rue_say_reason(struct rue_page *page, const char *before, const char *reaso
 /* Percents, to a tenth, of a ratio that something is at most: rounded up, as more is not known, and a tenth
  * at least. */
 double rue_prose_bound_percent(double ratio);
+
+/* One digit behind the point below 10, and above with `tenths`; "never" for infinity. Returns `out`. */
+enum { RUE_FIGURE_BYTES = 32 };
+const char *rue_prose_figure(double value, bool tenths, char out[RUE_FIGURE_BYTES]);
 
 /* "" or "s". */
 const char *rue_prose_plural(uint64_t count);

@@ -1,5 +1,5 @@
-/* Variants of the same data side by side, each at its own best configuration: what each takes, how fast it
- * is, and after how many epochs making it from the first one pays. As tables, and as JSON, "rue.compare/2".
+/* Variants of the same data side by side, each at its own best configuration: which to use, what each needs,
+ * and after how many epochs making it from the first one pays back. As tables, and as JSON, "rue.compare/2".
  */
 #include <math.h>
 #include <stdlib.h>
@@ -123,14 +123,14 @@ static void put_variant(struct rue_page *page, const struct compared *all, size_
 static void put_variants(struct rue_page *page, const struct compared *all)
 {
     static const struct rue_table_column columns[] = {
-        {.header = "variant", .key = "variant", .shrink_to = 24},
-        {.header = "best", .key = "config", .unit = RUE_UNIT_CONFIG},
+        {.header = "variant", .key = "variant", .shrink_to = 27},
+        {.header = "best config", .key = "config", .unit = RUE_UNIT_CONFIG},
         {.header = "speed-up", .key = "speedup_ratio", .unit = RUE_UNIT_TIMES},
-        {.header = "CPU per image", .key = "cpu_ns_per_image", .unit = RUE_UNIT_DURATION, .drop = 2},
+        {.header = "CPU per image", .key = "cpu_ns_per_image", .unit = RUE_UNIT_DURATION, .drop = 1},
         {.header = "memory", .key = "anon_peak_bytes", .unit = RUE_UNIT_BYTES, .drop = 4},
-        {.header = "on storage", .key = "storage_bytes", .unit = RUE_UNIT_BYTES, .drop = 4},
-        {.header = "making it", .key = "build_ns", .unit = RUE_UNIT_DURATION, .drop = 3},
-        {.header = "images", .key = "data_images", .unit = RUE_UNIT_COUNT, .drop = 1},
+        {.header = "storage", .key = "storage_bytes", .unit = RUE_UNIT_BYTES, .drop = 4},
+        {.header = "time to make", .key = "build_ns", .unit = RUE_UNIT_DURATION, .drop = 3},
+        {.key = "data_images", .unit = RUE_UNIT_COUNT},
         {.key = "path"},
         {.key = "cache"},
         {.key = "common_mean_regret_ratio", .unit = RUE_UNIT_NUMBER}};
@@ -146,7 +146,7 @@ static void say_job(struct rue_page *page, const struct rue_findings *findings)
     char count[RUE_UNIT_TEXT_BYTES];
     bool levels = first->job.workload.batch_dtype != RUE_FLOAT32;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    rue_say(page, "Job of %s image%s%s%s, read %s. Each variant at its own best configuration:",
+    rue_say(page, "Job of %s image%s%s%s, data read %s, each variant with its own best configuration:",
             rue_format_count(first->job.images, count, sizeof count), rue_prose_plural(first->job.images),
             levels ? " in batches of " : "", levels ? rue_dtype_names[first->job.workload.batch_dtype] : "",
             first->job.workload.cache);
@@ -171,7 +171,7 @@ static void say_gain(struct rue_page *page, const struct compared *all, size_t b
     rue_say_variant(page, all->findings, &all->findings->variants[0]);
     if (comparison->row_count > 1) rue_say(page, " (geometric mean over %zu models)", comparison->row_count);
     if (isfinite(payback.epochs)) {
-        rue_say(page, "; making it pays ");
+        rue_say(page, "; making it pays back ");
         rue_say_payback(page, payback.epochs, payback.confidence, payback.low, payback.high);
     }
     rue_say(page, ".");
@@ -192,19 +192,35 @@ static void say_use(struct rue_page *page, const struct compared *all)
         rue_say(page, ": no other variant is more than %.0f %% faster.", 100 * least_gain);
     else
         say_gain(page, all, best);
-    if (rue_findings_is_doubtful(findings))
-        rue_say(page, " Low confidence: the machine was busy with something else.");
+    rue_say(page, rue_findings_is_doubtful(findings) ? " " : "");
+    rue_verdict_confidence(page, findings);
 }
 
-static void say_crop(struct rue_page *page, const struct rue_findings *findings)
+/* Tables of other configurations may rank variants otherwise. */
+static void put_noise(struct rue_page *page, const struct compared *all, size_t v)
 {
-    bool any = false;
-    for (size_t v = 0; v < findings->variant_count; v++)
-        any |= findings->variants[v].variant.mode == RUE_PREPROCESSED;
+    const struct rue_saving_interval *saved = &all->with_first[v]->saving.interval;
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    if (saved->confidence > 0 && saved->low_ns < 0 && saved->high_ns > 0)
+        rue_say(page,
+                "The difference between the two is within the noise of the trials (%.3g %% confidence).",
+                100 * saved->confidence);
+}
+
+/* A common configuration that looks better than a variant's own. */
+static void put_common(struct rue_page *page, const struct compared *all, const struct rue_overall *common)
+{
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    if (any)
-        rue_say(page, "Preprocessed tensors have a fixed crop: random augmentation of the original image is "
-                      "not possible.");
+    rue_verdict_overall(page, common);
+    for (size_t v = 0; v < all->findings->variant_count; v++) {
+        const struct rue_variant_findings *variant = &all->findings->variants[v];
+        const struct rue_selection *own = variant->selection;
+        if (own->recommended == RUE_NONE ||
+            !(common->parts[v].mean_regret_ratio < own->rows[own->recommended].mean_regret_ratio))
+            continue;
+        rue_say(page, " For %s it is predicted to be better than its own, which was measured on every model.",
+                common->parts[v].name);
+    }
 }
 
 static void put_all(struct rue_page *page, const struct compared *all)
@@ -213,22 +229,24 @@ static void put_all(struct rue_page *page, const struct compared *all)
     const struct rue_overall *common = find_common(findings);
     rue_page_sentence(page, RUE_LOOK_BOLD, 0);
     rue_verdict_partial(page, findings);
+    say_use(page, all);
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+        if (v ? !all->with_first[v] : !all->any) rue_verdict_use(page, findings, &findings->variants[v]);
+    }
     rue_page_gap(page);
     say_job(page, findings);
     put_variants(page, all);
     rue_page_gap(page);
     for (size_t v = 1; v < findings->variant_count; v++) {
-        if (all->with_first[v]) rue_comparison_put(page, findings, all->with_first[v]);
+        if (!all->with_first[v]) continue;
+        rue_comparison_put(page, findings, all->with_first[v]);
+        put_noise(page, all, v);
         rue_page_gap(page);
     }
-    for (size_t v = 0; v < findings->variant_count; v++) {
-        rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-        if (v ? !all->with_first[v] : !all->any) rue_verdict_use(page, findings, &findings->variants[v]);
-    }
-    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    if (common) rue_verdict_overall(page, common);
-    say_crop(page, findings);
-    say_use(page, all);
+    if (common) put_common(page, all, common);
+    rue_page_gap(page);
+    rue_verdict_background(page, findings, false);
 }
 
 static rue_status render(const struct rue_findings *findings, const struct rue_report_style *style,

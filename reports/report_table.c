@@ -1,4 +1,4 @@
-/* What the terminal shows of a study: its tables and the closing sentence. */
+/* What the terminal shows of a study: the verdict, a table for each variant, and notes. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,14 +10,7 @@
 #include "units.h"
 #include "verdict.h"
 
-enum { SHOWN_CONFIGS = 8, BRIEF_CONFIGS = 3, NARROWEST = 40, NAME_SHRINKS_TO = 16 };
-
-static void say_more(struct rue_page *page, const struct rue_findings *findings, size_t count)
-{
-    if (count)
-        rue_say(page, "and %zu more %s", count,
-                findings->alone ? "(--json lists them)" : "in recommendation.json");
-}
+enum { SHOWN_CONFIGS = 8, BRIEF_CONFIGS = 3, NARROWEST = 40, NAME_SHRINKS_TO = 16, HEADER_BYTES = 64 };
 
 /* ---- columns of configurations ---- */
 
@@ -35,7 +28,20 @@ static bool knob_shown(const struct rue_variant_findings *variant, size_t knob)
     return false;
 }
 
-/* Of one model mean and worst regret are the same, and whose it is the heading says. */
+/* "num_workers" is "workers" to people. */
+static void add_knob_column(struct rue_page *page, const struct rue_knob_info *knob)
+{
+    static const char prefix[] = "num_";
+    char header[HEADER_BYTES];
+    bool counts = strncmp(knob->name, prefix, strlen(prefix)) == 0;
+    snprintf(header, sizeof header, "%s", knob->name + (counts ? strlen(prefix) : 0));
+    for (char *at = header; *at; at++)
+        if (*at == '_') *at = ' ';
+    rue_page_column(page, (struct rue_table_column){
+                              .header = header, .right = !knob->words, .shrink_to = knob->words ? 6 : 0});
+}
+
+/* Of one model mean and worst regret are the same, and whose it is the verdict says. */
 static void begin_table(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     static const struct rue_table_column regrets[] = {
@@ -46,39 +52,40 @@ static void begin_table(struct rue_page *page, const struct rue_variant_findings
     const struct rue_knobs *knobs = variant_knobs(variant);
     rue_page_table(page, NULL, 0);
     for (size_t k = 0; k < knobs->count; k++)
-        if (knob_shown(variant, k))
-            rue_page_column(page, (struct rue_table_column){.header = knobs->at[k]->name,
-                                                            .right = !knobs->at[k]->words,
-                                                            .shrink_to = knobs->at[k]->words ? 6 : 0});
+        if (knob_shown(variant, k)) add_knob_column(page, knobs->at[k]);
     if (variant->selection->model_count == 1)
         rue_page_column(page, regret);
     else
         for (int i = 0; i < 3; i++) rue_page_column(page, regrets[i]);
+    rue_page_column(page, (struct rue_table_column){.header = "based on", .drop = 4});
 }
 
 static void begin_row(struct rue_page *page, const struct rue_variant_findings *variant, size_t config)
 {
-    static const char marks[] = {
-        [RUE_BASIS_FULL] = 0, [RUE_BASIS_TRUNCATED] = '^', [RUE_BASIS_PREDICTED] = '~'};
+    static const char *const bases[] = {[RUE_BASIS_FULL] = "full runs",
+                                        [RUE_BASIS_TRUNCATED] = "short runs",
+                                        [RUE_BASIS_PREDICTED] = "prediction"};
     const struct rue_knobs *knobs = variant_knobs(variant);
     const struct rue_ranking_row *row = &variant->selection->rows[config];
-    char mark = marks[rue_findings_basis(row)], value[RUE_KNOB_TEXT_BYTES];
+    char value[RUE_KNOB_TEXT_BYTES];
     rue_page_row(page, config == variant->selection->recommended);
     for (size_t k = 0; k < knobs->count; k++) {
         if (!knob_shown(variant, k)) continue;
         rue_knob_format(knobs->at[k], variant->matrix->configs[config].value[k], value);
         rue_put_text(page, value);
     }
-    rue_put_marked(page, mark, row->mean_regret_ratio);
-    if (variant->selection->model_count == 1) return;
-    rue_put_marked(page, mark, row->max_regret_ratio);
-    rue_put_text(page, rue_findings_has_worst(row) ? variant->matrix->models[row->worst_model] : "");
+    rue_put_number(page, row->mean_regret_ratio);
+    if (variant->selection->model_count > 1) {
+        rue_put_number(page, row->max_regret_ratio);
+        rue_put_text(page, rue_findings_has_worst(row) ? variant->matrix->models[row->worst_model] : "");
+    }
+    rue_put_text(page, bases[rue_findings_basis(row)]);
 }
 
 /* ---- one variant ---- */
 
 static void put_heading(struct rue_page *page, const struct rue_findings *findings,
-                        const struct rue_variant_findings *variant)
+                        const struct rue_variant_findings *variant, bool brief)
 {
     char count[RUE_UNIT_TEXT_BYTES];
     size_t models = variant->selection->model_count, configs = variant->selection->config_count, least, most;
@@ -94,9 +101,9 @@ static void put_heading(struct rue_page *page, const struct rue_findings *findin
     rue_say(page, ", %zu configuration%s", configs, rue_prose_plural(configs));
     if (variant->goal != RUE_GOAL_TIME) rue_say(page, ", by %s", rue_goal_words[variant->goal]);
     rue_findings_repeats(variant, &least, &most);
-    if (least < most)
-        rue_say(page, ", %zu to %zu repeats", least, most);
-    else if (most > 1)
+    if (least < most && !brief)
+        rue_say(page, ", up to %zu repeats", most);
+    else if (least == most && most > 1)
         rue_say(page, ", %zu repeats", most);
 }
 
@@ -133,60 +140,47 @@ static bool rate_shown(const struct rue_variant_findings *variant)
     return variant->job.images && variant->selection->model_count == 1 && variant->goal == RUE_GOAL_TIME;
 }
 
-static void put_config(struct rue_page *page, const struct rue_variant_findings *variant, size_t config)
+static void put_config(struct rue_page *page, const struct rue_variant_findings *variant, size_t config,
+                       bool brief)
 {
     begin_row(page, variant, config);
-    rue_put_number(page, (double)variant->selection->rows[config].top_n_count);
+    const struct rue_selection *selection = variant->selection;
+    if (!brief)
+        rue_put_words(page, "%zu of %zu", selection->rows[config].top_n_count, selection->model_count);
     if (!rate_shown(variant)) return;
     double ns = rue_cost_matrix_cell(variant->matrix, 0, config)->median_ns;
     double job = (double)variant->job.images * (variant->job.gpus ? (double)variant->job.gpus : 1);
     rue_put_number(page, job / ns * (double)RUE_NS_PER_S);
 }
 
-/* Which of the configurations are listed: the first ones, and those that the words are about, as estimates
- * may rank before what is recommended. */
-static bool is_listed(const struct rue_selection *selection, size_t place, size_t most)
+/* The first ones, and those that sentences are about, as estimates may rank before what is recommended. */
+static bool is_listed(const struct rue_selection *selection, size_t place, bool brief)
 {
     size_t config = selection->ranked[place];
-    return place < most || config == selection->recommended || config == selection->top_n_winner;
-}
-
-/* What marks stand for, and how many more there are. */
-static void put_legend(struct rue_page *page, const struct rue_findings *findings, size_t rest,
-                       const bool *has)
-{
-    static const char *const words[] = {
-        [RUE_BASIS_TRUNCATED] = "^: from trials that were cut short", [RUE_BASIS_PREDICTED] = "~: predicted"};
-    const char *between = rest ? "; " : "";
-    rue_page_sentence(page, RUE_LOOK_DIM, 2);
-    say_more(page, findings, rest);
-    for (int b = RUE_BASIS_TRUNCATED; b <= RUE_BASIS_PREDICTED; b++) {
-        if (!has[b]) continue;
-        rue_say(page, "%s%s", between, words[b]);
-        between = "; ";
-    }
+    return place < (brief ? BRIEF_CONFIGS : SHOWN_CONFIGS) || config == selection->recommended ||
+           (!brief && config == selection->top_n_winner);
 }
 
 static void put_configs(struct rue_page *page, const struct rue_findings *findings,
                         const struct rue_variant_findings *variant, bool brief)
 {
     const struct rue_selection *selection = variant->selection;
-    size_t rest = 0, most = brief ? BRIEF_CONFIGS : SHOWN_CONFIGS;
-    bool has[RUE_BASIS_PREDICTED + 1] = {false};
+    size_t rest = 0;
     char votes[48];
-    snprintf(votes, sizeof votes, "top-%zu", selection->top_n);
+    snprintf(votes, sizeof votes, "in top %zu", selection->top_n);
     begin_table(page, variant);
-    rue_page_column(page, (struct rue_table_column){.header = votes, .unit = RUE_UNIT_COUNT});
+    if (!brief) rue_page_column(page, (struct rue_table_column){.header = votes, .right = true, .drop = 2});
     if (rate_shown(variant))
         rue_page_column(page,
                         (struct rue_table_column){.header = "images/s", .unit = RUE_UNIT_COUNT, .drop = 1});
     for (size_t i = 0; i < selection->ranked_count; i++) {
-        rest += !is_listed(selection, i, most);
-        if (!is_listed(selection, i, most)) continue;
-        put_config(page, variant, selection->ranked[i]);
-        has[rue_findings_basis(&selection->rows[selection->ranked[i]])] = true;
+        rest += !is_listed(selection, i, brief);
+        if (is_listed(selection, i, brief)) put_config(page, variant, selection->ranked[i], brief);
     }
-    put_legend(page, findings, rest, has);
+    rue_page_sentence(page, RUE_LOOK_DIM, 2);
+    if (rest && !brief)
+        rue_say(page, "and %zu more configuration%s%s", rest, rue_prose_plural(rest),
+                findings->alone ? " (--json lists them)" : " in recommendation.json");
 }
 
 /* With one configuration a batch size there is nothing to choose. */
@@ -207,7 +201,7 @@ static void put_batch_sizes(struct rue_page *page, const struct rue_variant_find
 static void put_variant(struct rue_page *page, const struct rue_findings *findings,
                         const struct rue_variant_findings *variant, bool brief)
 {
-    put_heading(page, findings, variant);
+    put_heading(page, findings, variant, brief);
     put_data(page, variant);
     if (variant->selection->recommended == RUE_NONE) {
         rue_page_gap(page);
@@ -222,21 +216,12 @@ static void put_variant(struct rue_page *page, const struct rue_findings *findin
         rue_verdict_answers(page, variant);
         rue_page_gap(page);
     }
+    rue_verdict_evidence(page, variant);
     rue_verdict_notes(page, variant, brief);
     rue_page_gap(page);
 }
 
 /* ---- raw against preprocessed ---- */
-
-static void put_comparison(struct rue_page *page, const struct rue_findings *findings,
-                           const struct rue_comparison *comparison, bool brief)
-{
-    if (!brief) rue_comparison_put(page, findings, comparison);
-    rue_page_gap(page);
-    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-    rue_verdict_comparison(page, comparison);
-    rue_page_gap(page);
-}
 
 /* Of several raw and preprocessed variants there are many pairs: `rue compare` is for those. */
 static bool has_one_pair(const struct rue_findings *findings)
@@ -246,89 +231,72 @@ static bool has_one_pair(const struct rue_findings *findings)
     return counts[RUE_RAW] == 1 && counts[RUE_PREPROCESSED] == 1;
 }
 
-static rue_status put_comparisons(struct rue_page *page, const struct rue_findings *findings, bool brief,
+/* Their sentences, or their tables. */
+static rue_status put_comparisons(struct rue_page *page, const struct rue_findings *findings, bool tables,
                                   rue_error *error)
 {
-    if (brief && !has_one_pair(findings)) return RUE_OK;
     struct rue_comparison_walk walk = {0};
     for (struct rue_comparison *comparison;; rue_comparison_close(comparison)) {
         rue_status status = rue_comparison_next(findings, &walk, &comparison, error);
         if (status != RUE_OK || !comparison) return status;
-        put_comparison(page, findings, comparison, brief);
+        if (tables) rue_comparison_put(page, findings, comparison);
+        if (tables) rue_page_gap(page);
+        rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+        if (tables != has_one_pair(findings)) rue_verdict_comparison(page, comparison);
+        if (tables) rue_page_gap(page);
     }
 }
 
 /* ---- all of it ---- */
 
-/* Of a sample that was converted to be compared nobody asks for an answer that it shares; neither of a
- * table's modes, unless all is wanted. */
-static bool wants_overall(const struct rue_findings *findings, bool brief)
+/* One configuration for all variants matters where each was given by the user: not for a converted sample,
+ * or for the modes of a table. */
+static bool is_overall_shown(const struct rue_findings *findings, bool brief)
 {
-    bool chosen = true;
+    bool given = true;
     for (size_t v = 0; v < findings->variant_count; v++)
-        chosen &= !findings->variants[v].data.sample && findings->variants[v].variant.path[0];
-    return chosen || !brief;
+        given &= !findings->variants[v].data.sample && findings->variants[v].variant.path[0];
+    return given || !brief;
 }
 
-static void put_closing(struct rue_page *page, const struct rue_findings *findings, bool brief)
+static rue_status put_verdict(struct rue_page *page, const struct rue_findings *findings, bool brief,
+                              rue_error *error)
 {
-    bool recommended = false;
+    rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+    rue_verdict_partial(page, findings);
     for (size_t v = 0; v < findings->variant_count; v++) {
         rue_page_sentence(page, RUE_LOOK_BOLD, 0);
         rue_verdict_use(page, findings, &findings->variants[v]);
-        recommended |= findings->variants[v].selection->recommended != RUE_NONE;
     }
-    for (size_t i = 0; i < findings->overall_count && wants_overall(findings, brief); i++) {
+    for (size_t i = 0; i < findings->overall_count && is_overall_shown(findings, brief); i++) {
         rue_page_sentence(page, RUE_LOOK_BOLD, 0);
         rue_verdict_overall(page, &findings->overall[i]);
     }
-    if (!recommended) return;
-    rue_page_sentence(page, RUE_LOOK_DIM, 0);
-    rue_verdict_loader(page, findings);
-    if (brief) rue_say(page, " More: rue show STUDY --details.");
-}
-
-/* What happened to the machine on the way. */
-static void put_notices(struct rue_page *page, const struct rue_change_findings *changes)
-{
-    const char *const facts[][2] = {{"before the first trial", changes->busy_before},
-                                    {"after the last trial", changes->busy_after},
-                                    {"over all trials", changes->disturbance}};
-    char text[RUE_NOTICE_TEXT_BYTES];
-    for (size_t i = 0; i < changes->notice_count; i++) {
-        rue_notice_text(&changes->notices[i], text, sizeof text);
-        rue_page_sentence(page, RUE_LOOK_BOLD, 0);
-        rue_say(page, "Note: %s.", text);
-    }
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        rue_page_sentence(page, RUE_LOOK_BOLD, 0);
-        if (facts[i][1][0]) rue_say(page, "Note: %s, %s.", facts[i][0], facts[i][1]);
-    }
-    rue_page_gap(page);
-}
-
-static void put_partial(struct rue_page *page, const struct rue_findings *findings)
-{
-    rue_page_gap(page);
+    rue_status status = put_comparisons(page, findings, false, error);
     rue_page_sentence(page, RUE_LOOK_BOLD, 0);
-    rue_verdict_partial(page, findings);
+    rue_verdict_confidence(page, findings);
     rue_page_gap(page);
+    return status;
 }
 
 static rue_status put_all(struct rue_page *page, const struct rue_findings *findings, bool brief,
                           rue_error *error)
 {
-    if (findings->run.partial) put_partial(page, findings);
-    put_notices(page, &findings->changes);
-    for (size_t v = 0; v < findings->variant_count; v++)
+    bool recommended = false, bounds = false;
+    rue_status status = put_verdict(page, findings, brief, error);
+    for (size_t v = 0; v < findings->variant_count; v++) {
         put_variant(page, findings, &findings->variants[v], brief);
-    rue_status status = put_comparisons(page, findings, brief, error);
-    if (status == RUE_OK) put_closing(page, findings, brief);
-    if (findings->run.partial) put_partial(page, findings);
+        recommended |= findings->variants[v].selection->recommended != RUE_NONE;
+        bounds |= findings->variants[v].claim.confidence > 0;
+    }
+    if (status == RUE_OK && !brief) status = put_comparisons(page, findings, true, error);
+    if (recommended) rue_verdict_background(page, findings, bounds);
+    rue_page_sentence(page, RUE_LOOK_DIM, 0);
+    if (brief && recommended) rue_say(page, "More: rue show STUDY --details; all configurations: --json.");
     return status;
 }
 
-/* A run and its store tell of the variants in different orders: the table has one of its own. */
+/* A run and its store list the variants in different orders: here they are sorted. */
 static rue_status render(const struct rue_findings *findings, const struct rue_report_style *style,
                          FILE *stream, rue_error *error)
 {

@@ -176,12 +176,13 @@ static void begin_table(struct rue_page *page)
         {.key = "data"},
         {.key = "model"},
         {.key = "curve"},
-        {.header = "batch_size", .key = "batch_size", .unit = RUE_UNIT_COUNT},
-        {.header = "num_workers", .key = "num_workers", .unit = RUE_UNIT_COUNT},
+        {.header = "batch size", .key = "batch_size", .unit = RUE_UNIT_COUNT},
+        {.header = "workers", .key = "num_workers", .unit = RUE_UNIT_COUNT},
         {.header = "images/s", .key = "images_per_s", .unit = RUE_UNIT_NUMBER, .digits = 1}};
     static const struct rue_table_column tail[] = {
         {.header = "", .unit = RUE_UNIT_BAR, .shrink_to = 20, .drop = 1},
-        {.header = "status", .key = "status", .drop = 2},
+        {.header = "status", .drop = 2},
+        {.key = "status"},
         {.key = "reason"},
         {.key = "images", .unit = RUE_UNIT_COUNT},
         {.key = "elapsed_s", .unit = RUE_UNIT_NUMBER},
@@ -224,6 +225,7 @@ static void put_row(struct rue_page *page, const struct curve *curve, const stru
     rue_put_number(page, rate);
     for (int f = 0; f < RUE_SCALING_FIGURES; f++) rue_put_number(page, row->figures[f]);
     rue_put_number(page, curve->fastest ? rate / rue_scaling_rate(curve->fastest) : NAN);
+    rue_put_text(page, result->outcome == RUE_TRIAL_OK ? "" : rue_outcome_names[result->outcome]);
     rue_put_text(page, rue_outcome_names[result->outcome]);
     rue_put_text(page, result->reason);
     rue_put_number(page, if_known(result->images));
@@ -325,54 +327,64 @@ rue_status rue_scaling_write_samples(const void *context, FILE *stream, rue_erro
 
 /* ---- for people ---- */
 
+static void say_point(struct rue_page *page, const struct curve *curve, const struct rue_scaling_row *row)
+{
+    int value = row_config(curve->scaling, row)->value[curve->knob];
+    if (curve->knob == RUE_BATCH_SIZE)
+        rue_say(page, "batch_size %d", value);
+    else
+        rue_say(page, "%d worker%s", value, rue_prose_plural((uint64_t)value));
+}
+
+/* Where the rate stops growing. */
+static void say_knee(struct rue_page *page, const struct curve *curve)
+{
+    if (!curve->fastest) return;
+    say_point(page, curve, curve->fastest);
+    rue_say(page, " %s the fastest, %.0f" RUE_NO_BREAK "images/s",
+            curve->knob == RUE_BATCH_SIZE ? "is" : "are", rue_scaling_rate(curve->fastest));
+    if (curve->knee != curve->fastest) {
+        rue_say(page, "; ");
+        say_point(page, curve, curve->knee);
+        rue_say(page, " already reach%s %.0f %% of that", curve->knob == RUE_BATCH_SIZE ? "es" : "",
+                100 * rue_scaling_rate(curve->knee) / rue_scaling_rate(curve->fastest));
+    }
+    rue_say(page, ".");
+}
+
 static void say_title(struct rue_page *page, const struct curve *curve)
 {
     const struct rue_findings *findings = curve->scaling->findings;
     const struct rue_variant_findings *variant = &findings->variants[curve->variant];
     const struct rue_workload *workload = &variant->job.workload;
-    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_page_sentence(page, RUE_LOOK_BOLD, 0);
     rue_say_variant(page, findings, variant);
-    rue_say(page, ", model %s, %s", variant->matrix->models[curve->model], workload->cache);
+    const char *model = variant->matrix->models[curve->model];
+    bool alone = strcmp(model, "none") == 0;
+    rue_say(page, ", read %s, %s%s", workload->cache, alone ? "loader alone" : "model ", alone ? "" : model);
     if (workload->batch_dtype != RUE_FLOAT32)
         rue_say(page, ", batches of %s", rue_dtype_names[workload->batch_dtype]);
     if (curve->knob == RUE_BATCH_SIZE)
-        rue_say(page, ", with %d worker%s:", curve->scaling->fixed_workers,
+        rue_say(page, ", %d worker%s: ", curve->scaling->fixed_workers,
                 rue_prose_plural((uint64_t)curve->scaling->fixed_workers));
     else
-        rue_say(page, ", with batches of %d:", curve->scaling->fixed_batch);
+        rue_say(page, ", batch_size %d: ", curve->scaling->fixed_batch);
+    say_knee(page, curve);
 }
 
-static void say_point(struct rue_page *page, const struct curve *curve, const struct rue_scaling_row *row)
-{
-    int value = row_config(curve->scaling, row)->value[curve->knob];
-    if (curve->knob == RUE_BATCH_SIZE)
-        rue_say(page, "batches of %d", value);
-    else
-        rue_say(page, "%d worker%s", value, rue_prose_plural((uint64_t)value));
-}
-
-/* Where the rate stops growing, and what is busy there. */
-static void say_knee(struct rue_page *page, const struct curve *curve)
+/* What is busy at the fastest point. */
+static void say_limit(struct rue_page *page, const struct curve *curve)
 {
     const double busy = 0.9;
     if (!curve->fastest) return;
     const double *used = curve->fastest->figures;
     int cpus = curve->scaling->findings->machine.usable_cpus;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-    if (curve->knee == curve->fastest) {
-        rue_say(page, "Fastest with ");
-    } else {
-        rue_say(page, "Saturates at ");
-        say_point(page, curve, curve->knee);
-        rue_say(page, ": %.0f %% of the fastest rate, which is with ", 100 * knee_share);
-    }
-    say_point(page, curve, curve->fastest);
-    rue_say(page, ".");
     if (used[RUE_SCALING_CPU] >= busy * 100 * cpus)
-        rue_say(page, " There the CPUs are the limit: %.0f %% of %d CPUs are busy.",
-                used[RUE_SCALING_CPU] / cpus, cpus);
+        rue_say(page, "The CPUs are the limit: %.0f %% of %d CPUs are busy. ", used[RUE_SCALING_CPU] / cpus,
+                cpus);
     if (used[RUE_SCALING_GPU] >= busy * 100)
-        rue_say(page, " There the GPU is the limit: it is %.0f %% busy.", used[RUE_SCALING_GPU]);
+        rue_say(page, "The GPU is the limit: it is %.0f %% busy.", used[RUE_SCALING_GPU]);
 }
 
 /* Trials that read from elsewhere than the title says. */
@@ -385,7 +397,7 @@ static void say_missed(struct rue_page *page, const struct curve *curve)
     }
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     if (missed)
-        rue_say(page, "%zu trial%s not %s, also when repeated: see cache_missed in scale.csv.", missed,
+        rue_say(page, "%zu trial%s not %s, even when repeated (cache_missed in scale.csv).", missed,
                 missed == 1 ? " was" : "s were",
                 curve->scaling->findings->variants[curve->variant].job.workload.cache);
 }
@@ -394,20 +406,21 @@ rue_status rue_scaling_show(const struct rue_scaling *scaling, const struct rue_
                             FILE *stream, rue_error *error)
 {
     struct rue_page page = {0};
+    rue_page_sentence(&page, RUE_LOOK_BOLD, 0);
+    rue_verdict_partial(&page, scaling->findings);
+    rue_page_sentence(&page, RUE_LOOK_BOLD, 0);
+    rue_verdict_confidence(&page, scaling->findings);
+    rue_page_gap(&page);
     for (size_t i = 0; i < curve_count(scaling); i++) {
         struct curve curve = curve_at(scaling, i);
         if (!curve.point_count) continue;
         say_title(&page, &curve);
         begin_table(&page);
         put_rows(&page, &curve);
-        say_knee(&page, &curve);
+        say_limit(&page, &curve);
         say_missed(&page, &curve);
         rue_page_gap(&page);
     }
-    rue_page_sentence(&page, RUE_LOOK_BOLD, 0);
-    rue_verdict_partial(&page, scaling->findings);
-    if (rue_findings_is_doubtful(scaling->findings))
-        rue_say(&page, " Low confidence: the machine was busy with something else.");
     rue_status status = rue_page_write(&page, style, stream, error);
     rue_page_close(&page);
     return status;

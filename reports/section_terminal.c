@@ -1,6 +1,7 @@
-/* Sentences in lines, and tables of aligned columns, that fit a width. Where a table does not, columns that
- * may be shortened are; then the columns of `drop` 1 go, then headers take two lines, then the columns of
- * `drop` 2, 3, ... go; at last headers are shortened, and what may shrink is halved. */
+/* Sentences in lines, and tables of aligned columns, that fit a width. Columns without any value are left
+ * out. A table that is too wide is made narrower in this order: columns that may shrink do so; those of
+ * `drop` 1 are left out; headers take two lines; those of `drop` 2, 3, ... are left out; headers are
+ * shortened, and columns that may shrink are halved. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,9 +18,11 @@ static const char *const colors[RUE_LOOK_COUNT] = {"", "\033[1m", "\033[2m"};
 
 /* ---- values ---- */
 
+#define NONE "-" /* a number that is not known */
+
 static char *number_text(const struct rue_table_column *column, const struct rue_value *value, bool unicode)
 {
-    char text[RUE_UNIT_TEXT_BYTES] = "-", bar[3 * BAR_COLUMNS + 1] = "", mark[2] = {value->mark, 0}, *out;
+    char text[RUE_UNIT_TEXT_BYTES] = NONE, bar[3 * BAR_COLUMNS + 1] = "", mark[2] = {value->mark, 0}, *out;
     double number = value->number, whole = fmin(fmax(number, 0) + 0.5, 1e18);
     bool known = isfinite(number);
     if (known && column->unit == RUE_UNIT_NUMBER)
@@ -57,7 +60,7 @@ struct grid {
     const struct rue_section *table;
     const struct rue_report_style *style;
     char **cells;                          /* [rows][columns]; owned */
-    int cell_width[RUE_TABLE_COLUMNS_MAX]; /* the widest of each column; 1 at least */
+    int cell_width[RUE_TABLE_COLUMNS_MAX]; /* the widest of each column; 0: no cell has a value */
     int width[RUE_TABLE_COLUMNS_MAX];      /* as it is shown; 0: it is not */
     bool split;                            /* headers take two lines */
     size_t from, end; /* of the columns that fold those from the one up to the other are shown */
@@ -69,14 +72,13 @@ static rue_status make_cells(struct grid *grid, rue_error *error)
     const struct rue_section *table = grid->table;
     size_t count = table->row_count * table->column_count;
     grid->cells = calloc(count + 1, sizeof *grid->cells);
-    for (size_t c = 0; c < table->column_count; c++) grid->cell_width[c] = 1;
     for (size_t i = 0; grid->cells && i < count; i++) {
         size_t c = i % table->column_count;
         char *text = value_text(&table->columns[c], &table->rows[i / table->column_count].values[c],
                                 grid->style->unicode);
         grid->cells[i] = text;
         if (!text) return rue_fail_memory(error, "a table", count);
-        int width = rue_utf8_width(text);
+        int width = strcmp(text, NONE) == 0 ? 0 : rue_utf8_width(text);
         if (width > grid->cell_width[c]) grid->cell_width[c] = width;
     }
     return grid->cells ? RUE_OK : rue_fail_memory(error, "a table", count);
@@ -147,7 +149,7 @@ static bool try_layout(struct grid *grid, int dropped, bool split, bool tight)
     grid->tight = tight;
     for (size_t c = 0; c < grid->table->column_count; c++) {
         const struct rue_table_column *column = &grid->table->columns[c];
-        bool shown = column->header && (column->drop == 0 || column->drop > dropped) &&
+        bool shown = column->header && grid->cell_width[c] && (column->drop == 0 || column->drop > dropped) &&
                      (!column->folds || (c >= grid->from && c < grid->end));
         grid->width[c] = shown ? natural_width(grid, c) : 0;
     }

@@ -1,4 +1,4 @@
-/* What is told of a variant beside its recommendation. */
+/* Notes on a variant and on the run, and answers beside the recommendation. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -18,23 +18,22 @@ static const double more_regret_ratio = 0.1; /* that less memory may cost */
 
 /* ---- notes ---- */
 
-/* "1.5 points more than 128/12", or that nothing has less. */
 static void say_best(struct rue_page *page, const struct rue_replayed *replayed, bool worst)
 {
     char best[RUE_CONFIG_TEXT_BYTES];
     double own = worst ? replayed->max_regret_ratio : replayed->mean_regret_ratio,
            least = worst ? replayed->best_max_regret_ratio : replayed->best_mean_regret_ratio;
     if (!replayed->knows_best || isnan(own)) {
-        rue_say(page, "; the table lacks times of what is recommended.");
+        rue_say(page, " The table lacks times of the recommended configuration.");
         return;
     }
     rue_config_label(&replayed->best, best);
-    rue_say(page, "; by the whole table what is recommended has " PERCENT " %s regret", 100 * own,
+    rue_say(page, " By the whole table the recommendation has " PERCENT " %s regret, ", 100 * own,
             worst ? "worst" : "mean");
     if (own > least)
-        rue_say(page, ", %.2g points more than %s.", 100 * (own - least), best);
+        rue_say(page, "%.2g points more than the best, %s.", 100 * (own - least), best);
     else
-        rue_say(page, ", and nothing has less.");
+        rue_say(page, "the least of all.");
 }
 
 static void say_replayed(struct rue_page *page, const struct rue_variant_findings *variant)
@@ -42,14 +41,12 @@ static void say_replayed(struct rue_page *page, const struct rue_variant_finding
     const struct rue_replayed *replayed = &variant->replayed;
     char spent[RUE_UNIT_TEXT_BYTES], whole[RUE_UNIT_TEXT_BYTES];
     if (!(replayed->table_s > 0)) return;
-    rue_say(page, "Spent " PERCENT " of the table's %s: %zu trial%s, %s",
+    rue_say(page, "The trials took " PERCENT " of the table's %s: %zu trial%s, %s.",
             100 * replayed->spent_s / replayed->table_s,
             rue_format_duration((uint64_t)(replayed->table_s * 1e9), whole, sizeof whole), replayed->trials,
             rue_prose_plural(replayed->trials),
             rue_format_duration((uint64_t)(replayed->spent_s * 1e9), spent, sizeof spent));
-    if (variant->selection->recommended == RUE_NONE)
-        rue_say(page, ".");
-    else
+    if (variant->selection->recommended != RUE_NONE)
         say_best(page, replayed, variant->selection->objective == RUE_OBJECTIVE_WORST);
 }
 
@@ -65,9 +62,11 @@ static void say_disturbed(struct rue_page *page, const struct rue_variant_findin
 {
     uint64_t count = variant->trials.disturbed;
     if (count == 0) return;
-    rue_say(page, "%" PRIu64 " of %zu trials %s disturbed and count%s little; trials.csv marks %s.", count,
-            variant->trials.ok, count == 1 ? "was" : "were", count == 1 ? "s" : "",
-            count == 1 ? "it" : "them");
+    rue_say(page,
+            "%" PRIu64
+            " of %zu trials took much longer or shorter than expected and %s a low weight (disturbed "
+            "in trials.csv).",
+            count, variant->trials.ok, count == 1 ? "has" : "have");
 }
 
 static void say_cache(struct rue_page *page, const struct rue_variant_findings *variant)
@@ -75,9 +74,9 @@ static void say_cache(struct rue_page *page, const struct rue_variant_findings *
     uint64_t count = variant->trials.cache_missed;
     if (count == 0) return;
     rue_say(page,
-            "%" PRIu64 " of %zu trials %s not read from where --cache says, also when repeated; trials.csv "
-            "marks %s (cache_missed) and says why.",
-            count, variant->trials.ok, count == 1 ? "was" : "were", count == 1 ? "it" : "them");
+            "%" PRIu64 " of %zu trials did not read %s data, even when repeated (cache_missed in trials.csv "
+            "gives the reason).",
+            count, variant->trials.ok, variant->job.workload.cache);
 }
 
 static void say_late(struct rue_page *page, const struct rue_variant_findings *variant)
@@ -85,7 +84,8 @@ static void say_late(struct rue_page *page, const struct rue_variant_findings *v
     const double that_matters = 0.01;
     double late = rue_findings_overshoot_ratio(variant);
     if (!(late > that_matters)) return;
-    rue_say(page, "Simulated models took " PERCENT " longer, as the machine was busy.", 100 * late);
+    rue_say(page, "The simulated models slept " PERCENT " too long, because no CPU was free to wake them.",
+            100 * late);
 }
 
 /* The selection rules recommend nothing else that is not the first: see selection.h. */
@@ -101,35 +101,32 @@ static void say_above(struct rue_page *page, const struct rue_variant_findings *
     rue_config_label(&variant->matrix->configs[selection->ranked[0]], best);
     rue_config_label(&variant->matrix->configs[measured], own);
     if (above > 1) snprintf(more, sizeof more, " and %zu more", above - 1);
-    rue_say(page,
-            "%s%s %s better than %s as predicted, but %s not measured on every model: only a "
-            "configuration that was can be recommended.",
-            best, more, above == 1 ? "is" : "are", own, above == 1 ? "was" : "were");
+    rue_say(
+        page,
+        "%s%s %s predicted to be better than %s, but only a configuration that was measured on every model "
+        "is recommended.",
+        best, more, above == 1 ? "is" : "are", own);
 }
 
-void rue_verdict_votes(struct rue_page *page, const struct rue_variant_findings *variant)
+static void say_votes(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_selection *selection = variant->selection;
     if (selection->recommended == RUE_NONE || selection->top_n_winner == selection->recommended) return;
     const struct rue_ranking_row *winner = &selection->rows[selection->top_n_winner];
     const struct rue_ranking_row *best = &selection->rows[selection->recommended];
-    const char *model = variant->matrix->models[winner->worst_model];
-    rue_say(page, "The votes disagree: ");
     rue_say_config(page, &variant->matrix->configs[selection->top_n_winner]);
     if (selection->top_n == 1)
         rue_say(page, " is the fastest");
     else
         rue_say(page, " is among the %zu fastest", selection->top_n);
-    rue_say(page, " for %zu" NB "of" NB "%zu models, the recommended one for %zu. ", winner->top_n_count,
-            selection->model_count, best->top_n_count);
-    rue_say(page, "A vote does not tell by how much one is slower: ");
+    rue_say(page, " for %zu" NB "of" NB "%zu models, the recommended configuration for %zu. ",
+            winner->top_n_count, selection->model_count, best->top_n_count);
     if (selection->objective == RUE_OBJECTIVE_WORST)
-        rue_say(page, "at worst it costs " PERCENT " (%s) instead of " PERCENT ".",
-                100 * winner->max_regret_ratio, model, 100 * best->max_regret_ratio);
+        rue_say(page, "But the regret of its worst model is " PERCENT " in place of " PERCENT ".",
+                100 * winner->max_regret_ratio, 100 * best->max_regret_ratio);
     else
-        rue_say(page, "on average it costs " PERCENT " instead of " PERCENT ", and up to " PERCENT " (%s).",
-                100 * winner->mean_regret_ratio, 100 * best->mean_regret_ratio,
-                100 * winner->max_regret_ratio, model);
+        rue_say(page, "But its mean regret is " PERCENT " in place of " PERCENT ".",
+                100 * winner->mean_regret_ratio, 100 * best->mean_regret_ratio);
 }
 
 /* To two figures: it is a prediction. */
@@ -145,7 +142,7 @@ static void say_other_length(struct rue_page *page, const struct rue_variant_fin
 {
     char label[RUE_CONFIG_TEXT_BYTES], text[RUE_UNIT_TEXT_BYTES];
     rue_config_label(&variant->matrix->configs[variant->lengths.at[index].config], label);
-    rue_say(page, "%s" NB "%s" NB "images%s %s is better", from,
+    rue_say(page, "%s" NB "%s" NB "images%s use %s", from,
             rue_format_count(two_digits(images), text, sizeof text), on, label);
 }
 
@@ -156,12 +153,12 @@ static void say_lengths(struct rue_page *page, const struct rue_variant_findings
     if (lengths->count < 2) return;
     while (own + 1 < lengths->count && lengths->at[own].to_images < variant->job.images) own++;
     bool shorter = own > 0, longer = own + 1 < lengths->count;
-    rue_say(page, "Jobs of other lengths, as predicted: ");
+    rue_say(page, "Other job lengths (predicted): ");
     if (shorter) say_other_length(page, variant, own - 1, "below", lengths->at[own].from_images, "");
     if (shorter && longer) rue_say(page, ", ");
     if (longer) say_other_length(page, variant, own + 1, "from", lengths->at[own + 1].from_images, " on");
     rue_say(page, lengths->count > 1 + (size_t)shorter + (size_t)longer
-                      ? "; recommendation.json has more, by_job_images."
+                      ? "; recommendation.json has more (by_job_images)."
                       : ".");
 }
 
@@ -182,8 +179,8 @@ static void say_unranked(struct rue_page *page, const struct rue_variant_finding
     size_t unranked = selection->config_count - selection->ranked_count, named = 0, unmeasured = 0;
     if (unranked == 0 || selection->ranked_count == 0) return;
     bool limited = variant->matrix->first_limit_ns;
-    rue_say(page, "Left out, as not every model has run with them%s: %zu of %zu configurations",
-            limited ? " within the limits" : "", unranked, selection->config_count);
+    rue_say(page, "Not ranked: %zu of %zu configurations, which did not run on every model%s", unranked,
+            selection->config_count, limited ? " within the limits" : "");
     for (size_t c = 0; c < selection->config_count; c++) {
         if (selection->rows[c].ranked) continue;
         size_t model = rue_findings_first_miss(variant, c);
@@ -202,10 +199,10 @@ static void say_unranked(struct rue_page *page, const struct rue_variant_finding
 void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief)
 {
     static void (*const notes[])(struct rue_page *, const struct rue_variant_findings *) = {
-        say_replayed, say_replaced,      say_disturbed, say_cache,   say_late,
-        say_above,    rue_verdict_votes, say_lengths,   say_unranked};
+        say_replayed, say_replaced, say_disturbed, say_cache,   say_late,
+        say_above,    say_votes,    say_lengths,   say_unranked};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
-        if (brief && notes[i] == say_lengths) continue;
+        if (brief && (notes[i] == say_lengths || notes[i] == say_votes)) continue;
         rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
         notes[i](page, variant);
     }
@@ -238,17 +235,14 @@ static void say_set(struct rue_page *page, const struct rue_variant_findings *va
 {
     const struct rue_config_set *set = variant->answers->set;
     if (variant->selection->model_count < 2 || set->config_count == 0) return;
-    if (set->config_count == 1 && set->configs[0] == variant->selection->recommended)
-        rue_say(page, "The recommended configuration is");
-    else if (set->config_count == 1)
-        rue_say(page, "One configuration is");
+    bool alone = set->config_count == 1;
+    if (!alone)
+        rue_say(page, "With these %zu configurations", set->config_count);
+    else if (set->configs[0] == variant->selection->recommended)
+        rue_say(page, "With the recommended configuration");
     else
-        rue_say(page, "%zu configurations are", set->config_count);
-    rue_say(page, " within %.3g" NB "%% of the best for every model", 100 * set->epsilon_ratio);
-    if (set->config_count == 1 && set->configs[0] != variant->selection->recommended) {
-        rue_say(page, ": ");
-        say_label(page, variant, set->configs[0]);
-    }
+        rue_say(page, "With "), say_label(page, variant, set->configs[0]);
+    rue_say(page, " every model is within %.3g" NB "%% of its own best", 100 * set->epsilon_ratio);
     for (size_t k = 0; set->config_count > 1 && k < set->config_count && k < NAMED_CONFIGS; k++) {
         rue_say(page, k ? "; " : ": ");
         say_served(page, variant, set->configs[k]);
@@ -263,8 +257,8 @@ static void say_left_out(struct rue_page *page, const struct rue_variant_finding
     const struct rue_leave_one_out *left = variant->answers->leave_one_out;
     if (!left) return;
     rue_say(page,
-            "A model that was not measured: " PERCENT " regret on average, " PERCENT
-            " at worst (%s), leaving out each of these in turn. ",
+            "Expect " PERCENT " regret on average for a model that was not measured, " PERCENT
+            " at worst (estimated by leaving out each model in turn; worst: %s). ",
             100 * left->mean_regret_ratio, 100 * left->max_regret_ratio,
             variant->matrix->models[left->worst_model]);
 }
@@ -284,9 +278,9 @@ static void say_memory(struct rue_page *page, const struct rue_variant_findings 
         say_label(page, variant, config);
         rue_say(page, " needs ");
         rue_say_unbroken(page, rue_format_bytes((uint64_t)answers->memory_bytes[config], less, sizeof less));
-        rue_say(page, " for batches in flight instead of ");
+        rue_say(page, " for loaded batches in place of ");
         rue_say_unbroken(page, rue_format_bytes((uint64_t)answers->memory_bytes[best], more, sizeof more));
-        rue_say(page, ", for " PERCENT " more regret. ", 100 * fmax(0, cost));
+        rue_say(page, ", at %.1f" NB "points more regret. ", 100 * fmax(0, cost));
         return;
     }
 }
@@ -297,4 +291,67 @@ void rue_verdict_answers(struct rue_page *page, const struct rue_variant_finding
     say_set(page, variant);
     say_left_out(page, variant);
     say_memory(page, variant);
+}
+
+/* ---- the run ---- */
+
+static void say_regret(struct rue_page *page, bool bounds)
+{
+    rue_say(page, "Regret is the extra time against each model's own best configuration.");
+    if (bounds)
+        rue_say(page,
+                " Even the best configuration for all models has some; \"points better\" compares with that "
+                "one.");
+}
+
+/* Which times are not real, and which loader was measured. */
+static void say_simulated(struct rue_page *page, const struct rue_findings *findings)
+{
+    const char *device = findings->runner.consumer;
+    bool slept = false;
+    for (size_t v = 0; v < findings->variant_count; v++) slept |= findings->variants[v].trials.slept_ns > 0;
+    if (slept)
+        rue_say(page, "The models are simulated: they sleep as long as they take%s%s. ",
+                device[0] ? " on " : "", device);
+    else if (device[0])
+        rue_say(page, "Model times are those of %s. ", device);
+    if (findings->variant_count && findings->variants[0].replayed.table_s > 0)
+        rue_say(page, "The times are those of a table. ");
+    else if (findings->runner.virtual_clock)
+        rue_say(page, "The times are those of a simulated machine. ");
+    if (strcmp(findings->runner.measured_with, "rue") == 0)
+        rue_say(page,
+                "rue's workers are threads, PyTorch's are processes: PyTorch's best num_workers can differ.");
+}
+
+static void say_crop(struct rue_page *page, const struct rue_findings *findings)
+{
+    bool any = false;
+    for (size_t v = 0; v < findings->variant_count; v++)
+        any |= findings->variants[v].variant.mode == RUE_PREPROCESSED && !findings->variants[v].label;
+    if (any)
+        rue_say(page, "Preprocessed tensors have a fixed crop, so random crops of the original image are not "
+                      "possible.");
+}
+
+static void put_changes(struct rue_page *page, const struct rue_findings *findings)
+{
+    char text[RUE_NOTICE_TEXT_BYTES];
+    for (size_t i = 0; i < findings->changes.notice_count; i++) {
+        rue_notice_text(&findings->changes.notices[i], text, sizeof text);
+        rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+        rue_say(page, "Note: %s.", text);
+    }
+}
+
+void rue_verdict_background(struct rue_page *page, const struct rue_findings *findings, bool bounds)
+{
+    static void (*const notes[])(struct rue_page *, const struct rue_findings *) = {say_simulated, say_crop};
+    put_changes(page, findings);
+    rue_page_sentence(page, RUE_LOOK_DIM, 0);
+    say_regret(page, bounds);
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        rue_page_sentence(page, RUE_LOOK_DIM, 0);
+        notes[i](page, findings);
+    }
 }

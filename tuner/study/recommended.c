@@ -315,6 +315,7 @@ rue_status rue_recommended_rank(struct rue_recommended *recommended, const struc
     rue_status status = rue_ranking_rules_select(rules, recommended->matrix, &selection, error);
     if (status != RUE_OK) return status;
     *out = recommended->found;
+    out->knowledge = recommended->knowledge;
     out->matrix = recommended->matrix;
     out->selection = selection;
     recommended->matrix = NULL;

@@ -33,14 +33,14 @@ def test_the_smallest_set_follows_its_epsilon(rue):
     assert members(mode) == {16: ["ape", "bee"], 32: ["cow", "dog"]}
     assert mode["smallest_set"]["exact"] and mode["smallest_set"]["epsilon_ratio"] == 0.02
     assert mode["smallest_set"]["mean_regret_ratio"] == pytest.approx(0.0025)
-    assert "2 configurations are within 2 % of the best for every model: 16/1 for ape, bee; 32/1 for cow, dog." in shown
+    assert "With these 2 configurations every model is within 2 % of its own best: 16/1 for ape, bee; 32/1 for cow, dog." in shown
     mode, shown = analyze(rue, CSV, "--set-epsilon", "0.5%")
     assert members(mode) == {16: ["ape", "bee"], 32: ["cow"], 256: ["dog"]}
     mode, shown = analyze(rue, CSV, "--set-epsilon", "5%")
     assert members(mode) == {64: list(MODELS)}
-    assert "The recommended configuration is within 5 % of the best for every model." in shown
+    assert "With the recommended configuration every model is within 5 % of its own best." in shown
     mode, shown = analyze(rue, CSV, "--set-epsilon", "5%", "--weights", "ape=50,bee=50")
-    assert "One configuration is within 5 % of the best for every model: 64/1." in shown
+    assert "With 64/1 every model is within 5 % of its own best." in shown
 
 
 def test_a_set_epsilon_that_is_none_is_a_usage_error(rue):
@@ -61,7 +61,7 @@ def test_each_model_in_turn_is_left_out(rue):
     assert left == {"ape": (32, pytest.approx(0.1)), "bee": (32, pytest.approx(0.1)),
                     "cow": (16, pytest.approx(0.1)), "dog": (16, pytest.approx(0.1))}
     assert mode["leave_one_out"]["mean_regret_ratio"] == pytest.approx(0.1)
-    assert "A model that was not measured: 10.0 % regret on average, 10.0 % at worst (ape), leaving out each" in shown
+    assert "Expect 10.0 % regret on average for a model that was not measured, 10.0 % at worst (estimated by leaving out" in shown
     two = "".join(line for line in CSV.splitlines(True) if "cow" not in line and "dog" not in line)
     mode, shown = analyze(rue, two)
     assert mode["leave_one_out"] is None and "not measured" not in shown
@@ -69,7 +69,7 @@ def test_each_model_in_turn_is_left_out(rue):
 
 def test_a_table_knows_no_memory_and_one_repeat_no_interval(rue):
     mode, shown = analyze(rue, CSV)
-    assert mode["pareto_front"] is None and mode["interval"] is None and "CI" not in shown and "batches in flight" not in shown
+    assert mode["pareto_front"] is None and mode["interval"] is None and "CI" not in shown and "loaded batches" not in shown
 
 
 def test_repeats_give_an_interval(rue):
@@ -81,7 +81,7 @@ def test_repeats_give_an_interval(rue):
     assert 0 < interval["mean_low_ratio"] < 0.04 < interval["mean_high_ratio"] < 0.08
     assert 0 < interval["max_low_ratio"] < 0.04 < interval["max_high_ratio"] < 0.12
     low, high = (f"{100 * interval[f'mean_{end}_ratio']:.1f}" for end in ("low", "high"))
-    assert f"4.0 % mean regret over 4 models (95 % CI {low} to {high} %), worst ape 4.0 %" in shown
+    assert f"4.0 % mean regret over 4 models (95 % CI {low} to {high} %), worst model 4.0 % (ape)" in shown
 
 
 def front(told):
@@ -116,7 +116,7 @@ def test_a_configuration_that_needs_much_less_memory_is_named(rue, script):
     times = make_table(MODELS[:2], [16, 32, 64], [1], lambda model, b, w: 1000 - b)
     one = script(times, hello=dict(loader="rue"), images=256)
     done = rue("tune", "--runner", one.command, "--quiet", "--out", "out", "--details")
-    assert "32/1 needs 58 MB for batches in flight instead of 116 MB, for 3.4 % more regret." in plain(done.stdout)
+    assert "32/1 needs 58 MB for loaded batches in place of 116 MB, at 3.4 points more regret." in plain(done.stdout)
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
@@ -126,7 +126,7 @@ def test_repeats_of_everything_bound_what_is_better(rue, script, repeats):
     done = rue("tune", "--runner", one.command, "--strategy", "grid", "--quiet", "--out", "out", "--repeats", repeats)
     assert done.returncode == 0, done.stderr
     (told,) = read_json(rue.folder / "out/recommendation.json")["recommendations"]
-    words = "None of the configurations measured is better by more than"
+    words = "No other measured configuration is more than"
     assert bool(told["certificate"]) == (words in plain(done.stdout)) == (repeats > 1), done.stdout
     if repeats > 1:
         assert told["certificate"]["confidence"] == 0.95 and 0 < told["certificate"]["bound_ratio"] < 0.1

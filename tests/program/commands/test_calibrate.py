@@ -198,6 +198,6 @@ def test_a_study_says_that_its_models_slept_too_long(rue, script):
         done = rue("tune", "--runner", script(times, faults=fault).command, "--strategy", "grid", "--quiet", "--out", name)
         assert done.returncode == 0, done.stderr
         shown = " ".join(rue("show", name).stdout.split())
-        assert ("Simulated models took 12.5" in " ".join(done.stdout.split())) == ("took 12.5 % longer" in shown) == said
+        assert ("slept 12.5 % too long" in " ".join(done.stdout.split())) == ("slept 12.5 % too long" in shown) == said
         evidence = read_json(rue.folder / name / "recommendation.json")["recommendations"][0]["evidence"]
         assert evidence["sleep_overshoot_ratio"] == (0.125 if said else None)

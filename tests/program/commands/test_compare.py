@@ -56,8 +56,8 @@ def test_the_page_says_when_making_another_pays(rue, variants):
     text = " ".join(done.stdout.split())
     assert done.returncode == 0, done.stderr
     assert " cost " in done.stderr and " cost " not in done.stdout, "the plan was shown first"
-    assert "Each variant at its own best" in text and "One configuration for all 2 variants" in text and "have a fixed crop" in text
-    assert "Use preprocessed tensor uint8 with" in text and "making it pays" in text
+    assert "each variant with its own best" in text and "One configuration for both variants" in text and "have a fixed crop" in text
+    assert "Use preprocessed tensor uint8 with" in text and "making it pays back" in text
     shown = rue("show", "out")
     assert shown.returncode == 0 and "artial" not in shown.stdout, "it is a study like any other, and whole"
     kept = sorted((path.name, path.stat().st_size) for path in (rue.folder / "out").iterdir())

@@ -87,7 +87,7 @@ def test_a_trial_shorter_than_the_period_is_known_by_what_it_says_itself(rue, bo
 
 def test_the_tables_show_curves_and_where_they_saturate(rue, both):
     out = rue("scale", *both, *QUICK).stdout
-    assert out.count("with 2 workers:") == 2 and out.count("with batches of 8:") == 2
+    assert out.count(", 2 workers: ") == 2 and out.count(", batch_size 8: ") == 2
     assert out.count("astest") == 4
 
 

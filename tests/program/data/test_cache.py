@@ -207,8 +207,8 @@ def test_trials_that_were_not_cold_are_kept_told_and_repeated(rue, data, tmp_pat
     statuses = [row["status"] for row in missed]
     assert statuses.count("failed") >= 2 * statuses.count("ok") >= 2, "three attempts each, the last one counts"
     for words in ([], ["--details"]):
-        assert "not read from where --cache says" in " ".join(rue("show", "out", *words).stdout.split())
-    assert "not read from where --cache says" in " ".join(out.split())
+        assert "did not read cold data" in " ".join(rue("show", "out", *words).stdout.split())
+    assert "did not read cold data" in " ".join(out.split())
 
 
 def test_attempts_are_bounded(rue, script, tmp_path):

@@ -33,7 +33,7 @@ def test_every_variant_has_a_recommendation_and_so_have_modes_and_all(rue, varia
     assert everything["mean_regret_ratio"] == pytest.approx(sum(v["mean_regret_ratio"] for v in everything["variants"]) / 4)
     text = " ".join(done.stdout.split())
     assert text.count("Use batch_size") == 4 and "One configuration for all 4 variants: batch_size" in text
-    assert "One configuration for all 2 raw variants" in text
+    assert "One configuration for both raw variants" in text
     shown = rue("show", "out")
     assert shown.returncode == 0 and "One configuration for all 4 variants" in " ".join(shown.stdout.split())
 

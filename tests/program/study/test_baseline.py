@@ -55,9 +55,9 @@ def test_the_gain_is_told_with_an_interval(rue, runner, strategy):
         assert gain["low_ratio"] < truth < gain["high_ratio"] and gain["proven"] and gain["confidence"] == 0.95
         assert not row["recommended"]
     for name, told in gains(part).items():
-        assert f"It is {told:.2f} times as fast as {name}, 32/{'0' if name == 'no workers' else '4'} (95 % CI 1." in text
+        assert f"is {told:.2f} times as fast as {name}, 32/{'0' if name == 'no workers' else '4'} (95 % CI 1." in text
     shown = " ".join(rue("show", "out").stdout.split())
-    assert text[text.index("Use batch_size"):text.index("The times are")] in shown
+    assert text[text.index("Use batch_size"):text.index("More: ")] in shown
 
 
 def test_a_search_runs_whole_jobs_of_both_on_every_model(rue, runner):
@@ -72,7 +72,7 @@ def test_a_gain_that_is_worth_it_need_not_be_proven(rue, runner):
     text = tune(rue, runner(lambda m, b, w: int(time_ns(m, b, w) if (b, w) != (32, 4) else 1.02 * time_ns(m, 64, 2))), "--strategy", "grid")
     part = found(rue)
     assert label(part["config"]) == "64/2" and part["baselines"]["replaced"] is None
-    assert "It is not proven to be faster than workers = CPUs, 32/4: it is 1.02 times as fast" in text
+    assert "is not proven to be faster than workers = CPUs, 32/4: it is 1.02 times as fast" in text
 
 
 def test_a_gain_that_is_not_proven_leaves_the_baseline(rue, runner):
@@ -83,10 +83,10 @@ def test_a_gain_that_is_not_proven_leaves_the_baseline(rue, runner):
     assert not part["baselines"]["replaced"]["gain"]["proven"]
     assert [row["recommended"] for row in part["baselines"]["rows"]] == [False, True]
     assert gains(part) == {"no workers": pytest.approx(2 / 1.003, rel=0.01), "workers = CPUs": None}
-    assert "The recommendation stays workers = CPUs, 32/4: the best is 64/2, which is not proven to be faster; it is 1.00 times" in text
-    assert "It is 1.99 times as fast as no workers, 32/0" in text
+    assert " stays workers = CPUs, 32/4. The best, 64/2, is not proven to be faster: it is 1.00 times" in text
+    assert "is 1.99 times as fast as no workers, 32/0" in text
     shown = rue("show", "out")
-    assert text[text.index("Use batch_size 32"):text.index("The times are")] in " ".join(shown.stdout.split())
+    assert text[text.index("Use batch_size 32"):text.index("More: ")] in " ".join(shown.stdout.split())
     checked = rue("check", "out", "--runner", runner.command)
     assert checked.returncode == 0, checked.stdout
 
@@ -99,7 +99,7 @@ def test_other_rules_rank_without_the_comparison(rue, runner):
 
 def test_a_baseline_that_is_the_best_is_named(rue, runner):
     text = tune(rue, runner(lambda m, b, w: time_ns(m, b, w) if (b, w) != (32, 4) else time_ns(m, 64, 2) // 2), "--strategy", "grid")
-    assert "Use batch_size 32, num_workers 4" in text and "It is the same as workers = CPUs, 32/4." in text
+    assert "Use batch_size 32, num_workers 4" in text and "the same as workers = CPUs." in text
     part = found(rue)
     assert gains(part)["no workers"] == pytest.approx(4, rel=0.01) and gains(part)["workers = CPUs"] is None
     assert part["baselines"]["replaced"] is None and part["baselines"]["rows"][1]["recommended"]
@@ -108,7 +108,7 @@ def test_a_baseline_that_is_the_best_is_named(rue, runner):
 def test_a_baseline_of_ones_own_may_lie_outside_of_the_grid(rue, runner):
     runner = runner()
     text = tune(rue, runner, "--strategy", "grid", "--batch-size", "64", "--num-workers", "1,2", "--baseline", "batch_size=16,num_workers=4")
-    assert "It is 1.34 times as fast as the baseline, 16/4" in text
+    assert "is 1.34 times as fast as the baseline, 16/4" in text
     assert gains(found(rue)) == {"the baseline": pytest.approx(1.344, rel=0.01)}
     assert {cell for _, cell in runner.joint()} == {"64/1", "64/2", "16/4"}
 
@@ -123,7 +123,7 @@ def test_one_that_is_infeasible_is_told_with_its_reason(rue, runner):
     runner = runner(infeasible_above=64, faults=[dict(when=dict(measure="joint", cell="32/0"), do="answer",
                                                       answer=dict(status="infeasible", reason="no room for 32"))])
     text = tune(rue, runner, "--strategy", "duel")
-    assert "It was not compared with no workers, 32/0, which is infeasible for" in text and "no room for 32" in text
+    assert "The gain over no workers, 32/0, is not known, because it is infeasible for" in text and "no room for 32" in text
     assert gains(found(rue)) == {"no workers": None, "workers = CPUs": pytest.approx(1.3125, rel=0.01)}
     assert sum(cell == "32/0" for _, cell in runner.joint()) == 1, "it is not tried on every model"
 
@@ -184,7 +184,7 @@ def test_a_table_is_asked_for_it(rue):
     assert gains(found(rue)) == {"the baseline": None} and found(rue)["baselines"]["rows"][0]["recommended"]
     assert found(rue)["baselines"]["replaced"]["gain"]["speedup_ratio"] == pytest.approx(1.003, rel=0.0001)
     done = rue("tune", "--table", "times.csv", "--out", "other", "--budget", "1000s", "--strategy", "grid", "--baseline", "batch_size=32,num_workers=0")
-    assert "It was not compared with the baseline, 32/0, which is infeasible" in " ".join(done.stdout.split()), done.stdout
+    assert "The gain over the baseline, 32/0, is not known, because it is infeasible" in " ".join(done.stdout.split()), done.stdout
 
 
 def test_the_plan_names_them(rue, runner):

@@ -11,7 +11,7 @@ SMALL = ["--images", "2", "--batch-size", "1", "--num-workers", "0,1", "--strate
 def test_a_small_study_computes_its_model_and_says_on_what(rue, own_photos):
     done = rue("tune", own_photos, *SMALL, "--model", "mobilenet_v2@host:1", "--budget", "2m", "--out", "out")
     assert done.returncode == 0, done.stderr
-    assert "inference as on this machine's CPUs (1 core, " in " ".join(done.stdout.split())
+    assert "Model times are those of this machine's CPUs (1 core, " in " ".join(done.stdout.split())
     report = read_json(rue.folder / "out/recommendation.json")
     assert report["provenance"]["consumer"].startswith("this machine's CPUs (1 core, ")
     times = [row["end_to_end_ns"]["mobilenet_v2@host:1"] for row in report["recommendations"][0]["configs"]]

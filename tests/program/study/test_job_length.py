@@ -43,7 +43,7 @@ def test_the_lengths_at_which_the_answer_changes_are_told(rue, tune):
     assert told[1][0] == pytest.approx(500, rel=0.1) and told[2][0] == pytest.approx(2000, rel=0.1)
     assert told[0][0] == 10 and told[2][1] == 1000 * 1024
     words = " ".join(done.stdout.split())
-    below, beyond = re.search(r"below (\d+) images 10/0 is better, from ([\d,]+) images on 10/4 is better", words).groups()
+    below, beyond = re.search(r"below (\d+) images use 10/0, from ([\d,]+) images on use 10/4", words).groups()
     assert int(below) == pytest.approx(told[1][0], rel=0.01) and int(beyond.replace(",", "")) == pytest.approx(told[2][0], rel=0.03)
 
 
@@ -56,13 +56,13 @@ def test_a_study_of_that_length_agrees(rue, tune, images, workers):
 
 def test_one_answer_for_all_lengths_is_no_news(rue, tune):
     done = tune("--num-workers", "2", "--out", "out")
-    assert done.returncode == 0 and "other lengths" not in done.stdout
+    assert done.returncode == 0 and "Other job lengths" not in done.stdout
     assert [told[3] for told in intervals(recommendation(rue))] == [2]
 
 
 def test_other_goals_know_no_length(rue, tune):
     done = tune("--goal", "throughput", "--out", "out")
-    assert done.returncode == 0 and "other lengths" not in done.stdout
+    assert done.returncode == 0 and "Other job lengths" not in done.stdout
     assert recommendation(rue)["by_job_images"] is None
 
 

@@ -19,9 +19,9 @@ CASES = {
     "both": (["--objective", "worst", "--weights", "bee=3"], 32, "worst", dict(ape=1, bee=3, cow=1)),
 }
 SENTENCES = {
-    "plain": "batch_size 16, num_workers 1 for {} data: 4.7 % mean regret over 3 models, worst cow 12.0 %",
-    "weights": "batch_size 64, num_workers 1 for {} data: 2.8 % weighted mean regret over 3 models, worst cow 12.0 %",
-    "worst": "batch_size 32, num_workers 1 for {} data: 6.0 % regret at worst, of ape, 6.0 % mean regret over 3 models",
+    "plain": "batch_size 16, num_workers 1 for {} data: 4.7 % mean regret over 3 models, worst model 12.0 % (cow)",
+    "weights": "batch_size 64, num_workers 1 for {} data: 2.8 % weighted mean regret over 3 models, worst model 12.0 % (cow)",
+    "worst": "batch_size 32, num_workers 1 for {} data: worst model 6.0 % regret for ape, 6.0 % mean regret over 3 models",
 }
 
 

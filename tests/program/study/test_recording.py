@@ -67,7 +67,7 @@ def test_a_strategy_spends_a_share_of_the_table_and_is_told_how_good_its_answer_
         assert 0 < replay["spent_ratio"] <= 0.6
         assert replay["mean_regret_ratio"] <= best["mean_regret_ratio"] + 0.03
         assert found["job_images"] == JOB and found["measured_with"] == "imported"
-    assert "of the table's" in told and "what is recommended" in told and "The times are those of a table" in told
+    assert "of the table's" in told and "the recommendation has" in told and "The times are those of a table" in told
     assert all(row["measure"] == "joint" and row["requested_images"] == str(JOB) for row in trials(rue))
 
 

@@ -78,13 +78,13 @@ Test(report_compare, the_page_says_what_pays_and_what_to_use)
 {
     begin();
     char *text = show();
-    expect(text, "Job of 100 images, read warm.");
-    expect(text, "each at its winner: time of 1,000 images");
-    expect(text, " 2.0\n");
+    expect(text, "Job of 100 images, data read warm, each variant");
+    expect(text, "each with its own best configuration: time of 1,000 images");
+    expect(text, " 2.0 epochs\n");
     expect(text, "never");
     expect(text, "Preprocessed tensors have a fixed crop");
     expect(text, "batch_size 32, num_workers 4: 2.24 times as fast as raw folder");
-    expect(text, "(geometric mean over 2 models); making it pays after 4 epochs.");
+    expect(text, "(geometric mean over 2 models); making it pays back after 4 epochs.");
     free(text);
     fixture.variants[PREPARED].data.build_s_per_image = 0;
     text = show();
@@ -186,13 +186,13 @@ Test(report_compare, the_page_and_the_document_have_the_interval)
     free(text);
     repeat_all(0.02);
     text = show();
-    expect(text, " 2.0 (1.9 to 2.1)");
+    expect(text, " 2.0 epochs (1.9 to 2.1)");
     expect(text, " (95 % CI ");
     free(text);
     repeat(COPY, 1, 0.9);
     repeat(RAW, 1, 0.9);
     text = show();
-    expect(text, " or more)");
+    expect(text, " to never)");
     free(text);
     text = fixture_render(&rue_report_compare_json, &fixture, (struct rue_report_style){.columns = 0});
     expect(text, "\"format\": \"rue.compare/2\"");

@@ -104,9 +104,10 @@ Test(report_table, columns_end_together)
     fixture_open_plain(&fixture);
     for (int unicode = 0; unicode < 2; unicode++) {
         char *text = fixture_render(&rue_report_table, &fixture,
-                                    (struct rue_report_style){.unicode = unicode, .columns = 80});
-        cr_assert_eq(end_column(text, "mean regret"), end_column(text, " 0.0 %"), "%s", text);
-        cr_assert_eq(end_column(text, "batch_size"),
+                                    (struct rue_report_style){.unicode = unicode, .columns = 100});
+        cr_assert_eq(end_column(text, "  mean regret"), end_column(text, "128        8        0.0 %"), "%s",
+                     text);
+        cr_assert_eq(end_column(text, "batch size"),
                      end_column(text, unicode ? "→        128" : ">        128"), "%s", text);
         cr_assert_eq(end_column(text, "before  after"), end_column(text, "20 s   18 s"), "%s", text);
         free(text);
@@ -121,14 +122,14 @@ Test(report_table, closes_with_what_to_use_for_what_job_and_whose_consumer)
     char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
     expect_text(text, "raw folder: 3 models, job of 9,469 images, 4 configurations\n");
     expect_text(text,
-                "\nUse batch_size 128, num_workers 8 for raw folder data: 0.0 % mean regret over 3 models; "
-                "job of 9,469 images; inference as on an NVIDIA RTX A5000.\n");
-    expect_text(text, "workers are threads; PyTorch's are processes");
+                "Use batch_size 128, num_workers 8 for raw folder data: 0.0 % mean regret over 3 models.\n");
+    expect_text(text, "\nModel times are those of an NVIDIA RTX A5000. rue");
+    expect_text(text, "workers are threads, PyTorch's are processes");
     expect_text(
-        text,
-        "Preprocessed data make the job 1.38 times as fast on average (geometric mean over 3 models, "
-        "from 1.11 to 1.57). They take 5.7 GB on the disk instead of 1.1 GB. Converting all 9,469 images "
-        "takes about 19.9 s, which pays off after 6 epochs.");
+        text, "Preprocessed data make the job 1.38 times as fast (geometric mean over 3 models; from 1.11 to "
+              "1.57). Converting all 9,469 images takes about 19.9 s and pays back after 6 epochs. "
+              "Preprocessed data "
+              "need 5.7 GB of storage, raw data 1.1 GB.");
     cr_assert_null(strstr(text, "onfidence"), "one repeat says nothing about noise");
     cr_assert_null(strchr(text, '\033'), "colour without being asked");
     free(text);
@@ -141,7 +142,7 @@ Test(report_table, what_costs_less_than_a_job_saves_pays_within_the_first)
     fixture_open_plain(&fixture);
     for (int v = 0; v < 2; v++) fixture.variants[v].data.build_s_per_image /= 100;
     char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
-    expect_text(text, "takes about 199 ms, which pays off within the first epoch.");
+    expect_text(text, "takes about 199 ms and pays back within the first epoch.");
     free(text);
     fixture_close(&fixture);
 }
@@ -152,11 +153,11 @@ Test(report_table, says_within_what_limits_preprocessing_pays)
     fixture_open_plain(&fixture);
     fixture_repeat(&fixture, 0.02);
     char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
-    expect_text(text, "takes about 19.9 s, which pays off after 6.0 epochs (95 % CI 5.5 to 6.6).");
+    expect_text(text, "takes about 19.9 s and pays back after 6.0 epochs (95 % CI 5.5 to 6.6).");
     free(text);
     fixture_repeat(&fixture, 0.6);
     text = fixture_render(&rue_report_table, &fixture, wide_plain);
-    expect_text(text, " or more: it may never pay back).");
+    expect_text(text, " to never).");
     free(text);
     fixture_close(&fixture);
 }
@@ -170,7 +171,7 @@ Test(report_table, says_that_repeats_of_the_winner_failed)
     rue_cost_matrix_add_failure(fixture.matrices[0], 1, best, RUE_TRIAL_TIMEOUT, "too slow");
     rue_cost_matrix_add_failure(fixture.matrices[0], 1, best, RUE_TRIAL_TIMEOUT, "too slow");
     char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
-    expect_text(text, "; 1 of 2 repeats failed: it crashed (resnet152), and some of 1 more model;");
+    expect_text(text, ": 1 of 2 repeats failed: it crashed (resnet152), and some of 1 more model.");
     free(text);
     fixture_close(&fixture);
 }
@@ -191,8 +192,8 @@ Test(report_table, explains_why_the_votes_disagree)
     cr_assert_eq(rue_selection_open(fixture.matrices[0], &rules, &fixture.selections[0], NULL), RUE_OK);
     variant->selection = fixture.selections[0];
     char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
-    expect_text(text, "The votes disagree: batch_size 32, num_workers 2 is the fastest for 3 of 4 models, "
-                      "the recommended one for 1.");
+    expect_text(text, "batch_size 32, num_workers 2 is the fastest for 3 of 4 models, the recommended "
+                      "configuration for 1. But its mean regret is ");
     free(text);
     fixture_close(&fixture);
 }
@@ -202,17 +203,17 @@ Test(report_table, names_what_was_left_out_and_labels_predictions)
     struct fixture fixture;
     fixture_open_gaps(&fixture);
     char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){0});
-    expect_text(
-        text, "Left out, as not every model has run with them: 3 of 4 configurations; 32/4 is infeasible for "
-              "resnet152 (slabs of 9.2 GB, 8 GB allowed); 128/8 failed for resnet18 (slabs of 9.2 GB, 8 GB "
-              "allowed); 1 not measured on every model.");
-    expect_text(text, "^: from trials that were cut short");
-    expect_text(text, ", predicted from trials that were cut short; job of");
+    expect_text(text,
+                "Not ranked: 3 of 4 configurations, which did not run on every model; 32/4 is infeasible for "
+                "resnet152 (slabs of 9.2 GB, 8 GB allowed); 128/8 failed for resnet18 (slabs of 9.2 GB, 8 GB "
+                "allowed); 1 not measured on every model.");
+    expect_text(text, "short runs");
+    expect_text(text, ", estimated from runs shorter than the job.");
     free(text);
     fixture_close(&fixture);
 }
 
-Test(report_table, marks_what_rests_on_short_trials_and_what_is_predicted)
+Test(report_table, says_what_rests_on_short_trials_and_what_is_predicted)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -223,18 +224,14 @@ Test(report_table, marks_what_rests_on_short_trials_and_what_is_predicted)
     last->repeats = 0;
     for (int brief = 0; brief < 2; brief++) {
         char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){.brief = brief});
-        char marked[2][32];
-        snprintf(marked[0], sizeof marked[0], "^%.1f %%", 100 * best->mean_regret_ratio);
-        snprintf(marked[1], sizeof marked[1], "~%.1f %%", 100 * last->mean_regret_ratio);
-        expect_text(text, marked[0]);
-        expect_text(text, marked[1]);
-        expect_text(text, "^: from trials that were cut short; ~: predicted\n");
+        expect_text(text, "short runs");
+        expect_text(text, "prediction");
         free(text);
     }
     last->predicted = false;
     char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){0});
-    expect_text(text, "^: from trials that were cut short\n");
-    cr_assert_null(strchr(text, '~'), "%s", text);
+    expect_text(text, "short runs");
+    cr_assert_null(strstr(text, "prediction"), "%s", text);
     free(text);
     fixture_close(&fixture);
 }
@@ -251,15 +248,13 @@ Test(report_table, nothing_ranked_is_said_plainly)
     fixture_close(&fixture);
 }
 
-Test(report_table, marks_a_partial_run_at_both_ends)
+Test(report_table, begins_with_why_a_run_is_partial)
 {
     struct fixture fixture;
     fixture_open_odd(&fixture);
     char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
     const char mark[] = "Partial results: interrupted after 4 of 20 trials.\n";
     cr_assert_eq(strncmp(text, mark, strlen(mark)), 0, "%s", text);
-    cr_assert_str_eq(text + strlen(text) - strlen(mark), mark);
-    expect_text(text, "it is not known which device the consumer stands for.");
     cr_assert_null(strstr(text, "workers are threads"), "PyTorch measured");
     free(text);
     fixture_close(&fixture);
@@ -373,11 +368,9 @@ Test(report_table, tells_the_published_measurements_right)
                 "Use batch_size 128, num_workers 12 for raw folder data: 2.0 % mean regret over 12 models");
     expect_text(text,
                 "Use batch_size 256, num_workers 2 for preprocessed tensor float32 data: 0.4 % mean regret");
-    expect_text(
-        text,
-        "The votes disagree: batch_size 128, num_workers 8 is among the 3 fastest for 6 of 12 models, the "
-        "recommended one for 5. A vote does not tell by how much one is slower: on average it costs 6.4 % "
-        "instead of 2.0 %");
+    expect_text(text, "batch_size 128, num_workers 8 is among the 3 fastest for 6 of 12 models, the "
+                      "recommended configuration "
+                      "for 5. But its mean regret is 6.4 % in place of 2.0 %.");
     const char *print = getenv("RUE_TEST_SHOW");
     if (print) {
         char *shown = fixture_render(&rue_report_table, &fixture,
@@ -409,8 +402,7 @@ Test(report_table, says_what_kept_the_machine_busy)
     strcpy(fixture.findings.changes.busy_before, "other processes used 1.3 CPUs");
     strcpy(fixture.findings.changes.busy_after, "other processes used 0.9 CPUs");
     char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){.columns = 100});
-    expect_text(text, "Note: before the first trial, other processes used 1.3 CPUs.\n"
-                      "Note: after the last trial, other processes used 0.9 CPUs.\n\n");
+    expect_text(text, "busy: before the first trial, other processes used 1.3 CPUs;");
     free(text);
     fixture_close(&fixture);
 }
@@ -432,14 +424,13 @@ Test(report_table, shows_what_is_recommended_wherever_it_ranks)
         selection->top_n_winner = selection->ranked[v ? 10 : 9];
     }
     static const char *const above[2] = {
-        " and 8 more are better than ",
-        " as predicted, but were not measured on every model: only a configuration that was can be "
-        "recommended."};
-    static const char *const rest[2][2] = {{"and 3 more", "and 2 more"}, {"and 8 more", "and 7 more"}};
+        " and 8 more are predicted to be better than ",
+        ", but only a configuration that was measured on every model is recommended."};
+    static const char *const rest[2] = {"and 3 more", "and 2 more"};
     for (int brief = 0; brief < 2; brief++) {
         char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){.brief = brief});
         cr_assert_geq(count_parts(text, "\n> "), 2, "%s", text);
-        for (size_t v = 0; v < 2; v++) expect_text(text, rest[brief][v]);
+        for (size_t v = 0; v < 2 && !brief; v++) expect_text(text, rest[v]);
         for (size_t i = 0; i < 2; i++) cr_assert_eq(count_parts(text, above[i]), 2, "%s", text);
         free(text);
     }

@@ -33,6 +33,21 @@ static const char *notes_text(const struct rue_variant_findings *variant)
     return page_text(&page);
 }
 
+static const char *evidence_text(const struct rue_variant_findings *variant)
+{
+    struct rue_page page = {0};
+    rue_verdict_evidence(&page, variant);
+    return page_text(&page);
+}
+
+static const char *confidence_text(const struct fixture *fixture)
+{
+    struct rue_page page = {0};
+    rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
+    rue_verdict_confidence(&page, &fixture->findings);
+    return page_text(&page);
+}
+
 /* What is said of 9,469 images where other lengths have other answers; configurations are numbers of the
  * plain fixture: 32/2, 32/4, 128/0, 128/8. */
 static const char *lengths_note(const struct rue_job_interval *intervals, size_t count)
@@ -58,12 +73,12 @@ Test(verdict, other_lengths_have_other_answers)
 {
     const struct rue_job_interval intervals[] = {{32, 1104, 0}, {1105, 123455, 3}, {123456, 900000, 1}};
     cr_assert_str_eq(lengths_note(intervals, 3),
-                     "Jobs of other lengths, as predicted: below 1,100 images 32/2 is better, "
-                     "from 120,000 images on 32/4 is better.");
+                     "Other job lengths (predicted): below 1,100 images use 32/2, "
+                     "from 120,000 images on use 32/4.");
     cr_assert_str_eq(lengths_note(intervals, 2),
-                     "Jobs of other lengths, as predicted: below 1,100 images 32/2 is better.");
+                     "Other job lengths (predicted): below 1,100 images use 32/2.");
     cr_assert_str_eq(lengths_note(intervals + 1, 2),
-                     "Jobs of other lengths, as predicted: from 120,000 images on 32/4 is better.");
+                     "Other job lengths (predicted): from 120,000 images on use 32/4.");
 }
 
 Test(verdict, of_many_lengths_the_nearest_are_named)
@@ -71,8 +86,8 @@ Test(verdict, of_many_lengths_the_nearest_are_named)
     const struct rue_job_interval intervals[] = {
         {32, 99, 2}, {100, 999, 0}, {1000, 20000, 3}, {20001, 50000, 1}, {50001, 900000, 0}};
     const char *said = lengths_note(intervals, 5);
-    cr_assert(strstr(said, "below 1,000 images 32/2") && strstr(said, "from 20,000 images on 32/4"), "%s",
-              said);
+    cr_assert(strstr(said, "below 1,000 images use 32/2") && strstr(said, "from 20,000 images on use 32/4"),
+              "%s", said);
     cr_assert(strstr(said, "by_job_images") && !strstr(said, "128/0"), "%s", said);
 }
 
@@ -81,18 +96,18 @@ Test(verdict, a_bound_is_rounded_to_what_is_known)
     static const struct {
         double bound_ratio;
         const char *words;
-    } cases[] = {{0.00549, "more than 0.6 % (95 %)"},
-                 {0.0004, "more than 0.1 % (95 %)"},
-                 {0.018, "more than 1.8 % (95 %)"},
-                 {0.007, "more than 0.7 % (95 %)"},
-                 {0, "more than 0.1 % (95 %)"}};
+    } cases[] = {{0.00549, "more than 0.6 points better (95 % confidence)."},
+                 {0.0004, "more than 0.1 points better (95 % confidence)."},
+                 {0.018, "more than 1.8 points better (95 % confidence)."},
+                 {0.007, "more than 0.7 points better (95 % confidence)."},
+                 {0, "more than 0.1 points better (95 % confidence)."}};
     struct fixture fixture;
     fixture_open_plain(&fixture);
     struct rue_variant_findings *variant = &fixture.variants[0];
     variant->claim.confidence = 0.95;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         variant->claim.bound_ratio = cases[i].bound_ratio;
-        const char *plain = use_text(&fixture, 0);
+        const char *plain = evidence_text(&fixture.variants[0]);
         cr_assert(strstr(plain, cases[i].words), "%g: %s", cases[i].bound_ratio, plain);
     }
     fixture_close(&fixture);
@@ -105,9 +120,10 @@ Test(verdict, what_ranks_above_the_recommended_one_is_explained)
     struct rue_selection *selection = fixture.selections[0];
     cr_expect_str_eq(notes_text(&fixture.variants[0]), "");
     selection->recommended = selection->ranked[1];
-    cr_expect(strstr(notes_text(&fixture.variants[0]),
-                     "128/8 is better than 32/4 as predicted, but was not measured on every model: only a "
-                     "configuration that was can be recommended."));
+    cr_expect(
+        strstr(notes_text(&fixture.variants[0]),
+               "128/8 is predicted to be better than 32/4, but only a configuration that was measured on "
+               "every model is recommended."));
     selection->recommended = RUE_NONE;
     cr_expect_str_eq(notes_text(&fixture.variants[0]), "");
     fixture_close(&fixture);
@@ -118,9 +134,9 @@ Test(verdict, an_interval_does_not_end_at_nothing)
     static const struct {
         double low, high;
         const char *words;
-    } cases[] = {{0, 0.018, "(95 % CI < 0.1 to 1.8 %)"},
-                 {0, 0, "(95 % CI < 0.1 %)"},
-                 {0.0004, 0.0006, "(95 % CI < 0.1 to 0.1 %)"},
+    } cases[] = {{0, 0.018, "(95 % CI 0 to 1.8 %)"},
+                 {0, 0, "(95 % CI 0 to 0.1 %)"},
+                 {0.0004, 0.0006, "(95 % CI 0 to 0.1 %)"},
                  {0.01, 0.02, "(95 % CI 1.0 to 2.0 %)"}};
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -142,8 +158,8 @@ Test(verdict, an_answer_found_on_a_busy_machine_is_of_low_confidence)
                            fixture.findings.changes.disturbance};
     for (int i = -1; i < 3; i++) {
         if (i >= 0) strcpy(facts[i], "other processes used 1.3 CPUs");
-        const char *text = use_text(&fixture, 0);
-        cr_expect_eq(strstr(text, "confidence: the machine was busy") != NULL, i >= 0, "%d: %s", i, text);
+        const char *text = confidence_text(&fixture);
+        cr_expect_eq(strstr(text, "other processes used 1.3 CPUs") != NULL, i >= 0, "%d: %s", i, text);
         if (i >= 0) facts[i][0] = 0;
     }
     fixture_close(&fixture);
@@ -193,7 +209,7 @@ Test(verdict, sleep_that_is_late_by_more_than_a_percent_is_told)
     cr_assert_str_eq(sleep_note(0, 0), "", "nothing slept");
     cr_assert_str_eq(sleep_note(1e9, 9e6), "");
     const char *said = sleep_note(1.25e9, 0.25e9);
-    cr_assert(strstr(said, "took 25.0 % longer"), "%s", said);
+    cr_assert(strstr(said, "slept 25.0 % too long"), "%s", said);
 }
 
 Test(verdict, only_what_a_trial_tells_of_its_sleep_counts)
