@@ -59,7 +59,7 @@ static void note_unknown_settings(void)
 {
     char names[RUE_ERROR_MESSAGE_BYTES - 64], line[RUE_ERROR_MESSAGE_BYTES];
     rue_unknown_settings_list(names, sizeof names);
-    snprintf(line, sizeof line, "no command has a setting of this name: %s", names);
+    snprintf(line, sizeof line, "unknown settings are ignored: %s", names);
     if (names[0]) print_line("note", line);
 }
 

@@ -20,7 +20,8 @@ static rue_status find_model(const struct rue_calibration_goal *goal, const char
     bool sleeps = strncmp(typed, "sleep:", 6) == 0;
     if (strchr(typed, '@'))
         return rue_fail(error, RUE_USAGE,
-                        "model '%s': a device table is of one device; name it with --device", typed);
+                        "model '%s' names a device: give the model alone, and the device with --device",
+                        typed);
     int length = snprintf(spec, sizeof spec, "%s%s%s", typed, sleeps ? "" : "@", sleeps ? "" : goal->device);
     if (length >= (int)sizeof spec)
         return rue_fail(error, RUE_USAGE, "model name '%.40s...' is too long", spec);
@@ -64,7 +65,7 @@ static rue_status measure_size(const struct rue_calibration_goal *goal, struct r
     if (status == RUE_OK && !refused && (result.outcome != RUE_TRIAL_OK || !(*batch_ns > 0)))
         status = rue_fail(error, RUE_RUNNER, "%s, batch size %d: %s: %s", model->name, size,
                           rue_outcome_names[result.outcome],
-                          *reason ? reason : "the runner told no times of batches");
+                          *reason ? reason : "the runner reported no batch times");
     rue_trial_result_close(&result);
     return status;
 }
@@ -107,7 +108,8 @@ static rue_status measure_all(const struct rue_calibration_goal *goal, struct ru
     }
     if (points) return RUE_OK;
     return rue_fail(error, RUE_INFEASIBLE,
-                    "no batch size is feasible for any of the models: %s; try smaller ones", out->reasons[0]);
+                    "no batch size fits for any model: %s; give smaller ones with --batch-size",
+                    out->reasons[0]);
 }
 
 static rue_status list_models(const struct rue_calibration_goal *goal, struct rue_profile *models,
@@ -115,17 +117,17 @@ static rue_status list_models(const struct rue_calibration_goal *goal, struct ru
 {
     char copy[4096], *rest = copy;
     if (strlen(goal->models) >= sizeof copy)
-        return rue_fail(error, RUE_USAGE, "the list of models is too long: %d at most",
+        return rue_fail(error, RUE_USAGE, "the list of models is too long: give at most %d",
                         RUE_DEVICE_TABLE_MODELS_MAX);
     snprintf(copy, sizeof copy, "%s", goal->models);
     for (char *typed; (typed = rue_word_list_next(&rest));) {
         size_t m = out->table.count;
         if (m == RUE_DEVICE_TABLE_MODELS_MAX)
-            return rue_fail(error, RUE_USAGE, "more than %d models", RUE_DEVICE_TABLE_MODELS_MAX);
+            return rue_fail(error, RUE_USAGE, "more than %d models: give fewer", RUE_DEVICE_TABLE_MODELS_MAX);
         rue_status status = find_model(goal, typed, &models[m], out->table.profiles[m].name, error);
         if (status != RUE_OK) return status;
         if (rue_device_table_find(&out->table, out->table.profiles[m].name))
-            return rue_fail(error, RUE_USAGE, "%s is named twice; leave one out",
+            return rue_fail(error, RUE_USAGE, "model %s is listed twice: remove one",
                             out->table.profiles[m].name);
         if (!out->title[0]) snprintf(out->title, sizeof out->title, "%s", models[m].device);
         out->on_gpu |= models[m].consumer == RUE_CONSUMER_CUDA;
@@ -136,8 +138,7 @@ static rue_status list_models(const struct rue_calibration_goal *goal, struct ru
     if (!out->title[0]) snprintf(out->title, sizeof out->title, "%s", goal->device);
     if (!goal->pin_memory_given || out->on_gpu) return RUE_OK;
     return rue_fail(error, RUE_USAGE,
-                    "--pin-memory: '%s' is not the GPU at hand (cuda), so that it makes no difference where "
-                    "batches lie; leave it out",
+                    "--pin-memory has no effect on '%s': it is for the GPU of this machine (cuda); remove it",
                     goal->device);
 }
 

@@ -90,15 +90,17 @@ const char *rue_check_obstacle(const struct rue_recommended *part, const char *d
     struct rue_variant found;
     bool detected = data && rue_source_detect(data, NULL, &found, NULL) == RUE_OK;
     if (strcmp(part->measured_with, "imported") == 0)
-        return "its times are from a table: there is no runner to measure them again with";
-    if (part->best == RUE_NONE) return "nothing was recommended";
+        return "its times come from a CSV table, so no trial can be repeated";
+    if (part->best == RUE_NONE) return "it recommends no configuration";
     if (!rue_findings_mode_is_known(&part->found) || !part->found.job.images)
-        return "it does not say which data and which job it is about";
+        return "it does not name its data and its job";
     if (part->found.data.sample && !data)
-        return "its data were a sample, which was removed: give data of that kind to check it";
-    if (detected && found.mode != part->found.variant.mode) return "the data given are of the other mode";
+        return "its data were a converted sample, which was removed: give data of the same format";
+    if (detected && found.mode != part->found.variant.mode)
+        return found.mode == RUE_RAW ? "the given data are raw, and it is about preprocessed data"
+                                     : "the given data are preprocessed, and it is about raw data";
     if (part->found.goal != RUE_GOAL_TIME)
-        return "it is not about the time of the job, which is all that a check predicts";
+        return "its goal is not the time of the job, and a check predicts only that";
     return "";
 }
 
@@ -115,20 +117,20 @@ static rue_status compare_circumstances(const struct rue_study *study, void *con
     rue_json_canonical(hello->machine_json, words, sizeof words);
     if (strcmp(machine.cpu, earlier->found.machine.cpu) != 0)
         note_difference(out, "the processor is %s, it was %s", machine.cpu,
-                        *earlier->found.machine.cpu ? earlier->found.machine.cpu : "not told");
+                        *earlier->found.machine.cpu ? earlier->found.machine.cpu : "unknown");
     if (machine.usable_cpus != earlier->found.machine.usable_cpus)
-        note_difference(out, "%d CPUs can be used, they were %d", machine.usable_cpus,
+        note_difference(out, "%d CPUs are usable, %d were before", machine.usable_cpus,
                         earlier->found.machine.usable_cpus);
     if (strcmp(words, earlier->found.machine.json) != 0)
-        note_difference(out, "the runner tells of another machine");
+        note_difference(out, "the runner reports another machine");
     if (strcmp(hello->runner, earlier->found.runner.name) != 0)
         note_difference(out, "the runner is %s, it was %s", hello->runner, earlier->found.runner.name);
     if (strcmp(RUE_VERSION, earlier->found.run.rue_version) != 0)
         note_difference(out, "rue is %s, it was %s", RUE_VERSION, earlier->found.run.rue_version);
     if (strcmp(setup->variants[0].opened.digest, goal->part->found.data.digest) != 0)
-        note_difference(out, "the data are others than those that were tuned for");
+        note_difference(out, "the data differ from those of the study");
     if (setup->model_count < goal->part->matrix->model_count)
-        note_difference(out, "%zu of the %zu models are known here", setup->model_count,
+        note_difference(out, "only %zu of the %zu models are available here", setup->model_count,
                         goal->part->matrix->model_count);
     return RUE_OK;
 }
@@ -198,7 +200,7 @@ static rue_status measure_with_baseline(const struct rue_study_setup *setup, str
         struct rue_trial_result result;
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
-        rue_progress_show(setup->progress, "beside %s: %s", name, setup->models[i / 2].name);
+        rue_progress_show(setup->progress, "comparing with %s: %s", name, setup->models[i / 2].name);
         status = rue_study_measure(setup, ledger, 0, i / 2, &request, RUE_STUDY_NEW_TRIAL, 0, &result, error);
         if (status != RUE_OK) return status;
         if (result.outcome == RUE_TRIAL_OK)
@@ -291,27 +293,26 @@ bool rue_check_holds(const struct rue_check *check)
     return !check->skipped[0] && check->findings.verdict == RUE_RECHECK_HOLDS;
 }
 
-/* Which trials there were, and whether they took as long as they did. */
+/* Which trials there were, and whether they took as long as in the study. */
 static void say_trials(struct rue_page *page, const struct rue_check *check)
 {
     double ratio = check->findings.time_ratio;
-    rue_say(page, ", with %s",
-            check->findings.whole_jobs ? "whole jobs on every model"
-                                       : "a few trials, not with whole jobs on every model");
+    rue_say(page, ". Trials: %s",
+            check->findings.whole_jobs ? "whole jobs on every model" : "a few, shorter than the job");
     if (ratio >= times_differ_ratio)
-        rue_say(page, "; trials take %.0f %% longer here than they did", 100 * (ratio - 1));
+        rue_say(page, "; they took %.0f %% longer than in the study", 100 * (ratio - 1));
     else if (ratio <= 1 / times_differ_ratio)
-        rue_say(page, "; trials take %.0f %% less time here than they did", 100 * (1 - ratio));
+        rue_say(page, "; they took %.0f %% less time than in the study", 100 * (1 - ratio));
 }
 
-/* "; it is 1.31 times as fast as workers = CPUs, 32/4 (95 % CI 1.2 to 1.4)", "" where that was not tried. */
+/* ". It is 1.31 times as fast as workers = CPUs, 32/4 (95 % CI 1.2 to 1.4)", "" where that was not tried. */
 static void say_gain(struct rue_page *page, const struct rue_check *check)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
     const struct rue_speedup *gain = &check->gain;
     if (gain->confidence == 0) return;
     rue_config_label(&check->baseline, label);
-    rue_say(page, "; it is %.2f times as fast as %s, %s (%.3g %% CI %.2f to %.2f)", gain->ratio,
+    rue_say(page, ". It is %.2f times as fast as %s, %s (%.3g %% CI %.2f to %.2f)", gain->ratio,
             check->baseline_name, label, 100 * gain->confidence, gain->low, gain->high);
 }
 
@@ -337,28 +338,27 @@ void rue_check_say(struct rue_page *page, const struct rue_check *check)
     switch (found->verdict) {
     case RUE_RECHECK_HOLDS:
         if (found->tried == 1)
-            rue_say(page, "still holds here: of the configurations %s alone was tried again", config);
+            rue_say(page, "still holds here: %s runs; no other configuration was measured again", config);
         else
             rue_say(page,
-                    "still holds here: %s is within %.1f %% of the best; %zu configurations tried again",
+                    "still holds here: %s is within %.1f %% of the best; %zu configurations measured again",
                     config, rue_prose_bound_percent(found->excess_ratio), found->tried);
         say_gain(page, check);
         say_trials(page, check);
         break;
     case RUE_RECHECK_BEATEN:
-        rue_say(page, "does not hold here: %s is expected to be better than %s by ", best, config);
-        if (isnan(found->excess_ratio))
-            rue_say(page, "far");
-        else
-            rue_say(page, "%.1f %% of %s regret", 100 * found->excess_ratio, check->worst ? "worst" : "mean");
+        rue_say(page, "does not hold here: %s is probably better than %s", best, config);
+        if (!isnan(found->excess_ratio))
+            rue_say(page, ", by %.1f points of %s regret", 100 * found->excess_ratio,
+                    check->worst ? "worst" : "mean");
         say_trials(page, check);
         break;
     case RUE_RECHECK_UNSURE:
         if (isnan(found->time_ratio)) {
-            rue_say(page, "cannot be relied on here: it does not tell how long these trials should take");
+            rue_say(page, "cannot be relied on here: it has no times to compare these trials with");
             break;
         }
-        rue_say(page, "cannot be relied on here: times are not what they were, and %s may be better than %s",
+        rue_say(page, "cannot be relied on here: times differ from the study's, and %s may be better than %s",
                 rue_config_equal(&check->best, &check->config) ? "another" : best, config);
         say_trials(page, check);
         break;
@@ -366,7 +366,7 @@ void rue_check_say(struct rue_page *page, const struct rue_check *check)
         say_failed(page, check, config);
         break;
     case RUE_RECHECK_UNTRIED:
-        rue_say(page, "was not checked: %s", check->skipped[0] ? check->skipped : "no trial was made");
+        rue_say(page, "was not checked: %s", check->skipped[0] ? check->skipped : "no trial was measured");
         break;
     }
 }

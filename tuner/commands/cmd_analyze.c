@@ -26,21 +26,21 @@ static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEI
 static void report_skipped(const struct rue_table *table)
 {
     if (table->columns.ignored[0])
-        rue_terminal_print(
-            stderr,
-            "%s: columns that are not read: %s; rows that differ only in these are repeats. Name "
-            "a column that tells data sets or models apart, such as --map mode=COLUMN",
-            table->name, table->columns.ignored);
+        rue_terminal_print(stderr,
+                           "%s: ignored columns: %s. Rows that differ only in these are repeats. "
+                           "If one names data sets or models, map it: --map mode=COLUMN",
+                           table->name, table->columns.ignored);
     if (table->columns.field[RUE_COLUMN_MODEL] == SIZE_MAX)
-        rue_terminal_print(stderr, "%s: no column model: all rows are taken to be of one model", table->name);
+        rue_terminal_print(stderr, "%s: no column 'model': all rows count as one model", table->name);
     if (table->not_joint)
-        rue_terminal_print(stderr, "%s: rows that are no joint trials are left out: %zu", table->name,
-                           table->not_joint);
+        rue_terminal_print(stderr,
+                           "%s: skipped rows: %zu, whose measure is not joint (loader and model together)",
+                           table->name, table->not_joint);
     if (table->truncated)
         rue_terminal_print(
             stderr,
-            "%s: trials shorter than the job are left out, as the table lacks the times of their "
-            "batches: %zu; 'rue show' on their study extends them",
+            "%s: skipped trials: %zu, shorter than the job. Only their study has the batch times to "
+            "predict it: use 'rue show STUDY'",
             table->name, table->truncated);
 }
 

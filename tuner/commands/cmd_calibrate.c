@@ -75,8 +75,8 @@ static rue_status check_file(const char *path, rue_error *error)
     if (strlen(path) >= PATH_MAX) return rue_fail(error, RUE_USAGE, "--out: the path is too long");
     const struct rue_output output = split_path(path, folder, name);
     if (access(output.folder, W_OK | X_OK) == 0) return rue_output_check(&output, error);
-    return rue_fail(error, RUE_STORE, "--out: cannot write %s: %s; name a file in a folder that is there",
-                    path, strerror(errno));
+    return rue_fail(error, RUE_STORE, "--out: cannot write %s: %s; give a file in an existing folder", path,
+                    strerror(errno));
 }
 
 static void put_line(struct rue_page *out, const char *before, const char *text)
@@ -99,7 +99,7 @@ static rue_status show_calibration(const struct page *page, rue_error *error)
         if (calibration->reasons[m][0])
             put_line(&out, calibration->table.profiles[m].name, calibration->reasons[m]);
     put_line(&out, "", "Written to ");
-    rue_say(&out, "%s; --device %s simulates it elsewhere.", page->path, page->path);
+    rue_say(&out, "%s. To simulate this device on another machine: --device %s", page->path, page->path);
     if (status == RUE_OK) status = rue_page_write(&out, &style, stdout, error);
     rue_page_close(&out);
     return status;
@@ -129,18 +129,20 @@ static rue_status run_calibrate(const struct rue_options *options, rue_error *er
     struct rue_space space = rue_space_default(&rue_own_knobs);
     const char *device = rue_options_text(options, DEVICE), *path = rue_options_text(options, OUT);
     if (!device)
-        return rue_fail(error, RUE_USAGE,
-                        "--device is missing: which consumer is to be measured? Such as host:1 or cuda:bf16");
+        return rue_fail(
+            error, RUE_USAGE,
+            "--device is missing: give the device to measure, such as host:1 (a CPU) or cuda:bf16");
     if (!rue_device_is_table(path))
-        return rue_fail(error, RUE_USAGE,
-                        "--out: '%s' does not end in .json, by which a device table is known", path);
+        return rue_fail(error, RUE_USAGE, "--out: '%s' is not a device table: give a name that ends in .json",
+                        path);
     rue_status status = rue_knob_list_parse(&space, RUE_BATCH_SIZE, rue_options_text(options, BATCH_SIZE),
                                             rue_options_origin(options, BATCH_SIZE), error);
     if (status == RUE_OK) status = check_file(path, error);
     if (status != RUE_OK) return status;
     size_t sizes = (size_t)space.count[RUE_BATCH_SIZE];
     if (sizes > RUE_MODEL_LIST_SIZES_MAX)
-        return rue_fail(error, RUE_USAGE, "--batch-size: more than %d values", RUE_MODEL_LIST_SIZES_MAX);
+        return rue_fail(error, RUE_USAGE, "--batch-size: more than %d values: give fewer",
+                        RUE_MODEL_LIST_SIZES_MAX);
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     const struct rue_calibration_goal goal = {
         .models = rue_options_argument_count(options) ? rue_options_argument(options, 0) : default_models,

@@ -65,7 +65,7 @@ static rue_status show_checks(const struct checks *checks, rue_error *error)
         format_part_name(&checks->earlier->at[i], name, sizeof name);
         for (size_t d = 0; d < check->difference_count; d++) {
             rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
-            rue_say(&page, "%s: not as it was: %s", name, check->differences[d]);
+            rue_say(&page, "%s: changed since the study: %s", name, check->differences[d]);
         }
         rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
         rue_say(&page, "%s: ", name);
@@ -182,9 +182,9 @@ static rue_status judge(const struct checks *checks, rue_error *error)
     if (checked && held == checked) return RUE_OK;
     if (!checked)
         return rue_fail(error, RUE_INCONCLUSIVE, "nothing of %s could be checked: %s", checks->earlier->path,
-                        checks->count ? checks->at[0].skipped : "it recommends nothing");
+                        checks->count ? checks->at[0].skipped : "it recommends no configuration");
     return rue_fail(error, RUE_INCONCLUSIVE,
-                    "%s does not hold here: tune again, with --prior %s to start from it",
+                    "%s does not hold here: run 'rue tune' again, with --prior %s to start from it",
                     checks->earlier->path, checks->earlier->path);
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "data_advice.h"
 #include "data_options.h"
 #include "json_document.h"
 #include "residency.h"
@@ -102,16 +103,16 @@ static void show_text(const struct rue_source *source, const struct survey *surv
     snprintf(text, sizeof text, "%s%s%s", variant.format, variant.dtype[0] ? ", " : "", variant.dtype);
     put_line("format", text, &style);
     put_line("items", rue_format_count(survey->count, a, sizeof a), &style);
-    snprintf(text, sizeof text, "%s in all; an item: median %s, smallest %s, largest %s",
+    snprintf(text, sizeof text, "%s in total; per item: median %s, smallest %s, largest %s",
              rue_format_bytes(survey->bytes, a, sizeof a), rue_format_bytes(survey->median, b, sizeof b),
              rue_format_bytes(survey->smallest, c, sizeof c), rue_format_bytes(survey->largest, d, sizeof d));
     put_line("bytes", text, &style);
-    snprintf(text, sizeof text, "%.0f %% of it is in memory now", 100 * survey->in_memory_ratio);
+    snprintf(text, sizeof text, "%.0f %% of the data is in memory", 100 * survey->in_memory_ratio);
     if (!isnan(survey->in_memory_ratio)) put_line("cache", text, &style);
     char example[RUE_ERROR_MESSAGE_BYTES], skipped_text[RUE_ERROR_MESSAGE_BYTES + 64];
     uint64_t skipped = rue_source_skipped(source, example, sizeof example);
-    snprintf(skipped_text, sizeof skipped_text, "%s; one of them is %s",
-             rue_format_count(skipped, a, sizeof a), example);
+    snprintf(skipped_text, sizeof skipped_text, "%s, such as %s", rue_format_count(skipped, a, sizeof a),
+             example);
     if (skipped) put_line("skipped", skipped_text, &style);
     snprintf(text, sizeof text, "%016" PRIx64, rue_source_digest(source));
     put_line("digest", text, &style);
@@ -144,7 +145,7 @@ static rue_status show_json(const struct rue_source *source, const struct survey
     if (!object)
         return rue_fail(
             error, RUE_DATA,
-            "%s: a path or class name is no UTF-8, JSON cannot hold it: rename it, or leave --json out",
+            "%s: JSON cannot hold a path or class name that is not UTF-8: rename it, or remove --json",
             variant.path);
     json_object_set_new(object, "in_memory_ratio",
                         isnan(survey->in_memory_ratio) ? json_null() : json_real(survey->in_memory_ratio));
@@ -159,7 +160,7 @@ static rue_status run_inspect(const struct rue_options *options, rue_error *erro
     rue_status status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &opening, error);
     if (status == RUE_OK)
         status = rue_source_open(rue_options_argument(options, 0), &opening, &source, error);
-    if (status != RUE_OK) return status;
+    if (status != RUE_OK) return rue_data_advise(status, rue_options_argument(options, 0), error);
     status =
         rue_data_options_check_key(rue_data_options_given_key(options, IMAGE_KEY, LABEL_KEY), source, error);
     if (status == RUE_OK) status = survey_items(source, &survey, error);

@@ -59,7 +59,7 @@ static void put_best(struct rue_page *page, const struct rue_variant_findings *v
     size_t best = variant->selection->recommended;
     rue_put_text(page, rue_findings_mode(variant));
     if (best == RUE_NONE) {
-        rue_put_text(page, "nothing ranked");
+        rue_put_text(page, "none yet");
         return;
     }
     rue_config_label(&variant->matrix->configs[best], label);
@@ -160,7 +160,7 @@ static int compare_names(const FTSENT **a, const FTSENT **b)
 
 static void warn_unreadable(const char *path, int why)
 {
-    rue_terminal_print(stderr, "cannot look into %s: %s", path, strerror(why));
+    rue_terminal_print(stderr, "cannot read the folder %s: %s", path, strerror(why));
 }
 
 static rue_status walk_folders(struct list *list, char *path, rue_error *error)
@@ -206,9 +206,8 @@ static rue_status finish_list(struct list *list, const char *path, rue_error *er
     if (list->json) return rue_json_write(json_incref(list->array), stdout, error);
     rue_page_sentence(&list->page, RUE_LOOK_PLAIN, 0);
     if (list->studies == 0)
-        rue_say(&list->page,
-                "There is no study in %s nor up to %d folders below it: 'rue tune FOLDER' makes one.", path,
-                DEPTH_MAX);
+        rue_say(&list->page, "No study in %s or up to %d folders below it. To make one: rue tune FOLDER",
+                path, DEPTH_MAX);
     rue_page_gap(&list->page);
     for (size_t i = 0; i < list->reasons.count; i++) {
         rue_page_sentence(&list->page, RUE_LOOK_PLAIN, 2);
@@ -226,7 +225,7 @@ static rue_status read_path(const struct rue_options *options, char out[PATH_MAX
     bool there = stat(path, &facts) == 0, folder = there && S_ISDIR(facts.st_mode);
     if ((given && !there) || (there && !folder))
         return rue_fail(error, RUE_DATA, "cannot list %s: %s; give a folder that holds studies", path,
-                        there ? "it is no folder" : strerror(errno));
+                        there ? "not a folder" : strerror(errno));
     snprintf(out, PATH_MAX, "%s", path);
     for (size_t end = strlen(out); end > 1 && out[end - 1] == '/';) out[--end] = 0;
     return RUE_OK;

@@ -56,9 +56,9 @@ static void list_devices(struct rue_page *page)
     rue_page_gap(page);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     rue_say(page,
-            "Rates are operations a second, of which a multiplication with addition is two; a launch is what "
-            "each layer takes however small it is. host:2 computes on two of this machine's CPUs, cuda:bf16 "
-            "on its GPU, and FILE.json is what rue calibrate measured.");
+            "Rates are operations per second; a multiplication with addition counts as two. Launch is the "
+            "least time of a layer. host:2 computes on two CPUs of this machine, cuda:bf16 on its GPU. "
+            "FILE.json is a device table that rue calibrate wrote.");
 }
 
 /* `*list` lists a table where that is the device. */
@@ -68,7 +68,8 @@ static rue_status open_device(struct rue_model_list *list, struct rue_device_tab
     list->measured = table;
     rue_status status = rue_device_table_read(list->device, table, error);
     if (status != RUE_OK || table->count) return status;
-    return rue_fail(error, RUE_USAGE, "--device: %s has no models; calibrate some", list->device);
+    return rue_fail(error, RUE_USAGE, "--device: %s lists no models; write it again with 'rue calibrate'",
+                    list->device);
 }
 
 static rue_status list_models(const struct rue_options *options, struct rue_page *page, rue_error *error)
@@ -81,7 +82,8 @@ static rue_status list_models(const struct rue_options *options, struct rue_page
                                   .batch_sizes = space.values[RUE_BATCH_SIZE],
                                   .batch_size_count = (size_t)space.count[RUE_BATCH_SIZE]};
     if (list.batch_size_count > RUE_MODEL_LIST_SIZES_MAX)
-        return rue_fail(error, RUE_USAGE, "--batch-size: more than %d values", RUE_MODEL_LIST_SIZES_MAX);
+        return rue_fail(error, RUE_USAGE, "--batch-size: more than %d values: give fewer",
+                        RUE_MODEL_LIST_SIZES_MAX);
     struct rue_device_table *measured = malloc(sizeof *measured);
     if (!measured) return rue_fail_memory(error, "the list", sizeof *measured);
     status = open_device(&list, measured, error);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data_advice.h"
 #include "data_options.h"
 #include "prepare.h"
 #include "study_options.h"
@@ -69,14 +70,15 @@ static void report_prepared(const struct rue_prepared *done, const struct rue_op
     rue_format_duration(done->elapsed_ns, time, sizeof time);
     rue_format_count(done->images, count, sizeof count);
     if (done->bytes_before)
-        rue_progress_note(progress, "%s: %s images in %s, %s became %s", path, count, time, before, after);
+        rue_progress_note(progress, "%s: %s images converted in %s, %s became %s", path, count, time, before,
+                          after);
     else
-        rue_progress_note(progress, "%s: %s photos in %s, %s", path, count, time, after);
+        rue_progress_note(progress, "%s: %s photos made in %s, %s", path, count, time, after);
     if (done->source_images && rue_options_number(options, IMAGES) > done->source_images)
-        rue_progress_note(progress, "%s holds only %s", rue_options_argument(options, 0),
+        rue_progress_note(progress, "%s has only %s images", rue_options_argument(options, 0),
                           rue_format_count(done->source_images, count, sizeof count));
     if (done->skipped)
-        rue_progress_note(progress, "%" PRIu64 " were left out; one of them is %s", done->skipped,
+        rue_progress_note(progress, "files skipped: %" PRIu64 ", such as %s", done->skipped,
                           done->skipped_example);
     if (done->bad_images)
         rue_progress_note(progress, "%" PRIu64 " images could not be decoded and were replaced by others",
@@ -87,14 +89,15 @@ static void report_prepared(const struct rue_prepared *done, const struct rue_op
 static rue_status check_split(const char *split, rue_error *error)
 {
     if (split[0] && split[0] != '.' && strlen(split) <= 64 && !strpbrk(split, "/%{}\\")) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "--split: '%.64s' is no name for files; give one such as train", split);
+    return rue_fail(error, RUE_USAGE, "--split: '%.64s' is not a name for files: give one such as train",
+                    split);
 }
 
 static rue_status refuse_option(const struct rue_options *options, size_t option, const char *what,
                                 rue_error *error)
 {
     if (!rue_options_given(options, option)) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "%s means nothing to %s: leave it out",
+    return rue_fail(error, RUE_USAGE, "%s has no effect on %s: remove it",
                     rue_options_origin(options, option), what);
 }
 
@@ -132,8 +135,7 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
     int arguments = rue_options_argument_count(options);
     uint64_t photos = rue_options_number(options, SYNTHETIC), seed = rue_options_number(options, SEED);
     if (photos && arguments == 2)
-        return rue_fail(error, RUE_USAGE,
-                        "--synthetic makes photos from nothing: give the destination alone");
+        return rue_fail(error, RUE_USAGE, "--synthetic reads no source: give only the destination");
     rue_status status = photos ? check_photos(options, error) : RUE_OK;
     if (status != RUE_OK) return status;
     if (photos)
@@ -164,7 +166,9 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
     if (status == RUE_OK) status = check_format(options, rue_sink_find(what.format), error);
     if (status == RUE_OK) status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &what.source, error);
     if (status != RUE_OK) return status;
-    return rue_prepare_convert(rue_options_argument(options, 0), destination, &what, progress, done, error);
+    const char *source = rue_options_argument(options, 0);
+    status = rue_prepare_convert(source, destination, &what, progress, done, error);
+    return rue_data_advise(status, source, error);
 }
 
 static rue_status run_prepare(const struct rue_options *options, rue_error *error)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "conclude.h"
+#include "data_advice.h"
 #include "data_options.h"
 #include "dry_run.h"
 #include "monitor.h"
@@ -194,10 +195,10 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
     struct scaling scaling = {.options = options};
     if (rue_options_number(options, PERIOD) < RUE_NS_PER_MS)
         return rue_fail(error, RUE_USAGE,
-                        "%s: looking more often than every 1ms would be all that is measured",
+                        "%s: sampling more often than every 1ms would disturb the trials: give 1ms or more",
                         rue_options_origin(options, PERIOD));
     if (goal.output.dry_run && rue_options_flag(options, JSON))
-        return rue_fail(error, RUE_USAGE, "--dry-run shows the plan as text: leave out --json");
+        return rue_fail(error, RUE_USAGE, "--dry-run prints the plan as text: remove --json");
     rue_status status = rue_knob_choices_read(options, &goal.space.knobs, error);
     if (status == RUE_OK)
         status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);
@@ -205,6 +206,8 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     rue_suspension_install();
     status = rue_study_perform(&goal, &progress, &steps, &scaling, error);
+    for (size_t i = 0; i < goal.data.count && !goal.loader.runner; i++)
+        status = rue_data_advise(status, goal.data.paths[i], error);
     rue_monitor_close(scaling.monitor);
     rue_progress_close(&progress);
     return status;

@@ -81,9 +81,9 @@ static void put_other_trials(size_t others, const struct rue_report_style *style
 {
     char text[256];
     snprintf(text, sizeof text,
-             "%zu more trial%s measured under other circumstances (job, workload, runner, machine or data). "
-             "The same 'rue tune' as then shows %s without measuring again.",
-             others, others == 1 ? " was" : "s were", others == 1 ? "it" : "them");
+             "The study also has %zu trial%s of another job, workload, runner, machine or data. "
+             "To see the result, repeat that 'rue tune' command: it measures nothing twice.",
+             others, others == 1 ? "" : "s");
     putchar('\n');
     rue_wrap(stdout, text, style->columns, 0);
     putchar('\n');
@@ -135,14 +135,13 @@ static rue_status run_show(const struct rue_options *options, rue_error *error)
 {
     struct rue_record record;
     if (rue_options_flag(options, TRIALS) && rue_options_flag(options, JSON))
-        return rue_fail(error, RUE_USAGE, "--trials writes CSV: leave out --json, or query study.db");
+        return rue_fail(error, RUE_USAGE, "--trials prints CSV: remove --json, or query study.db");
     rue_status status = rue_record_read(rue_options_argument(options, 0), &record, error);
     if (status != RUE_OK) return status;
     if (rue_record_is_empty(&record))
         status =
             rue_fail(error, RUE_INCONCLUSIVE,
-                     "%s holds no trial that could be ranked yet: run the same 'rue tune' again to go on",
-                     record.store);
+                     "%s has no trial to rank yet: run the same 'rue tune' again to continue", record.store);
     else
         status = show_record(&record, options, error);
     rue_record_close(&record);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "conclude.h"
+#include "data_advice.h"
 #include "data_options.h"
 #include "dry_run.h"
 #include "gpu_list.h"
@@ -242,9 +243,8 @@ static rue_status choose_job(const struct rue_options *options, struct rue_study
     bool images_flag = images[0] == '-', batches_flag = batches[0] == '-';
     if (images_flag == batches_flag)
         return rue_fail(error, RUE_USAGE,
-                        "%s %" PRIu64 " and %s %" PRIu64 " both say how long the job is: "
-                        "give one of them",
-                        images, goal->job.images, batches, goal->job.batches);
+                        "%s %" PRIu64 " and %s %" PRIu64 " both set the length of the job: give one", images,
+                        goal->job.images, batches, goal->job.batches);
     if (images_flag)
         goal->job.batches = 0;
     else
@@ -265,8 +265,7 @@ static rue_status check_typed(const struct rue_options *options, rue_error *erro
     if ((!epsilon && !is_typed(options, CONFIDENCE)) || !is_typed(options, STRATEGY)) return RUE_OK;
     if (!strategy || strategy->claim) return RUE_OK;
     return rue_fail(error, RUE_USAGE,
-                    "--%s: --strategy %s predicts nothing that could be sure enough to end early; leave one "
-                    "of them out",
+                    "--%s has no effect with --strategy %s, which makes no predictions: remove one of them",
                     epsilon ? "epsilon" : "confidence", strategy->name);
 }
 
@@ -277,12 +276,11 @@ static rue_status check_goal(const struct rue_options *options, const struct rue
     const struct rue_strategy_ops *strategy = rue_strategy_find(goal->search.strategy);
     if (strategy && strategy->estimate && goal->search.minimise != RUE_GOAL_TIME)
         return rue_fail(error, RUE_USAGE,
-                        "%s %s: the strategy %s predicts the time of the job alone; give "
-                        "--strategy grid as well",
+                        "%s %s needs --strategy grid: the strategy %s predicts only the time of the job",
                         rue_options_origin(options, GOAL), rue_goal_names[goal->search.minimise],
                         goal->search.strategy);
     if (goal->output.dry_run && rue_options_flag(options, JSON))
-        return rue_fail(error, RUE_USAGE, "--dry-run shows the plan as text: leave out --json");
+        return rue_fail(error, RUE_USAGE, "--dry-run prints the plan as text: remove --json");
     return RUE_OK;
 }
 
@@ -293,24 +291,23 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
     if (!rue_options_text(options, BUDGET)) goal->search.budget.time_ns = RUE_STUDY_BUDGET_NS;
     if (!goal->data.table) {
         if (!is_typed(options, MAP)) return RUE_OK;
-        return rue_fail(error, RUE_USAGE, "--map names the columns of a table: give it with --table");
+        return rue_fail(error, RUE_USAGE, "--map names the columns of a table: it needs --table");
     }
     const struct {
         bool given;
         const char *what, *why;
     } others[] = {
-        {goal->data.count, goal->data.paths[0], "a table stands in for the data"},
-        {goal->loader.runner, "--runner", "a table stands in for the runner"},
-        {goal->loader.gpus, rue_options_origin(options, GPUS), "a table's times are what they are"},
-        {goal->loader.workload.batch_dtype != RUE_FLOAT32, "--batch-dtype",
-         "a table's times are of the batches that it was measured with"},
-        {goal->search.minimise != RUE_GOAL_TIME, "--goal", "a table knows the times of whole jobs alone"},
-        {goal->search.max_first_batch_ns, "--max-first-batch", "a table knows the times of whole jobs alone"},
+        {goal->data.count, goal->data.paths[0], "the table replaces the data"},
+        {goal->loader.runner, "--runner", "the table replaces the runner"},
+        {goal->loader.gpus, rue_options_origin(options, GPUS), "the table's times are fixed"},
+        {goal->loader.workload.batch_dtype != RUE_FLOAT32, "--batch-dtype", "the table's times are fixed"},
+        {goal->search.minimise != RUE_GOAL_TIME, "--goal", "the table has only times of whole jobs"},
+        {goal->search.max_first_batch_ns, "--max-first-batch", "the table has only times of whole jobs"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].given)
-            return rue_fail(error, RUE_USAGE, "%s and --table %s: %s; leave one of them out", others[i].what,
-                            goal->data.table, others[i].why);
+            return rue_fail(error, RUE_USAGE, "%s cannot be used with --table %s: %s; remove one of them",
+                            others[i].what, goal->data.table, others[i].why);
     if (!rue_options_text(options, BUDGET)) goal->search.budget = (struct rue_budget){.share = TABLE_SHARE};
     return RUE_OK;
 }
@@ -351,6 +348,8 @@ static rue_status run_variation(const struct rue_options *options, const struct 
         .planned = show_plan, .beside = variation->beside, .found = conclude};
     struct tuning tuning = {options, variation};
     if (status == RUE_OK) status = rue_study_perform(&goal, &progress, &steps, &tuning, error);
+    for (size_t i = 0; i < goal.data.count && !goal.loader.runner; i++)
+        status = rue_data_advise(status, goal.data.paths[i], error);
     rue_progress_close(&progress);
     rue_ranking_rules_close(&goal.search.rules);
     rue_recommendation_close(goal.search.prior);

@@ -24,7 +24,7 @@ static rue_status fail_option(const char *name, rue_error *error)
     char near[RUE_SUGGESTION_BYTES];
     rue_did_you_mean(name, known, sizeof known / sizeof *known, "", near);
     return rue_fail(error, RUE_USAGE, "unknown option %s%s", name,
-                    *near ? near : "; a command comes first: 'rue --help' lists them");
+                    *near ? near : "; give a command first, 'rue --help' lists them");
 }
 
 rue_status rue_commands_find(const char *name, const struct rue_command **out, rue_error *error)

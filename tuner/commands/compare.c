@@ -31,8 +31,8 @@ static rue_status convert_sample(const struct rue_study_setup *setup, size_t ind
     rue_error why = {0};
     struct rue_prepared done = {0};
     if (!is_convertible(from, to)) {
-        rue_progress_note(setup->progress, "%s cannot be made from %s: when that pays is not known", to->path,
-                          from->path);
+        rue_progress_note(setup->progress, "%s cannot be made from %s, so it is unknown when converting pays",
+                          to->path, from->path);
         return RUE_OK;
     }
     int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, to->dtype);
@@ -51,7 +51,7 @@ static rue_status convert_sample(const struct rue_study_setup *setup, size_t ind
         .bad_images = setup->goal.loader.workload.bad_images,
     };
     rue_study_sample_name(setup, sample);
-    rue_progress_show(setup->progress, "converting a sample to what %s is", to->path);
+    rue_progress_show(setup->progress, "converting a sample to the format of %s", to->path);
     int lock = rue_part_open(sample, part);
     snprintf(path, sizeof path, "%s/data", part);
     rue_status status =
@@ -62,7 +62,8 @@ static rue_status convert_sample(const struct rue_study_setup *setup, size_t ind
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED)
         return rue_fail(error, status, "%s", why.message);
     if (status != RUE_OK)
-        rue_progress_note(setup->progress, "what making %s takes is not known: %s", to->path, why.message);
+        rue_progress_note(setup->progress, "the time of converting to %s is unknown: %s", to->path,
+                          why.message);
     else
         out->data.build_s_per_image = (double)done.elapsed_ns / 1e9 / (double)done.images;
     return RUE_OK;

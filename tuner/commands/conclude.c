@@ -23,9 +23,8 @@ static void note_replaced(const struct rue_study_setup *setup)
         rue_config_label(&part->matrix->configs[part->best], label);
         rue_progress_note(
             setup->progress,
-            "%s/%s: the earlier recommendation, %s of %zu configurations, is replaced by one of "
-            "%zu configurations; to have it again, run with the options of then: no trial is "
-            "measured twice",
+            "%s/%s is replaced: it recommended %s out of %zu configurations, this run compared %zu. "
+            "To get it back, run with the earlier options: no trial is measured twice",
             setup->place.folder, rue_report_json.file, label, part->matrix->config_count,
             setup->config_count);
     }
@@ -73,14 +72,13 @@ static rue_status fail_late_batch(const struct rue_variant_findings *variant, ru
     char limit[RUE_UNIT_TEXT_BYTES], first[RUE_UNIT_TEXT_BYTES], label[RUE_CONFIG_TEXT_BYTES];
     rue_format_duration(variant->matrix->first_limit_ns, limit, sizeof limit);
     if (!rue_cost_matrix_earliest_first_batch(variant->matrix, &config, &first_ns))
-        return rue_fail(
-            error, RUE_INFEASIBLE,
-            "the runner does not say when the first batch comes, so --max-first-batch %s cannot be "
-            "kept; leave it out, or have the runner answer with first_batch_ns",
-            limit);
+        return rue_fail(error, RUE_INFEASIBLE,
+                        "--max-first-batch %s cannot be checked, as the runner reports no first_batch_ns: "
+                        "remove the option, or extend the runner",
+                        limit);
     rue_config_label(&variant->matrix->configs[config], label);
     return rue_fail(error, RUE_INFEASIBLE,
-                    "no configuration has its first batch within %s on every model; the earliest comes after "
+                    "no configuration delivers its first batch within %s on every model; the earliest takes "
                     "%s, with %s: raise --max-first-batch above that",
                     limit, rue_format_duration((uint64_t)first_ns, first, sizeof first), label);
 }
@@ -102,16 +100,16 @@ static rue_status judge_findings(const struct rue_study_setup *setup, const stru
     if (ranked && findings->run.partial && alone)
         return rue_fail(
             error, RUE_INCONCLUSIVE,
-            "the budget was enough for one of %zu configurations: there is nothing to compare it with; "
+            "the budget was enough for only one of %zu configurations, so nothing can be compared: "
             "give a larger --budget",
             setup->config_count);
     if (ranked) return RUE_OK;
     if (!findings->run.partial || !feasible)
         return rue_fail(error, RUE_INFEASIBLE,
-                        "no configuration could be measured on every model; the table says why");
+                        "no configuration could be measured on every model; the table gives the reasons");
     return rue_fail(
         error, RUE_INCONCLUSIVE,
-        "not enough was measured to recommend anything; run it again to go on, or with a larger --budget");
+        "too few trials for a recommendation: run the same command again to continue, or raise --budget");
 }
 
 rue_status rue_study_conclude(const struct rue_study *study, const struct rue_findings *findings,

@@ -42,18 +42,18 @@ static void find_defaults(const struct rue_study_setup *setup, struct defaults *
 {
     static const struct rue_unset usual[] = {
         {"device", "rtx-a5000"},
-        {"batches", "as many as --images says"},
+        {"batches", "from --images"},
         {"max-workers", "no limit"},
         {"max-first-batch", "no limit"},
-        {"trial-timeout", "ten times its expected time, 1m at least"},
+        {"trial-timeout", "10 times its expected time, at least 1m"},
         {"prior", "none"},
         {"knob", "none"},
-        {"gpus", "one loader, for whatever GPU there is"},
+        {"gpus", "one loader"},
         {"runner", "rue runner"},
         {"table", "none"},
-        {"map", "columns by their own names"},
-        {"image-key", "the usual names"},
-        {"label-key", "the usual names"},
+        {"map", "the standard names"},
+        {"image-key", "the standard names"},
+        {"label-key", "the standard names"},
         {"weights", "1 each"},
     };
     *out = (struct defaults){0};

@@ -26,8 +26,8 @@ static rue_status find_profile(const struct rue_model_list *list, size_t index, 
     rue_status status = rue_catalogue_find(spec, out, error);
     if (status != RUE_OK || out->consumer != RUE_CONSUMER_CUDA) return status;
     return rue_fail(error, RUE_USAGE,
-                    "--device %s: what a batch takes on the GPU at hand is not known before it is measured; "
-                    "'rue calibrate MODELS --device %s' does so, and writes a table that can be listed",
+                    "--device %s: batch times of this machine's GPU are unknown before they are measured: "
+                    "'rue calibrate MODELS --device %s' writes a table of them, to list with --device FILE",
                     list->device, list->device);
 }
 
@@ -48,9 +48,9 @@ static void put_columns(const struct rue_model_list *list, struct rue_page *page
         {.header = "model", .key = "model"},
         {.key = "device"},
         {.header = "parameters", .unit = RUE_UNIT_SCALED, .drop = 2, .key = "parameters"},
-        {.header = "multiply-adds an image", .unit = RUE_UNIT_SCALED, .drop = 1, .key = "multiply_adds"},
+        {.header = "multiply-adds per image", .unit = RUE_UNIT_SCALED, .drop = 1, .key = "multiply_adds"},
         {.unit = RUE_UNIT_COUNT, .key = "weight_bytes"},
-        {.header = "activations an image",
+        {.header = "activations per image",
          .unit = RUE_UNIT_SCALED,
          .drop = 1,
          .key = "peak_activation_elements"},
@@ -128,22 +128,21 @@ static void explain(const struct origins *origins, struct rue_page *page)
     rue_page_gap(page);
     if (origins->interpolated)
         put_text(page,
-                 "~: of a measured model, for a batch size outside of those that were measured: on the line "
-                 "through the nearest two.");
+                 "~: this batch size was not measured: its time lies on the line through the nearest two "
+                 "measured sizes.");
     if (origins->estimated)
         put_text(
             page,
-            "~: estimated by a roofline of the device's data sheet. Of the RTX A5000's measured times, to "
-            "which it was fitted, it is 5.4 % off (root mean square), 11.6 % at most; of a model that it "
-            "was not fitted to, 5.8 % and 13.3 %; of other devices nobody knows.");
+            "~: estimated with a roofline from the device's data sheet. The roofline was fitted to measured "
+            "times of the RTX A5000: the error there is 5.4 % (root mean square), at most 11.6 %. For "
+            "models left out of the fit it is 5.8 %, at most 13.3 %. Accuracy on other devices is unknown.");
     if (origins->on_host)
         put_text(page,
-                 "On the host models are computed, and rue tune measures them: these times are those of a "
-                 "usual processor.");
-    put_text(
-        page,
-        "Images are of 224 x 224 pixels; bert_base_N counts sequences of N tokens as images. Activations "
-        "are elements that are alive at one time.");
+                 "On the host, models are computed and rue tune measures them. These times are those of a "
+                 "typical processor.");
+    put_text(page,
+             "Images have 224 x 224 pixels; bert_base_N counts sequences of N tokens as images. Activations "
+             "are the most elements in memory at one time.");
 }
 
 rue_status rue_model_list_put(const struct rue_model_list *list, struct rue_page *page, rue_error *error)

@@ -41,21 +41,22 @@ static rue_status find_store(const char *path, struct rue_record *record, rue_er
 {
     struct stat facts;
     if (stat(path, &facts) != 0)
-        return rue_fail(error, RUE_DATA, "cannot open %s: %s; 'rue list DIR' shows the studies below DIR",
+        return rue_fail(error, RUE_DATA, "cannot open %s: %s; to find studies below a folder: rue list DIR",
                         path, strerror(errno));
     bool folder = S_ISDIR(facts.st_mode);
     rue_status status = find_place(path, folder, record, error);
     if (status != RUE_OK) return status;
     const char *ending = strrchr(path, '.');
     if (!folder && ending && strcasecmp(ending, ".csv") == 0)
-        return rue_fail(error, RUE_STORE, "%s: it is no study: for a CSV table, rue analyze %s", path, path);
+        return rue_fail(error, RUE_STORE, "%s is not a study; to rank a CSV table: rue analyze %s", path,
+                        path);
     if (!folder || access(record->store, F_OK) == 0) return RUE_OK;
     if (errno != ENOENT)
         return rue_fail(error, RUE_STORE, "cannot open %s: %s; make the folder readable", record->store,
                         strerror(errno));
     return rue_fail(error, RUE_DATA,
-                    "%s holds no study (no " RUE_STORE_FILE "); 'rue list %s' shows those below it", path,
-                    path);
+                    "%s is not a study (it has no " RUE_STORE_FILE "); to find studies below it: rue list %s",
+                    path, path);
 }
 
 /* ---- the last run ---- */
@@ -215,7 +216,7 @@ rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *
     if (status == RUE_OK) status = read_store(out, error);
     if (status != RUE_OK) return rue_record_close(out), status;
     out->running = rue_folder_is_locked(out->folder);
-    if (out->running) put_partial(out, "a tuner is at work");
+    if (out->running) put_partial(out, "a run is in progress");
     return RUE_OK;
 }
 

@@ -70,7 +70,7 @@ def test_all_models_of_a_table_are_listed_also_those_that_rue_does_not_know(rue,
     row = next(line for line in rue("models", "--device", "t.json", "--batch-size", "4,16").stdout.splitlines() if "my_ape" in line)
     assert row.split()[1] == "-" and row.split()[-4:] == ["1", "us", "~4", "us"], row
     (tmp_path / "t.json").write_text(json.dumps(table_of([])))
-    expect_failure(rue("models", "--device", "t.json"), 2, "t.json has no models")
+    expect_failure(rue("models", "--device", "t.json"), 2, "t.json lists no models")
 
 
 def test_what_was_measured_is_shown_in_a_narrow_window(rue):
@@ -126,11 +126,11 @@ def test_a_table_that_is_no_file_is_not_waited_for(rue, tmp_path):
 
 @pytest.mark.parametrize("words, said", [
     (["resnet18"], ["--device is missing", "host:1"]),
-    (["resnet18@l4", "--device", "h100"], ["a device table is of one device"]),
-    (["resnet18,ResNet18", "--device", "h100"], ["resnet18 is named twice"]),
+    (["resnet18@l4", "--device", "h100"], ["names a device"]),
+    (["resnet18,ResNet18", "--device", "h100"], ["resnet18 is listed twice"]),
     (["resnet19", "--device", "h100"], ["unknown model", "resnet18"]),
     (["--device", "h101"], ["unknown device 'h101'"]),
-    (["--device", "h100", "--out", "table.txt"], ["does not end in .json"]),
+    (["--device", "h100", "--out", "table.txt"], ["ends in .json"]),
     (["--device", "h100", "--batch-size", "1..20"], ["more than 15 values"])])
 def test_what_cannot_be_calibrated_is_refused(rue, words, said):
     expect_failure(rue("calibrate", *words), 2, *said)

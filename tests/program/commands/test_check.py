@@ -39,7 +39,7 @@ def test_on_the_same_machine_it_holds_and_nothing_is_written(rue, runner, strate
     done = check(rue, runner)
     assert done.returncode == 0, (done.stdout, done.stderr)
     assert "still holds here: 32/4 is within" in done.stdout
-    assert "configurations tried again" in done.stdout.replace("\n", " ")
+    assert "configurations measured again" in done.stdout.replace("\n", " ")
     assert files(rue.folder) == before
     asked = runner.requests()[since:]
     assert {request["measure"] for request in asked} == {"joint"} and 2 <= len(asked) <= 64
@@ -48,7 +48,7 @@ def test_on_the_same_machine_it_holds_and_nothing_is_written(rue, runner, strate
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
 def test_whole_jobs_run_on_every_model_where_the_budget_holds_them(rue, runner, strategy):
     tune(rue, runner, "--strategy", strategy)
-    for budget, words in (("60s", "tried again, with whole jobs on every model"), ("5s", "tried again, with a few trials, not with whole")):
+    for budget, words in (("60s", "measured again. Trials: whole jobs on every model"), ("5s", "measured again. Trials: a few, shorter than the job")):
         since = len(runner.requests())
         assert words in " ".join(check(rue, runner, "--budget", budget).stdout.split())
         asked = [(request["model"], request["images"]) for request in runner.requests()[since:]]
@@ -72,7 +72,7 @@ def test_where_there_is_one_configuration_it_is_not_told_as_several(rue, runner)
     tune(rue, runner, "--batch-size", "32", "--num-workers", "4")
     done = check(rue, runner)
     assert done.returncode == 0, (done.stdout, done.stderr)
-    assert "still holds here: of the configurations 32/4 alone was tried again" in " ".join(done.stdout.split())
+    assert "still holds here: 32/4 runs; no other configuration was measured again" in " ".join(done.stdout.split())
 
 
 @pytest.mark.quick
@@ -88,7 +88,7 @@ def test_a_machine_that_is_slower_all_over_is_told_of(rue, runner):
     tune(rue, runner)
     runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda *cell: time_ns(*cell) * 14 // 10))
     done = check(rue, runner)
-    assert "trials take 40 % longer here than they did" in done.stdout.replace("\n", " "), done.stdout
+    assert "they took 40 % longer than in the study" in done.stdout.replace("\n", " "), done.stdout
 
 
 def test_a_configuration_that_does_not_run_any_more_does_not_hold(rue, runner):
@@ -145,8 +145,8 @@ def test_what_is_not_as_it_was_is_told_first(rue, runner):
     tune(rue, runner)
     runner.write(digest="d2", hello=dict(machine=dict(cpu="another", usable_cpus=4), runner="scripted 2.0"))
     lines = check(rue, runner).stdout.replace("\n", " ")
-    for words in ("tells of another machine", "the runner is scripted 2.0, it was scripted 1.0", "the data are others"):
-        assert f"not as it was: {words}" in lines or words in lines.split("holds here")[0], lines
+    for words in ("reports another machine", "the runner is scripted 2.0, it was scripted 1.0", "the data differ"):
+        assert f"changed since the study: {words}" in lines or words in lines.split("holds here")[0], lines
 
 
 def liking_time_ns(likes, model, workers):
@@ -189,7 +189,7 @@ def test_weights_of_a_file_that_make_no_sense_are_named(rue, runner):
 
 def test_what_is_about_another_goal_than_the_time_is_not_checked(rue, runner):
     tune(rue, runner, "--goal", "throughput")
-    expect_failure(check(rue, runner), 5, "could be checked", "not about the time of the job")
+    expect_failure(check(rue, runner), 5, "could be checked", "goal is not the time of the job")
 
 
 def test_json_tells_every_trial(rue, runner):
@@ -235,7 +235,7 @@ def test_models_that_the_runner_has_no_more_are_left_out(rue, runner):
 def test_what_was_imported_from_a_table_cannot_be_checked(rue):
     (rue.folder / "t.csv").write_text("mode,model,batch_size,num_workers,time_s\nraw,a,32,2,3\nraw,a,32,4,2\n")
     assert rue("tune", "--table", "t.csv", "--strategy", "grid", "--budget", "200%", "--out", "out", "--quiet").returncode == 0
-    expect_failure(rue("check", "out"), 5, "could be checked", "from a table")
+    expect_failure(rue("check", "out"), 5, "could be checked", "from a CSV table")
     (rue.folder / "u.csv").write_text("mode,model,batch_size,num_workers,time_s\nssd,a,32,2,3\nhdd,a,32,2,2\n")
     assert rue("tune", "--table", "u.csv", "--strategy", "grid", "--budget", "1h", "--out", "two", "--quiet").returncode == 0
     told = json.loads(rue("check", "two", "--json").stdout)
@@ -279,11 +279,11 @@ def test_a_folder_of_photos_is_checked_with_our_own_runner(rue, own_photos):
     assert done.returncode in (0, 5), done.stderr  # how fast a busy machine is, is nobody's fault
     lines = done.stdout.replace("\n", " ")
     assert "raw folder: " in lines and "40 images, expected" in lines
-    assert "its data were a sample" in lines, "the converted sample is gone"
+    assert "its data were a converted sample" in lines, "the converted sample is gone"
     moved = rue.folder / "moved"
     shutil.copytree(own_photos, moved)
     next(iter(sorted(moved.rglob("*.jpg")))).unlink()
-    assert "the data are others" in rue("check", "out", moved, "--budget", "4s").stdout.replace("\n", " ")
+    assert "the data differ" in rue("check", "out", moved, "--budget", "4s").stdout.replace("\n", " ")
     for photo in moved.rglob("*.jpg"):
         photo.write_bytes(photo.read_bytes()[:300])
     expect_failure(rue("check", "out", moved, "--budget", "4s"), 3, "--bad-images replace")

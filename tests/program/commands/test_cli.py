@@ -117,7 +117,7 @@ WRONG = {
     "empty_folder": (["list", ""], ["'' is no path (usage: rue list [DIR])"]),
     "runner_word": (["runner", "x"], ["one argument too many: 'x' (usage: rue runner)"]),
     "version_near": (["--versio"], ["unknown option --versio: did you mean '--version'?"]),
-    "option_first": (["--budget", "5m"], ["unknown option --budget; a command comes first"]),
+    "option_first": (["--budget", "5m"], ["unknown option --budget; give a command first"]),
     "no_data": (["tune"], ["give the data to tune for", "rue tune DATA"]),
     "compare_one": (["compare", "a"], ["B... is missing", "rue compare A B..."]),
     "too_many": (["tune", *"abcdefghi"], ["one argument too many: 'i'", "rue tune [DATA...]"]),
@@ -148,7 +148,7 @@ WRONG = {
     "help": (["help", "tnue"], ["unknown command 'tnue'", "did you mean 'tune'?"]),
     "parallelism": (["tune", ".", "--parallelism", "both"], ["--parallelism: 'both'", "batch or sample"]),
     "prepare_one": (["prepare", "photos"], ["a source and a destination", "rue prepare SRC DST"]),
-    "prepare_two": (["prepare", "--synthetic", "3", "a", "b"], ["--synthetic", "destination alone"]),
+    "prepare_two": (["prepare", "--synthetic", "3", "a", "b"], ["--synthetic", "only the destination"]),
     "prepare_none": (["prepare", "--synthetic", "0", "a"], ["--synthetic: '0'", "from 1 to"]),
     "prepare_dtype": (["prepare", "a", "b", "--dtype", "float64"], ["--dtype: 'float64'", "float32, uint8"]),
     "prepare_workers": (["prepare", "a", "b", "--num-workers", "257"], ["--num-workers: '257'", "from 1 to 256"]),
@@ -205,7 +205,7 @@ def test_a_setting_that_no_command_knows_is_noted_once(rue, own_photos):
     (rue.folder / "rue.json").write_text(json.dumps({"bugdet": "5m", "top_n": 2, "something-else": [1]}))
     done = rue("tune", own_photos, *QUICK, env=dict(RUE_BUGDET="5m", RUE_TOP_N="3", RUE_DTYPE="uint8", RUE_EMPTY=""))
     assert done.returncode == 0 and done.stderr.splitlines()[0] == (
-        "note: no command has a setting of this name: RUE_BUGDET: did you mean 'RUE_BUDGET'?; "
+        "note: unknown settings are ignored: RUE_BUGDET: did you mean 'RUE_BUDGET'?; "
         "bugdet in rue.json: did you mean 'budget'?; something-else in rue.json")
     assert done.stderr.count("note:") == 1, "the runner says nothing of it"
     assert rue("inspect", own_photos).stderr.startswith("note: "), "whatever the command"
@@ -216,7 +216,7 @@ def test_settings_of_tune_are_none_of_prepare(rue, own_photos):
     """--images, --mode and --num-workers mean something else there: flags alone set them."""
     (rue.folder / "rue.json").write_text(json.dumps({"mode": "raw", "num-workers": "0,2,4"}))
     done = rue("prepare", own_photos, "all.tensor", env=dict(RUE_IMAGES=3, RUE_MODE="all", RUE_NUM_WORKERS="0..8"))
-    assert done.returncode == 0 and "all.tensor: 20 images in" in done.stderr and "note:" not in done.stderr
+    assert done.returncode == 0 and "all.tensor: 20 images converted in" in done.stderr and "note:" not in done.stderr
     assert rue("prepare", own_photos, "three.tensor", "--images", "3", env=dict(RUE_DTYPE="uint8")).returncode == 0
     assert (rue.folder / "three.tensor").stat().st_size < 4 * 3 * 224 * 224 * 3, "other settings hold"
 
@@ -275,7 +275,8 @@ DAMAGES = dict(png=make_png, cut=cut_short, empty=empty_it, text=make_text)
 
 @pytest.mark.parametrize("command", ["tune", "inspect", "prepare"])
 @pytest.mark.parametrize("what, word", [("missing", "No such file"), ("empty", "is empty"), ("texts", "no JPEG"),
-                                        ("file", "no format")])
+                                        ("file", "no format"), ("pngs", "*.png"), ("study", "rue show"),
+                                        ("studies", "rue list")])
 def test_data_that_are_none(rue, command, what, word):
     path = rue.folder / what
     if what == "file":
@@ -284,6 +285,13 @@ def test_data_that_are_none(rue, command, what, word):
         path.mkdir()
     if what == "texts":
         (path / "readme.txt").write_text("no photo")
+    if what == "pngs":
+        make_png(path / "a.png")
+    if what in ("study", "studies"):
+        folder = path / ("photos" if what == "studies" else "")
+        folder.mkdir(exist_ok=True)
+        (folder / "study.db").write_text("a store")
+        (folder / "trials.csv").write_text("id")
     more = [rue.folder / "x.tensor"] if command == "prepare" else []
     expect_failure(rue(command, path, *more), 3, path, word)
     assert not (rue.folder / "x.tensor").exists() and not list(rue.folder.glob("rue-out/*/*.db"))
@@ -518,10 +526,10 @@ def test_prepare_a_sample(rue, photos):
     assert files["a"] == files["b"] != files["c"]
     assert len(read_tensor_file(rue.folder / "a")[0]) == 5
     done = rue("prepare", photos, "d", "--images", "5000", "--dtype", "uint8")
-    assert done.returncode == 0 and f"{photos} holds only 48" in " ".join(done.stderr.split())
+    assert done.returncode == 0 and f"{photos} has only 48" in " ".join(done.stderr.split())
     assert len(read_tensor_file(rue.folder / "d")[0]) == 48, "no more than there are"
     done = rue("prepare", photos, "e", "--images", "48", "--dtype", "uint8")
-    assert done.returncode == 0 and "holds only" not in done.stderr
+    assert done.returncode == 0 and "has only" not in done.stderr
 
 
 def test_prepare_does_not_replace_without_force(rue, photos):

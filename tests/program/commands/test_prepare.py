@@ -103,12 +103,12 @@ def test_levels_become_normalised_values_and_not_the_other_way(rue, own_photos):
 WRONG = {
     "mode": (["--format", "folder", "--mode", "preprocessed"], ["folder holds no preprocessed data"]),
     "raw": (["--mode", "raw"], ["tensor holds no raw data"]),
-    "split": (["--split", "../train"], ["--split: '../train' is no name"]),
+    "split": (["--split", "../train"], ["--split: '../train' is not a name"]),
     "split_empty": (["--split", ""], ["--split"]),
-    "shard_size": (["--shard-size", "1M"], ["--shard-size means nothing to the format tensor: leave it out"]),
-    "shard_size_lmdb": (["--format", "lmdb", "--shard-size", "1M"], ["--shard-size means nothing to the format lmdb"]),
-    "split_folder": (["--format", "folder", "--split", "val"], ["--split means nothing to the format folder"]),
-    "dtype": (["--format", "folder", "--dtype", "uint8"], ["--dtype means nothing to the format folder"]),
+    "shard_size": (["--shard-size", "1M"], ["--shard-size has no effect on the format tensor: remove it"]),
+    "shard_size_lmdb": (["--format", "lmdb", "--shard-size", "1M"], ["--shard-size has no effect on the format lmdb"]),
+    "split_folder": (["--format", "folder", "--split", "val"], ["--split has no effect on the format folder"]),
+    "dtype": (["--format", "folder", "--dtype", "uint8"], ["--dtype has no effect on the format folder"]),
     "dtype_raw": (["--format", "webdataset", "--dtype", "uint8"], ["--dtype is of preprocessed data: add --mode preprocessed"]),
     "keys": (["--label-key", "x"], ["--label-key: ", "is of the format folder, which has no names for"]),
     "format": (["--format", "tensr"], ["--format: 'tensr'", "tensor"]),
@@ -130,7 +130,7 @@ def test_settings_that_a_format_has_no_use_for_do_no_harm(rue, own_photos):
 
 
 def test_options_that_photos_or_an_inspection_have_no_use_for_are_refused(rue, own_photos):
-    expect_failure(rue("prepare", "--synthetic", "2", "x", "--format", "lmdb"), 2, "--format means nothing to --synthetic")
+    expect_failure(rue("prepare", "--synthetic", "2", "x", "--format", "lmdb"), 2, "--format has no effect on --synthetic")
     assert not (rue.folder / "x").exists()
     expect_failure(rue("inspect", own_photos, "--image-key", "x"), 2, "--image-key", "is of the format folder")
 

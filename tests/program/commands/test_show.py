@@ -247,9 +247,9 @@ def test_a_study_under_way_is_shown(rue, script):
     process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out")
     one.wait_for(20, process)
     done = rue("show", "out")
-    assert done.returncode in (0, 5) and "a tuner is at work" in done.stdout
+    assert done.returncode in (0, 5) and "a run is in progress" in done.stdout
     told = json.loads(rue("show", "out", "--json").stdout)
-    assert told["partial"] and told["partial_reason"] == "a tuner is at work"
+    assert told["partial"] and told["partial_reason"] == "a run is in progress"
     assert "running" in rue("list", ".").stdout
     assert process.poll() is None
     assert finish(process)[0] == 0, "looking on did not disturb it"
@@ -261,11 +261,11 @@ def test_only_the_newest_circumstances_are_shown(rue, script):
     assert tune(rue, script(TABLE), "--images", "256").returncode == 0
     check_same(rue)
     text = rue("show", "out").stdout
-    assert "job of 256 images" in text and "job of 128 images" not in text and "27 more trials" in text
+    assert "job of 256 images" in text and "job of 128 images" not in text and "has 27 trials of another job" in text
     changed = script(TABLE, digest="d2")
     assert tune(rue, changed, "--images", "256").returncode == 0
     check_same(rue)
-    assert len(shown(rue, "out")) == 1 and "54 more trials" in rue("show", "out").stdout
+    assert len(shown(rue, "out")) == 1 and "has 54 trials of another job" in rue("show", "out").stdout
 
 
 def test_what_the_last_run_left_out_is_counted(rue, script):
@@ -275,10 +275,10 @@ def test_what_the_last_run_left_out_is_counted(rue, script):
     assert [mode["variant"]["mode"] for mode in shown(rue, "out")] == ["raw", "preprocessed"]
     assert tune(rue, one, "--mode", "raw").returncode == 0
     text = rue("show", "out").stdout
-    assert [mode["variant"]["mode"] for mode in shown(rue, "out")] == ["raw"] and "27 more trials" in text
+    assert [mode["variant"]["mode"] for mode in shown(rue, "out")] == ["raw"] and "has 27 trials of another job" in text
     assert tune(rue, one).returncode == 0
     assert [mode["variant"]["mode"] for mode in shown(rue, "out")] == ["raw", "preprocessed"]
-    assert "more trials" not in rue("show", "out").stdout
+    assert "trials of another job" not in rue("show", "out").stdout
 
 
 def test_models_that_were_given_a_weight_and_not_tried_yet_are_no_fault(rue, script):
@@ -369,12 +369,12 @@ def damage(path):
 def test_what_is_no_study_is_named(rue, script):
     expect_failure(rue("show", "nowhere"), 3, "nowhere", "rue list")
     (rue.folder / "empty").mkdir()
-    expect_failure(rue("show", "empty"), 3, "holds no study")
+    expect_failure(rue("show", "empty"), 3, "is not a study")
     (rue.folder / "text.db").write_text("hello " * 200)
     expect_failure(rue("show", "text.db"), 6, "text.db")
     for content in ("", "batch_size,num_workers,time_s\n32,1,4\n"):
         (rue.folder / "times.csv").write_text(content)
-        expect_failure(rue("show", "times.csv"), 6, "times.csv: it is no study: for a CSV table, rue analyze times.csv")
+        expect_failure(rue("show", "times.csv"), 6, "times.csv is not a study; to rank a CSV table: rue analyze times.csv")
     with sqlite3.connect(rue.folder / "other.db") as db:
         db.execute("CREATE TABLE t (a)")
     expect_failure(rue("show", "other.db"), 6, "another program")
@@ -431,7 +431,7 @@ def test_a_study_without_joint_trials_is_not_complete(rue, script):
         db.close()
     states = {entry["study"]: (entry["state"], entry["trials_ok"]) for entry in json.loads(rue("list", "s", "--json").stdout)}
     assert states == {"s/probed": ("only probed", 0), "s/empty": ("empty", 0)}
-    expect_failure(rue("show", "s/probed"), 5, "no trial that could be ranked")
+    expect_failure(rue("show", "s/probed"), 5, "no trial to rank")
 
 
 def test_a_run_that_had_no_time_is_shown_as_it_ended(rue, script):
@@ -448,7 +448,7 @@ def test_slashes_are_not_doubled(rue, script):
     assert [entry["study"] for entry in json.loads(rue("list", "s//", "--json").stdout)] == ["s/a"]
     assert rue("show", "s/a//").returncode == 0
     (rue.folder / "none").mkdir()
-    assert "none/study.db" not in expect_failure(rue("show", "none/"), 3, "holds no study")
+    assert "none/study.db" not in expect_failure(rue("show", "none/"), 3, "is not a study")
     damage(rue.folder / "s/a/study.db")
     expect_failure(rue("show", "s/a/"), 6, "s/a/study.db")
 
@@ -459,19 +459,19 @@ def test_a_folder_that_cannot_be_read_is_named(nobody_rue):
     (nobody_rue.folder / "s/locked").chmod(0)
     done = nobody_rue("list", "s")
     (nobody_rue.folder / "s/locked").chmod(0o700)
-    assert done.returncode == 0 and done.stderr == "cannot look into s/locked: Permission denied\n"
+    assert done.returncode == 0 and done.stderr == "cannot read the folder s/locked: Permission denied\n"
     (nobody_rue.folder / "s/closed/st").mkdir()
     (nobody_rue.folder / "s/closed/st").chmod(0o600)
     failed = nobody_rue("show", "s/closed/st")
     (nobody_rue.folder / "s/closed/st").chmod(0o700)
     line = expect_failure(failed, 6, "s/closed/st/study.db: Permission denied")
-    assert "holds no study" not in line
+    assert "is not a study" not in line
 
 
 def test_list_says_what_to_type_where_there_is_nothing(rue):
     done = rue("list")
     assert done.returncode == 0 and "rue tune FOLDER" in done.stdout and "up to 3 folders below it" in done.stdout
-    assert "up to three folders below it" in rue("list", "--help").stdout
+    assert "depth of three folders" in rue("help", "list").stdout
     assert json.loads(rue("list", "--json").stdout) == []
     expect_failure(rue("list", "nowhere"), 3, "nowhere")
 

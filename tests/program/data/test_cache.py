@@ -304,7 +304,7 @@ def test_inspect_tells_what_is_in_memory(rue, data):
     for path in files_of(data):
         path.read_bytes()
     assert json.loads(rue("inspect", data, "--json").stdout)["in_memory_ratio"] == 1
-    assert "cache    100 % of it is in memory now" in rue("inspect", data).stdout
+    assert "cache    100 % of the data is in memory" in rue("inspect", data).stdout
     for path in files_of(data):
         evict(path)
     assert json.loads(rue("inspect", data, "--json").stdout)["in_memory_ratio"] < 0.5

@@ -222,7 +222,7 @@ def test_a_check_loads_for_as_many(rue, photos):
     assert rue("tune", photos, "--gpus", "0,1", *SMALL).returncode == 0
     done = rue("check", "out", "--budget", "20s")
     assert done.returncode in (0, 5), done.stderr
-    assert "the runner tells of another machine" not in done.stdout
+    assert "the runner reports another machine" not in done.stdout
     assert "for 24 images" in done.stdout or "for 16 images" in done.stdout or "for 8 images" in done.stdout, done.stdout
 
 

@@ -193,9 +193,9 @@ def test_a_smaller_space_says_what_it_replaces(rue, script):
     one = script(TABLE)
     assert tune(rue, one).returncode == 0
     best = found(rue)["recommendations"][0]["config"]
-    earlier = f"{best['batch_size']}/{best['num_workers']} of 9 configurations, is replaced by one of "
+    earlier = f"it recommended {best['batch_size']}/{best['num_workers']} out of 9 configurations"
     done = tune(rue, one, "--batch-size", "16,32")
-    assert f"out/recommendation.json: the earlier recommendation, {earlier}6 configurations;" in done.stderr
+    assert f"out/recommendation.json is replaced: {earlier}, this run compared 6." in done.stderr
     assert "is replaced" not in tune(rue, one, "--batch-size", "16,32").stderr
     measured = len(one.requests())
     assert "is replaced" not in tune(rue, one).stderr

@@ -1,0 +1,64 @@
+#include "data_advice.h"
+
+#include <fts.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "files.h"
+#include "store.h"
+
+/* What a folder holds. */
+struct contents {
+    size_t images, other_files;
+    bool jpeg, study, studies_below;
+    char ending[8]; /* of the first image: ".png" */
+};
+
+static void count_file(const char *name, int level, struct contents *out)
+{
+    static const char images[] = ".png .webp .gif .bmp .tif .tiff .heic",
+                      reports[] = ".json .csv .db .db-wal .db-shm";
+    const char *ending = strrchr(name, '.');
+    bool named = ending && ending[1] && strlen(ending) < sizeof out->ending;
+    if (name[0] == '.') return;
+    out->jpeg |= rue_files_is_jpeg(name);
+    if (strcmp(name, RUE_STORE_FILE) == 0) *(level == 1 ? &out->study : &out->studies_below) = true;
+    if (named && strcasestr(images, ending) && out->images++ == 0) strcpy(out->ending, ending);
+    out->other_files += !named || !(strcasestr(images, ending) || strstr(reports, ending));
+}
+
+static struct contents count_files(const char *folder)
+{
+    struct contents contents = {0};
+    char path[PATH_MAX], *const roots[] = {path, NULL};
+    snprintf(path, sizeof path, "%s", folder);
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
+    for (FTSENT *entry; tree && !contents.jpeg && (entry = fts_read(tree));)
+        if (entry->fts_info == FTS_F && entry->fts_level > 0)
+            count_file(entry->fts_name, entry->fts_level, &contents);
+    if (tree) fts_close(tree);
+    return contents;
+}
+
+rue_status rue_data_advise(rue_status status, const char *path, rue_error *error)
+{
+    rue_error advice = {0};
+    if (status != RUE_DATA) return status;
+    const struct contents held = count_files(path);
+    if (held.jpeg) return status;
+    if (held.images)
+        rue_fail(
+            &advice, status,
+            "%s has no JPEG file, only other images (%zu, such as *%s): convert them (find %s -name '*%s' "
+            "-exec mogrify -format jpg {} +), or write a runner (rue tune --runner)",
+            path, held.images, held.ending, path, held.ending);
+    else if (held.study && !held.other_files)
+        rue_fail(&advice, status, "%s is the folder of a study, not data; to see its result: rue show %s",
+                 path, path);
+    else if (held.studies_below && !held.other_files)
+        rue_fail(&advice, status, "%s holds studies, not data; to list them: rue list %s", path, path);
+    if (advice.message[0]) *error = advice;
+    return status;
+}

@@ -1,0 +1,11 @@
+/* Advice for a user who gives something else than data: a study, or images that are not JPEG files. */
+#ifndef RUE_DATA_ADVICE_H
+#define RUE_DATA_ADVICE_H
+
+#include "error.h"
+
+/* Returns `status`. Where that is RUE_DATA and the folder `path` holds only studies or other images, `error`
+ * becomes a message that says so. Walks the folder. */
+rue_status rue_data_advise(rue_status status, const char *path, rue_error *error);
+
+#endif
