@@ -128,12 +128,12 @@ static void update_means(struct rue_forecast *forecast)
     rank_configs_by_regret(forecast);
 }
 
-rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_question *ask,
+rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_question *question,
                             const struct rue_trial_result *result, double seconds, rue_error *error)
 {
     const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
     size_t before = joints->count;
-    rue_status status = rue_prediction_add(forecast->prediction, ask, result, seconds, error);
+    rue_status status = rue_prediction_add(forecast->prediction, question, result, seconds, error);
     if (joints->count == before) return status;
     const struct rue_logged_trial *trial = &joints->at[before];
     struct rue_estimate *cell = &forecast->observed[trial->model * forecast->configs + trial->config];

@@ -46,7 +46,7 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
 void rue_forecast_close(struct rue_forecast *forecast);
 
 /* Adds an ok trial. `seconds`: study time since the first trial. RUE_MEMORY. */
-rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_question *ask,
+rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_question *question,
                             const struct rue_trial_result *result, double seconds,
                             rue_error *error) RUE_MUST_CHECK;
 

@@ -74,12 +74,12 @@ static double to_seconds(int64_t ns)
     return ns == RUE_ABSENT ? NAN : (double)ns / 1e9;
 }
 
-static struct rue_logged_trial logged_trial(const struct rue_question *ask,
+static struct rue_logged_trial logged_trial(const struct rue_question *question,
                                             const struct rue_trial_result *result, double seconds)
 {
     double shutdown_s = to_seconds(result->shutdown_ns);
-    return (struct rue_logged_trial){.model = ask->scenario,
-                                     .config = ask->config,
+    return (struct rue_logged_trial){.model = question->scenario,
+                                     .config = question->config,
                                      .images = result->images > 0 ? (uint64_t)result->images : 0,
                                      .batches = result->batches > 0 ? (uint64_t)result->batches : 0,
                                      .times = {.first_batch_s = to_seconds(result->first_batch_ns),
@@ -88,20 +88,20 @@ static struct rue_logged_trial logged_trial(const struct rue_question *ask,
                                      .consumer_s = to_seconds(result->compute_ns),
                                      .cpu_ratio = result->cpu_ratio,
                                      .seconds = seconds,
-                                     .trial = ask->trial};
+                                     .trial = question->trial};
 }
 
-rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_question *ask,
+rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_question *question,
                               const struct rue_trial_result *result, double seconds, rue_error *error)
 {
-    struct rue_logged_trial trial = logged_trial(ask, result, seconds);
-    bool compute = ask->measure == RUE_COMPUTE, joint = ask->measure == RUE_JOINT;
+    struct rue_logged_trial trial = logged_trial(question, result, seconds);
+    bool compute = question->measure == RUE_COMPUTE, joint = question->measure == RUE_JOINT;
     if (compute ? !trial.batches || !(trial.consumer_s > 0)
                 : !trial.images || !(trial.times.end_to_end_s > 0))
         return RUE_OK;
     prediction->stale |= !joint || fits_joint_trials(prediction);
     if (joint) prediction->has_joint[consumer_index(prediction, trial.model, trial.config)] = true;
-    struct rue_trial_log *log = &prediction->logs[ask->measure];
+    struct rue_trial_log *log = &prediction->logs[question->measure];
     rue_status status =
         rue_array_grow(&log->at, &log->capacity, log->count + 1, sizeof *log->at, "trials", error);
     if (status == RUE_OK) log->at[log->count++] = trial;
@@ -476,14 +476,14 @@ static rue_status add_pseudo_trials(struct rue_prediction *prediction, const dou
     size_t per_model = PSEUDO_TRIALS / prediction->models;
     if (per_model < PSEUDO_TRIALS_MIN) per_model = PSEUDO_TRIALS_MIN;
     for (size_t i = 0; i < per_model * prediction->models; i++) {
-        struct rue_question ask = {.measure = RUE_JOINT, .scenario = i / per_model};
+        struct rue_question question = {.measure = RUE_JOINT, .scenario = i / per_model};
         struct rue_trial_result result = rue_trial_result_empty();
-        ask.config = (size_t)(fmod((double)i * golden, 1) * (double)prediction->configs);
+        question.config = (size_t)(fmod((double)i * golden, 1) * (double)prediction->configs);
         result.images = (int64_t)prediction->setup->job.images;
-        double job_s = time_s[ask.scenario * prediction->configs + ask.config];
+        double job_s = time_s[question.scenario * prediction->configs + question.config];
         if (!(job_s > 0)) continue;
         result.end_to_end_ns = (int64_t)(1e9 * job_s);
-        rue_status status = rue_prediction_add(prediction, &ask, &result, 0, error);
+        rue_status status = rue_prediction_add(prediction, &question, &result, 0, error);
         if (status != RUE_OK) return status;
     }
     return RUE_OK;

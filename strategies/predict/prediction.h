@@ -45,7 +45,7 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
 void rue_prediction_close(struct rue_prediction *prediction);
 
 /* Adds an ok trial. `seconds`: study time since the first trial. RUE_MEMORY. */
-rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_question *ask,
+rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_question *question,
                               const struct rue_trial_result *result, double seconds,
                               rue_error *error) RUE_MUST_CHECK;
 

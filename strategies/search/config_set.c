@@ -8,18 +8,18 @@
 #include "objective.h"
 #include "sort.h"
 
-static const double work_max = 1e8; /* regrets that are looked at, beyond which the search ends */
+static const double work_max = 1e8; /* regrets visited; then the greedy search takes over */
 
-/* Looks through the sets of `size` columns. */
+/* Searches the sets of `size` columns. */
 struct search {
     const double *regrets, *weights;
     size_t scenario_count, config_count;
     double epsilon_ratio;
-    size_t *served; /* [scenario_count] members that serve it; one more where no column does */
+    size_t *served; /* [scenario_count] members that serve it; one more if no column does */
     size_t size;
-    size_t *members; /* [scenario_count] at most: each serves one that those before it do not */
+    size_t *members; /* [scenario_count] at most; each serves a scenario that those before it do not serve */
     size_t *best;    /* [size] */
-    double best_sum; /* of its regrets; INFINITY: none was found */
+    double best_sum; /* sum of regrets; INFINITY: none found */
     double work;
 };
 
@@ -30,11 +30,11 @@ static double regret_at(const struct search *search, size_t scenario, size_t con
 
 static bool config_serves(const struct search *search, size_t scenario, size_t config)
 {
-    return regret_at(search, scenario, config) <= search->epsilon_ratio; /* not where it is NaN */
+    return regret_at(search, scenario, config) <= search->epsilon_ratio; /* false for NaN */
 }
 
-/* The member that is best for the scenario; of all columns where `members` is NULL. */
-static size_t server_of(const struct search *search, size_t scenario, const size_t *members, size_t size)
+/* The best member for the scenario; among all columns if `members` is NULL. */
+static size_t best_member(const struct search *search, size_t scenario, const size_t *members, size_t size)
 {
     size_t best = SIZE_MAX;
     for (size_t k = 0; k < size; k++) {
@@ -46,11 +46,11 @@ static size_t server_of(const struct search *search, size_t scenario, const size
     return best;
 }
 
-static void keep_better(struct search *search)
+static void keep_if_better(struct search *search)
 {
     double sum = 0;
     for (size_t s = 0; s < search->scenario_count; s++) {
-        size_t config = server_of(search, s, search->members, search->size);
+        size_t config = best_member(search, s, search->members, search->size);
         if (config != SIZE_MAX)
             sum += rue_objective_weight(search->weights, s) * regret_at(search, s, config);
     }
@@ -59,50 +59,50 @@ static void keep_better(struct search *search)
     memcpy(search->best, search->members, search->size * sizeof *search->best);
 }
 
-static void complete_set(struct search *search, size_t at)
+static void extend_set(struct search *search, size_t position)
 {
-    size_t left = 0;
-    while (left < search->scenario_count && search->served[left]) left++;
-    if (left == search->scenario_count) return keep_better(search);
-    if (at == search->size) return;
+    size_t unserved = 0;
+    while (unserved < search->scenario_count && search->served[unserved]) unserved++;
+    if (unserved == search->scenario_count) return keep_if_better(search);
+    if (position == search->size) return;
     search->work += (double)search->config_count;
     for (size_t c = 0; c < search->config_count && search->work < work_max; c++) {
-        if (!config_serves(search, left, c)) continue;
-        search->work += (double)(search->scenario_count * (at + 1));
-        search->members[at] = c;
+        if (!config_serves(search, unserved, c)) continue;
+        search->work += (double)(search->scenario_count * (position + 1));
+        search->members[position] = c;
         for (size_t s = 0; s < search->scenario_count; s++) search->served[s] += config_serves(search, s, c);
-        complete_set(search, at + 1);
+        extend_set(search, position + 1);
         for (size_t s = 0; s < search->scenario_count; s++) search->served[s] -= config_serves(search, s, c);
     }
 }
 
-/* Leaves the set in `best` and `size`. */
-static void find_set(struct search *search)
+/* Writes the smallest set to `best` and `size`. */
+static void find_smallest_set(struct search *search)
 {
     search->best_sum = INFINITY;
     while (search->size <= search->scenario_count && search->work < work_max) {
-        complete_set(search, 0);
+        extend_set(search, 0);
         if (search->best_sum < INFINITY) return;
         search->size++;
     }
     search->size = 0;
     for (size_t s = 0; s < search->scenario_count; s++)
-        if (!search->served[s] && server_of(search, s, search->best, search->size) == SIZE_MAX)
-            search->best[search->size++] = server_of(search, s, NULL, search->config_count);
+        if (!search->served[s] && best_member(search, s, search->best, search->size) == SIZE_MAX)
+            search->best[search->size++] = best_member(search, s, NULL, search->config_count);
 }
 
-/* Each scenario goes to the best of the set. */
+/* Assigns each scenario to its best member. */
 static void assign_scenarios(const struct search *search, struct rue_config_set *set)
 {
     double sum = 0, weights = 0;
     set->mean_regret_ratio = set->max_regret_ratio = NAN;
     for (size_t s = 0; s < set->scenario_count; s++) {
-        size_t config = server_of(search, s, search->best, search->size);
+        size_t config = best_member(search, s, search->best, search->size);
         set->chosen[s] = config;
         if (config == SIZE_MAX) continue;
         sum += rue_objective_weight(search->weights, s) * regret_at(search, s, config);
         weights += rue_objective_weight(search->weights, s);
-        set->max_regret_ratio = fmax(set->max_regret_ratio, regret_at(search, s, config)); /* NaN gives way */
+        set->max_regret_ratio = fmax(set->max_regret_ratio, regret_at(search, s, config)); /* ignores NaN */
     }
     if (weights > 0) set->mean_regret_ratio = sum / weights;
 }
@@ -132,8 +132,8 @@ rue_status rue_config_set_open(const double *regrets, size_t scenario_count, siz
     bool enough = set && chosen && search.served && search.members && search.best;
     if (enough) {
         for (size_t s = 0; s < scenario_count; s++)
-            search.served[s] = server_of(&search, s, NULL, config_count) == SIZE_MAX;
-        find_set(&search);
+            search.served[s] = best_member(&search, s, NULL, config_count) == SIZE_MAX;
+        find_smallest_set(&search);
         rue_sort_integers(search.best, search.size);
         *set = (struct rue_config_set){.epsilon_ratio = epsilon_ratio,
                                        .exact = search.work < work_max,

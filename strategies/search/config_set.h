@@ -1,10 +1,10 @@
-/* The smallest set of configurations that keeps every scenario within epsilon of its best: each scenario runs
- * with the one of the set that is best for it. Of the sets of the least size, the one of the least mean
- * regret.
+/* The smallest set of configurations that keeps every scenario within epsilon of its best: a set cover (Karp
+ * 1972). Each scenario runs with the member that is best for it. Of several smallest sets, the one with the
+ * least mean regret.
  *
- * Some member of a set has to serve the first scenario that the others leave: sets of one column are tried in
- * that order, then of two, and so on. Where that would take long, each scenario that is left in turn adds the
- * configuration that is best for it, which need not give the smallest set. */
+ * Some member must serve the first scenario that the others do not serve, so the search branches on its
+ * candidates: sets of one column, then of two, and so on. If that takes too long, a greedy search adds the
+ * best configuration of each unserved scenario; that set may not be the smallest. */
 #ifndef RUE_CONFIG_SET_H
 #define RUE_CONFIG_SET_H
 
@@ -15,17 +15,16 @@
 
 struct rue_config_set {
     double epsilon_ratio;
-    bool exact; /* no set is smaller, and none of that size better */
+    bool exact; /* proven to be the smallest, with the least mean regret of that size */
     size_t config_count;
     size_t *configs; /* [config_count] columns, ascending */
     size_t scenario_count;
-    size_t *chosen; /* [scenario_count] the column that serves each; SIZE_MAX for one that no column is
-                       within epsilon for */
-    double mean_regret_ratio, max_regret_ratio; /* of the scenarios that are served; NaN when none is */
+    size_t *chosen; /* [scenario_count] the column that serves it; SIZE_MAX: none is within epsilon */
+    double mean_regret_ratio, max_regret_ratio; /* of the served scenarios; NaN: none */
 };
 
-/* `regrets` [scenario_count][config_count], at least 0, NaN where a configuration did not run on a scenario;
- * `weights` [scenario_count] of the mean, positive; NULL: all alike. RUE_MEMORY. */
+/* `regrets` [scenario_count][config_count], at least 0, NaN: did not run; `weights` [scenario_count] of the
+ * mean, positive, NULL: equal. RUE_MEMORY. */
 rue_status rue_config_set_open(const double *regrets, size_t scenario_count, size_t config_count,
                                const double *weights, double epsilon_ratio, struct rue_config_set **out,
                                rue_error *error) RUE_MUST_CHECK;

@@ -7,14 +7,14 @@
 #include "probes.h"
 #include "random.h"
 
-static rue_status ask_queue_push(struct rue_question_queue *queue, const struct rue_question *ask,
+static rue_status ask_queue_push(struct rue_question_queue *queue, const struct rue_question *question,
                                  rue_error *error)
 {
     if (queue->next == queue->count) queue->next = queue->count = 0;
     rue_status status =
         rue_array_grow(&queue->at, &queue->capacity, queue->count + 1, sizeof *queue->at, "questions", error);
     if (status != RUE_OK) return status;
-    queue->at[queue->count++] = *ask;
+    queue->at[queue->count++] = *question;
     return RUE_OK;
 }
 
@@ -30,13 +30,13 @@ bool rue_question_queue_pop(struct rue_question_queue *queue, struct rue_questio
     return true;
 }
 
-int rue_question_queue_count_same(const struct rue_question_queue *queue, const struct rue_question *ask)
+int rue_question_queue_count_same(const struct rue_question_queue *queue, const struct rue_question *question)
 {
     int count = 0;
     for (size_t i = 0; i < queue->count; i++) {
         const struct rue_question *other = &queue->at[i];
-        count +=
-            other->scenario == ask->scenario && other->config == ask->config && other->images >= ask->images;
+        count += other->scenario == question->scenario && other->config == question->config &&
+                 other->images >= question->images;
     }
     return count;
 }
@@ -53,25 +53,25 @@ static void add_cost(struct rue_trial_cost *cost, double seconds)
     cost->mean_s += (fmax(0, seconds) - cost->mean_s) / ++cost->count;
 }
 
-void rue_trial_costs_add(struct rue_trial_costs *costs, const struct rue_question *ask,
+void rue_trial_costs_add(struct rue_trial_costs *costs, const struct rue_question *question,
                          const struct rue_trial_result *result)
 {
-    costs->made += !ask->stored;
-    if (result->cost_ns <= 0) return; /* nothing, or not known */
-    bool computes = ask->measure == RUE_COMPUTE;
-    int64_t own_ns = computes ? result->compute_ns : result->end_to_end_ns;
-    double cost_s = (double)result->cost_ns / 1e9;
-    *(ask->stored ? &costs->stored_s : &costs->spent_s) += cost_s;
-    if (result->outcome != RUE_TRIAL_OK || own_ns == RUE_ABSENT) return;
-    if (computes && result->batches > 0) own_ns += own_ns / result->batches; /* to warm up */
-    double beside_s = cost_s - (double)own_ns / 1e9;
-    if (ask->measure != RUE_LOAD && changes_model(costs, ask->scenario))
-        add_cost(&costs->change, beside_s - costs->overhead.mean_s);
+    costs->made += !question->stored;
+    if (result->cost_ns <= 0) return; /* free or unknown */
+    bool computes = question->measure == RUE_COMPUTE;
+    int64_t reported_ns = computes ? result->compute_ns : result->end_to_end_ns;
+    double trial_s = (double)result->cost_ns / 1e9;
+    *(question->stored ? &costs->stored_s : &costs->spent_s) += trial_s;
+    if (result->outcome != RUE_TRIAL_OK || reported_ns == RUE_ABSENT) return;
+    if (computes && result->batches > 0) reported_ns += reported_ns / result->batches; /* for the warm-up */
+    double overhead_s = trial_s - (double)reported_ns / 1e9;
+    if (question->measure != RUE_LOAD && changes_model(costs, question->scenario))
+        add_cost(&costs->change, overhead_s - costs->overhead.mean_s);
     else
-        add_cost(&costs->overhead, beside_s);
-    if (ask->measure == RUE_LOAD) return;
+        add_cost(&costs->overhead, overhead_s);
+    if (question->measure == RUE_LOAD) return;
     costs->any_model = true;
-    costs->model = ask->scenario;
+    costs->model = question->scenario;
 }
 
 double rue_trial_costs_overhead_s(const struct rue_trial_costs *costs, size_t model)
@@ -79,7 +79,7 @@ double rue_trial_costs_overhead_s(const struct rue_trial_costs *costs, size_t mo
     return costs->overhead.mean_s + (changes_model(costs, model) ? costs->change.mean_s : 0);
 }
 
-/* ---- the duel ---- */
+/* ---- the search ---- */
 
 rue_status rue_duel_open(struct rue_duel *duel, const struct rue_strategy_setup *setup, rue_error *error)
 {
@@ -104,17 +104,18 @@ rue_status rue_duel_status(const struct rue_duel *duel, rue_error *error)
     return duel->status == RUE_OK ? RUE_OK : rue_fail(error, duel->status, "%s", duel->error.message);
 }
 
-void rue_duel_observe(struct rue_duel *duel, const struct rue_question *ask,
+void rue_duel_observe(struct rue_duel *duel, const struct rue_question *question,
                       const struct rue_trial_result *result)
 {
-    bool joint = ask->measure == RUE_JOINT, ok = result->outcome == RUE_TRIAL_OK;
-    rue_trial_costs_add(&duel->costs, ask, result);
-    if (duel->status == RUE_OK && joint) duel->status = ask_queue_push(&duel->history, ask, &duel->error);
-    if (joint && !ok) duel->forecast->excluded[ask->config] = true;
+    bool joint = question->measure == RUE_JOINT, ok = result->outcome == RUE_TRIAL_OK;
+    rue_trial_costs_add(&duel->costs, question, result);
+    if (duel->status == RUE_OK && joint)
+        duel->status = ask_queue_push(&duel->history, question, &duel->error);
+    if (joint && !ok) duel->forecast->excluded[question->config] = true;
     if (!ok || duel->status != RUE_OK) return;
     duel->joints += joint;
-    duel->status = rue_forecast_add(duel->forecast, ask, result, duel->costs.spent_s + duel->costs.stored_s,
-                                    &duel->error);
+    duel->status = rue_forecast_add(duel->forecast, question, result,
+                                    duel->costs.spent_s + duel->costs.stored_s, &duel->error);
 }
 
 void rue_duel_update(struct rue_duel *duel)
@@ -122,9 +123,9 @@ void rue_duel_update(struct rue_duel *duel)
     duel->status = rue_forecast_update(duel->forecast, &duel->error);
 }
 
-void rue_duel_push(struct rue_duel *duel, const struct rue_question *ask)
+void rue_duel_push(struct rue_duel *duel, const struct rue_question *question)
 {
-    if (duel->status == RUE_OK) duel->status = ask_queue_push(&duel->queue, ask, &duel->error);
+    if (duel->status == RUE_OK) duel->status = ask_queue_push(&duel->queue, question, &duel->error);
 }
 
 void rue_duel_push_joint(struct rue_duel *duel, size_t model, size_t config, uint64_t images)
@@ -142,10 +143,10 @@ double rue_duel_remaining_s(const struct rue_duel *duel)
     return duel->setup.budget.seconds - duel->costs.spent_s;
 }
 
-bool rue_duel_lacks_trials(const struct rue_duel *duel, size_t wanted)
+bool rue_duel_lacks_trials(const struct rue_duel *duel, size_t requested)
 {
     size_t budget = duel->setup.budget.trials;
-    return budget > 0 && duel->costs.made + wanted > budget;
+    return budget > 0 && duel->costs.made + requested > budget;
 }
 
 double rue_duel_cost_s(const struct rue_duel *duel, size_t model, size_t config, uint64_t images)

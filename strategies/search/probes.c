@@ -6,7 +6,7 @@
 #include "job_time.h"
 #include "knowledge.h"
 
-static double doublings_of(double value)
+static double log2_size(double value)
 {
     return log2(value + 0.5);
 }
@@ -19,8 +19,8 @@ size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double
     for (size_t c = 0; c < count; c++) {
         const struct rue_knobs *knobs = rue_config_knobs(&configs[c]);
         const int *value = configs[c].value;
-        double distance = fabs(doublings_of(value[RUE_BATCH_SIZE]) - doublings_of(batch_size)) +
-                          1.01 * fabs(doublings_of(value[RUE_NUM_WORKERS]) - doublings_of(num_workers));
+        double distance = fabs(log2_size(value[RUE_BATCH_SIZE]) - log2_size(batch_size)) +
+                          1.01 * fabs(log2_size(value[RUE_NUM_WORKERS]) - log2_size(num_workers));
         for (size_t k = 0; k < knobs->count; k++) {
             const struct rue_knob_info *knob = knobs->at[k];
             if (k == RUE_BATCH_SIZE || k == RUE_NUM_WORKERS || value[k] == knob->fallback) continue;
@@ -34,12 +34,12 @@ size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double
     return best;
 }
 
-/* The least, the most and the middle of a knob in the space. */
+/* Range of a knob in the space, and its geometric mean. */
 struct range {
     double least, middle, most;
 };
 
-static struct range range_of(const struct rue_strategy_setup *setup, enum rue_knob knob)
+static struct range knob_range(const struct rue_strategy_setup *setup, enum rue_knob knob)
 {
     struct range range = {INFINITY, 0, 0};
     for (size_t c = 0; c < setup->grid.config_count; c++) {
@@ -51,7 +51,7 @@ static struct range range_of(const struct rue_strategy_setup *setup, enum rue_kn
     return range;
 }
 
-static uint64_t whole_batches(const struct rue_strategy_setup *setup, size_t config, double rounds)
+static uint64_t probe_images(const struct rue_strategy_setup *setup, size_t config, double rounds)
 {
     if (setup->runner.whole_jobs) return setup->job.images;
     const struct rue_config *own = &setup->grid.configs[config];
@@ -59,23 +59,23 @@ static uint64_t whole_batches(const struct rue_strategy_setup *setup, size_t con
     return images < setup->job.images ? images : setup->job.images;
 }
 
-static bool is_config_asked(const struct rue_question *asks, size_t count, size_t config)
+static bool is_config_asked(const struct rue_question *questions, size_t count, size_t config)
 {
     for (size_t i = 0; i < count; i++)
-        if (asks[i].config == config) return true;
+        if (questions[i].config == config) return true;
     return false;
 }
 
 size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_question *out)
 {
-    struct range batch = range_of(setup, RUE_BATCH_SIZE), workers = range_of(setup, RUE_NUM_WORKERS);
-    double few = sqrt(workers.least * workers.middle), many = sqrt(workers.middle * workers.most);
+    struct range batch = knob_range(setup, RUE_BATCH_SIZE), workers = knob_range(setup, RUE_NUM_WORKERS);
+    double low = sqrt(workers.least * workers.middle), high = sqrt(workers.middle * workers.most);
     double large = sqrt(batch.middle * batch.most);
     const double probes[RUE_PROBES_LOAD_MAX][3] = {
         {batch.least, workers.least, 6}, {batch.middle, workers.middle, 3},
-        {batch.least, many, 4},          {batch.least, 0, 16},
-        {batch.middle, many, 2},         {batch.least, workers.most, 3},
-        {batch.least, few, 6},           {large, workers.middle, 1},
+        {batch.least, high, 4},          {batch.least, 0, 16},
+        {batch.middle, high, 2},         {batch.least, workers.most, 3},
+        {batch.least, low, 6},           {large, workers.middle, 1},
         {batch.middle, workers.most, 1}, {large, workers.least, 1},
     };
     size_t count = 0;
@@ -84,24 +84,24 @@ size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_questi
             rue_probes_nearest(setup->grid.configs, setup->grid.config_count, probes[p][0], probes[p][1]);
         if (is_config_asked(out, count, config)) continue;
         out[count++] = (struct rue_question){
-            .measure = RUE_LOAD, .config = config, .images = whole_batches(setup, config, probes[p][2])};
+            .measure = RUE_LOAD, .config = config, .images = probe_images(setup, config, probes[p][2])};
     }
     return count;
 }
 
-/* The configuration that differs in nothing but where batches lie; SIZE_MAX where there is none. */
+/* The configuration that differs only in pin_memory; SIZE_MAX: none. */
 static size_t find_twin(const struct rue_strategy_setup *setup, size_t config)
 {
-    struct rue_config wanted = setup->grid.configs[config];
-    wanted.value[RUE_PIN_MEMORY] = !rue_config_pins_memory(&wanted);
+    struct rue_config twin_config = setup->grid.configs[config];
+    twin_config.value[RUE_PIN_MEMORY] = !rue_config_pins_memory(&twin_config);
     for (size_t c = 0; c < setup->grid.config_count; c++)
-        if (rue_config_equal(&setup->grid.configs[c], &wanted)) return c;
+        if (rue_config_equal(&setup->grid.configs[c], &twin_config)) return c;
     return SIZE_MAX;
 }
 
 size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *out)
 {
-    struct range batch = range_of(setup, RUE_BATCH_SIZE);
+    struct range batch = knob_range(setup, RUE_BATCH_SIZE);
     const double sizes[] = {batch.least, batch.middle};
     size_t count = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -115,13 +115,13 @@ size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *
     return count;
 }
 
-static size_t at_most(size_t count, size_t limit)
+static size_t min_count(size_t count, size_t limit)
 {
     return count < limit ? count : limit;
 }
 
-/* One of every consumer. */
-static size_t least_compute(const struct rue_strategy_setup *setup)
+/* One per consumer. */
+static size_t min_compute_probes(const struct rue_strategy_setup *setup)
 {
     if (!setup->runner.measures[RUE_COMPUTE]) return 0;
     size_t pinned = 0, configs = setup->grid.config_count;
@@ -131,11 +131,12 @@ static size_t least_compute(const struct rue_strategy_setup *setup)
 
 struct rue_probes_budget rue_probes_budget(const struct rue_strategy_setup *setup)
 {
-    size_t models = setup->grid.scenario_count, budget = setup->budget.trials, compute = least_compute(setup);
-    size_t least = RUE_PROBES_LOAD_MIN + compute, all = budget / 2 > least ? budget / 2 : least;
+    size_t models = setup->grid.scenario_count, budget = setup->budget.trials,
+           compute = min_compute_probes(setup);
+    size_t least = RUE_PROBES_LOAD_MIN + compute, total = budget / 2 > least ? budget / 2 : least;
     if (budget == 0) return (struct rue_probes_budget){SIZE_MAX, SIZE_MAX};
     if (budget < models + least) return (struct rue_probes_budget){0, 0};
-    all = at_most(all, budget - models);
-    size_t load = at_most(RUE_PROBES_LOAD_MAX, all - compute);
-    return (struct rue_probes_budget){load, all - load};
+    total = min_count(total, budget - models);
+    size_t load = min_count(RUE_PROBES_LOAD_MAX, total - compute);
+    return (struct rue_probes_budget){load, total - load};
 }

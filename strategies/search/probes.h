@@ -1,5 +1,5 @@
-/* The first trials of a strategy that predicts: load-only ones that tell the loader's parameters,
- * compute-only ones that tell each model's time; where a runner has neither, joint ones (duel_probes.c). */
+/* The first trials of a strategy with predictions: load probes for the loader's parameters, compute probes
+ * for each model's time; or joint trials, if a runner makes only these (duel_probes.c). */
 #ifndef RUE_PROBES_H
 #define RUE_PROBES_H
 
@@ -7,27 +7,27 @@
 
 enum {
     RUE_PROBES_LOAD_MAX = 10,
-    RUE_PROBES_LOAD_MIN = 3, /* that tell anything */
+    RUE_PROBES_LOAD_MIN = 3, /* fewest that determine the parameters */
     RUE_PROBES_SIZES_MAX = 4,
     RUE_PROBES_COMPUTE_BATCHES = 3
 };
 
-/* The configuration nearest to those batch sizes and workers, by doublings, with the other knobs near their
- * defaults. */
+/* The configuration nearest to that batch size and number of workers on a logarithmic scale, with other knobs
+ * near their defaults. */
 size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double batch_size,
                           double num_workers);
 
-/* Load-only probes into `out` [RUE_PROBES_LOAD_MAX], those that tell most first: few workers and many, small
- * batches and large, and none where the space has that. Answers how many. */
+/* Writes load probes to `out` [RUE_PROBES_LOAD_MAX], most informative first: few and many workers, small and
+ * large batches, and no workers if the space has that. Returns their number. */
 size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_question *out);
 
-/* The configurations whose batch sizes are computed on first: the smallest size and the middle one, pinned
- * and not where pin_memory varies. Into `out` [RUE_PROBES_SIZES_MAX]; answers how many. */
+/* The configurations of the compute probes: smallest and middle batch size, pinned and unpinned if pin_memory
+ * varies. Writes them to `out` [RUE_PROBES_SIZES_MAX]; returns their number. */
 size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *out);
 
-/* How many probes a budget of trials has room for; SIZE_MAX where trials are not limited. Half of the trials
- * at most, or as many as it takes to predict anything, but never those that measure one configuration on
- * every model. Both 0 where that leaves too few. */
+/* The number of probes that a budget of trials allows; SIZE_MAX without a limit. At most half of the trials,
+ * or the fewest that allow predictions; never the trials that measure one configuration on every model. Both
+ * 0 if too few remain. */
 struct rue_probes_budget {
     size_t load, compute;
 };

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-/* One a line. */
 /* clang-format off */
 const struct rue_strategy_ops *const rue_strategies[] = {
     &rue_strategy_grid,

@@ -1,53 +1,54 @@
-/* Predicts every cell from a few probes, then measures what decides: the configuration that is believed to be
- * the best, one that may be better, or both back to back, on the model and as long as tells most about their
- * difference for its cost. Ends when, with the confidence asked for, nothing is better by more than epsilon,
- * or with the budget; by then what leads has been measured on every model. */
+/* Model-based search. A few probes predict every cell. Then each trial is chosen to separate the leader from
+ * its challenger (top-two sampling), on any cell and of any length, by reduction of variance per second.
+ * Stops when, with the requested confidence, no configuration is better by more than epsilon, or at the end
+ * of the budget; by then the leader has been measured on every model. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "duel.h"
 #include "probes.h"
 
-enum { FIRST_LOOK = 5, SURE_LOOKS = 2 };
+enum { FIRST_LOOK = 5, PASSED_LOOKS = 2 };
 
-static const double load_share = 0.12;    /* of the budget, for load-only probes */
-static const double survey_share = 0.3;   /* of it, for joint trials in their place */
-static const double look_growth = 1.4;    /* of the joint trials, from one look to the next */
-static const double earlier_ratio = 0.02; /* more than the leader's: what was recommended earlier is tried */
+static const double load_share = 0.12;  /* of the budget, for load probes */
+static const double survey_share = 0.3; /* of the budget, for the joint trials that replace them */
+static const double look_growth = 1.4;  /* of the number of joint trials, from one look to the next */
+static const double earlier_ratio =
+    0.02; /* an earlier recommendation within this regret of the leader is measured */
 
 enum phase { LOAD, COMPUTE, DECIDE, ENDED };
 
 struct search {
     struct rue_duel duel;
     enum phase phase;
-    size_t look_at; /* joint trials */
-    size_t sure;    /* looks in a row that found it good enough */
+    size_t next_look;    /* number of joint trials */
+    size_t passed_looks; /* consecutive looks that reached epsilon */
     size_t audits;
-    bool compared;          /* with the baselines */
-    struct rue_claim claim; /* as it was after so many joint trials less one */
-    size_t claimed;         /* 0: there is none yet */
-    bool final;             /* by as many draws as there may be */
-    bool stale;             /* the prediction is to be made anew */
+    bool baselines_done;    /* whole jobs of the baselines are queued */
+    struct rue_claim claim; /* made after claim_joints - 1 joint trials */
+    size_t claim_joints;    /* 0: none */
+    bool claim_final;       /* made with the full number of draws */
+    bool outdated;          /* the forecast must be updated */
 };
 
 /* ---- phases ---- */
 
 static void update_search(struct search *search)
 {
-    search->stale = false;
+    search->outdated = false;
     rue_duel_update(&search->duel);
 }
 
-static void claim_anew(struct search *search, size_t draws, size_t config)
+static void renew_claim(struct search *search, size_t draws, size_t config)
 {
     struct rue_duel *duel = &search->duel;
     rue_forecast_claim(duel->forecast, duel->joints, draws, config, &search->claim);
-    search->claimed = duel->joints + 1;
-    search->final = draws == RUE_FORECAST_CLAIM_DRAWS;
+    search->claim_joints = duel->joints + 1;
+    search->claim_final = draws == RUE_FORECAST_CLAIM_DRAWS;
 }
 
-/* Probes of the models' compute follow; what was probed until then is in the prediction. */
-static void after_load(struct search *search)
+/* The load probes are in the forecast when compute probes start. */
+static void start_compute_phase(struct search *search)
 {
     struct rue_duel *duel = &search->duel;
     update_search(search);
@@ -55,85 +56,88 @@ static void after_load(struct search *search)
     search->phase = COMPUTE;
 }
 
-/* What an earlier study recommended is measured at once where it may be as good here. */
+/* Measures the earlier recommendation if it may still be good. */
 static void push_earlier_choice(struct rue_duel *duel)
 {
     const struct rue_prior *prior = duel->setup.known.prior;
-    size_t unseen;
+    size_t untried;
     if (!prior || prior->config >= duel->setup.grid.config_count) return;
-    double leading = rue_forecast_regret(duel->forecast, rue_forecast_ranked(duel->forecast, 0));
-    if (rue_forecast_regret(duel->forecast, prior->config) <= leading + earlier_ratio &&
-        rue_duel_verification_s(duel, prior->config, &unseen) <= rue_duel_remaining_s(duel) / 2)
+    double leader_regret = rue_forecast_regret(duel->forecast, rue_forecast_ranked(duel->forecast, 0));
+    if (rue_forecast_regret(duel->forecast, prior->config) <= leader_regret + earlier_ratio &&
+        rue_duel_verification_s(duel, prior->config, &untried) <= rue_duel_remaining_s(duel) / 2)
         rue_duel_push_verification(duel, prior->config);
 }
 
-static void after_compute(struct search *search)
+static void start_decide_phase(struct search *search)
 {
     struct rue_duel *duel = &search->duel;
     update_search(search);
     if (duel->status != RUE_OK) return;
     search->phase = DECIDE;
-    search->look_at = FIRST_LOOK;
+    search->next_look = FIRST_LOOK;
     push_earlier_choice(duel);
-    search->stale = !rue_question_queue_is_empty(&duel->queue);
+    search->outdated = !rue_question_queue_is_empty(&duel->queue);
 }
 
-/* Looks at all that was learned, now and then: each look is one more chance to be sure by mistake. */
-static void look_at_claim(struct search *search)
+/* An interim look at the claim. Looks are spaced by a factor, because each is one more chance of a false
+ * stop. */
+static void take_look(struct search *search)
 {
     struct rue_duel *duel = &search->duel;
     double joints = (double)duel->joints;
     update_search(search);
-    if (duel->status != RUE_OK || duel->joints < search->look_at) return;
-    bool missed = joints >= look_growth * (double)search->look_at; /* a study goes on */
-    search->look_at = (size_t)ceil(fmax(joints + 2, look_growth * joints));
-    claim_anew(search, RUE_FORECAST_LOOK_DRAWS, SIZE_MAX);
-    bool sure = search->claim.verified && search->claim.prediction_error_ratio == 0 &&
-                search->claim.bound_ratio <= duel->setup.aim.epsilon_ratio;
-    search->sure = sure ? search->sure + 1 + missed : 0;
+    if (duel->status != RUE_OK || duel->joints < search->next_look) return;
+    bool skipped = joints >= look_growth * (double)search->next_look; /* looks missed by a resumed study */
+    search->next_look = (size_t)ceil(fmax(joints + 2, look_growth * joints));
+    renew_claim(search, RUE_FORECAST_LOOK_DRAWS, SIZE_MAX);
+    bool passed = search->claim.verified && search->claim.prediction_error_ratio == 0 &&
+                  search->claim.bound_ratio <= duel->setup.aim.epsilon_ratio;
+    search->passed_looks = passed ? search->passed_looks + 1 + skipped : 0;
 }
 
-static void push_next_trial(struct search *search, bool due)
+static void push_next_trial(struct search *search, bool look_due)
 {
     struct rue_duel *duel = &search->duel;
-    size_t leader = rue_forecast_ranked(duel->forecast, 0), unseen, reserved = 0;
-    double reserve_s = search->compared ? 0 : rue_duel_baselines_s(duel, &reserved);
-    double left_s = rue_duel_remaining_s(duel) - rue_duel_verification_s(duel, leader, &unseen),
-           rest_s = left_s - reserve_s;
-    bool last = rest_s < 0 ||
-                rue_posterior_trial_count(duel->forecast->posterior) >= RUE_POSTERIOR_TRIALS_MAX ||
-                rue_duel_lacks_trials(duel, unseen + 1 + reserved);
-    bool room = left_s >= 0 && !rue_duel_lacks_trials(duel, unseen);
-    bool sure = search->sure >= SURE_LOOKS && duel->joints >= 2 * duel->setup.grid.scenario_count;
-    /* A claim that would do is of what was measured on every model. */
-    bool promising = search->claimed > 0 && search->claim.bound_ratio <= duel->setup.aim.epsilon_ratio;
-    if (sure && rue_duel_push_finalists(duel, rest_s)) return;
-    if (due && promising && room && unseen > 0) {
+    size_t leader = rue_forecast_ranked(duel->forecast, 0), untried, reserved = 0;
+    double reserve_s = search->baselines_done ? 0 : rue_duel_baselines_s(duel, &reserved);
+    double remaining_s = rue_duel_remaining_s(duel) - rue_duel_verification_s(duel, leader, &untried),
+           rest_s = remaining_s - reserve_s;
+    bool stop_search = rest_s < 0 ||
+                       rue_posterior_trial_count(duel->forecast->posterior) >= RUE_POSTERIOR_TRIALS_MAX ||
+                       rue_duel_lacks_trials(duel, untried + 1 + reserved);
+    bool affordable = remaining_s >= 0 && !rue_duel_lacks_trials(duel, untried);
+    bool passed = search->passed_looks >= PASSED_LOOKS && duel->joints >= 2 * duel->setup.grid.scenario_count;
+    /* Only a claim about a configuration measured on every model can stop the search. */
+    bool epsilon_reached =
+        search->claim_joints > 0 && search->claim.bound_ratio <= duel->setup.aim.epsilon_ratio;
+    if (passed && rue_duel_push_finalists(duel, rest_s)) return;
+    if (look_due && epsilon_reached && affordable && untried > 0) {
         rue_duel_push_best_verification(duel);
         return;
     }
-    if (!last) rue_duel_push_next(duel, rest_s, search->claim.prediction_error_ratio > 0, &search->audits);
+    if (!stop_search)
+        rue_duel_push_next(duel, rest_s, search->claim.prediction_error_ratio > 0, &search->audits);
     if (!rue_question_queue_is_empty(&duel->queue)) return;
-    if (duel->status == RUE_OK && (room || !rue_forecast_is_any_verified(duel->forecast)))
+    if (duel->status == RUE_OK && (affordable || !rue_forecast_is_any_verified(duel->forecast)))
         rue_duel_push_best_verification(duel);
 }
 
-static void decide_next(struct search *search)
+static void decide_next_trial(struct search *search)
 {
     struct rue_duel *duel = &search->duel;
-    bool due = duel->joints >= search->look_at;
-    if (search->stale || due) look_at_claim(search);
-    if (duel->status == RUE_OK) push_next_trial(search, due);
-    if (duel->status == RUE_OK && rue_question_queue_is_empty(&duel->queue) && !search->compared) {
-        search->compared = true;
+    bool look_due = duel->joints >= search->next_look;
+    if (search->outdated || look_due) take_look(search);
+    if (duel->status == RUE_OK) push_next_trial(search, look_due);
+    if (duel->status == RUE_OK && rue_question_queue_is_empty(&duel->queue) && !search->baselines_done) {
+        search->baselines_done = true;
         rue_duel_push_baselines(duel);
     }
     if (duel->status == RUE_OK && rue_question_queue_is_empty(&duel->queue)) search->phase = ENDED;
 }
 
-/* ---- ask and tell ---- */
+/* ---- ask and observe ---- */
 
-/* Whether the first trials have cost so much that no more are made: those that tell most come first. */
+/* Whether the first trials have used up their share of the budget; the most informative ones come first. */
 static bool is_probed_enough(const struct rue_duel *duel)
 {
     size_t least = duel->surveys ? duel->setup.grid.scenario_count : RUE_PROBES_LOAD_MIN;
@@ -141,32 +145,32 @@ static bool is_probed_enough(const struct rue_duel *duel)
     return duel->costs.made >= least && duel->costs.spent_s > share * duel->setup.budget.seconds;
 }
 
-/* Whether a question is still of use: what does not run is not tried on other models. */
-static bool is_of_use(const struct search *search, const struct rue_question *ask)
+/* Whether a queued question is still needed: excluded configurations are not tried on other models. */
+static bool is_useful(const struct search *search, const struct rue_question *question)
 {
     const struct rue_duel *duel = &search->duel;
     if (search->phase == LOAD && is_probed_enough(duel)) return false;
-    if (ask->measure != RUE_JOINT) return true;
-    bool known = search->phase == LOAD && rue_question_queue_count_same(&duel->history, ask) > 0;
-    return !known && !duel->forecast->excluded[ask->config];
+    if (question->measure != RUE_JOINT) return true;
+    bool known = search->phase == LOAD && rue_question_queue_count_same(&duel->history, question) > 0;
+    return !known && !duel->forecast->excluded[question->config];
 }
 
 static bool pop_useful(struct search *search, struct rue_question *out)
 {
     while (rue_question_queue_pop(&search->duel.queue, out))
-        if (is_of_use(search, out)) return true;
+        if (is_useful(search, out)) return true;
     return false;
 }
 
 static bool duel_ask(void *state, struct rue_question *out)
 {
-    static void (*const go_on[])(struct search *) = {
-        [LOAD] = after_load, [COMPUTE] = after_compute, [DECIDE] = decide_next};
+    static void (*const refill_queue[])(struct search *) = {
+        [LOAD] = start_compute_phase, [COMPUTE] = start_decide_phase, [DECIDE] = decide_next_trial};
     struct search *search = state;
     struct rue_duel *duel = &search->duel;
     while (duel->status == RUE_OK && !pop_useful(search, out)) {
         if (search->phase == ENDED) return false;
-        go_on[search->phase](search);
+        refill_queue[search->phase](search);
     }
     if (duel->status != RUE_OK) return false;
     if (out->measure == RUE_JOINT) out->repeat = rue_question_queue_count_same(&duel->history, out);
@@ -185,16 +189,17 @@ static bool is_late(const struct rue_duel *duel, const struct rue_trial_result *
            (double)result->first_batch_ns > limit_s * 1e9;
 }
 
-static void duel_observe(void *state, const struct rue_question *ask, const struct rue_trial_result *result)
+static void duel_observe(void *state, const struct rue_question *question,
+                         const struct rue_trial_result *result)
 {
     struct search *search = state;
-    rue_duel_observe(&search->duel, ask, result);
-    /* It is not recommended: another one is. */
-    if (ask->measure == RUE_JOINT && (result->outcome != RUE_TRIAL_OK || is_late(&search->duel, result)))
-        search->stale = true;
+    rue_duel_observe(&search->duel, question, result);
+    /* it becomes ineligible */
+    if (question->measure == RUE_JOINT && (result->outcome != RUE_TRIAL_OK || is_late(&search->duel, result)))
+        search->outdated = true;
 }
 
-/* ---- what is known ---- */
+/* ---- results ---- */
 
 static bool duel_estimate(void *state, size_t scenario, size_t config, struct rue_estimate *out)
 {
@@ -208,13 +213,13 @@ static bool duel_estimate(void *state, size_t scenario, size_t config, struct ru
     return true;
 }
 
-/* While the search goes on, what was claimed a few trials ago will do. */
+/* During the search, a claim of a few trials ago suffices. */
 static bool is_claim_recent(const struct search *search)
 {
     const struct rue_duel *duel = &search->duel;
-    bool goes_on = search->phase == DECIDE && rue_setup_check_stop(&duel->setup, NULL) == RUE_OK;
-    return (search->final && search->claimed > duel->joints) ||
-           (goes_on && search->claimed > 0 && !duel->forecast->ineligible[search->claim.config]);
+    bool running = search->phase == DECIDE && rue_setup_check_stop(&duel->setup, NULL) == RUE_OK;
+    return (search->claim_final && search->claim_joints > duel->joints) ||
+           (running && search->claim_joints > 0 && !duel->forecast->ineligible[search->claim.config]);
 }
 
 static bool duel_claim(void *state, size_t config, struct rue_claim *out)
@@ -223,7 +228,7 @@ static bool duel_claim(void *state, size_t config, struct rue_claim *out)
     struct rue_duel *duel = &search->duel;
     if (!is_probed(search) || duel->status != RUE_OK) return false;
     if (!is_claim_recent(search) || (config != SIZE_MAX && config != search->claim.config))
-        claim_anew(search, RUE_FORECAST_CLAIM_DRAWS, config);
+        renew_claim(search, RUE_FORECAST_CLAIM_DRAWS, config);
     *out = search->claim;
     return true;
 }
@@ -239,19 +244,19 @@ static rue_status duel_status(void *state, rue_error *error)
     return rue_duel_status(&((struct search *)state)->duel, error);
 }
 
-static bool duel_expect(void *state, const struct rue_question *ask, double *time_s, double *sd)
+static bool duel_expect(void *state, const struct rue_question *question, double *time_s, double *sd)
 {
     struct search *search = state;
-    return ask->measure == RUE_JOINT && is_probed(search) &&
-           rue_forecast_predict_trial(search->duel.forecast, ask->scenario, ask->config, ask->images, time_s,
-                                      sd);
+    return question->measure == RUE_JOINT && is_probed(search) &&
+           rue_forecast_predict_trial(search->duel.forecast, question->scenario, question->config,
+                                      question->images, time_s, sd);
 }
 
 static void duel_shift(void *state, size_t trial, struct rue_speed change)
 {
     struct search *search = state;
     rue_prediction_add_speed_change(search->duel.forecast->prediction, trial, change);
-    search->stale = true;
+    search->outdated = true;
     if (search->phase == ENDED) update_search(search);
 }
 
@@ -277,7 +282,7 @@ static double duel_job_s(void *state, size_t scenario, size_t config, uint64_t i
     return rue_forecast_job_s(search->duel.forecast, scenario, config, images);
 }
 
-/* ---- the strategy ---- */
+/* ---- open and close ---- */
 
 static void duel_close(void *state)
 {
@@ -291,7 +296,7 @@ static rue_status duel_open(const struct rue_strategy_setup *setup, void **state
 {
     *state = NULL;
     struct search *search = calloc(1, sizeof *search);
-    if (!search) return rue_fail_memory(error, "a duel", sizeof *search);
+    if (!search) return rue_fail_memory(error, "the strategy duel", sizeof *search);
     rue_status status = rue_duel_open(&search->duel, setup, error);
     if (status != RUE_OK) return duel_close(search), status;
     rue_duel_push_load_probes(&search->duel);
@@ -301,7 +306,7 @@ static rue_status duel_open(const struct rue_strategy_setup *setup, void **state
 
 const struct rue_strategy_ops rue_strategy_duel = {
     .name = "duel",
-    .help = "predicts every cell from a few probes, measures what decides",
+    .help = "predicts every cell from a few probes, then measures the most informative cells",
     .open = duel_open,
     .ask = duel_ask,
     .observe = duel_observe,
