@@ -47,10 +47,8 @@ struct rue_strategy_ops {
 };
 
 extern const struct rue_strategy_ops rue_strategy_grid; /* every cell, in blocks of complete configurations */
-extern const struct rue_strategy_ops
-    rue_strategy_duel; /* model-based: top-two sampling over a Gaussian process */
-extern const struct rue_strategy_ops
-    rue_strategy_recheck; /* checks the prior's recommendation; not selectable */
+extern const struct rue_strategy_ops rue_strategy_duel; /* model-based, by top-two sampling */
+extern const struct rue_strategy_ops rue_strategy_recheck; /* checks a recommendation; not selectable */
 
 /* The selectable strategies, NULL at the end. */
 extern const struct rue_strategy_ops *const rue_strategies[];
