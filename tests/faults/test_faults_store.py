@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from conftest import HANG_S, clean_environment, error_line, expect_failure, make_table, read_json, stop
+from conftest import DROP_VIEWS, HANG_S, clean_environment, error_line, expect_failure, make_table, read_json, stop
 
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
@@ -178,9 +178,9 @@ def test_deleted_rows_are_measured_again(study):
     assert len(study.script.joint()) == count + 4
 
 
-SCHEMAS = {"a column that is missing": "DROP VIEW ok_trial; ALTER TABLE trial DROP COLUMN end_to_end_ns",
-           "a column with another name": "DROP VIEW ok_trial; ALTER TABLE trial RENAME COLUMN end_to_end_ns TO took",
-           "a column that identifies, missing": "DROP VIEW ok_trial; ALTER TABLE trial DROP COLUMN workload",
+SCHEMAS = {"a column that is missing": f"{DROP_VIEWS}; ALTER TABLE trial DROP COLUMN end_to_end_ns",
+           "a column with another name": f"{DROP_VIEWS}; ALTER TABLE trial RENAME COLUMN end_to_end_ns TO took",
+           "a column that identifies, missing": f"{DROP_VIEWS}; ALTER TABLE trial DROP COLUMN workload",
            "no table of runs and another program's mark": "PRAGMA application_id = 7",
            "a newer version": "PRAGMA user_version = 99", "an older version": "PRAGMA user_version = 3"}
 

@@ -53,7 +53,7 @@ static bool list_trial(void *context, size_t index, struct rue_trial_row *out)
                                   .request.measure = trial->measure,
                                   .request.variant = trial->scenario.variant,
                                   .request.config = trial->config,
-                                  .request.images = trial->images_requested,
+                                  .request.images = trial->requested_images,
                                   .request.job_images = trial->scenario.job_images,
                                   .result = trial->result,
                                   .label = rue_record_label(listing->record, trial)};

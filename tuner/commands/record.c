@@ -147,7 +147,7 @@ static struct rue_tally_trial judge_trial(const struct rue_store_trial *trial)
     uint64_t job = trial->scenario.job_images;
     struct rue_tally_trial judged = {.config = trial->config,
                                      .outcome = result->outcome,
-                                     .images = trial->images_requested,
+                                     .images = trial->requested_images,
                                      .reason = result->reason};
     if (result->outcome != RUE_TRIAL_OK) return judged;
     judged.time_ns = job ? rue_job_time_ns(result, job, trial->scenario.workload.drop_last, &judged.predicted)

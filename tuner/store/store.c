@@ -277,8 +277,8 @@ static struct rue_store_trial make_trial(const struct rue_store_scenario *scenar
                                     .scenario = *scenario,
                                     .measure = request->measure,
                                     .config = request->config,
-                                    .images_requested = request->images,
-                                    .batches_requested = request->batches,
+                                    .requested_images = request->images,
+                                    .requested_batches = request->batches,
                                     .limits = request->limits};
     if (request->measure == RUE_LOAD) trial.scenario.model[0] = trial.scenario.model_profile[0] = 0;
     return trial;

@@ -37,7 +37,7 @@ struct rue_store_trial {
     const char *workload; /* as stored; set by rue_store_next_trial, until its next trial */
     enum rue_measure measure;
     struct rue_config config;
-    uint64_t images_requested, batches_requested;
+    uint64_t requested_images, requested_batches;
     struct rue_limits limits;
     uint64_t id, started_ns;
     struct rue_trial_result result;

@@ -14,15 +14,14 @@
  */
 static char *make_run_table(void)
 {
-    return sqlite3_mprintf(
-        "CREATE TABLE run (\n"
-        "    id INTEGER PRIMARY KEY /* in the order of starting */,\n"
-        "    command_line TEXT NOT NULL /* as it was given */,\n"
-        "    rue_version TEXT NOT NULL /* that ran */,\n"
-        "    started TEXT NOT NULL /* wall clock, UTC */,\n"
-        "    knobs TEXT /* that the runner declares beside rue's own, JSON; NULL: none */,\n"
-        "    findings TEXT /* that it ended with, or had so far, JSON; NULL: none */,\n"
-        "    checksum INTEGER /* of the findings */\n)");
+    return sqlite3_mprintf("CREATE TABLE run (\n"
+                           "    id INTEGER PRIMARY KEY /* number of the run */,\n"
+                           "    command_line TEXT NOT NULL /* command line of the run */,\n"
+                           "    rue_version TEXT NOT NULL /* version of rue */,\n"
+                           "    started TEXT NOT NULL /* start of the run, UTC */,\n"
+                           "    knobs TEXT /* JSON: knobs of the runner's own; NULL: none */,\n"
+                           "    findings TEXT /* JSON: recommendation of the run; NULL: none */,\n"
+                           "    checksum INTEGER /* hash of findings */\n)");
 }
 
 static char *make_trial_table(void)
@@ -39,11 +38,9 @@ static char *make_trial_index(void)
     return sqlite3_mprintf("CREATE INDEX trial_identity ON trial (config, data_digest, model)");
 }
 
-static char *make_ok_trial_view(void)
+/* A column for each knob of rue's own. */
+static void append_knobs(sqlite3_str *out)
 {
-    sqlite3_str *out = sqlite3_str_new(NULL);
-    sqlite3_str_appendall(out,
-                          "CREATE VIEW ok_trial AS SELECT id, run_id, mode, format, dtype, model, measure");
     for (size_t k = 0; k < rue_own_knobs.count; k++) {
         const struct rue_knob_info *knob = rue_own_knobs.at[k];
         char fallback[RUE_KNOB_TEXT_BYTES];
@@ -52,11 +49,78 @@ static char *make_ok_trial_view(void)
         sqlite3_str_appendf(out, ",\n    coalesce(json_extract(config, '$.%s'), %s%s%s) AS %s", knob->name,
                             quote, fallback, quote, knob->name);
     }
-    sqlite3_str_appendall(out, ",\n    job_images, images_requested >= job_images AS is_full");
+}
+
+static char *make_ok_trial_view(void)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(out,
+                          "CREATE VIEW ok_trial AS SELECT id, run_id, mode, format, dtype, model, measure");
+    append_knobs(out);
+    sqlite3_str_appendall(out, ",\n    job_images, requested_images >= job_images AS is_full");
     for (size_t i = 0; i < rue_trial_field_count; i++)
         sqlite3_str_appendf(out, "%s %s", i % 6 ? "," : ",\n   ", rue_trial_fields[i].name);
     sqlite3_str_appendall(
         out, ",\n    images * 1e9 / end_to_end_ns AS images_per_s\nFROM trial WHERE status = 'ok'");
+    return sqlite3_str_finish(out);
+}
+
+/* Only the longest ok trials of a configuration count. A truncated trial is extended to the job by its mean
+ * time per image between the first delivery and the last. SQLite has no median: it is the mean of the one or
+ * two trials in the middle. */
+static char *make_configuration_view(void)
+{
+    const char *separator = "min(id) OVER (PARTITION BY";
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(out, "CREATE VIEW configuration AS WITH joint AS (SELECT *,\n    ");
+    for (int i = 0; i < rue_store_column_count; i++) {
+        const struct rue_store_column *column = &rue_store_columns[i];
+        if (column->role != RUE_STORE_IDENTITY || column->kind == RUE_STORE_CONFIG) continue;
+        sqlite3_str_appendf(out, "%s %s", separator, column->name);
+        separator = ",";
+    }
+    sqlite3_str_appendall(
+        out,
+        ") AS scenario,\n"
+        "    1e-9 * iif(requested_images >= job_images, end_to_end_ns,\n"
+        "        end_to_end_ns + (job_images - images) / (images - 1.0 * images / batches) *\n"
+        "        (end_to_end_ns - first_batch_ns - shutdown_ns - ifnull(compute_ns, 0) / batches)) AS s\n"
+        "    FROM trial WHERE measure = 'joint' AND status = 'ok'),\n"
+        "longest AS (SELECT *, dense_rank() OVER (\n"
+        "    PARTITION BY scenario, config ORDER BY requested_images DESC) AS nth_length\n"
+        "    FROM joint WHERE s > 0),\n"
+        "ordered AS (SELECT *, count(*) OVER same AS trials, row_number() OVER (same ORDER BY s) AS nth\n"
+        "    FROM longest WHERE nth_length = 1 WINDOW same AS (PARTITION BY scenario, config)),\n"
+        "timed AS (SELECT *, requested_images >= job_images AS is_full, avg(s) AS mean_job_s,\n"
+        "    avg(s) FILTER (WHERE nth IN ((trials + 1) / 2, (trials + 2) / 2)) AS median_job_s\n"
+        "    FROM ordered GROUP BY scenario, config)\n"
+        "SELECT scenario, mode, format, dtype, job_images, model");
+    append_knobs(out);
+    sqlite3_str_appendall(
+        out, ",\n    is_full, trials, median_job_s, mean_job_s,\n"
+             "    iif(is_full, images, job_images) / median_job_s AS images_per_s,\n"
+             "    iif(is_full = max(is_full) OVER (PARTITION BY scenario), median_job_s\n"
+             "        / min(median_job_s) OVER (PARTITION BY scenario, is_full) - 1, NULL) AS regret_ratio,\n"
+             "    config\nFROM timed");
+    return sqlite3_str_finish(out);
+}
+
+static char *make_best_view(void)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(
+        out, "CREATE VIEW best_by_model AS SELECT scenario, mode, format, dtype, job_images, model");
+    for (size_t k = 0; k < rue_own_knobs.count; k++)
+        sqlite3_str_appendf(out, ",\n    %s", rue_own_knobs.at[k]->name);
+    sqlite3_str_appendall(
+        out,
+        ",\n    is_full, trials, median_job_s, images_per_s, second_regret_ratio, configurations, config\n"
+        "FROM (SELECT *, row_number() OVER best AS place,\n"
+        "    lead(regret_ratio) OVER best AS second_regret_ratio,\n"
+        "    count(*) OVER (PARTITION BY scenario) AS configurations\n"
+        "    FROM configuration WHERE regret_ratio IS NOT NULL\n"
+        "    WINDOW best AS (PARTITION BY scenario ORDER BY regret_ratio, config))\n"
+        "WHERE place = 1 ORDER BY mode, format, dtype, model, scenario");
     return sqlite3_str_finish(out);
 }
 
@@ -67,7 +131,9 @@ static const struct object {
 } objects[] = {{"table", "run", make_run_table},
                {"table", "trial", make_trial_table},
                {"index", "trial_identity", make_trial_index},
-               {"view", "ok_trial", make_ok_trial_view}};
+               {"view", "ok_trial", make_ok_trial_view},
+               {"view", "configuration", make_configuration_view},
+               {"view", "best_by_model", make_best_view}};
 enum { OBJECTS = sizeof objects / sizeof *objects };
 
 /* All columns but those that SQLite makes, each behind `prefix`; but for the checksum that of the others, or
@@ -119,8 +185,8 @@ char *rue_store_search_sql(void)
         if (rue_store_columns[i].role == RUE_STORE_IDENTITY)
             sqlite3_str_appendf(out, "%s = :%s AND ", rue_store_columns[i].name, rue_store_columns[i].name);
     sqlite3_str_appendall(
-        out, "CASE measure WHEN 'compute' THEN batches_requested >= :batches_requested"
-             " ELSE images_requested >= :images_requested END"
+        out, "CASE measure WHEN 'compute' THEN requested_batches >= :requested_batches"
+             " ELSE requested_images >= :requested_images END"
              " AND (status = 'ok' AND (:fits OR ifnull(limit_memory_bytes, 9e18) <="
              " ifnull(:limit_memory_bytes, 9e18))"
              " OR status = 'infeasible' AND refused IS NOT 1 AND ifnull(limit_memory_bytes, 9e18) >="

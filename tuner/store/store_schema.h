@@ -21,7 +21,7 @@
 enum {
     RUE_STORE_APPLICATION_ID =
         0x72756573,        /* "rues": how file(1) and we tell a store from other SQLite files */
-    RUE_STORE_VERSION = 5, /* PRAGMA user_version; files of another version are refused */
+    RUE_STORE_VERSION = 6, /* PRAGMA user_version; files of another version are refused */
 };
 
 /* The statements, to be freed with sqlite3_free; NULL without memory. Parameters are called as the columns

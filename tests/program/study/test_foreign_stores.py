@@ -10,7 +10,7 @@ import struct
 
 import pytest
 
-from conftest import expect_failure, make_table
+from conftest import DROP_VIEWS, expect_failure, make_table
 
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
@@ -87,10 +87,10 @@ def schema(was, becomes, table="trial"):
 # What it holds, and what is said of it.
 FOREIGN = {
     "a view in the place of the trials": (
-        f"DROP VIEW ok_trial; ALTER TABLE trial RENAME TO kept; CREATE VIEW trial AS {ENDLESS} kept.* FROM kept, r",
+        f"{DROP_VIEWS}; ALTER TABLE trial RENAME TO kept; CREATE VIEW trial AS {ENDLESS} kept.* FROM kept, r",
         ['the table "kept"', "rue did not make"]),
     "a view in the place of a table of no name of its own": (
-        f"DROP VIEW ok_trial; DROP TABLE trial; CREATE VIEW trial AS {ENDLESS} i AS id FROM r", ['the view "trial"']),
+        f"{DROP_VIEWS}; DROP TABLE trial; CREATE VIEW trial AS {ENDLESS} i AS id FROM r", ['the view "trial"']),
     "a trigger that writes without end": (
         "CREATE TRIGGER more AFTER INSERT ON run BEGIN INSERT INTO run (command_line, rue_version, started)"
         " SELECT hex(randomblob(100000)), '', '' FROM trial, trial AS b, trial AS c; END", ['the trigger "more"']),
@@ -109,7 +109,7 @@ FOREIGN = {
     "a check": ("ALTER TABLE trial ADD COLUMN g TEXT CHECK (length(hex(randomblob(100000000))) > 0)", ["table trial", ', g ']),
     "a check of rue's column": (schema("started_ns INTEGER NOT NULL", "started_ns INTEGER NOT NULL CHECK(started_ns)"),
                                 ["table trial", '"CHECK(started_ns)']),
-    "a check of the table": (schema("INTEGER /* of the findings */", "INTEGER, CHECK (id > 0)", "run"), ["table run", "CHECK"]),
+    "a check of the table": (schema("INTEGER /* hash of findings */", "INTEGER, CHECK (id > 0)", "run"), ["table run", "CHECK"]),
     "a line comment": (schema("/* clock */", "-- x", "trial") + "; " + schema("trial (", "trial ( --", "trial"), ["study.db"]),
     "another type": (schema("end_to_end_ns INTEGER", "end_to_end_ns TEXT"), ["table trial", '"TEXT ']),
     "another key": (schema("id INTEGER PRIMARY KEY", "id INTEGER", "run"), ["table run"]),
@@ -124,7 +124,7 @@ def test_what_rue_did_not_make_is_refused_by_name(stranger, what):
     stranger.expect_refused(*words)
 
 
-@pytest.mark.parametrize("sql", ["DROP VIEW ok_trial",
+@pytest.mark.parametrize("sql", [DROP_VIEWS,
                                  "ALTER TABLE trial ADD COLUMN note TEXT; ALTER TABLE run ADD COLUMN \"my note\" TEXT",
                                  "DROP INDEX trial_identity"])
 def test_what_is_not_run_and_what_people_note_is_accepted(stranger, sql):

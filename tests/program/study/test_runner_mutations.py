@@ -35,7 +35,7 @@ def expect_plausible(row):
     for name in names:
         assert row[name] is None or 0 <= row[name] <= FIELD_MAX, (name, row)
     batch, compute = json.loads(row["config"])["batch_size"], row["measure"] == "compute"
-    asked = row["batches_requested"] * batch if compute else -(-row["images_requested"] // batch) * batch
+    asked = row["requested_batches"] * batch if compute else -(-row["requested_images"] // batch) * batch
     assert (row["images"] or 0) <= asked and (row["batches"] or 0) <= asked, row
     assert len(row["reason"]) < 512 and len(row["machine"]) == 16
     times = {name: json.loads(row[name] or "[]") for name in ("batch_ready_ns", "batch_compute_ns")}
