@@ -116,21 +116,21 @@ static rue_status compare_circumstances(const struct rue_study *study, void *con
     char words[sizeof hello->machine_json + 64];
     rue_json_canonical(hello->machine_json, words, sizeof words);
     if (strcmp(machine.cpu, earlier->found.machine.cpu) != 0)
-        note_difference(out, "the processor is %s, it was %s", machine.cpu,
+        note_difference(out, "the processor is %s, was %s", machine.cpu,
                         *earlier->found.machine.cpu ? earlier->found.machine.cpu : "unknown");
     if (machine.usable_cpus != earlier->found.machine.usable_cpus)
-        note_difference(out, "%d CPUs are usable, %d were before", machine.usable_cpus,
+        note_difference(out, "%d CPUs are usable, were %d", machine.usable_cpus,
                         earlier->found.machine.usable_cpus);
     if (strcmp(words, earlier->found.machine.json) != 0)
         note_difference(out, "the runner reports another machine");
     if (strcmp(hello->runner, earlier->found.runner.name) != 0)
-        note_difference(out, "the runner is %s, it was %s", hello->runner, earlier->found.runner.name);
+        note_difference(out, "the runner is %s, was %s", hello->runner, earlier->found.runner.name);
     if (strcmp(RUE_VERSION, earlier->found.run.rue_version) != 0)
-        note_difference(out, "rue is %s, it was %s", RUE_VERSION, earlier->found.run.rue_version);
+        note_difference(out, "rue is %s, was %s", RUE_VERSION, earlier->found.run.rue_version);
     if (strcmp(setup->variants[0].opened.digest, goal->part->found.data.digest) != 0)
-        note_difference(out, "the data differ from those of the study");
+        note_difference(out, "the data are not those of the study");
     if (setup->model_count < goal->part->matrix->model_count)
-        note_difference(out, "only %zu of the %zu models are available here", setup->model_count,
+        note_difference(out, "only %zu of the %zu models are known here", setup->model_count,
                         goal->part->matrix->model_count);
     return RUE_OK;
 }
@@ -297,22 +297,23 @@ bool rue_check_holds(const struct rue_check *check)
 static void say_trials(struct rue_page *page, const struct rue_check *check)
 {
     double ratio = check->findings.time_ratio;
-    rue_say(page, ". Trials: %s",
-            check->findings.whole_jobs ? "whole jobs on every model" : "a few, shorter than the job");
+    rue_say(page, check->findings.whole_jobs
+                      ? " Whole jobs were measured on every model."
+                      : " Only a few trials fitted the budget, not whole jobs on every model.");
     if (ratio >= times_differ_ratio)
-        rue_say(page, "; they took %.0f %% longer than in the study", 100 * (ratio - 1));
+        rue_say(page, " Trials take %.0f %% longer here.", 100 * (ratio - 1));
     else if (ratio <= 1 / times_differ_ratio)
-        rue_say(page, "; they took %.0f %% less time than in the study", 100 * (1 - ratio));
+        rue_say(page, " Trials take %.0f %% less time here.", 100 * (1 - ratio));
 }
 
-/* ". It is 1.31 times as fast as workers = CPUs, 32/4 (95 % CI 1.2 to 1.4)", "" where that was not tried. */
+/* Nothing where that was not tried. */
 static void say_gain(struct rue_page *page, const struct rue_check *check)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
     const struct rue_speedup *gain = &check->gain;
     if (gain->confidence == 0) return;
     rue_config_label(&check->baseline, label);
-    rue_say(page, ". It is %.2f times as fast as %s, %s (%.3g %% CI %.2f to %.2f)", gain->ratio,
+    rue_say(page, " It is %.2f times as fast as %s, %s (%.3g %% CI %.2f to %.2f).", gain->ratio,
             check->baseline_name, label, 100 * gain->confidence, gain->low, gain->high);
 }
 
@@ -322,11 +323,11 @@ static void say_failed(struct rue_page *page, const struct rue_check *check, con
     for (size_t i = 0; i < check->trial_count; i++) {
         const struct rue_check_trial *trial = &check->trials[i];
         if (trial->outcome == RUE_TRIAL_OK || !rue_config_equal(&trial->config, &check->config)) continue;
-        rue_say(page, "does not hold here: %s %s: %s", config,
-                trial->outcome == RUE_TRIAL_INFEASIBLE ? "is infeasible" : "does not run", trial->reason);
+        rue_say(page, "does not hold here: %s %s: %s.", config,
+                trial->outcome == RUE_TRIAL_INFEASIBLE ? "is infeasible" : "failed", trial->reason);
         return;
     }
-    rue_say(page, "does not hold here: %s does not run", config);
+    rue_say(page, "does not hold here: %s failed.", config);
 }
 
 void rue_check_say(struct rue_page *page, const struct rue_check *check)
@@ -338,27 +339,27 @@ void rue_check_say(struct rue_page *page, const struct rue_check *check)
     switch (found->verdict) {
     case RUE_RECHECK_HOLDS:
         if (found->tried == 1)
-            rue_say(page, "still holds here: %s runs; no other configuration was measured again", config);
+            rue_say(page, "still holds here: %s runs as before; it is the only configuration.", config);
         else
-            rue_say(page,
-                    "still holds here: %s is within %.1f %% of the best; %zu configurations measured again",
-                    config, rue_prose_bound_percent(found->excess_ratio), found->tried);
+            rue_say(page, "still holds here: %s is within %.1f %% of the best of %zu configurations.", config,
+                    rue_prose_bound_percent(found->excess_ratio), found->tried);
         say_gain(page, check);
         say_trials(page, check);
         break;
     case RUE_RECHECK_BEATEN:
         rue_say(page, "does not hold here: %s is probably better than %s", best, config);
         if (!isnan(found->excess_ratio))
-            rue_say(page, ", by %.1f points of %s regret", 100 * found->excess_ratio,
+            rue_say(page, " by %.1f points of %s regret", 100 * found->excess_ratio,
                     check->worst ? "worst" : "mean");
+        rue_say(page, ".");
         say_trials(page, check);
         break;
     case RUE_RECHECK_UNSURE:
         if (isnan(found->time_ratio)) {
-            rue_say(page, "cannot be relied on here: it has no times to compare these trials with");
+            rue_say(page, "cannot be checked here: it has no times to compare these trials with.");
             break;
         }
-        rue_say(page, "cannot be relied on here: times differ from the study's, and %s may be better than %s",
+        rue_say(page, "may not hold here: times differ from the study, and %s may be better than %s.",
                 rue_config_equal(&check->best, &check->config) ? "another" : best, config);
         say_trials(page, check);
         break;
@@ -366,7 +367,7 @@ void rue_check_say(struct rue_page *page, const struct rue_check *check)
         say_failed(page, check, config);
         break;
     case RUE_RECHECK_UNTRIED:
-        rue_say(page, "was not checked: %s", check->skipped[0] ? check->skipped : "no trial was measured");
+        rue_say(page, "was not checked: %s.", check->skipped[0] ? check->skipped : "no trial was made");
         break;
     }
 }

@@ -38,20 +38,28 @@ static void format_part_name(const struct rue_recommended *part, char *out, size
 
 /* ---- shown ---- */
 
+/* The same for people and for machines. */
 static void put_trials(struct rue_page *page, const struct rue_check *check)
 {
+    static const struct rue_table_column columns[] = {
+        {.header = "model", .key = "model", .shrink_to = 16},
+        {.header = "config", .key = "config", .unit = RUE_UNIT_CONFIG},
+        {.header = "images", .key = "images", .unit = RUE_UNIT_COUNT, .drop = 1},
+        {.header = "expected", .key = "expected_ns", .unit = RUE_UNIT_DURATION},
+        {.header = "measured", .key = "end_to_end_ns", .unit = RUE_UNIT_DURATION},
+        {.key = "status"},
+        {.header = "failure", .key = "reason"}};
+    rue_page_table(page, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < check->trial_count; i++) {
         const struct rue_check_trial *trial = &check->trials[i];
-        char label[RUE_CONFIG_TEXT_BYTES];
-        rue_config_label(&trial->config, label);
-        rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-        rue_say(page, "%s on %s: ", label, trial->model);
-        if (trial->outcome != RUE_TRIAL_OK)
-            rue_say(page, "%s: %s", rue_outcome_names[trial->outcome], trial->reason);
-        else
-            rue_say(page, "%.3g s for %" PRIu64 " images", trial->measured_s, trial->images);
-        if (trial->outcome == RUE_TRIAL_OK && trial->expected_s > 0)
-            rue_say(page, ", expected %.3g s", trial->expected_s);
+        rue_page_row(page, false);
+        rue_put_text(page, trial->model);
+        rue_put_config(page, &trial->config);
+        rue_put_number(page, (double)trial->images);
+        rue_put_number(page, trial->expected_s > 0 ? trial->expected_s * 1e9 : NAN);
+        rue_put_number(page, trial->measured_s * 1e9);
+        rue_put_text(page, rue_outcome_names[trial->outcome]);
+        rue_put_text(page, trial->reason);
     }
 }
 
@@ -63,14 +71,15 @@ static rue_status show_checks(const struct checks *checks, rue_error *error)
         const struct rue_check *check = &checks->at[i];
         char name[128];
         format_part_name(&checks->earlier->at[i], name, sizeof name);
-        for (size_t d = 0; d < check->difference_count; d++) {
-            rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
-            rue_say(&page, "%s: changed since the study: %s", name, check->differences[d]);
-        }
-        rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
+        rue_page_sentence(&page, RUE_LOOK_BOLD, 0);
         rue_say(&page, "%s: ", name);
         rue_check_say(&page, check);
+        for (size_t d = 0; d < check->difference_count; d++) {
+            rue_page_sentence(&page, RUE_LOOK_PLAIN, 2);
+            rue_say(&page, "Differs from the study: %s.", check->differences[d]);
+        }
         put_trials(&page, check);
+        rue_page_gap(&page);
     }
     rue_status status = rue_page_write(&page, &style, stdout, error);
     rue_page_close(&page);
@@ -79,26 +88,8 @@ static rue_status show_checks(const struct checks *checks, rue_error *error)
 
 static json_t *trials_json(const struct rue_check *check)
 {
-    static const struct rue_table_column columns[] = {{.key = "model"},
-                                                      {.key = "config", .unit = RUE_UNIT_CONFIG},
-                                                      {.key = "images", .unit = RUE_UNIT_COUNT},
-                                                      {.key = "status"},
-                                                      {.key = "reason"},
-                                                      {.key = "end_to_end_ns", .unit = RUE_UNIT_DURATION},
-                                                      {.key = "expected_ns", .unit = RUE_UNIT_DURATION}};
     struct rue_page page = {0};
-    rue_page_table(&page, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < check->trial_count; i++) {
-        const struct rue_check_trial *trial = &check->trials[i];
-        rue_page_row(&page, false);
-        rue_put_text(&page, trial->model);
-        rue_put_config(&page, &trial->config);
-        rue_put_number(&page, (double)trial->images);
-        rue_put_text(&page, rue_outcome_names[trial->outcome]);
-        rue_put_text(&page, trial->reason);
-        rue_put_number(&page, trial->measured_s * 1e9);
-        rue_put_number(&page, trial->expected_s * 1e9);
-    }
+    put_trials(&page, check);
     json_t *array = rue_table_json(rue_page_last_table(&page));
     rue_page_close(&page);
     return array;

@@ -77,11 +77,13 @@ static void add_cost(struct line *line, const struct rue_study_setup *setup)
     char text[RUE_UNIT_TEXT_BYTES];
     if (setup->goal.search.budget.trials && rue_study_predicts(setup))
         add_text(line, "as long as the trials take");
+    else if (setup->plan.stored_s > 0 && remaining_s(setup) == 0)
+        add_text(line, "nothing, as the store holds all trials");
     else
         add_text(line, rue_study_predicts(setup) ? "up to %s" : "%s expected",
                  rue_format_duration((uint64_t)(remaining_s(setup) * 1e9), text, sizeof text));
     if (setup->plan.stored_s > 0)
-        add_text(line, ", beside %s that the store spares",
+        add_text(line, " (the store saves %s)",
                  rue_format_duration((uint64_t)(setup->plan.stored_s * 1e9), text, sizeof text));
     add_text(line, ", budget %s", rue_budget_format(&setup->goal.search.budget, text, sizeof text));
 }
@@ -103,7 +105,7 @@ static void add_trials(struct line *line, const struct rue_study_setup *setup,
     add_count(line, setup->model_count, "model", " x ");
     add_count(line, setup->variant_count, "variant", predicts ? "; " : " x ");
     if (predicts) {
-        add_text(line, "as many trials of them as decide");
+        add_text(line, "as many trials as the decision needs");
         return;
     }
     add_count(line, (size_t)setup->goal.search.repeats, "repeat",
@@ -127,16 +129,16 @@ static void add_replayed(struct line *line, const struct rue_study_setup *setup,
              rue_format_duration((uint64_t)(table_s * 1e9), time, sizeof time));
 }
 
-/* "load trials of 384 images with 32/4, one every 5 trials, ..." */
+/* "every 5 trials a load trial of 384 images with batch_size 32, ..." */
 static bool add_references(struct line *line, const struct rue_study_setup *setup)
 {
     struct rue_watch_plan plan;
     char label[RUE_CONFIG_TEXT_BYTES], count[RUE_UNIT_TEXT_BYTES];
     if (!rue_watch_plan(setup, &plan)) return false;
     rue_config_label(&plan.request.config, label);
-    add_text(line, "%s trials of %s images with %s, one every %d trials, to see whether the machine changes",
-             rue_measure_names[plan.request.measure],
-             rue_format_count(plan.request.images, count, sizeof count), label, RUE_WATCH_PERIOD);
+    add_text(line, "every %d trials a %s trial of %s images (%s), to detect changes of the machine",
+             RUE_WATCH_PERIOD, rue_measure_names[plan.request.measure],
+             rue_format_count(plan.request.images, count, sizeof count), label);
     return true;
 }
 
@@ -182,10 +184,11 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
     add_trials(&line, setup, ledger);
     write_line(&line, "trials", style, out);
     if (rue_study_predicts(setup)) {
-        add_text(
-            &line,
-            "when, with %g %% confidence, no configuration is better by more than %g %%, or with the budget",
-            100 * setup->goal.search.confidence, 100 * setup->goal.search.epsilon_ratio);
+        add_text(&line,
+                 "when no configuration can be more than %g points better (%g %% confidence), or when the "
+                 "budget is "
+                 "spent",
+                 100 * setup->goal.search.epsilon_ratio, 100 * setup->goal.search.confidence);
         write_line(&line, "ends", style, out);
     }
     if (add_references(&line, setup)) write_line(&line, "references", style, out);

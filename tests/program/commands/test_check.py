@@ -1,5 +1,6 @@
 """rue check: a handful of trials tell whether a recommendation still holds."""
 import json
+import re
 import shutil
 import signal
 
@@ -39,7 +40,7 @@ def test_on_the_same_machine_it_holds_and_nothing_is_written(rue, runner, strate
     done = check(rue, runner)
     assert done.returncode == 0, (done.stdout, done.stderr)
     assert "still holds here: 32/4 is within" in done.stdout
-    assert "configurations measured again" in done.stdout.replace("\n", " ")
+    assert re.search(r"of the best of \d+ configurations\.", " ".join(done.stdout.split()))
     assert files(rue.folder) == before
     asked = runner.requests()[since:]
     assert {request["measure"] for request in asked} == {"joint"} and 2 <= len(asked) <= 64
@@ -48,7 +49,7 @@ def test_on_the_same_machine_it_holds_and_nothing_is_written(rue, runner, strate
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
 def test_whole_jobs_run_on_every_model_where_the_budget_holds_them(rue, runner, strategy):
     tune(rue, runner, "--strategy", strategy)
-    for budget, words in (("60s", "measured again. Trials: whole jobs on every model"), ("5s", "measured again. Trials: a few, shorter than the job")):
+    for budget, words in (("60s", "Whole jobs were measured on every model."), ("5s", "Only a few trials fitted the budget")):
         since = len(runner.requests())
         assert words in " ".join(check(rue, runner, "--budget", budget).stdout.split())
         asked = [(request["model"], request["images"]) for request in runner.requests()[since:]]
@@ -72,7 +73,7 @@ def test_where_there_is_one_configuration_it_is_not_told_as_several(rue, runner)
     tune(rue, runner, "--batch-size", "32", "--num-workers", "4")
     done = check(rue, runner)
     assert done.returncode == 0, (done.stdout, done.stderr)
-    assert "still holds here: 32/4 runs; no other configuration was measured again" in " ".join(done.stdout.split())
+    assert "still holds here: 32/4 runs as before; it is the only configuration." in " ".join(done.stdout.split())
 
 
 @pytest.mark.quick
@@ -81,14 +82,14 @@ def test_where_another_configuration_is_faster_it_does_not_hold(rue, runner):
     runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda m, b, w: time_ns(m, b, 4) + w * 500000))
     done = check(rue, runner)
     expect_failure(done, 5, "does not hold here", "--prior out/recommendation.json")
-    assert "does not hold here:" in done.stdout or "cannot be relied on here:" in done.stdout
+    assert "does not hold here:" in done.stdout or "may not hold here:" in done.stdout
 
 
 def test_a_machine_that_is_slower_all_over_is_told_of(rue, runner):
     tune(rue, runner)
     runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda *cell: time_ns(*cell) * 14 // 10))
     done = check(rue, runner)
-    assert "they took 40 % longer than in the study" in done.stdout.replace("\n", " "), done.stdout
+    assert "Trials take 40 % longer here." in done.stdout.replace("\n", " "), done.stdout
 
 
 def test_a_configuration_that_does_not_run_any_more_does_not_hold(rue, runner):
@@ -114,7 +115,7 @@ def test_a_rivals_failure_is_not_that_of_the_configuration(rue, runner):
     runner.write(faults=[*own, kept, answers(None, status="failed", reason="a rival's fault")])
     done = check(rue, runner, "--json")
     found = json.loads(done.stdout)["checks"][0]
-    assert found["verdict"] == "failed" and found["sentence"].endswith("32/4 does not run: own fault"), found
+    assert found["verdict"] == "failed" and found["sentence"].endswith("32/4 failed: own fault."), found
     assert "a rival's fault" in [trial["reason"] for trial in found["trials"]], found
 
 
@@ -145,8 +146,8 @@ def test_what_is_not_as_it_was_is_told_first(rue, runner):
     tune(rue, runner)
     runner.write(digest="d2", hello=dict(machine=dict(cpu="another", usable_cpus=4), runner="scripted 2.0"))
     lines = check(rue, runner).stdout.replace("\n", " ")
-    for words in ("reports another machine", "the runner is scripted 2.0, it was scripted 1.0", "the data differ"):
-        assert f"changed since the study: {words}" in lines or words in lines.split("holds here")[0], lines
+    for words in ("reports another machine", "the runner is scripted 2.0, was scripted 1.0", "the data are not those of the study"):
+        assert f"{words}." in lines.split("model ")[0], lines
 
 
 def liking_time_ns(likes, model, workers):
@@ -278,12 +279,12 @@ def test_a_folder_of_photos_is_checked_with_our_own_runner(rue, own_photos):
     done = rue("check", "out", "--budget", "4s")
     assert done.returncode in (0, 5), done.stderr  # how fast a busy machine is, is nobody's fault
     lines = done.stdout.replace("\n", " ")
-    assert "raw folder: " in lines and "40 images, expected" in lines
+    assert "raw folder: " in lines and re.search(r"expected +measured", lines)
     assert "its data were a converted sample" in lines, "the converted sample is gone"
     moved = rue.folder / "moved"
     shutil.copytree(own_photos, moved)
     next(iter(sorted(moved.rglob("*.jpg")))).unlink()
-    assert "the data differ" in rue("check", "out", moved, "--budget", "4s").stdout.replace("\n", " ")
+    assert "the data are not those of the study" in rue("check", "out", moved, "--budget", "4s").stdout.replace("\n", " ")
     for photo in moved.rglob("*.jpg"):
         photo.write_bytes(photo.read_bytes()[:300])
     expect_failure(rue("check", "out", moved, "--budget", "4s"), 3, "--bad-images replace")

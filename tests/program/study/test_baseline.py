@@ -220,6 +220,6 @@ def test_check_tries_the_recommendation_beside_the_baseline(rue, runner):
     runner = runner()
     tune(rue, runner, "--strategy", "grid")
     done = rue("check", "out", "--runner", runner.command, "--budget", "9999s")
-    assert done.returncode == 0 and "it is 1.31 times as fast as workers = CPUs, 32/4 (95 % CI" in " ".join(done.stdout.split()), done.stdout
+    assert done.returncode == 0 and "It is 1.31 times as fast as workers = CPUs, 32/4 (95 % CI" in " ".join(done.stdout.split()), done.stdout
     told = json.loads(rue("check", "out", "--runner", runner.command, "--budget", "9999s", "--json").stdout)["checks"][0]
     assert label(told["baseline"]) == "32/4" and told["baseline_speedup_ratio"] == pytest.approx(1.3125, rel=0.01)

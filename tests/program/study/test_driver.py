@@ -433,7 +433,7 @@ def test_a_dry_run_probes_and_measures_nothing_jointly(rue, script):
     assert "trials            27: 9 configurations x 3 models x 1 variant x 1 repeat" in done.stdout
     assert "batch-size        16, 32, 64" in done.stdout and "budget 2 m 00 s" in done.stdout
     assert not (rue.folder / "out").exists(), "nothing new is left behind"
-    assert "references        load trials of 192 images with 16/4, one every 5 trials" in done.stdout
+    assert "references        every 5 trials a load trial of 192 images (16/4)" in done.stdout
     assert tune(rue, one).returncode == 0 and len(one.joint()) == 27
     requests = len(one.requests())
     assert tune(rue, one, "--dry-run").returncode == 0 and len(one.requests()) == requests, "the probes are not repeated"

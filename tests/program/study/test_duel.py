@@ -121,7 +121,7 @@ def test_a_simulated_machine_is_answered_in_twenty_trials(rue, simulator):
 
 def test_the_plan_leaves_the_trials_open_and_nothing_behind(rue, photos):
     done = tune(rue, photos, "--dry-run")
-    assert done.returncode == 0 and "as many trials of them as decide" in done.stdout
+    assert done.returncode == 0 and "as many trials as the decision needs" in done.stdout
     assert not (rue.folder / "out").exists()
 
 

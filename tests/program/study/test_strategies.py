@@ -154,7 +154,7 @@ def test_the_plan_says_what_was_chosen(rue, script):
 def test_the_plan_of_a_prediction_says_what_is_tried_and_when_it_ends(rue, script):
     words = ["--dry-run", "--strategy", "duel", "--epsilon", "1%", "--confidence", "90%"]
     text = " ".join(tune(rue, script(TABLE), *words).stdout.split())
-    assert "when, with 90 % confidence, no configuration is better by more than 1 %, or with the budget" in text
+    assert "when no configuration can be more than 1 points better (90 % confidence), or when the budget is spent" in text
     assert "ends" not in plan_of(tune(rue, script(TABLE), "--dry-run", "--strategy", "grid"))
 
 
