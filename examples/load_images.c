@@ -21,7 +21,7 @@ static int read_word(const json_t *object, const char *key, const char *const *w
     if (!json_object_get(object, key)) return 0;
     for (int i = 0; text && words[i]; i++)
         if (strcmp(words[i], text) == 0) return i;
-    fail("the recommendation holds a word that is not known here");
+    fail("the recommendation contains a word that this program does not know");
 }
 
 /* A knob that is not named has its usual value. */
@@ -31,7 +31,7 @@ static int read_number(const json_t *config, const char *knob, int least, int us
     json_int_t number = json_integer_value(value);
     if (!value) return usual;
     if (!json_is_integer(value) || number < least || number > INT_MAX)
-        fail("the recommendation holds a value that its knob cannot have");
+        fail("the recommendation contains a number that is out of range");
     return (int)number;
 }
 
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
         if (its && strcmp(its, mode) == 0) chosen = best;
     }
     if (!json_is_object(json_object_get(chosen, "config")))
-        fail("no recommendation for such data in that file");
+        fail("the file has no recommendation for this kind of data (raw or preprocessed)");
     const json_t *config = json_object_get(chosen, "config");
     int decode = read_word(chosen, "decode", rue_decode_names);
     /* Levels (uint8) are to be normalised here: see rue_transform_normalize. */

@@ -94,8 +94,9 @@ static rue_status profile_on(const struct rue_architecture *model, const struct 
                              enum rue_precision precision, struct rue_profile *out, rue_error *error)
 {
     if (device->flops[precision] == 0)
-        return rue_fail(error, RUE_USAGE, "model '%s': the device %s has no %s; choose another precision",
-                        out->name, device->name, rue_precision_names[precision]);
+        return rue_fail(error, RUE_USAGE,
+                        "model '%s': the device %s does not support %s; choose another precision", out->name,
+                        device->name, rue_precision_names[precision]);
     bool usual = strcmp(device->name, usual_device) == 0 && precision == RUE_FP32;
     snprintf(out->name, sizeof out->name,
              usual                   ? "%s"

@@ -39,8 +39,8 @@ int fail_no_device(char *message)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     snprintf(message, RUE_CUDA_MESSAGE_BYTES, "the NVIDIA driver finds no GPU%s%s%s",
-             visible ? " among those that CUDA_VISIBLE_DEVICES='" : "", visible ? visible : "",
-             visible ? "' leaves" : "");
+             visible ? " with CUDA_VISIBLE_DEVICES='" : "", visible ? visible : "",
+             visible ? "': change or unset it" : "");
     return RUE_CUDA_NO_DEVICE;
 }
 
@@ -59,7 +59,7 @@ int fail_cuda(char *message, cudaError_t error, const char *what)
     cudaGetLastError(); /* so that the next call does not tell of it again */
     switch (error) {
     case cudaErrorMemoryAllocation:
-        return set_message(message, RUE_CUDA_NO_MEMORY, "out of the GPU's memory");
+        return set_message(message, RUE_CUDA_NO_MEMORY, "out of GPU memory");
     case cudaErrorInsufficientDriver:
         return fail_driver(message);
     case cudaErrorNoDevice:

@@ -63,14 +63,14 @@ bool open_library()
 #    undef X
     if (found && lt.cublasLtCreate(&lt.handle) == CUBLAS_STATUS_SUCCESS) return true;
     snprintf(library.slow_reason, sizeof library.slow_reason,
-             "products by rue's own kernels, which are slower than cuBLASLt's: %s %s", name,
+             "rue's own kernels compute the products, which is slower than cuBLASLt: %s %s", name,
              !opened ? "was not found"
              : found ? "did not start"
                      : "lacks a function");
 #else
-    snprintf(
-        library.slow_reason, sizeof library.slow_reason,
-        "products by rue's own kernels, which are slower than cuBLASLt's: rue_cuda.so was built without it");
+    snprintf(library.slow_reason, sizeof library.slow_reason,
+             "rue's own kernels compute the products, which is slower than cuBLASLt: rue_cuda.so was built "
+             "without it");
 #endif
     return false;
 }

@@ -59,10 +59,9 @@ rue_status rue_host_profile_make(const struct rue_architecture *model, const cha
     const char *text = device + HOST_LENGTH;
     int cores = *text ? parse_cores(text + 1, machine.usable_cpus) : machine.usable_cpus;
     if (cores == 0)
-        return rue_fail(
-            error, RUE_USAGE,
-            "model '%s': N of host:N is a number of usable CPUs, 1 to %d; %s@host uses all of them",
-            out->name, machine.usable_cpus, model->name);
+        return rue_fail(error, RUE_USAGE,
+                        "model '%s': host:N needs a number of usable CPUs, 1 to %d; %s@host uses all of them",
+                        out->name, machine.usable_cpus, model->name);
     struct rue_matrix_product product;
     rue_status status = rue_matrix_product_open(RUE_OPENBLAS, &product, error);
     if (status != RUE_OK) return status;

@@ -54,8 +54,7 @@ static bool find_module(char path[PATH_MAX * 2], char *tried, size_t bytes)
 static rue_status load_module(const char *path, const struct rue_cuda_module **out, rue_error *error)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return rue_fail(error, RUE_USAGE, "the module of CUDA kernels cannot be opened: %s", dlerror());
+    if (!library) return rue_fail(error, RUE_USAGE, "cannot open the module of CUDA kernels: %s", dlerror());
     const struct rue_cuda_module *(*table)(void);
     *(void **)&table = dlsym(library, RUE_CUDA_MODULE_SYMBOL);
     const struct rue_cuda_module *module = table ? table() : NULL;
@@ -137,16 +136,15 @@ static rue_status fail_gpu_memory(struct cuda_model *model, const struct rue_cud
              activation_bytes = rue_cuda_plan_activation_bytes(plan);
     struct rue_cuda_device now = model->device;
     if (model->module->device(&now, message) != RUE_CUDA_OK) now = model->device;
-    return rue_fail(
-        error, RUE_INFEASIBLE,
-        "%s: a batch of %u images needs %s of the GPU's memory (weights %s, activations %s, %d batches of "
-        "images %s); of %s, %s are free",
-        model->profile.name, plan->images,
-        rue_format_bytes(weight_bytes + activation_bytes + input_bytes, need, sizeof need),
-        rue_format_bytes(weight_bytes, weights, sizeof weights),
-        rue_format_bytes(activation_bytes, activations, sizeof activations), RUE_CUDA_IN_FLIGHT,
-        rue_format_bytes(input_bytes, inputs, sizeof inputs), now.name,
-        rue_format_bytes(now.free_bytes, rest, sizeof rest));
+    return rue_fail(error, RUE_INFEASIBLE,
+                    "%s: a batch of %u images needs %s of GPU memory (weights %s, activations %s, %d batches "
+                    "of images %s), but %s has %s free",
+                    model->profile.name, plan->images,
+                    rue_format_bytes(weight_bytes + activation_bytes + input_bytes, need, sizeof need),
+                    rue_format_bytes(weight_bytes, weights, sizeof weights),
+                    rue_format_bytes(activation_bytes, activations, sizeof activations), RUE_CUDA_IN_FLIGHT,
+                    rue_format_bytes(input_bytes, inputs, sizeof inputs), now.name,
+                    rue_format_bytes(now.free_bytes, rest, sizeof rest));
 }
 
 /* Fewer images may need more room in one step, as products are cut differently. */

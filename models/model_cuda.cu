@@ -249,8 +249,7 @@ int get_device(rue_cuda_device *out, char *message)
 
 int add_plan(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
 {
-    if (run->graph_count == GRAPHS_MAX)
-        return set_message(message, RUE_CUDA_FAILED, "too many sizes of batches");
+    if (run->graph_count == GRAPHS_MAX) return set_message(message, RUE_CUDA_FAILED, "too many batch sizes");
     record_algorithms();
     int status = warm_up(run, plan, message);
     if (status == RUE_CUDA_OK) status = capture_graph(run, plan, message);
@@ -310,7 +309,7 @@ int submit_input(rue_cuda_run *run, const void *images, uint32_t count, uint64_t
     const Graph *graph = run->graphs;
     while (graph < run->graphs + run->graph_count && graph->images != count) graph++;
     if (graph == run->graphs + run->graph_count)
-        return set_message(message, RUE_CUDA_FAILED, "a batch size that was not prepared");
+        return set_message(message, RUE_CUDA_FAILED, "the batch size was not prepared");
     int status = enqueue_images(run, graph, slot, images, message);
     /* Nobody waits for a batch that was not taken: its images must not be read any more. */
     if (status != RUE_CUDA_OK) return cudaStreamSynchronize(run->copy), status;
@@ -341,9 +340,8 @@ int pin_memory(void *memory, size_t bytes, char *message)
     cudaError_t pinned = cudaHostRegister(memory, bytes, cudaHostRegisterDefault);
     if (pinned == cudaSuccess) return RUE_CUDA_OK;
     int status = fail_cuda(message, pinned, "cudaHostRegister");
-    return status == RUE_CUDA_NO_MEMORY
-               ? set_message(message, status, "no more host memory can be page-locked")
-               : status;
+    return status == RUE_CUDA_NO_MEMORY ? set_message(message, status, "cannot page-lock more host memory")
+                                        : status;
 }
 
 void unpin_memory(void *memory)

@@ -56,7 +56,7 @@ rue_status rue_thread_team_open(size_t members, struct rue_thread_team **out, ru
         int refused = pthread_create(&helper->thread, NULL, run_helper, helper);
         if (!refused) continue;
         rue_thread_team_close(team);
-        return rue_fail(error, RUE_INFEASIBLE, "cannot start a thread of %zu for a model: %s", members,
+        return rue_fail(error, RUE_INFEASIBLE, "cannot start %zu threads for a model: %s", members,
                         strerror(refused));
     }
     *out = team;

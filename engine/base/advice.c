@@ -10,10 +10,10 @@ static const struct {
 } advices[] = {
     {ENOSPC, "; free some space or write elsewhere"},
     {EDQUOT, "; free some space or write elsewhere"},
-    {EFBIG, "; raise the limit on the size of files (ulimit -f)"},
+    {EFBIG, "; raise the file size limit (ulimit -f)"},
     {EMFILE, "; raise the limit on open files (ulimit -n)"},
-    {ENFILE, "; the whole system has too many files open: end other programs"},
-    {ENOMEM, "; free some memory, or raise the limit on it (ulimit -v)"},
+    {ENFILE, "; the system has too many open files: close other programs"},
+    {ENOMEM, "; free some memory, or raise the memory limit (ulimit -v)"},
     {EAGAIN, "; raise the limit on processes and threads (ulimit -u)"},
 };
 

@@ -71,7 +71,7 @@ _Noreturn static void on_error(j_common_ptr common)
                           jpeg->decoder.image_width, jpeg->decoder.image_height));
     if (code == JERR_BAD_PRECISION)
         jump_out(jpeg, rue_fail(jpeg->error, RUE_DATA,
-                                "has %d bits a sample, which is not supported: convert it to 8 bits",
+                                "has %d bits per sample, which is not supported: convert it to 8 bits",
                                 common->err->msg_parm.i[0]));
     char text[JMSG_LENGTH_MAX];
     common->err->format_message(common, text);
@@ -89,7 +89,8 @@ static void on_message(j_common_ptr common, int level)
         jump_out(jpeg, rue_fail(jpeg->error, RUE_DATA, "is truncated: the data end before the image does"));
     }
     if (jpeg->phase == IN_HEADER && code == JTRC_PARMLESS_MARKER && common->err->msg_parm.i[0] == MARKER_TEM)
-        jump_out(jpeg, rue_fail(jpeg->error, RUE_DATA, "cannot be decoded: marker ff 01 in its headers"));
+        jump_out(jpeg,
+                 rue_fail(jpeg->error, RUE_DATA, "cannot be decoded: its headers contain the marker ff 01"));
 }
 
 static void on_output(j_common_ptr common)
@@ -161,7 +162,7 @@ static rue_status check_header(struct rue_jpeg *jpeg, rue_error *error)
     uint64_t pixels = (uint64_t)decoder->image_width * decoder->image_height;
     if (pixels > jpeg->max_pixels) {
         char has[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES];
-        return rue_fail(error, RUE_DATA, "has %s pixels (%u x %u), and the limit is %s",
+        return rue_fail(error, RUE_DATA, "has %s pixels (%u x %u), and the limit is %s: make it smaller",
                         rue_format_count(pixels, has, sizeof has), decoder->image_width,
                         decoder->image_height, rue_format_count(jpeg->max_pixels, limit, sizeof limit));
     }

@@ -60,13 +60,14 @@ static rue_status open_tensors(struct rue_fetcher *fetcher, rue_error *error)
     fetcher->stored = (enum rue_dtype)rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
     if (!rue_source_shape(fetcher->source, shape) || shape[0] != RUE_CHANNELS || shape[1] != RUE_CROP ||
         shape[2] != RUE_CROP)
-        return rue_fail(error, RUE_DATA, "%s holds images of %u x %u x %u, not of %d x %d x %d", variant.path,
-                        shape[0], shape[1], shape[2], RUE_CHANNELS, RUE_CROP, RUE_CROP);
+        return rue_fail(
+            error, RUE_DATA,
+            "%s holds images of %u x %u x %u, expected %d x %d x %d: prepare it again from the JPEG files",
+            variant.path, shape[0], shape[1], shape[2], RUE_CHANNELS, RUE_CROP, RUE_CROP);
     if (fetcher->stored == RUE_FLOAT32 && fetcher->options.dtype == RUE_UINT8)
         return rue_fail(error, RUE_USAGE,
-                        "%s holds normalised float32 values, which cannot be made uint8 again: start from "
-                        "the JPEG files, "
-                        "or ask for batches of float32",
+                        "%s holds normalised float32 values, which cannot be made uint8: use the JPEG files, "
+                        "or request float32 batches",
                         variant.path);
     fetcher->options.access = rue_fetcher_access(fetcher->source, fetcher->options.access);
     return open_ahead(fetcher, error);
@@ -124,7 +125,8 @@ static rue_status fetch_raw(struct rue_fetcher *fetcher, uint64_t item, void *te
     rue_error reason = {0};
     rue_source_name(fetcher->source, item, name, sizeof name);
     if (bytes > largest_jpeg(fetcher))
-        return rue_fail(error, RUE_DATA, "%s has %llu bytes: too many for a JPEG file", name,
+        return rue_fail(error, RUE_DATA,
+                        "%s has %llu bytes, more than a JPEG file within the pixel limit can have", name,
                         (unsigned long long)bytes);
     rue_status status = reserve_item(fetcher, bytes, error);
     if (status == RUE_OK) status = rue_source_read(fetcher->source, item, fetcher->item, error);

@@ -373,13 +373,13 @@ static rue_status check_options(const struct rue_loader_options *options, rue_er
         {"parallelism", (int)options->parallelism, 0, RUE_PARALLEL_SAMPLE}};
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
         if (bounds[i].value < bounds[i].least || bounds[i].value > bounds[i].most)
-            return rue_fail(error, RUE_USAGE, "%s %d is not from %d to %d", bounds[i].name, bounds[i].value,
-                            bounds[i].least, bounds[i].most);
+            return rue_fail(error, RUE_USAGE, "%s %d is out of range (%d to %d)", bounds[i].name,
+                            bounds[i].value, bounds[i].least, bounds[i].most);
     if (options->images == 0 || options->max_held < 1 || options->sampler.world_size < 1)
         return rue_fail(error, RUE_USAGE, "images, max_held and world_size must be at least 1");
     if (rue_loader_batches(options) == 0)
         return rue_fail(error, RUE_USAGE,
-                        "batch_size %d with drop_last skips all of %llu images: use a smaller batch_size",
+                        "batch_size %d with drop_last skips all %llu images: use a smaller batch_size",
                         options->batch_size, (unsigned long long)options->images);
     uint64_t needed = rue_loader_slab_bytes(options);
     if (options->memory_bytes && needed > options->memory_bytes) {

@@ -71,7 +71,7 @@ static rue_status fail_archive(const struct rue_archive_reader *reader, uint64_t
         return rue_fail(error, reader->failure.status, "%s", reader->failure.message);
     if (archive_errno(reader->archive) == ENOMEM)
         return rue_fail_memory(error, "reading an archive", PIECE_BYTES);
-    return rue_fail(error, RUE_DATA, "%s is damaged or cut at byte %" PRIu64 " (%s): make it again",
+    return rue_fail(error, RUE_DATA, "%s is damaged or truncated at byte %" PRIu64 " (%s): make it again",
                     rue_files_path(reader->files, reader->file), at, why ? why : "unknown reason");
 }
 
@@ -170,10 +170,11 @@ static rue_status set_member(struct rue_archive_reader *reader, struct archive_e
     member->folder = archive_entry_filetype(entry) == AE_IFDIR;
     member->regular = is_file && !archive_entry_hardlink(entry);
     reader->end = (member->offset + member->bytes + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
-    if (archive_entry_sparse_count(entry) > 0) return fail_member(reader, "is sparse", error);
+    if (archive_entry_sparse_count(entry) > 0)
+        return fail_member(reader, "is sparse, which is not supported", error);
     if (!rue_archive_reader_is_compressed(reader) &&
         reader->end > rue_files_identity(reader->files, reader->file).bytes)
-        return fail_member(reader, "is cut: the file ends within it", error);
+        return fail_member(reader, "is truncated: the file ends within it", error);
     return set_member_name(reader, archive_entry_pathname(entry), error);
 }
 
@@ -189,7 +190,8 @@ rue_status rue_archive_reader_next(struct rue_archive_reader *reader, const stru
     if (code != ARCHIVE_EOF) return fail_archive(reader, reader->end, error);
     if ((uint64_t)archive_filter_bytes(reader->archive, 0) >= reader->end + TAR_BLOCK) return RUE_OK;
     return rue_fail(error, RUE_DATA,
-                    "%s ends at byte %" PRIu64 " without a block of zeros: was it cut? Make it again",
+                    "%s ends at byte %" PRIu64
+                    " without a block of zeros: it may be truncated; make it again",
                     rue_files_path(reader->files, reader->file), reader->end);
 }
 

@@ -30,11 +30,11 @@ static rue_status check_text(const struct rue_csv *csv, rue_error *error)
     const unsigned char *first = (const unsigned char *)csv->text;
     bool wide =
         csv->bytes >= 2 && ((first[0] == 0xFF && first[1] == 0xFE) || (first[0] == 0xFE && first[1] == 0xFF));
-    if (wide) return rue_fail(error, RUE_DATA, "%s: UTF-16: save it as UTF-8 text", csv->name);
+    if (wide) return rue_fail(error, RUE_DATA, "%s is UTF-16 text: save it as UTF-8", csv->name);
     const char *nul = memchr(csv->text, 0, csv->bytes);
     if (!nul) return RUE_OK;
     return rue_fail(error, RUE_DATA,
-                    "%s, line %" PRIu64 ": a NUL byte: it is not a text file; give a CSV file", csv->name,
+                    "%s, line %" PRIu64 ": a NUL byte, so it is not a text file: give a CSV file", csv->name,
                     rue_csv_line(csv->text, nul));
 }
 

@@ -94,7 +94,7 @@ rue_status rue_file_identity_check(const struct rue_file_identity *was, const ch
     else if (errno != ENOENT)
         return rue_fail_open(error, path);
     if (!what) return RUE_OK;
-    return rue_fail(error, RUE_DATA, "%s %s since it was opened: leave the data alone while rue runs", path,
+    return rue_fail(error, RUE_DATA, "%s %s since it was opened: do not change the data while rue runs", path,
                     what);
 }
 

@@ -54,7 +54,8 @@ rue_status rue_files_add(struct rue_files **files, const char *path, rue_error *
 {
     struct stat about;
     if (stat(path, &about) != 0) return rue_fail_open(error, path);
-    if (!S_ISREG(about.st_mode)) return rue_fail(error, RUE_DATA, "%s is not a regular file", path);
+    if (!S_ISREG(about.st_mode))
+        return rue_fail(error, RUE_DATA, "%s is not a regular file: give a file or a folder", path);
     if (access(path, R_OK) != 0) return rue_fail_open(error, path);
     rue_status status = make_files(files, error);
     if (status != RUE_OK) return status;
@@ -170,7 +171,7 @@ static rue_status fail_file(const struct file *file, uint64_t offset, rue_status
 static rue_status fail_changed(const struct file *file, uint64_t offset, const char *how, rue_error *error)
 {
     char why[128];
-    snprintf(why, sizeof why, "it %s since it was opened; leave the data alone while rue runs", how);
+    snprintf(why, sizeof why, "it %s since it was opened; do not change the data while rue runs", how);
     return fail_file(file, offset, RUE_DATA, why, error);
 }
 
@@ -207,7 +208,7 @@ static rue_status read_whole(int fd, const char *path, uint64_t bytes, void *int
     struct stat about;
     if (fstat(fd, &about) == 0 && (!S_ISREG(about.st_mode) || (uint64_t)about.st_size != bytes))
         return rue_fail(error, RUE_DATA,
-                        "%s changed since it was indexed: leave the data alone while rue runs", path);
+                        "%s changed since it was indexed: do not change the data while rue runs", path);
     if (rue_read_at(fd, into, bytes, 0)) return RUE_OK;
     return rue_fail(error, rue_source_failure(errno), "cannot read %s: %s", path,
                     errno ? strerror(errno) : "it became shorter");

@@ -64,8 +64,8 @@ static rue_status fail_page(const struct walk *walk, uint64_t page, const char *
 static rue_status fail_cut(const struct walk *walk, rue_error *error)
 {
     return rue_fail(error, RUE_DATA,
-                    "%s is cut: it ends at byte %" PRIu64 ", its meta page says at %" PRIu64
-                    "; copy it again, or make it again",
+                    "%s is truncated: it ends at byte %" PRIu64 ", and its meta page says byte %" PRIu64
+                    "; copy it or make it again",
                     walk->path, walk->file_bytes, (walk->meta.last_page + 1) * walk->page_bytes);
 }
 
@@ -98,11 +98,13 @@ static rue_status choose_meta(struct walk *walk, rue_error *error)
                         "%s is not an LMDB: it does not have a meta page; give a folder with data.mdb",
                         walk->path);
     if (first.version != VERSION)
-        return rue_fail(error, RUE_DATA, "%s has version %" PRIu32 " of LMDB's format, rue reads version %d",
+        return rue_fail(error, RUE_DATA,
+                        "%s has version %" PRIu32
+                        " of the LMDB format: make it again with LMDB 0.9 (version %d)",
                         walk->path, first.version, VERSION);
     walk->page_bytes = first.free.page_bytes;
     if (walk->page_bytes < 512 || walk->page_bytes > 32768 || walk->page_bytes & (walk->page_bytes - 1))
-        return rue_fail(error, RUE_DATA, "%s: its pages of %" PRIu32 " bytes are impossible; make it again",
+        return rue_fail(error, RUE_DATA, "%s: its page size of %" PRIu32 " bytes is not valid; make it again",
                         walk->path, walk->page_bytes);
     bool two = read_meta(fd, walk->page_bytes, &second) && second.version == VERSION &&
                second.free.page_bytes == walk->page_bytes;
@@ -122,9 +124,9 @@ static rue_status check_meta(struct walk *walk, rue_error *error)
         (main->depth == 0) != (main->root == no_page))
         why = "its meta page is damaged; make it again";
     else if (main->flags & SORTS_DUPLICATES)
-        why = "it holds several values under a key, which rue does not read";
+        why = "it has several values per key, which is not supported; store one value per key";
     else if (main->flags & (IS_REVERSED | IS_INTEGER))
-        why = "its keys are not text, as rue needs them";
+        why = "its keys are integers or reversed, which is not supported; use plain keys";
     if (why) return rue_fail(error, RUE_DATA, "%s: %s", walk->path, why);
     walk->pages_left = main->branch_pages + main->leaf_pages;
     return RUE_OK;
@@ -140,7 +142,8 @@ static rue_status read_page(struct walk *walk, uint64_t number, unsigned level, 
     if (number > walk->meta.last_page) return fail_page(walk, number, "is not in the file", error);
     if ((number + 1) * walk->page_bytes > walk->file_bytes) return fail_cut(walk, error);
     if (walk->pages_left-- == 0)
-        return fail_page(walk, number, "is one too many: its pages refer to each other in a circle", error);
+        return fail_page(walk, number, "is one page too many: the pages refer to each other in a cycle",
+                         error);
     return rue_files_read(walk->files, 0, *page, walk->page_bytes, number * walk->page_bytes, error);
 }
 
@@ -194,12 +197,12 @@ static rue_status visit_leaf(struct walk *walk, uint64_t number, const unsigned 
     for (unsigned i = 0; i < count; i++) {
         struct node node;
         const unsigned char *there = node_at(walk, page, i, &node);
-        if (!there) return fail_page(walk, number, "is damaged: a node lies outside", error);
+        if (!there) return fail_page(walk, number, "is damaged: a node lies outside the page", error);
         const unsigned char *key = there + sizeof node;
         struct rue_lmdb_entry entry = {
             .key = key, .key_bytes = node.key_bytes, .is_database = node.flags & IS_DATABASE};
         if (node.flags & ~(IS_FAR | IS_DATABASE) || !find_value(walk, number, page, &node, key, &entry))
-            return fail_page(walk, number, "is damaged: a value lies outside", error);
+            return fail_page(walk, number, "is damaged: a value lies outside the file", error);
         if (entry.offset + entry.bytes > walk->file_bytes) return fail_cut(walk, error);
         if (!is_next_key(walk, key, node.key_bytes))
             return fail_page(walk, number, "is damaged: its keys are not in order", error);
@@ -219,17 +222,17 @@ static rue_status visit_page(struct walk *walk, uint64_t number, unsigned level,
     memcpy(&header, page, sizeof header);
     bool is_last = level + 1 == walk->meta.main.depth;
     if (header.number != number || header.flags != (is_last ? IS_LEAF : IS_BRANCH))
-        return fail_page(walk, number, "is damaged: it is not the page that belongs there", error);
+        return fail_page(walk, number, "is damaged: it is not the expected page", error);
     if (header.lower < sizeof header || header.lower % 2 || header.lower > header.upper ||
         header.upper > walk->page_bytes)
-        return fail_page(walk, number, "is damaged: its bounds are impossible", error);
+        return fail_page(walk, number, "is damaged: its bounds are not valid", error);
     unsigned count = (header.lower - (unsigned)sizeof header) / 2;
     if (count == 0) return fail_page(walk, number, "is damaged: it is empty", error);
     if (is_last) return visit_leaf(walk, number, page, count, error);
     for (unsigned i = 0; status == RUE_OK && i < count; i++) {
         struct node node;
         if (!node_at(walk, page, i, &node))
-            return fail_page(walk, number, "is damaged: a node lies outside", error);
+            return fail_page(walk, number, "is damaged: a node lies outside the page", error);
         uint64_t child = node.low | (uint64_t)node.high << 16 | (uint64_t)node.flags << 32;
         status = visit_page(walk, child, level + 1, error);
     }
@@ -248,10 +251,10 @@ rue_status rue_lmdb_walk(struct rue_files *files, rue_lmdb_visit visit, void *co
     if (status == RUE_OK && walk.meta.main.root != no_page)
         status = visit_page(&walk, walk.meta.main.root, 0, error);
     if (status == RUE_OK && walk.entries != walk.meta.main.entries)
-        status =
-            rue_fail(error, RUE_DATA,
-                     "%s: its pages hold %" PRIu64 " entries, its meta page says %" PRIu64 "; make it again",
-                     walk.path, walk.entries, walk.meta.main.entries);
+        status = rue_fail(error, RUE_DATA,
+                          "%s: its pages hold %" PRIu64 " entries, and its meta page says %" PRIu64
+                          "; make it again",
+                          walk.path, walk.entries, walk.meta.main.entries);
     for (unsigned level = 0; level < DEPTH_MAX; level++) free(walk.levels[level]);
     return status;
 }

@@ -36,7 +36,7 @@ static const char *read_dictionary(const char *text, struct rue_npy *out)
     if (sscanf(text, "{'descr': '%7[^']', 'fortran_order': %7[A-Za-z], 'shape': (%n", dtype, order, &end) <
             2 ||
         !end)
-        return "has a header that is damaged";
+        return "has a damaged header";
     if (strcmp(order, "False") != 0) return "is in Fortran order; save it in C order";
     const char *wrong = read_dtype(dtype, &out->dtype);
     return wrong ? wrong : read_shape(text + end, out->shape);
@@ -48,19 +48,22 @@ rue_status rue_npy_parse(const void *data, size_t bytes, struct rue_npy *out, ru
     char text[RUE_NPY_HEADER_MAX + 1];
     if (bytes < MAGIC_BYTES + 6 || memcmp(d, "\x93NUMPY", MAGIC_BYTES) != 0)
         return rue_fail(error, RUE_DATA, "is not an npy file");
-    if (d[6] < 1 || d[6] > 3) return rue_fail(error, RUE_DATA, "is an npy file of version %d", d[6]);
+    if (d[6] < 1 || d[6] > 3)
+        return rue_fail(error, RUE_DATA,
+                        "has version %d of the npy format, and versions 1 to 3 are supported", d[6]);
     size_t start = d[6] == 1 ? 10 : 12;
     size_t length = d[8] | (size_t)d[9] << 8;
     if (d[6] > 1) length |= (size_t)d[10] << 16 | (size_t)d[11] << 24;
     if (length > RUE_NPY_HEADER_MAX - start || length > bytes - start)
-        return rue_fail(error, RUE_DATA, "has an npy header of %zu bytes, which is too long or cut", length);
+        return rue_fail(error, RUE_DATA, "has an npy header of %zu bytes, which is too long or truncated",
+                        length);
     *out = (struct rue_npy){.header_bytes = start + length};
     memcpy(text, d + start, length);
     text[length] = 0;
     const char *wrong = read_dictionary(text, out);
     if (wrong) return rue_fail(error, RUE_DATA, "%s", wrong);
     unsigned __int128 values = (unsigned __int128)out->shape[0] * out->shape[1] * out->shape[2];
-    if (values > INT64_MAX / 8) return rue_fail(error, RUE_DATA, "has more values than fit a file");
+    if (values > INT64_MAX / 8) return rue_fail(error, RUE_DATA, "has more values than a file can hold");
     out->value_bytes = (uint64_t)values * rue_dtype_bytes[out->dtype];
     return RUE_OK;
 }

@@ -70,7 +70,7 @@ static rue_status expand_range(struct expansion *e, const char *text, const char
     char number[32];
     rue_status status = RUE_OK;
     if (range->last - range->first >= PATTERN_NAMES_MAX)
-        return fail_pattern(e, "names too many files", error);
+        return fail_pattern(e, "names more than 1,000,000 files", error);
     for (uint64_t value = range->first; status == RUE_OK && value <= range->last; value++) {
         int bytes = snprintf(number, sizeof number, "%0*" PRIu64, range->width, value);
         status = replace_braces(e, text, open, close, number, (size_t)bytes, error);
@@ -105,15 +105,16 @@ static rue_status expand_braces(struct expansion *e, const char *text, size_t fr
 {
     const char *open = text + from + strcspn(text + from, "{}"), *end = open + strlen(open);
     if (!*open) {
-        if (++e->visited > PATTERN_NAMES_MAX) return fail_pattern(e, "names too many files", error);
+        if (++e->visited > PATTERN_NAMES_MAX)
+            return fail_pattern(e, "names more than 1,000,000 files", error);
         return rue_files_add(e->files, text, error);
     }
     const char *close = find_outside(open + 1, end, '}');
-    if (*open != '{' || !close) return fail_pattern(e, "has a brace without a partner", error);
+    if (*open != '{' || !close) return fail_pattern(e, "has an unmatched brace", error);
     struct range range;
     if (read_range(open + 1, &range)) return expand_range(e, text, open, close, &range, error);
     if (find_outside(open + 1, close, ',')) return expand_list(e, text, open, close, error);
-    return fail_pattern(e, "has braces without a range", error);
+    return fail_pattern(e, "has braces without a range or a list", error);
 }
 
 static rue_status add_pattern(struct rue_files **files, const char *pattern, rue_error *error)
@@ -121,7 +122,7 @@ static rue_status add_pattern(struct rue_files **files, const char *pattern, rue
     struct expansion e = {.pattern = pattern, .files = files};
     unsigned braces = 0;
     for (const char *at = pattern; *at; at++) braces += *at == '{';
-    if (braces > PATTERN_BRACES_MAX) return fail_pattern(&e, "has too many braces", error);
+    if (braces > PATTERN_BRACES_MAX) return fail_pattern(&e, "has more than 100 braces", error);
     return expand_braces(&e, pattern, 0, error);
 }
 
@@ -148,7 +149,8 @@ static rue_status add_folder(struct rue_files **files, const char *path, bool (*
     closedir(folder);
     if (status == RUE_OK && rue_files_count(*files) == 0)
         return rue_fail(error, RUE_DATA,
-                        "%s holds no shard of this format among %zu: give a folder of shards", path, others);
+                        "%s holds no shard of this format among its %zu files: give a folder of shards", path,
+                        others);
     if (status == RUE_OK) rue_files_sort(*files);
     return status;
 }
@@ -230,13 +232,13 @@ static rue_status read_classes(struct rue_index *index, rue_error *error)
     uint64_t bytes = rue_files_identity(files, 0).bytes;
     char *text = bytes <= CLASS_TEXT_MAX ? malloc(bytes + 1) : NULL;
     if (bytes > CLASS_TEXT_MAX)
-        status = rue_fail(error, RUE_DATA, "%s is longer than 64 MiB; give one class name a line", path);
+        status = rue_fail(error, RUE_DATA, "%s is longer than 64 MiB; write one class name per line", path);
     else
         status = text ? rue_files_read(files, 0, text, bytes, 0, error)
                       : rue_fail_memory(error, "class names", bytes);
     rue_files_close(files);
     if (status == RUE_OK && memchr(text, 0, bytes))
-        status = rue_fail(error, RUE_DATA, "%s is not a text file; give one class name a line", path);
+        status = rue_fail(error, RUE_DATA, "%s is not a text file; write one class name per line", path);
     if (status == RUE_OK) text[bytes] = 0;
     for (const char *line = text; status == RUE_OK && *line;) {
         size_t length = strcspn(line, "\n");
@@ -322,7 +324,7 @@ static rue_status read_in_order(const struct rue_index *index, const struct rue_
     }
     if (status == RUE_OK) status = rue_archive_reader_read(cursor->reader, into, entry->bytes, &some, error);
     if (status != RUE_OK || some == entry->bytes) return status;
-    return rue_fail(error, RUE_DATA, "%s became shorter: leave the data alone while rue runs",
+    return rue_fail(error, RUE_DATA, "%s became shorter: do not change the data while rue runs",
                     rue_files_path(index->files, entry->file));
 }
 

@@ -57,8 +57,8 @@ static rue_status fail_columns(const struct list *list, const struct rue_csv_rec
     for (size_t f = 0, used = 0; f < header->count && used + 1 < sizeof names; f++)
         used +=
             (size_t)snprintf(names + used, sizeof names - used, "%s%.40s", f ? ", " : "", header->fields[f]);
-    return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s: name it with %s; there are %s", list->path,
-                    header->line, what, option, names);
+    return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s: name one with %s; the columns are %s",
+                    list->path, header->line, what, option, names);
 }
 
 /* The column that the caller named, or one of the usual ones; `none`. */
@@ -69,7 +69,7 @@ static rue_status choose_column(const struct list *list, const struct rue_csv_re
     char what[128];
     *out = find_column(header, key ? own : names);
     if (!key || *out != none) return RUE_OK;
-    snprintf(what, sizeof what, "it has no column '%.60s'", key);
+    snprintf(what, sizeof what, "there is no column '%.60s'", key);
     return fail_columns(list, header, what, option, error);
 }
 
@@ -80,7 +80,7 @@ static rue_status find_columns(struct list *list, const struct rue_csv_record *h
     rue_status status =
         choose_column(list, header, options->image_key, path_names, "image_key", &list->path_at, error);
     if (status == RUE_OK && list->path_at == none)
-        status = fail_columns(list, header, "no column has a name for paths", "image_key", error);
+        status = fail_columns(list, header, "no column has the name of a path column", "image_key", error);
     if (status != RUE_OK) return status;
     return choose_column(list, header, options->label_key, label_names, "label_key", &list->label_at, error);
 }
@@ -91,7 +91,7 @@ static rue_status open_text(struct list *list, rue_error *error)
 {
     uint64_t bytes = rue_files_identity(list->index->files, 0).bytes;
     if (bytes > text_bytes_max)
-        return rue_fail(error, RUE_DATA, "%s: larger than %" PRIu64 " bytes: split it", list->path,
+        return rue_fail(error, RUE_DATA, "%s is larger than %" PRIu64 " bytes: split it", list->path,
                         text_bytes_max);
     char *text = malloc(bytes + 1);
     if (!text) return rue_fail_memory(error, list->path, bytes);
@@ -125,7 +125,7 @@ static rue_status measure_file(const struct list *list, const char *path, uint64
     if (!S_ISREG(about.st_mode))
         return fail_line(
             list, line, error, "%s%.400s",
-            S_ISDIR(about.st_mode) ? "a folder in place of a file: " : "not a regular file: ", path);
+            S_ISDIR(about.st_mode) ? "expected a file, found a folder: " : "not a regular file: ", path);
     *bytes = (uint64_t)about.st_size;
     return RUE_OK;
 }
@@ -134,7 +134,7 @@ static rue_status keep_label(struct list *list, const struct rue_csv_record *rec
 {
     uint64_t item = list->index->count;
     const struct label label = {record->fields[list->label_at], record->line};
-    if (!*label.text) return fail_line(list, record->line, error, "no label");
+    if (!*label.text) return fail_line(list, record->line, error, "the label is empty");
     rue_status status =
         rue_array_grow(&list->labels, &list->label_capacity, item + 1, sizeof label, "labels", error);
     if (status == RUE_OK) list->labels[item] = label;
@@ -147,10 +147,10 @@ static rue_status add_line(struct list *list, const struct rue_csv_record *recor
     while (count > list->columns && !*record->fields[count - 1]) count--; /* commas that a spreadsheet left */
     if (count != list->columns)
         return fail_line(list, record->line, error,
-                         "%zu fields where the header has %zu columns; a field that holds a comma is quoted",
+                         "%zu fields, but the header has %zu columns; quote a field that contains a comma",
                          count, list->columns);
     const char *path = record->fields[list->path_at];
-    if (!*path) return fail_line(list, record->line, error, "no path");
+    if (!*path) return fail_line(list, record->line, error, "the path is empty");
     struct rue_entry entry = {0};
     rue_status status = measure_file(list, path, record->line, &entry.bytes, error);
     if (status == RUE_OK && list->label_at != none) status = keep_label(list, record, error);
@@ -211,8 +211,8 @@ static rue_status finish_labels(struct list *list, rue_error *error)
     if (!word) return RUE_OK;
     if (numbers <= index->count / 2) return name_classes(list, error);
     return fail_line(list, word->line, error,
-                     "the label '%.100s' is not a whole number, though most are: correct it, or name another "
-                     "column with label_key",
+                     "the label '%.100s' is not a whole number, but most labels are: correct it, or name "
+                     "another column with label_key",
                      word->text);
 }
 

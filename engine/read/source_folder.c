@@ -20,7 +20,8 @@ struct folder {
     const char *path;
     struct rue_index *index;
     const struct rue_source_options *options;
-    uint64_t others; /* files that are no JPEG by name */
+    uint64_t others;                 /* files whose name is not that of a JPEG file */
+    char example[RUE_EXAMPLE_BYTES]; /* the name of the first of them */
 };
 
 static rue_status probe_folder(const char *path, bool *is, rue_error *error)
@@ -43,7 +44,7 @@ static rue_status add_file(struct folder *folder, const char *path, uint64_t byt
     while (*name == '/') name++;
     const struct rue_entry item = {.bytes = bytes};
     if (rue_files_is_jpeg(name)) return rue_index_add(folder->index, &item, name, error);
-    folder->others++;
+    if (!folder->others++) snprintf(folder->example, sizeof folder->example, "%s", name);
     return RUE_OK;
 }
 
@@ -77,7 +78,7 @@ static rue_status add_entry(struct folder *folder, char path[PATH_MAX], const st
     } else if (S_ISDIR(about.st_mode)) {
         if (!is_ancestor(levels, &about))
             return walk_folder(folder, path, &(struct level){levels, &about}, error);
-        oddity = "a link to a folder that it lies in";
+        oddity = "a link to a folder above it";
     }
     rue_index_skip(folder->index, "%s, %s", path, oddity);
     return RUE_OK;
@@ -125,8 +126,9 @@ static rue_status fail_no_jpeg(const struct folder *folder, rue_error *error)
     unsigned long long all = folder->others + index->skipped;
     if (!all) return rue_fail(error, RUE_DATA, "%s is empty: give a folder of JPEG files", folder->path);
     return rue_fail(error, RUE_DATA,
-                    "%s holds no JPEG file (.jpg, .jpeg, .jpe) among %llu%s%s: give a folder of JPEG files",
-                    folder->path, all, index->skipped ? "; one of them is " : "", index->skipped_example);
+                    "%s holds no JPEG file (.jpg, .jpeg, .jpe) among %llu files, such as %s: convert the "
+                    "images to JPEG, or give another folder",
+                    folder->path, all, folder->others ? folder->example : index->skipped_example);
 }
 
 static rue_status open_folder(const char *path, const struct rue_source_options *options,

@@ -71,7 +71,7 @@ static rue_status set_tensor_entries(const struct set *set, const struct rue_npy
     for (uint64_t i = 0; i < index->count; i++) {
         struct rue_entry *entry = &index->entries[i];
         if (entry->bytes != npy->header_bytes + npy->value_bytes)
-            return fail_value(set, i, "does not have the size of the first one", error);
+            return fail_value(set, i, "does not have the size of the first value", error);
         entry->lead = (uint32_t)npy->header_bytes;
         entry->offset += npy->header_bytes;
         entry->bytes = npy->value_bytes;

@@ -34,16 +34,16 @@ static const char *header_fault(const struct rue_tensor_header *h)
 {
     const uint64_t limit = UINT64_C(1) << 48;
     if (memcmp(h->magic, RUE_TENSOR_MAGIC, sizeof h->magic) != 0)
-        return "it has no tensor header (it was not finished, or is another format)";
+        return "it does not have a tensor header: it is incomplete, or has another format";
     if (h->version == 1) return "it was made by an older rue";
-    if (h->version != RUE_TENSOR_VERSION) return "it is of another version of the format";
+    if (h->version != RUE_TENSOR_VERSION) return "it has another version of the format";
     if (h->header_crc != rue_crc32c(0, h, offsetof(struct rue_tensor_header, header_crc)))
         return "its header is damaged";
     if (h->dtype >= RUE_DTYPE_COUNT) return "its dtype is unknown";
     if (h->channels == 0 || h->height == 0 || h->width == 0 || h->channels > 4096 || h->height > 65536 ||
         h->width > 65536)
-        return "its shape is impossible";
-    if (h->count == 0 || h->count > limit / 8) return "its number of records is impossible";
+        return "its shape is not valid";
+    if (h->count == 0 || h->count > limit / 8) return "its number of records is not valid";
     uint64_t values = (uint64_t)h->channels * h->height * h->width * rue_dtype_bytes[h->dtype];
     if (h->record_stride != rue_tensor_aligned(values) || h->record_stride > limit / h->count)
         return "its record size does not fit its shape";
@@ -52,9 +52,9 @@ static const char *header_fault(const struct rue_tensor_header *h)
         h->crcs_offset != h->labels_offset + 4 * h->count ||
         h->classes_offset != h->crcs_offset + 4 * h->count || h->file_bytes < h->classes_offset ||
         h->file_bytes - h->classes_offset > limit)
-        return "its sections do not follow each other";
+        return "its sections overlap or have gaps";
     if (h->class_count > CLASSES_MAX || h->file_bytes - h->classes_offset > CLASS_TEXT_MAX)
-        return "its classes are impossible";
+        return "its number of classes is not valid";
     if (h->class_count > h->file_bytes - h->classes_offset) return "its class names are missing";
     return NULL;
 }
@@ -75,7 +75,7 @@ static rue_status read_header(struct rue_index *index, struct rue_tensor_header 
     if (fault) return fail_remake(index, fault, error);
     if (h->file_bytes != bytes)
         return rue_fail(error, RUE_DATA,
-                        "%s: it ends at byte %" PRIu64 ", its header says at %" PRIu64
+                        "%s: it ends at byte %" PRIu64 ", but its header says byte %" PRIu64
                         "; make it again with 'rue prepare'",
                         rue_files_path(index->files, 0), bytes, h->file_bytes);
     const uint32_t shape[] = {h->channels, h->height, h->width};
@@ -131,13 +131,13 @@ static rue_status read_tables(struct rue_index *index, const struct rue_tensor_h
     if (status != RUE_OK) return status;
     if (crc != h->index_crc)
         return rue_fail(error, RUE_DATA,
-                        "%s: its index (labels, checksums, class names) from byte %" PRIu64
-                        " on is damaged; make it again with 'rue prepare'",
+                        "%s: its index (labels, checksums, class names) is damaged from byte %" PRIu64
+                        "; make it again with 'rue prepare'",
                         rue_files_path(index->files, 0), h->labels_offset);
     for (uint64_t i = 0; i < index->count; i++)
         if (index->labels[i] < 0 || (h->class_count && (uint32_t)index->labels[i] >= h->class_count))
             return rue_fail(error, RUE_DATA,
-                            "%s: the label of record %" PRIu64 " names no class; make it again with "
+                            "%s: the label of record %" PRIu64 " is not a class; make it again with "
                             "'rue prepare'",
                             rue_files_path(index->files, 0), i);
     return add_classes(index, classes, h->file_bytes - h->classes_offset, h->class_count, error);

@@ -97,22 +97,21 @@ static rue_status read_record(struct build *b, uint64_t *bytes, rue_error *error
     rue_status status = rue_archive_reader_read(b->reader, head, sizeof head, &got, error);
     if (status != RUE_OK) return status;
     if (got == 0) return *bytes = UINT64_MAX, RUE_OK;
-    if (got < sizeof head) return fail_record(b, "is cut", error);
+    if (got < sizeof head) return fail_record(b, "is truncated: make the file again", error);
     if (!rue_tf_record_head_is_valid(head, bytes))
         return fail_record(
-            b, "has no valid length (its CRC-32C is wrong): this is no TFRecord file, or it is damaged",
-            error);
+            b, "has a length with a wrong CRC-32C: the file is damaged, or is not a TFRecord file", error);
     if (*bytes > record_bytes_max) return fail_record(b, "is longer than 2 GiB", error);
     if (*bytes + sizeof crc > b->end - rue_archive_reader_position(b->reader))
-        return fail_record(b, "is cut: it is longer than what is left of the file", error);
+        return fail_record(b, "is truncated: it is longer than the rest of the file", error);
     status = reserve_record(b, *bytes + sizeof crc, error);
     if (status == RUE_OK)
         status = rue_archive_reader_read(b->reader, b->data, *bytes + sizeof crc, &got, error);
     if (status != RUE_OK) return status;
-    if (got < *bytes + sizeof crc) return fail_record(b, "is cut", error);
+    if (got < *bytes + sizeof crc) return fail_record(b, "is truncated: make the file again", error);
     memcpy(&crc, b->data + *bytes, sizeof crc);
     if (crc != rue_tf_mask(rue_crc32c(0, b->data, *bytes)))
-        return fail_record(b, "is damaged: the CRC-32C of its data is wrong", error);
+        return fail_record(b, "is damaged (the CRC-32C of its data is wrong): make the file again", error);
     return RUE_OK;
 }
 
@@ -157,7 +156,8 @@ static rue_status set_label(struct build *b, const struct example *e, int32_t *l
     b->labelled = true;
     if (e->label.kind != RUE_TF_INTEGERS || e->label.integer < -1 || e->label.integer > INT32_MAX)
         return fail_record(
-            b, "has a label that is not a whole number from -1: name another feature with label_key", error);
+            b, "has a label that is not a whole number of at least -1: name another feature with label_key",
+            error);
     *label = (int32_t)e->label.integer;
     return RUE_OK;
 }
@@ -173,7 +173,8 @@ static rue_status set_mode(struct build *b, const struct example *e, struct rue_
         return fail_record(b, "has a tensor from an older rue: prepare the images again", error);
     enum rue_mode mode = tensor ? RUE_PREPROCESSED : RUE_RAW;
     if (b->index->count == 0) b->index->mode = mode;
-    if (b->index->mode != mode) return fail_record(b, "does not have the same type as the first one", error);
+    if (b->index->mode != mode)
+        return fail_record(b, "does not have the same type as the first record", error);
     if (!tensor || rue_npy_add_item(b->index, entry, e->image.bytes, e->image.byte_count, &why) == RUE_OK)
         return RUE_OK;
     return fail_record(b, why.message, error);
@@ -191,7 +192,7 @@ static rue_status add_record(struct build *b, uint64_t bytes, rue_error *error)
         return fail_record(b, why, error);
     }
     if (e.image_rank == INT_MAX || e.image.kind != RUE_TF_BYTES || e.image.count == 0) {
-        snprintf(why, sizeof why, "has no image: name its feature with image_key; there are %s",
+        snprintf(why, sizeof why, "has no image: name its feature with image_key; the features are %s",
                  e.others[0] ? e.others : "none");
         return fail_record(b, why, error);
     }
@@ -235,12 +236,16 @@ static rue_status build_index(const char *path, const struct rue_source_options 
     free(b.data);
     if (status != RUE_OK) return status;
     if (index->count == 0)
-        return rue_fail(error, RUE_DATA, "%s holds no record", rue_files_path(index->files, 0));
+        return rue_fail(error, RUE_DATA, "%s holds no record: give TFRecord files of images",
+                        rue_files_path(index->files, 0));
     if (!b.labelled && options->label_key)
-        return rue_fail(error, RUE_DATA, "%s and all others have no label '%s': name another with label_key",
-                        b.unlabelled, options->label_key);
+        return rue_fail(
+            error, RUE_DATA,
+            "%s has no label '%s', and no other record has it: name another feature with label_key",
+            b.unlabelled, options->label_key);
     if (b.labelled && b.unlabelled[0])
-        return rue_fail(error, RUE_DATA, "%s has no label, though others have: name it with label_key",
+        return rue_fail(error, RUE_DATA,
+                        "%s has no label, but other records have one: name its feature with label_key",
                         b.unlabelled);
     return RUE_OK;
 }

@@ -59,7 +59,8 @@ static rue_status read_member(const struct shard *shard, const struct rue_archiv
     uint64_t got = 0;
     rue_status status = rue_archive_reader_read(shard->reader, into, bytes, &got, error);
     if (status != RUE_OK || got == bytes) return status;
-    return fail_sample_member(shard, member->header, member->name, "is cut: make the archive again", error);
+    return fail_sample_member(shard, member->header, member->name, "is truncated: make the archive again",
+                              error);
 }
 
 /* ---- images ---- */
@@ -123,12 +124,13 @@ static rue_status add_label(struct shard *shard, const struct rue_archive_member
     int64_t label;
     if (shard->sample.labelled) return fail_second_member(shard, member, error);
     if (member->bytes > LABEL_BYTES_MAX)
-        return fail_sample_member(shard, member->header, member->name, "is too long for a label", error);
+        return fail_sample_member(shard, member->header, member->name,
+                                  "is too long for a label: write a whole number of at least 0", error);
     rue_status status = read_member(shard, member, text, member->bytes, error);
     if (status != RUE_OK) return status;
     if (!read_number(text, &label) || label < 0 || label > INT32_MAX)
         return fail_sample_member(shard, member->header, member->name,
-                                  "is not a label: give a whole number from 0", error);
+                                  "is not a label: write a whole number of at least 0", error);
     shard->sample.labelled = true;
     shard->sample.entry.label = (int32_t)label;
     return RUE_OK;
@@ -246,12 +248,15 @@ static rue_status index_shard(struct group *group, struct shard *shard, uint32_t
 static rue_status check_labels(const struct group *group, rue_error *error)
 {
     if (!group->labelled && group->options->label_key)
-        return rue_fail(error, RUE_DATA, "%s and all others have no label '%s': name another with label_key",
-                        group->unlabelled, group->label_key);
+        return rue_fail(
+            error, RUE_DATA,
+            "%s has no label '%s', and no other sample has it: name another extension with label_key",
+            group->unlabelled, group->label_key);
     if (!group->labelled || !group->unlabelled[0]) return RUE_OK;
-    return rue_fail(error, RUE_DATA,
-                    "%s has no label, though others have one: add it or name it with label_key",
-                    group->unlabelled);
+    return rue_fail(
+        error, RUE_DATA,
+        "%s has no label, but other samples have one: add it, or name its extension with label_key",
+        group->unlabelled);
 }
 
 static const char *without_dot(const char *key)
@@ -276,8 +281,8 @@ static rue_status build_index(const char *path, const struct rue_source_options 
     if (status == RUE_OK) status = check_labels(&group, error);
     if (status == RUE_OK && index->count == 0)
         status = rue_fail(error, RUE_DATA,
-                          "%s holds no sample with an image (%s) in its %zu shards: name its extension with "
-                          "image_key",
+                          "%s holds no sample with an image (%s) in its %zu shards: name the extension of "
+                          "images with image_key",
                           path, group.image_key ? group.image_key : ".jpg, .jpeg, .npy", count);
     return status;
 }

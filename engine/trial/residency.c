@@ -227,7 +227,7 @@ bool rue_residency_judge_bytes(const struct rue_workload *workload, uint64_t rea
     if (strcmp(workload->cache, RUE_CACHE_WARM) == 0)
         is = read_bytes <= PROGRAM_BYTES || (double)read_bytes <= warm_ratio * once;
     if (is) return true;
-    snprintf(why, bytes, "it was not %s: %s of the %s that it loaded came from storage", workload->cache,
+    snprintf(why, bytes, "the data were not %s: %s of the %s loaded came from storage", workload->cache,
              rue_format_bytes(read_bytes, read, sizeof read),
              rue_format_bytes((uint64_t)loaded, all, sizeof all));
     return false;

@@ -388,8 +388,9 @@ static rue_status run_compute(struct run *run, rue_error *error)
     if (count > RUE_BATCH_TIMES_MAX)
         return rue_fail(error, RUE_USAGE, "more than %d batches requested", RUE_BATCH_TIMES_MAX);
     if (run->request->limits.memory_bytes && bytes > run->request->limits.memory_bytes)
-        return rue_fail(error, RUE_INFEASIBLE, "a batch of %zu images needs %zu bytes, the limit is %" PRIu64,
-                        size, bytes, run->request->limits.memory_bytes);
+        return rue_fail(error, RUE_INFEASIBLE,
+                        "a batch of %zu images needs %zu bytes, and the limit is %" PRIu64, size, bytes,
+                        run->request->limits.memory_bytes);
     const struct rue_model_input input = {
         .images = size, .dtype = run->request->workload.batch_dtype, .batch_bytes = bytes};
     rue_status status = ops->prepare ? ops->prepare(run->model->state, &input, error) : RUE_OK;

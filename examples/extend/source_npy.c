@@ -39,11 +39,13 @@ static rue_status open_npy(const char *path, const struct rue_source_options *op
     if (status == RUE_OK) status = rue_files_read(index->files, 0, header, HEADER_BYTES, 0, error);
     if (status != RUE_OK) return status;
     if (!read_header(header, &index->count))
-        return rue_fail(error, RUE_DATA, "%s is no float32 array of count x 3 x 224 x 224; save it so", path);
+        return rue_fail(error, RUE_DATA, "%s is not a float32 array of count x 3 x 224 x 224; save it as one",
+                        path);
     uint64_t file_bytes = rue_files_identity(index->files, 0).bytes;
     if (file_bytes != HEADER_BYTES + index->count * RECORD_BYTES)
-        return rue_fail(error, RUE_DATA, "%s holds %" PRIu64 " bytes, not what its shape says; save it again",
-                        path, file_bytes);
+        return rue_fail(error, RUE_DATA,
+                        "%s has %" PRIu64 " bytes, which does not match its shape; save it again", path,
+                        file_bytes);
     index->mode = RUE_PREPROCESSED;
     index->dtype = RUE_FLOAT32;
     memcpy(index->shape, (uint32_t[]){3, 224, 224}, sizeof index->shape);

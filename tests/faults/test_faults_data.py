@@ -130,7 +130,7 @@ def test_each_damaged_byte_of_the_header_is_found(hand, tensor, whole_tensor):
 
 # Field of the header: offset, layout, impossible value, what is said. The header's checksum is right.
 FIELDS = {
-    "magic": (0, "8s", b"RUETENSX", "no tensor header"), "version": (8, "I", 3, "another version"),
+    "magic": (0, "8s", b"RUETENSX", "does not have a tensor header"), "version": (8, "I", 3, "another version"),
     "version_1": (8, "I", 1, "made by an older rue; make it again"),
     "dtype": (12, "I", 9, "dtype is unknown"), "dtype_other": (12, "I", 0, "record size"),
     "count_0": (16, "Q", 0, "number of records"), "count_high": (16, "Q", 1 << 63, "number of records"),
@@ -399,13 +399,19 @@ def test_a_folder_of_dangling_links_alone_says_so(rue):
     expect_failure(rue("tune", "set", *QUICK), 3, "no JPEG file", "among 3", "a broken link")
 
 
+def test_a_folder_of_png_files_says_what_to_do(rue):
+    (rue.folder / "set/cats").mkdir(parents=True)
+    (rue.folder / "set/cats/1.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    expect_failure(rue("tune", "set", *QUICK), 3, "no JPEG file", "among 1 files, such as cats/1.png", "convert the images to JPEG")
+
+
 @pytest.mark.parametrize("to", ["..", ".", "../cats", "../../set"])
 def test_a_link_to_a_folder_that_is_read_is_skipped(rue, photos, to):
     (make_class(rue.folder, photos) / "loop").symlink_to(to)
     done = rue("inspect", "set", "--json")
     about = json.loads(done.stdout)
     assert (about["items"], about["skipped"], [c["name"] for c in about["classes"]]) == (3, 1, ["cats"])
-    words = "files skipped: 1, such as set/cats/loop, a link to a folder that it lies in"
+    words = "files skipped: 1, such as set/cats/loop, a link to a folder above it"
     done = rue("prepare", "set", "x.tensor")
     assert done.returncode == 0 and words in " ".join(done.stderr.split())
     done = rue("tune", "set", *QUICK, "--batch-size", "1")

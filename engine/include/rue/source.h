@@ -49,7 +49,7 @@ static inline RUE_MUST_CHECK rue_status rue_source_check_stop(const struct rue_s
 {
     rue_status status = options && options->stop ? options->stop() : RUE_OK;
     if (status == RUE_OK) return RUE_OK;
-    return rue_fail(error, status, "interrupted while the data were looked through");
+    return rue_fail(error, status, "interrupted while indexing the data");
 }
 
 /* A format. Operations get the index that `open` filled; what the format keeps for itself is index->state. */

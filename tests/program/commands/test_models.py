@@ -79,7 +79,7 @@ def test_names_of_devices_are_those_of_models_in_any_letters(rue):
 @pytest.mark.parametrize("words, said", [
     (["--device", "h1000"], ["unknown device 'h1000'", "h100"]),
     (["--device", "h100:fp8"], ["unknown precision 'fp8'"]),
-    (["--device", "t4:bf16"], ["t4 has no bf16"]),
+    (["--device", "t4:bf16"], ["t4 does not support bf16"]),
     (["--device", ""], ["--device", "empty"]),
     (["--batch-size", "0"], ["--batch-size: '0'"]),
     (["--batch-size", "1..16"], ["--batch-size", "more than 15 values"])])

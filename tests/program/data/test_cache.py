@@ -141,7 +141,7 @@ def test_a_trial_whose_pages_another_process_brings_back_is_marked(hand, data):
     assert hand.open("cold")["cache"] == "cold"
     held = Held(data)
     reply = hand.trial("cold")
-    assert reply["status"] == "ok" and reply["cache_missed"] == 1 and "was not cold" in reply["reason"], reply
+    assert reply["status"] == "ok" and reply["cache_missed"] == 1 and "were not cold" in reply["reason"], reply
     held.release()
     assert hand.trial("cold")["cache_missed"] == 0
 
@@ -203,7 +203,7 @@ def test_trials_that_were_not_cold_are_kept_told_and_repeated(rue, data, tmp_pat
     held.release()
     assert code == 130, err
     missed = [row for row in trials(tmp_path / "out") if row["cache_missed"] == "1"]
-    assert missed and all("was not cold" in row["reason"] for row in missed)
+    assert missed and all("were not cold" in row["reason"] for row in missed)
     statuses = [row["status"] for row in missed]
     assert statuses.count("failed") >= 2 * statuses.count("ok") >= 2, "three attempts each, the last one counts"
     for words in ([], ["--details"]):
@@ -213,7 +213,7 @@ def test_trials_that_were_not_cold_are_kept_told_and_repeated(rue, data, tmp_pat
 
 def test_attempts_are_bounded(rue, script, tmp_path):
     one = script({"m": {"4/1": 1000, "8/1": 1000}}, opened=dict(cache="cold"), measures=["joint"],
-                 faults=[dict(when=dict(cell="8/1"), do="answer", answer=dict(cache_missed=1, reason="it was not cold"))])
+                 faults=[dict(when=dict(cell="8/1"), do="answer", answer=dict(cache_missed=1, reason="the data were not cold"))])
     done = rue("tune", "--runner", one.command, "--cache", "cold", "--strategy", "grid", "--out", "out", "--images", "1000")
     assert done.returncode == 0, done.stderr
     rows = [row for row in trials(tmp_path / "out") if row["batch_size"] == "8" and row["requested_images"] == "1000"]
@@ -256,7 +256,7 @@ def test_a_cold_job_is_not_compared_with_a_smaller_sample(rue, own_photos, accou
 def test_a_trial_that_reads_items_again_from_memory_was_not_cold(hand, images):
     assert hand.open("cold")["cache"] == "cold"
     reply = hand.trial("cold", images=images, job_images=images)
-    assert reply["cache_missed"] == 1 and "it was not cold" in reply["reason"], reply
+    assert reply["cache_missed"] == 1 and "the data were not cold" in reply["reason"], reply
 
 
 @pytest.mark.parametrize("words", [[], ["--dry-run"]])

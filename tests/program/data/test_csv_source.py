@@ -49,10 +49,10 @@ BAD = {
     "nul": ("path,label\na\0.jpg,1\n", "line 2", "NUL"),
     "missing": ("path,label\nPHOTO,1\nnone.jpg,2\n", "line 3", "none.jpg"),
     "ragged": ("path,label\nPHOTO,1\nPHOTO\n", "line 3", "1 fields"),
-    "columns": ("a,b\nx,y\n", "image_key", "there are a, b"),
+    "columns": ("a,b\nx,y\n", "image_key", "the columns are a, b"),
     "utf16": ("\ufeffpath,label\nx,1\n".encode("utf-16-le"), "UTF-16"),
     "empty": ("", "is empty"),
-    "one_word": ("path,label\nPHOTO,0\nPHOTO,1\nPHOTO,1O\nPHOTO,2\n", "line 4", "'1O' is not a whole number, though most are"),
+    "one_word": ("path,label\nPHOTO,0\nPHOTO,1\nPHOTO,1O\nPHOTO,2\n", "line 4", "'1O' is not a whole number, but most labels are"),
     "header_alone": ("path,label\n", "only a header line"),
 }
 

@@ -196,30 +196,30 @@ def npy(dtype, shape, count):
 
 
 BAD = {
-    "length_crc": (WHOLE[:SECOND + 9] + b"\xee" + WHOLE[SECOND + 10:], f"record 1 at byte {SECOND}", "valid length"),
+    "length_crc": (WHOLE[:SECOND + 9] + b"\xee" + WHOLE[SECOND + 10:], f"record 1 at byte {SECOND}", "wrong CRC-32C"),
     "data_crc": (WHOLE[:SECOND + 40] + b"\xee" + WHOLE[SECOND + 41:], f"record 1 at byte {SECOND}", "CRC-32C of its data"),
     "huge": (small(0) + struct.pack("<QI", 1 << 63, masked(struct.pack("<Q", 1 << 63))) + b"x" * 90,
              f"record 1 at byte {SECOND}", "longer than 2 GiB"),
     "long": (small(0) + struct.pack("<QI", 1 << 30, masked(struct.pack("<Q", 1 << 30))) + b"x" * 90,
-             f"record 1 at byte {SECOND}", "longer than what is left"),
-    "cut": (WHOLE[:-9], "record 2 at byte", "is cut"),
-    "cut_head": (WHOLE + b"123456", "record 3 at byte", "is cut"),
+             f"record 1 at byte {SECOND}", "longer than the rest of the file"),
+    "cut": (WHOLE[:-9], "record 2 at byte", "is truncated"),
+    "cut_head": (WHOLE + b"123456", "record 3 at byte", "is truncated"),
     "no_example": (small(0) + frame(b"\x0a\x05\x0a"), f"record 1 at byte {SECOND}", "not an Example"),
     "no_image": (small(0) + frame(example(label=1, other=b"x")), "record 1", "has no image", "label", "other"),
     "no_label": (small(0) + frame(example(image=b"x")), "record 1 has no label"),
     "bad_label": (frame(example(image=b"x", label=-5)), "record 0", "not a whole number"),
     "text_label": (frame(example(image=b"x", label=b"cat")), "record 0", "not a whole number"),
     "real_label": (small(0) + frame(example(image=b"x", label=4.0)), f"record 1 at byte {SECOND}", "not a whole number"),
-    "kinds": (frame(example(image=npy("|u1", "(3, 2, 2)", 12), label=1)) + small(1), "record 1", "the first one"),
+    "kinds": (frame(example(image=npy("|u1", "(3, 2, 2)", 12), label=1)) + small(1), "record 1", "the first record"),
     "shapes": (frame(example(image=npy("|u1", "(3, 2, 2)", 12), label=1)) + frame(example(image=npy("|u1", "(3, 4, 1)", 12), label=1)),
                "record 1", "the first one"),
     "shape": (frame(example(image=npy("|u1", "(3, 2, 5)", 12), label=1)), "record 0", "the bytes that its shape needs"),
     "dtype": (frame(example(image=npy("<i2", "(3, 2, 2)", 24), label=1)), "record 0", "neither float32"),
     "old_tensor": (frame(example(image=b"x" * 12, label=1, shape=[3, 2, 2], dtype=b"uint8")), "record 0", "an older rue"),
-    "text": (b"this is no record at all, whatever its name says", "record 0 at byte 0", "no TFRecord file"),
+    "text": (b"this is no record at all, whatever its name says", "record 0 at byte 0", "not a TFRecord file"),
     "empty": (b"", "holds no record"),
     "gzip_cut": (cut_in(gzip.compress(WHOLE * 50), 7), "x.tfrecord"),
-    "gzip_of_text": (gzip.compress(b"hello, this is some text" * 9), "record 0 at byte 0", "valid length"),
+    "gzip_of_text": (gzip.compress(b"hello, this is some text" * 9), "record 0 at byte 0", "wrong CRC-32C"),
 }
 
 

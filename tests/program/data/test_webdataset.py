@@ -219,10 +219,10 @@ def damaged(path, *blocks, end=True):
     ([raw_header(), b"abc", raw_header(b"b.jpg")[:-1] + b"x", b"abc"], ["damaged", "byte 1024"]),
     ([raw_header(), b"abc", raw_header(b"b.jpg", size=b"\xff" * 12)], ["negative", "byte 1024"]),
     ([raw_header(), b"abc", raw_header(b"b.jpg", size=b"-0000000001\0")], ["negative", "byte 1024"]),
-    ([raw_header(), b"abc", raw_header(b"b.jpg", size=b"77777777777\0")], ["cut", "byte 1024"]),
+    ([raw_header(), b"abc", raw_header(b"b.jpg", size=b"77777777777\0")], ["truncated", "byte 1024"]),
     ([raw_header(), b"abc", raw_header(b"b.jpg", size=b"\x80" + b"\x7f" * 11)], ["size", "byte 1024"]),
-    ([raw_header(size=b"\x80" + b"\0" * 7 + b"\xff" * 4)], ["cut", "byte 0"]),
-    ([*pax(b"size", b"99999999999"), raw_header(), b"abc"], ["cut", "byte 0"]),
+    ([raw_header(size=b"\x80" + b"\0" * 7 + b"\xff" * 4)], ["truncated", "byte 0"]),
+    ([*pax(b"size", b"99999999999"), raw_header(), b"abc"], ["truncated", "byte 0"]),
     ([*pax(b"size", b"99999999999999999999"), raw_header(), b"abc"], ["size", "byte 0"]),
     ([*pax(b"size", b"-1"), raw_header(), b"abc"], ["negative", "byte 0"]),
     ([*pax(b"GNU.sparse.major", b"1"), raw_header(), b"abc"], ["damaged", "byte 0"]),
@@ -230,7 +230,7 @@ def damaged(path, *blocks, end=True):
     ([raw_header(b"L", size=b"00000000003\0", kind=b"L"), b"ab\0"], ["damaged", "byte 0"]),
     ([raw_header(), b"abc", raw_header(b"a.JPG"), b"abc"], ["same extension as another", "byte 1024"]),
     ([raw_header(), b"abc", raw_header(b"a.cls"), b"cat"], ["not a label", "byte 1024"]),
-    ([raw_header(b"a.cls"), b"  7", raw_header(b"a.jpg"), b"abc", raw_header(b"b.jpg"), b"abc"], ["not a label", "byte 2048"]),
+    ([raw_header(b"a.cls"), b"  7", raw_header(b"a.jpg"), b"abc", raw_header(b"b.jpg"), b"abc"], ["has no label", "byte 2048"]),
     ([raw_header(b"a.txt"), b"abc"], ["no sample with an image"]),
     ([raw_header(b"a.npy"), b"abc"], ["not an npy", "byte 0"]),
 ])
@@ -242,8 +242,8 @@ def test_cut_archives_are_refused(rue, tmp_path, jpeg):
     whole = make_tar(tmp_path / "a.tar", [("a.jpg", jpeg), ("b.jpg", jpeg)]).read_bytes()
     second = 512 + (len(jpeg) + 511) // 512 * 512
     bad = tmp_path / "bad.tar"
-    for length, words in ((second - 5, ["cut", "byte 0"]), (second + 100, ["cut", f"byte {second}"]),
-                          (second + 600, ["cut", f"byte {second}"])):
+    for length, words in ((second - 5, ["truncated", "byte 0"]), (second + 100, ["truncated", f"byte {second}"]),
+                          (second + 600, ["truncated", f"byte {second}"])):
         bad.write_bytes(whole[:length])
         refused(rue, bad, *words)
     bad.write_bytes(b"")

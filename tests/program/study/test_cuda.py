@@ -132,7 +132,7 @@ def test_levels_are_copied_in_a_fourth_of_the_time(rue, fake, photos):
 @pytest.mark.parametrize("env, words", [
     (dict(FAKE_CUDA_DEVICE="none"), ["resnet18@cuda", "the NVIDIA driver finds no GPU"]),
     (dict(FAKE_CUDA_VERSION="999"), ["is of version 999", "build both from the same sources"]),
-    (dict(RUE_CUDA_MODULE="/nowhere/rue_cuda.so"), ["cannot be opened", "/nowhere/rue_cuda.so"]),
+    (dict(RUE_CUDA_MODULE="/nowhere/rue_cuda.so"), ["cannot open the module", "/nowhere/rue_cuda.so"]),
     (dict(RUE_CUDA_MODULE=""), ["built without CUDA", "name a device that is simulated"]),
 ], ids=["no GPU", "version", "not there", "none"])
 def test_what_is_missing_is_one_sentence_before_anything_is_measured(rue, fake, photos, env, words):
@@ -143,7 +143,7 @@ def test_what_is_missing_is_one_sentence_before_anything_is_measured(rue, fake, 
 
 def test_an_option_that_the_gpu_does_not_have_is_named(rue, photos):
     expect_failure(rue("tune", photos, "--model", "resnet18@cuda:fp8"), 2, "'fp8' is not a precision", "resnet18@cuda:bf16")
-    expect_failure(rue("tune", photos, "--model", "resnet18@cuda:bf16:pageable"), 2, "'bf16:pageable' is not a precision", "--pin-memory")
+    expect_failure(rue("tune", photos, "--model", "resnet18@cuda:bf16:pageable"), 2, "'bf16:pageable' is not a precision", "with fp32, fp16 or bf16")
     expect_failure(rue("tune", photos, "--model", "resnet18@cudo"), 2, "unknown device 'cudo'", "cuda")
 
 

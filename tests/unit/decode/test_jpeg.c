@@ -251,7 +251,7 @@ Test(jpeg, twelve_bits_are_refused)
 {
     struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 20, .height = 20});
     file.data[find(file, 0xC0) + 4] = 12;
-    assert_refused(file.data, file.bytes, "has 12 bits a sample");
+    assert_refused(file.data, file.bytes, "has 12 bits per sample");
     free(file.data);
 }
 
@@ -260,7 +260,8 @@ Test(jpeg, too_many_pixels_are_refused_with_both_figures)
     struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 20, .height = 20});
     size_t at = find(file, 0xC0) + 5;
     memcpy(file.data + at, "\x03\xE9\x03\xE8", 4); /* 1001 rows of 1000 */
-    assert_refused(file.data, file.bytes, "has 1,001,000 pixels (1000 x 1001), and the limit is 1,000,000");
+    assert_refused(file.data, file.bytes,
+                   "has 1,001,000 pixels (1000 x 1001), and the limit is 1,000,000: make it smaller");
     free(file.data);
 }
 

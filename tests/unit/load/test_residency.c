@@ -140,7 +140,7 @@ Test(residency, bytes_alone_can_be_judged)
     const struct rue_workload cold = {.cache = RUE_CACHE_COLD};
     cr_assert(rue_residency_judge_bytes(&cold, 950, 1000, 1, why, sizeof why));
     cr_assert_not(rue_residency_judge_bytes(&cold, 850, 1000, 1, why, sizeof why));
-    cr_assert_str_eq(why, "it was not cold: 850 B of the 1.0 KB that it loaded came from storage");
+    cr_assert_str_eq(why, "the data were not cold: 850 B of the 1.0 KB loaded came from storage");
 }
 
 Test(residency, cold_is_proved_before_it_is_claimed)

@@ -141,7 +141,7 @@ Test(catalogue, a_device_and_a_precision_stand_behind_the_name)
     const char *message = refuse("resnet50@h10O");
     cr_assert(strstr(message, "unknown device 'h10O'") && strstr(message, "'h100'"), "%s", message);
     message = refuse("resnet50@t4:bf16");
-    cr_assert(strstr(message, "t4 has no bf16"), "%s", message);
+    cr_assert(strstr(message, "t4 does not support bf16"), "%s", message);
     message = refuse("resnet50@");
     cr_assert(strstr(message, "no device after '@'"), "%s", message);
     message = refuse("resnet5O@h100");

@@ -208,7 +208,7 @@ Test(cuda_module, memory_of_the_host_is_not_that_of_the_gpu)
     open_module("rue_cuda_emulated.so", false);
     emulated_cuda_fail(0, 1, OUT_OF_MEMORY);
     cr_assert_eq(module->pin(slab, sizeof slab, message), RUE_CUDA_NO_MEMORY);
-    cr_assert_str_eq(message, "no more host memory can be page-locked");
+    cr_assert_str_eq(message, "cannot page-lock more host memory");
 }
 
 Test(cuda_module, a_batch_of_an_unknown_size_is_refused)
@@ -221,7 +221,7 @@ Test(cuda_module, a_batch_of_an_unknown_size_is_refused)
     open_module("rue_cuda_emulated.so", false);
     check(module->open(&plan, &run, message), "open");
     cr_assert_eq(module->submit(run, slab, LAST, &ticket, message), RUE_CUDA_FAILED);
-    cr_assert_str_eq(message, "a batch size that was not prepared");
+    cr_assert_str_eq(message, "the batch size was not prepared");
     module->close(run);
     check_nothing_is_left("a size");
 }
@@ -231,7 +231,7 @@ Test(cuda_module, what_a_machine_lacks_is_one_sentence)
     static const struct {
         const char *device, *message;
     } kinds[] = {
-        {"none", "the NVIDIA driver finds no GPU among those that CUDA_VISIBLE_DEVICES='7' leaves"},
+        {"none", "the NVIDIA driver finds no GPU with CUDA_VISIBLE_DEVICES='7': change or unset it"},
         {"no-driver", "there is no NVIDIA driver here (libcuda.so.1): install one, or simulate"},
         {"old-driver", "the NVIDIA driver supports CUDA 11.8, and rue_cuda.so needs 13.0: install a newer"},
         {"stub", "libcuda.so.1 is the stub of the CUDA toolkit, not a driver: remove its folder"},
@@ -254,8 +254,9 @@ Test(cuda_module, it_says_when_products_are_its_own)
     open_module("rue_cuda_emulated.so", false);
     check(module->device(&device, message), "device");
     cr_assert_str_eq(device.name, "an emulated GPU");
-    cr_assert_str_eq(device.slow_reason, "products by rue's own kernels, which are slower than cuBLASLt's: "
-                                         "libcublasLt.so.0 was not found");
+    cr_assert_str_eq(device.slow_reason,
+                     "rue's own kernels compute the products, which is slower than cuBLASLt: "
+                     "libcublasLt.so.0 was not found");
 }
 
 Test(cuda_module, it_has_nothing_to_say_with_cublaslt)

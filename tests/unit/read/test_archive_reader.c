@@ -112,7 +112,8 @@ Test(archive_reader, a_cut_or_damaged_file_is_an_error_that_names_file_and_byte)
                 temporary_file("copy", whole, damaged ? bytes : at);
                 cr_assert_eq(read_all("copy", &got, &error), RUE_DATA, "filter %d, part %d of 16, %d", filter,
                              part, damaged);
-                cr_assert(strstr(error.message, "/copy is damaged or cut at byte "), "%s", error.message);
+                cr_assert(strstr(error.message, "/copy is damaged or truncated at byte "), "%s",
+                          error.message);
                 if (damaged) whole[at] ^= 0x55;
             }
         }

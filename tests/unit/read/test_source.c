@@ -202,7 +202,7 @@ Test(source, opening_ends_where_it_is_told_to)
             asked = 0;
             cr_assert_eq(rue_source_open(temporary_path(formats[f]), &options, &source, &error),
                          RUE_INTERRUPTED, "%s, %d", formats[f], stop_at);
-            cr_assert(strstr(error.message, "interrupted while the data"), "%s", error.message);
+            cr_assert(strstr(error.message, "interrupted while indexing the data"), "%s", error.message);
         }
         asked = -1000;
         cr_assert_eq(rue_source_open(temporary_path(formats[f]), &options, &source, NULL), RUE_OK);

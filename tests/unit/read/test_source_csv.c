@@ -73,9 +73,9 @@ Test(source_csv, columns_can_be_named)
     expect_with("path,x,label,y\nb.jpg,a.jpg,0,5\n",
                 (struct rue_source_options){.image_key = "x", .label_key = "y"}, "1:5 ");
     refuse_with("path,label\na.jpg,1\n", (struct rue_source_options){.image_key = "img"},
-                "it has no column 'img': name it with image_key; there are path, label");
+                "there is no column 'img': name one with image_key; the columns are path, label");
     refuse_with("path,label\na.jpg,1\n", (struct rue_source_options){.label_key = "y"},
-                "it has no column 'y'");
+                "there is no column 'y'");
 }
 
 Test(source_csv, of_several_columns_the_more_usual_one_is_taken)
@@ -83,7 +83,7 @@ Test(source_csv, of_several_columns_the_more_usual_one_is_taken)
     expect("image,path,target,label\nb.jpg,a.jpg,1,2\n", "1:2 ");
     expect("path,label,label,class\na.jpg,1,2,cow\n", "1:1 ");
     refuse("name,kind\na.jpg,1\n",
-           "no column has a name for paths: name it with image_key; there are name, kind");
+           "no column has the name of a path column: name one with image_key; the columns are name, kind");
 }
 
 Test(source_csv, labels_are_numbers_or_the_names_of_classes)
@@ -91,7 +91,7 @@ Test(source_csv, labels_are_numbers_or_the_names_of_classes)
     expect("path,class\na.jpg,cow\nb.jpg,10\nsub/c.jpg,cow\n", "1:1 2:0 3:1 10 cow ");
     expect("path,label\na.jpg,007\nb.jpg,-1\n", "1:7 2:-1 ");
     refuse("path,label\na.jpg,1\nb.jpg,x\nsub/c.jpg,2\n",
-           "line 3: the label 'x' is not a whole number, though most are");
+           "line 3: the label 'x' is not a whole number, but most labels are");
     refuse("path,label\na.jpg,1\nb.jpg,3000000000\nsub/c.jpg,2\n", "line 3: the label '3000000000'");
 }
 
@@ -109,20 +109,20 @@ Test(source_csv, blanks_are_a_part_of_what_is_quoted_alone)
     expect(" path , label\n\" d .jpg \", 3 \n a.jpg ,\t10\n", "4:3 1:10 ");
     expect("path,label\na.jpg,\" dog\"\nb.jpg, dog\n", "1:0 2:1  dog dog ");
     expect("path,label\n \n \t, \na.jpg,1, ,\n", "1:1 ");
-    refuse("path,label\na.jpg, \n", "line 2: no label");
+    refuse("path,label\na.jpg, \n", "line 2: the label is empty");
 }
 
 Test(source_csv, errors_name_the_line)
 {
-    refuse("a,b\nx,y\n", "list.csv, line 1: no column has a name for paths");
+    refuse("a,b\nx,y\n", "list.csv, line 1: no column has the name of a path column");
     refuse("path,label\na.jpg,1\n\"b.jpg,2\n", "line 3: the quote that opens here has no end");
     temporary_text("b.jpg\n", "1");
     refuse("path,label\na.jpg,1\n\"b.jpg\n\",1\nsub/c.jpg\n",
-           "line 5: 1 fields where the header has 2 columns");
+           "line 5: 1 fields, but the header has 2 columns");
     refuse("path,label\na.jpg,1,2\n", "line 2: 3 fields");
-    refuse("path,label\n,1\n", "line 2: no path");
-    refuse("path,label\na.jpg,\n", "line 2: no label");
-    refuse("path,label\na.jpg,1\nsub,2\n", "line 3: a folder in place of a file: sub");
+    refuse("path,label\n,1\n", "line 2: the path is empty");
+    refuse("path,label\na.jpg,\n", "line 2: the label is empty");
+    refuse("path,label\na.jpg,1\nsub,2\n", "line 3: expected a file, found a folder: sub");
     refuse("path\na.jpg\nx.jpg\nb.jpg\ny.jpg\n", "line 3: x.jpg: No such file or directory");
     refuse("path,label\n", "has only a header line");
     refuse("", "is empty");

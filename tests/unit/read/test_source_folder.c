@@ -167,7 +167,7 @@ Test(source_folder, links_to_folders_that_they_lie_in_are_skipped_and_named)
     cr_assert_eq(rue_source_count(source), 2, "b is a class of its own, as in ImageFolder");
     cr_assert_eq(rue_source_class_count(source), 2);
     cr_assert_eq(rue_source_skipped(source, example, sizeof example), 2);
-    cr_assert(strstr(example, "/up, a link to a folder that it lies in"), "%s", example);
+    cr_assert(strstr(example, "/up, a link to a folder above it"), "%s", example);
     rue_source_close(source);
 }
 

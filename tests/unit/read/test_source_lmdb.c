@@ -181,7 +181,7 @@ Test(source_lmdb, what_holds_no_images_is_refused)
     lmdb_put("many", NULL, MDB_DUPSORT, (struct lmdb_entry[]){{"0", "a", 0}, {"0", "b", 0}, END});
     expect("many", "several values");
     lmdb_put("integers", NULL, MDB_INTEGERKEY, (struct lmdb_entry[]){{"abcd", JPEG}, END});
-    expect("integers", "keys are not text");
+    expect("integers", "keys are integers or reversed");
     lmdb_put("pictures", NULL, 0, (struct lmdb_entry[]){{"0", png, sizeof png - 1}, END});
     expect("pictures", "value of key 0 is neither a JPEG file nor an npy file");
     cr_assert_eq(mkdir(temporary_path("folder"), 0777), 0);
@@ -262,8 +262,8 @@ Test(source_lmdb, a_file_that_was_cut_is_refused_wherever_it_was)
         rue_error error = {0};
         temporary_file("cut.mdb", whole, length);
         cr_assert_not(reads_well("cut.mdb", COUNT, &error), "%zu bytes", length);
-        cr_assert(strstr(error.message, length < 2 * PAGE ? "cut.mdb" : "is cut: it ends at byte"), "%s",
-                  error.message);
+        cr_assert(strstr(error.message, length < 2 * PAGE ? "cut.mdb" : "is truncated: it ends at byte"),
+                  "%s", error.message);
     }
     free(whole);
 }
