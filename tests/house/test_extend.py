@@ -102,7 +102,7 @@ def test_the_new_source_is_known_inspected_and_tuned(own):
     with open(own.folder / "six.npy", "r+b") as file:
         file.truncate(1000)
     done = own("inspect", "six.npy")
-    assert done.returncode == 3 and "six.npy holds 1000 bytes" in done.stderr
+    assert done.returncode == 3 and "six.npy has 1000 bytes" in done.stderr
 
 
 def test_the_new_strategy_asks_in_the_order_of_the_grid(own, script):

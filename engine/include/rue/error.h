@@ -1,5 +1,5 @@
-/* Errors that people read: what failed, where (file, offset or line), why, and what to do next.
- * Owned by the caller, fixed size, nullable everywhere; the first error wins. */
+/* An error message says what failed, where (file, byte or line), why, and what to do next. The caller owns
+ * the rue_error and initialises it with {0}. Every `rue_error *` argument may be NULL. */
 #ifndef RUE_ERROR_H
 #define RUE_ERROR_H
 
@@ -14,19 +14,19 @@ typedef struct rue_error {
     char message[RUE_ERROR_MESSAGE_BYTES];
 } rue_error;
 
-/* Records the message unless `error` is NULL or already holds one. Returns `status`, so that a function can
- * end with `return rue_fail(error, RUE_DATA, "...")`. Long messages are shortened. */
+/* Records the message, unless `error` is NULL or already holds an error: the first one is kept. Returns
+ * `status`, for `return rue_fail(error, RUE_DATA, "...")`. Shortens messages that do not fit. */
 rue_status rue_fail(rue_error *error, rue_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Copies a message into `out` [bytes]. One that does not fit loses its middle, most often of a path: the
- * reason and what to do next come last. UTF-8 stays whole. */
+/* Copies `text` into `out` [bytes]. Removes the middle of a text that does not fit, because the end says why
+ * and what to do. Never splits a UTF-8 character. */
 void rue_error_shorten(const char *text, char *out, size_t bytes);
 
-/* The message for an allocation of `bytes` for `what` that failed; returns RUE_MEMORY. */
+/* Records that `bytes` for `what` could not be allocated. Returns RUE_MEMORY. */
 rue_status rue_fail_memory(rue_error *error, const char *what, unsigned long long bytes);
 
-/* Forgets a recorded error, so that the next one is recorded. */
+/* Clears the error, so that the next one is recorded. `error` may be NULL. */
 void rue_error_clear(rue_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* Ways of loading that the loader and the workload of a study have in common. */
+/* Choices that apply to the loader and to the workload of a study. */
 #ifndef RUE_LOADING_H
 #define RUE_LOADING_H
 
@@ -9,13 +9,12 @@ enum rue_parallelism {
 };
 extern const char *const rue_parallelism_names[RUE_PARALLEL_COUNT + 1]; /* "batch", "sample", NULL */
 
-/* What becomes of an item that cannot be decoded. */
+/* What to do with an item that cannot be decoded: report an error, or load another item (fetcher.h). */
 enum rue_bad_images { RUE_BAD_FAIL, RUE_BAD_REPLACE, RUE_BAD_COUNT };
 extern const char *const rue_bad_images_names[RUE_BAD_COUNT + 1]; /* "fail", "replace", NULL */
 
-/* How JPEGs are decoded: to the very values of PIL; or, where both sides are at least twice as long as
- * needed, to a half, a quarter or an eighth of their size, which is quicker and not the same (transform.h).
- */
+/* How JPEGs are decoded. Exact: the same values as PIL. Fast: images whose short side is at least 512 pixels
+ * are decoded at 1/2, 1/4 or 1/8 of their size, which is faster and changes the values (transform.h). */
 enum rue_decode { RUE_DECODE_EXACT, RUE_DECODE_FAST, RUE_DECODE_COUNT };
 extern const char *const rue_decode_names[RUE_DECODE_COUNT + 1]; /* "exact", "fast", NULL */
 

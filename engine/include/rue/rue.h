@@ -1,8 +1,13 @@
-/* librue: the loader for programs that embed it. Open a source, open a loader on it, start it, and borrow
- * batches:
+/* librue loads batches of images in C programs: it reads files, decodes JPEG and fills tensors in worker
+ * threads. Call in this order:
  *
- *   rue_source_open -> rue_loader_open -> rue_loader_start -> rue_loader_next / rue_loader_release ... ->
- * rue_loader_close
+ *   rue_source_open, rue_loader_open, rue_loader_start,
+ *   rue_loader_next and rue_loader_release for each batch,
+ *   rue_loader_close, rue_source_close
+ *
+ * Functions that can fail return a rue_status and describe the failure in a rue_error, which may be NULL.
+ * Output arguments are valid only after RUE_OK. Every `close` accepts NULL. Names end in their unit: _ns,
+ * _bytes.
  *
  * Build with: cc program.c $(pkg-config --cflags --libs rue). See examples/load_images.c. */
 #ifndef RUE_H

@@ -1,8 +1,8 @@
-/* What a fallible function answers, and the exit code that `rue` ends with when nothing handled it. */
+/* The results of functions that can fail, and the exit codes of the program `rue`. */
 #ifndef RUE_STATUS_H
 #define RUE_STATUS_H
 
-/* X(name, exit code of the program, what happened) */
+/* X(name, exit code of the program, text) */
 #define RUE_STATUS_MAP(X)                \
     X(OK, 0, "ok")                       \
     X(INTERNAL, 1, "internal error")     \
@@ -25,6 +25,7 @@ typedef enum rue_status {
 
 #define RUE_MUST_CHECK __attribute__((warn_unused_result))
 
+/* Static text: "out of memory". */
 const char *rue_status_text(rue_status status);
 int rue_status_exit_code(rue_status status);
 

@@ -1,4 +1,4 @@
-/* A variant is what a loader can open: data mode + format (+ dtype for preprocessed), at a path. */
+/* A variant identifies data that a loader can open: mode, format, dtype of preprocessed data, and path. */
 #ifndef RUE_VARIANT_H
 #define RUE_VARIANT_H
 
@@ -11,30 +11,29 @@ extern const char *const rue_mode_names[RUE_MODE_COUNT + 1]; /* "raw", "preproce
 
 enum rue_dtype { RUE_FLOAT32, RUE_UINT8, RUE_DTYPE_COUNT };
 extern const char *const rue_dtype_names[RUE_DTYPE_COUNT + 1]; /* "float32", "uint8", NULL */
-extern const unsigned rue_dtype_bytes[RUE_DTYPE_COUNT];
+extern const unsigned rue_dtype_bytes[RUE_DTYPE_COUNT];        /* bytes of one value: 4, 1 */
 
-/* Unless something else is said, images of more pixels than this are refused from their header: 16k × 16k.
- */
+/* The default limit on the pixels of an image: 16,384 x 16,384. */
 #define RUE_MAX_PIXELS_DEFAULT (UINT64_C(16384) * 16384)
 
 enum { RUE_VARIANT_KEY_BYTES = 64 };
 
 struct rue_variant {
     enum rue_mode mode;
-    char format[16]; /* "folder", "tensor", or what a foreign runner calls its own */
-    char dtype[16];  /* of preprocessed items; "" for raw */
+    char format[16]; /* "folder", "tensor", ..., or the name that another runner uses */
+    char dtype[16];  /* of preprocessed items; "": raw */
     char path[PATH_MAX];
-    char image_key[RUE_VARIANT_KEY_BYTES]; /* what the data call images and labels; "": the usual names */
+    char image_key[RUE_VARIANT_KEY_BYTES]; /* names of image and label in the data; "": the defaults */
     char label_key[RUE_VARIANT_KEY_BYTES];
 };
 
-/* Whether they are the same data: mode, format, dtype, path and keys. */
+/* Whether mode, format, dtype, path and keys are equal. */
 bool rue_variant_equal(const struct rue_variant *a, const struct rue_variant *b);
 
 /* The index of `word` in `names[count]`, or -1. */
 int rue_word_find(const char *const *names, int count, const char *word);
 
-/* "raw folder", "preprocessed tensor float32". */
+/* Writes "raw folder" or "preprocessed tensor float32" to `out` [bytes]. */
 void rue_variant_describe(const struct rue_variant *variant, char *out, unsigned long bytes);
 
 #endif
