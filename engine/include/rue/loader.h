@@ -9,8 +9,8 @@
  * The loader does not compare the records of a tensor file with their CRC-32C: call rue_source_verify once.
  *
  * Life cycle: open (allocates all memory), start (starts the workers), next and release for each batch, stop
- * (joins the workers), close. Threads: next belongs to one thread; release, stop and bad_images may be called
- * by any thread. */
+ * (joins the workers), close. Threads: one thread calls next; any thread may call release and
+ * bad_images; one other thread may call stop. */
 #ifndef RUE_LOADER_H
 #define RUE_LOADER_H
 

@@ -48,7 +48,7 @@ static inline RUE_MUST_CHECK rue_status rue_source_check_stop(const struct rue_s
 {
     rue_status status = options && options->stop ? options->stop() : RUE_OK;
     if (status == RUE_OK) return RUE_OK;
-    return rue_fail(error, status, "interrupted while the data were looked through");
+    return rue_fail(error, status, "interrupted while indexing the data");
 }
 
 /* A format: its operations work on the index that `open` fills. index->state is for the format's own data. */
