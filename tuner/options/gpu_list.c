@@ -9,9 +9,9 @@
 
 enum { TEXT_BYTES = 4096 };
 
-/* A list as it was given, by what, and what is visible. */
+/* The given list, its origin ("--gpus"), and CUDA_VISIBLE_DEVICES. */
 struct list {
-    const char *text, *origin, *visible; /* NULL: all are */
+    const char *text, *origin, *visible; /* NULL: all are visible */
     struct rue_gpu_list *out;
 };
 
@@ -21,8 +21,8 @@ static rue_status fail_gpu_element(const struct list *list, const char *element,
                     element);
 }
 
-/* The `index`-th of the visible ones as `out`; false where there are fewer: for CUDA they end at what is no
- * GPU, such as -1. */
+/* Copies the name of visible GPU `index` to `out`; false: there are fewer. CUDA ignores what follows an
+ * invalid name such as -1. */
 static bool find_visible(const char *visible, unsigned index, char out[RUE_GPU_NAME_BYTES])
 {
     char copy[TEXT_BYTES], *rest = copy, *word;

@@ -6,7 +6,7 @@
 #include "suggest.h"
 #include "word_list.h"
 
-/* A list of values as it was given, and by what: messages begin with that. */
+/* The given values of a knob, and their origin ("--batch-size"), with which messages begin. */
 struct list {
     size_t index;
     const struct rue_knob_info *knob;
@@ -102,7 +102,7 @@ static rue_status add_setting(struct rue_knob_choices *choices, const char *text
                     origin, name, RUE_KNOBS_MAX);
 }
 
-/* The option of a knob of rue's own has its name, with hyphens. */
+/* The option of one of rue's own knobs has the knob's name, with hyphens. */
 static size_t find_option(const struct rue_options *options, const char *knob)
 {
     char name[RUE_KNOB_TEXT_BYTES];

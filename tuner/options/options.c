@@ -40,7 +40,7 @@ struct rue_options {
 
 /* ---- one value ---- */
 
-/* What a value may be: "a whole number from 1 to 1000", "one of all, raw, preprocessed". */
+/* The valid values: "a whole number from 1 to 1000", "one of all, raw, preprocessed". */
 static void describe_option(const struct rue_option *option, char *out, size_t bytes)
 {
     static const char *const kinds[] = {[RUE_OPTION_FLAG] = "true or false",
@@ -131,7 +131,7 @@ static rue_status fail_value(const struct rue_option *option, const struct value
                     rue_did_you_mean(value->text, option->words, count, "", near));
 }
 
-/* The same option twice of the same origin: the later value counts, or both of settings. */
+/* If an option has two values of the same origin, the later one counts; of settings both count. */
 static rue_status set_value(struct rue_options *options, size_t index, const char *text, const char *origin,
                             rue_error *error)
 {
@@ -214,7 +214,7 @@ rue_status rue_settings_read(json_t **out, rue_error *error)
     return rue_fail(error, RUE_USAGE, "%s is not a JSON object; %s", RUE_SETTINGS_FILE, settings_advice);
 }
 
-/* The file is shared by all subcommands: keys that this one does not know are not its business. */
+/* All subcommands share the file, so keys of other subcommands are ignored. */
 static rue_status read_settings(struct rue_options *options, rue_error *error)
 {
     json_t *settings;
@@ -262,7 +262,7 @@ static rue_status fail_unknown(const struct rue_command *command, const char *ty
                     command->name);
 }
 
-/* One "--name", "--name=value" or "--name value"; `*at` moves past what was used. */
+/* Reads one "--name", "--name=value" or "--name value"; `*at` moves to the last word that was read. */
 static rue_status read_flag(struct rue_options *options, int argc, char **argv, int *at, rue_error *error)
 {
     char name[64];
@@ -281,7 +281,7 @@ static rue_status read_flag(struct rue_options *options, int argc, char **argv, 
     return fail_unknown(options->command, name, error);
 }
 
-/* `what` is wrong with the arguments: says it with how they are written. */
+/* Reports `what` is wrong with the arguments, and the usage. */
 static rue_status fail_arguments(const struct rue_command *command, const char *what, const char *word,
                                  rue_error *error)
 {
@@ -298,7 +298,7 @@ static rue_status add_argument(struct rue_options *options, const char *word, ru
     return RUE_OK;
 }
 
-/* "TABLE is missing": of the words of the usage, brackets aside, the first that was not given. */
+/* "TABLE is missing": the first required word of the usage that was not given. */
 static rue_status check_arguments(const struct rue_options *options, rue_error *error)
 {
     const struct rue_command *command = options->command;
@@ -455,8 +455,9 @@ const char *rue_options_command_line(const struct rue_options *options)
     return options->command_line;
 }
 
-/* The value and its origin; a flag that nothing set is false, another option what `unset` says. NULL where
- * nothing is known. */
+/* The value and its origin. A flag that is not set is "false"; other options have the text in `unset`, or
+ * NULL.
+ */
 static const char *find_value(const struct rue_options *options, const struct rue_unset *unset, size_t index,
                               const char **origin)
 {

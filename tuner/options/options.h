@@ -1,7 +1,7 @@
-/* Options. One table a subcommand drives parsing, bounds, help and the origin of each value. Precedence:
- * flag > RUE_<NAME> in the environment > rue.json in the current folder > the table's default. Settings are
- * shared by all subcommands, so options of the same name are of the same kind, but for those that only a flag
- * sets. */
+/* Options. The table of a subcommand determines parsing, bounds, help and the origin of each value.
+ * Precedence: flag > RUE_<NAME> in the environment > rue.json in the current folder > the table's default.
+ * All subcommands share rue.json, so options of the same name have the same kind, except those that only a
+ * flag sets. */
 #ifndef RUE_OPTIONS_H
 #define RUE_OPTIONS_H
 
@@ -20,27 +20,27 @@ struct json_t;
 enum rue_option_kind {
     RUE_OPTION_FLAG,
     RUE_OPTION_TEXT,
-    RUE_OPTION_LIST,     /* a text with commas; of `words` where there are any: who uses the list checks it */
-    RUE_OPTION_SETTINGS, /* NAME=LIST; may be repeated, or hold several with semicolons between them */
-    RUE_OPTION_PATH,     /* of a file or folder */
-    RUE_OPTION_COMMAND,  /* for a shell */
-    RUE_OPTION_COUNT,    /* a whole number in [min, max] */
-    RUE_OPTION_DURATION, /* "2m", "300s" */
-    RUE_OPTION_BUDGET,   /* "2m", "500trials" */
+    RUE_OPTION_LIST,       /* a text with commas, of `words` if there are any; the caller checks it */
+    RUE_OPTION_SETTINGS,   /* NAME=LIST; may be repeated, or have several, separated by semicolons */
+    RUE_OPTION_PATH,       /* a file or folder */
+    RUE_OPTION_COMMAND,    /* for a shell */
+    RUE_OPTION_COUNT,      /* a whole number in [min, max] */
+    RUE_OPTION_DURATION,   /* "2m", "300s" */
+    RUE_OPTION_BUDGET,     /* "2m", "500trials" */
     RUE_OPTION_PERCENTAGE, /* "0.5%", in [min, max] */
     RUE_OPTION_BYTES,      /* "8G" */
     RUE_OPTION_WORD,       /* one of `words` */
 };
 
-/* Who may set an option. A rue.json may be somebody else's, as it comes with a folder: it starts no program,
- * chooses no place to write to, and replaces and discards nothing. */
+/* What may set an option. Another person may have written a rue.json that comes with a folder. So it must not
+ * start a program, choose where to write, or replace or remove anything. */
 enum rue_option_setter {
     RUE_SET_BY_ALL,  /* a flag, the environment and rue.json */
     RUE_SET_BY_USER, /* a flag and the environment; in rue.json it is an error */
-    RUE_SET_BY_FLAG, /* other commands give its name another meaning */
+    RUE_SET_BY_FLAG, /* its name has another meaning in other commands */
 };
 
-/* Where help lists an option: the first group holds those that people need first. */
+/* The groups of options in help; the first has those that people need first. */
 enum rue_option_group {
     RUE_GROUP_COMMON,
     RUE_GROUP_SPACE,
@@ -56,10 +56,10 @@ enum rue_option_group {
 struct rue_option {
     const char *name; /* long name, with '-' */
     enum rue_option_kind kind;
-    const char *argument; /* what help calls the value; NULL for a flag */
-    const char *fallback; /* NULL: unset */
-    const char *help;     /* one line of `rue COMMAND --help` */
-    uint64_t min, max;    /* of a count, or of a percentage in hundredths of a percent; both 0: no bounds */
+    const char *argument;     /* name of the value in help; NULL for a flag */
+    const char *fallback;     /* NULL: unset */
+    const char *help;         /* one line of `rue COMMAND --help` */
+    uint64_t min, max;        /* of a count, or of a percentage in units of 0.01 %; both 0: no bounds */
     const char *const *words; /* of a word or a list, NULL at the end */
     enum rue_option_setter set_by;
     enum rue_option_group group;
@@ -81,9 +81,8 @@ struct rue_command {
     rue_status (*run)(const struct rue_options *options, rue_error *error);
 };
 
-/* Reads the command line after the subcommand's name. `*help` is set when --help was given; nothing is
- * checked then. RUE_USAGE says what is wrong with which option, where the value came from, and what was
- * perhaps meant. */
+/* Parses the command line after the subcommand's name. `*help`: --help was given, so nothing is checked.
+ * RUE_USAGE names the option, the origin of its value, the fault, and a similar valid word. */
 rue_status rue_options_parse(const struct rue_command *command, int argc, char **argv,
                              struct rue_options **out, bool *help, rue_error *error) RUE_MUST_CHECK;
 void rue_options_close(struct rue_options *options);
@@ -91,7 +90,7 @@ void rue_options_close(struct rue_options *options);
 /* The index of the option of that name in the command's table, or SIZE_MAX. */
 size_t rue_options_find(const struct rue_options *options, const char *name);
 
-/* Values by their index in the command's table. Checked when parsed, so these cannot fail. */
+/* Values by index in the command's table. They were checked while parsing, so these functions cannot fail. */
 const char *rue_options_text(const struct rue_options *options, size_t index); /* NULL when unset */
 bool rue_options_flag(const struct rue_options *options, size_t index);
 uint64_t rue_options_number(const struct rue_options *options,
@@ -100,35 +99,36 @@ struct rue_budget rue_options_budget(const struct rue_options *options, size_t i
 double rue_options_ratio(const struct rue_options *options, size_t index); /* of a percentage; 0 when unset */
 int rue_options_word(const struct rue_options *options, size_t index);     /* index in words; -1 when unset */
 
-/* Where the value comes from: "--seed", "RUE_SEED", "rue.json", "default"; "" when unset. */
+/* The origin of the value: "--seed", "RUE_SEED", "rue.json", "default"; "" when unset. */
 const char *rue_options_origin(const struct rue_options *options, size_t index);
 
-/* Whether it is on the command line. */
+/* Whether the option is on the command line. */
 bool rue_options_given(const struct rue_options *options, size_t index);
 
 int rue_options_argument_count(const struct rue_options *options);
 const char *rue_options_argument(const struct rue_options *options, int index);
 const char *const *rue_options_arguments(const struct rue_options *options);
 
-/* The command as it was typed, quoted for a shell: "rue tune 'my photos' --budget 5m"; a long one is cut
- * behind a whole word. */
+/* The command line, quoted for a shell: "rue tune 'my photos' --budget 5m"; a long one is truncated after a
+ * whole word. */
 const char *rue_options_command_line(const struct rue_options *options);
 
-/* What an option that nothing set comes to. */
+/* The text for an option that is not set. */
 struct rue_unset {
     const char *name, *text;
 };
 
-/* Each value with its origin, one a line: what --dry-run shows. `unset`, a NULL name at its end, may name
- * options of other commands; those that it does not name are left out, flags are false. */
+/* Writes each value with its origin, one per line, for --dry-run. `unset` has the texts of options that are
+ * not set, NULL name at the end. It may name options of other commands. Options that it does not name are
+ * skipped; flags are false. */
 void rue_options_show(const struct rue_options *options, const struct rue_unset *unset,
                       const struct rue_report_style *style, FILE *out);
 
-/* The object in the settings file, an empty one where there is no file; returns owned. RUE_USAGE names the
- * line, or says that it is not a regular file of a sensible size. */
+/* Reads the object in the settings file, or makes an empty one if there is no file. The caller frees it.
+ * RUE_USAGE names the line, or says that it is not a regular file or too large. */
 rue_status rue_settings_read(struct json_t **out, rue_error *error) RUE_MUST_CHECK;
 
-/* The variable that sets the option: "RUE_BATCH_SIZE". */
+/* The environment variable of the option: "RUE_BATCH_SIZE". */
 void rue_option_variable(const struct rue_option *option, char *out, size_t bytes);
 
 #endif

@@ -9,7 +9,7 @@
 
 static const double weight_max = 1e6;
 
-/* A name may hold a '=' itself: the weight stands behind the last one. */
+/* A name may contain '=': the weight follows the last one. */
 static rue_status parse_weight(char *item, const char *origin, struct rue_model_weight *out, rue_error *error)
 {
     char *equals = strrchr(item, '='), *end = NULL;

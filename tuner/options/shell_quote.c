@@ -7,7 +7,7 @@
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:=+@%";
 static const char quote[] = "'", escaped_quote[] = "'\\''", rest[] = " ...";
 
-/* Appends as far as there is room, and counts all of it. */
+/* Appends `text` if it fits; returns the length with it in any case. */
 static size_t append_bytes(const char *text, size_t length, size_t at, char *out, size_t bytes)
 {
     if (at + length < bytes) memcpy(out + at, text, length);

@@ -1,15 +1,15 @@
-/* Words written so that a POSIX shell reads them back as they are. */
+/* Quoting of words for a POSIX shell. */
 #ifndef RUE_SHELL_QUOTE_H
 #define RUE_SHELL_QUOTE_H
 
 #include <stddef.h>
 
-/* Writes `word` into `out` [bytes], bare where a shell takes it for one plain word, else in single quotes.
- * Returns the length; what does not fit whole is left out: then `out` is "" and the length is at least
- * `bytes`. */
+/* Writes `word` to `out` [bytes], in single quotes if a shell needs them. Returns the length. If it does not
+ * fit, `out` is "" and the length is at least `bytes`. */
 size_t rue_shell_quote(const char *word, char *out, size_t bytes);
 
-/* Writes the words as one line. What does not fit is cut behind a whole word, with " ..." for the rest. */
+/* Writes the words as one line. A line that does not fit is truncated after a whole word, with " ..." at the
+ * end. */
 void rue_shell_quote_line(const char *const *words, size_t count, char *out, size_t bytes);
 
 #endif

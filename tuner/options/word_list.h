@@ -1,9 +1,9 @@
-/* A list of words as people type it: commas between them, blanks around them do no harm. */
+/* Lists of words, separated by commas; blanks around words are ignored. */
 #ifndef RUE_WORD_LIST_H
 #define RUE_WORD_LIST_H
 
-/* Takes the next word off `*rest`, changing the text: without the blanks around it, "" where there is none
- * between two commas. NULL behind the last word. */
+/* Removes the next word from `*rest`, whose text it changes, and returns it without the blanks around it; "":
+ * nothing between two commas; NULL: no more words. */
 char *rue_word_list_next(char **rest);
 
 #endif

@@ -13,13 +13,13 @@
 #include "usage.h"
 
 static const double worth = 0.02;
-static const double worse = 1.5;       /* times more than before, and that much */
-static const double spare_ratio = 0.1; /* of the CPUs that rue may use, that others may have */
+static const double worse = 1.5; /* a share is worse if it is over 1.5 times the former one plus `worth` */
+static const double spare_ratio = 0.1; /* of the usable CPUs; others may use them without a warning */
 
 struct moment {
     size_t trial;
     struct rue_interference_reading reading;
-    double own_s; /* CPU time of the tuner and of the runner's trials so far; NaN where not known */
+    double own_s; /* CPU time of the tuner and the runner's trials so far; NaN: unknown */
 };
 
 struct rue_causes {
@@ -65,9 +65,9 @@ rue_status rue_causes_record(struct rue_causes *causes, size_t trial, double cpu
 
 static const struct {
     const char *format;
-    double unit;  /* of the figure that the words show */
-    double least; /* worth a word */
-    bool alone;   /* worth one without a slow-down */
+    double unit;  /* factor from the share to the number in the text */
+    double least; /* smaller shares are not reported */
+    bool alone;   /* reported even if the machine has not become slower */
 } cause_texts[RUE_INTERFERENCES] = {
     [RUE_STOLEN] = {"%.0f %% of the CPU time was stolen by the hypervisor", 100, 0.05, true},
     [RUE_THROTTLED] = {"the control group's CPU quota stopped it for %.0f %% of the time", 100, 0.05, true},
@@ -78,15 +78,15 @@ static const struct {
     [RUE_WAITED_MEMORY] = {"something waited for memory %.0f %% of the time", 100, 0.05, false},
 };
 
-/* Shares of a stretch of time; CPUs that rue itself did not use. */
+/* Shares of the time between two readings. RUE_BUSY counts CPUs, without those that rue itself used. */
 static void measure_shares(const struct moment *from, const struct moment *to, double out[RUE_INTERFERENCES])
 {
     rue_interference_rates(&from->reading, &to->reading, out);
     out[RUE_BUSY] -= (to->own_s - from->own_s) / (to->reading.time_s - from->reading.time_s);
 }
 
-/* Says which shares are worth a word: where `before` is known, those that are more than then; `alone`: those
- * that are worth one by themselves; but not what others used where there is `room` for them. */
+/* Writes the shares to report. `before`: only shares that are worse than these. `alone`: only causes that
+ * count without a slowdown. `room`: there are CPUs for other processes, so their use is not reported. */
 static void write_shares(const double shares[RUE_INTERFERENCES], const double *before, bool alone, bool room,
                          char out[RUE_CAUSES_BYTES])
 {
@@ -131,7 +131,7 @@ void rue_causes_judge(const struct rue_causes *causes, int online_cpus, int usab
     write_shares(shares, NULL, false, room, out);
 }
 
-static const uint64_t most_ns = 50000000; /* five ticks of the kernel's count of CPU time */
+static const uint64_t most_ns = 50000000; /* 5 ticks of the kernel's CPU time counters */
 enum { BUDGET_PART = 20 };
 
 rue_status rue_causes_check_idle(const struct rue_study_setup *setup, const char *when,

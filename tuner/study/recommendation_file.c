@@ -74,7 +74,7 @@ static void read_parts(struct rue_json_reader *reader, struct rue_recommendation
     while (reader->status == RUE_OK && out->count < count) {
         size_t length = rue_json_enter_at(reader, out->count);
         rue_recommended_read(reader, json_array_get(list, out->count), &out->at[out->count]);
-        out->count++; /* also one that is refused, which is to be closed */
+        out->count++; /* invalid ones too: they must be closed */
         rue_json_exit(reader, length);
     }
     rue_json_exit(reader, outer);
@@ -99,7 +99,7 @@ static void read_root(struct rue_json_reader *reader, struct rue_recommendation 
     read_parts(reader, out);
 }
 
-/* A regular file, or that of this name in a folder; anything else, a FIFO for one, would have us wait. */
+/* `path` is a file, or a folder with a recommendation.json. */
 static rue_status load_file(const char *path, json_t **root, rue_error *error)
 {
     char inside[PATH_MAX + 32];
@@ -109,7 +109,7 @@ static rue_status load_file(const char *path, json_t **root, rue_error *error)
     return rue_json_file_read(inside, "give a recommendation.json", root, error);
 }
 
-/* Takes `root`. */
+/* Acquires `root`. */
 static rue_status read_document(json_t *root, struct rue_json_reader *reader, struct rue_recommendation **out)
 {
     struct rue_recommendation *recommendation = calloc(1, sizeof *recommendation);

@@ -32,7 +32,7 @@ static const struct rue_field axes_fields[] = {
      .element = sizeof(struct rue_config)},
     {0}};
 
-/* All models and configurations, no cell. */
+/* Opens a matrix with all models and configurations, without cells. */
 static void open_matrix(struct rue_json_reader *reader, const json_t *object, struct rue_recommended *out)
 {
     struct axes axes = {0};
@@ -69,7 +69,7 @@ static void read_weights(struct rue_json_reader *reader, const json_t *object, s
 
 /* ---- cells ---- */
 
-/* First batches before times: whether a cell is late depends on them. */
+/* Adds first batches before times, because they decide whether a cell is too late. */
 static void add_cell(struct rue_json_reader *reader, const struct rue_json_cell *cell,
                      struct rue_cost_matrix *matrix, size_t model, size_t config)
 {
@@ -123,10 +123,10 @@ static void read_cells(struct rue_json_reader *reader, const json_t *object, str
 
 /* ---- what a later study can start from ---- */
 
-/* Of a logarithm: what knows less than a factor of e^10 knows nothing, and no fit begins there. */
+/* Of a logarithm: a standard deviation above a factor of e^10 carries no information. */
 static const double most_variance = 100;
 
-/* The parameters are those of this program, in its order. */
+/* False unless the parameters are those of this program, in the same order. */
 static bool read_parameters(struct rue_json_reader *reader, const json_t *forecast, struct rue_knowledge *out)
 {
     const struct rue_json_parameters own = rue_json_parameters(out);
@@ -145,7 +145,7 @@ static bool read_parameters(struct rue_json_reader *reader, const json_t *foreca
     return valid;
 }
 
-/* Of one model, with batches that lie all alike. */
+/* Reads one model, for either pinned or pageable batches. */
 static bool read_consumer(struct rue_json_reader *reader, const json_t *item, struct rue_knowledge_model *out)
 {
     struct rue_knowledge_model parsed = *out;
@@ -179,14 +179,13 @@ static bool read_models(struct rue_json_reader *reader, const json_t *forecast, 
     return valid;
 }
 
-/* A forecast that this rue does not understand, as that of a version whose loader has other parameters, is
- * passed over. */
+/* Skips a forecast of another version of rue, whose loader has other parameters. */
 static void read_forecast(struct rue_json_reader *reader, const json_t *forecast, struct rue_recommended *out)
 {
     struct rue_knowledge *knowledge;
     reader->status = rue_knowledge_open(out->matrix->model_count, &knowledge, reader->error);
     if (reader->status != RUE_OK) return;
-    struct rue_json_reader own = {.status = RUE_OK}; /* what is not understood is no fault */
+    struct rue_json_reader own = {.status = RUE_OK}; /* its errors are ignored */
     rue_json_read_fields(&own, forecast, rue_json_loader_fields, knowledge);
     out->predicted =
         read_parameters(&own, forecast, knowledge) && read_models(&own, forecast, out, knowledge);
@@ -221,7 +220,7 @@ static void read_late(struct rue_json_reader *reader, const json_t *object, stru
     if (reader->status == RUE_OK && !isnan(ratio)) out->slept_ns = 1 + ratio, out->late_ns = ratio;
 }
 
-/* Of those that it was measured beside the one that came nearest. */
+/* The baseline with the smallest gain over it. */
 static const struct rue_baseline_row *nearest_baseline(const struct rue_baseline_findings *baselines)
 {
     const struct rue_baseline_row *found = NULL;

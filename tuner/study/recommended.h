@@ -1,5 +1,5 @@
-/* One variant's part of a recommendation.json, read back: the facts and the cells that the rules were told,
- * and what a later study can start from. */
+/* One variant of a recommendation.json: its facts, its cells, and the estimates that a later study can start
+ * from. */
 #ifndef RUE_RECOMMENDED_H
 #define RUE_RECOMMENDED_H
 
@@ -12,42 +12,42 @@
 enum { RUE_RECOMMENDED_PROFILE_BYTES = 1024 };
 
 struct rue_recommended {
-    struct rue_variant_findings found; /* without matrix, selection and answers; strings are the document's;
-                                          variant.path "": not said */
-    struct rue_cost_matrix *matrix;    /* owned; of goals beside the time, of other times */
+    struct rue_variant_findings found; /* without matrix, selection and answers; borrows strings from the
+                                          document; variant.path "": unknown */
+    struct rue_cost_matrix *matrix;    /* owned; times of the job only if found.goal is RUE_GOAL_TIME */
     char measured_with[64];
     uint64_t max_first_batch_ns;                     /* 0: no limit */
-    enum rue_objective objective;                    /* that and the models' weights: by what it was ranked */
-    double *weights;                                 /* [models] */
-    char (*profiles)[RUE_RECOMMENDED_PROFILE_BYTES]; /* [models] canonical JSON; "" where it is not known */
-    size_t best;                             /* of the matrix's configs; RUE_NONE: nothing was recommended */
-    const struct rue_baseline_row *baseline; /* the fastest of those that it was measured beside, the
-                                                recommended one aside; NULL: there is none */
-    bool predicted;                          /* the file has a forecast of this loader */
-    struct rue_knowledge *knowledge; /* that; NULL without one, until rue_recommended_make_knowledge */
+    enum rue_objective objective;                    /* by which the run ranked */
+    double *weights;                                 /* [models] by which the run ranked */
+    char (*profiles)[RUE_RECOMMENDED_PROFILE_BYTES]; /* [models] canonical JSON; "": unknown */
+    size_t best;                             /* index of the matrix's configs; RUE_NONE: no recommendation */
+    const struct rue_baseline_row *baseline; /* the fastest baseline except the recommended configuration;
+                                                NULL: none */
+    bool predicted;                          /* the file has a forecast for this loader */
+    struct rue_knowledge *knowledge;         /* the forecast; NULL if the file has none, until
+                                                        rue_recommended_make_knowledge */
 };
 
-/* Faults go to the reader, RUE_MEMORY, too; to be closed in any case. */
+/* Reports errors to the reader, including RUE_MEMORY. Close `out` in any case. */
 void rue_recommended_read(struct rue_json_reader *reader, const json_t *object, struct rue_recommended *out);
 void rue_recommended_close(struct rue_recommended *recommended);
 
-/* Seconds of the job; NaN where they are not known. */
+/* Seconds of the job; NaN: unknown. */
 double rue_recommended_s(const struct rue_recommended *recommended, size_t model, size_t config);
 
-/* Whether a configuration failed or is infeasible on some model, one whose first batch comes too late, too.
- */
+/* Whether a configuration failed or is infeasible on any model; a first batch that is too late counts. */
 bool rue_recommended_is_unfit(const struct rue_recommended *recommended, size_t config);
 
-/* The number of a model of that name; RUE_NONE: there is none. */
+/* The index of the model of that name; RUE_NONE: none. */
 size_t rue_recommended_model(const struct rue_recommended *recommended, const char *name);
 
-/* Where the part has no forecast, makes one of its times: as rue_knowledge_from_jobs, and RUE_DATA without
- * any. */
+/* Makes a forecast from the times if the file has none. Fails as rue_knowledge_from_jobs does; RUE_DATA: no
+ * times. */
 rue_status rue_recommended_make_knowledge(struct rue_recommended *recommended, int cpus, bool in_turn,
                                           rue_error *error) RUE_MUST_CHECK;
 
-/* Ranks it, without what was claimed unless `claims`. Its matrix changes hands: it is that of `out`, whose
- * matrix and selection are the caller's. RUE_MEMORY. */
+/* Ranks by `rules`; copies the run's claims only if `claims`. The matrix moves to `out`; the caller owns the
+ * matrix and the selection of `out`. RUE_MEMORY. */
 rue_status rue_recommended_rank(struct rue_recommended *recommended, const struct rue_ranking_rules *rules,
                                 bool claims, struct rue_variant_findings *out,
                                 rue_error *error) RUE_MUST_CHECK;

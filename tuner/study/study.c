@@ -20,7 +20,7 @@
 #include "suspension.h"
 #include "tally.h"
 
-/* To the millisecond: it tells the runs of a store apart. */
+/* To the millisecond, because it identifies a run in the store. */
 static void now_text(char *out, size_t bytes)
 {
     struct tm parts;
@@ -30,8 +30,8 @@ static void now_text(char *out, size_t bytes)
     snprintf(out + used, bytes - used, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
-/* Whose measurements these are: rows are reused only for the same runner on the same machine. Long names are
- * cut, so a hash of all of it tells them apart. */
+/* Names the runner and its machine: rows are reused only for the same ones. The hash distinguishes names that
+ * are truncated. */
 static void identify_runner(struct rue_study_setup *setup)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
@@ -69,7 +69,8 @@ static rue_status open_parts(struct rue_study *study, rue_error *error)
     if (status == RUE_OK) status = rue_study_check_pinning(&study->setup, error);
     if (status == RUE_OK) status = rue_study_choose_data(&study->setup, error);
     if (status == RUE_OK) status = rue_study_try_models(&study->setup, error);
-    /* Wrong values are told before anything is written or read, those that depend on J before the sample. */
+    /* Errors in options come before anything is written or read; those that depend on J, before the sample.
+     */
     if (status == RUE_OK) status = rue_study_space(goal, hello, UINT64_MAX, &study->setup.space, error);
     if (status == RUE_OK && !goal->output.keep_nothing) status = rue_study_open_folder(&study->setup, error);
     const int *sizes = study->setup.space.values[RUE_BATCH_SIZE],
@@ -130,7 +131,7 @@ static rue_status open_study(const struct rue_study_goal *goal, struct rue_progr
     study->setup.memory_bytes =
         goal->loader.memory_bytes ? goal->loader.memory_bytes : rue_machine_available_bytes() / 5 * 4;
     now_text(study->setup.started, sizeof study->setup.started);
-    if (goal->output.dry_run) setenv("RUE_DRY_RUN", "true", 1); /* for the runners, however deep */
+    if (goal->output.dry_run) setenv("RUE_DRY_RUN", "true", 1); /* for runners, also nested ones */
     rue_status status = open_parts(study, error);
     study->setup.place.discard = status != RUE_OK;
     if (status != RUE_OK) return close_study(study), status;
@@ -147,7 +148,7 @@ static bool is_worth_keeping(const struct rue_study_ledger *ledger, const struct
     return recommends;
 }
 
-/* Whatever ended the run, what was measured is found and kept. */
+/* Reports and stores what was measured, however the run ended. */
 static rue_status conclude_run(struct rue_study *study, const struct rue_study_steps *steps, void *context,
                                struct rue_study_end *end, rue_error *error)
 {
@@ -177,7 +178,7 @@ static rue_status run_steps(struct rue_study *study, const struct rue_study_step
     if (status != RUE_OK || study->setup.goal.output.dry_run) return status;
     end.ran = rue_study_run(study, &end.why);
     rue_progress_close(study->setup.progress);
-    if (end.ran == RUE_USAGE) /* refused: there is nothing yet */
+    if (end.ran == RUE_USAGE) /* nothing was measured */
         return rue_fail(error, end.ran, "%s", end.why.message);
     return conclude_run(study, steps, context, &end, error);
 }

@@ -10,14 +10,14 @@
 #include "units.h"
 
 enum { FEW_IMAGES = 128, MANY_IMAGES = 1024 };
-enum { WORK_IMAGES = 8 }; /* that tell what really computing one takes */
+enum { WORK_IMAGES = 8 }; /* of a compute probe on a CPU */
 
-static const double unknown_rate = 1e12; /* images a second of a loader that was not measured yet */
+static const double unknown_rate = 1e12; /* images/s of a loader that is not measured yet */
 
-/* What one short trial says. */
+/* The result of one short trial. */
 struct rate {
     double images_per_s; /* 0 when it was not ok */
-    double overhead_s;   /* of the trial, beside its end_to_end_ns */
+    double overhead_s;   /* of the trial, in addition to its end_to_end_ns */
     enum rue_outcome outcome;
     char reason[RUE_REASON_BYTES];
 };
@@ -29,7 +29,7 @@ void rue_study_note_loader(struct rue_study_setup *setup, size_t variant,
            *rate = &setup->costs.one_worker_images_per_s[variant];
     if (*rate > 0 || !(took_s > 0)) return;
     *rate = (double)result->images / took_s / fmax(1, result->config.value[RUE_NUM_WORKERS]);
-    /* On a real clock the first trial reads the data into memory as well. */
+    /* On a real clock, the first trial also reads the data into memory. */
     if (rue_study_hello(setup)->virtual_clock && result->cost_ns != RUE_ABSENT)
         setup->costs.trial_overhead_s =
             fmax(setup->costs.trial_overhead_s, (double)result->cost_ns / 1e9 - took_s);
@@ -42,8 +42,8 @@ void rue_study_note_compute(struct rue_study_setup *setup, size_t model,
         setup->costs.compute_s_per_image[model] = (double)result->compute_ns / 1e9 / (double)result->images;
 }
 
-/* Images a second of the loader with `workers`, from one short trial; load-only where the runner can, else
- * jointly with the first model. */
+/* Measures the loader's images/s with `workers` in one short trial: load-only if the runner can, else jointly
+ * with the first model. */
 static rue_status probe_rate(struct rue_study_setup *setup, struct rue_study_ledger *ledger, size_t variant,
                              int workers, uint64_t images, struct rate *out, rue_error *error)
 {
@@ -56,8 +56,7 @@ static rue_status probe_rate(struct rue_study_setup *setup, struct rue_study_led
     uint64_t job = setup->variants[variant].job_images,
              batch = (uint64_t)request.config.value[RUE_BATCH_SIZE];
     size_t asked = variant;
-    if (!setup->variants[variant].opened.digest[0])
-        variant = 0; /* a sample that a dry run does not convert */
+    if (!setup->variants[variant].opened.digest[0]) variant = 0; /* a dry run has no converted sample */
     request.images = images < 2 * batch ? 2 * batch : images;
 
     if (request.images > job || hello->whole_jobs) request.images = job;
@@ -78,8 +77,8 @@ static rue_status probe_rate(struct rue_study_setup *setup, struct rue_study_led
     return status;
 }
 
-/* One worker and as many as there are CPUs: what lies between is taken as proportional. Where one of the two
- * does not run, the other speaks for both; where neither does, none at all may still. */
+/* Measures with one worker and with one worker per CPU. If one of the two fails, the other stands for both;
+ * if both fail, tries the smallest number of workers. */
 static rue_status probe_loader(struct rue_study_setup *setup, struct rue_study_ledger *ledger, size_t variant,
                                rue_error *error)
 {
@@ -105,8 +104,7 @@ static rue_status probe_loader(struct rue_study_setup *setup, struct rue_study_l
     return RUE_OK;
 }
 
-/* Seconds of compute an image: known of models that sleep; asked of the runner for its own and for those that
- * really work, on a CPU with few images. */
+/* Measures the seconds per image of models with unknown profile and of models that compute on a CPU. */
 static rue_status probe_model(struct rue_study_setup *setup, struct rue_study_ledger *ledger, size_t index,
                               rue_error *error)
 {
@@ -163,7 +161,7 @@ double rue_study_batch_s(const struct rue_study_setup *setup, size_t model, uint
     return known->known ? (double)rue_profile_batch_ns(&known->profile, batch) / 1e9 : 0;
 }
 
-/* Seconds of an image: where loading and computing share the CPUs, no less than the work of both. */
+/* Seconds per image in the model. If loading and computing share the CPUs, at least the work of both. */
 static double image_compute_s(const struct rue_study_setup *setup, size_t model, uint64_t batch,
                               double one_images_per_s)
 {
@@ -214,7 +212,7 @@ double rue_study_whole_s(const struct rue_study_setup *setup)
     return sum * setup->goal.search.repeats;
 }
 
-/* The reports take a moment as well, and estimates err. */
+/* Reports need part of the budget; estimates have errors. */
 static const double budget_share = 0.97;
 static const double estimate_margin = 1.05;
 
@@ -224,7 +222,7 @@ double rue_study_budget_left_s(const struct rue_study_setup *setup, const struct
     return fmax(0, budget_s * budget_share - (double)rue_study_spent_ns(setup, ledger) / 1e9);
 }
 
-/* The least time that --budget takes, and that leaves `s` for trials: "12ms", "3s". */
+/* Formats the smallest --budget that leaves `s` seconds for trials: "12ms", "3s". */
 static const char *format_enough_budget(const struct rue_study_setup *setup,
                                         const struct rue_study_ledger *ledger, double s, char *out,
                                         size_t bytes)
@@ -250,7 +248,7 @@ rue_status rue_study_check_trials(const struct rue_study_setup *setup, rue_error
         rue_budget_format(&setup->goal.search.budget, text, sizeof text), least, 2 * least);
 }
 
-/* Compute probes come behind those of the loader. */
+/* Compute probes come after those of the loader. */
 static bool is_probed(const struct rue_study_setup *setup)
 {
     for (size_t m = 0; m < setup->model_count; m++)
@@ -258,8 +256,8 @@ static bool is_probed(const struct rue_study_setup *setup)
     return false;
 }
 
-/* One configuration on every model and variant: whole jobs, or, of a strategy that predicts, trials as short
- * as can be and the probes before them. The last variant may not be open yet: a sample of the first. */
+/* Seconds of one configuration on every model and variant: whole jobs, or for a predicting strategy the
+ * shortest trials and their probes. The last variant may be a sample of the first that is not open yet. */
 static double smallest_config_s(const struct rue_study_setup *setup, size_t variants,
                                 const struct rue_config *config)
 {
@@ -284,8 +282,7 @@ static double smallest_config_s(const struct rue_study_setup *setup, size_t vari
     return sum_s;
 }
 
-/* Of the cheapest configuration; and what is enough to compare: of a strategy that predicts the same, else of
- * the two cheapest. */
+/* Seconds of the cheapest configuration. `enough_s`: of the two cheapest if the strategy does not predict. */
 static double cheapest_s(const struct rue_study_setup *setup, size_t variants, double *enough_s)
 {
     double least_s = INFINITY, second_s = INFINITY;
@@ -303,7 +300,7 @@ rue_status rue_study_check_smallest(const struct rue_study_setup *setup,
                                     const struct rue_study_ledger *ledger, size_t variants, rue_error *error)
 {
     bool searches = !setup->plan.strategy || rue_study_predicts(setup), loaders = false;
-    /* What is stored may be enough. */
+    /* Stored trials may suffice. */
     bool known = searches ? ledger->found_trials >= variants * setup->model_count : setup->plan.stored_s > 0;
     if (!setup->goal.search.budget.time_ns || setup->goal.search.checked || known) return RUE_OK;
     for (size_t v = 0; v < variants; v++) loaders |= setup->costs.one_worker_images_per_s[v] > 0;

@@ -1,4 +1,4 @@
-/* The data of a study: what is tuned for, and the converted sample that it is compared with. */
+/* The data of a study: the given ones, and the converted sample to compare them with. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 enum { SAMPLE_FLOOR = 128 };
 
-/* Cold is what the runner can prove, or nothing. */
+/* Fails for a cold study if the runner cannot prove that its trials are cold. */
 static rue_status check_cache(const struct rue_study_setup *setup, const struct rue_study_variant *variant,
                               rue_error *error)
 {
@@ -37,7 +37,7 @@ static rue_status check_cache(const struct rue_study_setup *setup, const struct 
         rue_study_hello(setup)->runner, variant->opened.cache);
 }
 
-/* What a trial reads for the second time it finds in memory: a cold one is of one epoch at most. */
+/* A cold trial has at most one epoch, because data that are read a second time are in memory. */
 static rue_status check_epoch(const struct rue_study_setup *setup, const struct rue_study_variant *variant,
                               rue_error *error)
 {
@@ -59,7 +59,7 @@ static uint64_t first_epoch(const struct rue_study_goal *goal, const struct rue_
     return most && most < images ? most : images;
 }
 
-/* Has the runner open a variant and fixes what the trials on it will be. */
+/* Lets the runner open a variant, and fixes the workload of its trials. */
 static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_variant *variant,
                                rue_error *error)
 {
@@ -93,9 +93,8 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
     return goal->data.count ? check_epoch(setup, variant, error) : RUE_OK;
 }
 
-/* How many images to convert for the comparison: a sample, never more than half of a data set that is not
- * tiny (so few records would stay in the processor's caches), in a quarter of the free memory and disk at
- * most. */
+/* How many images to convert: at most half of the data, but SAMPLE_FLOOR if they exist, as fewer would stay
+ * in the CPU's caches; at most 1/4 of the free memory and disk. */
 static uint64_t sample_size(const struct rue_study_setup *setup, uint64_t images)
 {
     const uint64_t image_bytes = rue_fetcher_tensor_bytes(setup->goal.loader.workload.batch_dtype);
@@ -111,7 +110,7 @@ static uint64_t sample_size(const struct rue_study_setup *setup, uint64_t images
     return count;
 }
 
-/* The runner starts in our folder, but a foreign one may change it: it is told absolute paths. */
+/* Other runners may change their working directory, so they get absolute paths. */
 static rue_status absolute_path(const char *path, char *out, rue_error *error)
 {
     char here[PATH_MAX];
@@ -134,8 +133,8 @@ static rue_status open_sample_folder(struct rue_study_setup *setup, rue_error *e
                     strerror(errno), rue_advice_or(errno, "; choose another folder with --out"));
 }
 
-/* The images of the sample that raw data are to be compared with; 0: there is none, which is said where one
- * was wanted. */
+/* The number of images in the sample to compare raw data with; 0: none, which is reported if one was
+ * requested. */
 static uint64_t choose_sample_images(const struct rue_study_setup *setup)
 {
     const struct rue_study_variant *raw = &setup->variants[0];
@@ -157,7 +156,7 @@ static uint64_t choose_sample_images(const struct rue_study_setup *setup)
     return 0;
 }
 
-/* Makes the sample of so many images and opens it. */
+/* Converts a sample of `count` images and opens it. */
 static rue_status convert_sample(struct rue_study_setup *setup, struct rue_study_variant *variant,
                                  uint64_t count, rue_error *error)
 {
@@ -183,9 +182,8 @@ static rue_status convert_sample(struct rue_study_setup *setup, struct rue_study
     return open_variant(setup, variant, error);
 }
 
-/* Converts a sample of the raw data, so that raw can be compared with preprocessed, unless the budget is too
- * small for any study. A dry run converts nothing: it takes the sample to load like the raw data, as the
- * probes see (study_costs.c). */
+/* Converts a sample of the raw data, to compare raw with preprocessed, unless the budget is too small for any
+ * study. A dry run converts nothing and assumes that the sample loads like the raw data (study_costs.c). */
 rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                 rue_error *error)
 {
@@ -227,7 +225,7 @@ rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_
     return RUE_OK;
 }
 
-/* The variant that is most like what is checked; RUE_NONE where nothing is. */
+/* The variant that is most similar to the checked one; RUE_NONE: none. */
 static size_t find_variant(const struct rue_hello *hello, const struct rue_recommended *checked)
 {
     size_t found = RUE_NONE;
@@ -241,7 +239,7 @@ static size_t find_variant(const struct rue_hello *hello, const struct rue_recom
     return found;
 }
 
-/* What the runner brings along. */
+/* Chooses from the runner's own data. */
 static rue_status choose_runner_data(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
@@ -263,7 +261,7 @@ static rue_status choose_runner_data(struct rue_study_setup *setup, rue_error *e
                     hello->runner);
 }
 
-/* One of the data given. */
+/* Chooses one of the given data. */
 static rue_status choose_path(struct rue_study_setup *setup, const char *path, rue_error *error)
 {
     struct rue_variant variant;
@@ -279,7 +277,7 @@ static rue_status choose_path(struct rue_study_setup *setup, const char *path, r
     return status;
 }
 
-/* Says what the first variants are; nothing has been written or opened yet. */
+/* Nothing has been written or opened before this. */
 rue_status rue_study_choose_data(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_study_goal *goal = &setup->goal;

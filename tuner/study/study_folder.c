@@ -12,7 +12,7 @@
 #include "output.h"
 #include "part.h"
 
-/* "photos" of "/data/photos/": letters, digits, '.', '_' and '-' alone. */
+/* "/data/photos/" becomes "photos": only letters, digits, '.', '_' and '-'. */
 static void study_name(const char *data, char *out, size_t bytes)
 {
     size_t length = strlen(data), used = 0;
@@ -42,8 +42,7 @@ static bool is_about_other_data(const char *folder, const char *path)
     return differs;
 }
 
-/* rue-out/<name of the data>, with a number behind it where that is taken by data of the same name elsewhere.
- */
+/* rue-out/<name of the data>, plus a number if other data of the same name use that folder. */
 void rue_study_choose_folder(struct rue_study_setup *setup)
 {
     char name[128];
@@ -67,7 +66,7 @@ void rue_study_sample_name(const struct rue_study_setup *setup, char out[PATH_MA
     snprintf(out, PATH_MAX, "%s/" RUE_STUDY_SAMPLE, setup->place.folder);
 }
 
-/* How much of the path is there. */
+/* The length of the part of the path that exists. */
 static size_t find_existing_length(const char *path)
 {
     char part[PATH_MAX];
@@ -99,7 +98,7 @@ rue_status rue_study_open_folder(struct rue_study_setup *setup, rue_error *error
     return RUE_OK;
 }
 
-/* The files that SQLite makes for a store. */
+/* Suffixes of the files that SQLite makes for a store. */
 static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
 
 static void name_store(const struct rue_study_setup *setup, size_t index, char out[PATH_MAX + 32])
@@ -107,7 +106,7 @@ static void name_store(const struct rue_study_setup *setup, size_t index, char o
     snprintf(out, PATH_MAX + 32, "%s/" RUE_STORE_FILE "%s", setup->place.folder, endings[index]);
 }
 
-/* Whether none of them is there. */
+/* Whether none of these files exists. */
 static bool is_store_new(const struct rue_study_setup *setup)
 {
     char path[PATH_MAX + 32];
@@ -137,8 +136,8 @@ rue_status rue_study_open_store(struct rue_study_setup *setup, struct rue_study_
         rue_progress_note(setup->progress,
                           "%s holds %" PRIu64 " trials: what fits is reused (--fresh starts over)", path,
                           ledger->found_trials);
-    if (setup->host.recording) ledger->found_trials = 0; /* what is stored costs as much as what is not */
-
+    if (setup->host.recording)
+        ledger->found_trials = 0; /* stored trials of a table cost as much as new ones */
     if (status == RUE_OK)
         status = rue_store_begin_run(ledger->store, setup->goal.output.command_line, RUE_VERSION,
                                      setup->started, rue_study_hello(setup)->space.knobs, error);
@@ -154,7 +153,7 @@ void rue_study_discard(const struct rue_study_setup *setup)
     }
     snprintf(path, sizeof path, "%s", setup->place.folder);
     for (size_t length = strlen(path); length > setup->place.existing_length;) {
-        if (rmdir(path) != 0 && errno != ENOENT) return; /* it holds something of somebody else's */
+        if (rmdir(path) != 0 && errno != ENOENT) return; /* it has other files */
         while (length && path[length - 1] == '/') length--;
         while (length && path[length - 1] != '/') length--;
         path[length] = 0;

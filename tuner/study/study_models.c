@@ -1,4 +1,4 @@
-/* Which models a study is about. */
+/* The models of a study. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_16";
 
-/* "resnet50" as "resnet50@h100", where a device is asked for; RUE_USAGE for one that is too long. */
+/* "resnet50" becomes "resnet50@h100" if a device was given. RUE_USAGE: the name is too long. */
 static rue_status add_device(const struct rue_study_setup *setup, const char *spec,
                              char out[RUE_MODEL_NAME_BYTES], rue_error *error)
 {
@@ -22,7 +22,7 @@ static rue_status add_device(const struct rue_study_setup *setup, const char *sp
                     RUE_MODEL_NAME_BYTES - 1);
 }
 
-/* One that really works does so in rue's own runner alone. */
+/* Only rue's own runner has models that compute. */
 static rue_status check_work(const struct rue_study_setup *setup, const struct rue_profile *profile,
                              rue_error *error)
 {
@@ -76,7 +76,7 @@ static rue_status fail_foreign(const struct rue_hello *hello, const char *spec, 
                     *near ? near : "; without --model all of its models are used");
 }
 
-/* Those of the study that is checked, as far as they are still to be had. */
+/* Chooses the models of the checked study, except those that no longer exist. */
 static rue_status choose_checked(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
@@ -97,7 +97,7 @@ static rue_status choose_checked(struct rue_study_setup *setup, rue_error *error
                     hello->runner);
 }
 
-/* All models of the table that is asked for as the device. */
+/* Adds all models of the device table that was given as the device. */
 static rue_status add_table_models(struct rue_study_setup *setup, const char *path, rue_error *error)
 {
     struct rue_device_table *table = malloc(sizeof *table);
@@ -154,7 +154,7 @@ rue_status rue_study_choose_models(struct rue_study_setup *setup, rue_error *err
 
 static const uint64_t timeout_ns = 60 * RUE_NS_PER_S;
 
-/* A batch of one image, which no store is told of. Whether memory can be locked is for trials to tell. */
+/* Computes one image; this trial is not stored. Later trials find out whether memory can be page-locked. */
 static rue_status try_model(const struct rue_study_setup *setup, const struct rue_study_model *model,
                             rue_error *error)
 {

@@ -22,7 +22,7 @@
 #include "tally.h"
 #include "workload_json.h"
 
-/* What of the store the findings rest on. */
+/* Describes the part of the store that the findings rest on. */
 static rue_status describe_ledger(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   bool under_way, rue_error *error)
 {
@@ -61,7 +61,7 @@ rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct r
 
 #define COPY(to, from) snprintf(to, sizeof(to), "%s", from)
 
-/* Whose times the consumer's are: one device, several, or none that we know of. */
+/* The device of the models; "" if there are several, or if it is unknown. */
 static void describe_consumer(const struct rue_study_setup *setup, char *out, size_t bytes)
 {
     const char *device = NULL;
@@ -98,7 +98,7 @@ rue_status rue_study_note_under_way(const struct rue_study_setup *setup, struct 
     return save_findings(setup, ledger, &so_far, true, error);
 }
 
-/* Whether they are about data that this study loads, too, with the same runner on the same machine. */
+/* Whether the findings share a scenario with this study: data, runner and machine. */
 static bool is_about_study(const struct rue_findings_ledger *kept, const struct rue_study_setup *setup)
 {
     for (size_t v = 0; v < setup->variant_count; v++) {
@@ -119,7 +119,7 @@ static rue_status add_notice(struct rue_study_ledger *ledger, const struct rue_n
     return rue_store_mark_doubtful(ledger->store, notice->unsure, notice->unsure_end, error);
 }
 
-/* Each run passes on what it took over, so the last one that is concerned knows all of it. */
+/* Each run also stores the changes that it loaded, so the last run of a scenario has all of them. */
 rue_status rue_study_load_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   rue_error *error)
 {
@@ -162,7 +162,7 @@ static void count_outcomes(const struct rue_study_ledger *ledger, struct rue_var
     }
 }
 
-/* What is told of the regrets is of one best guess, which lies within. */
+/* Widens the interval to include the reported regrets, which are point estimates. */
 static struct rue_regret_interval claim_interval(const struct rue_claim *claim,
                                                  const struct rue_ranking_row *row, double confidence)
 {
@@ -174,7 +174,7 @@ static struct rue_regret_interval claim_interval(const struct rue_claim *claim,
                                         .worst_high = fmax(claim->worst_high, row->max_regret_ratio)};
 }
 
-/* A variant of a table is what the table calls it; its data nobody knows. */
+/* A variant of a table has only the table's name for it; its data are unknown. */
 static void name_as_table(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                           size_t index, struct rue_variant_findings *out)
 {

@@ -1,4 +1,4 @@
-/* What a study has come to, and what of it goes into its store. */
+/* The outcome of a study, and the part of it that its store keeps. */
 #ifndef RUE_STUDY_OUTCOME_H
 #define RUE_STUDY_OUTCOME_H
 
@@ -7,36 +7,35 @@
 
 struct rue_study_outcome {
     struct rue_outcome_variant {
-        struct rue_cost_matrix *matrix; /* NULL before the run has ended */
-        struct rue_job_lengths lengths; /* for which the answer is which */
+        struct rue_cost_matrix *matrix; /* NULL until the run has ended */
+        struct rue_job_lengths lengths; /* lengths of the job at which the answer changes */
         bool claimed;
-        struct rue_claim claim;          /* where the strategy predicts */
-        struct rue_knowledge *knowledge; /* owned; NULL where the strategy tells none */
+        struct rue_claim claim;          /* of a predicting strategy, if `claimed` */
+        struct rue_knowledge *knowledge; /* owned; NULL if the strategy has none */
     } variants[RUE_STUDY_VARIANTS_MAX];
-    struct rue_recheck_findings recheck;        /* where the strategy judges what a prior recommended */
+    struct rue_recheck_findings recheck;        /* of rue check */
     const char *profiles[RUE_STUDY_MODELS_MAX]; /* of the models, for the findings */
-    struct rue_change_findings changes;         /* but for notices */
+    struct rue_change_findings changes;         /* without notices */
     bool partial;
     char partial_reason[160];
 };
 
-/* Keeps the findings in the store as the recommendation.json that they are, with what of the store they rest
- * on: `findings` has that, too, from then on. RUE_STORE, RUE_MEMORY. */
+/* Stores the findings as a recommendation.json, with the ledger that they rest on, which is added to
+ * `findings`. RUE_STORE, RUE_MEMORY. */
 rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                    struct rue_findings *findings, rue_error *error) RUE_MUST_CHECK;
 
-/* Takes over what the last run that measured any of the same knew of changes of the machine. RUE_STORE,
- * RUE_MEMORY. */
+/* Loads the changes of the machine that the last run of the same scenario knew. RUE_STORE, RUE_MEMORY. */
 rue_status rue_study_load_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   rue_error *error) RUE_MUST_CHECK;
 
-/* Notes in the store what the run is about and which changes it knows of, in case it is killed. RUE_STORE,
- * RUE_MEMORY. */
+/* Stores the scenario of the run and the changes that it knows, in case it is killed. RUE_STORE, RUE_MEMORY.
+ */
 rue_status rue_study_note_under_way(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                     rue_error *error) RUE_MUST_CHECK;
 
-/* Notes a change, also in the store, in case the run is killed: trials of which nobody knows whether they
- * were made before or after it answer nothing more. RUE_STORE, RUE_MEMORY. */
+/* Adds a change to the ledger and the store. Trials that may have been made before or after it are not
+ * reused. RUE_STORE, RUE_MEMORY. */
 rue_status rue_study_note_change(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                  const struct rue_notice *notice, rue_error *error) RUE_MUST_CHECK;
 

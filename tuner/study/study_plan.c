@@ -1,5 +1,4 @@
-/* What is tried, and what it takes, as far as that is known before: a strategy that suits, and its
- * configurations. */
+/* The plan of a study: the strategy, and its expected cost. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,8 @@
 
 enum { FEW_CONFIGS = 4, TIME_BYTES = 32 };
 
-/* Of the budget, that measuring everything may take; and where it is so few that predicting costs as much. */
+/* Shares of the budget that measuring everything may cost: usually, and with few configurations, where
+ * predicting costs as much. */
 static const double comfortable_share = 0.5, few_share = 2;
 
 static rue_status use_strategy(struct rue_study_setup *setup, const char *name)
@@ -41,8 +41,8 @@ static rue_status choose_by_trials(struct rue_study_setup *setup)
     return use_strategy(setup, fits ? "grid" : "duel");
 }
 
-/* What everything takes is known from below first, from one short trial a variant, as a search may find the
- * time for more of them too long. */
+/* First one short trial per variant: its lower bound on the cost may already rule out the grid, and then no
+ * time is spent on more probes. */
 static rue_status choose_by_time(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                  rue_error *error)
 {
@@ -64,7 +64,7 @@ static rue_status choose_by_time(struct rue_study_setup *setup, struct rue_study
     return use_strategy(setup, fits ? "grid" : "duel");
 }
 
-/* Which strategy suits: where everything can be measured with time to spare, nothing has to be predicted. */
+/* Chooses grid if the budget easily allows measuring everything; then nothing has to be predicted. */
 static rue_status choose_strategy(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   rue_error *error)
 {
@@ -75,7 +75,7 @@ static rue_status choose_strategy(struct rue_study_setup *setup, struct rue_stud
     return setup->goal.search.budget.trials ? choose_by_trials(setup) : choose_by_time(setup, ledger, error);
 }
 
-/* All trials of all configurations, and what the store spares of them. */
+/* Estimates the cost of all trials, and the part that stored trials save. */
 static rue_status estimate_all(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                rue_error *error)
 {
@@ -100,7 +100,7 @@ static rue_status estimate_all(struct rue_study_setup *setup, struct rue_study_l
     return status;
 }
 
-/* What does not depend on the length of the job does not take whole jobs to find out. */
+/* Goals that do not depend on the length of the job need no whole jobs. */
 static rue_status choose_length(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                 rue_error *error)
 {
@@ -113,7 +113,7 @@ static rue_status choose_length(struct rue_study_setup *setup, struct rue_study_
 
 rue_status rue_study_plan(struct rue_study_setup *setup, struct rue_study_ledger *ledger, rue_error *error)
 {
-    /* Before anything is measured; what is stored may be enough all the same. */
+    /* Checked before anything is measured; stored trials may suffice with any budget. */
     rue_status status = ledger->found_trials ? RUE_OK : rue_study_check_trials(setup, error);
     if (status == RUE_OK) status = rue_study_choose_baselines(setup, error);
     if (status == RUE_OK && !setup->plan.strategy) status = choose_strategy(setup, ledger, error);

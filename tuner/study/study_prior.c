@@ -7,11 +7,11 @@
 #include "json_canonical.h"
 #include "machine.h"
 
-/* How far the parameters of a loader may lie apart, of their logarithms: on the same machine at another time,
- * on a similar one, and on one of which less is known. */
+/* Standard deviation of the change of a loader's parameters, as logarithms: on the same machine with the same
+ * data, with other data, and on another machine. */
 static const double same_sd = 0.25, similar_sd = 0.5, other_sd = 1;
-static const double most_offset = 7;    /* of logarithms: what is a thousand times off is a damaged file's */
-static const double unchanged_sd = 0.1; /* if nothing has changed, which is what a check is to refute */
+static const double most_offset = 7;    /* of logarithms: an error by a factor of 1000 means a damaged file */
+static const double unchanged_sd = 0.1; /* if nothing has changed, the hypothesis of a check */
 
 void rue_study_prior_close(struct rue_study_prior *prior)
 {
@@ -20,7 +20,7 @@ void rue_study_prior_close(struct rue_study_prior *prior)
     *prior = (struct rue_study_prior){0};
 }
 
-/* Whether the machine and the runner are those of `earlier`. */
+/* Whether machine and runner are those of `earlier`. */
 static bool is_same_machine(const struct rue_study_setup *setup, const struct rue_recommendation *earlier)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
@@ -34,7 +34,7 @@ static bool is_same_machine(const struct rue_study_setup *setup, const struct ru
            machine.usable_cpus == earlier->found.machine.usable_cpus;
 }
 
-/* Whether the data of a variant, and how they are loaded, are those of `earlier`. */
+/* Whether the data of a variant and its workload are those of `earlier`. */
 static bool is_same_data(const struct rue_study_variant *variant, const struct rue_recommended *earlier)
 {
     return variant->variant.mode == earlier->found.variant.mode &&
@@ -52,7 +52,7 @@ int rue_study_variant_similarity(const struct rue_variant *one, const struct rue
            (strcmp(one->path, other->path) == 0);
 }
 
-/* The part about data of that mode, those that are most alike. */
+/* The part about data of the same mode that are most similar. */
 static struct rue_recommended *find_part(const struct rue_recommendation *earlier,
                                          const struct rue_variant *variant)
 {
@@ -69,7 +69,8 @@ static struct rue_recommended *find_part(const struct rue_recommendation *earlie
     return found;
 }
 
-/* Whether a model of the same name takes the same time: on the same machine, or as it is simulated alike. */
+/* Whether a model of the same name needs the same time: it has the same profile, or no profile and runs on
+ * the same machine. */
 static bool is_same_model(const struct rue_study_model *model, const char *earlier, bool same_machine)
 {
     char profile[RUE_RECOMMENDED_PROFILE_BYTES];
@@ -136,7 +137,7 @@ static void report_use(const struct rue_study_setup *setup, size_t variant, bool
                       setup->goal.search.prior->path, mode, origin, models, setup->model_count);
 }
 
-/* Of one part, whose knowledge is known. `out` is to be closed. */
+/* Makes a prior from a part that has knowledge. Close `out` in any case. */
 static rue_status make_prior(const struct rue_study_setup *setup, const struct rue_recommended *part,
                              bool same_machine, bool same_data, struct rue_study_prior *out, rue_error *error)
 {
@@ -161,7 +162,7 @@ static rue_status make_prior(const struct rue_study_setup *setup, const struct r
     return RUE_OK;
 }
 
-/* The part that is of use to a variant, with its knowledge; NULL, and why, where there is none. */
+/* The part that a variant can start from, with its knowledge; NULL: none, and `why`. */
 static struct rue_recommended *usable_part(const struct rue_study_setup *setup,
                                            const struct rue_variant *variant, char *why, size_t bytes)
 {
@@ -197,7 +198,7 @@ static rue_status make_variant_prior(struct rue_study_setup *setup, size_t varia
     return status;
 }
 
-/* What is checked, as if nothing had changed. */
+/* Makes the prior of a check, which assumes that nothing has changed. */
 static rue_status make_checked_prior(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_hello *hello = rue_study_hello(setup);

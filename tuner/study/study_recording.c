@@ -21,7 +21,7 @@ bool rue_study_assumes_job(const struct rue_study_setup *setup)
     return setup->host.recording && setup->host.recording->assumed && !setup->goal.job.batches;
 }
 
-/* The mean of the times of a cell, in s; 0 where the table has none. */
+/* The mean time of a cell in s; 0: the table has none. */
 static double cell_s(const struct rue_study_setup *setup, size_t variant, size_t model,
                      const struct rue_config *config)
 {
@@ -58,7 +58,7 @@ rue_status rue_study_resolve_budget(struct rue_study_setup *setup, rue_error *er
     return rue_fail(error, RUE_INFEASIBLE, "%s has no time of what is asked for", setup->goal.data.table);
 }
 
-/* All that the table knows of the cells that are looked at. */
+/* A matrix with the table's times of all cells of the study. */
 static rue_status table_matrix(const struct rue_study_setup *setup, size_t variant,
                                struct rue_cost_matrix **out, rue_error *error)
 {

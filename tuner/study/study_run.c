@@ -1,5 +1,5 @@
-/* The study driver: ask the strategy, measure, tell, until it has nothing more to ask or the budget is spent.
- */
+/* Runs a study: asks the strategy, measures, and lets it observe the result, until it has no more questions
+ * or the budget is spent. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,33 +20,33 @@
 #include "units.h"
 #include "watch.h"
 
-/* A strategy at work: on all scenarios, or, where it predicts, on those of one variant. */
+/* A running strategy: of all scenarios, or, if it predicts, of those of one variant. */
 struct track {
     void *state;
     size_t first_variant;
     double share; /* of the budget */
     uint64_t spent_ns;
     bool ended;
-    enum rue_outcome probe_outcome; /* of the first probe that was not ok, and why */
+    enum rue_outcome probe_outcome; /* of the first failed probe */
     char probe_reason[RUE_REASON_BYTES];
 };
 
 struct tracks {
     size_t count;
     double weights[RUE_STUDY_VARIANTS_MAX * RUE_STUDY_MODELS_MAX]; /* of the scenarios */
-    size_t baselines[RUE_BASELINES_MAX];                           /* columns of those that are looked at */
+    size_t baselines[RUE_BASELINES_MAX];                           /* their columns */
     struct track at[RUE_STUDY_VARIANTS_MAX];
     struct rue_watch *watch; /* NULL: the study is too short for one */
     /* Of a strategy that does not predict: */
-    size_t config;     /* at work, or left out, */
-    int repeat;        /* for this time */
-    bool left_out;     /* it does not fit the budget: only what is stored of it counts */
-    size_t new_trials; /* trials that were not stored, */
-    double expected_s; /* and what they were expected to take */
+    size_t config;     /* current one */
+    int repeat;        /* current one */
+    bool left_out;     /* the current ones do not fit the budget: only their stored trials count */
+    size_t new_trials; /* trials that were not stored */
+    double expected_s; /* of the new trials */
     size_t skipped;
 };
 
-/* The cell of the study that a track's question is about. */
+/* The cell of a track's question. */
 struct cell {
     size_t variant, model, config;
 };
@@ -82,7 +82,7 @@ static uint64_t expected_ns(const struct rue_study_setup *setup, const struct ru
 {
     if (ask->expected_s > 0) return (uint64_t)(ask->expected_s * 1e9);
     if (rue_study_predicts(setup))
-        return setup->goal.search.budget.time_ns / 10; /* a probe may take the budget at most */
+        return setup->goal.search.budget.time_ns / 10; /* the timeout of a probe is then the budget */
     return (uint64_t)(setup->plan.expected_s * 1e9 / (double)setup->plan.trials);
 }
 
@@ -100,7 +100,7 @@ static struct rue_trial_request make_request(const struct rue_study_setup *setup
     return request;
 }
 
-/* The answer to a question: the `nth` in the store, or a new one. */
+/* Answers a question with the `nth` stored trial, or with a new one. */
 static rue_status answer_question(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   struct cell cell, const struct rue_question *ask, size_t nth,
                                   struct rue_trial_result *result, rue_error *error)
@@ -119,7 +119,7 @@ static void mark_partial(struct rue_study *study, const char *why)
              why, study->ledger.answered, all);
 }
 
-/* The track that has spent least of its share, and its next question; NULL when none has one. */
+/* The track that has spent least of its share, and its next question; NULL: no track has one. */
 static struct track *next_track(const struct rue_study_setup *setup, struct tracks *tracks,
                                 struct rue_question *ask)
 {
@@ -136,8 +136,8 @@ static struct track *next_track(const struct rue_study_setup *setup, struct trac
     }
 }
 
-/* Tells the strategy, and counts what the trial cost, now or when it was made: so the tracks take turns
- * alike. */
+/* Lets the strategy observe the result. Stored trials count at their former cost, so that tracks alternate in
+ * the same order when a study continues. */
 static void observe_result(const struct rue_study_setup *setup, struct track *track,
                            const struct rue_question *ask, const struct rue_trial_result *result)
 {
@@ -145,7 +145,8 @@ static void observe_result(const struct rue_study_setup *setup, struct track *tr
     if (setup->plan.strategy->observe) setup->plan.strategy->observe(track->state, ask, result);
 }
 
-/* Whether a probe says something new of the costs: of the models only the last one of them does. */
+/* Records what a probe shows about costs. True if rue_study_check_smallest now knows more: after the first
+ * load-only probe, and after the compute probe of the last model. */
 static bool note_costs(struct rue_study_setup *setup, size_t variant, const struct rue_question *ask,
                        const struct rue_trial_result *result)
 {
@@ -160,8 +161,8 @@ static bool note_costs(struct rue_study_setup *setup, size_t variant, const stru
     return load || compute;
 }
 
-/* The first probes say whether the budget can hold a study. Of a probe that was not ok: damaged
- * data end the run at once, others are remembered, as there are more probes. */
+/* Checks after a probe whether the budget suffices. Damaged data end the run at once; other failures are
+ * recorded, because more probes follow. */
 static rue_status check_probe(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                               struct track *track, const struct rue_question *ask,
                               const struct rue_trial_result *result, rue_error *error)
@@ -186,8 +187,7 @@ static bool is_spent(const struct rue_study_setup *setup, const struct rue_study
            (budget->trials && ledger->made >= budget->trials);
 }
 
-/* Trials of which it is not sure whether they were made before or after a change of the machine: a new one
- * takes the place of each. */
+/* Repeats the trials that may lie before or after a change of the machine. */
 static rue_status repeat_trial(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                rue_error *error)
 {
@@ -211,7 +211,7 @@ static rue_status repeat_trial(const struct rue_study_setup *setup, struct rue_s
     return status;
 }
 
-/* What has been told so far is corrected for a change of the machine. */
+/* Corrects earlier observations for a change of the machine. */
 static rue_status apply_change(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                struct tracks *tracks, const struct rue_speed_change *change, rue_error *error)
 {
@@ -220,7 +220,7 @@ static rue_status apply_change(const struct rue_study_setup *setup, struct rue_s
     return rue_study_predicts(setup) ? RUE_OK : repeat_trial(setup, ledger, error);
 }
 
-/* What all tracks need to recommend anything. */
+/* What all tracks need for a recommendation. */
 static struct rue_watch_reserve watch_reserve(const struct rue_study_setup *setup,
                                               const struct tracks *tracks)
 {
@@ -234,7 +234,7 @@ static struct rue_watch_reserve watch_reserve(const struct rue_study_setup *setu
     return sum;
 }
 
-/* Looks after the machine when a trial has been made; what that costs is the track's. */
+/* Makes the references that are due after a new trial; the track pays for them. */
 static rue_status check_machine(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                 struct tracks *tracks, struct track *track, rue_error *error)
 {
@@ -253,7 +253,8 @@ static rue_status check_machine(const struct rue_study_setup *setup, struct rue_
     return status;
 }
 
-/* Measures, and tells everybody. `nth`: which stored trial will do. */
+/* Answers one question, by the `nth` stored trial if there is one, and updates everything that depends on it.
+ */
 static rue_status step_track(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                              struct tracks *tracks, struct track *track, struct rue_question *ask, size_t nth,
                              struct rue_same_failures *failures, rue_error *error)
@@ -285,7 +286,7 @@ static rue_status step_track(struct rue_study_setup *setup, struct rue_study_led
     return check_machine(setup, ledger, tracks, track, error);
 }
 
-/* What the strategy believes of the cells of its variant becomes the matrix's. */
+/* Copies the strategy's estimates of its variant's cells to the matrix. */
 static rue_status store_estimates(const struct rue_study_setup *setup, struct rue_study_outcome *outcome,
                                   const struct track *track, rue_error *error)
 {
@@ -304,20 +305,20 @@ static rue_status store_estimates(const struct rue_study_setup *setup, struct ru
     return status;
 }
 
-/* Whether a signal ended what a strategy was thinking. */
+/* Fails if a signal ended a strategy's computation. */
 static rue_status check_signal(struct rue_study *study, const struct tracks *tracks, rue_error *error)
 {
     const struct rue_strategy_ops *strategy = study->setup.plan.strategy;
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && strategy->status && i < tracks->count; i++)
         status = strategy->status(tracks->at[i].state, NULL);
-    if (status != RUE_INTERRUPTED && status != RUE_TERMINATED) return RUE_OK; /* see check_end */
+    if (status != RUE_INTERRUPTED && status != RUE_TERMINATED) return RUE_OK; /* see check_strategy */
     mark_partial(study, "interrupted");
     return rue_fail(error, status, "interrupted");
 }
 
-/* Whether the configuration that the question begins fits what is left of the budget, if it costs as many
- * times what is expected of it as those before. The first one fits any number of trials. */
+/* Whether a configuration fits the rest of the budget, scaling its expected time by the ratio of measured to
+ * expected time so far. The first one always fits a budget of trials. */
 static bool fits_budget(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                         const struct tracks *tracks, size_t config, double spent_s)
 {
@@ -331,7 +332,7 @@ static bool fits_budget(const struct rue_study_setup *setup, const struct rue_st
                                    rue_study_budget_left_s(setup, ledger);
 }
 
-/* Whether the question is for the store alone, and that has no answer. */
+/* `*out`: skip this question, because it does not fit the budget and the store has no answer. */
 static rue_status check_skip(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                              struct tracks *tracks, struct cell cell, const struct rue_question *ask,
                              size_t nth, double spent_s, bool *out, rue_error *error)
@@ -389,7 +390,7 @@ static rue_status run_questions(struct rue_study *study, struct tracks *tracks, 
     return check_signal(study, tracks, error);
 }
 
-/* Where a baseline is recommended in place of what the strategy has chosen, it is claimed of that. */
+/* If a baseline is recommended and not the strategy's choice, the claim must be about the baseline. */
 static rue_status claim_recommended(struct rue_study *study, const struct track *track, rue_error *error)
 {
     size_t variant = track->first_variant;
@@ -406,7 +407,7 @@ static rue_status claim_recommended(struct rue_study *study, const struct track 
     return RUE_OK;
 }
 
-/* What the strategy believes and claims becomes the study's. */
+/* Copies the strategy's claim, knowledge and estimates to the outcome. */
 static rue_status copy_estimates(struct rue_study *study, const struct track *track, rue_error *error)
 {
     size_t variant = track->first_variant;
@@ -415,8 +416,9 @@ static rue_status copy_estimates(struct rue_study *study, const struct track *tr
         study->setup.plan.strategy->claim(track->state, SIZE_MAX, &study->outcome.variants[variant].claim);
     if (!study->outcome.variants[variant].claimed && track->probe_outcome != RUE_TRIAL_OK)
         return rue_study_fail_probe(&study->setup, variant, track->probe_outcome, track->probe_reason, error);
-    /* Where a limit leaves nothing to claim, what was expected says why. */
-    bool stopped = rue_interrupt_status() != RUE_OK; /* which leaves estimates without a claim */
+    /* With a limit on the first batch, estimates show why there is no claim; a stopped run has no claim
+     * either. */
+    bool stopped = rue_interrupt_status() != RUE_OK;
     if (!study->outcome.variants[variant].claimed && !study->setup.goal.search.max_first_batch_ns && !stopped)
         return RUE_OK;
     if (study->setup.plan.strategy->knowledge)
@@ -429,7 +431,7 @@ static rue_status copy_estimates(struct rue_study *study, const struct track *tr
     return status == RUE_OK ? claim_recommended(study, track, error) : status;
 }
 
-/* What every scenario weighs; NULL where all do alike. */
+/* The weights of all scenarios; NULL: all are equal. */
 static const double *fill_weights(const struct rue_study_setup *setup, double *weights)
 {
     if (setup->goal.search.rules.weight_count == 0) return NULL;
@@ -439,7 +441,7 @@ static const double *fill_weights(const struct rue_study_setup *setup, double *w
     return weights;
 }
 
-/* A strategy that ended because something failed says so. */
+/* Fails if the strategy ended because of an error of its own. */
 static rue_status check_strategy(const struct rue_study_setup *setup, const struct track *track,
                                  rue_error *error)
 {
@@ -447,12 +449,12 @@ static rue_status check_strategy(const struct rue_study_setup *setup, const stru
     rue_status status =
         setup->plan.strategy->status ? setup->plan.strategy->status(track->state, &why) : RUE_OK;
     if (status != RUE_MEMORY && status != RUE_INTERNAL)
-        return RUE_OK; /* trials that failed are told of elsewhere */
+        return RUE_OK; /* failed trials are reported elsewhere */
     return rue_fail(error, status, "the strategy %s gave up: %s", setup->plan.strategy->name, why.message);
 }
 
-/* Of the budget for one of `count` tracks: alike, but of a table's time each variant gets the share of its
- * own. */
+/* The share of the budget for one of `count` tracks: equal shares, or in proportion to the variants' times in
+ * a table. */
 static double budget_share(const struct rue_study_setup *setup, size_t variant, size_t count)
 {
     if (!setup->host.recording || count == 1) return 1 / (double)count;
@@ -468,7 +470,7 @@ static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_st
     for (size_t b = 0; b < setup->baselines.count; b++) out->baselines[b] = setup->baselines.at[b].column;
     rue_status status = RUE_OK;
     for (size_t v = 0; status == RUE_OK && v < count; v++) {
-        struct track *track = &out->at[out->count++]; /* to be closed also where what follows fails */
+        struct track *track = &out->at[out->count++]; /* to be closed also if the rest fails */
         track->first_variant = v;
         track->share = budget_share(setup, v, count);
         struct rue_strategy_setup strategy_setup = rue_study_strategy_setup(setup, v);
@@ -491,7 +493,7 @@ static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_st
     return status;
 }
 
-/* What a strategy has come to becomes the study's. */
+/* Copies a strategy's results to the outcome. */
 static rue_status collect_results(struct rue_study *study, const struct track *track, rue_error *error)
 {
     rue_status status = RUE_OK;

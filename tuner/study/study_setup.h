@@ -26,12 +26,12 @@ struct rue_study_variant {
 
 struct rue_study_model {
     char name[RUE_MODEL_NAME_BYTES];
-    bool known; /* `profile` has its times; else the runner's own business, or not timed yet */
+    bool known; /* `profile` has its times; else only the runner knows them, or they are not measured yet */
     struct rue_profile profile;
     char profile_json[RUE_PROFILE_JSON_BYTES];
 };
 
-/* What people use anyway, beside which the best configuration is measured. */
+/* Configurations that people use by default, with which the best one is compared. */
 struct rue_study_baselines {
     size_t count;
     struct rue_study_baseline {
@@ -41,10 +41,10 @@ struct rue_study_baselines {
     } at[RUE_BASELINES_MAX]; /* [count] */
 };
 
-/* What a variant's strategy starts from. */
+/* Where a variant's strategy starts from. */
 struct rue_study_prior {
     bool used;
-    struct rue_prior prior; /* borrows from the other two */
+    struct rue_prior prior; /* borrows from the next two */
     struct rue_knowledge *knowledge;
     double *offsets; /* [models][configs] */
 };
@@ -52,39 +52,39 @@ struct rue_study_prior {
 /* Who makes the trials. */
 struct rue_study_host {
     struct rue_runner *runner;
-    struct rue_recording *recording; /* that it replays; NULL: trials are made */
+    struct rue_recording *recording; /* to replay; NULL: make trials */
     char identity[128];              /* of the runner */
     char machine[32];                /* fingerprint of its machine */
 };
 
-/* Where the study is kept. */
+/* Where the study is stored. */
 struct rue_study_place {
     char folder[PATH_MAX];
     size_t existing_length; /* of the part of `folder` that existed before */
     int lock;               /* descriptor */
     bool store_is_new;
-    bool discard;                          /* at the end, what is new: the folder and the store in it */
+    bool discard;                          /* remove what is new at the end: the folder and its store */
     char part[RUE_PART_BYTES];             /* the folder of the converted sample; "" : none */
     char sample_path[RUE_PART_BYTES + 32]; /* of the sample in it */
     int part_lock;                         /* descriptor */
 };
 
-/* What trials take, as probed. */
+/* Costs of trials, as probed. */
 struct rue_study_costs {
-    bool probed;                                             /* all of the following */
-    double one_worker_images_per_s[RUE_STUDY_VARIANTS_MAX];  /* 0 before */
-    double all_workers_images_per_s[RUE_STUDY_VARIANTS_MAX]; /* with a worker on every CPU, likewise */
-    double compute_s_per_image[RUE_STUDY_MODELS_MAX];        /* of models that are not known; 0 before */
-    double trial_overhead_s;                                 /* of a trial, beside its own time */
+    bool probed;                                             /* all of the following are known */
+    double one_worker_images_per_s[RUE_STUDY_VARIANTS_MAX];  /* 0: unknown */
+    double all_workers_images_per_s[RUE_STUDY_VARIANTS_MAX]; /* with one worker per CPU; 0: unknown */
+    double compute_s_per_image[RUE_STUDY_MODELS_MAX];        /* of models that are not known; 0: unknown */
+    double trial_overhead_s;                                 /* of a trial, in addition to its own time */
 };
 
 struct rue_study_plan {
     const struct rue_strategy_ops *strategy;
-    char why[160];     /* the program chose it; "" where it was asked for */
-    bool short_trials; /* as short as says something of the steady state, in place of whole jobs */
-    double expected_s; /* of all that may be tried */
-    double stored_s;   /* of it, for trials that the store holds already */
-    size_t trials;     /* of all configurations, all repeats; 0 where the strategy decides on the way */
+    char why[160];     /* the program chose it; "": requested */
+    bool short_trials; /* just long enough for the steady state, not whole jobs */
+    double expected_s; /* of all possible trials */
+    double stored_s;   /* part of it that stored trials save */
+    size_t trials;     /* of all configurations, all repeats; 0: the strategy decides */
 };
 
 struct rue_study_setup {
@@ -95,13 +95,13 @@ struct rue_study_setup {
     char started[32];      /* ISO 8601, UTC */
     uint64_t memory_bytes; /* limit of a trial */
 
-    size_t variant_count; /* that are open */
-    size_t chosen_count;  /* that are to be opened, the sample aside */
+    size_t variant_count; /* open ones */
+    size_t chosen_count;  /* to open, without the sample */
     struct rue_study_variant variants[RUE_STUDY_VARIANTS_MAX];
     size_t model_count;
     struct rue_study_model models[RUE_STUDY_MODELS_MAX];
-    struct rue_space space;    /* as asked for */
-    uint64_t requested_images; /* J as asked for; 0: one epoch */
+    struct rue_space space;    /* as requested */
+    uint64_t requested_images; /* J as requested; 0: one epoch */
     size_t config_count;
     struct rue_config *configs; /* [config_count], grid order */
     struct rue_study_baselines baselines;
@@ -110,22 +110,21 @@ struct rue_study_setup {
     struct rue_study_prior priors[RUE_STUDY_VARIANTS_MAX];
 };
 
-/* What the runner said of itself. */
+/* What the runner declared. */
 static inline const struct rue_hello *rue_study_hello(const struct rue_study_setup *setup)
 {
     return rue_runner_hello(setup->host.runner);
 }
 
-/* How many of so many images each loader loads. */
+/* How many of `images` each loader loads. */
 static inline uint64_t rue_study_share(const struct rue_study_setup *setup, uint64_t images)
 {
     uint64_t loaders = (uint64_t)setup->goal.loader.workload.world_size;
     return images / loaders + (images % loaders != 0);
 }
 
-/* Whether the strategy predicts cells, claims or judges something of them, and keeps to the budget itself,
- * with a part of it for each variant. Any other one asks for everything, and the driver leaves out what does
- * not fit. */
+/* Whether the strategy predicts or judges cells. Such a strategy plans its own budget, one share per variant.
+ * Any other strategy asks for all cells, and the driver skips what does not fit the budget. */
 static inline bool rue_study_predicts(const struct rue_study_setup *setup)
 {
     return setup->plan.strategy->estimate || setup->plan.strategy->judge;

@@ -17,7 +17,7 @@
 
 enum { VALUES_AT = 20, LINE_BYTES = RUE_STUDY_MODELS_MAX * (RUE_MODEL_NAME_BYTES + 2) };
 
-/* A line of the plan is collected, then written wrapped. */
+/* A line of the plan, collected and then written wrapped. */
 struct line {
     char text[LINE_BYTES];
     size_t used;
@@ -88,7 +88,7 @@ static void add_cost(struct line *line, const struct rue_study_setup *setup)
     add_text(line, ", budget %s", rue_budget_format(&setup->goal.search.budget, text, sizeof text));
 }
 
-/* Whether the budget may not hold all trials. */
+/* Whether the budget may be too small for all trials. */
 static bool is_budget_short(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger)
 {
     const struct rue_budget *budget = &setup->goal.search.budget;

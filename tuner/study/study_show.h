@@ -1,11 +1,11 @@
-/* What is said of a study: its plan and its progress. */
+/* Text for a study's plan and its progress. */
 #ifndef RUE_STUDY_SHOW_H
 #define RUE_STUDY_SHOW_H
 
 #include "report.h"
 #include "study.h"
 
-/* A knob as it is typed: "batch-size". */
+/* The option of a knob: "batch-size". */
 const char *rue_study_option_name(const struct rue_knob_info *knob, char out[RUE_KNOB_TEXT_BYTES]);
 
 /* Shows the plan on `out`. */
@@ -19,12 +19,12 @@ void rue_progress_describe_best(const struct rue_study_setup *setup, const struc
 /* ", best so far 128/2, none better by more than 1.8 %", "" before the strategy predicts anything. */
 void rue_progress_describe_claim(const struct rue_study_setup *setup, void *state, char *out, size_t bytes);
 
-/* "57 of 60 trials: ", "57 of at most 500 trials: "; a count, as the numbers of trials are those of
- * trials.csv. */
+/* "57 of 60 trials: ", "57 of at most 500 trials: ". A count, because trial numbers mean rows of trials.csv.
+ */
 void rue_progress_describe_count(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                                  char *out, size_t bytes);
 
-/* Seconds that the trials which are left are expected to take. */
+/* Expected seconds of the remaining trials. */
 double rue_progress_rest_s(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                            uint64_t spent_ns);
 

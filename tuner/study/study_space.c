@@ -18,15 +18,15 @@ int rue_study_usable_cpus(const struct rue_hello *hello)
     int cpus = rue_json_number(hello->machine_json, "usable_cpus");
     if (cpus <= 0) cpus = rue_json_number(hello->machine_json, "cpus");
     if (cpus > 0) return cpus;
-    /* This machine's say nothing of one that is simulated or was elsewhere: as many as it has workers for. */
+    /* A simulated or recorded machine: as many CPUs as its space has workers. */
     const int *workers = hello->space.values[RUE_NUM_WORKERS], count = hello->space.count[RUE_NUM_WORKERS];
     if (hello->virtual_clock && hello->varies[RUE_NUM_WORKERS])
         return workers[count - 1] > 1 ? workers[count - 1] : 1;
     return rue_machine_read().usable_cpus;
 }
 
-/* Batch sizes by doubling; workers 0, 1, 2, 4, ... to twice the usable CPUs, and the CPUs themselves; of
- * curves so many on any machine. */
+/* Batch sizes 16 to 256 in powers of 2; workers 0, 1, 2, 4, ... to twice the usable CPUs, and the number of
+ * CPUs; for curves 0 to CURVE_WORKERS on any machine. */
 static void default_values(struct rue_space *space, size_t knob, int cpus, bool curves)
 {
     if (knob == RUE_BATCH_SIZE) {
@@ -61,7 +61,7 @@ static rue_status bound_batch_size(struct rue_space *space, const char *asked_by
     return RUE_OK;
 }
 
-/* What asked for values of one of rue's own knobs, or NULL. */
+/* The option that gave values of one of rue's own knobs, or NULL. */
 static const char *knob_origin(const struct rue_study_goal *goal, enum rue_knob knob)
 {
     const struct rue_knob_choice *choice =
@@ -69,7 +69,7 @@ static const char *knob_origin(const struct rue_study_goal *goal, enum rue_knob 
     return choice ? choice->origin : NULL;
 }
 
-/* Values that a limit leaves. */
+/* Removes numbers of workers above the limit. */
 static rue_status bound_workers(struct rue_space *space, const struct rue_study_goal *goal, rue_error *error)
 {
     int *count = &space->count[RUE_NUM_WORKERS], *values = space->values[RUE_NUM_WORKERS];
@@ -87,13 +87,13 @@ static rue_status bound_workers(struct rue_space *space, const struct rue_study_
                     goal->space.max_workers_origin, goal->space.max_workers, values[0]);
 }
 
-/* It matters to models on a GPU, and to runners that name it in their space: elsewhere both values would be
- * measured as one, and noise would choose. */
+/* The knob has an effect only for models on a GPU and for runners that declare it in their space. Elsewhere
+ * noise would choose its value. */
 rue_status rue_study_check_pinning(const struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
     const char *origin = knob_origin(&setup->goal, RUE_PIN_MEMORY);
-    if (!origin || hello->has_space) return RUE_OK; /* a space says it itself */
+    if (!origin || hello->has_space) return RUE_OK;
     for (size_t m = 0; m < setup->model_count; m++)
         if (setup->models[m].profile.consumer == RUE_CONSUMER_CUDA) return RUE_OK;
     return rue_fail(error, RUE_USAGE,
@@ -119,7 +119,7 @@ static rue_status choose_values(struct rue_space *space, const struct rue_hello 
     return rue_knob_list_parse(space, (size_t)knob, choice->values, choice->origin, error);
 }
 
-/* Of curves no other knob varies. */
+/* For curves no other knob varies. */
 static void bound_curves(struct rue_space *space)
 {
     for (size_t k = 0; k < space->knobs->count; k++)
@@ -151,7 +151,7 @@ struct rue_study_curves rue_study_curves(const struct rue_study_setup *setup)
                                      rue_space_nearest(&setup->space, RUE_NUM_WORKERS, USUAL_FIXED_WORKERS)};
 }
 
-/* What was ruled out when it was tuned is no rival: its times may look better. */
+/* Configurations that failed or were too late in the earlier study are skipped, whatever their times. */
 static void list_checked(struct rue_study_setup *setup, const struct rue_recommended *checked)
 {
     const struct rue_cost_matrix *matrix = checked->matrix;
@@ -212,7 +212,7 @@ static int usual_batch_size(const struct rue_space *space)
     return best;
 }
 
-/* What is not named: without workers, and every other knob as it is where nobody sets it. */
+/* Values of the knobs that are not given: no workers, and the default of every other knob. */
 static struct rue_config usual_config(const struct rue_space *space)
 {
     struct rue_config config = rue_config_default_for(space->knobs);
@@ -232,8 +232,8 @@ static void add_baseline(struct rue_study_setup *setup, const struct rue_config 
     snprintf(baseline->name, sizeof baseline->name, "%s", name);
 }
 
-/* Where the space has them: without workers it has the first values of the knobs that are about workers.
- * Whose CPUs and defaults a table is about nobody knows. */
+/* Adds the default baselines that lie in the space. Without workers, knobs that need workers have their first
+ * value. A table has none, because its CPUs and defaults are unknown. */
 static void add_usual(struct rue_study_setup *setup)
 {
     const struct rue_space *space = &setup->space;
@@ -280,7 +280,7 @@ static rue_status parse_knob(const struct rue_study_setup *setup, char *word, st
     return RUE_OK;
 }
 
-/* What no other configuration of this study may exceed either. */
+/* The limits for all configurations of the study. */
 static rue_status check_limits(const struct rue_study_setup *setup, const struct rue_config *config,
                                rue_error *error)
 {

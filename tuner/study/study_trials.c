@@ -17,7 +17,7 @@
 #include "units.h"
 #include "workload_json.h"
 
-/* Whether another variant has the same data in the same format: a copy, on another disk perhaps. */
+/* Whether another variant is a copy: the same data in the same format. */
 static bool has_copy(const struct rue_study_setup *setup, size_t index)
 {
     const struct rue_study_variant *own = &setup->variants[index];
@@ -39,7 +39,7 @@ struct rue_store_scenario rue_study_scenario(const struct rue_study_setup *setup
     struct rue_store_scenario scenario = {
         .variant = variant->variant, .workload = variant->workload, .job_images = variant->job_images};
     snprintf(scenario.data_digest, sizeof scenario.data_digest, "%s", variant->opened.digest);
-    /* Elsewhere data are known by what they hold, not by where they lie. */
+    /* Copies are distinguished by path; all other data are identified by their content alone. */
     if (has_copy(setup, variant_index)) {
         const char *path = variant->variant.path;
         snprintf(scenario.data_digest, sizeof scenario.data_digest, "%.20s-%08" PRIx32,
@@ -63,10 +63,10 @@ void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out
     rue_recommendation_scenario(whole, out);
 }
 
-/* Attempts at a trial that is not warm, or cold, as it claims; and at one that is stopped and continued. */
+/* Attempts at a trial that was not warm or cold as requested; attempts at a trial that is suspended. */
 enum { MISSED_MAX = 3, SUSPENDED_MAX = 5 };
 
-/* What takes longer than this hangs. */
+/* A trial that takes longer counts as hanging. */
 static uint64_t time_limit_ns(const struct rue_study_goal *goal, uint64_t expected_ns)
 {
     uint64_t least = 60 * RUE_NS_PER_S;
@@ -74,14 +74,14 @@ static uint64_t time_limit_ns(const struct rue_study_goal *goal, uint64_t expect
     return expected_ns > least / 10 ? expected_ns * 10 : least;
 }
 
-/* A runner that keeps the limit itself has as long again, up to this, to say that it ran into it. */
+/* A runner that checks the limit itself gets up to 10 s more to report it. */
 static uint64_t timeout_ns(uint64_t limit_ns)
 {
     uint64_t grace = 10 * RUE_NS_PER_S;
     return limit_ns + (limit_ns < grace ? limit_ns : grace);
 }
 
-/* What an ok joint trial says of what is minimised, while its arrays are there. */
+/* Computes what is minimised from an ok joint trial, before its arrays are dropped. */
 static void judge_row(const struct rue_study_setup *setup, const struct rue_trial_result *result,
                       struct rue_ledger_row *row)
 {
@@ -111,7 +111,7 @@ static rue_status note_row(const struct rue_study_setup *setup, struct rue_study
     return RUE_OK;
 }
 
-/* Fills what the study knows of the request; answers whose trial it is. */
+/* Fills in the rest of the request; returns its scenario. */
 static struct rue_store_scenario complete_request(const struct rue_study_setup *setup, size_t variant_index,
                                                   size_t model_index, uint64_t expected_ns,
                                                   struct rue_trial_request *request)
@@ -134,7 +134,7 @@ rue_status rue_study_visit_stored(const struct rue_study_setup *setup, struct ru
     return rue_store_visit_trials(ledger->store, &scenario, request, visit, context, error);
 }
 
-/* A row that was measured to make the plan may answer one of the plan's questions too. */
+/* A row that was measured for the plan may also answer a question of the strategy. */
 static bool find_probe_row(struct rue_study_ledger *ledger, uint64_t id)
 {
     for (size_t i = 0; i < ledger->probe_rows; i++)
@@ -142,7 +142,7 @@ static bool find_probe_row(struct rue_study_ledger *ledger, uint64_t id)
     return false;
 }
 
-/* Measures until nothing suspended the trial on the way. What is thrown away costs nothing of the budget. */
+/* Measures until a trial was not suspended. Discarded trials do not count against the budget. */
 static rue_status measure_awake(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                 struct rue_trial_request *request, const char *profile, uint64_t *started_ns,
                                 struct rue_trial_result *result, rue_error *error)
@@ -166,8 +166,8 @@ static rue_status measure_awake(const struct rue_study_setup *setup, struct rue_
     return RUE_OK;
 }
 
-/* A new measurement, stored. One that was not warm, or cold, as it claims counts only where no attempt is
- * left that might be; the row says what it was in any case. */
+/* Measures and stores. A trial that was not warm or cold as requested counts only at the last attempt; its
+ * row records the cache state in any case. */
 static rue_status measure_cell(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                const struct rue_store_scenario *scenario, struct rue_ledger_row at,
                                struct rue_trial_request *request, const char *profile, int attempt,
@@ -208,7 +208,7 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
     if (found) {
         ledger->reused++;
         at.stored = true;
-        if (setup->host.recording) { /* as if it were made now */
+        if (setup->host.recording) { /* costs as much as a new trial */
             rue_study_count_cost(setup, ledger, *started_ns, result);
             ledger->was_stored = false;
         }
@@ -236,21 +236,21 @@ rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_s
     return status;
 }
 
-/* Trials that a strategy is told: its beliefs take time with the cube of their number, and more of them
- * hardly change what it believes. */
+/* Limit of stored trials that a strategy observes: its time grows with the cube of their number, and more
+ * trials hardly change its estimates. */
 enum { OBSERVED_MAX = 500 };
 
-/* A row of the store that can be told. */
+/* A stored row that a strategy can observe. */
 struct stored {
     uint64_t id;
     struct rue_question ask;
-    size_t newer; /* rows of the same cell behind it */
+    size_t newer; /* rows of the same cell after it */
 };
 
 struct stored_list {
     struct stored *at; /* [count] */
     size_t count, capacity;
-    struct rue_question ask; /* of the cell whose rows are visited */
+    struct rue_question ask; /* of the visited cell */
 };
 
 static rue_status add_stored(void *context, uint64_t id, const struct rue_trial_result *result,
@@ -275,7 +275,7 @@ static size_t ask_model(const struct rue_question *ask)
     return ask->measure == RUE_LOAD ? RUE_NONE : ask->scenario;
 }
 
-/* All of one cell, the shortest and the longest, oldest first. */
+/* Collects all rows of one cell, of any length, oldest first. */
 static rue_status collect_cell(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                size_t variant, struct rue_question ask, struct stored_list *list,
                                rue_error *error)
@@ -308,7 +308,7 @@ static rue_status collect_stored(const struct rue_study_setup *setup, struct rue
     return status;
 }
 
-/* The newest of every cell first. */
+/* The newest row of every cell first. */
 static int compare_newer(const void *left, const void *right)
 {
     const struct stored *a = left, *b = right;
@@ -409,8 +409,8 @@ rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t vari
 
 enum { SAME_FAILURES_MAX = 5 };
 
-/* The next character of a reason that counts: numbers say which process, file or address it was this time,
- * not what went wrong. An exit code does say that. */
+/* The next significant character of a reason. Numbers (process, file, address) are skipped, because they do
+ * not describe the failure; an exit code does. */
 static char next_significant(const char *reason, const char **at)
 {
     static const char code[] = "exit code ";

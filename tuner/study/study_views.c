@@ -10,7 +10,7 @@
 
 enum { REPEATS_LEAST = 3, CELLS_QUICK = 600 };
 
-static const double to_sd = 1.4826;  /* from the median of the distances of normal values */
+static const double to_sd = 1.4826;  /* standard deviation / median absolute deviation of normal values */
 static const double least_sd = 0.01; /* of the logarithm of a time */
 
 /* ---- matrices ---- */
@@ -20,7 +20,7 @@ static bool has_cost(const struct rue_ledger_row *row)
     return row->config != RUE_NONE && row->cost_ns > 0 && isfinite(row->cost_ns);
 }
 
-/* What it would have cost before any change of the machine. The first batch is loaded, and nothing else. */
+/* The cost at the speed before any change of the machine. The first batch is only loaded. */
 static double corrected_ns(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                            const struct rue_ledger_row *row)
 {
@@ -75,7 +75,7 @@ rue_status rue_study_matrix(const struct rue_study_setup *setup, const struct ru
     return status;
 }
 
-/* ---- trials that count little ---- */
+/* ---- uncertain and disturbed trials ---- */
 
 size_t rue_study_next_unsure(const struct rue_study_ledger *ledger, size_t from)
 {
@@ -84,7 +84,7 @@ size_t rue_study_next_unsure(const struct rue_study_ledger *ledger, size_t from)
     return RUE_NONE;
 }
 
-/* How far a time lies from the median of its cell, as a logarithm; 0 where there are too few. */
+/* Distance of a time from the median of its cell, as a logarithm; 0: too few repeats. */
 static double cell_error(const struct rue_study *study, const struct rue_ledger_row *row)
 {
     const struct rue_cost_matrix *matrix = study->outcome.variants[row->variant].matrix;
@@ -94,7 +94,8 @@ static double cell_error(const struct rue_study *study, const struct rue_ledger_
     return log(corrected_ns(&study->setup, &study->ledger, row) / cell->median_ns);
 }
 
-/* What errors scatter by in all cells, the medians themselves aside; without memory infinite. */
+/* Standard deviation of the errors in all cells, without the medians themselves; infinite if out of memory.
+ */
 static double cell_scatter(const struct rue_study *study)
 {
     double *distances = calloc(study->ledger.row_count + 1, sizeof *distances), sd = INFINITY;
@@ -109,7 +110,7 @@ static double cell_scatter(const struct rue_study *study)
     return sd;
 }
 
-/* How far it lies from what the strategy expects of it by now. */
+/* Distance of a time from what the strategy now expects, as a logarithm. */
 static double belief_error(const struct rue_study *study, const struct rue_ledger_row *row, void *state,
                            double *sd)
 {
@@ -132,7 +133,7 @@ void rue_study_mark_disturbed(struct rue_study *study, size_t variant, void *sta
 {
     bool predicts = study->setup.plan.strategy->expect;
     double sd = predicts ? 0 : cell_scatter(study);
-    if (rue_study_hello(&study->setup)->whole_jobs) return; /* recorded times are what they are */
+    if (rue_study_hello(&study->setup)->whole_jobs) return; /* recorded times cannot be disturbed */
     for (size_t i = 0; i < study->ledger.row_count; i++) {
         struct rue_ledger_row *row = &study->ledger.rows[i];
         if (row->config == RUE_NONE || row->variant != variant) continue;
@@ -144,12 +145,12 @@ void rue_study_mark_disturbed(struct rue_study *study, size_t variant, void *sta
 
 /* ---- lengths ---- */
 
-/* Whose times are asked for. */
+/* Where times of other lengths come from. */
 struct source {
     const struct rue_study *study;
     size_t variant;
     void *state;                /* of the strategy */
-    struct rue_job_line *lines; /* [cells] of the last trials; NULL where the strategy predicts */
+    struct rue_job_line *lines; /* [cells] of the last trials; NULL: the strategy predicts */
 };
 
 static uint64_t consumed_images(const struct source *source, size_t config, uint64_t images)
@@ -158,7 +159,7 @@ static uint64_t consumed_images(const struct source *source, size_t config, uint
                              source->study->setup.variants[source->variant].workload.drop_last, images);
 }
 
-/* What the strategy expects, or the cell's last trial, scaled to the time that the cell has. */
+/* The strategy's prediction, or the line of the cell's last trial, scaled to the cell's median. */
 static double time_s(const void *context, size_t model, size_t config, uint64_t images)
 {
     const struct source *source = context;
@@ -173,13 +174,13 @@ static double time_s(const void *context, size_t model, size_t config, uint64_t 
     return rue_job_line_ns(line, length) * cell_ns / rue_job_line_ns(line, job) / 1e9;
 }
 
-/* Whether it takes so little that also a run that a signal ends has the answers for other lengths. */
+/* Whether the search for lengths is short enough to finish it after a signal. */
 static bool is_quick(const struct rue_study_setup *setup)
 {
     return setup->model_count * setup->config_count <= CELLS_QUICK;
 }
 
-/* The newest trial of each cell; NULL without memory: then the answer for this job is the only one. */
+/* The newest trial of each cell; NULL if out of memory: then other lengths are not reported. */
 static struct rue_job_line *last_lines(const struct rue_study *study, size_t variant)
 {
     size_t configs = study->setup.config_count;
@@ -216,5 +217,5 @@ rue_status rue_study_find_lengths(struct rue_study *study, size_t variant, void 
     rue_selection_close(selection);
     free(source.lines);
     bool stopped = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
-    return stopped ? RUE_OK : status; /* the answer for this job is worth a report */
+    return stopped ? RUE_OK : status; /* the answer for this job is still reported */
 }

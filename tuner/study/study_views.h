@@ -1,32 +1,30 @@
-/* Views of a study's ledger: cost matrices, and for which lengths of the job the answer is another one. */
+/* Views of a study's ledger: cost matrices, and the lengths of the job at which the answer changes. */
 #ifndef RUE_STUDY_VIEWS_H
 #define RUE_STUDY_VIEWS_H
 
 #include "study.h"
 
-/* A matrix of the study's models and configurations, without a time. `*out` is closed by the caller.
- * RUE_MEMORY. */
+/* A matrix of the study's models and configurations, without times. The caller closes `*out`. RUE_MEMORY. */
 rue_status rue_study_open_matrix(const struct rue_study_setup *setup, struct rue_cost_matrix **out,
                                  rue_error *error) RUE_MUST_CHECK;
 
-/* What the trials of a variant say so far, each corrected for changes of the machine: a trial since a change
- * counts as it would have taken before. Of a strategy that predicts, the first batches and what was not ok;
- * the rest is estimated. `*out` is closed by the caller. RUE_MEMORY. */
+/* The matrix of a variant's trials so far. Trials since a change of the machine are corrected to its former
+ * speed. For a predicting strategy: only first batches and failures; it estimates the times itself. The
+ * caller closes `*out`. RUE_MEMORY. */
 rue_status rue_study_matrix(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                             size_t variant, struct rue_cost_matrix **out, rue_error *error) RUE_MUST_CHECK;
 
-/* The first row from `from` on that is to be measured again, as nobody knows whether it is of before or after
- * a change; RUE_NONE when none is. */
+/* The first row from `from` on that must be repeated, because it may lie before or after a change; RUE_NONE:
+ * none. */
 size_t rue_study_next_unsure(const struct rue_study_ledger *ledger, size_t from);
 
-/* Marks the variant's disturbed trials (disturbance.h): those far from what the strategy, whose state it is,
- * expects of them by now; where it does not predict, far from the other repeats of their cells, of which
- * there are three at least. Without memory it marks none. */
+/* Marks the variant's disturbed trials (disturbance.h): those far from what the strategy with this `state`
+ * expects, or, if it does not predict, far from the median of at least 3 repeats of the cell. Marks none if
+ * out of memory. */
 void rue_study_mark_disturbed(struct rue_study *study, size_t variant, void *state);
 
-/* Finds for which lengths of the job the answer is another one, from what the strategy, whose state it is,
- * predicts, or from the trials; where neither is known, or nothing is recommended, it does nothing.
- * RUE_MEMORY. */
+/* Finds the lengths of the job at which the answer changes, from the predictions of the strategy with this
+ * `state`, or from trials. Does nothing without either, or without a recommendation. RUE_MEMORY. */
 rue_status rue_study_find_lengths(struct rue_study *study, size_t variant, void *state,
                                   rue_error *error) RUE_MUST_CHECK;
 

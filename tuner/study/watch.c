@@ -21,24 +21,24 @@ enum {
     ROUNDS = 3,
     USUAL_REFERENCES = 85,
     STORED_TRIALS_MAX = 1024,
-    COMPUTE_REPEATS = 2 /* times, how fast computing is, when a change is sure */
+    COMPUTE_REPEATS = 2 /* compute trials after a change */
 };
 
-static const double suspicion = 2;          /* a logarithm of a likelihood ratio: one in seven by chance */
-static const double false_alarms = 0.05;    /* of a study of MANY references, 500 trials */
+static const double suspicion = 2;          /* log likelihood ratio; by chance 1 in 7 */
+static const double false_alarms = 0.05;    /* per study of USUAL_REFERENCES references, 500 trials */
 static const double cost_share = 0.12;      /* of the time, for references */
-static const double suspected_share = 0.25; /* of it, where a change is suspected */
-static const double least_s = 0.1, trial_share = 0.3; /* a reference takes that, or that of a usual trial */
-static const double computing_sd = 0.05;              /* what two compute trials differ by without a reason */
-static const double equal_tolerance = 0.08;           /* loading and computing are slower by the same */
+static const double suspected_share = 0.25; /* of the time, if a change is suspected */
+static const double least_s = 0.1, trial_share = 0.3; /* length of a reference: 0.1 s, or 0.3 usual trials */
+static const double computing_sd = 0.05;              /* noise between two compute trials */
+static const double equal_tolerance = 0.08;           /* smaller differences count as the same change */
 
 /* The reference of a variant. */
 struct reference {
-    bool chosen, dead; /* dead: it does not run */
+    bool chosen, dead; /* dead: it failed */
     size_t model;
     struct rue_trial_request request;
     struct rue_reference_level baseline;
-    double pending[PENDING]; /* [pending_count] logarithms of its times since suspicion */
+    double pending[PENDING]; /* [pending_count] logarithms of its times since a change is suspected */
     size_t pending_count;
 };
 
@@ -46,11 +46,11 @@ struct rue_watch {
     const struct rue_study_setup *setup;
     struct rue_study_ledger *ledger;
     struct reference references[RUE_STUDY_VARIANTS_MAX];
-    struct rue_slowdown slowdown; /* as references tell it */
+    struct rue_slowdown slowdown; /* evidence from references */
     struct rue_causes *causes;    /* NULL on a virtual clock */
-    size_t first_row;             /* of the ledger, that was made under its eyes */
+    size_t first_row;             /* of the ledger since the watch began */
     size_t trials_since;          /* trials since the last reference */
-    double references_s;          /* beyond the first of all */
+    double references_s;          /* without the first RUE_REFERENCE_VALUES_MIN of each variant */
     double last_s;                /* the last reference */
     double trials_s, trial_count;
 };
@@ -62,7 +62,7 @@ static void choose_reference(const struct rue_study_setup *setup, size_t variant
 {
     bool load = rue_study_hello(setup)->measures[RUE_LOAD];
     uint64_t job = setup->variants[variant].job_images;
-    /* A small batch, a few workers. */
+    /* A small batch and a few workers. */
     size_t config = rue_probes_nearest(setup->configs, setup->config_count, 1, WORKERS);
     *model = load ? RUE_NONE : 0;
     *request =
@@ -70,14 +70,15 @@ static void choose_reference(const struct rue_study_setup *setup, size_t variant
     uint64_t batch = rue_trial_batch(&request->config);
     request->images = ROUNDS * rue_trial_loaders(&request->config) * batch;
     uint64_t most = job;
-    if (!load && !rue_study_predicts(setup)) { /* shorter than what is measured: it is never taken for that */
+    if (!load &&
+        !rue_study_predicts(setup)) { /* shorter than the study's trials, so it is never reused as one */
         uint64_t measured = rue_study_trial_images(setup, variant, &request->config);
         most = measured > batch ? measured - batch : 1;
     }
     if (request->images > most) request->images = most;
 }
 
-/* Recorded times do not change any more. */
+/* Recorded times cannot change. */
 static bool is_recorded(const struct rue_study_setup *setup)
 {
     return rue_study_hello(setup)->whole_jobs;
@@ -103,7 +104,7 @@ bool rue_watch_plan(const struct rue_study_setup *setup, struct rue_watch_plan *
 size_t rue_watch_strategy_trials(const struct rue_study_setup *setup, size_t trials)
 {
     if (trials < LEAST_BUDGET || is_recorded(setup)) return trials;
-    size_t begins = (RUE_REFERENCE_VALUES_MIN + 1) * setup->variant_count; /* one of them may be too short */
+    size_t begins = (RUE_REFERENCE_VALUES_MIN + 1) * setup->variant_count; /* the first may be too short */
     return (trials - begins) * RUE_WATCH_PERIOD / (RUE_WATCH_PERIOD + 1);
 }
 
@@ -141,7 +142,7 @@ static rue_status note_cause(struct rue_watch *watch, const struct rue_ledger_ro
     return watch->causes ? rue_causes_record(watch->causes, row->trial.id, cpu_s, error) : RUE_OK;
 }
 
-/* RUE_OK with `*value`, the logarithm of its seconds, or with NaN where it does not run. */
+/* `*value`: the logarithm of its seconds; NaN: it failed. */
 static rue_status measure_reference(struct rue_watch *watch, size_t variant, struct reference *reference,
                                     double *value, rue_error *error)
 {
@@ -159,7 +160,7 @@ static rue_status measure_reference(struct rue_watch *watch, size_t variant, str
     return note_cause(watch, &watch->ledger->rows[watch->ledger->last_row], error);
 }
 
-/* A reference that is over in no time says little: a longer one takes its place before the first counts. */
+/* A very short reference is too noisy: it is made longer before the first one counts. */
 static bool lengthen_reference(const struct rue_watch *watch, size_t variant, struct reference *reference,
                                double value)
 {
@@ -189,7 +190,7 @@ static void judge_reference(struct rue_watch *watch, struct reference *reference
     if (reference->pending_count < PENDING) reference->pending[reference->pending_count++] = value;
 }
 
-/* Rows of the store that may be references. */
+/* Stored rows that may be references. */
 struct stored {
     const struct rue_trial_request *reference;
     size_t count;
@@ -199,7 +200,7 @@ struct stored {
     } at[STORED_TRIALS_MAX];
 };
 
-/* Load-only references are made longer where they take no time; joint ones are as they are. */
+/* Load-only references may have been made longer; joint ones keep their length. */
 static rue_status add_stored_trial(void *context, uint64_t id, const struct rue_trial_result *result,
                                    rue_error *error)
 {
@@ -221,7 +222,7 @@ static size_t count_trials(const struct stored *stored, uint64_t images)
     return count;
 }
 
-/* Nothing is repeated as often as a reference. */
+/* The most frequent length is that of the references. */
 static uint64_t most_frequent(const struct stored *stored)
 {
     uint64_t images = 0;
@@ -231,9 +232,8 @@ static uint64_t most_frequent(const struct stored *stored)
     return images;
 }
 
-/* Makes the request of a reference that is to be begun the one that earlier runs made there, and adds what it
- * took, at the speed of now, to its baseline: a machine that has changed between two runs is noticed as one
- * that changes in a run. */
+/* Continues with the references of earlier runs: copies their length, and adds their times, converted to the
+ * current speed, to the baseline. So a change of the machine between two runs is detected too. */
 static rue_status find_earlier_references(const struct rue_study_setup *setup,
                                           struct rue_study_ledger *ledger, size_t variant,
                                           struct reference *reference, rue_error *error)
@@ -305,8 +305,7 @@ static bool is_due(const struct rue_watch *watch, size_t variant, struct rue_wat
 
 /* ---- a change ---- */
 
-/* The trial between the last reference that was as expected and the first that was not, from which on the
- * trials themselves fit the change best; the middle of those that fit alike. */
+/* The trial in [first, end] since which the trials fit the change best; the middle of equally good ones. */
 static size_t locate_change(const struct rue_study_ledger *ledger, size_t first, size_t end, double shift)
 {
     double best = -INFINITY;
@@ -324,7 +323,7 @@ static size_t locate_change(const struct rue_study_ledger *ledger, size_t first,
     return from + (to - from) / 2;
 }
 
-/* The first compute trial of which it is known how long a batch takes, at the speed of the beginning. */
+/* The first usable compute trial, and its seconds per batch at the initial speed. */
 static const struct rue_ledger_row *find_computing(const struct rue_study_ledger *ledger, double *batch_s)
 {
     for (size_t i = 0; i < ledger->row_count; i++) {
@@ -339,8 +338,8 @@ static const struct rue_ledger_row *find_computing(const struct rue_study_ledger
     return NULL;
 }
 
-/* How much slower computing has become: the first compute trial is made again. Models that sleep take their
- * time as ever; where nothing tells, computing is as slow as loading. */
+/* Repeats the first compute trial to find how much slower computing has become, as a logarithm. Models that
+ * sleep do not change. Without a compute trial, computing is assumed to change as loading does. */
 static rue_status measure_computing(struct rue_watch *watch, bool by_loader, double load, double *out,
                                     rue_error *error)
 {
@@ -369,7 +368,7 @@ static rue_status measure_computing(struct rue_watch *watch, bool by_loader, dou
     return RUE_OK;
 }
 
-/* The row of the last reference that was as expected before that trial: the change is later. */
+/* The row of the last expected reference before that trial: the change is later. */
 static size_t last_good_reference(const struct rue_watch *watch, size_t trial)
 {
     size_t at = watch->ledger->row_count - 1;
@@ -388,7 +387,7 @@ static rue_status make_notice(struct rue_watch *watch, struct rue_notice *notice
     return rue_study_note_change(watch->setup, watch->ledger, notice, error);
 }
 
-/* What references took since the change is what they are expected to take from now on. */
+/* The times of references since the change become their baseline. */
 static void restart_watch(struct rue_watch *watch)
 {
     for (size_t v = 0; v < watch->setup->variant_count; v++) {
