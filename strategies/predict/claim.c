@@ -11,12 +11,9 @@
 static const double base_inflation = 1.1;       /* the posterior is overconfident; set by simulation */
 static const double quantile_confidence = 0.95; /* of the upper bound of a quantile of draws */
 static const double prior_configs = 4; /* prior weight of a calibration ratio of 1, in configurations */
-static const double max_prediction_error =
-    2;                           /* above this calibration ratio, unmeasured configurations are not claimed */
-enum { CALIBRATED_CONFIGS = 5 }; /* which the ratio needs at least */
+static const double max_ratio = 2;     /* calibration ratio, from which on only measured ones are claimed */
+enum { CALIBRATED_CONFIGS = 5 };       /* which the ratio needs at least */
 static const double min_bound = 0.001; /* smaller differences cannot be measured */
-
-/* ---- ranking ---- */
 
 double rue_forecast_regret(const struct rue_forecast *forecast, size_t config)
 {
@@ -166,9 +163,7 @@ void rue_forecast_claim(struct rue_forecast *forecast, size_t trials, size_t dra
     drawn->count = draws < drawn->capacity ? draws : drawn->capacity;
     drawn->inflation = rue_forecast_inflation(forecast);
     drawn->prediction_error =
-        calibration.configs >= CALIBRATED_CONFIGS && calibration.ratio > max_prediction_error
-            ? calibration.ratio
-            : 0;
+        calibration.configs >= CALIBRATED_CONFIGS && calibration.ratio > max_ratio ? calibration.ratio : 0;
     sample_regrets(forecast, claimed, rue_mix64(forecast->setup->seed ^ rue_mix64(trials)));
     *out = (struct rue_claim){.config = claimed,
                               .bound_ratio = excess_bound(forecast, claimed),

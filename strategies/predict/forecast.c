@@ -10,19 +10,14 @@
 
 static const struct rue_speed initial_speed = {0, 0};
 static const double trial_sd = 0.012; /* of the logarithm of a trial's time */
-static const double batch_sd =
-    0.1; /* of the logarithm of a batch's loading time: it averages out over batches */
+static const double batch_sd = 0.1;   /* of the logarithm of a batch's loading time */
 /* A random delay of any trial, with worker threads and with processes. */
 static const double thread_delay_s = 0.005, process_delay_s = 0.02;
 static const double first_batch_error = 0.2; /* relative error of a predicted first batch */
-static const double min_change =
-    0.05; /* of the logarithm of a time; below it the linear approximation is kept */
-static const double truncated_sd =
-    0.005; /* of the logarithm of the job's time, extended from a part of the job */
+static const double min_change = 0.05;       /* of a log time; below it the posterior stays linear */
+static const double truncated_sd = 0.005;    /* of a log time that is extended from a part of the job */
 
 enum { DRAWS_MIN = 12, DRAW_CELLS_MAX = 5000000 }; /* limits the draws on large grids */
-
-/* ---- trials ---- */
 
 /* Whether the runner has no new result for such a trial: it repeats recorded ones. Counts trials before `end`
  * (NULL: all). */
@@ -90,13 +85,9 @@ static void summarise_regrets(struct rue_forecast *forecast,
                               double (*time_s)(const void *context, size_t model, size_t config),
                               struct rue_regret_summary *out)
 {
-    rue_objective_summarise(&(struct rue_objective_times){.models = forecast->models,
-                                                          .configs = forecast->configs,
-                                                          .weights = forecast->setup->aim.weights,
-                                                          .time = time_s,
-                                                          .context = forecast,
-                                                          .scratch = forecast->times},
-                            out);
+    const struct rue_objective_times times = {
+        forecast->models, forecast->configs, forecast->setup->aim.weights, time_s, forecast, forecast->times};
+    rue_objective_summarise(&times, out);
 }
 
 /* Ineligible ones last; ties in grid order. */
@@ -190,8 +181,6 @@ static bool find_ineligible(struct rue_forecast *forecast)
     forecast->ineligible[fallback] = any_measured_late && least > limit_s * (1 + first_batch_error);
     return !forecast->ineligible[fallback];
 }
-
-/* ---- updates ---- */
 
 /* Replaces all predictions, or none on failure. */
 static rue_status predict_jobs(struct rue_forecast *forecast, rue_error *error)
@@ -357,8 +346,6 @@ double rue_forecast_variance_reduction(const struct rue_forecast *forecast, size
     }
     return rue_posterior_variance_reduction(forecast->posterior, forecast->contrast, &trial);
 }
-
-/* ---- open and close ---- */
 
 void rue_forecast_close(struct rue_forecast *forecast)
 {

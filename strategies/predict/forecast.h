@@ -27,16 +27,16 @@ struct rue_forecast {
     struct rue_posterior *posterior;   /* from joint trials; NULL before the first update */
     bool *excluded;                    /* [configs] failed or infeasible on a model */
     bool *ineligible; /* [configs] excluded, or its first batch is too late: it cannot be recommended */
-    struct rue_estimate *observed;      /* [cells] trials and the least first batch; times unused */
-    struct rue_posterior_point *points; /* [cells] the jobs */
-    double *latent;                     /* latent vector: posterior mean or sample */
-    double *contrast;                   /* latent vector: covariances with the contrast */
-    double *predicted_s;                /* [cells] predicted */
-    double *log_ratio;                  /* [cells] posterior mean of the log ratio */
-    double *deviation, *times;          /* [cells] of a sample's log ratio from the mean; [configs] */
-    struct rue_regret_summary *summaries,
-        *sampled;   /* [configs] of the mean; of a sample; NaN if ineligible */
-    size_t *ranked; /* [configs] best first, ineligible ones last */
+    struct rue_estimate *observed;        /* [cells] trials and the least first batch; times unused */
+    struct rue_posterior_point *points;   /* [cells] the jobs */
+    double *latent;                       /* latent vector: posterior mean or sample */
+    double *contrast;                     /* latent vector: covariances with the contrast */
+    double *predicted_s;                  /* [cells] predicted */
+    double *log_ratio;                    /* [cells] posterior mean of the log ratio */
+    double *deviation, *times;            /* [cells] of a sample's log ratio from the mean; [configs] */
+    struct rue_regret_summary *summaries; /* [configs] of the posterior mean */
+    struct rue_regret_summary *sampled;   /* [configs] of a sample; both NaN if ineligible */
+    size_t *ranked;                       /* [configs] best first, ineligible ones last */
     struct rue_forecast_draws draws;
 };
 

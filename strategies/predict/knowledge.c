@@ -68,8 +68,6 @@ struct rue_pipeline_consumer rue_compute_curve_at(const struct rue_compute_curve
                                           true};
 }
 
-/* ---- what a study knows ---- */
-
 static const struct rue_pipeline_consumer unknown_consumer = {NAN, NAN, 0, false};
 
 rue_status rue_knowledge_open(size_t model_count, struct rue_knowledge **out, rue_error *error)

@@ -80,12 +80,11 @@ double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
  * setup, in the same order. */
 struct rue_prior {
     const struct rue_knowledge *knowledge;
-    double widen_sd;   /* added to the standard deviation of each loader parameter's logarithm */
-    bool same_machine; /* the study was of this machine and these data, so few probes suffice */
-    bool whole_jobs;   /* only times of whole jobs are known */
-    const double
-        *offsets;  /* [models][configs] logarithm of the time found over the time predicted; 0: unknown */
-    size_t config; /* the recommended one; SIZE_MAX: not in the space */
+    double widen_sd;       /* added to the standard deviation of each loader parameter's logarithm */
+    bool same_machine;     /* the study was of this machine and these data, so few probes suffice */
+    bool whole_jobs;       /* only times of whole jobs are known */
+    const double *offsets; /* [models][configs] log of the time found over predicted; 0: unknown */
+    size_t config;         /* the recommended one; SIZE_MAX: not in the space */
 };
 
 #endif

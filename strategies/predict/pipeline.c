@@ -32,8 +32,7 @@ struct pipeline {
     uint64_t started, delivered;
     bool *loaded;       /* [ring] whether batch i is loaded, at i % ring */
     uint64_t ring;      /* a power of 2, at least the window */
-    double *cached_s;   /* [2][workers + 1] seconds of a whole batch, by computing and busy workers; 0: not
-                           computed yet */
+    double *cached_s;   /* [2][workers + 1] of a whole batch, by computing and busy workers; 0: unknown */
     double delivered_s; /* time of the last delivery */
     double done_s;      /* when the consumer is done with that batch */
     bool computing;     /* until done_s */
@@ -45,7 +44,7 @@ static uint64_t min_count(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static double loader_value(const struct rue_pipeline_loader *loader, enum rue_pipeline_parameter parameter)
+static double param(const struct rue_pipeline_loader *loader, enum rue_pipeline_parameter parameter)
 {
     return loader->value[parameter];
 }
@@ -56,14 +55,14 @@ static double batch_images(const struct pipeline *pipeline, uint64_t batch)
     return (double)(left < pipeline->job.batch_size ? left : pipeline->job.batch_size);
 }
 
-/* Seconds per image of one of `busy` workers, while other threads use `other_cpus`. */
+/* Seconds per image of one of `busy` workers, while other threads use `others` CPUs. */
 static double busy_image_s(const struct rue_pipeline_loader *loader, double item_s, double busy,
-                           double other_cpus)
+                           double others)
 {
     double rivals = loader->round_robin ? busy : fmin(busy, loader->cpus);
-    double alone = item_s * (1 + loader_value(loader, RUE_PIPELINE_contention_ratio) * fmax(0, rivals - 1));
-    return fmax(alone * fmax(1, (busy + other_cpus) / loader->cpus),
-                busy * loader_value(loader, RUE_PIPELINE_storage_s));
+    double alone = item_s * (1 + param(loader, RUE_PIPELINE_contention_ratio) * fmax(0, rivals - 1));
+    return fmax(alone * fmax(1, (busy + others) / loader->cpus),
+                busy * param(loader, RUE_PIPELINE_storage_s));
 }
 
 /* Seconds to load a batch of `images` at the current rate. */
@@ -71,12 +70,12 @@ static double batch_service_s(const struct pipeline *pipeline, double images)
 {
     const struct rue_pipeline_loader *loader = pipeline->loader;
     double busy = (double)(pipeline->shared ? pipeline->threads : pipeline->busy);
-    double other_cpus = pipeline->computing ? pipeline->consumer->cpu_ratio : 0;
-    double item_s = loader_value(loader, RUE_PIPELINE_item_s);
-    if (pipeline->consumer->is_model) item_s *= loader_value(loader, RUE_PIPELINE_beside_ratio);
-    double cached_s =
-        loader_value(loader, RUE_PIPELINE_batch_s) + images * busy_image_s(loader, item_s, busy, other_cpus);
-    return pipeline->shared ? cached_s / (double)pipeline->threads : cached_s;
+    double others = pipeline->computing ? pipeline->consumer->cpu_ratio : 0;
+    double item_s = param(loader, RUE_PIPELINE_item_s);
+    if (pipeline->consumer->is_model) item_s *= param(loader, RUE_PIPELINE_beside_ratio);
+    double service_s =
+        param(loader, RUE_PIPELINE_batch_s) + images * busy_image_s(loader, item_s, busy, others);
+    return pipeline->shared ? service_s / (double)pipeline->threads : service_s;
 }
 
 /* The same for a whole batch. */
@@ -98,13 +97,12 @@ static bool *loaded_slot(const struct pipeline *pipeline, uint64_t batch)
 static void fill_jitter(struct pipeline *pipeline)
 {
     static const double sd_of_logistic = 1.8137993642342178;
-    double spread = loader_value(pipeline->loader, RUE_PIPELINE_jitter_ratio);
+    double spread = param(pipeline->loader, RUE_PIPELINE_jitter_ratio);
     for (uint64_t i = 0; i < JITTER_COUNT && i < pipeline->job.simulated; i++) {
-        double quantile =
-            ((double)((JITTER_COUNT / 2 + i * JITTER_STEP) % JITTER_COUNT) + 0.5) / JITTER_COUNT;
-        double normal_score = log(quantile / (1 - quantile)) / sd_of_logistic;
+        double p = ((double)((JITTER_COUNT / 2 + i * JITTER_STEP) % JITTER_COUNT) + 0.5) / JITTER_COUNT;
+        double score = log(p / (1 - p)) / sd_of_logistic;
         /* Workers that share a batch average over many images. */
-        pipeline->jitter[i] = pipeline->shared ? 1 : exp(spread * normal_score - 0.5 * spread * spread);
+        pipeline->jitter[i] = pipeline->shared ? 1 : exp(spread * score - 0.5 * spread * spread);
     }
 }
 
@@ -169,19 +167,18 @@ static void deliver_batch(struct pipeline *pipeline)
 /* Advances to the next event: a batch is loaded, or the consumer is done with one. */
 static void advance_pipeline(struct pipeline *pipeline)
 {
-    double pace_s = 0, next_loaded_s = INFINITY;
+    double pace_s = 0, loaded_s = INFINITY;
     if (pipeline->busy) {
         pace_s = whole_batch_s(pipeline);
-        next_loaded_s = pipeline->now_s + (pipeline->loading[0].end - pipeline->progress) * pace_s;
+        loaded_s = pipeline->now_s + (pipeline->loading[0].end - pipeline->progress) * pace_s;
     }
-    if (pipeline->computing &&
-        !(pipeline->done_s > next_loaded_s)) { /* also true for NaN, which a fit may try */
+    if (pipeline->computing && !(pipeline->done_s > loaded_s)) { /* also true for NaN, which a fit may try */
         if (pipeline->busy) pipeline->progress += (pipeline->done_s - pipeline->now_s) / pace_s;
         pipeline->now_s = pipeline->done_s;
         pipeline->computing = false;
     } else {
         pipeline->progress = pipeline->loading[0].end;
-        pipeline->now_s = next_loaded_s;
+        pipeline->now_s = loaded_s;
         finish_earliest(pipeline);
     }
     if (!pipeline->computing && *loaded_slot(pipeline, pipeline->delivered)) deliver_batch(pipeline);
@@ -219,22 +216,22 @@ static struct rue_pipeline_times run_inline(const struct pipeline *pipeline)
     const struct rue_pipeline_loader *loader = pipeline->loader;
     const struct rue_pipeline_consumer *consumer = pipeline->consumer;
     double batches = (double)pipeline->job.batches, images = (double)pipeline->job.images;
-    double ratio = loader_value(loader, RUE_PIPELINE_inline_ratio);
-    double batch_s = ratio * loader_value(loader, RUE_PIPELINE_batch_s),
-           own_image_s = ratio * busy_image_s(loader, loader_value(loader, RUE_PIPELINE_item_s), 1, 0);
+    double ratio = param(loader, RUE_PIPELINE_inline_ratio);
+    double batch_s = ratio * param(loader, RUE_PIPELINE_batch_s),
+           image_s = ratio * busy_image_s(loader, param(loader, RUE_PIPELINE_item_s), 1, 0);
     return (struct rue_pipeline_times){
-        .first_batch_s = pipeline->now_s + batch_s + batch_images(pipeline, 0) * own_image_s,
+        .first_batch_s = pipeline->now_s + batch_s + batch_images(pipeline, 0) * image_s,
         .end_to_end_s = pipeline->now_s + batches * (batch_s + consumer->batch_s) +
-                        images * (own_image_s + consumer->image_s)};
+                        images * (image_s + consumer->image_s)};
 }
 
 static double loader_start_s(const struct rue_pipeline_loader *loader, const struct rue_config *config)
 {
-    double warm_up_s = loader_value(loader, RUE_PIPELINE_warm_up_ratio) * config->value[RUE_BATCH_SIZE] *
-                       loader_value(loader, RUE_PIPELINE_item_s);
+    double warm_up_s = param(loader, RUE_PIPELINE_warm_up_ratio) * config->value[RUE_BATCH_SIZE] *
+                       param(loader, RUE_PIPELINE_item_s);
     if (config->value[RUE_NUM_WORKERS] == 0) return warm_up_s;
-    return loader_value(loader, RUE_PIPELINE_start_s) +
-           loader_value(loader, RUE_PIPELINE_start_worker_s) * config->value[RUE_NUM_WORKERS] + warm_up_s;
+    return param(loader, RUE_PIPELINE_start_s) +
+           param(loader, RUE_PIPELINE_start_worker_s) * config->value[RUE_NUM_WORKERS] + warm_up_s;
 }
 
 /* Allocates all arrays of a pipeline. */
@@ -269,7 +266,7 @@ struct rue_pipeline_times rue_pipeline_predict(const struct rue_pipeline_loader 
     pipeline.workers = pipeline.shared ? 1 : pipeline.threads;
     if (!allocate_pipeline(&pipeline)) return out;
     out.first_batch_s = run_pipeline(&pipeline);
-    out.shutdown_s = loader_value(loader, RUE_PIPELINE_stop_worker_s) * (double)pipeline.threads;
+    out.shutdown_s = param(loader, RUE_PIPELINE_stop_worker_s) * (double)pipeline.threads;
     out.end_to_end_s = pipeline.done_s + out.shutdown_s;
     free(pipeline.loading);
     return out;

@@ -12,20 +12,19 @@
 
 enum { N = RUE_PIPELINE_PARAMETER_COUNT, TIMES = 3, ITERATIONS = 60, ROUNDS = 3 };
 
-static const double min_improvement =
-    0.01; /* of the sum of squared residuals: an iteration that gains less is the last */
-static const double derivative_step = 1e-4; /* of a logarithm, for numerical derivatives */
+static const double min_improvement = 0.01; /* of the sum of squares; below it the iteration stops */
+static const double step = 1e-4;            /* of a logarithm, for numerical derivatives */
 
 /* Standard deviation of the logarithm of measured over predicted time: until the first batch, from the first
  * batch to the last, shut-down. */
-static const double residual_sd[TIMES] = {0.06, 0.04, 0.15};
+static const double noise_sd[TIMES] = {0.06, 0.04, 0.15};
 
 /* Log-normal priors of a loader's parameters. The time per image is guessed from the trials. */
-struct prior_belief {
+struct prior_row {
     double centre, sd; /* of the logarithm */
 };
 #define IMAGE_TIME NAN
-static const struct prior_belief thread_priors[RUE_PIPELINE_PARAMETER_COUNT] = {
+static const struct prior_row thread_priors[RUE_PIPELINE_PARAMETER_COUNT] = {
     [RUE_PIPELINE_start_s] = {1e-4, 2},
     [RUE_PIPELINE_start_worker_s] = {5e-5, 1.5},
     [RUE_PIPELINE_batch_s] = {2e-5, 2},
@@ -38,7 +37,7 @@ static const struct prior_belief thread_priors[RUE_PIPELINE_PARAMETER_COUNT] = {
     [RUE_PIPELINE_warm_up_ratio] = {0.1, 2},
     [RUE_PIPELINE_beside_ratio] = {1, 0.3},
 };
-static const struct prior_belief process_priors[RUE_PIPELINE_PARAMETER_COUNT] = {
+static const struct prior_row process_priors[RUE_PIPELINE_PARAMETER_COUNT] = {
     [RUE_PIPELINE_start_s] = {0.1, 1.5},           [RUE_PIPELINE_start_worker_s] = {0.03, 1.5},
     [RUE_PIPELINE_batch_s] = {3e-3, 1.5},          [RUE_PIPELINE_item_s] = {IMAGE_TIME, 2},
     [RUE_PIPELINE_contention_ratio] = {0.01, 1.5}, [RUE_PIPELINE_storage_s] = {IMAGE_TIME, 2},
@@ -57,22 +56,22 @@ struct problem {
     double *centre, *sd; /* [count] of the prior */
     double *weight;      /* [residual_count] less than 1 for outliers */
     double *residuals;   /* [residual_count] unweighted */
-    double *point;       /* [count] */
+    double *theta;       /* [count] */
 };
 
-static struct rue_pipeline_loader loader_from(const struct problem *problem, const double *point)
+static struct rue_pipeline_loader loader_from(const struct problem *problem, const double *theta)
 {
     struct rue_pipeline_loader loader = {.cpus = problem->setup->cpus,
                                          .round_robin = problem->setup->round_robin};
-    for (int p = 0; p < N; p++) loader.value[p] = exp(point[p]);
+    for (int p = 0; p < N; p++) loader.value[p] = exp(theta[p]);
     return loader;
 }
 
 static struct rue_pipeline_consumer sample_consumer(const struct rue_pipeline_sample *sample,
-                                                    const double *point)
+                                                    const double *theta)
 {
     if (sample->unknown_consumer == RUE_PIPELINE_KNOWN) return sample->consumer;
-    const double *own = point + N + 2 * sample->unknown_consumer;
+    const double *own = theta + N + 2 * sample->unknown_consumer;
     return (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0, false};
 }
 
@@ -87,12 +86,12 @@ static double log_residual(double measured_s, double predicted_s, double sd)
     return log(measured_s / predicted_s) / sd;
 }
 
-static struct rue_pipeline_times predict_sample(const struct problem *problem, const double *point,
+static struct rue_pipeline_times predict_sample(const struct problem *problem, const double *theta,
                                                 size_t index)
 {
     const struct rue_pipeline_sample *sample = &problem->samples[index];
-    struct rue_pipeline_loader loader = loader_from(problem, point);
-    struct rue_pipeline_consumer consumer = sample_consumer(sample, point);
+    struct rue_pipeline_loader loader = loader_from(problem, theta);
+    struct rue_pipeline_consumer consumer = sample_consumer(sample, theta);
     return rue_pipeline_predict(&loader, &consumer, &sample->config, sample->images);
 }
 
@@ -102,27 +101,26 @@ static rue_status sample_residuals(const struct problem *problem, const struct r
 {
     const struct rue_pipeline_times *measured = &problem->samples[index].times;
     double *own = residuals + TIMES * index;
-    bool end_to_end_only = isnan(measured->first_batch_s); /* times of the parts are unknown */
-    own[0] = log_residual(measured->first_batch_s, times->first_batch_s, residual_sd[0]);
-    own[1] = end_to_end_only ? log_residual(measured->end_to_end_s, times->end_to_end_s, residual_sd[1])
-                             : log_residual(rue_pipeline_middle_s(measured), rue_pipeline_middle_s(times),
-                                            residual_sd[1]);
-    own[2] = log_residual(measured->shutdown_s, times->shutdown_s, residual_sd[2]);
+    bool whole = isnan(measured->first_batch_s); /* times of the parts are unknown */
+    own[0] = log_residual(measured->first_batch_s, times->first_batch_s, noise_sd[0]);
+    own[1] = whole ? log_residual(measured->end_to_end_s, times->end_to_end_s, noise_sd[1])
+                   : log_residual(rue_pipeline_middle_s(measured), rue_pipeline_middle_s(times), noise_sd[1]);
+    own[2] = log_residual(measured->shutdown_s, times->shutdown_s, noise_sd[2]);
     return isnan(times->end_to_end_s) ? RUE_MEMORY : check_fit_stop(problem);
 }
 
 /* All unweighted residuals: of the samples, then of each parameter under its prior. */
-static rue_status fill_residuals(struct problem *problem, const double *point)
+static rue_status fill_residuals(struct problem *problem, const double *theta)
 {
     double *residuals = problem->residuals;
     for (size_t s = 0; s < problem->sample_count; s++) {
-        struct rue_pipeline_times times = predict_sample(problem, point, s);
+        struct rue_pipeline_times times = predict_sample(problem, theta, s);
         rue_status status = sample_residuals(problem, &times, s, residuals);
         if (status != RUE_OK) return status;
     }
     double *deviations = residuals + TIMES * problem->sample_count;
     for (size_t p = 0; p < problem->count; p++)
-        deviations[p] = (point[p] - problem->centre[p]) / problem->sd[p];
+        deviations[p] = (theta[p] - problem->centre[p]) / problem->sd[p];
     return RUE_OK;
 }
 
@@ -134,8 +132,8 @@ static void copy_vector(const gsl_vector *from, double *to)
 static int fit_residuals(const gsl_vector *at, void *context, gsl_vector *out)
 {
     struct problem *problem = context;
-    copy_vector(at, problem->point);
-    if (fill_residuals(problem, problem->point) != RUE_OK) return GSL_ENOMEM;
+    copy_vector(at, problem->theta);
+    if (fill_residuals(problem, problem->theta) != RUE_OK) return GSL_ENOMEM;
     for (size_t r = 0; r < problem->rows; r++)
         gsl_vector_set(out, r, problem->residuals[r] * problem->weight[r]);
     return GSL_SUCCESS;
@@ -145,7 +143,7 @@ static int fit_residuals(const gsl_vector *at, void *context, gsl_vector *out)
 static void reweigh_residuals(struct problem *problem)
 {
     for (size_t r = 0; r < TIMES * problem->sample_count; r++) {
-        double sd = residual_sd[r % TIMES],
+        double sd = noise_sd[r % TIMES],
                disturbed = rue_disturbance_probability(problem->residuals[r] * sd, sd);
         problem->weight[r] = sd / sqrt(rue_disturbance_variance(disturbed, sd * sd));
     }
@@ -168,27 +166,27 @@ static int iterate_fit(gsl_multifit_nlinear_workspace *work)
 
 /* Maximum a posteriori estimate into `point`, by iteratively reweighted least squares; `covariance`
  * [count][count]. */
-static rue_status maximise_posterior(struct problem *problem, double *point, double *covariance,
+static rue_status maximise_posterior(struct problem *problem, double *theta, double *covariance,
                                      rue_error *error)
 {
     gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
-    parameters.h_df = derivative_step;
+    parameters.h_df = step;
     gsl_multifit_nlinear_fdf fdf = {
         .f = fit_residuals, .n = problem->rows, .p = problem->count, .params = problem};
     gsl_multifit_nlinear_workspace *work =
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters, fdf.n, fdf.p);
-    if (!work) return rue_fail_memory(error, "a fit", problem->rows * problem->count * sizeof *point);
+    if (!work) return rue_fail_memory(error, "a fit", problem->rows * problem->count * sizeof *theta);
     double squares = 0;
     int code = GSL_SUCCESS;
-    memcpy(point, problem->setup->start ? problem->setup->start : problem->centre,
-           problem->count * sizeof *point);
+    memcpy(theta, problem->setup->start ? problem->setup->start : problem->centre,
+           problem->count * sizeof *theta);
     for (size_t r = 0; r < problem->rows; r++) problem->weight[r] = 1;
     for (int round = 0; code == GSL_SUCCESS && round < ROUNDS; round++) {
-        gsl_vector_const_view start = gsl_vector_const_view_array(point, problem->count);
+        gsl_vector_const_view start = gsl_vector_const_view_array(theta, problem->count);
         code = gsl_multifit_nlinear_init(&start.vector, &fdf, work);
         if (code == GSL_SUCCESS) code = iterate_fit(work);
-        if (code == GSL_SUCCESS) copy_vector(gsl_multifit_nlinear_position(work), point);
-        if (code == GSL_SUCCESS && fill_residuals(problem, point) != RUE_OK) code = GSL_ENOMEM;
+        if (code == GSL_SUCCESS) copy_vector(gsl_multifit_nlinear_position(work), theta);
+        if (code == GSL_SUCCESS && fill_residuals(problem, theta) != RUE_OK) code = GSL_ENOMEM;
         reweigh_residuals(problem);
     }
     gsl_matrix_view out = gsl_matrix_view_array(covariance, problem->count, problem->count);
@@ -224,7 +222,7 @@ static double guess_image_s(const struct problem *problem)
 /* Centre and standard deviation of each parameter's prior. */
 static void fill_prior(struct problem *problem)
 {
-    const struct prior_belief *priors = problem->setup->round_robin ? process_priors : thread_priors;
+    const struct prior_row *priors = problem->setup->round_robin ? process_priors : thread_priors;
     const struct rue_pipeline_prior *prior = problem->setup->prior;
     for (size_t p = 0; p < problem->count; p++) {
         double centre = NAN, sd = consumer_sd;
@@ -294,8 +292,8 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
     if (status == RUE_OK) {
         problem.centre = room;
         problem.sd = problem.centre + problem.count;
-        problem.point = problem.sd + problem.count;
-        problem.weight = problem.point + problem.count;
+        problem.theta = problem.sd + problem.count;
+        problem.weight = problem.theta + problem.count;
         problem.residuals = problem.weight + problem.rows;
         fill_prior(&problem);
         status = maximise_posterior(&problem, fit->estimate, fit->covariance, error);

@@ -11,9 +11,8 @@
 #include "random.h"
 
 static const double drift_sd = 0.02, drift_s = 1000;
-static const double parameter_sd =
-    0.02; /* prior uncertainty that remains after any number of trials: no loader is exactly of this form */
-static const double scale_sd = 1.2; /* of the scales' logarithms, prior */
+static const double parameter_sd = 0.02; /* added to the prior: no loader has exactly this form */
+static const double scale_sd = 1.2;      /* of the scales' logarithms, prior */
 
 enum { N = RUE_POSTERIOR_TRIALS_MAX, ITERATIONS = 3, CALIBRATION_MIN = 3, DISTURBED_MIN = 6 };
 
@@ -312,8 +311,6 @@ struct rue_posterior_calibration rue_posterior_calibration(const struct rue_post
     return gp->calibration;
 }
 
-/* ---- trials ---- */
-
 size_t rue_posterior_trial_count(const struct rue_posterior *gp)
 {
     return gp->count;
@@ -340,8 +337,6 @@ void rue_posterior_add(struct rue_posterior *gp, const struct rue_posterior_tria
     gp->count++;
     if (condition_on_trials(gp, NULL) != RUE_OK) gp->count--; /* earlier rows of the factor are unchanged */
 }
-
-/* ---- prediction ---- */
 
 /* The covariances of a point with all trials into `out` [count]. */
 static void cross_covariances(const struct rue_posterior *gp, const struct rue_posterior_point *point,
@@ -441,8 +436,6 @@ double rue_posterior_variance_reduction(const struct rue_posterior *gp, const do
     return contrast * contrast / fmax(variance, 1e-12);
 }
 
-/* ---- samples ---- */
-
 /* Matheron's rule: a sample from the prior, corrected by the trials' residuals to that sample. */
 void rue_posterior_sample(struct rue_posterior *gp, uint64_t *seed, double *latent)
 {
@@ -465,8 +458,6 @@ void rue_posterior_sample(struct rue_posterior *gp, uint64_t *seed, double *late
     multiply_prior(gp, scales, gp->latent);
     for (size_t i = 0; i < size; i++) latent[i] += gp->latent[i];
 }
-
-/* ---- open and close ---- */
 
 rue_status rue_posterior_open(const struct rue_posterior_setup *setup, struct rue_posterior **out,
                               rue_error *error)

@@ -15,10 +15,8 @@
  * WARM_START_TRIALS: joint trials per model from which on a fit starts at the last estimate. */
 enum { CACHE_SLOTS = 4, PSEUDO_TRIALS = 40, PSEUDO_TRIALS_MIN = 4, WARM_START_TRIALS = 3 };
 
-static const double derivative_step =
-    0.1; /* of a logarithm, for numerical derivatives; large, to average over kinks */
-static const double not_measured_factor =
-    3; /* factor of the computing error for a batch size that was not measured */
+static const double step = 0.1;              /* of a logarithm; large, to average over kinks */
+static const double not_measured_factor = 3; /* of the computing error, at a batch size not measured */
 
 /* A memoised prediction of a trial. */
 struct rue_cached_prediction {
@@ -231,9 +229,8 @@ static struct rue_pipeline_prior fit_prior(const struct rue_prediction *predicti
 
 static rue_status fit_pipeline(struct rue_prediction *prediction, rue_error *error)
 {
-    bool from_joints = fits_joint_trials(prediction);
-    const struct rue_trial_log *log =
-        from_joints ? &prediction->logs[RUE_JOINT] : &prediction->logs[RUE_LOAD];
+    bool joint = fits_joint_trials(prediction);
+    const struct rue_trial_log *log = joint ? &prediction->logs[RUE_JOINT] : &prediction->logs[RUE_LOAD];
     struct rue_pipeline_sample *samples = calloc(log->count + 1, sizeof *samples);
     size_t consumer_count = prediction->consumers;
     struct rue_pipeline_consumer *consumers = calloc(consumer_count, sizeof *consumers);
@@ -244,12 +241,11 @@ static rue_status fit_pipeline(struct rue_prediction *prediction, rue_error *err
         bool has_prior = prediction->setup->known.prior;
         struct rue_pipeline_prior prior = {0};
         if (has_prior) prior = fit_prior(prediction, consumers);
-        for (size_t i = 0; i < log->count; i++) samples[i] = fit_sample(prediction, &log->at[i], from_joints);
-        bool warm_start =
-            from_joints && prediction->fit && log->count > WARM_START_TRIALS * prediction->models;
+        for (size_t i = 0; i < log->count; i++) samples[i] = fit_sample(prediction, &log->at[i], joint);
+        bool warm_start = joint && prediction->fit && log->count > WARM_START_TRIALS * prediction->models;
         const struct rue_pipeline_fit_setup setup = {.samples = samples,
                                                      .sample_count = log->count,
-                                                     .consumer_count = from_joints ? consumer_count : 0,
+                                                     .consumer_count = joint ? consumer_count : 0,
                                                      .cpus = prediction->setup->runner.cpus,
                                                      .round_robin = prediction->setup->runner.round_robin,
                                                      .prior = has_prior ? &prior : NULL,
@@ -285,35 +281,32 @@ static struct rue_pipeline_times predict_times(const struct rue_prediction *pred
                        factor);
 }
 
-static struct rue_cached_prediction *cached_prediction(const struct rue_prediction *prediction, size_t model,
-                                                       size_t config, uint64_t images, struct rue_speed speed)
+static struct rue_cached_prediction *cache_entry(const struct rue_prediction *prediction, size_t model,
+                                                 size_t config, uint64_t images, struct rue_speed speed)
 {
     size_t row = model == RUE_PREDICTION_NO_MODEL ? prediction->models : model;
-    struct rue_cached_prediction *cached =
-        &prediction
-             ->cache[(row * prediction->configs + config) * CACHE_SLOTS + rue_mix64(images) % CACHE_SLOTS];
-    if (cached->model != model || cached->config != config || cached->images != images ||
-        rue_speed_differs(cached->speed, speed))
-        *cached =
+    size_t cell = row * prediction->configs + config, slot = rue_mix64(images) % CACHE_SLOTS;
+    struct rue_cached_prediction *entry = &prediction->cache[cell * CACHE_SLOTS + slot];
+    if (entry->model != model || entry->config != config || entry->images != images ||
+        rue_speed_differs(entry->speed, speed))
+        *entry =
             (struct rue_cached_prediction){.images = images,
                                            .model = model,
                                            .config = config,
                                            .speed = speed,
                                            .times = predict_times(prediction, model, config, images, speed)};
-    return cached;
+    return entry;
 }
 
 double rue_prediction_time_s(const struct rue_prediction *prediction, size_t model, size_t config,
                              uint64_t images, struct rue_speed speed)
 {
-    return prediction->fit ? cached_prediction(prediction, model, config, images, speed)->times.end_to_end_s
-                           : NAN;
+    return prediction->fit ? cache_entry(prediction, model, config, images, speed)->times.end_to_end_s : NAN;
 }
 
 double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config)
 {
-    return cached_prediction(prediction, model, config, prediction->setup->job.images,
-                             (struct rue_speed){0, 0})
+    return cache_entry(prediction, model, config, prediction->setup->job.images, (struct rue_speed){0, 0})
         ->times.first_batch_s;
 }
 
@@ -337,7 +330,7 @@ rue_status rue_prediction_update(struct rue_prediction *prediction, bool *change
 
 /* The gradient of a log time by the logarithms of the parameters: the loader's, and if `unknown` the
  * consumer's batch_s and image_s, which share the derivative by their shares of the time. */
-static void fill_slopes(const struct rue_prediction *prediction, const struct rue_pipeline_times *predicted,
+static void fill_slopes(const struct rue_prediction *prediction, const struct rue_pipeline_times *base,
                         const struct rue_pipeline_consumer *consumer, bool unknown, size_t config,
                         uint64_t images, double slopes[RUE_POSTERIOR_SLOPES])
 {
@@ -345,18 +338,17 @@ static void fill_slopes(const struct rue_prediction *prediction, const struct ru
     const struct rue_config *own = &prediction->setup->grid.configs[config];
     for (size_t p = 0; p < RUE_LOADER_SLOPES; p++) {
         struct rue_pipeline_loader shifted = *loader;
-        shifted.value[p] *= exp(derivative_step);
-        slopes[p] = log(rue_pipeline_predict(&shifted, consumer, own, images).end_to_end_s /
-                        predicted->end_to_end_s) /
-                    derivative_step;
+        shifted.value[p] *= exp(step);
+        slopes[p] =
+            log(rue_pipeline_predict(&shifted, consumer, own, images).end_to_end_s / base->end_to_end_s) /
+            step;
     }
     if (!unknown) return;
     struct rue_pipeline_consumer slower = *consumer;
-    slower.batch_s *= exp(derivative_step);
-    slower.image_s *= exp(derivative_step);
+    slower.batch_s *= exp(step);
+    slower.image_s *= exp(step);
     double slope =
-        log(rue_pipeline_predict(loader, &slower, own, images).end_to_end_s / predicted->end_to_end_s) /
-        derivative_step;
+        log(rue_pipeline_predict(loader, &slower, own, images).end_to_end_s / base->end_to_end_s) / step;
     double images_share = 1 / (1 + consumer->batch_s / (consumer->image_s * batch_size(prediction, config)));
     slopes[RUE_LOADER_SLOPES] = slope * (1 - images_share);
     slopes[RUE_LOADER_SLOPES + 1] = slope * images_share;
@@ -373,13 +365,13 @@ static struct rue_posterior_point linearise(const struct rue_prediction *predict
 {
     size_t index = available_consumer(prediction, model, config);
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
-    struct rue_pipeline_times predicted =
-        scale_times(cached_prediction(prediction, model, config, images, (struct rue_speed){0, 0})->times,
+    struct rue_pipeline_times base =
+        scale_times(cache_entry(prediction, model, config, images, (struct rue_speed){0, 0})->times,
                     exp(-offset_at(prediction, model, config)));
     struct rue_posterior_point point = {.site = {.model = model, .config = config}, .consumer = index};
     bool unknown = index < prediction->fit->consumer_count && !has_compute_curve(prediction, index);
     images = rue_setup_images(prediction->setup, config, images);
-    fill_slopes(prediction, &predicted, &consumer, unknown, config, images, point.slopes);
+    fill_slopes(prediction, &base, &consumer, unknown, config, images, point.slopes);
     double batches = ceil((double)images / batch_size(prediction, config)),
            compute_s = batches * consumer.batch_s + (double)images * consumer.image_s;
     size_t own = consumer_index(prediction, model, config);
@@ -389,23 +381,21 @@ static struct rue_posterior_point linearise(const struct rue_prediction *predict
     amplitude[RUE_AMPLITUDE_ONE] = 1;
     amplitude[RUE_AMPLITUDE_LOAD] =
         clip_share(point.slopes[RUE_PIPELINE_batch_s] + point.slopes[RUE_PIPELINE_item_s]);
-    amplitude[RUE_AMPLITUDE_FIRST] = clip_share(predicted.first_batch_s / predicted.end_to_end_s);
-    amplitude[RUE_AMPLITUDE_COMPUTE] = clip_share(compute_s / predicted.end_to_end_s) *
-                                       (known && known->trials > 0 ? 1 : not_measured_factor);
+    amplitude[RUE_AMPLITUDE_FIRST] = clip_share(base.first_batch_s / base.end_to_end_s);
+    amplitude[RUE_AMPLITUDE_COMPUTE] =
+        clip_share(compute_s / base.end_to_end_s) * (known && known->trials > 0 ? 1 : not_measured_factor);
     return point;
 }
 
 struct rue_posterior_point rue_prediction_point(const struct rue_prediction *prediction, size_t model,
                                                 size_t config, uint64_t images)
 {
-    struct rue_cached_prediction *cached =
-        cached_prediction(prediction, model, config, images, (struct rue_speed){0, 0});
-    if (!cached->has_point) cached->point = linearise(prediction, model, config, images);
-    cached->has_point = true;
-    return cached->point;
+    struct rue_cached_prediction *entry =
+        cache_entry(prediction, model, config, images, (struct rue_speed){0, 0});
+    if (!entry->has_point) entry->point = linearise(prediction, model, config, images);
+    entry->has_point = true;
+    return entry->point;
 }
-
-/* ---- knowledge ---- */
 
 bool rue_prediction_move_parameters(struct rue_prediction *prediction, const double *log_step)
 {
@@ -435,8 +425,6 @@ rue_status rue_prediction_knowledge(const struct rue_prediction *prediction, str
     *out = exported;
     return RUE_OK;
 }
-
-/* ---- open and close ---- */
 
 void rue_prediction_close(struct rue_prediction *prediction)
 {

@@ -29,13 +29,12 @@ struct rue_prediction {
     const struct rue_strategy_setup *setup;
     size_t models, configs, consumers;
     struct rue_trial_log logs[RUE_MEASURE_COUNT];
-    struct rue_speed_history speeds; /* of the machine */
-    struct rue_knowledge *knowledge; /* the present estimates */
-    bool *has_joint;                 /* [consumers] a joint trial used it */
-    struct rue_pipeline_fit *fit;    /* NULL before the first update */
-    bool stale;                      /* there are new trials to fit */
-    struct rue_cached_prediction
-        *cache; /* [cache_count], [models + 1][configs][slots]; a new entry replaces the one in its slot */
+    struct rue_speed_history speeds;     /* of the machine */
+    struct rue_knowledge *knowledge;     /* the present estimates */
+    bool *has_joint;                     /* [consumers] a joint trial used it */
+    struct rue_pipeline_fit *fit;        /* NULL before the first update */
+    bool stale;                          /* there are new trials to fit */
+    struct rue_cached_prediction *cache; /* [cache_count], [models + 1][configs][slots] */
     size_t cache_count;
 };
 

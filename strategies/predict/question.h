@@ -20,7 +20,7 @@ struct rue_strategy_setup {
     struct rue_setup_job {
         uint64_t images;            /* of the job; a last batch that is not full counts unless drop_last */
         bool drop_last;             /* a last batch that is not full is left out */
-        double first_batch_limit_s; /* a configuration with a later first batch is not recommended; 0: no
+        double first_batch_limit_s; /* a later first batch is not acceptable; 0: no
                                        limit */
     } job;
     struct rue_setup_aim {
@@ -46,8 +46,7 @@ struct rue_strategy_setup {
     struct rue_setup_known {
         const struct rue_prior *prior; /* (optional) knowledge of an earlier study */
         size_t baseline_count;
-        const size_t
-            *baselines; /* [baseline_count] columns of configurations in use today, most important last */
+        const size_t *baselines; /* [baseline_count] columns in use today, most important last */
     } known;
     uint64_t seed;
     /* (optional) Called often during long computations. A status other than RUE_OK ends them: the strategy

@@ -54,8 +54,6 @@ struct rue_random_fields {
     struct field fields[RUE_RANDOM_FIELD_COUNT];
 };
 
-/* ---- axes ---- */
-
 /* The length of axis `a` of field `f`. */
 static double axis_length(int f, size_t a, const struct rue_knobs *knobs)
 {
@@ -221,8 +219,6 @@ void rue_random_fields_covariance(const struct rue_random_fields *fields, const 
                 field_table[f].sd * field_table[f].sd * amplitudes * group_correlation(field, one, other);
     }
 }
-
-/* ---- values ---- */
 
 /* Multiplies `values` along an axis by its kernel, or by the kernel's Cholesky factor. */
 static void multiply_axis(const struct axis *axis, bool cholesky, size_t stride, size_t size, double *values)

@@ -116,8 +116,7 @@ void rue_reference_level_reset(struct rue_reference_level *level)
 
 /* ---- speed of the machine ---- */
 
-static const double loader_bound_share =
-    0.05; /* of the trial: with more waiting, the loader is the slower side */
+static const double loader_bound_share = 0.05; /* of the trial; if waiting takes more, the loader is slower */
 
 static struct rue_speed sum_speeds(struct rue_speed a, struct rue_speed b)
 {

@@ -76,8 +76,6 @@ const struct rue_cell *rue_cost_matrix_cell(const struct rue_cost_matrix *matrix
     return cell_at(matrix, model, config);
 }
 
-/* ---- values of a cell ---- */
-
 /* Appends a value, and makes the scratch memory large enough to sort all of them. */
 static rue_status append_value(struct rue_cost_matrix *matrix, double **values, size_t *count,
                                size_t *capacity, double value, rue_error *error)
@@ -129,8 +127,6 @@ static void update_cell_state(const struct rue_cost_matrix *matrix, struct rue_c
     cell->late = late;
     cell->state = late ? RUE_CELL_INFEASIBLE : RUE_CELL_OK;
 }
-
-/* ---- adding trials ---- */
 
 static rue_status check_time(const struct rue_cost_matrix *matrix, size_t model, double time_ns,
                              rue_error *error)
@@ -212,15 +208,12 @@ void rue_cost_matrix_add_failure(struct rue_cost_matrix *matrix, size_t model, s
     if (state > cell->state) cell->state = state;
 }
 
-/* ---- first batches ---- */
-
 rue_status rue_cost_matrix_add_first_batch(struct rue_cost_matrix *matrix, size_t model, size_t config,
                                            double first_batch_ns, rue_error *error)
 {
     struct rue_cell *cell = cell_at(matrix, model, config);
     if (!isfinite(first_batch_ns) || first_batch_ns < 0)
-        return rue_fail(error, RUE_USAGE,
-                        "a trial of %s reported its first batch after %g ns; a time must not be negative",
+        return rue_fail(error, RUE_USAGE, "a trial of %s reported its first batch after %g ns",
                         matrix->models[model], first_batch_ns);
     rue_status status = append_value(matrix, &cell->first_batches_ns, &cell->first_count,
                                      &cell->first_capacity, first_batch_ns, error);

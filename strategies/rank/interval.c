@@ -12,11 +12,8 @@
 enum { DRAWS_MIN = 100, DRAWS_MAX = 800, PRIOR_COUNT = 4, POOLING_ROUNDS = 3 };
 
 static const double draw_work = 1e7; /* limit on configurations × models × draws */
-static const double bootstrap_widening =
-    1.6; /* draws underestimate the noise of the minimum; set by simulation */
+static const double widening = 1.6;  /* draws underestimate the noise of the minimum */
 static const double prior_sd = 0.04;
-
-/* ---- scatter ---- */
 
 struct scatter {
     double sd;      /* of the logarithm of one trial's time */
@@ -102,13 +99,9 @@ static size_t draw_winner(struct draw *draw)
 {
     const struct rue_selection *selection = draw->selection;
     size_t winner = selection->recommended;
-    rue_objective_summarise(&(struct rue_objective_times){.models = selection->model_count,
-                                                          .configs = selection->config_count,
-                                                          .weights = selection->weights,
-                                                          .time = draw_time,
-                                                          .context = draw,
-                                                          .scratch = draw->times},
-                            draw->summaries);
+    const struct rue_objective_times times = {
+        selection->model_count, selection->config_count, selection->weights, draw_time, draw, draw->times};
+    rue_objective_summarise(&times, draw->summaries);
     for (size_t c = 0; c < selection->config_count; c++)
         if (selection->rows[c].ranked && selection->rows[c].repeats > 0 &&
             rue_regret_summary_is_better(&draw->summaries[c], &draw->summaries[winner], selection->objective))
@@ -128,16 +121,14 @@ static void bootstrap_interval(double *values, size_t count, double measured, do
     *high = fmax(measured, centre + widen * below);
 }
 
-/* `scratch` [3 * count]: of each draw the mean and the worst regret of the recommended configuration, and its
+/* `work` [3 * count]: of each draw the mean and the worst regret of the recommended configuration, and its
  * excess over the draw's winner. */
-static void bootstrap_regrets(struct draw *draw, double *scratch, size_t count,
-                              struct rue_regret_interval *out)
+static void bootstrap_regrets(struct draw *draw, double *work, size_t count, struct rue_regret_interval *out)
 {
     size_t best = draw->selection->recommended;
     enum rue_objective objective = draw->selection->objective;
     const struct rue_ranking_row *row = &draw->selection->rows[best];
-    double *mean = scratch, *worst = scratch + count, *excess = scratch + 2 * count,
-           confidence = out->confidence;
+    double *mean = work, *worst = work + count, *excess = work + 2 * count, confidence = out->confidence;
     for (size_t d = 0; d < count; d++) {
         size_t winner = draw_winner(draw);
         mean[d] = rue_regret_summary_value(&draw->summaries[best], RUE_OBJECTIVE_MEAN);
@@ -146,9 +137,8 @@ static void bootstrap_regrets(struct draw *draw, double *scratch, size_t count,
                     rue_regret_summary_value(&draw->summaries[winner], objective);
     }
     /* Few degrees of freedom widen the interval as those of a t distribution. */
-    double probability = (1 + confidence) / 2, widen = bootstrap_widening *
-                                                       t_quantile(draw->scatter.freedom, probability) /
-                                                       t_quantile(0, probability);
+    double probability = (1 + confidence) / 2,
+           widen = widening * t_quantile(draw->scatter.freedom, probability) / t_quantile(0, probability);
     bootstrap_interval(mean, count, row->mean_regret_ratio, widen, confidence, &out->mean_low,
                        &out->mean_high);
     bootstrap_interval(worst, count, row->max_regret_ratio, widen, confidence, &out->worst_low,
@@ -167,19 +157,17 @@ rue_status rue_regret_interval_find(const struct rue_cost_matrix *matrix,
     *out = (struct rue_regret_interval){.confidence = 0};
     draw.scatter = pooled_scatter(matrix);
     if (selection->recommended == RUE_NONE || draw.scatter.freedom == 0) return RUE_OK;
-    double affordable = draw_work / (double)(configs * selection->model_count);
-    size_t count = affordable > DRAWS_MAX   ? DRAWS_MAX
-                   : affordable < DRAWS_MIN ? DRAWS_MIN
-                                            : (size_t)affordable;
-    double *scratch = calloc(3 * count, sizeof *scratch);
+    double budget = draw_work / (double)(configs * selection->model_count);
+    size_t count = budget > DRAWS_MAX ? DRAWS_MAX : budget < DRAWS_MIN ? DRAWS_MIN : (size_t)budget;
+    double *work = calloc(3 * count, sizeof *work);
     draw.summaries = calloc(configs, sizeof *draw.summaries);
     draw.times = calloc(configs, sizeof *draw.times);
-    bool enough = scratch && draw.summaries && draw.times;
+    bool enough = work && draw.summaries && draw.times;
     if (enough) {
         out->confidence = confidence;
-        bootstrap_regrets(&draw, scratch, count, out);
+        bootstrap_regrets(&draw, work, count, out);
     }
-    free(scratch);
+    free(work);
     free(draw.summaries);
     free(draw.times);
     return enough ? RUE_OK : rue_fail_memory(error, "an interval of the regret", configs * sizeof(double));

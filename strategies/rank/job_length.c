@@ -42,8 +42,6 @@ static uint64_t reach_images(const struct rue_job_length_setup *setup, size_t co
     return setup->job_images + WAVES * wave_images(setup, config);
 }
 
-/* ---- one length ---- */
-
 /* The line through the time of the longest job within reach and of one that is some waves shorter. Both are
  * longer than the job, so start-up is not part of the slope. */
 static struct line line_beyond_reach(const struct rue_job_length_setup *setup, size_t model, size_t config)
@@ -84,13 +82,9 @@ static rue_status evaluate_length(struct search *search, uint64_t images, size_t
     rue_status status = search->setup->stop ? search->setup->stop() : RUE_OK;
     if (status != RUE_OK) return rue_fail(error, status, "interrupted");
     search->images = images;
-    rue_objective_summarise(&(struct rue_objective_times){.models = search->models,
-                                                          .configs = search->configs,
-                                                          .weights = selection->weights,
-                                                          .time = time_at_length,
-                                                          .context = search,
-                                                          .scratch = search->times},
-                            search->summaries);
+    const struct rue_objective_times times = {search->models, search->configs, selection->weights,
+                                              time_at_length, search,          search->times};
+    rue_objective_summarise(&times, search->summaries);
     *best = RUE_NONE;
     for (size_t c = 0; c < search->configs; c++)
         if (!isnan(length_regret(search, c)) &&
@@ -148,8 +142,6 @@ static rue_status extend_intervals(struct search *search, bool upwards, struct r
     *(upwards ? &at[*edge].to_images : &at[*edge].from_images) = here;
     return RUE_OK;
 }
-
-/* ---- open and close ---- */
 
 static void search_close(struct search *search)
 {

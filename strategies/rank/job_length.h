@@ -19,9 +19,8 @@ struct rue_job_lengths {
 };
 
 struct rue_job_length_setup {
-    const struct rue_cost_matrix *matrix; /* of jobs of `job_images` */
-    const struct rue_selection
-        *selection; /* of the matrix; ranked configurations are compared, and one is recommended */
+    const struct rue_cost_matrix *matrix;  /* of jobs of `job_images` */
+    const struct rue_selection *selection; /* of the matrix; with a recommended configuration */
     uint64_t job_images;
     double epsilon_ratio;
     /* Seconds of a job of `images`, at most a few waves longer than the job; NaN: unknown. */

@@ -117,8 +117,7 @@ static size_t worst_model_by_name(const struct rue_selection *selection, const s
     return worst;
 }
 
-static void fill_row_regrets(struct rue_selection *selection, const struct rue_cost_matrix *matrix,
-                             size_t config)
+static void fill_regrets(struct rue_selection *selection, const struct rue_cost_matrix *matrix, size_t config)
 {
     struct rue_ranking_row *row = &selection->rows[config];
     const struct rue_regret_summary *summary = &selection->summaries[config];
@@ -169,16 +168,12 @@ rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct
         return rue_fail_memory(error, "the ranking", configs * sizeof *selection->rows);
     }
     for (size_t m = 0; m < selection->model_count; m++) vote_model(selection, matrix, m, times);
-    rue_objective_summarise(&(struct rue_objective_times){.models = selection->model_count,
-                                                          .configs = configs,
-                                                          .weights = selection->weights,
-                                                          .time = cell_time,
-                                                          .context = matrix,
-                                                          .scratch = times},
-                            selection->summaries);
+    const struct rue_objective_times input = {
+        selection->model_count, configs, selection->weights, cell_time, matrix, times};
+    rue_objective_summarise(&input, selection->summaries);
     for (size_t c = 0; c < configs; c++) {
         count_coverage(selection, matrix, c);
-        fill_row_regrets(selection, matrix, c);
+        fill_regrets(selection, matrix, c);
     }
     rank_configs(selection);
     free(times);
@@ -189,9 +184,8 @@ rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct
 /* ---- leave-one-out cross-validation ---- */
 
 /* `weights` [models] are changed during the call and restored. */
-static rue_status evaluate_left_out(const struct rue_cost_matrix *matrix,
-                                    const struct rue_selection *selection, double *weights,
-                                    struct rue_leave_one_out *left, rue_error *error)
+static rue_status score_left_out(const struct rue_cost_matrix *matrix, const struct rue_selection *selection,
+                                 double *weights, struct rue_leave_one_out *left, rue_error *error)
 {
     const struct rue_selection_rules rules = {1, selection->objective, weights};
     struct rue_regret_summary summary = {0};
@@ -228,7 +222,7 @@ rue_status rue_leave_one_out_open(const struct rue_cost_matrix *matrix, const st
     double *weights = calloc(models, sizeof *weights);
     if (left) *left = (struct rue_leave_one_out){models, calloc(models, sizeof *left->rows), 0, 0, 0, 0};
     rue_status status = left && left->rows && weights
-                            ? evaluate_left_out(matrix, selection, weights, left, error)
+                            ? score_left_out(matrix, selection, weights, left, error)
                             : rue_fail_memory(error, "models left out in turn", models * sizeof *left->rows);
     free(weights);
     if (status == RUE_OK && left->known)

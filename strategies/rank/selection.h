@@ -19,8 +19,7 @@
 struct rue_selection_rules {
     size_t top_n; /* at least 1 */
     enum rue_objective objective;
-    const double
-        *weights; /* [models of the matrix], at least 0; NULL: equal. A model of weight 0 only votes */
+    const double *weights; /* [models], at least 0; NULL: equal. With weight 0 a model only votes */
 };
 
 struct rue_ranking_row {

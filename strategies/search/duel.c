@@ -41,8 +41,6 @@ int rue_question_queue_count_same(const struct rue_question_queue *queue, const 
     return count;
 }
 
-/* ---- costs ---- */
-
 static bool changes_model(const struct rue_trial_costs *costs, size_t model)
 {
     return !costs->any_model || model != costs->model;
@@ -78,8 +76,6 @@ double rue_trial_costs_overhead_s(const struct rue_trial_costs *costs, size_t mo
 {
     return costs->overhead.mean_s + (changes_model(costs, model) ? costs->change.mean_s : 0);
 }
-
-/* ---- the search ---- */
 
 rue_status rue_duel_open(struct rue_duel *duel, const struct rue_strategy_setup *setup, rue_error *error)
 {

@@ -106,12 +106,12 @@ void rue_duel_push_best_verification(struct rue_duel *duel);
 
 /* Queues whole jobs of the finalists, alternating, on every model: confirmation before an early stop. False
  * if that costs more than `max_cost_s`; true, with nothing queued, if all have run. */
-bool rue_duel_push_finalists(struct rue_duel *duel, double max_cost_s);
+bool rue_duel_push_finalists(struct rue_duel *duel, double limit_s);
 
 /* Queues the trial with the largest expected reduction of variance per second that costs at most
  * `max_cost_s`, if any. `miscalibrated`: predictions are far off, so half of the trials are audits of
  * unmeasured cells. `audits`: the number so far. */
-void rue_duel_push_next(struct rue_duel *duel, double max_cost_s, bool miscalibrated, size_t *audits);
+void rue_duel_push_next(struct rue_duel *duel, double limit_s, bool miscalibrated, size_t *audits);
 
 /* Whole jobs of the leader and of the baselines in use today, alternating, on every model, if those of the
  * baselines cost a small part of the budget. The cost in seconds of those that have not run, with a margin,

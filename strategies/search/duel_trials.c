@@ -44,14 +44,14 @@ uint64_t rue_duel_shortest_images(const struct rue_duel *duel, size_t config)
 
 /* ---- verification ---- */
 
-/* Whether a cell has no joint trial, or with `whole` none of the whole job. */
+/* Whether a cell has no joint trial, or with `full` none of the whole job. */
 static bool is_missing(const struct rue_duel *duel, size_t model, size_t config, bool full)
 {
     struct rue_estimate cell = rue_forecast_estimate(duel->forecast, model, config);
     return full ? !cell.full : cell.trials == 0;
 }
 
-static double missing_cost_s(const struct rue_duel *duel, size_t config, bool full, size_t *trials)
+static double missing_s(const struct rue_duel *duel, size_t config, bool full, size_t *trials)
 {
     uint64_t images = full ? duel->setup.job.images : rue_duel_shortest_images(duel, config);
     double sum = 0;
@@ -77,7 +77,7 @@ static void push_missing(struct rue_duel *duel, const size_t *configs, size_t co
 double rue_duel_verification_s(const struct rue_duel *duel, size_t config, size_t *trials)
 {
     *trials = 0;
-    return cost_margin * missing_cost_s(duel, config, false, trials);
+    return cost_margin * missing_s(duel, config, false, trials);
 }
 
 void rue_duel_push_verification(struct rue_duel *duel, size_t config)
@@ -88,7 +88,7 @@ void rue_duel_push_verification(struct rue_duel *duel, size_t config)
 static bool fits_budget(const struct rue_duel *duel, size_t config)
 {
     size_t trials = 0;
-    return missing_cost_s(duel, config, false, &trials) <= rue_duel_remaining_s(duel) &&
+    return missing_s(duel, config, false, &trials) <= rue_duel_remaining_s(duel) &&
            !rue_duel_lacks_trials(duel, trials);
 }
 
@@ -100,14 +100,14 @@ void rue_duel_push_best_verification(struct rue_duel *duel)
     rue_duel_push_verification(duel, config == SIZE_MAX ? leader : config);
 }
 
-bool rue_duel_push_finalists(struct rue_duel *duel, double max_cost_s)
+bool rue_duel_push_finalists(struct rue_duel *duel, double limit_s)
 {
     size_t chosen[FINALISTS], count = 0, trials = 0, config;
     while (count < FINALISTS && (config = rue_forecast_ranked(duel->forecast, count)) != SIZE_MAX) {
-        max_cost_s -= missing_cost_s(duel, config, true, &trials);
+        limit_s -= missing_s(duel, config, true, &trials);
         chosen[count++] = config;
     }
-    if (max_cost_s < 0 || rue_duel_lacks_trials(duel, trials)) return false;
+    if (limit_s < 0 || rue_duel_lacks_trials(duel, trials)) return false;
     push_missing(duel, chosen, count, true);
     return true;
 }
@@ -138,7 +138,7 @@ double rue_duel_baselines_s(const struct rue_duel *duel, size_t *trials)
 {
     size_t listed[BASELINES_MAX], count = list_baselines(duel, listed);
     double sum = 0;
-    for (size_t i = 0; i < count; i++) sum += missing_cost_s(duel, listed[i], true, trials);
+    for (size_t i = 0; i < count; i++) sum += missing_s(duel, listed[i], true, trials);
     return cost_margin * sum;
 }
 
@@ -161,7 +161,7 @@ struct candidate {
 
 /* The best length of a trial of that cell. */
 static struct candidate best_candidate(const struct rue_duel *duel, size_t model, size_t config,
-                                       double max_cost_s)
+                                       double limit_s)
 {
     struct candidate best = {.rate = -INFINITY};
     for (size_t i = duel->setup.runner.whole_jobs ? LENGTHS - 1 : 0; i < LENGTHS; i++) {
@@ -169,13 +169,13 @@ static struct candidate best_candidate(const struct rue_duel *duel, size_t model
         struct candidate candidate = {model, config, images, -INFINITY};
         double reduction = rue_forecast_variance_reduction(duel->forecast, model, config, images),
                cost = rue_duel_cost_s(duel, model, config, images);
-        if (cost <= max_cost_s && reduction >= min_reduction) candidate.rate = reduction / cost;
+        if (cost <= limit_s && reduction >= min_reduction) candidate.rate = reduction / cost;
         if (candidate.rate > best.rate) best = candidate;
     }
     return best;
 }
 
-/* The cells with the largest squared covariance with the contrast per second: a cheap bound on the gain of
+/* The cells with the largest squared covariance with the contrast per second: a cheap proxy for the gain of
  * their trials. */
 static size_t shortlist_cells(const struct rue_duel *duel, size_t cells[SHORTLIST_MAX])
 {
@@ -197,7 +197,7 @@ static size_t shortlist_cells(const struct rue_duel *duel, size_t cells[SHORTLIS
 }
 
 /* Queues the trial, of any cell, that best separates leader and challenger for its cost. */
-static void push_comparison(struct rue_duel *duel, double max_cost_s)
+static void push_comparison(struct rue_duel *duel, double limit_s)
 {
     size_t leader = rue_forecast_ranked(duel->forecast, 0),
            challenger = rue_forecast_challenger(duel->forecast), cells[SHORTLIST_MAX];
@@ -207,20 +207,20 @@ static void push_comparison(struct rue_duel *duel, double max_cost_s)
     size_t count = shortlist_cells(duel, cells);
     for (size_t i = 0; i < count; i++) {
         struct candidate candidate = best_candidate(duel, cells[i] / duel->setup.grid.config_count,
-                                                    cells[i] % duel->setup.grid.config_count, max_cost_s);
+                                                    cells[i] % duel->setup.grid.config_count, limit_s);
         if (candidate.rate > best.rate) best = candidate;
     }
     if (!isinf(best.rate)) rue_duel_push_joint(duel, best.model, best.config, best.images);
 }
 
 /* Repeats a trial that was probably disturbed, once. If the repeat agrees, the prediction was wrong. */
-static bool push_repeat(struct rue_duel *duel, double max_cost_s)
+static bool push_repeat(struct rue_duel *duel, double limit_s)
 {
     const struct rue_question_queue *history = &duel->history;
     if (history->count == 0 || !rue_posterior_is_last_disturbed(duel->forecast->posterior)) return false;
     struct rue_question last = history->at[history->count - 1];
     if (rue_question_queue_count_same(history, &last) > 1 || duel->forecast->excluded[last.config] ||
-        rue_duel_cost_s(duel, last.scenario, last.config, last.images) > max_cost_s)
+        rue_duel_cost_s(duel, last.scenario, last.config, last.images) > limit_s)
         return false;
     rue_duel_push_joint(duel, last.scenario, last.config, last.images);
     return true;
@@ -228,12 +228,12 @@ static bool push_repeat(struct rue_duel *duel, double max_cost_s)
 
 /* Audits: a fraction of the trials are of random cells, preferably of unmeasured ones, because predictions
  * must also be tested where the search would not look. Whole jobs if they are cheap. */
-static bool push_audit(struct rue_duel *duel, double max_cost_s, bool miscalibrated, size_t *audits)
+static bool push_audit(struct rue_duel *duel, double limit_s, bool miscalibrated, size_t *audits)
 {
     double joints = (double)duel->joints, share = miscalibrated ? miscalibrated_audit_share : audit_share;
     if ((double)*audits >= fmax(fmin(AUDITS_MIN, joints / 4), share * joints)) return false;
     ++*audits;
-    max_cost_s = fmin(max_cost_s, audit_cost_share * duel->setup.budget.seconds);
+    limit_s = fmin(limit_s, audit_cost_share * duel->setup.budget.seconds);
     for (int attempt = 0; attempt < AUDIT_ATTEMPTS; attempt++) {
         size_t untried, model = (size_t)rue_random_below(&duel->seed, duel->setup.grid.scenario_count),
                         config = (size_t)rue_random_below(&duel->seed, duel->setup.grid.config_count);
@@ -243,17 +243,17 @@ static bool push_audit(struct rue_duel *duel, double max_cost_s, bool miscalibra
                                    : untried < duel->setup.grid.scenario_count;
         if ((known && (miscalibrated || attempt < AUDIT_ATTEMPTS / 2)) || duel->forecast->excluded[config])
             continue;
-        if (rue_duel_cost_s(duel, model, config, images) > max_cost_s)
+        if (rue_duel_cost_s(duel, model, config, images) > limit_s)
             images = rue_duel_shortest_images(duel, config);
-        if (rue_duel_cost_s(duel, model, config, images) > max_cost_s) continue;
+        if (rue_duel_cost_s(duel, model, config, images) > limit_s) continue;
         rue_duel_push_joint(duel, model, config, images);
         return true;
     }
     return false;
 }
 
-void rue_duel_push_next(struct rue_duel *duel, double max_cost_s, bool miscalibrated, size_t *audits)
+void rue_duel_push_next(struct rue_duel *duel, double limit_s, bool miscalibrated, size_t *audits)
 {
-    if (!push_repeat(duel, max_cost_s) && !push_audit(duel, max_cost_s, miscalibrated, audits))
-        push_comparison(duel, max_cost_s);
+    if (!push_repeat(duel, limit_s) && !push_audit(duel, limit_s, miscalibrated, audits))
+        push_comparison(duel, limit_s);
 }

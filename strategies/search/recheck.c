@@ -13,8 +13,8 @@ enum { TRIALS_MAX = 24, DRAWS = 256 };
 
 static const double beaten_share = 0.9;    /* of the draws in which another configuration is better */
 static const double max_loss_ratio = 0.02; /* loss that matters in half of the draws */
-static const double max_time_ratio = 2; /* beyond it, or below its inverse, the machine is a different one */
-static const double cost_margin = 1.2;  /* reserve over the expected cost of trials */
+static const double max_time_ratio = 2;    /* beyond it or its inverse, it is another machine */
+static const double cost_margin = 1.2;     /* reserve over the expected cost of trials */
 
 struct recheck {
     struct rue_duel duel;
@@ -35,8 +35,6 @@ static void recheck_close(void *state)
     rue_duel_close(&recheck->duel);
     free(recheck);
 }
-
-/* ---- trials ---- */
 
 static uint64_t trial_images(const struct recheck *recheck, size_t config)
 {

@@ -10,11 +10,10 @@
 
 enum { FIRST_LOOK = 5, PASSED_LOOKS = 2 };
 
-static const double load_share = 0.12;  /* of the budget, for load probes */
-static const double survey_share = 0.3; /* of the budget, for the joint trials that replace them */
-static const double look_growth = 1.4;  /* of the number of joint trials, from one look to the next */
-static const double earlier_ratio =
-    0.02; /* an earlier recommendation within this regret of the leader is measured */
+static const double load_share = 0.12;    /* of the budget, for load probes */
+static const double survey_share = 0.3;   /* of the budget, for the joint trials that replace them */
+static const double look_growth = 1.4;    /* of the number of joint trials, from one look to the next */
+static const double earlier_ratio = 0.02; /* regret above the leader, of an earlier choice to measure */
 
 enum phase { LOAD, COMPUTE, DECIDE, ENDED };
 
@@ -30,8 +29,6 @@ struct search {
     bool claim_final;       /* made with the full number of draws */
     bool outdated;          /* the forecast must be updated */
 };
-
-/* ---- phases ---- */
 
 static void update_search(struct search *search)
 {
@@ -199,8 +196,6 @@ static void duel_observe(void *state, const struct rue_question *question,
         search->outdated = true;
 }
 
-/* ---- results ---- */
-
 static bool duel_estimate(void *state, size_t scenario, size_t config, struct rue_estimate *out)
 {
     const struct search *search = state;
@@ -281,8 +276,6 @@ static double duel_job_s(void *state, size_t scenario, size_t config, uint64_t i
     const struct search *search = state;
     return rue_forecast_job_s(search->duel.forecast, scenario, config, images);
 }
-
-/* ---- open and close ---- */
 
 static void duel_close(void *state)
 {
