@@ -1,6 +1,5 @@
-/* rue: finds the loader configuration that is good for all your models, by regret.
- * The program links the GNU Scientific Library and is distributed under GPL-3.0-or-later; its own sources are
- * MIT. */
+/* rue finds the loader configuration with the least regret over all your models. The program links the GNU
+ * Scientific Library and is distributed under GPL-3.0-or-later; its own sources are MIT. */
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -17,7 +16,7 @@
 #include "unknown_settings.h"
 #include "utf8.h"
 
-/* One line whatever it quotes: file names and runners may hold anything. */
+/* Cleans the message, as it may quote any file name or runner. */
 static void print_line(const char *who, const char *message)
 {
     char clean[RUE_ERROR_MESSAGE_BYTES];
@@ -32,14 +31,14 @@ static void print_error(const struct rue_command *command, const rue_error *erro
     if (error->message[0]) print_line(who, error->message);
 }
 
-/* Whether nobody reads the output any more, as behind `rue show | head -1`. */
+/* Whether the reader of the output is gone, as behind `rue show | head -1`. */
 static bool is_reader_gone(void)
 {
     struct pollfd output = {.fd = STDOUT_FILENO};
     return poll(&output, 1, 0) == 1 && output.revents & (POLLERR | POLLHUP);
 }
 
-/* The exit code, when everything has been printed. */
+/* Flushes the output, prints the error and returns the exit code. */
 static int finish_program(const struct rue_command *command, rue_status status, rue_error *error)
 {
     errno = 0;
@@ -48,13 +47,13 @@ static int finish_program(const struct rue_command *command, rue_status status, 
     if (lost && status == RUE_OK)
         status = rue_fail(error, RUE_STORE, "cannot write the output: %s",
                           errno ? strerror(errno) : "an earlier write failed");
-    if (status == RUE_OK) status = rue_interrupt_status(); /* what was printed may have been thrown away */
+    if (status == RUE_OK) status = rue_interrupt_status(); /* the printed output may be lost */
     if (status != RUE_OK) rue_fail(error, status, "%s", rue_status_text(status));
     print_error(command, error);
     return rue_status_exit_code(status);
 }
 
-/* A slip in a name would else be a setting that silently does nothing. */
+/* Otherwise a misspelled setting would silently do nothing. */
 static void note_unknown_settings(void)
 {
     char names[RUE_ERROR_MESSAGE_BYTES - 64], line[RUE_ERROR_MESSAGE_BYTES];
@@ -63,8 +62,8 @@ static void note_unknown_settings(void)
     if (names[0]) print_line("note", line);
 }
 
-/* A descriptor that the shell closed would be given to the next file that is opened, and what is said would
- * be written into that. Writing to these fails as it did before. */
+/* If the shell closed a standard descriptor, the next opened file would get it, and messages would be written
+ * into that file. */
 static void fill_standard_descriptors(void)
 {
     int fd;
@@ -87,7 +86,7 @@ static int run_command(const struct rue_command *command, int argc, char **argv)
     if (status == RUE_OK && help) {
         rue_help_show_command(command, false, help_columns(), stdout);
     } else if (status == RUE_OK) {
-        /* What a runner inherits, its tuner has noted. */
+        /* A runner inherits settings that its tuner has already noted. */
         if (command != &rue_command_runner) note_unknown_settings();
         status = command->run(options, &error);
     }
@@ -112,9 +111,9 @@ int main(int argc, char **argv)
 {
     static char line[4096];
     fill_standard_descriptors();
-    setvbuf(stderr, line, _IOLBF, sizeof line); /* a line is one write, as several processes say something */
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to be told, not a death */
-    setlocale(LC_CTYPE, "");  /* which characters the terminal knows; numbers are written alike everywhere */
+    setvbuf(stderr, line, _IOLBF, sizeof line); /* one write per line, as several processes print */
+    signal(SIGXFSZ, SIG_IGN);                   /* a file size limit becomes a write error */
+    setlocale(LC_CTYPE, "");                    /* the terminal's characters; numbers keep the C format */
     if (argc < 2) return rue_help_show_examples(stderr), rue_status_exit_code(RUE_USAGE);
     const char *name = argv[1];
     rue_error error = {0};
@@ -127,6 +126,6 @@ int main(int argc, char **argv)
     rue_status status = rue_commands_find(name, &command, &error);
     if (status != RUE_OK) return finish_program(NULL, status, &error);
     if (command != &rue_command_runner)
-        rue_interrupt_install(name); /* a runner dies of a signal, as its tuner expects */
+        rue_interrupt_install(name); /* its tuner expects a signal to end it */
     return run_command(command, argc - 2, argv + 2);
 }

@@ -12,7 +12,7 @@
 
 /* ---- models ---- */
 
-/* The model on the device, as the runner is to know it, and under its own name in the table. */
+/* Finds the model's profile on the device, for the runner, and its name in the table. */
 static rue_status find_model(const struct rue_calibration_goal *goal, const char *typed,
                              struct rue_profile *on_device, char name[RUE_MODEL_NAME_BYTES], rue_error *error)
 {
@@ -40,7 +40,7 @@ static double median_ns(uint64_t *times, size_t count)
     return ((double)times[(count - 1) / 2] + (double)times[count / 2]) / 2;
 }
 
-/* One size: its time, or why it is infeasible; `note` is the first that the runner made. */
+/* Measures one batch size. `reason` says why it is infeasible; `note` keeps the runner's first note. */
 static rue_status measure_size(const struct rue_calibration_goal *goal, struct rue_runner *runner,
                                const struct rue_profile *model, int size, double *batch_ns,
                                char reason[RUE_REASON_BYTES], char note[RUE_REASON_BYTES], rue_error *error)
@@ -131,7 +131,7 @@ static rue_status list_models(const struct rue_calibration_goal *goal, struct ru
                             out->table.profiles[m].name);
         if (!out->title[0]) snprintf(out->title, sizeof out->title, "%s", models[m].device);
         out->on_gpu |= models[m].consumer == RUE_CONSUMER_CUDA;
-        if (!out->precision || models[m].precision != RUE_FP32) /* a model that sleeps has none of its own */
+        if (!out->precision || models[m].precision != RUE_FP32) /* sleeping models have no precision */
             out->precision = rue_precision_names[models[m].precision];
         out->table.count++;
     }
@@ -159,7 +159,7 @@ rue_status rue_calibration_run(const struct rue_calibration_goal *goal, struct r
 
 /* ---- the table ---- */
 
-/* Where GPUs differ, nobody knows which it was. */
+/* NULL where the machine has different GPUs, as it is unknown which one was used. */
 static const char *processor(const json_t *machine, bool on_gpu)
 {
     const json_t *gpus = json_object_get(machine, "gpus");

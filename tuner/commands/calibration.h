@@ -1,4 +1,4 @@
-/* What batches of models take on a consumer, measured through the runner: what a device table is made of. */
+/* Measures the batch times of models on a device through the runner, for a device table. */
 #ifndef RUE_CALIBRATION_H
 #define RUE_CALIBRATION_H
 
@@ -9,42 +9,41 @@
 
 /* Strings are borrowed. */
 struct rue_calibration_goal {
-    const char *models;     /* "resnet50,vit_b_16", none of them with a device */
-    const char *device;     /* that they run on, as typed; models that just sleep have none */
+    const char *models;     /* "resnet50,vit_b_16", without a device */
+    const char *device;     /* as typed; sleeping models ignore it */
     const int *batch_sizes; /* [batch_size_count] ascending, at most RUE_PROFILE_POINTS_MAX */
     size_t batch_size_count;
-    uint64_t batches;    /* measured of each model and size, after one to warm up */
-    uint64_t timeout_ns; /* of a model and size */
+    uint64_t batches;    /* per model and size, after one warm-up batch */
+    uint64_t timeout_ns; /* per model and size */
     bool pin_memory;     /* batches for a GPU lie in page-locked memory */
     bool pin_memory_given;
     struct rue_progress *progress;
 };
 
-/* A model's measured points are its profile's: the median of each size's batches. Sizes from the first that
- * is infeasible on are, and are not tried. */
+/* The points of a profile are the median batch times. After the first infeasible size, larger ones are not
+ * tried. */
 struct rue_calibration {
     struct rue_device_table table;
 
-    char reasons[RUE_DEVICE_TABLE_MODELS_MAX][RUE_REASON_BYTES]; /* why the next one is not; "" */
-    char note[RUE_REASON_BYTES];                                 /* what has to be said of the times; "" */
+    char reasons[RUE_DEVICE_TABLE_MODELS_MAX][RUE_REASON_BYTES]; /* why the next size is infeasible; "" */
+    char note[RUE_REASON_BYTES];                                 /* remark of the runner on the times; "" */
     char title[sizeof((struct rue_profile *)0)->device];
     const char *precision;
-    bool on_gpu; /* it was a GPU */
+    bool on_gpu;
     char runner[128], machine_json[2048];
 };
 
-/* RUE_USAGE for a model or device that there is not, or one that names its device itself; RUE_INFEASIBLE when
- * no size of any model can be had; RUE_RUNNER when a trial fails or hangs; RUE_INTERRUPTED, RUE_TERMINATED.
- */
+/* RUE_USAGE for an unknown model or device, or a model that names a device; RUE_INFEASIBLE when no size of
+ * any model fits; RUE_RUNNER when a trial fails or hangs; RUE_INTERRUPTED, RUE_TERMINATED. */
 rue_status rue_calibration_run(const struct rue_calibration_goal *goal, struct rue_calibration *out,
                                rue_error *error) RUE_MUST_CHECK;
 
-/* The title of a table whose models ran on "this machine's GPU (bf16)", for those who read it elsewhere:
- * "NVIDIA H100 80GB HBM3 (bf16)", as the machine's facts have it. Others stay as they are. */
+/* The table's title as other machines need it: "this machine's GPU (bf16)" becomes "NVIDIA H100 80GB HBM3
+ * (bf16)". Other titles stay. */
 void rue_calibration_title(const char *device, bool on_gpu, const char *machine_json, char *out,
                            size_t bytes);
 
-/* The device table as JSON, as rue_device_table_read has it; models without any size are left out. */
+/* The device table as JSON that rue_device_table_read accepts, without models that have no feasible size. */
 json_t *rue_calibration_json(const struct rue_calibration_goal *goal,
                              const struct rue_calibration *calibration);
 

@@ -14,7 +14,7 @@
 
 static const double times_differ_ratio = 1.2;
 static const double confidence = RUE_DEFAULT_CONFIDENCE;
-static const double least_margin_ratio = RUE_DEFAULT_EPSILON; /* of mean regret: less makes no difference */
+static const double least_margin_ratio = RUE_DEFAULT_EPSILON; /* smaller differences do not matter */
 
 __attribute__((format(printf, 2, 3))) static void note_difference(struct rue_check *check, const char *format,
                                                                   ...)
@@ -31,7 +31,6 @@ static const char *key_or_null(const char *key)
     return key[0] ? key : NULL;
 }
 
-/* A check under way. */
 struct checking {
     const struct rue_check_goal *goal;
     struct rue_check *out;
@@ -53,7 +52,7 @@ static struct rue_ranking_rules ranking_rules(const struct rue_recommended *part
                                       .weights = weights};
 }
 
-/* What a study for this would ask for; of several loaders each has its GPU again, `gpus` says which. */
+/* The goal of a study that repeats the part. Each of several loaders gets its own GPU (`gpus`). */
 static struct rue_study_goal study_goal(struct checking *checking)
 {
     const struct rue_check_goal *goal = checking->goal;
@@ -137,7 +136,7 @@ static rue_status compare_circumstances(const struct rue_study *study, void *con
 
 /* ---- trials ---- */
 
-/* A first batch that comes too late, and not by chance, rules a configuration out, as when it was tuned. */
+/* A configuration whose first batch is clearly too late is infeasible, as in the study. */
 static void limit_first_batch(const struct rue_study_setup *setup, const struct rue_trial_result *result,
                               struct rue_check_trial *trial)
 {
@@ -173,9 +172,9 @@ static void list_trial(const struct rue_study_setup *setup, const struct rue_led
         rue_knowledge_job_s(prior->knowledge, row->model, &trial->config, (uint64_t)result->images);
 }
 
-/* ---- beside the baseline ---- */
+/* ---- comparison with the baseline ---- */
 
-/* What whole jobs of both take on every model, as they did; infinite where that is not known. */
+/* Expected seconds of whole jobs of both configurations on every model; infinite if unknown. */
 static double baseline_trials_s(const struct rue_study_setup *setup, const struct rue_recommended *part,
                                 double time_ratio)
 {
@@ -190,7 +189,7 @@ static double baseline_trials_s(const struct rue_study_setup *setup, const struc
     return isfinite(sum) ? sum : INFINITY;
 }
 
-/* A whole job of each on every model, one after the other; those that were ok become the matrix's. */
+/* Measures a whole job of each configuration on every model and adds the successful ones to the matrix. */
 static rue_status measure_with_baseline(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                         const char *name, struct rue_cost_matrix *matrix, rue_error *error)
 {
@@ -211,7 +210,7 @@ static rue_status measure_with_baseline(const struct rue_study_setup *setup, str
     return RUE_OK;
 }
 
-/* Where the budget has room for whole jobs of both. */
+/* Compares with the baseline if the budget allows whole jobs of both. */
 static rue_status check_baseline(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                  const struct rue_check_goal *goal, struct rue_check *out, rue_error *error)
 {
@@ -241,9 +240,9 @@ static rue_status check_baseline(const struct rue_study_setup *setup, struct rue
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- the check ---- */
 
-/* What is checked runs beside a baseline where it holds. */
+/* Keeps the findings; a configuration that holds is then compared with the baseline. */
 static rue_status check_and_compare(struct rue_study *study, struct rue_findings *findings, void *context,
                                     rue_error *error)
 {
@@ -286,14 +285,13 @@ rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *ou
     return status;
 }
 
-/* ---- words ---- */
+/* ---- output ---- */
 
 bool rue_check_holds(const struct rue_check *check)
 {
     return !check->skipped[0] && check->findings.verdict == RUE_RECHECK_HOLDS;
 }
 
-/* Which trials there were, and whether they took as long as in the study. */
 static void say_trials(struct rue_page *page, const struct rue_check *check)
 {
     double ratio = check->findings.time_ratio;
@@ -306,7 +304,7 @@ static void say_trials(struct rue_page *page, const struct rue_check *check)
         rue_say(page, " Trials take %.0f %% less time here.", 100 * (1 - ratio));
 }
 
-/* Nothing where that was not tried. */
+/* Adds nothing if no baseline was measured. */
 static void say_gain(struct rue_page *page, const struct rue_check *check)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
@@ -317,7 +315,7 @@ static void say_gain(struct rue_page *page, const struct rue_check *check)
             check->baseline_name, label, 100 * gain->confidence, gain->low, gain->high);
 }
 
-/* Others may have failed before it. */
+/* Trials of other configurations may have failed as well. */
 static void say_failed(struct rue_page *page, const struct rue_check *check, const char *config)
 {
     for (size_t i = 0; i < check->trial_count; i++) {

@@ -1,4 +1,4 @@
-/* One variant's part of a recommendation, checked: opened with the runner, and a handful of trials. */
+/* Checks one variant of a recommendation with a few trials. */
 #ifndef RUE_CHECK_H
 #define RUE_CHECK_H
 
@@ -14,43 +14,43 @@ struct rue_check_trial {
     struct rue_config config;
     uint64_t images;
     enum rue_outcome outcome;
-    double measured_s, expected_s; /* NaN where not known */
+    double measured_s, expected_s; /* NaN: unknown */
     char reason[RUE_REASON_BYTES];
 };
 
 struct rue_check {
-    char skipped[RUE_ERROR_MESSAGE_BYTES]; /* why it was not checked; "" when it was */
-    size_t difference_count;               /* what is not as it was */
+    char skipped[RUE_ERROR_MESSAGE_BYTES]; /* why it was not checked; "" */
+    size_t difference_count;               /* what changed since the study */
     char differences[RUE_CHECK_DIFFERENCES_MAX][256];
     size_t trial_count;
     struct rue_check_trial trials[RUE_CHECK_TRIALS_MAX];
     struct rue_recheck_findings findings;
-    struct rue_speedup gain;        /* of what is checked over a baseline; not known: not tried */
-    struct rue_config baseline;     /* that one */
+    struct rue_speedup gain; /* over the baseline; confidence 0: not measured */
+    struct rue_config baseline;
     char baseline_name[48];         /* "workers = CPUs" */
-    bool worst;                     /* what was recommended has the least worst regret, not mean regret */
-    struct rue_config config, best; /* that is checked, and that seems best here */
+    bool worst;                     /* it minimises worst regret, not mean regret */
+    struct rue_config config, best; /* checked, and probably best here */
 };
 
 struct rue_check_goal {
     struct rue_recommendation *earlier;
-    struct rue_recommended *part; /* of it */
-    const char *data;             /* NULL: those that it names */
-    const char *runner;           /* NULL: our own */
+    struct rue_recommended *part; /* of `earlier` */
+    const char *data;             /* NULL: the recommendation's */
+    const char *runner;           /* NULL: rue's own */
     uint64_t budget_ns, trial_timeout_ns, memory_bytes;
     const char *command_line;
     struct rue_progress *progress;
 };
 
-/* Why the part cannot be checked, on `data` (NULL: those that it names); "" where it can. */
+/* Why the part cannot be checked on `data` (NULL: its own); "" if it can. */
 const char *rue_check_obstacle(const struct rue_recommended *part, const char *data);
 
-/* RUE_OK also where the part cannot be checked (`skipped`). RUE_USAGE for a runner of another loader; as
- * rue_study_perform. `out` is filled in part when it fails. */
+/* RUE_OK also when the part cannot be checked (`skipped`). RUE_USAGE for a runner with another loader;
+ * otherwise as rue_study_perform. On failure `out` is partly filled. */
 rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *out,
                          rue_error *error) RUE_MUST_CHECK;
 
-/* What it says, without the variant, as part of the last sentence of the page: "still holds here: ...". */
+/* Adds the result to the last sentence of the page, without the variant: "still holds here: ...". */
 void rue_check_say(struct rue_page *page, const struct rue_check *check);
 
 /* Whether the recommendation can still be relied on. */

@@ -22,7 +22,6 @@ static const struct rue_option options_table[] = {
 
 static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
 
-/* What the table has beside what was read. */
 static void report_skipped(const struct rue_table *table)
 {
     if (table->columns.ignored[0])

@@ -39,7 +39,6 @@ static const struct rue_option options_table[] = {
     [QUIET] = RUE_STUDY_OPTION_QUIET,
 };
 
-/* A calibration, and how it is shown. */
 struct page {
     const struct rue_calibration_goal *goal;
     const struct rue_calibration *calibration;
@@ -52,7 +51,7 @@ static rue_status write_json(const void *context, FILE *stream, rue_error *error
     return rue_json_write(rue_calibration_json(page->goal, page->calibration), stream, error);
 }
 
-/* `path`, shorter than PATH_MAX, as folder and name, for which there is room in the arrays. */
+/* Splits `path`, which is shorter than PATH_MAX; the result borrows from the arrays. */
 static struct rue_output split_path(const char *path, char folder[PATH_MAX], char name[PATH_MAX])
 {
     snprintf(folder, PATH_MAX, "%s", path);
@@ -68,7 +67,7 @@ static rue_status write_file(const struct page *page, rue_error *error)
     return rue_output_write(&output, write_json, page, error);
 }
 
-/* Before minutes of measuring, which would be in vain. */
+/* An unwritable file must fail before minutes of measuring. */
 static rue_status check_file(const char *path, rue_error *error)
 {
     char folder[PATH_MAX], name[PATH_MAX];

@@ -24,7 +24,7 @@ static const struct rue_option options_table[] = {
     [QUIET] = RUE_STUDY_OPTION_QUIET,
 };
 
-/* All parts of a recommendation, and what was found of each. */
+/* A recommendation and the findings of each part. */
 struct checks {
     struct rue_recommendation *earlier;
     size_t count;
@@ -36,9 +36,9 @@ static void format_part_name(const struct rue_recommended *part, char *out, size
     rue_findings_name(&part->found, out, bytes);
 }
 
-/* ---- shown ---- */
+/* ---- output ---- */
 
-/* The same for people and for machines. */
+/* One table for the terminal and for JSON. */
 static void put_trials(struct rue_page *page, const struct rue_check *check)
 {
     static const struct rue_table_column columns[] = {
@@ -162,7 +162,7 @@ static rue_status check_all(const struct rue_options *options, struct rue_recomm
     return status;
 }
 
-/* Of everything that was checked: one part that does not hold is enough. */
+/* Fails if any checked part does not hold. */
 static rue_status judge(const struct checks *checks, rue_error *error)
 {
     size_t held = 0, checked = 0;

@@ -17,7 +17,7 @@
 
 enum { IMAGE_KEY, LABEL_KEY, JSON };
 
-/* Columns of the text: where values stand, a class's name, its number of items. */
+/* In columns of the terminal: start of values, width of a class's name and of its number of items. */
 enum { CLASSES_SHOWN = 12, VALUES_AT = 9, CLASS_COLUMNS = 24, COUNT_COLUMNS = 10 };
 
 static const struct rue_option options_table[] = {
@@ -26,7 +26,6 @@ static const struct rue_option options_table[] = {
     [JSON] = RUE_STUDY_OPTION_JSON,
 };
 
-/* Sizes of the items, and how many each class has. */
 struct survey {
     uint64_t count, bytes, smallest, median, largest;
     size_t class_count;
@@ -62,7 +61,7 @@ static rue_status survey_items(const struct rue_source *source, struct survey *o
     return status;
 }
 
-/* The share of the data that is in memory at present; NaN where the kernel does not tell. */
+/* The share of the data in the page cache now; NaN if the kernel does not report it. */
 static rue_status measure_cached_ratio(const struct rue_source *source, struct survey *out, rue_error *error)
 {
     const struct rue_workload workload = rue_workload_default();
@@ -98,7 +97,7 @@ static void show_text(const struct rue_source *source, const struct survey *surv
     char text[256], path[PATH_MAX];
     char a[RUE_UNIT_TEXT_BYTES], b[RUE_UNIT_TEXT_BYTES], c[RUE_UNIT_TEXT_BYTES], d[RUE_UNIT_TEXT_BYTES];
     rue_utf8_clean(variant.path, style.unicode, path, sizeof path);
-    printf("path     %s\n", path); /* never broken, so that it can be copied */
+    printf("path     %s\n", path); /* on one line, so that it can be copied */
     put_line("mode", rue_mode_names[variant.mode], &style);
     snprintf(text, sizeof text, "%s%s%s", variant.format, variant.dtype[0] ? ", " : "", variant.dtype);
     put_line("format", text, &style);

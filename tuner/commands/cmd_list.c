@@ -23,7 +23,7 @@ static const struct rue_option options_table[] = {
     [JSON] = RUE_STUDY_OPTION_JSON,
 };
 
-/* The list that is being made: a table, or a JSON array. */
+/* The output: a table or a JSON array. */
 struct list {
     bool json;
     size_t studies;
@@ -42,7 +42,7 @@ static const char *study_state(const struct rue_record *record)
     return record->partial ? "partial" : "complete";
 }
 
-/* Where the first of its data lie that do not belong to the study; "" where that is not known. */
+/* Path of the first data that are not a converted sample; "" if unknown. */
 static const char *study_data(const struct rue_findings *findings)
 {
     for (size_t v = 0; findings && v < findings->variant_count; v++) {
@@ -52,7 +52,7 @@ static const char *study_data(const struct rue_findings *findings)
     return "";
 }
 
-/* "128/8 (1.2 %)", "128/8 (worst 1.2 %, throughput)": by what, where that is said otherwise than usual. */
+/* "128/8 (1.2 %)", or "128/8 (worst 1.2 %, throughput)" for other rules than the default. */
 static void put_best(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
@@ -71,7 +71,7 @@ static void put_best(struct rue_page *page, const struct rue_variant_findings *v
                   time ? "" : rue_goal_names[variant->goal]);
 }
 
-/* A line, and one more for each mode behind the first. */
+/* A line for each mode; only the first repeats the study's cells. */
 static void add_lines(struct list *list, const char *path, const struct rue_record *record,
                       const struct rue_findings *findings)
 {
@@ -216,7 +216,7 @@ static rue_status finish_list(struct list *list, const char *path, rue_error *er
     return rue_page_write(&list->page, &list->style, stdout, error);
 }
 
-/* Without slashes at the end, so that none is doubled. */
+/* Trailing slashes are cut, as names are appended with one. */
 static rue_status read_path(const struct rue_options *options, char out[PATH_MAX], rue_error *error)
 {
     bool given = rue_options_argument_count(options) > 0;

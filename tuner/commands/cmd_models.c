@@ -61,7 +61,7 @@ static void list_devices(struct rue_page *page)
             "FILE.json is a device table that rue calibrate wrote.");
 }
 
-/* `*list` lists a table where that is the device. */
+/* Reads the device table if the device is one. */
 static rue_status open_device(struct rue_model_list *list, struct rue_device_table *table, rue_error *error)
 {
     if (!rue_device_is_table(list->device)) return RUE_OK;

@@ -85,7 +85,7 @@ static void report_prepared(const struct rue_prepared *done, const struct rue_op
                           done->bad_images);
 }
 
-/* A split is part of file names. */
+/* A split becomes part of file names. */
 static rue_status check_split(const char *split, rue_error *error)
 {
     if (split[0] && split[0] != '.' && strlen(split) <= 64 && !strpbrk(split, "/%{}\\")) return RUE_OK;
@@ -101,7 +101,7 @@ static rue_status refuse_option(const struct rue_options *options, size_t option
                     rue_options_origin(options, option), what);
 }
 
-/* What a person asks for is not passed over in silence; settings are for other destinations, too. */
+/* Options without effect are refused; settings without effect are not, as they serve other destinations. */
 static rue_status check_format(const struct rue_options *options, const struct rue_sink_ops *sink,
                                rue_error *error)
 {

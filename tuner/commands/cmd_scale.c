@@ -1,5 +1,4 @@
-/* Scaling experiments: a study of the points of two curves for each of the data, while which the processes of
- * the runner are watched. */
+/* rue scale: a study of two curves for each variant, with samples of the runner's resource use. */
 #include "commands.h"
 
 #include <stdlib.h>
@@ -106,7 +105,6 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
     return goal;
 }
 
-/* An experiment under way. */
 struct scaling {
     const struct rue_options *options;
     struct rue_monitor *monitor;
@@ -123,7 +121,7 @@ static rue_status start_monitor(const struct rue_study *study, void *context, ru
                             &scaling->monitor, error);
 }
 
-/* Both files first: what is shown is on the disk. Samples of an earlier run stay where this one made none. */
+/* Files are written before the output is shown. Without new samples, an earlier samples.csv stays. */
 static rue_status write_files(const struct rue_study_setup *setup, const struct rue_scaling *results,
                               rue_error *error)
 {

@@ -31,18 +31,18 @@ static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEI
 struct listing {
     const struct rue_record *record;
     struct rue_store *store;
-    struct rue_store_trial trial; /* the last one */
-    rue_status status;            /* that ended the list */
+    struct rue_store_trial trial; /* current */
+    rue_status status;            /* of the end of the list */
     rue_error *error;
 };
 
-/* The next trial that the last run was about. */
+/* The next trial of the last run's circumstances. */
 static bool list_trial(void *context, size_t index, struct rue_trial_row *out)
 {
     struct listing *listing = context;
     struct rue_store_trial *trial = &listing->trial;
     bool found = true;
-    (void)index; /* they come in order */
+    (void)index; /* trials come in order */
     do {
         rue_trial_result_close(&trial->result);
         listing->status = rue_store_next_trial(listing->store, &found, trial, listing->error);
@@ -75,7 +75,7 @@ static rue_status list_trials(const struct rue_record *record, struct rue_findin
     return status == RUE_OK ? listing.status : status;
 }
 
-/* ---- what was found ---- */
+/* ---- findings ---- */
 
 static void put_other_trials(size_t others, const struct rue_report_style *style)
 {
@@ -89,7 +89,7 @@ static void put_other_trials(size_t others, const struct rue_report_style *style
     putchar('\n');
 }
 
-/* Whether what the run found out is shown as it kept it, with all that it knew of itself. */
+/* Whether the stored report can be printed unchanged. */
 static bool is_stored_result(const struct rue_record *record, const struct rue_options *options)
 {
     bool reranked = false;

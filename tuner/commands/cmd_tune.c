@@ -59,10 +59,10 @@ enum {
     MAP
 };
 
-/* As many batches of the largest size are no more images than --images takes. */
+/* Keeps batches * largest batch size within the limit of --images. */
 enum { BATCHES_MAX = 1 << 24, WORKERS_MAX = 65536 };
 
-/* The budget where none is given, of a table's time. */
+/* The default budget, as a share of the table's time. */
 #define TABLE_SHARE 0.1
 
 static const char *const modes[] = {"all", "raw", "preprocessed", NULL};
@@ -204,7 +204,6 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
     return goal;
 }
 
-/* A run under way. */
 struct tuning {
     const struct rue_options *options;
     const struct rue_tune_variation *variation;
@@ -235,7 +234,7 @@ static rue_status show_plan(const struct rue_study *study, void *context, rue_er
     return RUE_OK;
 }
 
-/* How long the job is can be said in two ways; a flag wins over a setting. */
+/* A flag for the length of the job overrides a setting for it. */
 static rue_status choose_job(const struct rue_options *options, struct rue_study_goal *goal, rue_error *error)
 {
     if (!goal->job.images || !goal->job.batches) return RUE_OK;
@@ -257,7 +256,7 @@ static bool is_typed(const struct rue_options *options, size_t index)
     return rue_options_origin(options, index)[0] == '-';
 }
 
-/* Options that were typed side by side and exclude each other; what a setting says is for all commands. */
+/* Refuses typed options that exclude each other; settings serve all commands. */
 static rue_status check_typed(const struct rue_options *options, rue_error *error)
 {
     const struct rue_strategy_ops *strategy = rue_strategy_find(rue_options_text(options, STRATEGY));
@@ -269,7 +268,6 @@ static rue_status check_typed(const struct rue_options *options, rue_error *erro
                     epsilon ? "epsilon" : "confidence", strategy->name);
 }
 
-/* What contradicts itself. */
 static rue_status check_goal(const struct rue_options *options, const struct rue_study_goal *goal,
                              rue_error *error)
 {
@@ -284,7 +282,7 @@ static rue_status check_goal(const struct rue_options *options, const struct rue
     return RUE_OK;
 }
 
-/* A table stands in for data and runner; of its time, a tenth is spent unless something else is said. */
+/* Refuses options that a table replaces, and sets the default budget. */
 static rue_status check_table(const struct rue_options *options, struct rue_study_goal *goal,
                               rue_error *error)
 {
@@ -312,7 +310,7 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
     return RUE_OK;
 }
 
-/* Each of them has a loader of its own. */
+/* Each GPU has its own loader. */
 static rue_status count_loaders(const struct rue_options *options, struct rue_study_goal *goal,
                                 rue_error *error)
 {

@@ -1,12 +1,10 @@
-/* The subcommands: one const table each, in cmd_<name>.c; commands.c lists them. The program and its help go
- * through that list. */
+/* The subcommands: one const table each, in cmd_<name>.c; commands.c lists them. */
 #ifndef RUE_COMMANDS_H
 #define RUE_COMMANDS_H
 
 #include "options.h"
 
-/* What the program ends with, in silence, when nobody reads its output any more: as if SIGPIPE had killed it.
- */
+/* Exit code without a message when the reader of the output is gone, as after SIGPIPE. */
 enum { RUE_EXIT_READER_GONE = 141 };
 
 extern const struct rue_command rue_command_tune;
@@ -22,10 +20,10 @@ extern const struct rue_command rue_command_models;
 extern const struct rue_command rue_command_calibrate;
 extern const struct rue_command rue_command_runner;
 
-/* All of them in the order of the help, NULL at the end. */
+/* In the order of the help; NULL at the end. */
 extern const struct rue_command *const rue_commands[];
 
-/* The command of that name; RUE_USAGE, with what was perhaps meant, when there is none. */
+/* RUE_USAGE, with the most similar name, when there is no such command. */
 rue_status rue_commands_find(const char *name, const struct rue_command **out,
                              rue_error *error) RUE_MUST_CHECK;
 

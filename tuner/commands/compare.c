@@ -1,5 +1,4 @@
-/* What `rue compare` does beside `rue tune`: it converts a sample of the first variant to the format of each
- * other one. */
+/* What `rue compare` adds to `rue tune`: it converts a sample of the first variant to each other format. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 #include "study_opening.h"
 #include "tune.h"
 
-/* Whether the first variant can be made into this one. */
 static bool is_convertible(const struct rue_variant *from, const struct rue_variant *to)
 {
     const struct rue_sink_ops *sink = rue_sink_find(to->format);
@@ -21,8 +19,7 @@ static bool is_convertible(const struct rue_variant *from, const struct rue_vari
     return !decoded || strcmp(from->dtype, to->dtype) == 0 || strcmp(from->dtype, "uint8") == 0;
 }
 
-/* Converts a sample to see what making all of the variant from the first one takes; where that fails, it is
- * not known. */
+/* Converts a sample to measure the time per image. On failure the time stays unknown. */
 static rue_status convert_sample(const struct rue_study_setup *setup, size_t index,
                                  struct rue_variant_findings *out, rue_error *error)
 {
@@ -69,7 +66,7 @@ static rue_status convert_sample(const struct rue_study_setup *setup, size_t ind
     return RUE_OK;
 }
 
-/* What a study does not measure: storage, and the time that making each variant takes. */
+/* Measures what a study does not: storage and the time of converting. */
 static rue_status measure_variants(struct rue_study *study, struct rue_findings *findings, void *context,
                                    rue_error *error)
 {

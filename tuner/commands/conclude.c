@@ -6,7 +6,7 @@
 #include "output.h"
 #include "units.h"
 
-/* Says so where a run of a smaller space replaces the recommendation of a larger one. */
+/* Notes when a run of a smaller space replaces the recommendation of a larger one. */
 static void note_replaced(const struct rue_study_setup *setup)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
@@ -31,13 +31,13 @@ static void note_replaced(const struct rue_study_setup *setup)
     rue_recommendation_close(earlier);
 }
 
-/* Every file first, where there are to be any, then the screen: what is shown is on the disk. */
+/* Files are written before the output is shown. */
 static rue_status write_and_show(const struct rue_study_setup *setup, const struct rue_findings *findings,
                                  rue_study_shown *show, void *context, rue_error *lost)
 {
     char written[256] = "";
     rue_error unseen = {0};
-    rue_status status = RUE_OK; /* what fails first stays in `lost` */
+    rue_status status = RUE_OK; /* `lost` keeps the first failure */
     if (!findings->alone) {
         note_replaced(setup);
         status = rue_output_write_reports(rue_reports, findings, setup->place.folder, written, sizeof written,
@@ -47,12 +47,12 @@ static rue_status write_and_show(const struct rue_study_setup *setup, const stru
     fflush(stdout);
     if (status == RUE_OK && written[0])
         rue_progress_note(setup->progress, "written: %s/%s, " RUE_STORE_FILE, setup->place.folder, written);
-    /* After a signal the reader is often gone as well, which is no news. */
+    /* After a signal the reader is often gone too; that is not reported. */
     if (status != RUE_OK && rue_interrupt_status() == RUE_OK) rue_fail(lost, status, "%s", unseen.message);
     return lost->status;
 }
 
-/* Whether the limit of the first batch alone rules out every configuration of the variant. */
+/* Whether the limit of the first batch excludes every configuration. */
 static bool are_all_late(const struct rue_variant_findings *variant)
 {
     size_t configs = variant->matrix->config_count, late = 0;
@@ -83,7 +83,6 @@ static rue_status fail_late_batch(const struct rue_variant_findings *variant, ru
                     limit, rue_format_duration((uint64_t)first_ns, first, sizeof first), label);
 }
 
-/* What the findings are worth, when all of them are reported. */
 static rue_status judge_findings(const struct rue_study_setup *setup, const struct rue_findings *findings,
                                  rue_error *error)
 {

@@ -9,7 +9,6 @@
 #include "files.h"
 #include "store.h"
 
-/* What a folder holds. */
 struct contents {
     size_t images, other_files;
     bool jpeg, study, studies_below;

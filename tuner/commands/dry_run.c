@@ -6,7 +6,7 @@
 #include "study_show.h"
 #include "terminal.h"
 
-/* What options that nothing set have come to, and room for those texts that are made. */
+/* The values of options that were not given, and the buffers of their texts. */
 struct defaults {
     char knobs[RUE_KNOBS_MAX][1024], names[RUE_KNOBS_MAX][RUE_KNOB_TEXT_BYTES];
     char models[RUE_STUDY_MODELS_MAX * RUE_MODEL_NAME_BYTES], images[32], memory[32];
@@ -62,7 +62,7 @@ static void find_defaults(const struct rue_study_setup *setup, struct defaults *
     for (size_t m = 0; m < setup->model_count; m++)
         append_word(out->models, sizeof out->models, setup->models[m].name);
     const struct rue_study_variant *first = &setup->variants[0];
-    bool shared = setup->goal.loader.gpus && !setup->goal.job.batches; /* an epoch is that of all loaders */
+    bool shared = setup->goal.loader.gpus && !setup->goal.job.batches; /* one epoch of all loaders */
     snprintf(out->images, sizeof out->images, "%" PRIu64, shared ? first->opened.images : first->job_images);
     snprintf(out->memory, sizeof out->memory, "%" PRIu64 "M", setup->memory_bytes >> 20);
     add_default(out, "model", out->models);

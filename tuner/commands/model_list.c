@@ -31,7 +31,6 @@ static rue_status find_profile(const struct rue_model_list *list, size_t index, 
                     list->device, list->device);
 }
 
-/* Not where no batch size of it could be measured. */
 static bool has_times(const struct rue_profile *profile)
 {
     return profile->points || profile->per_batch_ns > 0 || profile->per_image_ns > 0;
@@ -69,13 +68,13 @@ static void put_columns(const struct rue_model_list *list, struct rue_page *page
     }
 }
 
-/* A number that is 0 where nobody knows it. */
+/* 0: unknown. */
 static void put_known(struct rue_page *page, uint64_t number)
 {
     rue_put_number(page, number ? (double)number : NAN);
 }
 
-/* Bytes are those of the device's precision, which a table does not have. */
+/* Bytes need the device's precision, which a device table does not have. */
 static void put_row(const struct rue_model_list *list, const char *name, const struct rue_profile *profile,
                     struct rue_page *page)
 {
@@ -101,7 +100,7 @@ static void put_row(const struct rue_model_list *list, const char *name, const s
     }
 }
 
-/* Where the times that are listed come from. */
+/* The sources of the listed times, to be explained below the table. */
 struct origins {
     bool interpolated, estimated, on_host;
 };

@@ -1,4 +1,4 @@
-/* What batches of models take on a device, as a page: of the catalogue, or of a device table. */
+/* The batch times of models on a device as a page, from the catalogue or a device table. */
 #ifndef RUE_MODEL_LIST_H
 #define RUE_MODEL_LIST_H
 
@@ -6,16 +6,16 @@
 #include "section.h"
 
 struct rue_model_list {
-    const struct rue_device_table *measured; /* whose models are listed; NULL: those of the catalogue */
-    const char *device;                      /* that these are simulated on, as typed */
+    const struct rue_device_table *measured; /* NULL: the catalogue's models */
+    const char *device;                      /* simulated device, as typed */
     const int *batch_sizes;                  /* [batch_size_count], at most RUE_MODEL_LIST_SIZES_MAX */
     size_t batch_size_count;
 };
 
 enum { RUE_MODEL_LIST_SIZES_MAX = 15 };
 
-/* Puts the table on the page, and sentences that explain it. RUE_USAGE for an unknown device, and for the GPU
- * at hand, whose times are known only when they are measured. */
+/* Adds the table and its explanation to the page. RUE_USAGE for an unknown device, and for this machine's
+ * GPU, whose times must be measured first. */
 rue_status rue_model_list_put(const struct rue_model_list *list, struct rue_page *page,
                               rue_error *error) RUE_MUST_CHECK;
 

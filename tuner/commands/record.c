@@ -14,9 +14,9 @@
 #include "study_opening.h"
 #include "table.h"
 
-/* ---- where it lies ---- */
+/* ---- path ---- */
 
-/* The store's path and, resolved, the folder that it lies in. */
+/* Sets the store's path, and the resolved path and the name of its folder. */
 static rue_status find_place(const char *path, bool folder, struct rue_record *record, rue_error *error)
 {
     int end = (int)strnlen(path, PATH_MAX);
@@ -36,7 +36,7 @@ static rue_status find_place(const char *path, bool folder, struct rue_record *r
     return RUE_OK;
 }
 
-/* Fills in store, folder and name for `path`, a study's folder or its store. */
+/* As find_place, for `path`, a study's folder or its store. Fails if there is no study. */
 static rue_status find_store(const char *path, struct rue_record *record, rue_error *error)
 {
     struct stat facts;
@@ -67,8 +67,7 @@ static void put_partial(struct rue_record *record, const char *why)
     snprintf(record->partial_reason, sizeof record->partial_reason, "%s", why);
 }
 
-/* Fills in `last`: what the last run noted. One that was refused or stopped before it measured anything says
- * nothing against what a run before it found out. */
+/* Sets `last`. Runs that ended before their first trial do not replace the result of an earlier run. */
 static rue_status read_last(struct rue_record *record, struct rue_store *store, uint64_t trials,
                             rue_error *error)
 {
@@ -90,7 +89,6 @@ static rue_status read_last(struct rue_record *record, struct rue_store *store, 
     return RUE_OK;
 }
 
-/* Whether the last run ended early or is not known to have ended, and why. */
 static void judge_last(struct rue_record *record)
 {
     if (record->is_current && !record->last->found.run.partial) return;
@@ -103,7 +101,7 @@ static void judge_last(struct rue_record *record)
     }
 }
 
-/* ---- its trials ---- */
+/* ---- trials ---- */
 
 size_t rue_record_variant(const struct rue_record *record, const struct rue_store_trial *trial)
 {
@@ -194,7 +192,7 @@ static rue_status read_trials(struct rue_record *record, struct rue_store *store
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the record ---- */
 
 static rue_status read_store(struct rue_record *record, rue_error *error)
 {
@@ -237,7 +235,7 @@ const struct rue_ranking_rules *rue_record_rules(const struct rue_record *record
     return &record->last->rules;
 }
 
-/* The trials alone do not say who made them; the last run noted that. */
+/* Trials do not name their runner and machine; the notes of the last run do. */
 static rue_status rank_trials(const struct rue_record *record, const struct rue_ranking_rules *rules,
                               struct rue_findings **out, rue_error *error)
 {

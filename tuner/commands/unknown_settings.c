@@ -13,9 +13,9 @@
 enum { NAME_BYTES = 64, NAMES_MAX = 512 };
 
 static const char prefix[] = "RUE_";
-static const char module_name[] = "CUDA_MODULE"; /* where the module of CUDA kernels is; no option */
+static const char module_name[] = "CUDA_MODULE"; /* path of the CUDA module; not an option */
 
-/* Every option's name, written as in a variable or as in the file; returns how many. */
+/* Lists the option names as spelled in variables or in the settings file; returns their number. */
 static size_t list_known(bool variable, char known[NAMES_MAX][NAME_BYTES])
 {
     size_t count = 0;
@@ -30,7 +30,6 @@ static size_t list_known(bool variable, char known[NAMES_MAX][NAME_BYTES])
     return count;
 }
 
-/* Adds the name to the line unless it is known. */
 static void check_name(const char *name, bool variable, char *out, size_t bytes)
 {
     char known[NAMES_MAX][NAME_BYTES], typed[NAME_BYTES];

@@ -1,11 +1,10 @@
-/* Settings that no command knows: of rue.json and of the environment, see settings.h. */
+/* Finds settings in rue.json and the environment that no command has; see settings.h. */
 #ifndef RUE_UNKNOWN_SETTINGS_H
 #define RUE_UNKNOWN_SETTINGS_H
 
 #include <stddef.h>
 
-/* Their names, with what was perhaps meant, as one line; "" when there are none. A file that cannot be read
- * holds none. */
+/* Their names with the most similar known names, on one line; "" if none. An unreadable file is ignored. */
 void rue_unknown_settings_list(char *out, size_t bytes);
 
 #endif

@@ -1,12 +1,12 @@
-/* Tells JSON that makes no sense from JSON that there was no memory for: the library reports both alike, and
- * leaves out of a text what it could not allocate. */
+/* Counts failed allocations of the JSON library: it reports them like invalid JSON, and silently drops what
+ * it could not allocate from a text. */
 #ifndef RUE_JSON_MEMORY_H
 #define RUE_JSON_MEMORY_H
 
-/* Counts from now on, for the whole process. */
+/* Starts counting, for the whole process. */
 void rue_json_memory_watch(void);
 
-/* The allocations that failed in the JSON library since then. Thread-safe. */
+/* The number of failed allocations since then. Thread-safe. */
 unsigned rue_json_memory_failures(void);
 
 #endif

@@ -1,5 +1,4 @@
-/* A workload as JSON, as the protocol, the store and recommendations have it: {"seed":1,"shuffle":true,...}.
- */
+/* A workload as JSON in the protocol, the store and recommendations: {"seed":1,"shuffle":true,...}. */
 #ifndef RUE_WORKLOAD_JSON_H
 #define RUE_WORKLOAD_JSON_H
 
@@ -11,13 +10,13 @@
 
 enum { RUE_WORKLOAD_TEXT_BYTES = 512 };
 
-/* Absent (or NULL): the default. RUE_USAGE with the key that is wrong, and what it may be. */
+/* NULL or null: the default. RUE_USAGE names the wrong key and its valid values. */
 rue_status rue_workload_read(const json_t *object, struct rue_workload *out, rue_error *error) RUE_MUST_CHECK;
 
-/* Refuses what no single field of it shows to be wrong. */
+/* Refuses invalid combinations of fields. */
 void rue_workload_check(struct rue_json_reader *reader, const struct rue_workload *workload);
 
-/* The object in one line: the identity of trials. "" without memory. */
+/* The object on one line, part of a trial's identity. "" if memory is short. */
 void rue_workload_canonical(const struct rue_workload *workload, char out[RUE_WORKLOAD_TEXT_BYTES]);
 
 #endif
