@@ -18,7 +18,6 @@ static rue_status find_set(const struct rue_cost_matrix *matrix, const struct ru
     return status;
 }
 
-/* What a configuration costs, its memory, and its place in the grid. */
 struct point {
     double regret, bytes;
     size_t config;
@@ -32,7 +31,7 @@ static int compare_points(const void *left, const void *right)
     return a->config < b->config ? -1 : a->config > b->config;
 }
 
-/* Those that no other beats in the one without losing in the other; of equal ones the first. */
+/* The Pareto front; of equal configurations the first. */
 static rue_status find_front(const struct rue_selection *selection, const double *memory_bytes,
                              struct rue_answers *answers, rue_error *error)
 {

@@ -1,4 +1,4 @@
-/* More than one answer: what a variant's ranking tells beside its winner. */
+/* Answers beside the winner: the smallest set of configurations, leave-one-out, time against memory. */
 #ifndef RUE_ANSWERS_H
 #define RUE_ANSWERS_H
 
@@ -7,10 +7,10 @@
 
 struct rue_answers {
     struct rue_config_set *set;              /* of all models */
-    struct rue_leave_one_out *leave_one_out; /* NULL where too few models tell of another one */
+    struct rue_leave_one_out *leave_one_out; /* NULL with fewer than three models */
     double *memory_bytes;                    /* [configs] of the batches in flight; NULL: not known */
     size_t front_count;
-    size_t *front; /* [front_count] ranked columns, by mean regret and memory, the least regret first */
+    size_t *front; /* [front_count] ranked columns: the Pareto front, least regret first */
 };
 
 /* `matrix` and `selection` are borrowed for the call, `memory_bytes` [configs] (NULL: not known) too.

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double least_gain = 0.05; /* that counts without an interval */
+static const double least_gain = 0.05; /* of any worth without an interval */
 
 static size_t find_model(const struct rue_cost_matrix *matrix, const char *name)
 {
@@ -41,7 +41,7 @@ static int compare_rows(const void *left, const void *right)
     return strcmp(a->model, b->model);
 }
 
-/* Over `count` models, with the lower confidence of the two regrets. */
+/* With the lower confidence of the two regrets. */
 static struct rue_saving_interval find_interval(const struct rue_comparison *comparison,
                                                 const size_t (*pairs)[2], size_t count)
 {
@@ -70,7 +70,6 @@ static struct rue_comparison_row make_row(const struct rue_comparison *compariso
     return row;
 }
 
-/* `pairs` has room for the models that both have. */
 static void fill_rows(struct rue_comparison *comparison, size_t (*pairs)[2])
 {
     const struct rue_cost_matrix *before = comparison->before->matrix, *after = comparison->after->matrix;
@@ -136,7 +135,6 @@ void rue_comparison_close(struct rue_comparison *comparison)
     free(comparison);
 }
 
-/* What takes `build_ns` and saves `saved_ns` each time. */
 static double times_until(double build_ns, double saved_ns)
 {
     return saved_ns > 0 ? build_ns / saved_ns : INFINITY;

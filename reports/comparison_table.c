@@ -1,4 +1,4 @@
-/* The models of two variants that are compared. */
+/* Two variants, model by model. */
 #include <math.h>
 
 #include "comparison.h"

@@ -7,7 +7,7 @@
 
 #include "utf8.h"
 
-/* '=' and the like, also in the width of East Asian writing. */
+/* Also in full width, as East Asian keyboards write them. */
 static bool begins_formula(const char *text)
 {
     static const char *const signs[] = {"=", "+", "-", "@", "\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"};
@@ -16,7 +16,7 @@ static bool begins_formula(const char *text)
     return false;
 }
 
-/* A quote that was in such a text before counts, so that it comes back with it. */
+/* Quotes of the text itself count, so that reading gives them back. */
 static bool is_quoted_formula(const char *text)
 {
     double number;

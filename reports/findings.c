@@ -97,7 +97,6 @@ enum rue_basis rue_findings_basis(const struct rue_ranking_row *row)
     return row->repeats ? RUE_BASIS_TRUNCATED : RUE_BASIS_PREDICTED;
 }
 
-/* A regret is printed in tenths of a percent. */
 bool rue_findings_has_worst(const struct rue_ranking_row *row)
 {
     return row->max_regret_ratio >= 0.0005;
@@ -140,8 +139,6 @@ const struct rue_knobs *rue_findings_knobs(const struct rue_findings *findings)
     return &rue_own_knobs;
 }
 
-/* ---- for each batch size ---- */
-
 static int batch_size(const struct rue_cost_matrix *matrix, size_t config)
 {
     return matrix->configs[config].value[RUE_BATCH_SIZE];
@@ -162,8 +159,6 @@ bool rue_batch_best_next(const struct rue_variant_findings *variant, struct rue_
     at->next = c;
     return true;
 }
-
-/* ---- changes ---- */
 
 static void describe_ratio(const char *what, double ratio, char out[64])
 {

@@ -9,7 +9,7 @@
 #include "section.h"
 #include "utf8.h"
 
-/* Nine digits tell nanosecond clocks apart over a second, and hide the last bits of a division. */
+/* Nine digits resolve nanoseconds within a second, and hide rounding errors. */
 #define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_ENSURE_ASCII)
 
 static void fail_unless(json_t **container, bool whole)
@@ -209,7 +209,7 @@ char *rue_json_dump(const json_t *root, size_t flags)
     return NULL;
 }
 
-/* Terminals obey control characters, also those beyond ASCII: the library escapes all of them but DEL. */
+/* The library escapes all control characters but DEL, which terminals obey too. */
 rue_status rue_json_write(json_t *root, FILE *stream, rue_error *error)
 {
     enum { DEL = 0x7F };

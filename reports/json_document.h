@@ -1,6 +1,6 @@
-/* JSON documents made of findings: what is not known is null; there is no NaN or Infinity, and text that is
- * no UTF-8 is repaired. Values are new references, NULL where memory is out; putting a NULL into an object or
- * array closes it and makes it NULL, too, so that one look at the root is enough. */
+/* JSON documents. Unknown values, NaN and infinity are null; text that is not UTF-8 is repaired. Values are
+ * new references, NULL without memory; putting NULL into an object or array closes it and makes it NULL, so
+ * that only the root needs a check. */
 #ifndef RUE_JSON_DOCUMENT_H
 #define RUE_JSON_DOCUMENT_H
 
@@ -12,16 +12,16 @@
 #include "config.h"
 #include "error.h"
 
-/* All take `value`. Keys that come from outside go through the second, which repairs them. */
+/* They steal the reference to `value`. rue_json_put_named() repairs keys from outside. */
 void rue_json_put(json_t **object, const char *key, json_t *value);
 void rue_json_put_named(json_t **object, const char *key, json_t *value);
 void rue_json_push(json_t **array, json_t *value);
 
 /* An object of few members: "ok:n failed:n cause:T" and a value for each, of the kind that its letter says:
  * `i` an int, `n` a size_t or uint64_t, `N` the same, null for 0, `r` a double, null unless finite, `d` a
- * double of nanoseconds, rounded, `b` a bool, `t` a text, `T` a text, null for "", `o` a json_t *, taken. */
+ * double of nanoseconds, rounded, `b` a bool, `t` a text, `T` a text, null for "", `o` a json_t *, stolen. */
 json_t *rue_json_make(const char *members, ...);
-void rue_json_add(json_t **object, const char *members, ...); /* the same members to one that there is */
+void rue_json_add(json_t **object, const char *members, ...); /* to an existing object */
 
 json_t *rue_json_text(const char *string);
 json_t *rue_json_text_or_null(const char *string); /* null for "" */
@@ -40,12 +40,11 @@ json_t *rue_json_config(const struct rue_config *config); /* a value for each kn
 /* Declarations of the knobs that are not rue's own, an array (knob_json.h reads it). */
 json_t *rue_json_knobs(const struct rue_knobs *knobs);
 
-/* As json_dumps() of jansson, which up to version 2.14 leaves a key out when memory ends in the middle of it.
- * NULL: no memory, or `root` is NULL. */
+/* json_dumps() of jansson up to version 2.14 loses a key when memory ends. NULL: no memory, or no `root`. */
 char *rue_json_dump(const json_t *root, size_t flags);
 
-/* Writes `root`, indented, and a line feed, and closes it. All but ASCII is escaped. RUE_MEMORY
- * where it is NULL, RUE_STORE when the stream failed. */
+/* Writes `root`, indented and in ASCII, with a line feed, and closes it. RUE_MEMORY if it is NULL, RUE_STORE
+ * when the stream failed. */
 rue_status rue_json_write(json_t *root, FILE *stream, rue_error *error) RUE_MUST_CHECK;
 
 #endif

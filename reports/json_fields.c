@@ -11,7 +11,7 @@
 
 enum { WHAT_BYTES = 160 };
 
-/* ---- what is empty ---- */
+/* ---- empty values ---- */
 
 static double real_at(const void *at)
 {
@@ -204,7 +204,7 @@ void rue_json_read_config(struct rue_json_reader *reader, const json_t *value, s
     }
 }
 
-/* Elements in the struct itself, or of a list that is allocated for them. */
+/* An array in the struct, or an allocated one. */
 static char *list_room(struct rue_json_reader *reader, const struct rue_field *field, size_t count, void *at)
 {
     if (!(field->flags & RUE_FIELD_POINTED)) return at;
@@ -235,7 +235,7 @@ static size_t list_most(const struct rue_field *field)
     return field->flags & RUE_FIELD_POINTED ? rue_field_most(field) : field->bytes / field->element;
 }
 
-/* False where a value is not what the row says. */
+/* False for a value of another kind. */
 static bool is_read(struct rue_json_reader *reader, const struct rue_field *field, const json_t *value,
                     void *to)
 {

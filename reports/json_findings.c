@@ -5,10 +5,9 @@
 
 enum { CPUS_MAX = 1 << 20 };
 
-/* Of a second, a count of anything. */
 #define SECONDS_MAX UINT64_C(1000000000)
 
-/* ---- a configuration or model by its number ---- */
+/* ---- configurations and models by column and row ---- */
 
 json_t *rue_json_config_at(const struct rue_variant_findings *variant, size_t config)
 {
@@ -43,7 +42,7 @@ const struct rue_field_type rue_json_config_index = {.write = write_config_index
 #define CONFIG_INDEX(structure, member) \
     RUE_FIELD_OTHER, RUE_FIELD_AT(structure, member), .type = &rue_json_config_index
 
-/* ---- a place in the ranking ---- */
+/* ---- ranking ---- */
 
 static const struct rue_ranking_row unranked = {
     .mean_regret_ratio = NAN, .max_regret_ratio = NAN, .worst_model = RUE_NONE, .top_n_count = SIZE_MAX};
@@ -92,7 +91,7 @@ void rue_json_put_rules(json_t **object, const struct rue_variant_findings *vari
                  variant->matrix->first_limit_ns);
 }
 
-/* ---- what is gained ---- */
+/* ---- gains ---- */
 
 static json_t *write_proven(const void *at, const void *context)
 {

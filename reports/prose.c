@@ -10,7 +10,7 @@
 
 enum { REASON_COLUMNS = 100, NAME_BYTES = PATH_MAX + 256 };
 
-/* What floating point adds to a tenth is nothing to round up for. */
+/* Rounding errors of floating point are not rounded up. */
 double rue_prose_bound_percent(double ratio)
 {
     return fmax(1, ceil(1000 * ratio * (1 - 1e-12))) / 10;

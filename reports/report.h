@@ -1,4 +1,4 @@
-/* A report renders findings to a stream. One file a report, registered in report.c. */
+/* A report renders findings to a stream. One file per report, registered in report.c. */
 #ifndef RUE_REPORT_H
 #define RUE_REPORT_H
 
@@ -10,22 +10,21 @@
 struct rue_report {
     const char *name;
     const char *file; /* the file in the study's folder; NULL for one that is only shown */
-    const char *mark; /* what the file begins with, in every version of rue: at most 64 bytes */
+    const char *mark; /* the first bytes of the file, in every version of rue: at most 64 */
     /* RUE_MEMORY, or RUE_STORE when the stream fails. Does not close the stream. */
     rue_status (*render)(const struct rue_findings *findings, const struct rue_report_style *style,
                          FILE *stream, rue_error *error);
 };
 
-extern const struct rue_report rue_report_json;  /* recommendation.json */
-extern const struct rue_report rue_report_csv;   /* trials.csv */
-extern const struct rue_report rue_report_table; /* the terminal's tables and the closing sentence */
+extern const struct rue_report rue_report_json;                             /* recommendation.json */
+extern const struct rue_report rue_report_csv;                              /* trials.csv */
+extern const struct rue_report rue_report_table;                            /* for the terminal */
 extern const struct rue_report rue_report_compare, rue_report_compare_json; /* of `rue compare` */
 
 /* Those of a tuning run, NULL at the end. */
 extern const struct rue_report *const rue_reports[];
 
-/* recommendation.json on one line, with every digit of its numbers: what a store keeps. `*out` is returned
- * owned. RUE_MEMORY. */
+/* recommendation.json on one line with all digits, for the store. `*out` is owned. RUE_MEMORY. */
 rue_status rue_report_json_text(const struct rue_findings *findings, char **out,
                                 rue_error *error) RUE_MUST_CHECK;
 

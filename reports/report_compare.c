@@ -14,10 +14,9 @@
 
 static const double least_gain = 0.05; /* less is not worth another variant */
 
-/* Each variant beside the first one. */
 struct compared {
     const struct rue_findings *findings;
-    struct rue_comparison **with_first; /* [variant_count]; NULL where they cannot be compared */
+    struct rue_comparison **with_first; /* [variant_count] comparisons with the first; NULL: impossible */
     bool any;                           /* can be */
 };
 
@@ -44,8 +43,6 @@ static rue_status open_compared(const struct rue_findings *findings, struct comp
     return status;
 }
 
-/* ---- the variants ---- */
-
 static bool is_winner_trial(const struct rue_trial_row *row, const struct rue_variant_findings *variant)
 {
     return row->request.measure == RUE_JOINT && row->result.outcome == RUE_TRIAL_OK &&
@@ -53,8 +50,7 @@ static bool is_winner_trial(const struct rue_trial_row *row, const struct rue_va
            rue_config_equal(&row->request.config, &variant->matrix->configs[variant->selection->recommended]);
 }
 
-/* The most anonymous memory, and the CPU time of an image, of the trials with its best configuration; NaN
- * where they do not say. */
+/* Peak anonymous memory, and CPU time per image, of its best configuration; NaN: unknown. */
 static void find_usage(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                        double *memory_bytes, double *cpu_ns)
 {
@@ -77,7 +73,7 @@ static double mean_speedup(const struct compared *all, size_t v)
     return all->with_first[v] ? all->with_first[v]->mean_speedup_ratio : NAN;
 }
 
-/* To make all of the variant from the first one; 0 of the first; NaN where it is not known. */
+/* Time to make the whole variant from the first one; NaN: unknown. */
 static double build_ns(const struct compared *all, size_t v)
 {
     double build_s = all->findings->variants[v].data.build_s_per_image;
@@ -85,7 +81,7 @@ static double build_ns(const struct compared *all, size_t v)
     return build_s > 0 ? build_s * 1e9 * (double)all->findings->variants[0].data.images : NAN;
 }
 
-/* The configuration that is best for all of them, where there is one. */
+/* The best configuration for all variants; NULL: none. */
 static const struct rue_overall *find_common(const struct rue_findings *findings)
 {
     if (findings->overall_count == 0) return NULL;
@@ -138,8 +134,6 @@ static void put_variants(struct rue_page *page, const struct compared *all)
     for (size_t v = 0; v < all->findings->variant_count; v++) put_variant(page, all, v);
 }
 
-/* ---- sentences ---- */
-
 static void say_job(struct rue_page *page, const struct rue_findings *findings)
 {
     const struct rue_variant_findings *first = &findings->variants[0];
@@ -161,7 +155,6 @@ static size_t find_fastest(const struct compared *all)
     return best;
 }
 
-/* What another variant than the first one brings. */
 static void say_gain(struct rue_page *page, const struct compared *all, size_t best)
 {
     const struct rue_comparison *comparison = all->with_first[best];
@@ -177,7 +170,6 @@ static void say_gain(struct rue_page *page, const struct compared *all, size_t b
     rue_say(page, ".");
 }
 
-/* The variant to use, and what it brings. */
 static void say_use(struct rue_page *page, const struct compared *all)
 {
     const struct rue_findings *findings = all->findings;
@@ -196,7 +188,6 @@ static void say_use(struct rue_page *page, const struct compared *all)
     rue_verdict_confidence(page, findings);
 }
 
-/* Tables of other configurations may rank variants otherwise. */
 static void put_noise(struct rue_page *page, const struct compared *all, size_t v)
 {
     const struct rue_saving_interval *saved = &all->with_first[v]->saving.interval;
@@ -207,7 +198,7 @@ static void put_noise(struct rue_page *page, const struct compared *all, size_t 
                 100 * saved->confidence);
 }
 
-/* A common configuration that looks better than a variant's own. */
+/* Says why the common configuration can look better than a variant's own. */
 static void put_common(struct rue_page *page, const struct compared *all, const struct rue_overall *common)
 {
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
@@ -218,8 +209,9 @@ static void put_common(struct rue_page *page, const struct compared *all, const 
         if (own->recommended == RUE_NONE ||
             !(common->parts[v].mean_regret_ratio < own->rows[own->recommended].mean_regret_ratio))
             continue;
-        rue_say(page, " For %s it is predicted to be better than its own, which was measured on every model.",
-                common->parts[v].name);
+        rue_say(page, " For %s it looks better than its own, %s.", common->parts[v].name,
+                common->best == common->selection->recommended ? "but by less than the noise"
+                                                               : "which was measured on every model");
     }
 }
 
@@ -263,7 +255,6 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
     return status;
 }
 
-/* What each model gains by each variant. */
 static json_t *comparisons_json(const struct compared *all)
 {
     json_t *array = json_array();

@@ -1,4 +1,4 @@
-/* trials.csv: one line a trial. What is not known is empty. */
+/* trials.csv: one line per trial; unknown values are empty. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void put_field(struct rue_page *page, const struct rue_trial_result *resu
     rue_put_number(page, real);
 }
 
-/* A runner that was changed may have declared other knobs when it made the trial. */
+/* A runner may have declared other knobs when it made the trial. */
 static void put_knob(struct rue_page *page, const struct rue_config *config, const char *name)
 {
     const struct rue_knobs *knobs = rue_config_knobs(config);
@@ -65,7 +65,7 @@ static void put_row(struct rue_page *page, const struct rue_trial_row *row, cons
     rue_put_text(page, row->result.reason);
 }
 
-/* A row at a time: there may be very many. */
+/* One row at a time, to limit memory. */
 static rue_status render(const struct rue_findings *findings, const struct rue_report_style *style,
                          FILE *stream, rue_error *error)
 {

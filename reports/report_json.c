@@ -1,5 +1,4 @@
-/* recommendation.json, as recommendation.schema.json says. What is not known is null; there is no NaN or
- * Infinity. */
+/* recommendation.json, described by recommendation.schema.json. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "report.h"
 #include "verdict.h"
 
-/* A sample lies nowhere once the run is over, and a runner may bring its own data: no path. */
+/* A sample is removed after the run, and a runner may have its own data: no path. */
 static json_t *variant_json(const struct rue_variant_findings *variant)
 {
     json_t *object = rue_json_struct(rue_json_data_fields, variant, NULL);
@@ -18,8 +17,8 @@ static json_t *variant_json(const struct rue_variant_findings *variant)
     return object;
 }
 
-/* Keyword arguments of torch.utils.data.DataLoader; without workers it refuses those that need workers, and
- * without a GPU it warns of pin_memory. */
+/* Keyword arguments of torch.utils.data.DataLoader. It refuses some without workers, and warns of pin_memory
+ * without a GPU. */
 static json_t *torch_arguments(const struct rue_config *config, bool pins)
 {
     const struct rue_knobs *knobs = rue_config_knobs(config);
@@ -69,7 +68,6 @@ static json_t *misses_json(const struct rue_variant_findings *variant, size_t co
     return array;
 }
 
-/* Nothing in it is changed. */
 static json_t *cell_json(const struct rue_cell *cell)
 {
     bool estimated = !cell->times_ns && !isnan(cell->median_ns);
@@ -219,7 +217,6 @@ static json_t *overall_json(const struct rue_findings *findings)
     return array;
 }
 
-/* Which strategy chose the trials, and who chose it; null when not known. */
 static json_t *strategy_json(const struct rue_run_findings *run)
 {
     if (!run->strategy[0]) return json_null();
@@ -235,7 +232,6 @@ static json_t *provenance_json(const struct rue_findings *findings)
     return object;
 }
 
-/* With what is said of each notice. */
 static void put_run(json_t **object, const struct rue_findings *findings)
 {
     rue_json_put_fields(object, rue_json_run_fields, findings, NULL);
@@ -250,7 +246,6 @@ static void put_run(json_t **object, const struct rue_findings *findings)
                  provenance_json(findings));
 }
 
-/* What of the study's store this rests on; null where there is none. */
 static json_t *ledger_json(const struct rue_findings_ledger *ledger)
 {
     if (!ledger) return json_null();
@@ -259,7 +254,6 @@ static json_t *ledger_json(const struct rue_findings_ledger *ledger)
     return object;
 }
 
-/* NULL without memory. */
 static json_t *document_json(const struct rue_findings *findings)
 {
     const struct rue_knobs *knobs = rue_findings_knobs(findings);

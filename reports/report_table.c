@@ -19,7 +19,6 @@ static const struct rue_knobs *variant_knobs(const struct rue_variant_findings *
     return rue_config_knobs(&variant->matrix->configs[0]);
 }
 
-/* A knob has a column when it is always shown, or its values differ between the configurations. */
 static bool knob_shown(const struct rue_variant_findings *variant, size_t knob)
 {
     if (variant_knobs(variant)->at[knob]->always_shown) return true;
@@ -28,7 +27,7 @@ static bool knob_shown(const struct rue_variant_findings *variant, size_t knob)
     return false;
 }
 
-/* "num_workers" is "workers" to people. */
+/* "num_workers" becomes "workers". */
 static void add_knob_column(struct rue_page *page, const struct rue_knob_info *knob)
 {
     static const char prefix[] = "num_";
@@ -41,7 +40,7 @@ static void add_knob_column(struct rue_page *page, const struct rue_knob_info *k
                               .header = header, .right = !knob->words, .shrink_to = knob->words ? 6 : 0});
 }
 
-/* Of one model mean and worst regret are the same, and whose it is the verdict says. */
+/* For one model mean and worst regret are the same. */
 static void begin_table(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     static const struct rue_table_column regrets[] = {
@@ -134,7 +133,7 @@ static void put_data(struct rue_page *page, const struct rue_variant_findings *v
     if (strcmp(variant->job.workload.cache, RUE_CACHE_COLD) == 0) say_fact(page, &comma, "", "read cold");
 }
 
-/* Images per second make sense for one model: over several the slow ones decide. */
+/* A rate over several models would be that of the slow ones. */
 static bool rate_shown(const struct rue_variant_findings *variant)
 {
     return variant->job.images && variant->selection->model_count == 1 && variant->goal == RUE_GOAL_TIME;
@@ -153,7 +152,7 @@ static void put_config(struct rue_page *page, const struct rue_variant_findings 
     rue_put_number(page, job / ns * (double)RUE_NS_PER_S);
 }
 
-/* The first ones, and those that sentences are about, as estimates may rank before what is recommended. */
+/* The first ones, and those that sentences are about. */
 static bool is_listed(const struct rue_selection *selection, size_t place, bool brief)
 {
     size_t config = selection->ranked[place];
@@ -183,7 +182,6 @@ static void put_configs(struct rue_page *page, const struct rue_findings *findin
                 findings->alone ? " (--json lists them)" : " in recommendation.json");
 }
 
-/* With one configuration a batch size there is nothing to choose. */
 static void put_batch_sizes(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     struct rue_batch_best best = {0};
@@ -223,7 +221,7 @@ static void put_variant(struct rue_page *page, const struct rue_findings *findin
 
 /* ---- raw against preprocessed ---- */
 
-/* Of several raw and preprocessed variants there are many pairs: `rue compare` is for those. */
+/* Many pairs are for `rue compare`. */
 static bool has_one_pair(const struct rue_findings *findings)
 {
     size_t counts[RUE_MODE_COUNT] = {0};
@@ -231,7 +229,6 @@ static bool has_one_pair(const struct rue_findings *findings)
     return counts[RUE_RAW] == 1 && counts[RUE_PREPROCESSED] == 1;
 }
 
-/* Their sentences, or their tables. */
 static rue_status put_comparisons(struct rue_page *page, const struct rue_findings *findings, bool tables,
                                   rue_error *error)
 {
@@ -249,8 +246,7 @@ static rue_status put_comparisons(struct rue_page *page, const struct rue_findin
 
 /* ---- all of it ---- */
 
-/* One configuration for all variants matters where each was given by the user: not for a converted sample,
- * or for the modes of a table. */
+/* Only if the user gave each variant: not for a converted sample or the modes of a table. */
 static bool is_overall_shown(const struct rue_findings *findings, bool brief)
 {
     bool given = true;

@@ -10,7 +10,6 @@
 
 #define AT(member) offsetof(struct rue_usage_sample, member)
 
-/* The double of the sample there. */
 static double value_at(const struct rue_usage_sample *sample, size_t offset)
 {
     return *(const double *)((const char *)sample + offset);
@@ -34,10 +33,10 @@ static const struct {
     [RUE_SCALING_GPU_PEAK] = {"gpu_percent_peak", AT(gpu_percent), PEAK, {0}},
     [RUE_SCALING_GPU_MEMORY_PEAK] = {"gpu_memory_mb_peak", AT(gpu_memory_mb), PEAK, {0}}};
 
-/* A trial with so few samples is not known by them: the first is in part of the time before it. */
+/* Too few to describe a trial: the first covers time before it, too. */
 enum { FEW_SAMPLES = 3 };
 
-/* Whether the sample is of the trial's own time, not of warming or evicting the data before. */
+/* Excludes the time of warming or evicting the data before. */
 static bool is_during(const struct rue_usage_sample *sample, const struct rue_scaling_row *row)
 {
     const struct rue_trial_result *result = &row->trial->result;
@@ -47,7 +46,7 @@ static bool is_during(const struct rue_usage_sample *sample, const struct rue_sc
            sample->time_s > end_s - (double)result->end_to_end_ns / 1e9;
 }
 
-/* Returns how many samples there are of the row. */
+/* Returns the number of samples. */
 static size_t sum_samples(const struct rue_scaling *scaling, struct rue_scaling_row *row, int figure)
 {
     double sum = 0, peak = NAN;
@@ -67,7 +66,7 @@ static size_t sum_samples(const struct rue_scaling *scaling, struct rue_scaling_
     return during;
 }
 
-/* What the trial says of itself. */
+/* From the trial's own answer. */
 static void add_trial_usage(struct rue_scaling_row *row, bool few)
 {
     const double megabyte = 1e6;
@@ -139,7 +138,6 @@ static bool is_curve_row(const struct curve *curve, const struct rue_scaling_row
     return kept && row->variant == curve->variant && row->model == curve->model;
 }
 
-/* Those of a variant and a model follow each other. */
 static struct curve curve_at(const struct rue_scaling *scaling, size_t index)
 {
     size_t models = scaling->findings->variants[0].matrix->model_count;
@@ -244,7 +242,6 @@ static void put_rows(struct rue_page *page, const struct curve *curve)
         if (is_curve_row(curve, &curve->scaling->rows[i])) put_row(page, curve, &curve->scaling->rows[i]);
 }
 
-/* All points of all curves in one table. */
 static void put_all_rows(struct rue_page *page, const struct rue_scaling *scaling)
 {
     begin_table(page);
@@ -336,7 +333,6 @@ static void say_point(struct rue_page *page, const struct curve *curve, const st
         rue_say(page, "%d worker%s", value, rue_prose_plural((uint64_t)value));
 }
 
-/* Where the rate stops growing. */
 static void say_knee(struct rue_page *page, const struct curve *curve)
 {
     if (!curve->fastest) return;
@@ -372,7 +368,6 @@ static void say_title(struct rue_page *page, const struct curve *curve)
     say_knee(page, curve);
 }
 
-/* What is busy at the fastest point. */
 static void say_limit(struct rue_page *page, const struct curve *curve)
 {
     const double busy = 0.9;
@@ -387,7 +382,6 @@ static void say_limit(struct rue_page *page, const struct curve *curve)
         rue_say(page, "The GPU is the limit: it is %.0f %% busy.", used[RUE_SCALING_GPU]);
 }
 
-/* Trials that read from elsewhere than the title says. */
 static void say_missed(struct rue_page *page, const struct curve *curve)
 {
     size_t missed = 0;

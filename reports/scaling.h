@@ -1,5 +1,5 @@
-/* What `rue scale` found: how each variant's rate grows with the batch size and with the workers, and what
- * the processes used meanwhile. As curves for people, as CSV and as JSON. */
+/* Findings of `rue scale`: each variant's rate by batch size and by workers, and the resources used; as
+ * tables, CSV and JSON. */
 #ifndef RUE_SCALING_H
 #define RUE_SCALING_H
 
@@ -8,9 +8,9 @@
 
 /* What all processes used since the sample before. A MB is 1e6 bytes. */
 struct rue_usage_sample {
-    double time_s; /* on the study's clock, which does not stop for trials that are thrown away */
+    double time_s; /* on the study's clock, discarded trials included */
     double processes, threads;
-    double cpu_percent; /* of one CPU: 200 are two */
+    double cpu_percent; /* 100 is one CPU */
     double rss_mb;
     double read_mb, write_mb;          /* from and to storage */
     double gpu_percent, gpu_memory_mb; /* NaN without a GPU */
@@ -29,28 +29,27 @@ enum rue_scaling_figure {
     RUE_SCALING_FIGURES
 };
 
-/* A configuration that was tried. */
 struct rue_scaling_row {
-    size_t variant, model, config;     /* of the findings, and of the variant's matrix */
-    const struct rue_trial_row *trial; /* borrowed */
-    bool watched;                      /* by this run: samples are of its time */
-    uint64_t thrown_away_ns;           /* of trials before it; samples count it, the trial's start does not */
-    double figures[RUE_SCALING_FIGURES]; /* NaN where it is not known; see rue_scaling_open */
+    size_t variant, model, config;       /* of the findings, and of the variant's matrix */
+    const struct rue_trial_row *trial;   /* borrowed */
+    bool watched;                        /* by this run, so there are samples */
+    uint64_t thrown_away_ns;             /* discarded trials before it: in samples, not in started_ns */
+    double figures[RUE_SCALING_FIGURES]; /* NaN: unknown */
 };
 
 struct rue_scaling {
     const struct rue_findings *findings; /* borrowed */
-    int fixed_batch, fixed_workers;      /* that the curves keep */
+    int fixed_batch, fixed_workers;      /* of the curves */
     size_t row_count, sample_count;
     struct rue_scaling_row *rows;           /* [row_count] borrowed */
     const struct rue_usage_sample *samples; /* [sample_count] borrowed */
 };
 
-/* Sorts the rows, by variant, model and configuration, and sums up what each used: by the samples, and where
- * these are few by what the trial says of itself. */
+/* Sorts the rows by variant, model and configuration, and sums up their use of resources: from the samples,
+ * or from the trial itself if these are few. */
 void rue_scaling_open(struct rue_scaling *scaling);
 
-/* Images a second; NaN unless it is ok. */
+/* Images per second; NaN unless it is ok. */
 double rue_scaling_rate(const struct rue_scaling_row *row);
 
 /* A table for each curve, and where each saturates. RUE_MEMORY, RUE_STORE. */

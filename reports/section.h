@@ -1,7 +1,6 @@
-/* A report as data: sentences and tables, one below the other. What knows the content adds them to a page; a
- * writer for each format walks them (section_terminal.c, section_json.c, section_csv.c). Texts are as they
- * came from outside: each writer makes them fit its format. A page that ran out of memory takes nothing more
- * and is marked as failed, so that one look at the end, the writer's, is enough. */
+/* A report as data: a page of sentences and tables, and a writer for each format (section_terminal.c,
+ * section_json.c, section_csv.c). Texts are unsafe: each writer makes them fit its format. A page that ran
+ * out of memory is marked as failed and ignores additions; its writer returns the error. */
 #ifndef RUE_SECTION_H
 #define RUE_SECTION_H
 
@@ -16,15 +15,14 @@ struct rue_report_style {
     bool color;
     bool unicode;
     int columns; /* width of the terminal; 0: unlimited */
-    bool brief;  /* of the table: what is read at a glance, without further answers */
+    bool brief;  /* without further answers (--details) */
 };
 
 enum rue_look { RUE_LOOK_PLAIN, RUE_LOOK_BOLD, RUE_LOOK_DIM, RUE_LOOK_COUNT };
 
-/* What the values of a column are, and how people read them. */
 enum rue_unit {
     RUE_UNIT_TEXT,
-    RUE_UNIT_NUMBER,   /* with `digits` behind the point */
+    RUE_UNIT_NUMBER,   /* with `digits` decimals */
     RUE_UNIT_COUNT,    /* "9,469" */
     RUE_UNIT_PERCENT,  /* of a ratio: "1.3 %" */
     RUE_UNIT_TIMES,    /* "1.31 x" */
@@ -37,25 +35,25 @@ enum rue_unit {
 };
 
 struct rue_table_column {
-    const char *header; /* for people, may be broken behind a '_' or at a space; NULL: not shown to them */
-    enum rue_unit unit; /* what is no text is aligned to the right */
+    const char *header; /* may break at a space or after a '_'; NULL: not shown to people */
+    enum rue_unit unit; /* all but text is aligned to the right */
     int shrink_to;      /* may be shortened to this many columns; 0: never */
-    int drop;           /* 0: never dropped where there is no room; 1 goes first, up to RUE_DROPS */
+    int drop;           /* left out without room: 1 first, then 2 up to RUE_DROPS; 0: never */
     bool right;         /* aligned, though it is text */
-    bool folds;         /* what has no room beside the others goes into tables of its own, below */
+    bool folds;         /* without room it moves to a table of its own, below */
     int digits;
     const char *key; /* in JSON and CSV; NULL: in neither. Borrowed */
-    bool listed;     /* in JSON, the values of all columns of that key are one list */
+    bool listed;     /* in JSON, columns of the same key form a list */
 };
 enum { RUE_DROPS = 4, RUE_TABLE_COLUMNS_MAX = 64 };
 
-/* A cell: a text, a configuration, a number, or, where none was put, nothing. */
+/* A cell: a text, a configuration, a number, or nothing. */
 struct rue_value {
     char *text;
     const struct rue_config *config; /* borrowed */
     bool is_number;
-    double number; /* NaN where it is not known: "-", null in JSON, empty in CSV */
-    char mark;     /* that stands before a number, for people; 0: none */
+    double number; /* NaN: unknown; "-", null in JSON, empty in CSV */
+    char mark;     /* before the number, for people; 0: none */
 };
 
 struct rue_table_row {
@@ -67,7 +65,7 @@ struct rue_section {
     enum { RUE_SECTION_GAP, RUE_SECTION_SENTENCE, RUE_SECTION_TABLE } kind;
     enum rue_look look;
     int indent;
-    char *text; /* of a sentence, "" too: it holds RUE_NO_BREAK (wrap.h) where no line should break */
+    char *text; /* of a sentence; RUE_NO_BREAK (wrap.h) where no line may break */
     size_t used, capacity;
     struct rue_table_column *columns;
     size_t column_count, column_capacity;
@@ -76,7 +74,7 @@ struct rue_section {
     size_t filled; /* values of the last row */
 };
 
-/* Zeroed: nothing is on it. */
+/* Zeroed: empty. */
 struct rue_page {
     struct rue_section *sections;
     size_t count, capacity;
@@ -85,18 +83,18 @@ struct rue_page {
 
 void rue_page_close(struct rue_page *page);
 
-/* An empty line, but neither a second one nor the first or the last of all. */
+/* An empty line between sections; several are one, none at the beginning or end. */
 void rue_page_gap(struct rue_page *page);
 
-/* Begins a sentence; rue_say adds to the last one that was begun. One that stays empty is not shown. */
+/* Begins a sentence; rue_say() adds to it. An empty one is not shown. */
 void rue_page_sentence(struct rue_page *page, enum rue_look look, int indent);
 void rue_say(struct rue_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Begins a table with these columns; headers are copied. Columns may be added while there is no row. */
+/* Begins a table; headers are copied. Columns can be added before the first row. */
 void rue_page_table(struct rue_page *page, const struct rue_table_column *columns, size_t count);
 void rue_page_column(struct rue_page *page, struct rue_table_column column);
 
-/* Begins an empty row; the others fill it from the left. */
+/* Begins a row, which the others fill from the left. */
 void rue_page_row(struct rue_page *page, bool chosen);
 void rue_put_number(struct rue_page *page, double number);
 void rue_put_marked(struct rue_page *page, char mark, double number);
@@ -104,10 +102,10 @@ void rue_put_config(struct rue_page *page, const struct rue_config *config);
 void rue_put_text(struct rue_page *page, const char *text);
 void rue_put_words(struct rue_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Forgets the rows of the last table, once they are written: where all of them at once would be too many. */
+/* Removes the written rows of the last table, to limit memory. */
 void rue_page_clear_rows(struct rue_page *page);
 
-/* The last section, where it is a table; NULL, too, without memory. */
+/* The last section if it is a table; else, or without memory, NULL. */
 const struct rue_section *rue_page_last_table(const struct rue_page *page);
 
 /* No line is wider than style->columns. RUE_MEMORY; RUE_STORE when the stream fails. (section_terminal.c) */
@@ -117,12 +115,12 @@ rue_status rue_page_write(const struct rue_page *page, const struct rue_report_s
 /* The table as an array of objects; a new reference, NULL without memory. (section_json.c) */
 json_t *rue_table_json(const struct rue_section *table);
 
-/* What the first sentence of the page says, without no-break spaces; null where that is nothing. Closes the
- * page. A new reference, NULL without memory. (section_json.c) */
+/* The first sentence without no-break spaces; null if empty. Closes the page. A new reference, NULL without
+ * memory. (section_json.c) */
 json_t *rue_page_json_text(struct rue_page *page);
 
-/* The tables: the line of the columns' keys, with `header`, and a line a row (csv_field.h), each ended by a
- * line feed alone. RUE_MEMORY; other failures show in ferror(stream). (section_csv.c) */
+/* A line of keys, with `header`, and a line per row (csv_field.h), ended by line feeds. RUE_MEMORY; other
+ * failures show in ferror(stream). (section_csv.c) */
 rue_status rue_page_write_csv(const struct rue_page *page, bool header, FILE *stream,
                               rue_error *error) RUE_MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* Tables as RFC 4180 has them. */
+/* Tables in CSV (RFC 4180). */
 #include <math.h>
 
 #include "csv_field.h"

@@ -45,7 +45,7 @@ static char *number_text(const struct rue_table_column *column, const struct rue
     return asprintf(&out, "%s%s", known && !is_bar ? mark : "", is_bar ? bar : text) < 0 ? NULL : out;
 }
 
-/* Fit for the terminal. Owned; NULL without memory. */
+/* Owned; NULL without memory. */
 static char *value_text(const struct rue_table_column *column, const struct rue_value *value, bool unicode)
 {
     char label[RUE_CONFIG_TEXT_BYTES] = "";
@@ -60,7 +60,7 @@ struct grid {
     const struct rue_section *table;
     const struct rue_report_style *style;
     char **cells;                          /* [rows][columns]; owned */
-    int cell_width[RUE_TABLE_COLUMNS_MAX]; /* the widest of each column; 0: no cell has a value */
+    int cell_width[RUE_TABLE_COLUMNS_MAX]; /* 0: no cell has a value */
     int width[RUE_TABLE_COLUMNS_MAX];      /* as it is shown; 0: it is not */
     bool split;                            /* headers take two lines */
     size_t from, end; /* of the columns that fold those from the one up to the other are shown */
@@ -84,8 +84,7 @@ static rue_status make_cells(struct grid *grid, rue_error *error)
     return grid->cells ? RUE_OK : rue_fail_memory(error, "a table", count);
 }
 
-/* Line 0 or 1 of a header: all of it stands on line 1 unless it is split at the first place that may break.
- */
+/* Line 0 or 1 of a header: all on line 1, or split at its first break. */
 static void header_line(const struct grid *grid, size_t column, int line, char out[HEADER_BYTES])
 {
     char header[HEADER_BYTES];
@@ -111,7 +110,6 @@ static int natural_width(const struct grid *grid, size_t column)
     return widest;
 }
 
-/* The width below which the column is not made narrower. */
 static int least_width(const struct grid *grid, size_t column)
 {
     int shrink_to = grid->table->columns[column].shrink_to, width = grid->cell_width[column];
@@ -128,7 +126,7 @@ static int total_width(const struct grid *grid)
     return total;
 }
 
-/* Takes columns from the widest of those that may shrink until the table fits; false when it cannot. */
+/* Shrinks the widest column step by step until the table fits; false if it cannot. */
 static bool shrink_columns(struct grid *grid)
 {
     for (;;) {
@@ -164,14 +162,14 @@ static int last_drop(const struct grid *grid)
     return last;
 }
 
-/* Shows as many columns that fold as have room beside those that are never dropped, one at least. */
+/* As many folding columns as fit beside those that are never left out, at least one. */
 static void choose_folded(struct grid *grid)
 {
     for (grid->end = grid->table->column_count; grid->end > grid->from + 1; grid->end--)
         if (try_layout(grid, last_drop(grid), true, false)) return;
 }
 
-/* What is too long in the last one is cut. */
+/* In the last layout, what is too long is cut. */
 static void choose_layout(struct grid *grid)
 {
     int last = last_drop(grid);
@@ -181,7 +179,6 @@ static void choose_layout(struct grid *grid)
     try_layout(grid, last, true, true);
 }
 
-/* One line of cells, and what stands in its margin. */
 static void print_line(const struct grid *grid, const char *margin, const char *color,
                        const char *const *cells, FILE *stream)
 {

@@ -11,7 +11,7 @@ struct range {
     int32_t first, last;
 };
 
-/* Marks that combine with the character before, and joiners: no column of their own. */
+/* Combining marks and joiners: no column. */
 static const struct range narrow[] = {{0x300, 0x36F},   {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x200B, 0x200D},
                                       {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
 
@@ -21,7 +21,7 @@ static const struct range wide[] = {
     {0xA000, 0xA4CF}, {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},
     {0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
 
-/* What would move the cursor or turn the text around. */
+/* They move the cursor or change the writing direction. */
 static const struct range unsafe[] = {{1, 0x1F},        {0x7F, 0x9F},     {0x61C, 0x61C},   {0x200E, 0x200F},
                                       {0x2028, 0x202E}, {0x2066, 0x2069}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}};
 
@@ -113,7 +113,7 @@ char *rue_utf8_cleaned(const char *text, bool unicode, bool keep_no_break)
     return out;
 }
 
-/* The bytes at the start of `text` that fit in `width` columns. */
+/* How many bytes fit in `width` columns. */
 static size_t head_bytes(const char *text, int width)
 {
     const char *at = text;
@@ -125,7 +125,7 @@ static size_t head_bytes(const char *text, int width)
     }
 }
 
-/* The first character of `text` from which on the rest fits in `width` columns. */
+/* The longest end of `text` that fits in `width` columns. */
 static const char *tail(const char *text, int width)
 {
     while (rue_utf8_width(text) > width) rue_utf8_next(&text);

@@ -1,5 +1,4 @@
-/* UTF-8: names and paths that come from outside, as a terminal or a JSON document can take them. Strings
- * only. */
+/* Names and paths from outside, made fit for a terminal or a JSON document. */
 #ifndef RUE_UTF8_H
 #define RUE_UTF8_H
 
@@ -7,30 +6,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The code point at `*at`, which moves behind it; 0 at the end of the text, where it stays. A byte that
- * begins no well-formed sequence (RFC 3629) gives -1 and is passed over alone. */
+/* The code point at `*at`, which moves behind it; 0 at the end, where it stays. A byte that does not begin a
+ * well-formed sequence (RFC 3629) gives -1 and is skipped alone. */
 int32_t rue_utf8_next(const char **at);
 
-/* Columns that a terminal needs for `text`. Bytes that are no UTF-8 count as one. */
+/* Columns that a terminal needs for `text`. A byte that is not UTF-8 counts as one. */
 int rue_utf8_width(const char *text);
 
-/* Whether a terminal obeys the code point rather than shows it: control characters, and marks that turn the
- * writing direction. */
+/* Control characters, and marks that change the writing direction. */
 bool rue_utf8_is_unsafe(int32_t point);
 
-/* `text` for a terminal: control characters, bytes that are no UTF-8 and marks that turn the writing
- * direction become '?'; a no-break space becomes a space. Without `unicode` everything beyond ASCII becomes
- * '?', too, but for an ellipsis. Cut at a whole character where `out` is too small. */
+/* `text` for a terminal: unsafe code points and bytes that are not UTF-8 become '?', a no-break space becomes
+ * a space. Without `unicode` all beyond ASCII becomes '?', except an ellipsis ("..."). Cut at a whole
+ * character. */
 void rue_utf8_clean(const char *text, bool unicode, char *out, size_t bytes);
 
-/* All of it, with or without the no-break spaces; returns owned memory, NULL when there is none. */
+/* The same without a limit, in owned memory; NULL without memory. */
 char *rue_utf8_cleaned(const char *text, bool unicode, bool keep_no_break);
 
-/* At most `width` columns of `text`, its middle replaced by an ellipsis ("…", or "..." without `unicode`)
- * where it needs more. `out` should hold as much as `text`, plus 3 bytes. */
+/* At most `width` columns of `text`; an ellipsis ("…", or "..." without `unicode`) replaces its middle. `out`
+ * needs room for `text` and 3 bytes. */
 void rue_utf8_shorten(const char *text, int width, bool unicode, char *out, size_t bytes);
 
-/* `text` with U+FFFD for each byte that is no UTF-8; returns owned memory, NULL when there is none. */
+/* `text` with U+FFFD for each byte that is not UTF-8, in owned memory; NULL without memory. */
 char *rue_utf8_repair(const char *text);
 
 #endif

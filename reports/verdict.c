@@ -18,7 +18,7 @@ static int compare_reasons(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The most frequent of the sorted reasons; of those named equally often the first in the alphabet. */
+/* `reasons` are sorted; the first of equally frequent ones is named. */
 static void say_most_frequent(struct rue_page *page, const char *const *reasons, size_t count)
 {
     const char *most = NULL;
@@ -64,7 +64,6 @@ void rue_verdict_why_none(struct rue_page *page, const struct rue_variant_findin
 
 /* ---- the recommended configuration ---- */
 
-/* The objective comes first, with its interval. */
 static void say_regrets(struct rue_page *page, const struct rue_variant_findings *variant,
                         const struct rue_ranking_row *row)
 {
@@ -93,7 +92,6 @@ static void say_regrets(struct rue_page *page, const struct rue_variant_findings
     if (has_worst) rue_say(page, ", worst model" NB PERCENT " (%s)", worst, model);
 }
 
-/* Where that is limited: when it comes at the latest. */
 static void say_first_batch(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     char text[RUE_UNIT_TEXT_BYTES];
@@ -179,7 +177,7 @@ static const char *missed_word(const struct rue_cell *cell)
     return cell->missed == 1 ? "was infeasible" : "were infeasible";
 }
 
-/* Of the model by name first. */
+/* Names the first model in the alphabet. */
 static void put_missed_repeats(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_cost_matrix *matrix = variant->matrix;
@@ -243,68 +241,39 @@ static void say_ratio(struct rue_page *page, const struct rue_variant_findings *
             gain->high, from);
 }
 
-/* Why a baseline cannot be compared: it does not run on a model. False where it was only not measured. */
-static bool say_missed_baseline(struct rue_page *page, const struct rue_variant_findings *variant,
-                                const struct rue_baseline_row *row)
-{
-    char name[NAME_BYTES];
-    size_t model = rue_findings_first_miss(variant, row->config);
-    if (model == RUE_NONE) return false;
-    const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, model, row->config);
-    if (cell->state == RUE_CELL_MISSING) return false;
-    rue_say(page, "The gain over %s, is not known, because it %s for %s%s%s. ",
-            name_baseline(variant, row->name, row->config, name),
-            cell->state == RUE_CELL_INFEASIBLE ? "is infeasible" : "failed", variant->matrix->models[model],
-            cell->reason[0] ? ": " : "", cell->reason);
-    return true;
-}
-
-/* False where nothing is known of it. `subject` becomes "It". */
-static bool say_baseline(struct rue_page *page, const struct rue_variant_findings *variant,
-                         const struct rue_baseline_row *row, const char **subject)
+static void say_baseline(struct rue_page *page, const struct rue_variant_findings *variant,
+                         const struct rue_baseline_row *row, const char *subject)
 {
     const struct rue_baseline_findings *baselines = &variant->baselines;
     bool recommended = row->config == variant->selection->recommended;
     char name[NAME_BYTES];
     name_baseline(variant, row->name, row->config, name);
-    if (!recommended && row->gain.confidence == 0) return say_missed_baseline(page, variant, row);
     if (recommended && baselines->found == row->config) {
-        rue_say(page, "%s is the same as %s. ", *subject, row->name);
+        rue_say(page, "%s is the same as %s. ", subject, row->name);
     } else if (recommended) {
-        rue_say(page, "%s stays %s. ", *subject, name);
+        rue_say(page, "%s stays %s. ", subject, name);
         name_baseline(variant, "The best", baselines->found, name);
         rue_say(page, "%s, is not proven to be faster: it is ", name);
         say_ratio(page, variant, baselines->found, &baselines->found_gain, "");
+    } else if (row->gain.confidence == 0) {
+        rue_say(page, "%s was not compared with %s, which was not measured on every model. ", subject, name);
     } else if (rue_speedup_is_proven(&row->gain)) {
-        rue_say(page, "%s is ", *subject);
+        rue_say(page, "%s is ", subject);
         say_ratio(page, variant, row->config, &row->gain, name);
     } else {
-        rue_say(page, "%s is not proven to be faster than %s: it is ", *subject, name);
+        rue_say(page, "%s is not proven to be faster than %s: it is ", subject, name);
         say_ratio(page, variant, row->config, &row->gain, "");
     }
-    *subject = "It";
-    return true;
 }
 
 static void put_baselines(struct rue_page *page, const struct rue_variant_findings *variant)
 {
-    const struct rue_baseline_findings *baselines = &variant->baselines;
-    char name[NAME_BYTES];
-    const char *subject = "The recommendation";
-    size_t unmeasured = 0;
-    const struct rue_baseline_row *rows[RUE_BASELINES_MAX];
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-    for (size_t i = 0; i < baselines->count; i++)
-        if (!say_baseline(page, variant, &baselines->rows[i], &subject))
-            rows[unmeasured++] = &baselines->rows[i];
-    for (size_t i = 0; i < unmeasured; i++)
-        rue_say(page, "%s%s", i ? " and " : "The budget was too short for a comparison with ",
-                name_baseline(variant, rows[i]->name, rows[i]->config, name));
-    if (unmeasured) rue_say(page, ".");
+    for (size_t i = 0; i < variant->baselines.count; i++)
+        say_baseline(page, variant, &variant->baselines.rows[i], i ? "It" : "The recommendation");
 }
 
-/* The share of the job's time that the model does not compute, as the strategy predicts it; NaN: not known.
- */
+/* Share of the job's time in which the model does not compute, predicted; NaN: unknown. */
 static double waiting_share(const struct rue_variant_findings *variant, size_t model)
 {
     const struct rue_config *config = &variant->matrix->configs[variant->selection->recommended];
@@ -318,7 +287,6 @@ static double waiting_share(const struct rue_variant_findings *variant, size_t m
     return 1 - compute_s * 1e9 / cell->median_ns;
 }
 
-/* Which models the loader slows down. */
 static void put_bottleneck(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const double counts = 0.1;
@@ -351,7 +319,6 @@ void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findin
 
 /* ---- beside raw data ---- */
 
-/* Storage and the time of converting, where they are known. */
 static void say_price(struct rue_page *page, const struct rue_comparison *comparison)
 {
     const struct rue_variant_findings *raw = comparison->before, *preprocessed = comparison->after;

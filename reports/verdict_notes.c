@@ -13,8 +13,8 @@
 
 enum { NAMED_MISSES = 3, NAMED_MODELS = 3, NAMED_CONFIGS = 6 };
 
-static const double less_memory_ratio = 0.5; /* at most, of what is recommended */
-static const double more_regret_ratio = 0.1; /* that less memory may cost */
+static const double less_memory_ratio = 0.5; /* of the recommendation, at most */
+static const double more_regret_ratio = 0.1; /* at most, for less memory */
 
 /* ---- notes ---- */
 
@@ -88,7 +88,6 @@ static void say_late(struct rue_page *page, const struct rue_variant_findings *v
             100 * late);
 }
 
-/* The selection rules recommend nothing else that is not the first: see selection.h. */
 static void say_above(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_selection *selection = variant->selection;
@@ -129,7 +128,7 @@ static void say_votes(struct rue_page *page, const struct rue_variant_findings *
                 100 * winner->mean_regret_ratio, 100 * best->mean_regret_ratio);
 }
 
-/* To two figures: it is a prediction. */
+/* Predictions are good for two digits. */
 static uint64_t two_digits(uint64_t images)
 {
     uint64_t unit = 1;
@@ -263,7 +262,7 @@ static void say_left_out(struct rue_page *page, const struct rue_variant_finding
             variant->matrix->models[left->worst_model]);
 }
 
-/* Of what needs much less memory, that which costs least. */
+/* The least regret with much less memory. */
 static void say_memory(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_answers *answers = variant->answers;
@@ -304,7 +303,6 @@ static void say_regret(struct rue_page *page, bool bounds)
                 "one.");
 }
 
-/* Which times are not real, and which loader was measured. */
 static void say_simulated(struct rue_page *page, const struct rue_findings *findings)
 {
     const char *device = findings->runner.consumer;

@@ -5,7 +5,7 @@
 
 #include "utf8.h"
 
-/* A text of fewer columns than this is hard to read: it goes below its label. */
+/* Narrower text is hard to read: it moves below its label. */
 enum { NARROW_TEXT = 28, NARROW_INDENT = 6 };
 
 static void put_word(FILE *stream, const char *word, const char *end)
@@ -18,7 +18,7 @@ static void put_word(FILE *stream, const char *word, const char *end)
     }
 }
 
-/* The end of the word at `word` and its width; a word wider than `room` ends where the room does. */
+/* The end of the word and its width; a word wider than `room` is cut there. */
 static const char *word_end(const char *word, int room, int *width)
 {
     *width = 0;
@@ -35,7 +35,7 @@ static const char *word_end(const char *word, int room, int *width)
     return word;
 }
 
-/* The cursor stands at `indent` already. */
+/* The cursor is at `indent`. */
 static void wrap_here(FILE *stream, const char *text, int columns, int indent)
 {
     int room = columns > indent ? columns - indent : 0, used = 0;
