@@ -82,7 +82,7 @@ def test_a_disk_that_is_full_while_storing(rue, photos, disk):
     """What was stored is kept: with space the study goes on where it was."""
     folder = disk(size="128k")
     words = ["tune", photos, *RAW, "--out", folder / "out", "--num-workers", "0..9"]
-    expect_failure(rue(*words), 6, folder / "out/study.db", "full", "free some space", "every trial stored so far is kept")
+    expect_failure(rue(*words), 6, folder / "out/study.db", "full", "free some space", "all stored trials are kept")
     assert not [path for path in (folder / "out").iterdir() if "part" in path.name]
     subprocess.run(["mount", "-o", "remount,size=8m", folder], check=True)
     done = rue(*words)

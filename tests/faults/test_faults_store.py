@@ -127,13 +127,13 @@ def test_what_to_do_with_a_store_that_is_none_names_it_and_no_command_that_would
     (rue.folder / "out/study.db").write_bytes(b"no store" * 1000)
     (rue.folder / "t.csv").write_text("batch_size,num_workers,time_s\n32,1,5\n")
     for words in (["show", "out"], ["tune", "--table", "t.csv", "--out", "out", "--quiet"]):
-        line = expect_failure(rue(*words), 6, "no store of rue: move out/study.db away, or add --fresh to the 'rue tune' that uses it")
+        line = expect_failure(rue(*words), 6, "not a store of rue: move out/study.db away, or run 'rue tune' with --fresh")
         assert "tune --fresh" not in line
 
 
 def test_it_is_the_store_that_is_moved_away_and_not_a_row(study):
     run_sql(study.copy(), ROWS["time"])
-    study.expect_refused("delete that row, or move ", "study.db away, or add --fresh")
+    study.expect_refused("delete that row, or move ", "study.db away, or run 'rue tune' with --fresh")
 
 
 def test_a_flipped_bit_in_a_value_is_named(study):
@@ -152,7 +152,7 @@ def test_show_and_list_do_not_tell_what_was_changed(study):
     for words in (["show", str(study.out)], ["show", str(study.out), "--trials"]):
         done = subprocess.run([str(study.program), *words], cwd=study.folder, env=clean_environment(), capture_output=True,
                               text=True, stdin=subprocess.DEVNULL, timeout=HANG_S)
-        expect_failure(done, 6, "study.db", "trial 3 is not as it was stored")
+        expect_failure(done, 6, "study.db", "row 3 of the table trial has a wrong checksum")
     done = subprocess.run([str(study.program), "list", str(study.out)], cwd=study.folder, env=clean_environment(),
                           capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=HANG_S)
     assert done.returncode == 0 and "unreadable" in done.stdout
@@ -207,13 +207,13 @@ def test_columns_of_others_are_left_alone(study):
 
 def test_what_is_no_store_is_refused(study):
     study.copy().write_text("my notes\n" * 1000)
-    study.expect_refused("no store of rue", "--fresh")
+    study.expect_refused("not a store of rue", "--fresh")
     study.copy().unlink()
     run_sql(study.db, "CREATE TABLE theirs (id INTEGER)")
     study.expect_refused("another program", "--fresh")
     study.copy().unlink()
     study.db.mkdir()
-    expect_failure(study.tune(), 6, "study.db", "no regular file")
+    expect_failure(study.tune(), 6, "study.db", "not a regular file")
     study.copy().write_bytes(b"")
     assert study.tune().returncode == 0, "an empty file is a store to be"
 

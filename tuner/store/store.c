@@ -15,8 +15,8 @@
 #include "store_schema.h"
 #include "trial_loop.h"
 
-/* How long opening waits for another process that writes. At work, a reader that writes by hand may take its
- * time: what was measured would be lost. */
+/* How long to wait for another process that writes. A run waits longer than opening: otherwise a person who
+ * edits the store would make it lose a trial. */
 enum { OPEN_BUSY_MS = 2000, WRITE_BUSY_MS = 60000, COPY_ATTEMPTS = 5 };
 
 struct rue_store {
@@ -34,9 +34,9 @@ static rue_status fail_store(struct rue_store *store, int code, const char *acti
 
 /* ---- opening ---- */
 
-static const char memory_name[] = ":memory:"; /* SQLite's word */
+static const char memory_name[] = ":memory:"; /* SQLite's name */
 
-/* `sql` is taken. */
+/* Frees `sql`. */
 static rue_status prepare_statement(struct rue_store *store, char *sql, sqlite3_stmt **out, rue_error *error)
 {
     int code =
@@ -45,7 +45,7 @@ static rue_status prepare_statement(struct rue_store *store, char *sql, sqlite3_
     return code == SQLITE_OK ? RUE_OK : fail_store(store, code, "preparing the store", error);
 }
 
-/* Once the database is known to be a store, or is made one. */
+/* Call this after the schema was checked or created. */
 static rue_status configure_connection(struct rue_store *store, rue_error *error)
 {
     sqlite3_progress_handler(store->db, 0, NULL, NULL); /* a signal must not lose what was measured */
@@ -69,7 +69,7 @@ static rue_status open_database(struct rue_store *store, const char *file, rue_e
     int code = sqlite3_open_v2(file, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (code == SQLITE_OK) code = rue_store_guard_open(store->db);
     if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->db, OPEN_BUSY_MS);
-    /* There is nothing yet that a journal could save, and a killed process leaves none then. */
+    /* An empty file needs no journal, and a killed process would leave it behind. */
     if (code == SQLITE_OK && stat(file, &about) == 0 && about.st_size == 0)
         code = sqlite3_exec(store->db, "PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL", NULL, NULL,
                             NULL);
@@ -78,15 +78,13 @@ static rue_status open_database(struct rue_store *store, const char *file, rue_e
         return rue_fail(error, RUE_STORE,
                         "%s: the store is read-only; make it writable, or choose another folder",
                         store->path);
-    /* Until the file is known to be a healthy store, closing must not copy its log into it. */
+    /* Until the file is checked, closing must not copy its log into it. */
     if (rue_store_file_has_wal(file)) sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     rue_status status = rue_store_schema_open(store->db, store->path, error);
     return status == RUE_OK ? configure_connection(store, error) : status;
 }
 
-/* SQLite's code. That a writer is in the way is no failure to sqlite3_backup_finish, though nothing is
- * copied.
- */
+/* SQLite's code. sqlite3_backup_finish reports success even if a writer prevented the copy. */
 static int copy_pages(sqlite3 *from, sqlite3 *to)
 {
     sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
@@ -115,8 +113,8 @@ static bool is_unchanged(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Without SQLite's locks, which would make files: where a tuner began to write meanwhile, what was read may
- * be of two states, and is read again. */
+/* SQLite's locks would create files, so they are not used. If a tuner began to write during the copy, the
+ * copy may mix two states and is repeated. */
 static rue_status copy_consistently(struct rue_store *store, const char *file, bool locked, rue_error *error)
 {
     char folder[PATH_MAX];
@@ -136,17 +134,17 @@ static rue_status copy_consistently(struct rue_store *store, const char *file, b
         sqlite3_close(store->db);
         store->db = NULL;
     }
-    return rue_fail(error, RUE_STORE, "%s changes while it is read: wait a moment and try again",
+    return rue_fail(error, RUE_STORE, "%s changed while it was read; wait a moment and try again",
                     store->path);
 }
 
-/* How a store is opened; `path` is NULL in memory alone. */
+/* `path` is NULL only for IN_MEMORY. */
 enum open_kind { IN_MEMORY, COPIED, COPIED_LOCKED, ON_DISK, FRESH };
 
 static rue_status open_file(struct rue_store *store, const char *path, enum open_kind kind, rue_error *error)
 {
     char *file = realpath(path, NULL);
-    if (!file) file = strdup(path); /* not there yet */
+    if (!file) file = strdup(path); /* it does not exist yet */
     if (!file) return rue_fail_memory(error, "the store's path", strlen(path));
     bool copied = kind == COPIED || kind == COPIED_LOCKED;
     rue_status status = kind == FRESH ? rue_store_file_rename_old(file, path, error) : RUE_OK;
@@ -197,8 +195,8 @@ void rue_store_close(struct rue_store *store)
 
 /* ---- runs ---- */
 
-/* Runs a statement to its end, as what it changes is kept only then, with these texts, NULL being NULL, as
- * its parameters, and answers the integer that it answers. `sql` is taken. */
+/* Runs a statement to its end, as its changes are committed only then. `texts` are its parameters (NULL: SQL
+ * NULL), `*out` (nullable) is the integer that it returns. Frees `sql`. */
 static rue_status execute_statement(struct rue_store *store, char *sql, const char *const *texts,
                                     int64_t *out, const char *action, rue_error *error)
 {
@@ -229,7 +227,7 @@ rue_status rue_store_begin_run(struct rue_store *store, const char *command_line
     char *sql = sqlite3_mprintf("INSERT INTO run (command_line, rue_version, started, knobs)"
                                 " VALUES (?, ?, ?, ?) RETURNING id");
     const char *const texts[] = {command_line, rue_version, started, text};
-    rue_status status = execute_statement(store, sql, texts, &store->run_id, "noting the run", error);
+    rue_status status = execute_statement(store, sql, texts, &store->run_id, "recording the run", error);
     free(text);
     return status;
 }
@@ -238,7 +236,7 @@ rue_status rue_store_save_findings(struct rue_store *store, const char *findings
 {
     char *sql = sqlite3_mprintf("UPDATE run SET findings = ?1, checksum = rue_checksum(?1) WHERE id = %lld",
                                 store->run_id);
-    return execute_statement(store, sql, &findings, NULL, "keeping what the run found out", error);
+    return execute_statement(store, sql, &findings, NULL, "saving the findings of the run", error);
 }
 
 rue_status rue_store_load_findings(struct rue_store *store, size_t nth, char **out, rue_error *error)
@@ -257,7 +255,7 @@ rue_status rue_store_load_findings(struct rue_store *store, size_t nth, char **o
     }
     sqlite3_finalize(find);
     return code == SQLITE_DONE ? RUE_OK
-                               : fail_store(store, code, "reading what earlier runs found out", error);
+                               : fail_store(store, code, "reading the findings of earlier runs", error);
 }
 
 /* ---- trials ---- */
@@ -284,7 +282,7 @@ static struct rue_store_trial make_trial(const struct rue_store_scenario *scenar
     return trial;
 }
 
-/* Readies a statement for the next call; its error has been recorded by then. */
+/* Call this after the statement's error was recorded. */
 static void rewind_statement(sqlite3_stmt *statement)
 {
     sqlite3_reset(statement);
@@ -307,17 +305,18 @@ rue_status rue_store_add_trial(struct rue_store *store, const struct rue_store_s
     if (code != SQLITE_DONE)
         status = fail_store(store, code, "adding a trial", error);
     else if (moved)
-        status = rue_fail(error, RUE_STORE,
-                          "%s was removed or replaced while it was written: what this run measured from then "
-                          "on is lost; leave it alone and run the same command again",
-                          store->path);
+        status =
+            rue_fail(error, RUE_STORE,
+                     "%s was removed or replaced during the run, so later trials are lost; leave the file "
+                     "in place and run the same command again",
+                     store->path);
     else if (out_id)
         *out_id = (uint64_t)sqlite3_last_insert_rowid(store->db);
     rewind_statement(store->insert);
     return status;
 }
 
-/* Binds which rows are searched for, at most `limit` of them; -1: all. SQLite's code. */
+/* `limit`: number of rows; -1: all. SQLite's code. */
 static int bind_search(struct rue_store *store, const struct rue_store_scenario *scenario,
                        const struct rue_trial_request *request, struct rue_store_position position, int limit)
 {
@@ -336,7 +335,7 @@ static int bind_search(struct rue_store *store, const struct rue_store_scenario 
     return code;
 }
 
-/* The next row of a statement; `*found` is false behind the last one. The result is always set. */
+/* `*found` is false after the last row. The result is always set. */
 static rue_status read_next_row(struct rue_store *store, sqlite3_stmt *statement, struct rue_store_trial *out,
                                 bool *found, rue_error *error)
 {
@@ -352,14 +351,14 @@ static rue_status read_next_row(struct rue_store *store, sqlite3_stmt *statement
     return status;
 }
 
-/* The next row of the search: id, start and result. */
+/* Reads id, start and result of the next row. `code` is that of bind_search. */
 static rue_status find_next_row(struct rue_store *store, int code, const struct rue_trial_request *request,
                                 struct rue_store_trial *out, bool *found, rue_error *error)
 {
     *found = false;
     out->result = rue_trial_result_empty();
     rue_status status = code == SQLITE_OK ? read_next_row(store, store->search, out, found, error)
-                                          : fail_store(store, code, "looking for a trial", error);
+                                          : fail_store(store, code, "searching for a trial", error);
     out->result.config = request->config;
     return status;
 }
@@ -400,7 +399,7 @@ rue_status rue_store_visit_trials(struct rue_store *store, const struct rue_stor
 rue_status rue_store_next_trial(struct rue_store *store, bool *found, struct rue_store_trial *out,
                                 rue_error *error)
 {
-    *out = (struct rue_store_trial){0}; /* a row does not hold all of it */
+    *out = (struct rue_store_trial){0}; /* a row does not contain all fields */
     rue_status status = read_next_row(store, store->list, out, found, error);
     if (!*found) rue_trial_result_close(&out->result);
     return status;
@@ -409,7 +408,7 @@ rue_status rue_store_next_trial(struct rue_store *store, bool *found, struct rue
 rue_status rue_store_mark_doubtful(struct rue_store *store, uint64_t first, uint64_t end, rue_error *error)
 {
     char *sql = sqlite3_mprintf("INSERT INTO doubtful VALUES (%llu, %llu)", first, end);
-    return execute_statement(store, sql, NULL, NULL, "noting doubtful trials", error);
+    return execute_statement(store, sql, NULL, NULL, "recording doubtful trials", error);
 }
 
 rue_status rue_store_count_trials(struct rue_store *store, uint64_t *out_count, rue_error *error)

@@ -16,32 +16,29 @@
 
 enum { LENGTH_MAX = 256 << 20, SQL_MAX = 256 << 10 }; /* bytes of a value, and of a statement */
 
-/* Steps of SQLite's machine between two checks for signals, and how long reading waits for a process that
- * writes. */
+/* Steps of SQLite's virtual machine between two checks for signals; how long a reader waits for a writer. */
 enum { STEPS_PER_CHECK = 1000, READ_BUSY_MS = 2000 };
 
 /* ---- failures ---- */
 
-static const char unusable[] = "it is unusable: " RUE_STORE_MOVE_AWAY;
-static const char in_use[] =
-    "another process is using it: wait for that one to end, or choose another folder";
+static const char unusable[] = "the store is unusable: " RUE_STORE_MOVE_AWAY;
+static const char in_use[] = "another process uses the store: wait for it to end, or choose another folder";
 static const char not_writable[] =
     "make the file and its folder readable and writable, or choose another folder";
 
-/* Each may take the path once. */
+/* Formats; the argument is the path. */
 static const char *const advices[] = {
-    [SQLITE_FULL] = "the disk is full: free some space and run again; every trial stored so far is kept",
-    [SQLITE_IOERR] =
-        "the disk is full or failing: free some space and run again; every trial stored so far is kept",
+    [SQLITE_FULL] = "the disk is full: free some space and run again; all stored trials are kept",
+    [SQLITE_IOERR] = "the disk is full or failing: free some space and run again; all stored trials are kept",
     [SQLITE_BUSY] = in_use,
     [SQLITE_LOCKED] = in_use,
-    [SQLITE_CORRUPT] = "it is damaged: " RUE_STORE_MOVE_AWAY,
-    [SQLITE_NOTADB] = "it is no store of rue: " RUE_STORE_MOVE_AWAY,
+    [SQLITE_CORRUPT] = "the store is damaged: " RUE_STORE_MOVE_AWAY,
+    [SQLITE_NOTADB] = "it is not a store of rue: " RUE_STORE_MOVE_AWAY,
     [SQLITE_READONLY] = not_writable,
     [SQLITE_CANTOPEN] = not_writable,
     [SQLITE_PERM] = not_writable,
-    [SQLITE_PROTOCOL] = "locking does not work there: choose another folder, on a local disk",
-    [SQLITE_INTERRUPT] = "it holds more than a store of rue does: " RUE_STORE_MOVE_AWAY,
+    [SQLITE_PROTOCOL] = "file locks do not work there: choose a folder on a local disk",
+    [SQLITE_INTERRUPT] = "its schema is larger than that of a store of rue: " RUE_STORE_MOVE_AWAY,
 };
 
 rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *action, rue_error *error)
@@ -51,7 +48,7 @@ rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *a
     if (primary == SQLITE_INTERRUPT && rue_interrupt_status() != RUE_OK)
         return rue_fail(error, rue_interrupt_status(), "interrupted");
 
-    /* A code that is not the connection's last was found by ourselves. */
+    /* If the code is not the connection's last one, rue found the error itself. */
     bool own = !db || (sqlite3_errcode(db) & 0xff) != (code & 0xff);
     int extended = own ? code : sqlite3_extended_errcode(db);
     int cause = primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : 0;
@@ -70,7 +67,7 @@ rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *a
 
 /* ---- files ---- */
 
-/* The main file last: after a crash in between it is still found, and put aside again. */
+/* The main file is last: after a crash in between, it still exists and is renamed by the next run. */
 static const char *const companions[] = {"-wal", "-shm", "-journal", ""};
 enum {
     COMPANIONS = sizeof companions / sizeof *companions,
@@ -78,10 +75,10 @@ enum {
     OLD_STORES_MAX = 1000
 };
 
-/* The smallest page, so the smallest file, that SQLite has. */
+/* The smallest page of SQLite, so the smallest file. */
 enum { SQLITE_FILE_BYTES = 512 };
 
-/* What `file` + `suffix` is; false where it is not there. */
+/* False if `file` + `suffix` does not exist. */
 static bool stat_file(const char *file, const char *suffix, struct stat *about)
 {
     char name[NAME_BYTES];
@@ -101,14 +98,13 @@ static rue_status check_companions(const char *file, const char *path, rue_error
     for (int i = 0; companions[i][0]; i++)
         if (stat_file(file, companions[i], &about) && (!S_ISREG(about.st_mode) || about.st_nlink > 1))
             return rue_fail(error, RUE_STORE,
-                            "%s: %s%s beside it is a link or not a file: SQLite would write through it; "
+                            "%s: %s%s is a link or not a regular file, and SQLite would write to it; "
                             "remove it, or " RUE_STORE_MOVE_AWAY,
                             path, path, companions[i], path);
-    /* A store has none: SQLite would write what it holds over the store, and delete the file that it names.
-     */
+    /* rue writes no such journal. SQLite would copy it over the store, and delete the file that it names. */
     if (stat_file(file, "-journal", &about) && about.st_size > 0)
         return rue_fail(error, RUE_STORE,
-                        "%s: rue did not write %s-journal beside it; move it away, or choose another folder",
+                        "%s: the file %s-journal is not from rue; move it away, or choose another folder",
                         path, path);
     return RUE_OK;
 }
@@ -120,7 +116,7 @@ static rue_status check_folder(const char *file, const char *path, rue_error *er
     snprintf(folder, sizeof folder, "%.*s", length ? length : 1, file);
     if (access(folder, W_OK | X_OK) == 0) return RUE_OK;
     return rue_fail(error, RUE_STORE,
-                    "%s: cannot keep a store in %s: %s; make that folder writable, or choose another folder",
+                    "%s: cannot write a store to %s: %s; make the folder writable, or choose another folder",
                     path, folder, strerror(errno));
 }
 
@@ -132,26 +128,26 @@ rue_status rue_store_file_check(const char *file, const char *path, bool for_wri
     if (status == RUE_OK && !there && for_writing) status = check_folder(file, path, error);
     if (status != RUE_OK) return status;
     if (there && !S_ISREG(about.st_mode))
-        return rue_fail(error, RUE_STORE, "%s: cannot be the store: no regular file; choose another folder",
-                        path);
+        return rue_fail(error, RUE_STORE,
+                        "%s: not a regular file, so it cannot be the store; choose another folder", path);
     if (there && for_writing && about.st_nlink > 1)
         return rue_fail(error, RUE_STORE,
-                        "%s is a hard link, and its other names would change with it; replace it by a copy",
+                        "%s has other hard links, whose content would change too; replace it by a copy",
                         path);
     if (there && about.st_size > 0 && about.st_size < SQLITE_FILE_BYTES)
         return rue_fail(error, RUE_STORE,
-                        "%s: no store of rue: too short for an SQLite file; " RUE_STORE_MOVE_AWAY, path,
+                        "%s: not a store of rue: too short for an SQLite file; " RUE_STORE_MOVE_AWAY, path,
                         path);
     if ((!there || about.st_size == 0) && rue_store_file_has_wal(file))
-        return rue_fail(
-            error, RUE_STORE,
-            "%s: damaged: it is empty or missing, but its log %s-wal is not; " RUE_STORE_MOVE_AWAY, path,
-            path, path);
+        return rue_fail(error, RUE_STORE,
+                        "%s: the store is damaged: it is empty or missing, but its log %s-wal is "
+                        "not; " RUE_STORE_MOVE_AWAY,
+                        path, path, path);
     return RUE_OK;
 }
 
-/* What is put aside, in that order: the reports beside the store, which must not seem to be about another
- * one, then the store. `index` from 0 on; with `suffix` as it is called then. False past the last one. */
+/* The name of the file number `index` (0, 1, ...) to rename, with `suffix` added: first the reports, which
+ * must not stay beside another store, then the store. False after the last one. */
 static bool format_old_name(const char *file, int index, const char *suffix, char out[NAME_BYTES])
 {
     int folder = (int)(strrchr(file, '/') - file);
@@ -165,8 +161,8 @@ static bool format_old_name(const char *file, int index, const char *suffix, cha
     return true;
 }
 
-/* The first of ".old", ".old.2", ... that no store has. What was renamed before a crash keeps its name: the
- * rest joins it. */
+/* The first unused suffix of ".old", ".old.2", .... If a crash left some files renamed, their suffix is used
+ * for the rest. */
 static bool find_free_suffix(const char *file, char out[32])
 {
     for (int n = 1; n <= OLD_STORES_MAX; n++) {
@@ -186,12 +182,12 @@ rue_status rue_store_file_rename_old(const char *file, const char *path, rue_err
 {
     char old_suffix[32], from[NAME_BYTES], to[NAME_BYTES];
     if (!find_free_suffix(file, old_suffix))
-        return rue_fail(error, RUE_STORE, "%s: %d old stores lie beside it; delete some of %s.old*", path,
+        return rue_fail(error, RUE_STORE, "%s: its folder holds %d old stores; delete some of %s.old*", path,
                         OLD_STORES_MAX, path);
     for (int i = 0; format_old_name(file, i, "", from) && format_old_name(file, i, old_suffix, to); i++) {
         if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) != 0 && errno != ENOENT &&
-            (errno != EINVAL || rename(from, to) != 0)) /* a file system without RENAME_NOREPLACE */
-            return rue_fail(error, RUE_STORE, "%s: cannot rename %s to %s: %s; move it away yourself", path,
+            (errno != EINVAL || rename(from, to) != 0)) /* the file system has no RENAME_NOREPLACE */
+            return rue_fail(error, RUE_STORE, "%s: cannot rename %s to %s: %s; rename it yourself", path,
                             from, to, strerror(errno));
     }
     return RUE_OK;
@@ -199,7 +195,7 @@ rue_status rue_store_file_rename_old(const char *file, const char *path, rue_err
 
 /* ---- opening ---- */
 
-/* `checks`: how many are left; NULL: no matter. */
+/* `checks`: number of checks left; NULL: no limit. */
 static int must_stop(void *checks)
 {
     int *left = checks;
@@ -231,8 +227,8 @@ int rue_store_guard_open(sqlite3 *db)
                : code;
 }
 
-/* Of a file in WAL mode SQLite makes companions even for reading, unless it is told that nobody writes
- * it: then it passes over the log, too. */
+/* SQLite creates companion files even to read a file in WAL mode, except with immutable=1, which ignores the
+ * log. */
 static char *make_uri(const char *file)
 {
     sqlite3_str *uri = sqlite3_str_new(NULL);
@@ -249,7 +245,7 @@ rue_status rue_store_open_read_only(const char *file, const char *path, bool sha
     bool logged = rue_store_file_has_wal(file);
     char *uri = logged ? NULL : make_uri(file);
     if (!logged && !uri) return rue_fail_memory(error, "the store's name", strlen(file));
-    /* In exclusive mode without locks SQLite keeps the index of a log in memory. */
+    /* In exclusive mode without locks, SQLite keeps the index of the log in memory. */
     int code =
         sqlite3_open_v2(logged ? file : uri, out, SQLITE_OPEN_READONLY | (logged ? 0 : SQLITE_OPEN_URI),
                         logged && !shared ? "unix-none" : NULL);

@@ -65,7 +65,7 @@ const struct rue_store_column rue_store_columns[] = {
 #define X(name, help) {#name, "REAL", RUE_STORE_REAL, MEMBER(result.name), PLAIN, help},
     RUE_TRIAL_REALS(X)
 #undef X
-    /* Long, so behind everything else. */
+    /* Long values last, so that SQLite reads other columns without them. */
     {"batch_ready_ns", "TEXT", TIMES(result.batch_ready_ns, result.ready_count), PLAIN,
      "JSON array: delivery time of each batch, since the start"},
     {"batch_compute_ns", "TEXT", TIMES(result.batch_compute_ns, result.compute_count), PLAIN,
@@ -77,7 +77,7 @@ const int rue_store_column_count = sizeof rue_store_columns / sizeof *rue_store_
 
 /* ---- to SQLite ---- */
 
-enum { TEXT_BYTES = (int)RUE_CONFIG_TEXT_BYTES + (int)RUE_WORKLOAD_TEXT_BYTES }; /* room for either */
+enum { TEXT_BYTES = (int)RUE_CONFIG_TEXT_BYTES + (int)RUE_WORKLOAD_TEXT_BYTES }; /* enough for either */
 
 static int bind_text(sqlite3_stmt *statement, int index, const char *text)
 {
@@ -168,17 +168,16 @@ static bool parse_times(const char *text, uint64_t **out, size_t *out_count)
     return true;
 }
 
-/* Whether it holds what the text says; else that is to be read into it. */
+/* True if the value of `text` is cached. Else the text is stored, and the caller parses it. */
 static bool is_parsed(struct rue_store_cached_text *parsed, const char *text)
 {
     if (parsed->text && strcmp(parsed->text, text) == 0) return true;
     free(parsed->text);
-    parsed->text = strdup(text); /* without memory it is read again */
+    parsed->text = strdup(text); /* without memory, it is parsed again */
     return false;
 }
 
-/* Canonical JSON to a configuration: false where a newer rue knows a knob or a value that this one does not.
- */
+/* False if the text has a knob or a value that this version of rue does not know. */
 static bool parse_config(const char *text, const struct rue_knobs *knobs, struct rue_config *out)
 {
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *value;
@@ -194,7 +193,7 @@ static bool parse_config(const char *text, const struct rue_knobs *knobs, struct
     return valid;
 }
 
-/* Where a run declares none they are rue's own. */
+/* "": rue's own knobs. */
 static bool parse_knobs(const char *text, const struct rue_knobs **out)
 {
     json_t *declared = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
@@ -221,7 +220,7 @@ static bool read_workload(struct rue_store_cache *cache, const char *text, struc
     return parsed->valid;
 }
 
-/* The knobs of the run stand behind all columns, also those that people added. */
+/* The knobs of the run are the last column, after columns that people added. */
 static bool read_config(sqlite3_stmt *statement, struct rue_store_cache *cache, const char *text,
                         struct rue_store_trial *trial)
 {
@@ -243,7 +242,7 @@ void rue_store_cache_close(struct rue_store_cache *cache)
     for (int i = 0; i < RUE_STORE_CONFIGS_CACHED; i++) free(cache->configs[i].text);
 }
 
-/* False where the value is none that rue stores: people write rows, too. */
+/* False if rue does not store such a value: people may have edited the row. */
 static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_cache *cache,
                         struct rue_store_trial *trial)
 {
@@ -287,8 +286,9 @@ static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_cac
 
 static rue_status fail_column(sqlite3_stmt *statement, const char *column, const char *path, rue_error *error)
 {
-    return rue_fail(error, RUE_STORE, "%s: trial %lld: its %s makes no sense to this rue; delete that row",
-                    path, sqlite3_column_int64(statement, 0), column);
+    return rue_fail(error, RUE_STORE,
+                    "%s: trial %lld: this version of rue cannot read its column %s; delete that row", path,
+                    sqlite3_column_int64(statement, 0), column);
 }
 
 rue_status rue_store_row_read(sqlite3_stmt *statement, size_t first, struct rue_store_cache *cache,

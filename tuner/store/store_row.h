@@ -1,6 +1,6 @@
-/* Rows of the table trial. One table of columns makes the schema and the statements, and brings what struct
- * rue_store_trial holds to SQLite and back. Absent (RUE_ABSENT, NaN, no array, no limit) is NULL. A new row
- * in RUE_TRIAL_INTEGERS or RUE_TRIAL_REALS becomes a column. */
+/* Rows of the SQL table trial. One table of columns defines the schema and the statements, and how struct
+ * rue_store_trial is written and read. An absent value (RUE_ABSENT, NaN, no array, no limit) is NULL. Each
+ * row of RUE_TRIAL_INTEGERS and RUE_TRIAL_REALS is a column. */
 #ifndef RUE_STORE_ROW_H
 #define RUE_STORE_ROW_H
 
@@ -9,21 +9,21 @@
 #include "store.h"
 
 enum rue_store_kind {
-    RUE_STORE_TEXT,    /* char [bytes]; what is longer is cut */
+    RUE_STORE_TEXT,    /* char [bytes]; longer text is cut */
     RUE_STORE_COUNT,   /* uint64_t; above INT64_MAX it becomes INT64_MAX */
-    RUE_STORE_LIMIT,   /* uint64_t; 0: none */
+    RUE_STORE_LIMIT,   /* uint64_t; 0 is NULL */
     RUE_STORE_INTEGER, /* int64_t */
     RUE_STORE_REAL,
-    RUE_STORE_ENUM,     /* an enum: the index of one of `words` */
-    RUE_STORE_TIMES,    /* uint64_t *, and how many at the offset `bytes`; a JSON array */
+    RUE_STORE_ENUM,     /* an enum, stored as one of `words` */
+    RUE_STORE_TIMES,    /* uint64_t *, with the size_t count at offset `bytes`; a JSON array */
     RUE_STORE_WORKLOAD, /* canonical JSON */
     RUE_STORE_CONFIG,   /* canonical JSON */
-    RUE_STORE_CHECKSUM, /* of all other columns but those that are made */
+    RUE_STORE_CHECKSUM, /* of all other columns except the generated ones */
 };
 
 enum rue_store_role {
     RUE_STORE_PLAIN,
-    RUE_STORE_IDENTITY,  /* equal in rows that are found again */
+    RUE_STORE_IDENTITY,  /* equal in rows that are reused */
     RUE_STORE_GENERATED, /* by SQLite */
 };
 
@@ -40,10 +40,10 @@ struct rue_store_column {
 extern const struct rue_store_column rue_store_columns[];
 extern const int rue_store_column_count;
 
-/* Binds each column that the statement names (":model"). SQLite's code. */
+/* Binds the columns that the statement names (":model"). SQLite's code. */
 int rue_store_row_bind(sqlite3_stmt *statement, const struct rue_store_trial *trial);
 
-/* What a JSON text of a row says. */
+/* A JSON text and its parsed value. */
 struct rue_store_cached_text {
     char *text; /* owned; NULL: none yet */
     bool valid;
@@ -54,18 +54,18 @@ struct rue_store_cached_text {
     };
 };
 
-/* The texts that were read last: few texts make up many rows, and reading one takes as long as the rest of
- * its row. A zeroed struct has none. */
+/* The texts that were parsed last: many rows share a few texts, and parsing one takes as long as reading the
+ * rest of its row. A zeroed struct is empty. */
 enum { RUE_STORE_CONFIGS_CACHED = 512 };
 struct rue_store_cache {
-    struct rue_store_cached_text workload, knobs;                   /* knobs that the row's run declares */
-    struct rue_store_cached_text configs[RUE_STORE_CONFIGS_CACHED]; /* the last one of each hash */
+    struct rue_store_cached_text workload, knobs;                   /* knobs: those of the row's run */
+    struct rue_store_cached_text configs[RUE_STORE_CONFIGS_CACHED]; /* by hash; the last one read */
 };
 void rue_store_cache_close(struct rue_store_cache *cache);
 
-/* Reads the members from offset `first` on, the result empty before, of a row of a statement that selects all
- * columns in order, and last the knobs of the run where `cache` is given; without it workload and
- * configuration are left out. RUE_STORE when a value makes no sense, RUE_MEMORY; `path` is for messages. */
+/* Reads a row of a statement that selects all columns in order, into an empty result. Members before offset
+ * `first` are skipped. With `cache`, the last column must be the knobs of the run; without it, workload and
+ * configuration are skipped. RUE_STORE: a value cannot be read; RUE_MEMORY. `path` is for messages. */
 rue_status rue_store_row_read(sqlite3_stmt *statement, size_t first, struct rue_store_cache *cache,
                               const char *path, struct rue_store_trial *trial,
                               rue_error *error) RUE_MUST_CHECK;

@@ -10,7 +10,7 @@
 
 /* ---- statements ---- */
 
-/* Comments stand before the comma: ALTER TABLE ... DROP COLUMN searches the last comma before the column.
+/* Comments are before the comma: ALTER TABLE ... DROP COLUMN deletes from the last comma before the column.
  */
 static char *make_run_table(void)
 {
@@ -124,7 +124,7 @@ static char *make_best_view(void)
     return sqlite3_str_finish(out);
 }
 
-/* What rue makes. */
+/* The objects of a store. */
 static const struct object {
     const char *type, *name;
     char *(*make)(void);
@@ -136,8 +136,8 @@ static const struct object {
                {"view", "best_by_model", make_best_view}};
 enum { OBJECTS = sizeof objects / sizeof *objects };
 
-/* All columns but those that SQLite makes, each behind `prefix`; but for the checksum that of the others, or
- * nothing where it is left out. */
+/* All columns that are not generated, each with `prefix`. The checksum column is replaced by the text
+ * `checksum`, or left out if that is NULL. */
 static void append_columns(sqlite3_str *out, const char *prefix, const char *checksum)
 {
     for (int i = 0, appended = 0; i < rue_store_column_count; i++) {
@@ -149,7 +149,7 @@ static void append_columns(sqlite3_str *out, const char *prefix, const char *che
     }
 }
 
-/* The checksum of a row: of its columns, or, with the prefix ":", of what is about to become them. */
+/* The checksum of a row's columns, or, with the prefix ":", of the parameters of an INSERT. */
 static char *checksum_sql(const char *prefix)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
@@ -175,8 +175,8 @@ char *rue_store_list_sql(void)
     return sqlite3_mprintf("SELECT *, (SELECT knobs FROM run WHERE id = run_id) FROM trial ORDER BY id");
 }
 
-/* What fitted may not fit a tighter limit, and what did not fit may fit a wider one, as may what the system
- * refused. Time is no matter: running out of it is a timeout. */
+/* An ok trial may not fit a smaller memory limit. An infeasible one may fit a larger limit, or be possible
+ * when the system refuses nothing. The time limit does not matter: a trial that exceeds it is a timeout. */
 char *rue_store_search_sql(void)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
@@ -208,7 +208,7 @@ static uint64_t hash_value(uint64_t hash, sqlite3_value *value)
         return rue_hash(hash, &integer, sizeof integer);
     }
     if (kind == SQLITE_FLOAT) {
-        double real = sqlite3_value_double(value) + 0.0; /* SQLite keeps no -0.0 */
+        double real = sqlite3_value_double(value) + 0.0; /* SQLite stores -0.0 as 0.0 */
         return rue_hash(hash, &real, sizeof real);
     }
     const void *bytes = sqlite3_value_blob(value);
@@ -230,7 +230,7 @@ int rue_store_checksum_add(sqlite3 *db)
                                       compute_checksum, NULL, NULL, NULL);
 }
 
-/* ---- what a file holds ---- */
+/* ---- checking a file ---- */
 
 static rue_status fail_damaged(const char *path, const char *what, rue_error *error)
 {
@@ -238,7 +238,7 @@ static rue_status fail_damaged(const char *path, const char *what, rue_error *er
                     path);
 }
 
-/* The first column of the first row as an integer; SQLite's code. */
+/* The first column of the first row; SQLite's code. */
 static int read_integer(sqlite3 *db, const char *sql, int64_t *out)
 {
     sqlite3_stmt *statement = NULL;
@@ -255,8 +255,8 @@ static const char *skip_comment(const char *at)
     return end ? end + 2 : at;
 }
 
-/* Where the statement departs from that of rue, comments aside; NULL where it does not. Columns that people
- * added stand behind those of rue, and are names and keywords alone: nothing that would be run. */
+/* Where the statement differs from that of rue, apart from comments; NULL: nowhere. Columns that people added
+ * come after those of rue and may contain only names and keywords, no expression that would be run. */
 static const char *find_difference(const char *found, const char *own)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ \",";
@@ -276,7 +276,7 @@ static rue_status check_object(const char *type, const char *name, const char *s
         if (strcmp(objects[i].type, type) == 0 && strcmp(objects[i].name, name) == 0) own = &objects[i];
     if (!own)
         return rue_fail(error, RUE_STORE,
-                        "%s: holds the %.16s \"%.64s\", which rue did not make; remove it with SQLite, "
+                        "%s: contains the %.16s \"%.64s\", which rue did not make; remove it with SQLite, "
                         "or " RUE_STORE_MOVE_AWAY,
                         path, type, name, path);
     char *made = own->make();
@@ -284,10 +284,10 @@ static rue_status check_object(const char *type, const char *name, const char *s
     const char *difference = find_difference(sql, made);
     rue_status status = RUE_OK;
     if (difference)
-        status =
-            rue_fail(error, RUE_STORE,
-                     "%s: its %s %s is not declared as rue does it, from \"%.40s\" on; " RUE_STORE_MOVE_AWAY,
-                     path, type, name, difference, path);
+        status = rue_fail(
+            error, RUE_STORE,
+            "%s: the declaration of the %s %s differs from that of rue at \"%.40s\"; " RUE_STORE_MOVE_AWAY,
+            path, type, name, difference, path);
     sqlite3_free(made);
     return status;
 }
@@ -312,13 +312,13 @@ static rue_status check_objects(sqlite3 *db, const char *path, bool *empty, rue_
         code = SQLITE_OK;
     }
     if (code != SQLITE_OK && code != SQLITE_DONE)
-        status = rue_store_fail(db, code, path, "reading its schema", error);
+        status = rue_store_fail(db, code, path, "reading the schema", error);
     sqlite3_finalize(found);
     rue_store_guard_limit(db, NULL);
     return status;
 }
 
-/* Whose file it is, and whether all that it holds is rue's; `*empty` when it is nobody's yet. */
+/* Checks that rue made the file and every object in it; `*empty`: no program has written to it yet. */
 static rue_status check_owner(sqlite3 *db, const char *path, bool *empty, rue_error *error)
 {
     int64_t application = 0, version = 0;
@@ -328,8 +328,8 @@ static rue_status check_owner(sqlite3 *db, const char *path, bool *empty, rue_er
     bool is_rue = application == RUE_STORE_APPLICATION_ID;
     if (is_rue && version != RUE_STORE_VERSION)
         return rue_fail(error, RUE_STORE,
-                        "%s: written by %s rue: schema version %" PRId64
-                        ", this one reads version %d; use the rue that wrote it, or " RUE_STORE_MOVE_AWAY,
+                        "%s: written by %s rue with schema version %" PRId64
+                        "; this rue reads version %d; use the rue that wrote it, or " RUE_STORE_MOVE_AWAY,
                         path, version > RUE_STORE_VERSION ? "a newer" : "an older", version,
                         RUE_STORE_VERSION, path);
     rue_error why = {0};
@@ -357,21 +357,22 @@ static rue_status check_pages(sqlite3 *db, const char *sql, const char *path, ru
     return status;
 }
 
-/* The first row whose checksum is not `checksum`. */
-static rue_status check_rows(sqlite3 *db, const char *table, const char *checksum, const char *what,
-                             const char *path, rue_error *error)
+/* Fails for the first row whose checksum differs. */
+static rue_status check_rows(sqlite3 *db, const char *table, const char *checksum, const char *path,
+                             rue_error *error)
 {
     char *sql = sqlite3_mprintf("SELECT min(id) FROM %s WHERE checksum IS NOT %s", table, checksum);
     int64_t changed = 0;
     int code = sql && checksum ? read_integer(db, sql, &changed) : SQLITE_NOMEM;
     sqlite3_free(sql);
-    if (code == SQLITE_ERROR) return fail_damaged(path, sqlite3_errmsg(db), error); /* a column is missing */
+    if (code == SQLITE_ERROR)
+        return fail_damaged(path, sqlite3_errmsg(db), error); /* a column does not exist */
     if (code != SQLITE_OK) return rue_store_fail(db, code, path, "checking the store", error);
     if (changed == 0) return RUE_OK;
     return rue_fail(error, RUE_STORE,
-                    "%s: the store is damaged: %s %" PRId64
-                    " is not as it was stored; delete that row, or " RUE_STORE_MOVE_AWAY,
-                    path, what, changed, path);
+                    "%s: the store is damaged: row %" PRId64
+                    " of the table %s has a wrong checksum; delete that row, or " RUE_STORE_MOVE_AWAY,
+                    path, changed, table, path);
 }
 
 static rue_status check_content(sqlite3 *db, const char *path, rue_error *error)
@@ -381,17 +382,16 @@ static rue_status check_content(sqlite3 *db, const char *path, rue_error *error)
     rue_status status =
         code == SQLITE_OK ? RUE_OK : rue_store_fail(db, code, path, "checking the store", error);
     if (status == RUE_OK) status = check_pages(db, "PRAGMA integrity_check(1)", path, error);
-    /* Where a file has a view, SQLite 3.40 may pass over the list of free pages, unless it is asked for. */
+    /* In a file with a view, SQLite 3.40 may skip the list of free pages, except in this form. */
     if (status == RUE_OK) status = check_pages(db, "PRAGMA integrity_check(sqlite_master)", path, error);
-    if (status == RUE_OK) status = check_rows(db, "trial", trial, "trial", path, error);
+    if (status == RUE_OK) status = check_rows(db, "trial", trial, path, error);
     if (status == RUE_OK)
-        status = check_rows(db, "run", "iif(checksum IS NULL, NULL, rue_checksum(findings))",
-                            "what was found out by run", path, error);
+        status = check_rows(db, "run", "iif(checksum IS NULL, NULL, rue_checksum(findings))", path, error);
     sqlite3_free(trial);
     return status;
 }
 
-/* ---- making it ---- */
+/* ---- creating it ---- */
 
 static int write_schema(sqlite3 *db)
 {
@@ -407,7 +407,7 @@ static int write_schema(sqlite3 *db)
     return code;
 }
 
-/* One transaction: another process may have made the schema meanwhile. */
+/* In one transaction, as another process may create the schema at the same time. */
 static rue_status create_schema(sqlite3 *db, const char *path, rue_error *error)
 {
     int64_t version = 0;
@@ -424,7 +424,7 @@ rue_status rue_store_schema_check(sqlite3 *db, const char *path, rue_error *erro
     bool empty = false;
     rue_status status = check_owner(db, path, &empty, error);
     if (status == RUE_OK && empty)
-        return rue_fail(error, RUE_STORE, "%s: no store of rue: it holds nothing", path);
+        return rue_fail(error, RUE_STORE, "%s: not a store of rue: it is empty", path);
     return status == RUE_OK ? check_content(db, path, error) : status;
 }
 

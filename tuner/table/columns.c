@@ -41,12 +41,11 @@ void rue_columns_list(char *out, size_t bytes)
         used += (size_t)snprintf(out + used, bytes - used, "%s%s", c ? ", " : "", rue_column_name(c));
 }
 
-/* What is being looked for, where. */
 struct column_search {
     const struct rue_csv_record *header;
     const char *file;
-    char *map;                            /* owned copy, taken apart */
-    const char *mapped[RUE_COLUMN_COUNT]; /* into `map`; NULL: found by our name */
+    char *map;                            /* owned copy, split at commas */
+    const char *mapped[RUE_COLUMN_COUNT]; /* into `map`; NULL: the column has rue's name */
     char list[RUE_COLUMN_TEXT_BYTES];     /* the file's columns, for messages */
 };
 
@@ -61,8 +60,8 @@ static rue_status read_map_entry(struct column_search *search, char *entry, rue_
     entry = rue_csv_trim(entry);
     char *equals = strchr(entry, '=');
     if (!equals || equals == entry || !equals[1 + strspn(equals + 1, " \t")])
-        return rue_fail(error, RUE_USAGE,
-                        "--map: '%.100s' is not our name=the file's column, such as time_s=seconds", entry);
+        return rue_fail(error, RUE_USAGE, "--map: '%.100s' is not NAME=COLUMN, such as time_s=seconds",
+                        entry);
     *equals = 0;
     entry = rue_csv_trim(entry);
     char *theirs = rue_csv_trim(equals + 1);
@@ -79,7 +78,7 @@ static rue_status read_map_entry(struct column_search *search, char *entry, rue_
         return rue_fail(error, RUE_USAGE, "--map: unknown name '%.60s'%s", entry, near);
     char list[512];
     rue_columns_list(list, sizeof list);
-    return rue_fail(error, RUE_USAGE, "--map: unknown name '%.60s'; ours are %s", entry, list);
+    return rue_fail(error, RUE_USAGE, "--map: unknown name '%.60s'; known names: %s", entry, list);
 }
 
 static rue_status read_map(struct column_search *search, const char *map, rue_error *error)
@@ -94,7 +93,7 @@ static rue_status read_map(struct column_search *search, const char *map, rue_er
     return status;
 }
 
-/* The column called `name`, in the same letters or else in large or small ones; NONE where there is none. */
+/* Prefers the exact name to one that differs in case; NONE: no such column. */
 static rue_status find_field(const struct column_search *search, const char *name, size_t *out,
                              rue_error *error)
 {
@@ -104,7 +103,7 @@ static rue_status find_field(const struct column_search *search, const char *nam
             const char *theirs = search->header->fields[f];
             if (exact ? strcmp(theirs, name) != 0 : strcasecmp(theirs, name) != 0) continue;
             if (*out != NONE)
-                return rue_fail(error, RUE_DATA, "%s: two columns are called '%s': rename one of them",
+                return rue_fail(error, RUE_DATA, "%s: two columns have the name '%s'; rename one of them",
                                 search->file, theirs);
             *out = f;
         }
@@ -119,10 +118,9 @@ static rue_status find_mapped(const struct column_search *search, enum rue_colum
     if (status != RUE_OK || *out != NONE) return status;
     const char *near =
         rue_suggest(theirs, (const char *const *)search->header->fields, search->header->count);
-    return rue_fail(error, RUE_DATA,
-                    "%s: there is no column '%.60s' (--map %s=%.60s)%s%.60s%s; its columns: %s", search->file,
-                    theirs, rue_column_name(column), theirs, near ? ": did you mean '" : "", near ? near : "",
-                    near ? "'?" : "", search->list);
+    return rue_fail(error, RUE_DATA, "%s has no column '%.60s' (--map %s=%.60s)%s%.60s%s; its columns: %s",
+                    search->file, theirs, rue_column_name(column), theirs, near ? ": did you mean '" : "",
+                    near ? near : "", near ? "'?" : "", search->list);
 }
 
 static rue_status fail_missing(const struct column_search *search, const char *what, enum rue_column column,
@@ -130,13 +128,13 @@ static rue_status fail_missing(const struct column_search *search, const char *w
 {
     const char *only = search->header->fields[0];
     if (search->header->count == 1 && only[strcspn(only, ";\t")])
-        return rue_fail(error, RUE_DATA, "%s: its columns seem to be separated by %s: save it with commas",
+        return rue_fail(error, RUE_DATA, "%s: its columns seem to be separated by %s; save it with commas",
                         search->file, strchr(only, ';') ? "';'" : "tabs");
     return rue_fail(error, RUE_DATA, "%s: no column of %s; name it with --map %s=COLUMN; its columns: %s",
                     search->file, what, rue_column_name(column), search->list);
 }
 
-/* The times: one that was mapped, else the only one. */
+/* Chooses the column of times that was mapped, else the only one. */
 static rue_status choose_time(const struct column_search *search, struct rue_columns *out, rue_error *error)
 {
     int chosen = -1;
@@ -168,7 +166,7 @@ static rue_status check_knobs(const struct column_search *search, const struct r
     return RUE_OK;
 }
 
-/* Whether one of our columns is the file's column `field`; of the times only the one that counts. */
+/* Of the columns of times, only the chosen one is used. */
 static bool is_used(const struct rue_columns *columns, size_t field)
 {
     for (int c = 0; c < RUE_COLUMN_COUNT; c++) {

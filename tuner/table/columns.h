@@ -1,11 +1,11 @@
-/* The columns of a table that was measured elsewhere: which of the file's columns holds what we look for. */
+/* The columns of a table of times from elsewhere: which column of the file is which of rue's columns. */
 #ifndef RUE_COLUMNS_H
 #define RUE_COLUMNS_H
 
 #include "config.h"
 #include "csv.h"
 
-/* Columns that are no knobs; those of knobs follow, in the order of rue_own_knobs. */
+/* Columns of knobs follow the others, in the order of rue_own_knobs. */
 enum rue_column {
     RUE_COLUMN_MODE,
     RUE_COLUMN_FORMAT,
@@ -27,23 +27,23 @@ enum rue_column {
 enum { RUE_COLUMN_TEXT_BYTES = 1024 };
 
 struct rue_columns {
-    size_t field[RUE_COLUMN_COUNT];      /* the field's index; SIZE_MAX: the file has none */
-    enum rue_column time;                /* the one of the times that counts */
-    double ns_per_unit;                  /* of the time */
-    size_t count;                        /* of the file's columns */
-    char ignored[RUE_COLUMN_TEXT_BYTES]; /* names of columns that nothing reads, "a, b"; "" when none */
+    size_t field[RUE_COLUMN_COUNT];      /* index of the field; SIZE_MAX: not in the file */
+    enum rue_column time;                /* the column of times that is used */
+    double ns_per_unit;                  /* unit of that column */
+    size_t count;                        /* columns of the file */
+    char ignored[RUE_COLUMN_TEXT_BYTES]; /* columns that are not used, "a, b"; "": none */
 };
 
 /* "mode", "batch_size", ... */
 const char *rue_column_name(enum rue_column column);
 
-/* Names of all our columns, "mode, model, ...". */
+/* Names of all columns that rue knows, "mode, model, ...". */
 void rue_columns_list(char *out, size_t bytes);
 
-/* Finds the columns in the header of `csv`. `map` (nullable) is "ours=theirs,ours=theirs", blanks around
- * names aside; where it says nothing, a column is found by our name, in small letters or large. There must be
- * a column of times and one of each knob that is always shown. RUE_USAGE when `map` makes no sense; RUE_DATA,
- * with the file's columns and what is to be typed, when one is missing or named twice. */
+/* Finds the columns in the header of `csv`. `map` (nullable) is "NAME=COLUMN,NAME=COLUMN", with rue's name
+ * and the file's. Other columns are found by rue's name in any case. A column of times, and one of each knob
+ * that is always shown, are required. RUE_USAGE: `map` is wrong; RUE_DATA: a column is missing or ambiguous;
+ * the message lists the file's columns and what to type. */
 rue_status rue_columns_find(const char *map, const struct rue_csv_record *header, const struct rue_csv *csv,
                             struct rue_columns *out, rue_error *error) RUE_MUST_CHECK;
 

@@ -7,7 +7,8 @@
 
 #include "trial_loop.h"
 
-static const double min_gain_ratio = RUE_DEFAULT_EPSILON; /* of regret: a gain of less is worth no change */
+static const double min_gain_ratio =
+    RUE_DEFAULT_EPSILON; /* of regret; a smaller gain is not worth a change */
 
 static double objective_regret(const struct rue_selection *selection, size_t config)
 {
@@ -50,7 +51,6 @@ void rue_baseline_gains_find(const struct rue_cost_matrix *matrix, double confid
     find_gains_over(matrix, confidence, selection, baselines);
 }
 
-/* The variants of a group. */
 struct group {
     const char *over;
     size_t count;
@@ -64,7 +64,7 @@ static size_t find_column(const struct rue_cost_matrix *matrix, const struct rue
     return RUE_NONE;
 }
 
-/* Configurations that every variant has, in the order of the first, into `out`; answers how many. */
+/* Configurations that every variant has, in the order of the first; returns their number. */
 static size_t common_configs(const struct group *group, struct rue_config *out)
 {
     const struct rue_cost_matrix *first = group->variants[0]->matrix;
@@ -110,8 +110,8 @@ static rue_status fill_cells(const struct group *group, struct rue_cost_matrix *
     return status;
 }
 
-/* Scenarios of all variants, whose models keep their names, as the rules know their weights by them, and the
- * configurations that all have; `*out` is NULL where there are none. */
+/* A matrix of all scenarios and common configurations; NULL without any. Models keep their names, by which
+ * the rules find their weights. */
 static rue_status open_matrix(const struct group *group, struct rue_cost_matrix **out, rue_error *error)
 {
     size_t scenarios = 0, used = 0, max_configs = group->variants[0]->matrix->config_count;
@@ -132,7 +132,7 @@ static rue_status open_matrix(const struct group *group, struct rue_cost_matrix 
     return status;
 }
 
-/* Their names, and what the best costs each: the mean and the worst regret over its models. */
+/* Name of each variant, and mean and worst regret of the best configuration over its models. */
 static void fill_parts(const struct rue_findings *findings, const struct group *group,
                        const struct rue_ranking_rules *rules, struct rue_overall *out)
 {
@@ -157,7 +157,7 @@ static void fill_parts(const struct rue_findings *findings, const struct group *
     }
 }
 
-/* Over the baselines that all variants have. */
+/* Only for baselines that all variants have. */
 static void find_gains(const struct group *group, const struct rue_ranking_rules *rules,
                        struct rue_selection *selection, struct rue_overall *out)
 {
@@ -178,7 +178,7 @@ static rue_status find_overall(struct rue_findings *findings, const struct group
     if (group->count < 2) return RUE_OK;
     rue_status status = open_matrix(group, &out->matrix, error);
     if (!out->matrix) return status;
-    findings->overall_count++; /* to be closed also where the rest fails */
+    findings->overall_count++; /* now, so that it is closed if the rest fails */
     if (status == RUE_OK) status = rue_ranking_rules_select(rules, out->matrix, &selection, error);
     out->selection = selection;
     out->over = group->over;
@@ -194,7 +194,7 @@ static rue_status find_overall(struct rue_findings *findings, const struct group
     return RUE_OK;
 }
 
-/* Those of the mode (RUE_MODE_COUNT: all) whose times can be compared. */
+/* Variants of the mode (RUE_MODE_COUNT: all) whose times can be compared. */
 static void collect_variants(const struct rue_findings *findings, int mode, struct group *out)
 {
     out->over = mode == RUE_MODE_COUNT ? "all" : rue_mode_names[mode];
@@ -216,7 +216,7 @@ rue_status rue_overall_find(struct rue_findings *findings, const struct rue_rank
     if (!group.variants) return rue_fail_memory(error, "variants", sizeof *group.variants);
     for (int mode = 0; status == RUE_OK && mode <= RUE_MODE_COUNT; mode++) {
         collect_variants(findings, mode, &group);
-        if (mode == RUE_MODE_COUNT && group.count == of_mode) break; /* all are of one mode */
+        if (mode == RUE_MODE_COUNT && group.count == of_mode) break; /* all variants have the same mode */
         if (group.count > of_mode) of_mode = group.count;
         status = find_overall(findings, &group, rules, error);
     }
@@ -235,7 +235,7 @@ void rue_overall_close(struct rue_findings *findings)
     findings->overall_count = 0;
 }
 
-/* Of the batches that are in flight in the variant's job. */
+/* Of the batches in flight. */
 static double memory_bytes(const struct rue_variant_findings *variant, const struct rue_config *config)
 {
     struct rue_trial_request request = {.measure = RUE_JOINT,
@@ -253,8 +253,7 @@ static bool is_own_loader(const struct rue_findings *findings, const struct rue_
     return variant->job.images && strcmp(findings->runner.measured_with, "rue") == 0;
 }
 
-/* Whether nothing but noise is left open: all that is ranked, several, has run the whole job more than once.
- */
+/* True if several configurations are ranked, and each has run the whole job at least twice. */
 static bool is_measured(const struct rue_variant_findings *variant)
 {
     const struct rue_selection *selection = variant->selection;

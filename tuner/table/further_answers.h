@@ -1,27 +1,25 @@
-/* What is gained over what people use anyway, and where too little is. */
+/* Gains over baselines, configurations for several variants, and other answers that need only a ranking. */
 #ifndef RUE_FURTHER_ANSWERS_H
 #define RUE_FURTHER_ANSWERS_H
 
 #include "findings.h"
 #include "ranking_rules.h"
 
-/* Fills in the gains of `baselines`, whose rows have columns of the matrix and names. A baseline is
- * recommended in place of the best configuration where whole jobs of both on every model do not prove that
- * one to be faster, and it is better by no more than half a point of regret, by the objective: of several
- * baselines the best. */
+/* Fills in the gains of `baselines`, whose rows have names and columns of the matrix. The best baseline is
+ * recommended instead of the best configuration if that is at most 0.5 points of regret better, and if whole
+ * jobs of both on every model do not prove it to be faster. */
 void rue_baseline_gains_find(const struct rue_cost_matrix *matrix, double confidence,
                              struct rue_selection *selection, struct rue_baseline_findings *baselines);
 
-/* Fills in `overall` of the findings: for the raw variants, the preprocessed ones, and all of them, where
- * there are several with configurations in common. Must be closed also where it fails. RUE_MEMORY. */
+/* Fills in `overall`: the raw variants, the preprocessed ones, and all of them, each if there are several
+ * with common configurations. Close it even if this fails. RUE_MEMORY. */
 rue_status rue_overall_find(struct rue_findings *findings, const struct rue_ranking_rules *rules,
                             rue_error *error) RUE_MUST_CHECK;
 void rue_overall_close(struct rue_findings *findings);
 
-/* Fills in `answers`, owned, of every variant, `overall`, and `interval` and the bound where none was claimed
- * and repeats tell one. The memory of batches in flight is known of our own loader. Must be closed also where
- * it fails. RUE_MEMORY.
- */
+/* Fills in `overall`, and for every variant `answers` (owned), and `interval` and the bound if none was
+ * claimed and there are repeats. The memory of batches is known only for rue's loader. Close it even if this
+ * fails. RUE_MEMORY. */
 rue_status rue_further_answers_find(struct rue_findings *findings, const struct rue_ranking_rules *rules,
                                     rue_error *error) RUE_MUST_CHECK;
 void rue_further_answers_close(struct rue_findings *findings);

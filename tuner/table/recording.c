@@ -31,14 +31,15 @@ static rue_status fail_jobs(const struct rue_table *table, uint64_t images, rue_
     }
     if (images)
         return rue_fail(error, RUE_USAGE,
-                        "%s has no times of jobs of %" PRIu64 " images, but of %s: say so with --images",
+                        "%s has no times for jobs of %" PRIu64
+                        " images, only of %s; give one of these with --images",
                         table->name, images, jobs);
     return rue_fail(error, RUE_USAGE,
-                    "%s has times of jobs of different lengths, %s images: choose one with --images",
+                    "%s has times for jobs of several lengths (%s images); choose one with --images",
                     table->name, jobs);
 }
 
-/* J: what the rows say, where they say it, else `images`, else 0. */
+/* The job of the rows; if they have none, `images`, or 0. */
 static rue_status find_job(const struct rue_table *table, uint64_t images, uint64_t *out, rue_error *error)
 {
     bool any_unknown = false, fits = false;
@@ -53,11 +54,11 @@ static rue_status find_job(const struct rue_table *table, uint64_t images, uint6
     return !images || fits || any_unknown ? RUE_OK : fail_jobs(table, images, error);
 }
 
-/* ---- what the table has ---- */
+/* ---- contents ---- */
 
 static rue_status fail_many(const struct rue_recording *recording, const char *what, rue_error *error)
 {
-    return rue_fail(error, RUE_DATA, "%s has more than %d %s: keep the rows of those that matter",
+    return rue_fail(error, RUE_DATA, "%s has more than %d %s; remove rows that are not needed",
                     recording->table.name, RUE_HELLO_LIST_MAX, what);
 }
 
@@ -80,7 +81,6 @@ static size_t find_model(const struct rue_cost_matrix *matrix, const char *name)
     return RUE_NONE;
 }
 
-/* Those that any of the variants has. */
 static rue_status list_models(struct rue_recording *recording, rue_error *error)
 {
     const struct rue_names *models = &recording->table.tally.models;
@@ -103,7 +103,7 @@ static rue_status add_values(struct rue_recording *recording, const struct rue_c
         if (!recording->knobs[k] || rue_space_has_value(&recording->space, k, value)) continue;
         if (!rue_space_add(&recording->space, k, value))
             return rue_fail(error, RUE_DATA,
-                            "%s has more than %d values of %s: keep the rows of those that matter",
+                            "%s has more than %d values of %s; remove rows that are not needed",
                             recording->table.name, RUE_SPACE_VALUES_MAX, rue_own_knobs.at[k]->name);
     }
     return RUE_OK;
@@ -118,7 +118,7 @@ static void find_knobs(struct rue_recording *recording)
     }
 }
 
-/* Variants, models and values of the job, and the least number of trials of a cell that has any. */
+/* Lists what the table has for the job. */
 static rue_status list_contents(struct rue_recording *recording, rue_error *error)
 {
     static const struct rue_ranking_rules rules = {.top_n = 1};
@@ -155,8 +155,7 @@ rue_status rue_recording_open(const char *path, const char *map, uint64_t images
     if (strcmp(path, "-") == 0)
         return rue_fail(
             error, RUE_USAGE,
-            "--table -: a study is named after its table, and the standard input has no name; save it in "
-            "a file");
+            "--table -: standard input has no file name, which a study needs; save the table in a file");
     struct rue_recording *recording = calloc(1, sizeof *recording);
     if (!recording) return rue_fail_memory(error, "a table", sizeof *recording);
     rue_status status = rue_table_read(path, map, &recording->table, error);
@@ -192,7 +191,7 @@ void rue_recording_name(const struct rue_recording *recording, char *out, size_t
 
 /* ---- cells ---- */
 
-/* Number of what the table has of the variant; RUE_NONE: nothing. */
+/* RUE_NONE: the table does not have the variant. */
 static size_t find_variant(const struct rue_recording *recording, const struct rue_variant *variant)
 {
     for (size_t v = 0; v < recording->variant_count; v++) {
@@ -266,15 +265,15 @@ static void answer_trial(const void *state, const struct rue_trial_request *requ
     result->cost_ns = 0;
     if (!recording->assumed && request->job_images != recording->job_images) {
         snprintf(result->reason, sizeof result->reason,
-                 "the table's jobs are of %" PRIu64 " images, not %" PRIu64, recording->job_images,
+                 "the table has jobs of %" PRIu64 " images, not %" PRIu64, recording->job_images,
                  request->job_images);
         return;
     }
     if (!cell) {
         rue_config_label(&request->config, label);
         result->outcome = RUE_TRIAL_INFEASIBLE;
-        snprintf(result->reason, sizeof result->reason, "%s has no time of %s with %s", recording->table.name,
-                 request->model, label);
+        snprintf(result->reason, sizeof result->reason, "%s has no time for %s with %s",
+                 recording->table.name, request->model, label);
         return;
     }
     if (cell->state != RUE_CELL_OK) {
@@ -284,7 +283,7 @@ static void answer_trial(const void *state, const struct rue_trial_request *requ
     }
     double ns = cell->times_ns[request->repeat % cell->repeats];
     if (!rue_trial_field_is_valid(ns)) {
-        snprintf(result->reason, sizeof result->reason, "%s: a time of 9 years or more",
+        snprintf(result->reason, sizeof result->reason, "%s: the time is 9 years or more",
                  recording->table.name);
         return;
     }

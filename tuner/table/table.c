@@ -17,11 +17,11 @@
 
 /* ---- the text ---- */
 
-/* The largest that is read, all of it at once. */
+/* Files are read at once, so larger ones are refused. */
 #define TEXT_BYTES_MAX ((size_t)1 << 30)
 enum { READ_BYTES = 1 << 16 };
 
-/* All of the stream, and a NUL behind it, into `*out`, to be freed also where it fails. */
+/* Adds a NUL; the caller frees `*out`, even if this fails. */
 static rue_status read_stream(FILE *stream, const char *name, char **out, size_t *bytes, rue_error *error)
 {
     size_t capacity = 0, used = 0;
@@ -34,7 +34,7 @@ static rue_status read_stream(FILE *stream, const char *name, char **out, size_t
     *bytes = used;
     if (ferror(stream)) return rue_fail(error, RUE_DATA, "cannot read %s: %s", name, strerror(errno));
     if (used < TEXT_BYTES_MAX) return RUE_OK;
-    return rue_fail(error, RUE_DATA, "%s: larger than %zu bytes; leave out rows that are not needed", name,
+    return rue_fail(error, RUE_DATA, "%s is larger than %zu bytes; remove rows that are not needed", name,
                     TEXT_BYTES_MAX);
 }
 
@@ -44,8 +44,7 @@ static rue_status read_file(const char *path, const char *name, char **out, size
     if (strcmp(path, "-") == 0) return read_stream(stdin, name, out, bytes, error);
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return rue_fail(error, RUE_DATA,
-                        "%s is a folder: give a table, a CSV file (for a study's folder: rue show %s)", path,
-                        path);
+                        "%s is a folder, not a CSV table; to show a study's folder: rue show %s", path, path);
     FILE *file = fopen(path, "re");
     if (!file) return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
     rue_status status = read_stream(file, name, out, bytes, error);
@@ -61,15 +60,14 @@ static rue_status check_utf8(const char *name, const char *text, rue_error *erro
             at++;
         else if (rue_utf8_next(&at) < 0)
             return rue_fail(error, RUE_DATA,
-                            "%s, line %" PRIu64 ": the byte 0x%02X is no UTF-8: save the file as UTF-8 "
+                            "%s, line %" PRIu64 ": the byte 0x%02X is not UTF-8; save the file as UTF-8 "
                             "(iconv -f latin1 -t utf-8)",
                             name, rue_csv_line(text, here), (unsigned char)*here);
     }
     return RUE_OK;
 }
 
-/* All of the file at `path`, or of the standard input for "-". `*digest` is FNV-1a of all bytes; `*out` keeps
- * the text, so that fields stay until it is closed. */
+/* `*digest` is FNV-1a of all bytes; fields are valid until `*out` is closed. */
 static rue_status open_csv(const char *path, struct rue_csv **out, uint64_t *digest, rue_error *error)
 {
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
@@ -87,24 +85,23 @@ static rue_status open_csv(const char *path, struct rue_csv **out, uint64_t *dig
 
 /* ---- rows ---- */
 
-/* More is no time that our clocks can hold. */
+/* Largest time that fits the clocks. */
 #define TIME_NS_MAX 9e18
 
-/* What a mode is called becomes a path, and a part of keys. */
+/* The name of a mode becomes a path and a part of keys. */
 enum { MODE_BYTES_MAX = PATH_MAX / 4 };
 
-/* The row at hand. */
 struct row {
     struct rue_table *table;
     const char *file, *map;
-    const char **header; /* owned; the texts are the file's */
+    const char **header; /* owned; its texts belong to the file */
     struct rue_csv_record record;
-    bool any_time;            /* some row has one */
-    uint64_t first_word_line; /* of the first row that has something else in place of a time; 0: none */
-    char first_word[81];      /* which is this */
+    bool any_time;            /* true: some row has a time */
+    uint64_t first_word_line; /* first row with a word instead of a time; 0: none */
+    char first_word[81];      /* that word */
 };
 
-/* What the row has in a column; NULL where the file has no such column. */
+/* NULL: the file has no such column. */
 static const char *cell_text(const struct row *row, enum rue_column column)
 {
     size_t field = row->table->columns.field[column];
@@ -148,7 +145,6 @@ static rue_status read_count(const struct row *row, enum rue_column column, uint
     return RUE_OK;
 }
 
-/* How people write that memory ran out. */
 static bool is_out_of_memory(const char *text)
 {
     return strcasecmp(text, "oom") == 0 || strcasestr(text, "out of memory");
@@ -164,18 +160,19 @@ static rue_status read_status(const struct row *row, int *out, rue_error *error)
     if (is_out_of_memory(text)) *out = RUE_TRIAL_INFEASIBLE;
     if (*out >= 0) return RUE_OK;
     char why[64 + RUE_SUGGESTION_BYTES], near[RUE_SUGGESTION_BYTES];
-    snprintf(why, sizeof why, "is none of ok, infeasible, failed, timeout%s",
+    snprintf(why, sizeof why, "is not ok, infeasible, failed or timeout%s",
              rue_did_you_mean(text, rue_outcome_names, RUE_OUTCOME_COUNT, "", near));
     return fail_cell(row, RUE_COLUMN_STATUS, why, error);
 }
 
-/* Whether text that is no number was meant to be one: a slip, not a word for "it did not run". */
+/* A number with a mistake in it, such as "1,5", in contrast to a word that says that the trial did not run.
+ */
 static bool is_mistyped_number(const char *text)
 {
     return strcspn(text, "0123456789") < strspn(text, "+-.0123456789");
 }
 
-/* The time, or with `*trial` a failed one that says what stood in its place. */
+/* A word instead of a time makes the trial a failed one, with the word as its reason. */
 static rue_status read_time(struct row *row, bool is_ok, struct rue_tally_trial *trial, char *reason,
                             size_t bytes, rue_error *error)
 {
@@ -186,20 +183,19 @@ static rue_status read_time(struct row *row, bool is_ok, struct rue_tally_trial 
         double ns = number * row->table->columns.ns_per_unit;
         if (!(ns > 0)) return fail_cell(row, column, "is not a positive time", error);
         if (ns < 1 || ns > TIME_NS_MAX)
-            return fail_cell(row, column, "is no time between a nanosecond and 285 years", error);
+            return fail_cell(row, column, "is not a time between 1 ns and 285 years", error);
         trial->time_ns = ns;
         row->any_time = true;
         return RUE_OK;
     }
     if (is_mistyped_number(text))
         return fail_cell(row, column,
-                         "is no number: write it with a point before decimals, without a unit or commas",
-                         error);
-    if (is_ok) return fail_cell(row, column, "is no time, though the status is ok", error);
+                         "is not a number: write it with a decimal point, without a unit or commas", error);
+    if (is_ok) return fail_cell(row, column, "is not a time, but the status is ok", error);
     trial->outcome = is_out_of_memory(text) ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED;
     if (reason[0]) return RUE_OK;
     if (*text)
-        snprintf(reason, bytes, "'%.80s' in place of a time", text);
+        snprintf(reason, bytes, "the time is '%.80s'", text);
     else
         snprintf(reason, bytes, "the time is empty");
     if (!*text || is_out_of_memory(text) || row->first_word_line) return RUE_OK;
@@ -208,7 +204,7 @@ static rue_status read_time(struct row *row, bool is_ok, struct rue_tally_trial 
     return RUE_OK;
 }
 
-/* A word of the variant, "" where the file has none. */
+/* "" if the file has no such column. */
 static rue_status read_word(const struct row *row, enum rue_column column, size_t bytes, char *out,
                             rue_error *error)
 {
@@ -220,7 +216,6 @@ static rue_status read_word(const struct row *row, enum rue_column column, size_
     return fail_cell(row, column, why, error);
 }
 
-/* The group that the row belongs to: its mode, and what else its job depends on. */
 static rue_status find_group(const struct row *row, uint64_t job_images, size_t *out, rue_error *error)
 {
     char key[4096];
@@ -245,7 +240,7 @@ static rue_status find_group(const struct row *row, uint64_t job_images, size_t 
     return rue_tally_copy_text(&row->table->tally, label, &group->label, error);
 }
 
-/* Counts rows that are no joint trials of whole jobs; true where this is one of them. */
+/* Counts and skips rows that are not joint trials of whole jobs. */
 static bool skip_row(const struct row *row, int outcome, uint64_t requested, uint64_t job)
 {
     const char *measure = cell_text(row, RUE_COLUMN_MEASURE);
@@ -267,7 +262,7 @@ static rue_status read_row(struct row *row, rue_error *error)
     if (status == RUE_OK) status = read_count(row, RUE_COLUMN_JOB_IMAGES, &job, error);
     if (status == RUE_OK) status = read_count(row, RUE_COLUMN_REQUESTED_IMAGES, &requested, error);
     if (status != RUE_OK || skip_row(row, outcome, requested, job)) return status;
-    if (job == 0) job = requested; /* without a job to be part of, it is the whole of its own */
+    if (job == 0) job = requested; /* no job is given: the trial is a whole job */
     for (int k = 0; status == RUE_OK && k < RUE_OWN_KNOB_COUNT; k++)
         status = read_knob(row, k, &trial.config.value[k], error);
     const char *model = cell_text(row, RUE_COLUMN_MODEL);
@@ -289,37 +284,37 @@ static rue_status read_row(struct row *row, rue_error *error)
 static rue_status check_width(const struct row *row, rue_error *error)
 {
     size_t columns = row->table->columns.count, count = row->record.count;
-    while (count > columns && !*row->record.fields[count - 1])
-        count--; /* commas that a spreadsheet left behind */
+    while (count > columns && !*row->record.fields[count - 1]) count--; /* commas that a spreadsheet added */
     if (count == columns) return RUE_OK;
     return rue_fail(error, RUE_DATA,
                     "%s, line %" PRIu64
-                    ": %zu fields where the header has %zu columns; a field that holds a comma is "
-                    "quoted",
+                    ": %zu fields, but the header has %zu columns; put quotes around a field that "
+                    "contains a comma",
                     row->file, row->record.line, count, columns);
 }
 
-/* The line of names; they are kept, as the record is that of the next line soon. */
+/* Copies the names, as the record is overwritten by the next line. */
 static rue_status read_header(struct rue_csv *csv, struct row *row, rue_error *error)
 {
     bool found;
     rue_status status = rue_csv_next(csv, &found, &row->record, error);
     if (status != RUE_OK) return status;
     if (!found)
-        return rue_fail(error, RUE_DATA, "%s is empty: it needs a line of column names, and rows", row->file);
+        return rue_fail(error, RUE_DATA, "%s is empty: expected a header line, then one line per trial",
+                        row->file);
     row->header = malloc(row->record.count * sizeof *row->header);
     if (!row->header) return rue_fail_memory(error, "the names of columns", row->record.count);
     memcpy(row->header, row->record.fields, row->record.count * sizeof *row->header);
     return rue_columns_find(row->map, &row->record, csv, &row->table->columns, error);
 }
 
-/* A table in which nothing ran at all is more likely a column that holds no times. */
+/* If no row has a time, the column is probably not one of times. */
 static rue_status check_times(const struct row *row, rue_error *error)
 {
     if (row->any_time || !row->first_word_line) return RUE_OK;
     return rue_fail(error, RUE_DATA,
-                    "%s: column '%.60s' holds no time, line %" PRIu64
-                    " has '%s': name the column of times with --map time_s=COLUMN",
+                    "%s: column '%.60s' has no times (line %" PRIu64
+                    ": '%s'); name the column of times with --map time_s=COLUMN",
                     row->file, row->header[row->table->columns.field[row->table->columns.time]],
                     row->first_word_line, row->first_word);
 }
@@ -336,7 +331,8 @@ static rue_status read_rows(struct rue_csv *csv, struct row *row, rue_error *err
         if (status == RUE_OK) status = read_row(row, error);
     }
     if (status == RUE_OK && row->table->rows == 0)
-        return rue_fail(error, RUE_DATA, "%s holds column names alone: no row was measured", row->file);
+        return rue_fail(error, RUE_DATA, "%s has only a header line: expected one line per trial after it",
+                        row->file);
     return status == RUE_OK ? check_times(row, error) : status;
 }
 
@@ -357,8 +353,8 @@ rue_status rue_table_read(const char *path, const char *map, struct rue_table *o
     if (status == RUE_OK && out->tally.trial_count == 0)
         status = rue_fail(
             error, RUE_INCONCLUSIVE,
-            "%s: of its %zu rows %zu are no joint trials and %zu are shorter than the job, which only "
-            "'rue show' on their study can extend: nothing is left to rank",
+            "%s has nothing to rank: of %zu rows, %zu are not joint trials and %zu are truncated; only "
+            "'rue show' on their study can rank truncated trials",
             out->name, out->rows, out->not_joint, out->truncated);
     if (status != RUE_OK) rue_table_close(out);
     return status;

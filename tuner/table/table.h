@@ -1,34 +1,33 @@
-/* A table of times that were measured elsewhere, as a tally. A row is a trial: its mode, model, configuration
- * and time of the job, or why there is none; rows of one cell are its repeats. rue's own trials.csv is such a
- * table, too: its joint trials of whole jobs are taken. */
+/* A table of times from elsewhere, as a tally. A row is a trial: mode, model, configuration, and the time of
+ * the job or why there is none. Rows of the same cell are repeats. A trials.csv is such a table too; only its
+ * joint trials of whole jobs are used. */
 #ifndef RUE_TABLE_H
 #define RUE_TABLE_H
 
 #include "columns.h"
 #include "tally.h"
 
-/* The model of all rows where the table has no column of models. */
+/* The model of a table without a column of models. */
 #define RUE_TABLE_MODEL "all"
 
-/* Whose loader a table's times are of: nobody says it. The store's runner of trials that a table answered
- * begins with the same word. Their format, where the table has none, is "table", and their path the mode's
- * name. */
+/* The loader of a table's trials, which is unknown; the runner's name in the store begins with it. The
+ * format, if the table has no such column; the path is the name of the mode. */
 #define RUE_TABLE_LOADER "imported"
 #define RUE_TABLE_FORMAT "table"
 
 struct rue_table {
     struct rue_tally tally;
     struct rue_columns columns;
-    uint64_t digest;  /* of the file, and of how its columns were mapped */
-    size_t rows;      /* that were read */
-    size_t not_joint; /* of them, left out: of the measures load and compute */
-    size_t truncated; /* of them, left out: shorter than the job, without the times of their batches */
-    char name[256];   /* the file's, without folders */
+    uint64_t digest;  /* of the file and of `map` */
+    size_t rows;      /* number of rows read */
+    size_t not_joint; /* skipped rows of the measures load and compute */
+    size_t truncated; /* skipped rows of truncated trials, which the table cannot extend */
+    char name[256];   /* of the file, without folders */
 };
 
-/* Reads the table at `path` ("-": the standard input). `map` as in rue_columns_find, nullable. RUE_DATA with
- * file and line where a value makes no sense, RUE_USAGE, RUE_MEMORY, the signals' statuses. Nothing is to be
- * closed where it fails. */
+/* Reads the table at `path` ("-": standard input). `map` as in rue_columns_find, nullable. RUE_DATA, with
+ * file and line: a value is wrong; RUE_INCONCLUSIVE: no row can be ranked; RUE_USAGE; RUE_MEMORY; the
+ * statuses of signals. `*out` is closed if this fails. */
 rue_status rue_table_read(const char *path, const char *map, struct rue_table *out,
                           rue_error *error) RUE_MUST_CHECK;
 void rue_table_close(struct rue_table *table);

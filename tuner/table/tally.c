@@ -13,7 +13,8 @@ rue_status rue_tally_find_group(struct rue_tally *tally, const char *key, size_t
     *created = status == RUE_OK && *out == tally->group_count;
     if (!*created) return status;
     if (tally->group_count == RUE_TALLY_GROUPS_MAX)
-        return rue_fail(error, RUE_DATA, "more than %d data modes: is the column of the mode the right one?",
+        return rue_fail(error, RUE_DATA,
+                        "more than %d data modes; check that the column of the mode is the right one",
                         RUE_TALLY_GROUPS_MAX);
     size_t bytes = (tally->group_count + 1) * sizeof *tally->groups;
     struct rue_variant_findings *groups = realloc(tally->groups, bytes);
@@ -79,8 +80,8 @@ struct slice {
     const struct rue_tally *tally;
     const struct rue_tally_trial **trials;
     size_t count;
-    const size_t *by_name; /* [models of the tally] their numbers in the order of their names */
-    size_t *local;         /* [models of the tally] number in the group's matrix; RUE_NONE: none of its */
+    const size_t *by_name; /* [models of the tally] their numbers, ordered by name */
+    size_t *local;         /* [models of the tally] number in the group's matrix; RUE_NONE: not in it */
     double *times;         /* [count] scratch */
 };
 
@@ -106,11 +107,10 @@ static rue_status open_matrix(const struct slice *slice, struct rue_cost_matrix 
         if (slice->local[m] != RUE_NONE) names[slice->local[m] = model_count++] = models->texts[m];
     }
     if (model_count > RUE_TALLY_CELLS_MAX / (config_count + 1))
-        status =
-            rue_fail(error, RUE_DATA,
-                     "%zu models with %zu configurations are more cells than can be ranked (%d): are the "
-                     "columns the right ones?",
-                     model_count, config_count, RUE_TALLY_CELLS_MAX);
+        status = rue_fail(error, RUE_DATA,
+                          "cannot rank %zu models with %zu configurations, at most %d cells; check that the "
+                          "columns are the right ones",
+                          model_count, config_count, RUE_TALLY_CELLS_MAX);
     if (status == RUE_OK)
         status = rue_cost_matrix_open(configs, config_count, names, model_count, out, error);
 out:
@@ -119,7 +119,6 @@ out:
     return status;
 }
 
-/* The trials of one cell. */
 static rue_status fill_cell(const struct slice *slice, size_t first, size_t end, size_t config,
                             struct rue_cost_matrix *matrix, rue_error *error)
 {
@@ -238,7 +237,7 @@ void rue_tally_findings_close(struct rue_findings *findings)
     free(findings);
 }
 
-/* Whether anything ran, or was never tried. */
+/* False: every trial failed or was infeasible. */
 static bool is_feasible(const struct rue_findings *findings)
 {
     for (size_t v = 0; v < findings->variant_count; v++) {
@@ -256,12 +255,13 @@ rue_status rue_tally_check_recommended(const struct rue_findings *findings, rue_
         if (findings->variants[v].selection->recommended != RUE_NONE) continue;
         rue_findings_name(&findings->variants[v], name, sizeof name);
         if (findings->run.partial && is_feasible(findings))
-            return rue_fail(error, RUE_INCONCLUSIVE,
-                            "nothing to recommend for %s so far (%s): run the same 'rue tune' again to go on",
-                            name, findings->run.partial_reason);
+            return rue_fail(
+                error, RUE_INCONCLUSIVE,
+                "nothing to recommend for %s so far (%s): run the same 'rue tune' again to continue", name,
+                findings->run.partial_reason);
         return rue_fail(error, RUE_INFEASIBLE,
-                        "nothing to recommend for %s: measure what is missing, or leave out the model that "
-                        "lacks it",
+                        "nothing to recommend for %s: measure a configuration on every model, or leave out a "
+                        "model",
                         name);
     }
     return RUE_OK;

@@ -121,13 +121,13 @@ def test_every_way_of_writing_a_table_gives_the_same_answer(rue, change):
 
 
 @pytest.mark.parametrize("text, words", [
-    (b"", ["is empty"]), (b"\n\n", ["is empty"]), (HEADER.encode(), ["column names alone"]),
+    (b"", ["is empty"]), (b"\n\n", ["is empty"]), (HEADER.encode(), ["only a header line"]),
     (PLAIN.replace("ape,32,1,10", "ape,32,1").encode(), ["line 2", "4 fields", "5 columns"]),
     (PLAIN.replace("ape,32,1,10", "ape,32,1,10,5,3").encode(), ["line 2", "7 fields"]),
     (PLAIN.replace(",10\n", ",1\0\n").encode(), ["line 2", "NUL"]), (PLAIN.encode("utf-16"), ["UTF-16"]),
     (PLAIN.replace("ape", "\u00e9").encode("latin1"), ["line 2", "UTF-8"]),
     (PLAIN.replace(",10\n", ',"10\n').encode(), ["line 2", "never closed"]),
-    (PLAIN.replace(",10\n", ',"10,5"\n').encode(), ["line 2", "a point before decimals"]),
+    (PLAIN.replace(",10\n", ',"10,5"\n').encode(), ["line 2", "a decimal point"]),
     (PLAIN.replace(",10\n", ",10s\n").encode(), ["line 2", "without a unit"]),
     (PLAIN.replace(",10\n", ",-1\n").encode(), ["line 2", "time_s '-1'"]),
     (PLAIN.replace(",10\n", ",0\n").encode(), ["line 2", "positive"]),
@@ -139,7 +139,7 @@ def test_every_way_of_writing_a_table_gives_the_same_answer(rue, change):
     (PLAIN.replace("ape,32", ",32").encode(), ["line 2", "model"]), (PLAIN.replace("day,ape", ",ape").encode(), ["mode"]),
     (PLAIN.replace("time_s", "cost").encode(), ["--map time_s=COLUMN", "mode, model", "cost"]),
     (PLAIN.replace("batch_size", "batchsize").encode(), ["--map batch_size=COLUMN", "batchsize"]),
-    (PLAIN.replace("mode", "model", 1).encode(), ["two columns are called 'model'"]),
+    (PLAIN.replace("mode", "model", 1).encode(), ["two columns have the name 'model'"]),
     (PLAIN.replace(",", ";").encode(), ["separated by ';'"]),
     (PLAIN.replace("mode,", "time_ms,").replace("day", "5").encode(), ["two columns of times", "--map"])])
 def test_a_table_that_makes_no_sense_is_refused_with_the_place(rue, text, words):
@@ -195,7 +195,7 @@ def test_holes_and_failed_cells_are_not_ranked_and_said_so(rue):
     mode = modes(analyze(rue, text, "--json"))["day"]
     by_cell = {cell(c): c for c in mode["configs"]}
     assert cell(mode["configs"][0]) == (32, 1) and by_cell[32, 1]["ranked"], "an ok repeat covers the cell"
-    for c, word in (((32, 2), "no room"), ((64, 1), "'oom' in place of a time"), ((128, 1), "")):
+    for c, word in (((32, 2), "no room"), ((64, 1), "the time is 'oom'"), ((128, 1), "")):
         assert by_cell[c]["mean_regret_ratio"] is None and [miss["reason"] for miss in by_cell[c]["misses"] if word in (miss["reason"] or "")], by_cell[c]
     assert by_cell[128, 1]["coverage"]["ok"] == 1
     assert "Not ranked: 3 of 4 configurations" in rue("analyze", "t.csv").stdout.replace("\n", " ")
@@ -266,4 +266,4 @@ def test_a_truncated_trial_is_left_out_with_words(rue):
     done = analyze(rue, header + "a,32,0,64,1000,ok,100\na,32,2,1000,1000,ok,900\n")
     assert done.returncode == 0 and "skipped trials: 1, shorter than the job" in done.stderr
     assert "1 configuration" in done.stdout
-    expect_failure(analyze(rue, header + "a,32,0,64,1000,ok,100\n"), 5, "nothing is left")
+    expect_failure(analyze(rue, header + "a,32,0,64,1000,ok,100\n"), 5, "nothing to rank")

@@ -225,7 +225,7 @@ def test_a_store_with_another_name_is_not_written(program, here):
     assert run(program, here, *words).returncode == 0
     os.link(here / "out/study.db", here / "kept.db")
     before = look(here)
-    expect_failure(run(program, here, *words, "--seed", "2"), 6, "study.db is a hard link")
+    expect_failure(run(program, here, *words, "--seed", "2"), 6, "study.db has other hard links")
     expect_untouched(before, here)
 
 

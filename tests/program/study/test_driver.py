@@ -240,7 +240,7 @@ def test_a_store_that_is_removed_while_it_is_written_is_told(rue, script):
     for path in (rue.folder / "out").glob("study.db*"):
         path.unlink()
     code, _, err = finish(process)
-    assert code == 6 and "study.db was removed or replaced while it was written" in err
+    assert code == 6 and "study.db was removed or replaced during the run" in err
 
 
 @pytest.mark.parametrize("before", ["eval", "! true ||", "LC_ALL=C"])

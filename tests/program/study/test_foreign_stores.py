@@ -100,7 +100,7 @@ FOREIGN = {
     "an index that computes": ("CREATE INDEX slow ON trial (abs(id))", ['the index "slow"']),
     "a table": ("CREATE TABLE theirs (a)", ['the table "theirs"']),
     "a virtual table": ("CREATE VIRTUAL TABLE v USING fts5(a)", ['"v']),
-    "our view made another": (f"DROP VIEW ok_trial; CREATE VIEW ok_trial AS {ENDLESS} i FROM r", ["view ok_trial", "is not declared as rue does it"]),
+    "our view made another": (f"DROP VIEW ok_trial; CREATE VIEW ok_trial AS {ENDLESS} i FROM r", ["view ok_trial", "differs from that of rue"]),
     "another view": ("CREATE VIEW best AS SELECT * FROM trial", ['the view "best"']),
     "statistics": ("ANALYZE", ['the table "sqlite_stat1"']),
     "a name of control signs": ('CREATE TABLE "a\x1b[2Jb\nc" (a)', ["the table", "rue did not make"]),
@@ -199,10 +199,10 @@ def test_a_store_that_is_no_file_or_has_no_end_hangs_nothing(stranger):
         stranger.expect_harmless()
     stranger.db.unlink()
     os.mkfifo(stranger.db)
-    stranger.expect_refused("no regular file")
+    stranger.expect_refused("not a regular file")
     stranger.db.unlink()
     stranger.db.symlink_to("/dev/zero")
-    stranger.expect_refused("no regular file")
+    stranger.expect_refused("not a regular file")
 
 
 # ---- schemas that are damaged, or made to look so ----

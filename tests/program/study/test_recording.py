@@ -130,7 +130,7 @@ def test_a_configuration_without_times_for_a_model_is_infeasible(rue):
         assert done.returncode == 0, done.stderr
         assert all(found["config"]["batch_size"] != 64 for found in recommendations(rue, out))
         missed = [row for row in trials(rue, out) if row["status"] == "infeasible"]
-        assert missed and all("no time of heavy with 64/" in row["reason"] for row in missed)
+        assert missed and all("no time for heavy with 64/" in row["reason"] for row in missed)
 
 
 def test_trials_that_failed_in_the_table_fail_again(rue):

@@ -149,11 +149,11 @@ Test(store_file, a_damaged_file_with_a_log_is_left_alone)
 Test(store_file, files_of_others_are_refused_and_left_alone)
 {
     file_write(path, "my notes\n", 9);
-    check_refused("no store of rue");
+    check_refused("not a store of rue");
     char text[5000];
     memset(text, 'a', sizeof text);
     file_write(path, text, sizeof text);
-    check_refused("no store of rue");
+    check_refused("not a store of rue");
     unlink(path);
     sql_run(path, "CREATE TABLE trial (id INTEGER)");
     check_refused("another program");
@@ -174,7 +174,7 @@ Test(store_file, an_older_version_is_refused_and_left_alone)
     store_fill();
     sql_run(path, "PRAGMA user_version = 3");
     check_refused(
-        "written by an older rue: schema version 3, this one reads version 6; use the rue that wrote it");
+        "written by an older rue with schema version 3; this rue reads version 6; use the rue that wrote it");
 }
 
 /* The columns of a store are those that its rue declares. Where this fails, raise RUE_STORE_VERSION and write
@@ -204,7 +204,7 @@ Test(store_file, a_missing_folder_is_named)
     cr_assert(strstr(error.message, missing) && strstr(error.message, "No such file"), "%s", error.message);
     rue_error_clear(&error);
     cr_assert(rue_store_open(folder, false, &store, &error) == RUE_STORE, "a folder was opened");
-    cr_assert(strstr(error.message, "no regular file"), "%s", error.message);
+    cr_assert(strstr(error.message, "not a regular file"), "%s", error.message);
 }
 
 /* What a forked child found: only the parent asserts. */
