@@ -126,7 +126,7 @@ def test_every_way_of_writing_a_table_gives_the_same_answer(rue, change):
     (PLAIN.replace("ape,32,1,10", "ape,32,1,10,5,3").encode(), ["line 2", "7 fields"]),
     (PLAIN.replace(",10\n", ",1\0\n").encode(), ["line 2", "NUL"]), (PLAIN.encode("utf-16"), ["UTF-16"]),
     (PLAIN.replace("ape", "\u00e9").encode("latin1"), ["line 2", "UTF-8"]),
-    (PLAIN.replace(",10\n", ',"10\n').encode(), ["line 2", "never closed"]),
+    (PLAIN.replace(",10\n", ',"10\n').encode(), ["line 2", "has no end"]),
     (PLAIN.replace(",10\n", ',"10,5"\n').encode(), ["line 2", "a decimal point"]),
     (PLAIN.replace(",10\n", ",10s\n").encode(), ["line 2", "without a unit"]),
     (PLAIN.replace(",10\n", ",-1\n").encode(), ["line 2", "time_s '-1'"]),
