@@ -277,7 +277,7 @@ static void refuse_value(struct rue_json_reader *reader, const struct rue_field 
         [RUE_FIELD_WORD] = "one of",        [RUE_FIELD_REAL] = "a number",
         [RUE_FIELD_SECONDS] = "a number",   [RUE_FIELD_TEXT] = "a text of a fit length",
         [RUE_FIELD_STRING] = "a text",      [RUE_FIELD_CONFIG] = "an object",
-        [RUE_FIELD_STRUCT] = "an object",   [RUE_FIELD_LIST] = "a list of a fit length",
+        [RUE_FIELD_STRUCT] = "an object",   [RUE_FIELD_LIST] = "a list of the right length",
         [RUE_FIELD_OTHER] = "there"};
     char what[WHAT_BYTES];
     int used = snprintf(what, sizeof what, "%s", names[field->kind]);
@@ -337,6 +337,6 @@ size_t rue_json_list(struct rue_json_reader *reader, const json_t *parent, const
 {
     *out = reader->status == RUE_OK ? json_object_get(parent, key) : NULL;
     if (json_is_array(*out) && json_array_size(*out) <= most) return json_array_size(*out);
-    rue_json_refuse(reader, key, "a list of a fit length");
+    rue_json_refuse(reader, key, "a list of the right length");
     return 0;
 }

@@ -268,7 +268,7 @@ def test_only_files_are_replaced(rue, photos, what):
     else:
         path.symlink_to("/dev/null")
     before = path.lstat()
-    expect_failure(rue("prepare", photos, "x", "--force", "--quiet"), 2, "x is no regular file")
+    expect_failure(rue("prepare", photos, "x", "--force", "--quiet"), 2, "x is not a regular file")
     assert path.lstat().st_ino == before.st_ino and [p.name for p in rue.folder.iterdir()] == ["x"]
 
 
@@ -529,5 +529,5 @@ def test_data_that_changed_when_the_runner_starts_again_end_the_study(rue, scrip
     wrapper = rue.folder / "second.sh"
     wrapper.write_text(f"[ -e started ] && cp {other} {one.path}\ntouch started\nexec {one.command}\n")
     done = rue("tune", "--runner", f"sh {wrapper}", "--quiet", "--out", "out")
-    expect_failure(done, 3, "the data changed while they were measured", "run the same command again")
+    expect_failure(done, 3, "the data changed during the measurement", "run the same command again")
     assert read_json(rue.folder / "out/recommendation.json")["partial"] and len(csv_rows(rue.folder / "out")) == 8

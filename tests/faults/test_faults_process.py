@@ -370,7 +370,7 @@ GOES_ON = {
 @pytest.mark.parametrize("name", STOPS)
 def test_five_failures_alike_end_the_run(rue, script, name):
     one = script(TABLE, faults=failing(STOPS[name]))
-    expect_failure(tune(rue, one), 4, "5 trials in a row failed alike", STOPS[name][-1], "run the same command to go on")
+    expect_failure(tune(rue, one), 4, "stopped after 5 identical failures", STOPS[name][-1], "run the same command to go on")
     assert len(one.joint()) == len(STOPS[name])
     one.write(faults=[])
     assert tune(rue, one).returncode == 0, "and that goes on"
@@ -393,7 +393,7 @@ def test_what_the_store_answers_does_not_hide_that_the_runner_fails(rue, script)
     assert "in a row" not in tune(rue, one).stderr
     assert len(bad(rue)) == 13
     one.write(faults=[dict(when=dict(measure="joint"), do="answer", answer=dict(status="failed", reason="broken for good"))])
-    expect_failure(tune(rue, one), 4, "5 trials in a row failed alike")
+    expect_failure(tune(rue, one), 4, "stopped after 5 identical failures")
     assert len(bad(rue)) == 13 + 5
 
 

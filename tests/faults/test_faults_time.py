@@ -190,5 +190,5 @@ def test_trials_that_are_always_suspended_end_the_run(rue, script):
     one = script(TABLE, faults=[dict(when=dict(measure="joint"), do="nap")])
     done = tune(rue, one)
     assert done.stderr.count(THROWN_AWAY) == 1
-    expect_failure(done, 4, "5 trials in a row failed alike", "stopped and continued on its way, 5 times")
+    expect_failure(done, 4, "stopped after 5 identical failures", "stopped and continued on its way, 5 times")
     assert len(one.joint()) == 25 and {row["status"] for row in bad(rue)} == {"failed"}

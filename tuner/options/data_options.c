@@ -28,7 +28,7 @@ static rue_status read_key(const struct rue_options *options, size_t index, cons
     const char *key = rue_options_text(options, index);
     *out = key;
     if (!key || (*key && strlen(key) < RUE_VARIANT_KEY_BYTES)) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "%s: '%.80s' is no name of 1 to %d bytes",
+    return rue_fail(error, RUE_USAGE, "%s: '%.80s' is not a name of 1 to %d bytes",
                     rue_options_origin(options, index), key, RUE_VARIANT_KEY_BYTES - 1);
 }
 
@@ -50,6 +50,6 @@ rue_status rue_data_options_check_key(const char *given, const struct rue_source
     if (!given || rue_source_has_keys(source)) return RUE_OK;
     const struct rue_variant variant = rue_source_variant(source);
     return rue_fail(error, RUE_USAGE,
-                    "%s: %s is of the format %s, which has no names for images and labels; leave it out",
+                    "%s: the format of %s is %s, which has no names for images and labels; remove the option",
                     given, variant.path, variant.format);
 }

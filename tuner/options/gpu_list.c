@@ -17,8 +17,8 @@ struct list {
 
 static rue_status fail_gpu_element(const struct list *list, const char *element, rue_error *error)
 {
-    return rue_fail(error, RUE_USAGE, "%s: '%.80s' is no GPU; name some such as 0,1 or 0..7", list->origin,
-                    element);
+    return rue_fail(error, RUE_USAGE, "%s: '%.80s' is not a GPU; give a list such as 0,1 or 0..7",
+                    list->origin, element);
 }
 
 /* Copies the name of visible GPU `index` to `out`; false: there are fewer. CUDA ignores what follows an
@@ -39,8 +39,7 @@ static rue_status add_gpu_name(const struct list *list, const char *name, rue_er
     struct rue_gpu_list *out = list->out;
     for (size_t i = 0; i < out->count; i++)
         if (strcmp(out->names[i], name) == 0)
-            return rue_fail(error, RUE_USAGE, "%s: %s has a GPU twice; name each once", list->origin,
-                            list->text);
+            return rue_fail(error, RUE_USAGE, "%s: %s names a GPU twice", list->origin, list->text);
     if (out->count == RUE_GPU_MAX)
         return rue_fail(error, RUE_USAGE, "%s: %s has more than %d GPUs", list->origin, list->text,
                         RUE_GPU_MAX);
@@ -54,8 +53,7 @@ static rue_status add_gpu_number(const struct list *list, unsigned number, rue_e
     if (find_visible(list->visible, number, name)) return add_gpu_name(list, name, error);
     return rue_fail(
         error, RUE_USAGE,
-        "%s: there is no GPU %u, as CUDA_VISIBLE_DEVICES is %.200s; name those that it leaves, or "
-        "unset it",
+        "%s: GPU %u is hidden, because CUDA_VISIBLE_DEVICES is %.200s; choose visible GPUs, or unset it",
         list->origin, number, *list->visible ? list->visible : "empty");
 }
 
@@ -85,7 +83,7 @@ rue_status rue_gpu_list_parse(const char *text, const char *origin, struct rue_g
     char copy[TEXT_BYTES], *rest = copy, *element;
     *out = (struct rue_gpu_list){0};
     if (snprintf(copy, sizeof copy, "%s", text) >= TEXT_BYTES)
-        return rue_fail(error, RUE_USAGE, "%s: the list is longer than %d letters", origin, TEXT_BYTES - 1);
+        return rue_fail(error, RUE_USAGE, "%s: the list has more than %d characters", origin, TEXT_BYTES - 1);
     rue_status status = RUE_OK;
     while (status == RUE_OK && (element = rue_word_list_next(&rest)))
         status = add_gpu_element(&list, element, error);

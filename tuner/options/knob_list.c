@@ -40,8 +40,8 @@ static rue_status add_knob_element(struct rue_space *space, const struct list *l
     if (!parsed) return fail_knob_value(list, text, error);
     for (int value = first; value <= last; value++)
         if (!rue_space_has_value(space, list->index, value) && !rue_space_add(space, list->index, value))
-            return rue_fail(error, RUE_USAGE, "%s: %s has more than %d values; name the ones that matter",
-                            list->origin, list->text, RUE_SPACE_VALUES_MAX);
+            return rue_fail(error, RUE_USAGE, "%s: %s has more than %d values; give fewer", list->origin,
+                            list->text, RUE_SPACE_VALUES_MAX);
     return RUE_OK;
 }
 
@@ -51,7 +51,7 @@ rue_status rue_knob_list_parse(struct rue_space *space, size_t knob, const char 
     char whole[1024], copy[1024], *rest = copy;
     size_t length = strcspn(text, ";");
     if (length >= sizeof copy)
-        return rue_fail(error, RUE_USAGE, "%s: the list of %zu letters is too long; a range is written 0..8",
+        return rue_fail(error, RUE_USAGE, "%s: the list of %zu characters is too long; write a range as 0..8",
                         origin, length);
     snprintf(whole, sizeof whole, "%.*s", (int)length, text);
     memcpy(copy, whole, sizeof copy);

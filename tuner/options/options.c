@@ -230,8 +230,8 @@ static rue_status read_settings(struct rue_options *options, rue_error *error)
             status = option->set_by == RUE_SET_BY_ALL
                          ? set_from_json(options, i, value, error)
                          : rue_fail(error, RUE_USAGE,
-                                    "%s: \"%.60s\" cannot be set by a file, as that may be somebody else's; "
-                                    "remove it there and give %s or %s",
+                                    "%s: \"%.60s\" cannot be set in a file, which may come with the data; "
+                                    "remove it there and use %s or %s",
                                     RUE_SETTINGS_FILE, key, options->flags[i], options->variables[i]);
         }
     }
@@ -291,7 +291,7 @@ static rue_status fail_arguments(const struct rue_command *command, const char *
 
 static rue_status add_argument(struct rue_options *options, const char *word, rue_error *error)
 {
-    if (!*word) return fail_arguments(options->command, "an argument is empty: '' is no path", "", error);
+    if (!*word) return fail_arguments(options->command, "an argument is empty: '' is not a path", "", error);
     if (options->argument_count == options->command->max_arguments)
         return fail_arguments(options->command, "one argument too many: '", word, error);
     options->arguments[options->argument_count++] = word;

@@ -20,8 +20,8 @@ static rue_status parse_weight(char *item, const char *origin, struct rue_model_
     bool plain = *number && number[strspn(number, "0123456789.eE+-")] == 0;
     double weight = plain ? strtod(number, &end) : NAN;
     if (!plain || *end || !(weight >= 1 / weight_max && weight <= weight_max))
-        return rue_fail(error, RUE_USAGE, "%s: '%.100s' is no positive number (from 0.000001 to 1000000)",
-                        origin, number);
+        return rue_fail(error, RUE_USAGE, "%s: '%.100s' is not a number from 0.000001 to 1000000", origin,
+                        number);
     *equals = 0;
     *out = (struct rue_model_weight){item, weight};
     return RUE_OK;
@@ -36,7 +36,7 @@ static rue_status parse_weights(struct rue_ranking_rules *rules, const char *ori
         if (status != RUE_OK) return status;
         for (size_t i = 0; i < rules->weight_count; i++)
             if (strcmp(rules->weights[i].model, weight->model) == 0)
-                return rue_fail(error, RUE_USAGE, "%s: %.100s is named twice; leave one out", origin,
+                return rue_fail(error, RUE_USAGE, "%s: %.100s is named twice; remove one", origin,
                                 weight->model);
         rules->weight_count++;
     }
@@ -114,8 +114,8 @@ rue_status rue_ranking_rules_check(const struct rue_ranking_rules *rules, const 
         const char *name = rules->weights[i].model;
         char near[RUE_SUGGESTION_BYTES];
         if (has_model(models, count, name)) continue;
-        return rue_fail(error, RUE_USAGE, "%s: '%.100s' is none of the models%s", rules->weights_origin, name,
-                        rue_did_you_mean(name, models, count, "", near));
+        return rue_fail(error, RUE_USAGE, "%s: '%.100s' is not one of the models%s", rules->weights_origin,
+                        name, rue_did_you_mean(name, models, count, "", near));
     }
     return RUE_OK;
 }

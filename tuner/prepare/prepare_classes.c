@@ -38,7 +38,7 @@ static rue_status check_names(const struct rue_prepare_classes *classes, rue_err
 {
     for (size_t i = 0; i < classes->count; i++)
         if (!classes->names[i][0] || classes->names[i][0] == '.' || strchr(classes->names[i], '/'))
-            return rue_fail(error, RUE_DATA, "the class '%.200s' is no name for a folder: rename it",
+            return rue_fail(error, RUE_DATA, "the class '%.200s' cannot name a folder: rename it",
                             classes->names[i]);
     return RUE_OK;
 }

@@ -55,11 +55,11 @@ static rue_status choose_mode(struct conversion *c, rue_error *error)
         mode = c->format->holds[RUE_RAW] ? RUE_RAW : RUE_PREPROCESSED;
     if (mode == RUE_RAW && variant.mode == RUE_PREPROCESSED)
         return rue_fail(error, RUE_USAGE,
-                        "%s holds preprocessed tensors, which cannot be made JPEG files again; start from "
-                        "those",
+                        "%s holds preprocessed tensors, which cannot become JPEG files again; convert the "
+                        "original images",
                         variant.path);
     if (mode == RUE_RAW && c->options->dtype_given)
-        return rue_fail(error, RUE_USAGE, "--dtype is of preprocessed data: add --mode preprocessed");
+        return rue_fail(error, RUE_USAGE, "--dtype applies to preprocessed data: add --mode preprocessed");
     int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
     if (dtype < 0) dtype = RUE_FLOAT32;
     c->sink_options.mode = (enum rue_mode)mode;
@@ -110,10 +110,11 @@ static rue_status check_space(const struct conversion *c, rue_error *error)
     if (statvfs(dirname(folder), &disk) != 0) return RUE_OK; /* opening the file will tell */
     uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
     if (bytes <= free_bytes) return RUE_OK;
-    return rue_fail(error, RUE_STORE,
-                    "%s would take %s, the disk has %s left: write elsewhere, or fewer images with --images",
-                    c->path, rue_format_bytes(bytes, needed, sizeof needed),
-                    rue_format_bytes(free_bytes, available, sizeof available));
+    return rue_fail(
+        error, RUE_STORE,
+        "%s needs %s, and the disk has %s left: write elsewhere, or convert fewer images with --images",
+        c->path, rue_format_bytes(bytes, needed, sizeof needed),
+        rue_format_bytes(free_bytes, available, sizeof available));
 }
 
 /* ---- where it is written ---- */
@@ -124,11 +125,11 @@ static rue_status check_destination(const struct conversion *c, rue_error *error
     if (lstat(c->path, &about) != 0) return RUE_OK;
     if (!c->options->overwrite) {
         rue_part_sweep(c->path); /* a run that was killed once all was in place left its mark */
-        return rue_fail(error, RUE_USAGE, "%s is there already: give another name%s", c->path,
+        return rue_fail(error, RUE_USAGE, "%s exists: give another name%s", c->path,
                         S_ISREG(about.st_mode) ? ", or --force to replace it" : "");
     }
     if (!S_ISREG(about.st_mode))
-        return rue_fail(error, RUE_USAGE, "%s is no regular file, so it is not replaced; give another name",
+        return rue_fail(error, RUE_USAGE, "%s is not a regular file and is not replaced; give another name",
                         c->path);
     return RUE_OK;
 }
@@ -210,8 +211,7 @@ static rue_status copy_tensors(struct conversion *c, rue_error *error)
     if (c->sink_options.dtype == RUE_UINT8)
         return rue_fail(
             error, RUE_USAGE,
-            "%s holds normalised float32 values, which cannot be made uint8 again; start from the "
-            "JPEG files",
+            "%s holds normalised float32 values, which cannot become uint8 again; start from the JPEG files",
             variant.path);
     void *tensor = aligned_alloc(RUE_BLOCK_BYTES, rue_sink_item_bytes(&c->sink_options));
     if (!tensor) return rue_fail_memory(error, "a tensor", rue_sink_item_bytes(&c->sink_options));
@@ -281,7 +281,7 @@ static rue_status load_items(struct conversion *c, rue_error *error)
     if (why.message[0])
         rue_fail(error, status, "%s%s", why.message,
                  status == RUE_DATA
-                     ? "; remove or replace the file, or go on without it: --bad-images replace"
+                     ? "; remove or replace the file, or continue without it: --bad-images replace"
                      : "");
     if (loader) c->out->bad_images = rue_loader_bad_images(loader, NULL);
     rue_loader_close(loader);
@@ -304,7 +304,7 @@ static rue_status check_file_kind(const struct conversion *c, rue_error *error)
     struct stat written, there;
     if (stat(c->path, &there) != 0 || stat(c->data, &written) != 0 || !S_ISDIR(written.st_mode))
         return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "%s is a file, and the format %s is a folder: give another name",
+    return rue_fail(error, RUE_USAGE, "%s is a file, but the format %s writes a folder: give another name",
                     c->path, c->format->format);
 }
 

@@ -102,7 +102,7 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
     snprintf(whole, sizeof whole, "%.*s", (int)length, path);
     rue_part_sweep(whole); /* a run that was killed once its images were in place left its mark */
     if (lstat(whole, &about) == 0)
-        return rue_fail(error, RUE_USAGE, "%s is there already: remove it, or give another name", whole);
+        return rue_fail(error, RUE_USAGE, "%s exists: remove it, or give another name", whole);
     struct job job = {
         .whole = whole, .folder = folder, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};
     uint64_t start = rue_clock_now_ns();

@@ -62,8 +62,9 @@ rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
 {
     assert(options->count > 0);
     if (!ops->holds[options->mode])
-        return rue_fail(error, RUE_USAGE, "the format %s holds no %s data; give another --format or --mode",
-                        ops->format, rue_mode_names[options->mode]);
+        return rue_fail(error, RUE_USAGE,
+                        "the format %s cannot hold %s data; give another --format or --mode", ops->format,
+                        rue_mode_names[options->mode]);
     struct rue_sink *sink = calloc(1, sizeof *sink);
     void *state = sink ? calloc(1, ops->state_bytes) : NULL;
     if (!state) return free(sink), rue_fail_memory(error, "a sink", ops->state_bytes);
@@ -94,14 +95,14 @@ static rue_status check_label(const struct rue_sink *sink, const struct rue_item
     return rue_fail(error, RUE_DATA,
                     "'%.200s' has the label %" PRId32
                     ", which the format %s cannot hold (it holds 0 to %" PRId64
-                    "): number the classes from 0 on",
+                    "): number the classes from 0",
                     item->key, item->label, sink->ops->format, sink->label_max);
 }
 
 rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_error *error)
 {
     if (!rue_item_file_name_is_safe(item->key))
-        return rue_fail(error, RUE_DATA, "'%.200s' is no name for a file: rename the item", item->key);
+        return rue_fail(error, RUE_DATA, "'%.200s' cannot name a file: rename the item", item->key);
     rue_status status = check_label(sink, item, error);
     if (status != RUE_OK) return status;
     assert(sink->left > 0 && (sink->item_bytes == 0 || item->bytes == sink->item_bytes));

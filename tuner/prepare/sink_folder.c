@@ -58,12 +58,11 @@ static rue_status add_to_folder(void *state, const struct rue_item *item, rue_er
     char name[PATH_MAX], path[2 * PATH_MAX];
     rue_item_file_name(folder->options, item, name, sizeof name);
     if (!rue_item_file_name_is_safe(name))
-        return rue_fail(error, RUE_DATA, "'%.200s' is no name for a file: rename the class or the item",
-                        name);
+        return rue_fail(error, RUE_DATA, "'%.200s' cannot name a file: rename the class or the item", name);
     if (make_folders(folder, name) != 0) return fail_folder(folder, name, error);
     int fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno == EEXIST)
-        return rue_fail(error, RUE_DATA, "two images would be called %s/%s: rename one of them", folder->path,
+        return rue_fail(error, RUE_DATA, "two images have the name %s/%s: rename one of them", folder->path,
                         name);
     if (fd < 0) return fail_folder(folder, name, error);
     snprintf(path, sizeof path, "%s/%s", folder->path, name);

@@ -170,7 +170,7 @@ static rue_status encode_jpeg(const struct picture *p, unsigned char *jpeg, unsi
     failure.manager.error_exit = on_jpeg_error;
     if (setjmp(failure.jump)) {
         jpeg_destroy_compress(&codec);
-        return rue_fail(error, RUE_INTERNAL, "libjpeg does not write a synthetic photo: %s", failure.message);
+        return rue_fail(error, RUE_INTERNAL, "libjpeg cannot write a synthetic photo: %s", failure.message);
     }
     jpeg_create_compress(&codec);
     jpeg_mem_dest(&codec, &out, bytes);

@@ -61,8 +61,7 @@ rue_status rue_output_check(const struct rue_output *output, rue_error *error)
     if (S_ISDIR(about.st_mode)) return fail_store(error, path, EISDIR);
     if (S_ISREG(about.st_mode) && begins_with(path, output->mark)) return RUE_OK;
     return rue_fail(error, RUE_STORE,
-                    "%s is there already, and rue did not write it: move it away, or choose "
-                    "another place with --out",
+                    "%s exists, and rue did not write it: move it away, or choose another folder with --out",
                     path);
 }
 
@@ -176,10 +175,9 @@ rue_status rue_output_check_reports(const struct rue_report *const *reports, con
         if (status != RUE_OK || !input) continue;
         snprintf(path, sizeof path, "%s/%s", folder, output.name);
         if (is_same_file(path, input))
-            status = rue_fail(error, RUE_STORE,
-                              "%s is the table that is read, and a report would replace it: choose another "
-                              "folder",
-                              path);
+            status =
+                rue_fail(error, RUE_STORE,
+                         "%s is the input table, and a report would replace it: choose another folder", path);
     }
     return status;
 }

@@ -137,9 +137,9 @@ static rue_status write_bytes(struct rue_process *process, const char *text, siz
             rue_status status = wait_for_fd(process, process->in, POLLOUT, deadline_ns, error);
             if (status != RUE_OK) return status;
         } else if (put < 0 && errno == EPIPE) {
-            return rue_fail(error, RUE_RUNNER, "does not read what it is asked");
+            return rue_fail(error, RUE_RUNNER, "does not read its requests");
         } else if (put < 0 && errno != EINTR) {
-            return rue_fail(error, RUE_INTERNAL, "cannot be asked: %s", strerror(errno));
+            return rue_fail(error, RUE_INTERNAL, "does not accept a request: %s", strerror(errno));
         }
         if (put <= 0) continue;
         text += put;

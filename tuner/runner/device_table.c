@@ -25,7 +25,7 @@ static void read_name(struct rue_json_reader *reader, const json_t *object, char
     rue_json_read_field(reader, object, &name, out);
     if (reader->status != RUE_OK) return;
     if (!*out || strpbrk(out, "@,"))
-        rue_json_refuse(reader, "model", "the name of a model alone, such as resnet50");
+        rue_json_refuse(reader, "model", "a model name such as resnet50, without a device");
     else if (rue_catalogue_find(out, &known, NULL) == RUE_OK)
         memcpy(out, known.name, RUE_MODEL_NAME_BYTES);
 }
@@ -54,7 +54,7 @@ static void read_root(struct rue_json_reader *reader, const json_t *root, struct
     rue_json_read_fields(reader, root, head_fields, &head);
     if (strcmp(head.format, RUE_DEVICE_TABLE_FORMAT) != 0)
         rue_json_refuse(reader, "format", RUE_DEVICE_TABLE_FORMAT);
-    if (!head.title[0]) rue_json_refuse(reader, "title", "a text that says which device it is");
+    if (!head.title[0]) rue_json_refuse(reader, "title", "a text that names the device");
     size_t count = rue_json_list(reader, root, "models", RUE_DEVICE_TABLE_MODELS_MAX, &models);
     size_t length = rue_json_enter(reader, "models");
     for (size_t i = 0; i < count && reader->status == RUE_OK; i++) {
@@ -107,8 +107,7 @@ static rue_status fail_unknown(const struct rue_device_table *table, const char 
 
 static rue_status fail_long(const char *spec, rue_error *error)
 {
-    return rue_fail(error, RUE_USAGE,
-                    "model name '...%.60s' is too long: use the table from nearer its folder",
+    return rue_fail(error, RUE_USAGE, "model name '...%.60s' is too long: use a shorter path to the table",
                     strlen(spec) > 60 ? spec + strlen(spec) - 60 : spec);
 }
 

@@ -111,11 +111,11 @@ static rue_status check_words(const struct rue_knob_info *knob, rue_error *error
             strpbrk(knob->words[count], ",\"\\"))
             return rue_fail(
                 error, RUE_USAGE,
-                "%s: a value is empty, longer than %d letters, or has a comma, quote or backslash",
+                "%s: a value is empty, has more than %d characters, or has a comma, quote or backslash",
                 knob->name, RUE_KNOB_TEXT_BYTES - 1);
         for (int v = 0; v < count; v++)
             if (strcmp(knob->words[v], knob->words[count]) == 0)
-                return rue_fail(error, RUE_USAGE, "%s: the value %s is there twice", knob->name,
+                return rue_fail(error, RUE_USAGE, "%s: the value %s appears twice", knob->name,
                                 knob->words[count]);
     }
     return RUE_OK;
@@ -194,7 +194,7 @@ static rue_status read_list(const json_t *array, struct knob_list *out, rue_erro
     }
     for (size_t k = 0; k < out->knobs.count; k++) bytes += text_bytes(out->knobs.at[k]);
     if (bytes < RUE_CONFIG_TEXT_BYTES) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "names and values together are longer than %d letters",
+    return rue_fail(error, RUE_USAGE, "names and values together have more than %d characters",
                     RUE_CONFIG_TEXT_BYTES);
 }
 

@@ -200,7 +200,7 @@ rue_status rue_protocol_parse(const char *line, json_t **out, rue_error *error)
     if (*out && json_is_object(*out)) return RUE_OK;
     const char *reason = *out ? "it is an array" : why.text;
     char text[RUE_ERROR_MESSAGE_BYTES], clean[sizeof text];
-    snprintf(text, sizeof text, "sent a line that is no JSON object (%s): '%.80s%s'", reason, line,
+    snprintf(text, sizeof text, "sent a line that is not a JSON object (%s): '%.80s%s'", reason, line,
              strlen(line) > 80 ? "..." : "");
     rue_utf8_clean(text, true, clean, sizeof clean); /* it may be stored, and shown in a terminal */
     json_decref(*out);
@@ -246,10 +246,9 @@ static rue_status decode_values(const json_t *list, size_t k, struct rue_space *
             return rue_fail(error, RUE_RUNNER, "hello: space: a value of \"%s\" is out of bounds",
                             knob->name);
         if (!rue_space_has_value(space, k, value) && !rue_space_add(space, k, value))
-            return rue_fail(
-                error, RUE_RUNNER,
-                "hello: space: \"%s\" has %zu values, more than %d: let it name those that matter",
-                knob->name, json_array_size(list), RUE_SPACE_VALUES_MAX);
+            return rue_fail(error, RUE_RUNNER,
+                            "hello: space: \"%s\" has %zu values, and the limit is %d: declare fewer",
+                            knob->name, json_array_size(list), RUE_SPACE_VALUES_MAX);
     }
     if (space->count[k]) return RUE_OK;
     return rue_fail(error, RUE_RUNNER, "hello: space: \"%s\" has no values", knob->name);
@@ -263,7 +262,7 @@ static rue_status decode_space(const json_t *reply, struct rue_hello *out, rue_e
     const struct rue_knobs *knobs;
     rue_error why = {0};
     if (space && !json_is_null(space) && !json_is_object(space))
-        return rue_fail(error, RUE_RUNNER, "hello: \"space\" is no object");
+        return rue_fail(error, RUE_RUNNER, "hello: \"space\" is not an object");
     if (rue_knob_json_read(json_object_get(reply, "knobs"), &knobs, &why) != RUE_OK)
         return rue_fail(error, RUE_RUNNER, "hello: knobs: %s", why.message);
     out->space = rue_space_default(knobs);

@@ -142,7 +142,7 @@ static rue_status check_greeting(struct rue_connection *connection, json_t *repl
     free(hello);
     if (!*changed) return status;
     return rue_fail(error, RUE_RUNNER,
-                    "the runner came back as another one: %s; trials of two runners are not mixed: run the "
+                    "the runner changed after a restart: %s; trials of two runners cannot be mixed. Run the "
                     "same command again",
                     difference);
 }
@@ -160,8 +160,8 @@ static rue_status fail_greeting(struct rue_connection *connection, rue_status st
     if (rue_advice_given(why))
         return rue_fail(error, RUE_RUNNER, "the runner '%.200s' gave no greeting: %s", name, why);
     return rue_fail(error, RUE_RUNNER,
-                    "the runner '%.200s' gave no greeting: %s; it %s. Run it by hand, type "
-                    "{\"op\":\"hello\"} and see what it says",
+                    "the runner '%.200s' gave no greeting: %s; it %s. Run it by hand and type "
+                    "{\"op\":\"hello\"} to see its answer",
                     name, why, exit_text);
 }
 
@@ -263,16 +263,14 @@ static rue_status check_batches(const struct rue_connection *connection, const s
     const char *requested = rue_dtype_names[workload->batch_dtype];
     const char *stored = opened->dtype[0] ? opened->dtype : variant->dtype;
     if (workload->batch_dtype == RUE_UINT8 && strcmp(stored, rue_dtype_names[RUE_FLOAT32]) == 0)
-        return rue_fail(
-            error, RUE_USAGE,
-            "--batch-dtype uint8: %s holds normalised float32 values, of which no 8-bit levels can be "
-            "made; prepare the images again with --dtype uint8, or leave out --batch-dtype uint8",
-            variant->path);
-    return rue_fail(
-        error, RUE_USAGE,
-        "--batch-dtype %s: the runner %s does not say that its batches are of %s; leave the option "
-        "out, or have it deliver them and say \"batch_dtype\":\"%s\" when it opens the data",
-        requested, connection->hello.runner, requested, requested);
+        return rue_fail(error, RUE_USAGE,
+                        "--batch-dtype uint8: %s holds normalised float32 values, which cannot become uint8; "
+                        "prepare the images with --dtype uint8, or remove --batch-dtype uint8",
+                        variant->path);
+    return rue_fail(error, RUE_USAGE,
+                    "--batch-dtype %s: the runner %s does not report batches of %s; remove the option, or "
+                    "let the runner answer open with \"batch_dtype\":\"%s\"",
+                    requested, connection->hello.runner, requested, requested);
 }
 
 static bool is_utf8(const char *text)
@@ -290,7 +288,7 @@ rue_status rue_connection_open_data(struct rue_connection *connection, const str
         return rue_fail(error, RUE_USAGE, "more than %d data sets", OPEN_LINES_MAX);
     if (!is_utf8(variant->path))
         return rue_fail(error, RUE_USAGE,
-                        "the path %s is no UTF-8: rename it, or link to it under another name",
+                        "the path %s is not UTF-8: rename it, or link to it under another name",
                         variant->path);
     char *line = rue_protocol_encode_open(variant, workload, images);
     if (!line) return rue_fail_memory(error, "a request", 4096);
@@ -314,10 +312,10 @@ static rue_status reopen_data(struct rue_connection *connection, const struct op
     bool changed = rue_runner_identity_differs(before->reply, reply, rue_opened_keys, difference);
     json_decref(reply);
     if (!changed) return RUE_OK;
-    return rue_fail(error, RUE_DATA,
-                    "the data changed while they were measured: %s; leave the data alone and run the same "
-                    "command again",
-                    difference);
+    return rue_fail(
+        error, RUE_DATA,
+        "the data changed during the measurement: %s; do not change the data, and run the same command again",
+        difference);
 }
 
 static rue_status restart_runner(struct rue_connection *connection, bool *changed, rue_error *error)
@@ -363,7 +361,7 @@ static rue_status await_reply(struct rue_connection *connection, uint64_t id, ui
                        (uint64_t)json_integer_value(reply_id) < id;
         json_decref(*reply);
         *reply = NULL;
-        if (!earlier) return rue_fail(error, RUE_RUNNER, "answered another question than the one asked");
+        if (!earlier) return rue_fail(error, RUE_RUNNER, "answered a different request");
         if (rue_suspension_awake_ns() >= deadline_ns) /* however many of them there still are */
             return rue_fail(error, RUE_TIMEOUT, "gave no answer in time");
     }
@@ -389,7 +387,7 @@ static void fill_failure(struct rue_connection *connection, rue_status status, c
                  stop, rue_format_duration(timeout_ns, text, sizeof text));
     else
         snprintf(result->reason, sizeof result->reason, "the runner %.400s during the trial%s",
-                 died ? exit_text : why, out_of_memory ? ": the system had no more memory for it" : "");
+                 died ? exit_text : why, out_of_memory ? ": the system was out of memory" : "");
 }
 
 static struct stop_counts count_stops(struct rue_connection *connection)

@@ -94,7 +94,8 @@ static void note_damage(const struct damage *damage, struct rue_opened *opened)
     char text[RUE_ERROR_MESSAGE_BYTES + 128];
     if (damage->count == 0) return;
     snprintf(text, sizeof text,
-             "%" PRIu64 " damaged, of which trials replace only what cannot be read or decoded; one is: %s",
+             "%" PRIu64
+             " damaged, for example: %s; trials replace only images that cannot be read or decoded",
              damage->count, damage->first.message);
     add_note(opened, text);
 }
@@ -156,7 +157,7 @@ static void note_skipped(const struct rue_source *source, struct rue_opened *ope
 {
     char example[RUE_ERROR_MESSAGE_BYTES], text[RUE_ERROR_MESSAGE_BYTES + 64];
     uint64_t skipped = rue_source_skipped(source, example, sizeof example);
-    snprintf(text, sizeof text, "%" PRIu64 " were left out; one of them is %s", skipped, example);
+    snprintf(text, sizeof text, "%" PRIu64 " were skipped, for example %s", skipped, example);
     if (skipped) add_note(opened, text);
 }
 
@@ -232,7 +233,7 @@ static rue_status wait_for_start(void *context, rue_error *error)
     bool starts = sent && rue_protocol_is_start(line);
     free(line);
     free(ready);
-    return starts ? RUE_OK : rue_fail(error, RUE_RUNNER, "it was ready, and not told to start");
+    return starts ? RUE_OK : rue_fail(error, RUE_RUNNER, "it was ready, but did not receive start");
 }
 
 /* `object` is the request as it came. */
@@ -338,7 +339,7 @@ static char *answer(struct server *server, const char *line)
         reply = answer_trial(server, request);
     else
         reply = rue_protocol_encode_failure(json_object_get(request, "id"), RUE_TRIAL_FAILED,
-                                            "unknown op: known are hello, open, trial");
+                                            "unknown op; known: hello, open, trial");
     json_decref(request);
     return reply;
 }

@@ -92,7 +92,7 @@ static const char *find_count_fault(const struct rue_trial_request *q, const str
     if (ok && (measured_ns(q, r) < 0 || (measured_ns(q, r) == 0 && !is_compute(q))))
         return "the trial's time, end_to_end_ns or compute_ns, is missing or 0";
     if (r->images != RUE_ABSENT && (uint64_t)r->images > requested)
-        return "images is more than was asked for";
+        return "images is more than the request asked for";
     if (r->batches != RUE_ABSENT && (uint64_t)r->batches > most) return "batches is more than images";
     if (r->images != RUE_ABSENT && r->batches != RUE_ABSENT && (r->images + batch - 1) / batch > r->batches)
         return "images is more than its batches can hold";
@@ -109,7 +109,7 @@ static const char *find_time_fault(const struct rue_trial_request *q, const stru
     if (!fits((double)reported_or_0(r->first_batch_ns), r->end_to_end_ns))
         return "first_batch_ns is more than end_to_end_ns";
     if (!fits(parts, r->end_to_end_ns))
-        return "load_wait_ns, compute_ns and shutdown_ns sum to more than end_to_end_ns";
+        return "load_wait_ns, compute_ns and shutdown_ns exceed end_to_end_ns in sum";
     if (!fits((double)reported_or_0(r->device_ns), r->end_to_end_ns))
         return "device_ns is more than end_to_end_ns";
     if (!is_compute(q) && !fits((double)reported_or_0(r->sleep_overshoot_ns), r->end_to_end_ns))
@@ -132,7 +132,7 @@ static const char *find_list_fault(const struct rue_trial_request *q, const stru
         return "batch_compute_ns sums to more than compute_ns";
     if (!fits(sum_times(r->batch_load_ns, r->load_count) / (q->config.value[RUE_NUM_WORKERS] + 1),
               r->end_to_end_ns))
-        return "batch_load_ns sums to more than all workers had";
+        return "batch_load_ns sums to more than the time of all workers";
     return NULL;
 }
 

@@ -70,12 +70,13 @@ static const struct {
     bool alone;   /* reported even if the machine has not become slower */
 } cause_texts[RUE_INTERFERENCES] = {
     [RUE_STOLEN] = {"%.0f %% of the CPU time was stolen by the hypervisor", 100, 0.05, true},
-    [RUE_THROTTLED] = {"the control group's CPU quota stopped it for %.0f %% of the time", 100, 0.05, true},
-    [RUE_HEAT] = {"CPUs slowed down %.0f times a second as they were hot", 1, 0.05, true},
+    [RUE_THROTTLED] = {"the CPU quota of the control group stopped the program for %.0f %% of the time", 100,
+                       0.05, true},
+    [RUE_HEAT] = {"hot CPUs slowed down %.0f times a second", 1, 0.05, true},
     [RUE_BUSY] = {"other processes used %.1f CPUs", 1, 0.3, false},
-    [RUE_WAITED_CPU] = {"something waited for a CPU %.0f %% of the time", 100, 0.3, false},
-    [RUE_WAITED_IO] = {"something waited for storage %.0f %% of the time", 100, 0.1, false},
-    [RUE_WAITED_MEMORY] = {"something waited for memory %.0f %% of the time", 100, 0.05, false},
+    [RUE_WAITED_CPU] = {"processes waited for a CPU %.0f %% of the time", 100, 0.3, false},
+    [RUE_WAITED_IO] = {"processes waited for storage %.0f %% of the time", 100, 0.1, false},
+    [RUE_WAITED_MEMORY] = {"processes waited for memory %.0f %% of the time", 100, 0.05, false},
 };
 
 /* Shares of the time between two readings. RUE_BUSY counts CPUs, without those that rue itself used. */
@@ -149,7 +150,7 @@ rue_status rue_causes_check_idle(const struct rue_study_setup *setup, const char
     struct rue_machine machine = rue_machine_read();
     if (status == RUE_OK) rue_causes_judge(causes, machine.online_cpus, machine.usable_cpus, out);
     if (status == RUE_OK && out[0])
-        rue_progress_note(setup->progress, "%s the machine is busy, so the answer is of low confidence: %s",
+        rue_progress_note(setup->progress, "%s the machine is busy, so the result has low confidence: %s",
                           when, out);
     rue_causes_close(causes);
     return status;

@@ -95,7 +95,7 @@ static void read_root(struct rue_json_reader *reader, struct rue_recommendation 
     rue_json_canonical(text ? text : "", out->found.machine.json, sizeof out->found.machine.json);
     free(text);
     for (size_t i = 0; i < out->rules.weight_count; i++)
-        if (!(out->rules.weights[i].weight > 0)) rue_json_refuse(reader, "ledger", "free of weights of 0");
+        if (!(out->rules.weights[i].weight > 0)) rue_json_refuse(reader, "ledger", "without weights of 0");
     read_parts(reader, out);
 }
 
@@ -150,7 +150,7 @@ rue_status rue_recommendation_read_kept(const char *text, const char *path, stru
     bool is_same =
         status != RUE_OK || (*out)->ledger.under_way || (*out)->ledger.scenario_count == (*out)->count;
     if (!is_same) {
-        rue_json_refuse(&reader, "ledger", "about as many variants");
+        rue_json_refuse(&reader, "ledger", "as many variants as there are scenarios");
         rue_recommendation_close(*out);
         status = reader.status;
     }

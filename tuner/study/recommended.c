@@ -38,7 +38,7 @@ static void open_matrix(struct rue_json_reader *reader, const json_t *object, st
     struct axes axes = {0};
     rue_json_read_fields(reader, object, axes_fields, &axes);
     if (axes.model_count * axes.config_count > CELLS_MAX)
-        rue_json_refuse(reader, "configs", "a list of a fit length");
+        rue_json_refuse(reader, "configs", "a list of the right length");
     for (size_t m = 0; m < axes.model_count; m++)
         if (strlen(axes.models[m]) >= RUE_MODEL_NAME_BYTES)
             rue_json_refuse(reader, "models", "a list of names");
@@ -74,7 +74,8 @@ static void add_cell(struct rue_json_reader *reader, const struct rue_json_cell 
                      struct rue_cost_matrix *matrix, size_t model, size_t config)
 {
     rue_status status = RUE_OK;
-    if (cell->infeasible > cell->missed) rue_json_refuse(reader, "infeasible", "at most as many as missed");
+    if (cell->infeasible > cell->missed)
+        rue_json_refuse(reader, "infeasible", "at most the number of missed ones");
     if (reader->status != RUE_OK) return;
     if (!isnan(cell->first_estimate_ns))
         rue_cost_matrix_estimate_first_batch(matrix, model, config, cell->first_estimate_ns);

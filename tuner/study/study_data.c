@@ -31,10 +31,9 @@ static rue_status check_cache(const struct rue_study_setup *setup, const struct 
     if (variant->opened.cache_reason[0])
         return rue_fail(error, RUE_INFEASIBLE, "%s cannot be read cold: %s; give --cache warm or as-is", name,
                         variant->opened.cache_reason);
-    return rue_fail(
-        error, RUE_INFEASIBLE,
-        "%s cannot be read cold: the runner %s says that its trials are %s; give --cache warm or as-is", name,
-        rue_study_hello(setup)->runner, variant->opened.cache);
+    return rue_fail(error, RUE_INFEASIBLE,
+                    "%s cannot be read cold: trials of the runner %s are %s; give --cache warm or as-is",
+                    name, rue_study_hello(setup)->runner, variant->opened.cache);
 }
 
 /* A cold trial has at most one epoch, because data that are read a second time are in memory. */
@@ -45,12 +44,11 @@ static rue_status check_epoch(const struct rue_study_setup *setup, const struct 
     uint64_t epoch = rue_study_share(setup, variant->opened.images);
     if (strcmp(variant->workload.cache, RUE_CACHE_COLD) != 0 || variant->job_images <= epoch) return RUE_OK;
     uint64_t loaders = (uint64_t)variant->workload.world_size;
-    return rue_fail(
-        error, RUE_USAGE,
-        "%s has %s images, too few for a job of %s read cold: what comes again is in memory; give "
-        "--images %" PRIu64 " or less, or --cache warm or as-is",
-        variant->variant.path, rue_format_count(variant->opened.images, has, sizeof has),
-        rue_format_count(variant->job_images * loaders, job, sizeof job), variant->opened.images);
+    return rue_fail(error, RUE_USAGE,
+                    "%s has %s images, too few for a cold job of %s, as repeated images are in memory; give "
+                    "--images %" PRIu64 " or less, or --cache warm or as-is",
+                    variant->variant.path, rue_format_count(variant->opened.images, has, sizeof has),
+                    rue_format_count(variant->job_images * loaders, job, sizeof job), variant->opened.images);
 }
 
 static uint64_t first_epoch(const struct rue_study_goal *goal, const struct rue_study_variant *variant)
@@ -78,7 +76,8 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
     if (strcmp(variant->workload.cache, RUE_CACHE_WARM) == 0 &&
         strcmp(variant->opened.cache, RUE_CACHE_WARM) != 0 && goal->data.count) {
         const char *why = variant->opened.cache_reason;
-        rue_progress_note(setup->progress, "%s: trials read the data as they are, warm or cold%s%s",
+        rue_progress_note(setup->progress,
+                          "%s: trials read the data from wherever they are, memory or storage%s%s",
                           variant->variant.path, why[0] ? ": " : "", why);
         memcpy(variant->workload.cache, variant->opened.cache, sizeof variant->workload.cache);
     }
@@ -144,13 +143,13 @@ static uint64_t choose_sample_images(const struct rue_study_setup *setup)
     uint64_t count = sample_size(setup, raw->opened.images);
     bool cold = strcmp(raw->workload.cache, RUE_CACHE_COLD) == 0;
     if (count == 0)
-        rue_progress_note(setup->progress, "no room to convert a sample: preprocessed data are not compared");
+        rue_progress_note(setup->progress, "no space to convert a sample: preprocessed data are skipped");
     if (!cold || rue_study_share(setup, count) >= raw->job_images) return count;
     if (count > 0)
         rue_progress_note(setup->progress,
-                          "preprocessed data are not compared: a sample of %" PRIu64
-                          " images is too few for a job of %" PRIu64
-                          " read cold, as what comes again is in memory; give --images %" PRIu64
+                          "preprocessed data are skipped: a sample of %" PRIu64
+                          " images is too small for a cold job of %" PRIu64
+                          ", as repeated images are in memory; give --images %" PRIu64
                           " or less, or data of both kinds",
                           count, raw->job_images * (uint64_t)raw->workload.world_size, count);
     return 0;
@@ -202,9 +201,8 @@ rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_
         variant->opened.images = count;
         variant->opened.digest[0] = 0;
         setup->variant_count++;
-        rue_progress_note(setup->progress,
-                          "a dry run converts no sample: the plan assumes that preprocessed data load "
-                          "as slowly as raw data");
+        rue_progress_note(setup->progress, "a dry run does not convert a sample: the plan assumes that "
+                                           "preprocessed data load like raw data");
         return RUE_OK;
     }
     status = open_sample_folder(setup, error);
@@ -212,16 +210,16 @@ rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_
     snprintf(setup->place.sample_path, sizeof setup->place.sample_path, "%s/%s", setup->place.part,
              RUE_STUDY_SAMPLE);
     rue_interrupt_guard_file(setup->place.sample_path);
-    rue_progress_note(
-        setup->progress,
-        "to compare with preprocessed data, %s of %s images are converted (%s, removed at the end)",
-        rue_format_count(count, images, sizeof images), rue_format_count(raw->opened.images, all, sizeof all),
-        rue_format_bytes(count * rue_fetcher_tensor_bytes(dtype), size, sizeof size));
+    rue_progress_note(setup->progress,
+                      "converting %s of %s images to compare with preprocessed data (%s, removed at the end)",
+                      rue_format_count(count, images, sizeof images),
+                      rue_format_count(raw->opened.images, all, sizeof all),
+                      rue_format_bytes(count * rue_fetcher_tensor_bytes(dtype), size, sizeof size));
     rue_error why = {0};
     status = convert_sample(setup, variant, count, &why);
     if (status != RUE_INFEASIBLE && status != RUE_MEMORY)
         return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
-    rue_progress_note(setup->progress, "preprocessed data are not compared: %s", why.message);
+    rue_progress_note(setup->progress, "preprocessed data are skipped: %s", why.message);
     return RUE_OK;
 }
 
@@ -250,14 +248,14 @@ static rue_status choose_runner_data(struct rue_study_setup *setup, rue_error *e
         if (!setup->goal.data.modes[hello->variants[i].mode] || (checked != RUE_NONE && i != checked))
             continue;
         if (setup->chosen_count == RUE_STUDY_VARIANTS_MAX)
-            return rue_fail(error, RUE_USAGE,
-                            "the runner %s has more than %d variants of data; choose some with --mode, or "
-                            "keep fewer",
-                            hello->runner, RUE_STUDY_VARIANTS_MAX);
+            return rue_fail(
+                error, RUE_USAGE,
+                "the runner %s has more than %d variants of data; choose with --mode, or offer fewer",
+                hello->runner, RUE_STUDY_VARIANTS_MAX);
         setup->variants[setup->chosen_count++].variant = hello->variants[i];
     }
     if (setup->chosen_count) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "the runner %s has no data of the mode that --mode asks for",
+    return rue_fail(error, RUE_USAGE, "the runner %s does not have data of the mode in --mode",
                     hello->runner);
 }
 
@@ -267,12 +265,12 @@ static rue_status choose_path(struct rue_study_setup *setup, const char *path, r
     struct rue_variant variant;
     rue_status status = rue_source_detect(path, &setup->goal.data.keys, &variant, error);
     if (status == RUE_OK && !setup->goal.data.modes[variant.mode])
-        return rue_fail(error, RUE_USAGE, "%s is %s data, which --mode leaves out", path,
+        return rue_fail(error, RUE_USAGE, "%s is %s data, which --mode excludes", path,
                         rue_mode_names[variant.mode]);
     if (status == RUE_OK) status = absolute_path(path, variant.path, error);
     for (size_t i = 0; status == RUE_OK && i < setup->chosen_count; i++)
         if (strcmp(setup->variants[i].variant.path, variant.path) == 0)
-            return rue_fail(error, RUE_USAGE, "%s is given twice; leave one out", path);
+            return rue_fail(error, RUE_USAGE, "%s is given twice; remove one", path);
     if (status == RUE_OK) setup->variants[setup->chosen_count++].variant = variant;
     return status;
 }

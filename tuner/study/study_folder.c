@@ -134,7 +134,7 @@ rue_status rue_study_open_store(struct rue_study_setup *setup, struct rue_study_
     if (status == RUE_OK) status = rue_store_count_trials(ledger->store, &ledger->found_trials, error);
     if (status == RUE_OK && ledger->found_trials)
         rue_progress_note(setup->progress,
-                          "%s holds %" PRIu64 " trials: what fits is reused (--fresh starts over)", path,
+                          "continuing the study in %s: it has %" PRIu64 " trials (--fresh starts over)", path,
                           ledger->found_trials);
     if (setup->host.recording)
         ledger->found_trials = 0; /* stored trials of a table cost as much as new ones */

@@ -29,8 +29,7 @@ static rue_status check_work(const struct rue_study_setup *setup, const struct r
     const struct rue_hello *hello = rue_study_hello(setup);
     if (profile->consumer == RUE_CONSUMER_SLEEP || strcmp(hello->loader, "rue") == 0) return RUE_OK;
     return rue_fail(error, RUE_USAGE,
-                    "the runner %s does not compute %s, which rue's own does; leave out --runner, or name a "
-                    "device that is simulated",
+                    "the runner %s does not compute %s; remove --runner, or choose a simulated device",
                     hello->runner, profile->name);
 }
 
@@ -38,8 +37,7 @@ static rue_status add_model(struct rue_study_setup *setup, const char *typed, bo
 {
     char spec[RUE_MODEL_NAME_BYTES];
     if (setup->model_count == RUE_STUDY_MODELS_MAX)
-        return rue_fail(error, RUE_USAGE, "more than %d models; name the ones that matter",
-                        RUE_STUDY_MODELS_MAX);
+        return rue_fail(error, RUE_USAGE, "more than %d models; give fewer", RUE_STUDY_MODELS_MAX);
     struct rue_study_model *model = &setup->models[setup->model_count];
     *model = (struct rue_study_model){.known = ours};
     snprintf(model->name, sizeof model->name, "%s", typed);
@@ -54,7 +52,7 @@ static rue_status add_model(struct rue_study_setup *setup, const char *typed, bo
     }
     for (size_t i = 0; i < setup->model_count; i++)
         if (strcmp(setup->models[i].name, model->name) == 0)
-            return rue_fail(error, RUE_USAGE, "--model: %s is named twice; leave one out", model->name);
+            return rue_fail(error, RUE_USAGE, "--model: %s is named twice; remove one", model->name);
     setup->model_count++;
     return RUE_OK;
 }
@@ -90,10 +88,10 @@ static rue_status choose_checked(struct rue_study_setup *setup, rue_error *error
         if (known)
             status = add_model(setup, name, hello->model_count == 0, error);
         else
-            rue_progress_note(setup->progress, "the model %s is not known here, so it is left out", name);
+            rue_progress_note(setup->progress, "the model %s is unknown here and is skipped", name);
     }
     if (status != RUE_OK || setup->model_count) return status;
-    return rue_fail(error, RUE_USAGE, "the runner %s knows none of the models of the recommendation",
+    return rue_fail(error, RUE_USAGE, "the runner %s does not know any model of the recommendation",
                     hello->runner);
 }
 
@@ -106,7 +104,7 @@ static rue_status add_table_models(struct rue_study_setup *setup, const char *pa
     for (size_t i = 0; status == RUE_OK && i < table->count; i++)
         status = add_model(setup, table->profiles[i].name, true, error);
     if (status == RUE_OK && table->count == 0)
-        status = rue_fail(error, RUE_USAGE, "--device: %s has no models; calibrate some", path);
+        status = rue_fail(error, RUE_USAGE, "--device: %s has no models; run 'rue calibrate'", path);
     free(table);
     return status;
 }
@@ -117,7 +115,7 @@ static rue_status choose_requested(struct rue_study_setup *setup, rue_error *err
     const char *list = setup->goal.models.names;
     rue_status status = RUE_OK;
     if (setup->goal.models.device && hello->model_count)
-        return rue_fail(error, RUE_USAGE, "--device: the runner %s has models of its own; leave it out",
+        return rue_fail(error, RUE_USAGE, "--device: the runner %s has models of its own; remove the option",
                         hello->runner);
     if (!list && hello->model_count) {
         for (size_t i = 0; status == RUE_OK && i < hello->model_count; i++)
@@ -135,7 +133,7 @@ static rue_status choose_requested(struct rue_study_setup *setup, rue_error *err
     for (char *spec; status == RUE_OK && (spec = rue_word_list_next(&rest));) {
         if (!*spec)
             return rue_fail(error, RUE_USAGE,
-                            "--model: a name is empty in '%s': names are separated by one comma each", list);
+                            "--model: a name is empty in '%s': separate names with one comma", list);
         if (hello->model_count && !runner_has(hello, spec)) return fail_foreign(hello, spec, error);
         status = add_model(setup, spec, hello->model_count == 0, error);
     }

@@ -34,10 +34,10 @@ static rue_status choose_by_trials(struct rue_study_setup *setup)
     size_t budget = setup->goal.search.budget.trials;
     bool fits = all <= rue_watch_strategy_trials(setup, budget);
     snprintf(setup->plan.why, sizeof setup->plan.why,
-             "measuring everything takes %zu trials, and the budget %s", all,
-             fits            ? "has room for them"
-             : all <= budget ? "has no room for references beside them"
-                             : "does not have that many");
+             "measuring all configurations takes %zu trials, and the budget %s", all,
+             fits            ? "suffices"
+             : all <= budget ? "does not leave room for reference trials"
+                             : "is smaller");
     return use_strategy(setup, fits ? "grid" : "duel");
 }
 
@@ -58,7 +58,7 @@ static rue_status choose_by_time(struct rue_study_setup *setup, struct rue_study
            left_s = budget_s - (double)rue_study_spent_ns(setup, ledger) / 1e9;
     bool fits = !exceeds && all_s <= share * left_s;
     snprintf(setup->plan.why, sizeof setup->plan.why,
-             "%smeasuring everything takes %s %s, and the budget is %s",
+             "%smeasuring all configurations takes %s %s, and the budget is %s",
              few ? "there are few configurations; " : "", exceeds ? "at least" : "about",
              format_s(all_s, all), format_s(budget_s, budget));
     return use_strategy(setup, fits ? "grid" : "duel");
@@ -69,7 +69,7 @@ static rue_status choose_strategy(struct rue_study_setup *setup, struct rue_stud
                                   rue_error *error)
 {
     if (setup->goal.search.minimise != RUE_GOAL_TIME) {
-        snprintf(setup->plan.why, sizeof setup->plan.why, "nothing but the time of the job is predicted");
+        snprintf(setup->plan.why, sizeof setup->plan.why, "only the time of the job can be predicted");
         return use_strategy(setup, "grid");
     }
     return setup->goal.search.budget.trials ? choose_by_trials(setup) : choose_by_time(setup, ledger, error);

@@ -125,7 +125,7 @@ static void report_use(const struct rue_study_setup *setup, size_t variant, bool
     const struct rue_prior *prior = &setup->priors[variant].prior;
     const char *mode = rue_mode_names[setup->variants[variant].variant.mode];
     const char *origin = prior->same_machine ? "this machine and these data"
-                         : same_machine      ? "this machine, but not of these data"
+                         : same_machine      ? "this machine, with other data"
                                              : "another machine";
     size_t models = 0;
     for (size_t m = 0; m < setup->model_count; m++) {
@@ -133,7 +133,7 @@ static void report_use(const struct rue_study_setup *setup, size_t variant, bool
         models += has_knowledge(&known[0]) || has_knowledge(&known[1]);
     }
     rue_progress_note(setup->progress,
-                      "%s: %s: a study of %s; it tells of the loader, and of %zu of the %zu models",
+                      "%s: %s: a study of %s: reusing its estimates of the loader and of %zu of %zu models",
                       setup->goal.search.prior->path, mode, origin, models, setup->model_count);
 }
 
@@ -173,7 +173,7 @@ static struct rue_recommended *usable_part(const struct rue_study_setup *setup,
     if (!part)
         snprintf(why, bytes, "nothing about %s data", rue_mode_names[variant->mode]);
     else if (strcmp(part->measured_with, hello->loader) != 0)
-        snprintf(why, bytes, "measured with %s and not with %s", part->measured_with, hello->loader);
+        snprintf(why, bytes, "measured with %s, not with %s", part->measured_with, hello->loader);
     else if (rue_recommended_make_knowledge(part, rue_recommendation_cpus(earlier),
                                             strcmp(hello->loader, "rue") != 0, &unfit) != RUE_OK)
         snprintf(why, bytes, "%s", unfit.message);
@@ -188,7 +188,7 @@ static rue_status make_variant_prior(struct rue_study_setup *setup, size_t varia
     char why[RUE_ERROR_MESSAGE_BYTES];
     const struct rue_recommended *part = usable_part(setup, &data->variant, why, sizeof why);
     if (!part) {
-        rue_progress_note(setup->progress, "%s: %s, so it is not used", setup->goal.search.prior->path, why);
+        rue_progress_note(setup->progress, "%s: not used: %s", setup->goal.search.prior->path, why);
         return RUE_OK;
     }
     bool machine = is_same_machine(setup, setup->goal.search.prior);
@@ -206,8 +206,8 @@ static rue_status make_checked_prior(struct rue_study_setup *setup, rue_error *e
     struct rue_recommended *part = setup->goal.search.checked;
     if (strcmp(part->measured_with, hello->loader) != 0)
         return rue_fail(error, RUE_USAGE,
-                        "%s was measured with %s and not with %s: give the runner that made it with --runner",
-                        earlier->path, part->measured_with, hello->loader);
+                        "%s was measured with %s, not with %s: give its runner with --runner", earlier->path,
+                        part->measured_with, hello->loader);
     rue_status status = rue_recommended_make_knowledge(part, rue_recommendation_cpus(earlier),
                                                        strcmp(hello->loader, "rue") != 0, error);
     if (status == RUE_OK) status = make_prior(setup, part, true, true, &setup->priors[0], error);
@@ -223,8 +223,8 @@ rue_status rue_study_make_priors(struct rue_study_setup *setup, rue_error *error
     if (setup->goal.search.checked) return make_checked_prior(setup, error);
     if (!setup->goal.search.prior) return RUE_OK;
     if (!rue_study_predicts(setup)) {
-        rue_progress_note(setup->progress, "--strategy %s does not predict, so %s is not used",
-                          setup->plan.strategy->name, setup->goal.search.prior->path);
+        rue_progress_note(setup->progress, "%s is not used: --strategy %s does not predict",
+                          setup->goal.search.prior->path, setup->plan.strategy->name);
         return RUE_OK;
     }
     for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++)

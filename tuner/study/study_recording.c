@@ -49,13 +49,12 @@ rue_status rue_study_resolve_budget(struct rue_study_setup *setup, rue_error *er
     if (!(budget->share > 0)) return RUE_OK;
     if (!setup->host.recording)
         return rue_fail(error, RUE_USAGE,
-                        "--budget %g%%: a share is one of the time that a table holds, which --table names; "
-                        "give a time such as 2m",
+                        "--budget %g%%: a share needs a table (--table); give a time such as 2m",
                         100 * budget->share);
     budget->time_ns =
         (uint64_t)fmin(1e18, ceil(budget->share * rue_study_recording_s(setup, RUE_NONE) * 1e9));
     if (budget->time_ns > 0) return RUE_OK;
-    return rue_fail(error, RUE_INFEASIBLE, "%s has no time of what is asked for", setup->goal.data.table);
+    return rue_fail(error, RUE_INFEASIBLE, "%s does not have the requested times", setup->goal.data.table);
 }
 
 /* A matrix with the table's times of all cells of the study. */

@@ -53,7 +53,7 @@ static rue_status bound_batch_size(struct rue_space *space, const char *asked_by
         if (asked_by)
             return rue_fail(
                 error, RUE_USAGE,
-                "%s: batches of %d are larger than the job of %llu images: leave them out, or raise --images",
+                "%s: batches of %d are larger than the job of %llu images: remove them, or raise --images",
                 asked_by, values[*count - 1], (unsigned long long)job_images);
         --*count;
     }
@@ -76,14 +76,13 @@ static rue_status bound_workers(struct rue_space *space, const struct rue_study_
     const char *asked_by = knob_origin(goal, RUE_NUM_WORKERS);
     while (goal->space.limits_workers && *count > 0 && values[*count - 1] > goal->space.max_workers) {
         if (asked_by)
-            return rue_fail(error, RUE_USAGE,
-                            "%s: %d workers are more than %s %d allows: leave them out, or raise the limit",
+            return rue_fail(error, RUE_USAGE, "%s: %d workers exceed %s %d: remove them, or raise the limit",
                             asked_by, values[*count - 1], goal->space.max_workers_origin,
                             goal->space.max_workers);
         --*count;
     }
     if (*count > 0) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "%s %d: the runner has no fewer than %d workers; raise the limit",
+    return rue_fail(error, RUE_USAGE, "%s %d: the runner needs at least %d workers; raise the limit",
                     goal->space.max_workers_origin, goal->space.max_workers, values[0]);
 }
 
@@ -97,8 +96,8 @@ rue_status rue_study_check_pinning(const struct rue_study_setup *setup, rue_erro
     for (size_t m = 0; m < setup->model_count; m++)
         if (setup->models[m].profile.consumer == RUE_CONSUMER_CUDA) return RUE_OK;
     return rue_fail(error, RUE_USAGE,
-                    "%s: no model here computes on a GPU, so that it makes no difference where batches lie; "
-                    "name one, such as resnet50@cuda, or leave it out",
+                    "%s: no model computes on a GPU here, so page-locked memory makes no difference; add a "
+                    "model such as resnet50@cuda, or remove the option",
                     origin);
 }
 
@@ -110,12 +109,12 @@ static rue_status choose_values(struct rue_space *space, const struct rue_hello 
     int knob = rue_knob_find(space->knobs, choice->name);
     for (size_t k = 0; k < space->knobs->count; k++) names[k] = space->knobs->at[k]->name;
     if (knob < 0)
-        return rue_fail(error, RUE_USAGE, "%s: the runner %s declares no knob %s%s; leave it out",
-                        choice->origin, hello->runner, choice->name,
+        return rue_fail(error, RUE_USAGE, "%s: the runner %s does not declare the knob %s%s", choice->origin,
+                        hello->runner, choice->name,
                         rue_did_you_mean(choice->name, names, space->knobs->count, "", near));
     if (!hello->varies[knob])
-        return rue_fail(error, RUE_USAGE, "%s: the runner %s cannot vary that; leave it out", choice->origin,
-                        hello->runner);
+        return rue_fail(error, RUE_USAGE, "%s: the runner %s cannot vary it; remove the option",
+                        choice->origin, hello->runner);
     return rue_knob_list_parse(space, (size_t)knob, choice->values, choice->origin, error);
 }
 
@@ -165,10 +164,9 @@ rue_status rue_study_list_configs(struct rue_study_setup *setup, rue_error *erro
     const struct rue_recommended *checked = setup->goal.search.checked;
     size_t size = checked ? checked->matrix->config_count : rue_space_size(&setup->space);
     if (size > CONFIGS_MAX)
-        return rue_fail(
-            error, RUE_USAGE,
-            "the space holds %zu configurations, and at most %d can be looked at; give fewer values", size,
-            CONFIGS_MAX);
+        return rue_fail(error, RUE_USAGE,
+                        "the space has %zu configurations, and the limit is %d; give fewer values", size,
+                        CONFIGS_MAX);
     setup->configs = calloc(size + RUE_BASELINES_MAX, sizeof *setup->configs);
     if (!setup->configs) return rue_fail_memory(error, "configurations", size * sizeof *setup->configs);
     const struct rue_study_curves curves = rue_study_curves(setup);
@@ -259,10 +257,10 @@ static rue_status parse_knob(const struct rue_study_setup *setup, char *word, st
     const struct rue_knobs *knobs = setup->space.knobs;
     char near[RUE_SUGGESTION_BYTES], known[256], *value = strchr(word, '=');
     if (!value)
-        return rue_fail(
-            error, RUE_USAGE,
-            "%s: '%.100s' is not KNOB=VALUE; give such as batch_size=32,num_workers=2, or " RUE_BASELINE_NONE,
-            origin, word);
+        return rue_fail(error, RUE_USAGE,
+                        "%s: '%.100s' is not KNOB=VALUE; give for example batch_size=32,num_workers=2, "
+                        "or " RUE_BASELINE_NONE,
+                        origin, word);
     *value++ = 0;
     int knob = rue_knob_find(knobs, word);
     for (size_t k = 0; k < knobs->count; k++) names[k] = knobs->at[k]->name;
@@ -274,7 +272,7 @@ static rue_status parse_knob(const struct rue_study_setup *setup, char *word, st
     if (!rue_knob_parse(knobs->at[knob], value, &asked))
         return rue_fail(error, RUE_USAGE, "%s: %s is %s, not '%.100s'", origin, names[knob], known, value);
     if (!hello->varies[knob] && asked != config->value[knob])
-        return rue_fail(error, RUE_USAGE, "%s: the runner %s cannot vary %s; leave it out", origin,
+        return rue_fail(error, RUE_USAGE, "%s: the runner %s cannot vary %s; remove it", origin,
                         hello->runner, names[knob]);
     config->value[knob] = asked;
     return RUE_OK;
@@ -287,15 +285,15 @@ static rue_status check_limits(const struct rue_study_setup *setup, const struct
     const struct rue_study_goal *goal = &setup->goal;
     int workers = config->value[RUE_NUM_WORKERS], batch = config->value[RUE_BATCH_SIZE];
     if (goal->space.limits_workers && workers > goal->space.max_workers)
-        return rue_fail(
-            error, RUE_USAGE, "%s: num_workers=%d is more than %s %d allows; lower it, or raise the limit",
-            goal->space.baseline_origin, workers, goal->space.max_workers_origin, goal->space.max_workers);
+        return rue_fail(error, RUE_USAGE, "%s: num_workers=%d exceeds %s %d; lower it, or raise the limit",
+                        goal->space.baseline_origin, workers, goal->space.max_workers_origin,
+                        goal->space.max_workers);
     for (size_t v = 0; v < setup->variant_count; v++)
         if ((uint64_t)batch > setup->variants[v].job_images)
-            return rue_fail(
-                error, RUE_USAGE,
-                "%s: batch_size=%d is more than the job of %llu images; lower it, or raise --images",
-                goal->space.baseline_origin, batch, (unsigned long long)setup->variants[v].job_images);
+            return rue_fail(error, RUE_USAGE,
+                            "%s: batch_size=%d exceeds the job of %llu images; lower it, or raise --images",
+                            goal->space.baseline_origin, batch,
+                            (unsigned long long)setup->variants[v].job_images);
     return RUE_OK;
 }
 

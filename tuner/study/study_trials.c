@@ -155,14 +155,13 @@ static rue_status measure_awake(const struct rue_study_setup *setup, struct rue_
         rue_trial_result_close(result);
         ledger->clock.suspended_ns += rue_study_spent_ns(setup, ledger) - *started_ns;
         if (!ledger->clock.suspended)
-            rue_progress_note(setup->progress, "a trial was suspended on its way: what it measured is thrown "
-                                               "away, and it is measured again");
+            rue_progress_note(setup->progress, "a trial was suspended and is discarded; it is repeated");
         ledger->clock.suspended = true;
     }
     *result = rue_trial_result_empty();
     result->config = request->config;
-    snprintf(result->reason, sizeof result->reason,
-             "the trial was stopped and continued on its way, %d times", SUSPENDED_MAX);
+    snprintf(result->reason, sizeof result->reason, "the trial was suspended and continued %d times",
+             SUSPENDED_MAX);
     return RUE_OK;
 }
 
@@ -396,14 +395,15 @@ rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t vari
 {
     if (rue_study_is_data_fault(setup, variant, outcome, reason))
         return rue_fail(error, RUE_DATA,
-                        "%s; remove or replace the file, or go on without it: --bad-images replace", reason);
+                        "%s; remove or replace the file, or continue without it: --bad-images replace",
+                        reason);
     if (outcome == RUE_TRIAL_INFEASIBLE)
         return rue_fail(
-            error, RUE_INFEASIBLE, "even the smallest batch is infeasible: %s%s", reason,
+            error, RUE_INFEASIBLE, "the smallest batch size is infeasible: %s%s", reason,
             rue_advice_given(reason) ? "" : "; give smaller ones with --batch-size, or raise --max-memory");
     const char *path = setup->variants[variant].variant.path;
     return rue_fail(error, RUE_INFEASIBLE,
-                    "no first trial on %s succeeded: %s; once that is mended, run the same command to go on",
+                    "no first trial on %s succeeded: %s; fix this, then run the same command to continue",
                     path[0] ? path : "the runner's data", reason);
 }
 
@@ -445,7 +445,6 @@ rue_status rue_same_failures_count(struct rue_same_failures *failures, const str
     if (failures->in_a_row < SAME_FAILURES_MAX) return RUE_OK;
     return rue_fail(
         error, RUE_INFEASIBLE,
-        "%d trials in a row failed alike, so the rest was not tried: %s; once that is mended, run "
-        "the same command to go on",
+        "stopped after %d identical failures: %s; fix this, then run the same command to continue",
         failures->in_a_row, result->reason);
 }

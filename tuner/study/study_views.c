@@ -46,7 +46,7 @@ static rue_status add_row(const struct rue_study_setup *setup, const struct rue_
         return rue_cost_matrix_add(matrix, row->model, row->config, corrected_ns(setup, ledger, row),
                                    row->predicted, error);
     char reason[RUE_REASON_BYTES];
-    snprintf(reason, sizeof reason, "the trial was too short to tell %s",
+    snprintf(reason, sizeof reason, "the trial was too short to measure %s",
              rue_goal_words[setup->goal.search.minimise]);
     rue_cost_matrix_add_failure(matrix, row->model, row->config, RUE_TRIAL_FAILED, reason);
     return RUE_OK;

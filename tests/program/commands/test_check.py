@@ -219,7 +219,7 @@ def test_a_part_is_checked_on_its_own_data(rue, runner):
 def test_a_runner_of_another_loader_cannot_check(rue, runner, photos):
     tune(rue, runner)
     runner.write(hello=dict(runner="other 1.0"))
-    expect_failure(check(rue, runner), 2, "measured with scripted and not with other", "--runner")
+    expect_failure(check(rue, runner), 2, "measured with scripted, not with other", "--runner")
     assert rue("check", "out").returncode == 2
 
 
@@ -227,8 +227,8 @@ def test_models_that_the_runner_has_no_more_are_left_out(rue, runner):
     tune(rue, runner)
     runner.write(hello=dict(models=["bee", "elk"]))
     done = check(rue, runner)
-    assert "the model ape is not known here" in done.stderr.replace("\n", " ")
-    assert "1 of the 3 models" in done.stdout.replace("\n", " ")
+    assert "the model ape is unknown here" in done.stderr.replace("\n", " ")
+    assert "1 of 3 models" in done.stdout.replace("\n", " ")
     runner.write(hello=dict(models=["elk"]))
     expect_failure(check(rue, runner), 2, "none of the models")
 

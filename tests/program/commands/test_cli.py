@@ -104,7 +104,7 @@ WRONG = {
     "option_far": (["tune", ".", "--frobnicate"], ["unknown option --frobnicate", "'rue tune --help' lists"]),
     "short": (["tune", ".", "-x"], ["unknown option -x", "'rue tune --help' lists"]),
     "model": (["tune", ".", "--model", "resnet81"], ["unknown model 'resnet81'", "did you mean 'resnet18'?"]),
-    "model_far": (["tune", ".", "--model", "frobnicate"], ["unknown model 'frobnicate'", "known are", "vit_b_16", "sleep:"]),
+    "model_far": (["tune", ".", "--model", "frobnicate"], ["unknown model 'frobnicate'", "known:", "vit_b_16", "sleep:"]),
     "model_sleep": (["tune", ".", "--model", "sleep:fast"], ["'sleep:fast'", "sleep:250ms/batch"]),
     "model_twice": (["tune", ".", "--model", "vit_b_16,vit-b-16"], ["--model", "vit_b_16", "twice"]),
     "model_none": (["tune", ".", "--model", ","], ["--model", "empty"]),
@@ -112,9 +112,9 @@ WRONG = {
     "no_argument": (["inspect"], ["DATA is missing (usage: rue inspect DATA)"]),
     "no_table": (["analyze"], ["TABLE is missing (usage: rue analyze TABLE)"]),
     "no_destination": (["prepare"], ["DST is missing (usage: rue prepare [SRC] DST)"]),
-    "empty_argument": (["inspect", ""], ["'' is no path (usage: rue inspect DATA)"]),
-    "empty_source": (["prepare", "", "x.tensor"], ["'' is no path (usage: rue prepare [SRC] DST)"]),
-    "empty_folder": (["list", ""], ["'' is no path (usage: rue list [DIR])"]),
+    "empty_argument": (["inspect", ""], ["'' is not a path (usage: rue inspect DATA)"]),
+    "empty_source": (["prepare", "", "x.tensor"], ["'' is not a path (usage: rue prepare [SRC] DST)"]),
+    "empty_folder": (["list", ""], ["'' is not a path (usage: rue list [DIR])"]),
     "runner_word": (["runner", "x"], ["one argument too many: 'x' (usage: rue runner)"]),
     "version_near": (["--versio"], ["unknown option --versio: did you mean '--version'?"]),
     "option_first": (["--budget", "5m"], ["unknown option --budget; give a command first"]),
@@ -275,7 +275,7 @@ DAMAGES = dict(png=make_png, cut=cut_short, empty=empty_it, text=make_text)
 
 @pytest.mark.parametrize("command", ["tune", "inspect", "prepare"])
 @pytest.mark.parametrize("what, word", [("missing", "No such file"), ("empty", "is empty"), ("texts", "no JPEG"),
-                                        ("file", "no format"), ("pngs", "*.png"), ("study", "rue show"),
+                                        ("file", "unknown format"), ("pngs", "*.png"), ("study", "rue show"),
                                         ("studies", "rue list")])
 def test_data_that_are_none(rue, command, what, word):
     path = rue.folder / what
@@ -334,7 +334,7 @@ def test_a_batch_larger_than_the_data(rue, own_photos):
 
 
 def test_a_mode_that_the_data_do_not_have(rue, own_photos):
-    expect_failure(rue("tune", own_photos, *QUICK, "--mode", "preprocessed"), 2, own_photos, "raw data", "--mode leaves out")
+    expect_failure(rue("tune", own_photos, *QUICK, "--mode", "preprocessed"), 2, own_photos, "raw data", "--mode excludes")
 
 
 def test_what_does_not_fit_in_memory(rue, own_photos):
@@ -534,7 +534,7 @@ def test_prepare_a_sample(rue, photos):
 
 def test_prepare_does_not_replace_without_force(rue, photos):
     (rue.folder / "x.tensor").write_text("precious")
-    expect_failure(rue("prepare", photos, "x.tensor", "--images", "3"), 2, "x.tensor is there already: give another name",
+    expect_failure(rue("prepare", photos, "x.tensor", "--images", "3"), 2, "x.tensor exists: give another name",
                    "--force")
     assert (rue.folder / "x.tensor").read_text() == "precious"
     assert rue("prepare", photos, "x.tensor", "--images", "3", "--force").returncode == 0
@@ -553,7 +553,7 @@ def test_prepare_synthetic_photos(rue):
     content = {n: [p.read_bytes() for p in sorted((rue.folder / n).rglob("*.jpg"))] for n in "abc"}
     assert len(content["a"]) == 12 and content["a"] == content["b"] != content["c"]
     assert all(Image.open(path).format == "JPEG" for path in (rue.folder / "a").rglob("*.jpg"))
-    expect_failure(rue("prepare", "--synthetic", "12", "a"), 2, "a is there already: remove it, or give another name")
+    expect_failure(rue("prepare", "--synthetic", "12", "a"), 2, "a exists: remove it, or give another name")
     expect_failure(rue("prepare", "--synthetic", "12", "a", "--force"), 2, "a is there already")
     (rue.folder / "empty").mkdir()
     expect_failure(rue("prepare", "--synthetic", "2", "empty"), 2, "empty is there already")

@@ -96,21 +96,21 @@ def test_levels_become_normalised_values_and_not_the_other_way(rue, own_photos):
     assert rue("prepare", "u8.tensor", "f32.tensor", "--dtype", "float32").returncode == 0
     assert rue("prepare", own_photos, "direct.tensor").returncode == 0
     assert (rue.folder / "f32.tensor").read_bytes() == (rue.folder / "direct.tensor").read_bytes()
-    expect_failure(rue("prepare", "f32.tensor", "x.tensor", "--dtype", "uint8"), 2, "cannot be made uint8")
+    expect_failure(rue("prepare", "f32.tensor", "x.tensor", "--dtype", "uint8"), 2, "cannot become uint8")
     expect_failure(rue("prepare", "f32.tensor", "x", "--format", "folder"), 2, "f32.tensor holds preprocessed tensors", "JPEG")
 
 
 WRONG = {
-    "mode": (["--format", "folder", "--mode", "preprocessed"], ["folder holds no preprocessed data"]),
-    "raw": (["--mode", "raw"], ["tensor holds no raw data"]),
+    "mode": (["--format", "folder", "--mode", "preprocessed"], ["folder cannot hold preprocessed data"]),
+    "raw": (["--mode", "raw"], ["tensor cannot hold raw data"]),
     "split": (["--split", "../train"], ["--split: '../train' is not a name"]),
     "split_empty": (["--split", ""], ["--split"]),
     "shard_size": (["--shard-size", "1M"], ["--shard-size has no effect on the format tensor: remove it"]),
     "shard_size_lmdb": (["--format", "lmdb", "--shard-size", "1M"], ["--shard-size has no effect on the format lmdb"]),
     "split_folder": (["--format", "folder", "--split", "val"], ["--split has no effect on the format folder"]),
     "dtype": (["--format", "folder", "--dtype", "uint8"], ["--dtype has no effect on the format folder"]),
-    "dtype_raw": (["--format", "webdataset", "--dtype", "uint8"], ["--dtype is of preprocessed data: add --mode preprocessed"]),
-    "keys": (["--label-key", "x"], ["--label-key: ", "is of the format folder, which has no names for"]),
+    "dtype_raw": (["--format", "webdataset", "--dtype", "uint8"], ["--dtype applies to preprocessed data: add --mode preprocessed"]),
+    "keys": (["--label-key", "x"], ["--label-key: ", "is folder, which has no names for"]),
     "format": (["--format", "tensr"], ["--format: 'tensr'", "tensor"]),
 }
 
@@ -132,14 +132,14 @@ def test_settings_that_a_format_has_no_use_for_do_no_harm(rue, own_photos):
 def test_options_that_photos_or_an_inspection_have_no_use_for_are_refused(rue, own_photos):
     expect_failure(rue("prepare", "--synthetic", "2", "x", "--format", "lmdb"), 2, "--format has no effect on --synthetic")
     assert not (rue.folder / "x").exists()
-    expect_failure(rue("inspect", own_photos, "--image-key", "x"), 2, "--image-key", "is of the format folder")
+    expect_failure(rue("inspect", own_photos, "--image-key", "x"), 2, "--image-key", "is folder, which has")
 
 
 def test_a_folder_that_is_there_is_never_replaced(rue, own_photos):
     (rue.folder / "taken").mkdir()
     (rue.folder / "taken/precious").write_text("x")
-    expect_failure(rue("prepare", own_photos, "taken", "--format", "folder", "--force"), 2, "taken is no regular file")
-    expect_failure(rue("prepare", own_photos, "taken", "--format", "folder"), 2, "taken is there already: give another name")
+    expect_failure(rue("prepare", own_photos, "taken", "--format", "folder", "--force"), 2, "taken is not a regular file")
+    expect_failure(rue("prepare", own_photos, "taken", "--format", "folder"), 2, "taken exists: give another name")
     assert (rue.folder / "taken/precious").read_text() == "x"
 
 
@@ -209,11 +209,11 @@ def test_bytes_before_and_after_are_those_on_storage(rue, own_photos):
 
 def test_what_a_folder_cannot_hold_is_refused(rue, own_photos):
     first = sorted(own_photos.rglob("*.jpg"))[0]
-    for label, said in (("n/a", "'n/a' is no name for a folder"), (".x", "'.x' is no name for a folder")):
+    for label, said in (("n/a", "'n/a' cannot name a folder"), (".x", "'.x' cannot name a folder")):
         (rue.folder / "list.csv").write_text(f"path,label\n{first},{label}\n")
         expect_failure(rue("prepare", "list.csv", "out", "--format", "folder"), 3, said)
     (rue.folder / "list.csv").write_text(f"path\n{first}\n{first}\n")
-    expect_failure(rue("prepare", "list.csv", "out", "--format", "folder"), 3, "two images would be called")
+    expect_failure(rue("prepare", "list.csv", "out", "--format", "folder"), 3, "two images have the name")
     assert not (rue.folder / "out").exists() and not list(rue.folder.glob(".rue-*"))
 
 

@@ -148,7 +148,7 @@ def test_nothing_is_waited_for_in_the_place_of_a_report(rue, own_photos, tmp_pat
     folder = tmp_path / "rue-out/photos-scale"
     folder.mkdir(parents=True)
     os.mkfifo(folder / "scale.csv")
-    expect_failure(rue("scale", own_photos, *QUICK, "--dry-run"), 6, "scale.csv is there already")
+    expect_failure(rue("scale", own_photos, *QUICK, "--dry-run"), 6, "scale.csv exists")
 
 
 def test_the_usual_experiment_is_16_to_256_and_0_to_8(rue, own_photos):
@@ -166,7 +166,7 @@ def test_a_runner_that_says_which_workers_it_has_is_asked_for_those(rue, script,
     assert plan_of(rue(*words, one.command))["num-workers"] == "1, 2, 4"
     one = script({"m": {f"{b}/0": 10_000 for b in (4, 8)}}, space={"batch_size": [4, 8]}, images=64)
     assert plan_of(rue(*words, one.command))["num-workers"] == "0"
-    expect_failure(rue(*words, one.command, "--num-workers", "0..2"), 2, "--num-workers", "cannot vary that")
+    expect_failure(rue(*words, one.command, "--num-workers", "0..2"), 2, "--num-workers", "cannot vary it")
 
 
 def test_the_job_is_one_epoch_of_at_most_4096_images(rue, script, tmp_path):

@@ -290,7 +290,7 @@ def test_models_that_were_given_a_weight_and_not_tried_yet_are_no_fault(rue, scr
     assert "Partial results" in done.stdout and "none of the models" not in done.stderr
     (entry,) = json.loads(rue("list", "out", "--json").stdout)
     assert (entry["state"], entry["trials_ok"]) == ("partial", 1)
-    expect_failure(rue("show", "out", "--weights", "dog=2"), 2, "--weights: 'dog' is none of the models")
+    expect_failure(rue("show", "out", "--weights", "dog=2"), 2, "--weights: 'dog' is not one of the models")
 
 
 @pytest.mark.quick

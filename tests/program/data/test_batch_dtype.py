@@ -57,7 +57,7 @@ def test_batches_of_levels_fit_where_those_of_values_do_not(rue, photos):
 def test_normalised_tensors_have_no_levels(rue, photos, tensors):
     float32, uint8 = tensors
     expect_failure(rue("tune", float32, *QUICK, "--batch-dtype", "uint8"), 2, "--batch-dtype uint8", "float32.tensor",
-                   "prepare the images again with --dtype uint8", "or leave out --batch-dtype uint8")
+                   "prepare the images with --dtype uint8", "or leave out --batch-dtype uint8")
     for command in "tune", "compare":
         done = rue(command, photos, uint8, float32, "--batch-dtype", "uint8", "--out", "out")
         expect_failure(done, 2, "float32.tensor holds normalised float32 values")
@@ -93,7 +93,7 @@ def test_all_trials_are_of_such_batches_and_so_are_those_of_a_check(rue, script,
 def test_a_runner_that_passes_over_the_word_is_noticed(rue, script, photos):
     runner = script(TABLE)
     done = rue("tune", photos, "--runner", runner.command, "--batch-dtype", "uint8", "--out", "out")
-    expect_failure(done, 2, "--batch-dtype uint8", "the runner scripted 1.0 does not say that its batches are of uint8",
+    expect_failure(done, 2, "--batch-dtype uint8", "the runner scripted 1.0 does not report batches of uint8",
                    "leave the option out")
     assert runner.requests() == []
     runner = script(TABLE, opened=dict(batch_dtype="uint8"))

@@ -92,5 +92,5 @@ def test_labels_that_lead_out_of_the_destination_are_refused(rue, photos):
     photo = next(photos.rglob("*.jpg"))
     write_list(rue.folder / "list.csv", [(photo, "../../escaped"), (photo, "x")])
     (rue.folder / "deep").mkdir()
-    expect_failure(rue("prepare", "list.csv", "deep/out", "--format", "folder"), 3, "escaped", "no name for a folder: rename it")
+    expect_failure(rue("prepare", "list.csv", "deep/out", "--format", "folder"), 3, "escaped", "cannot name a folder: rename it")
     assert sorted(path.name for path in rue.folder.iterdir()) == ["deep", "list.csv"]

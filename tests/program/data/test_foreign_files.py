@@ -158,7 +158,7 @@ def test_what_lies_in_the_place_of_a_file_of_rue_is_refused(program, here, name)
         make(here / path)
         before = look(here)
         line = expect_failure(run(program, here, *words), code, path)
-        assert "there" in line or "in the way" in line, line
+        assert "exists" in line or "in the way" in line, line
         expect_untouched(before, here)
         (here / path).rmdir() if (here / path).is_dir() and not (here / path).is_symlink() else (here / path).unlink()
     subprocess.run(["touch", here / "precious/file"], check=True)
@@ -233,7 +233,7 @@ def test_a_table_is_not_replaced_by_the_report_of_it(program, here):
     (here / "own").mkdir()
     shutil.copy(here / "study/trials.csv", here / "own/trials.csv")
     before = look(here)
-    expect_failure(run(program, here, "tune", "--table", "own/trials.csv", "--out", "own"), 6, "own/trials.csv is the table that is read")
+    expect_failure(run(program, here, "tune", "--table", "own/trials.csv", "--out", "own"), 6, "own/trials.csv is the input table")
     expect_untouched(before, here)
 
 

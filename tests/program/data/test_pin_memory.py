@@ -59,7 +59,7 @@ def test_what_was_learned_of_both_is_a_prior(rue, script):
     words = ["tune", "--runner", one.command, "--budget", "120trials", "--strategy", "duel"]
     assert rue(*words, "--out", "first").returncode == 0
     done = rue(*words, "--out", "second", "--prior", "first/recommendation.json")
-    assert done.returncode == 0 and "it tells of the loader, and of 2 of the 2 models" in " ".join(done.stderr.split()), done.stderr
+    assert done.returncode == 0 and "reusing its estimates of the loader and of 2 of 2 models" in " ".join(done.stderr.split()), done.stderr
     assert recommendation(rue.folder / "second/recommendation.json")["config"]["pin_memory"] is True
 
 
@@ -70,7 +70,7 @@ def test_a_forecast_that_cannot_be_read_is_replaced_by_the_times(rue, script):
     document["recommendations"][0]["forecast"]["models"][1]["pageable"]["cpu_ratio"] = "many"
     (rue.folder / "edited.json").write_text(json.dumps(document))
     done = rue("tune", "--runner", one.command, "--prior", "edited.json", "--out", "other")
-    assert done.returncode == 0 and "2 of the 2 models" in done.stderr, done.stderr
+    assert done.returncode == 0 and "2 of 2 models" in done.stderr, done.stderr
     assert recommendation(rue.folder / "other/recommendation.json")["config"]["pin_memory"] is True
 
 
@@ -86,7 +86,7 @@ def test_torch_is_told_of_it_where_its_runner_names_it(rue, script):
 
 def test_a_runner_that_does_not_name_it_is_not_asked(rue, script):
     done = rue("tune", "--runner", machine(script, ()).command, "--pin-memory", "true,false", "--out", "out")
-    expect_failure(done, 2, "--pin-memory: the runner scripted 1.0 cannot vary that")
+    expect_failure(done, 2, "--pin-memory: the runner scripted 1.0 cannot vary it")
 
 
 def test_a_table_may_have_it(rue):

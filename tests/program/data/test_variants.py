@@ -71,7 +71,7 @@ def test_a_variant_that_fails_leaves_the_others_theirs(rue, variants):
 def test_a_study_of_several_variants_goes_on(rue, variants):
     assert rue("tune", *variants[:3], *GRID, "--out", "out").returncode == 0
     done = rue("tune", *variants[:3], *GRID, "--out", "out")
-    assert done.returncode == 0 and "what fits is reused" in " ".join(done.stderr.split())
+    assert done.returncode == 0 and "continuing the study in" in " ".join(done.stderr.split())
     assert read_json(rue.folder / "out/recommendation.json")["provenance"]["reused_trials"] >= 12
 
 

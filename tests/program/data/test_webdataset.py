@@ -295,7 +295,7 @@ def test_sparse_members_are_refused(rue, tmp_path):
 def test_names_that_lead_out_of_a_folder_are_not_written(prepare, tmp_path, jpeg, name):
     make_tar(tmp_path / "a.tar", [(name, jpeg)])
     for form in ("folder", "webdataset"):
-        expect_failure(prepare(tmp_path / "a.tar", tmp_path / "out", "--format", form), 3, "no name for a file")
+        expect_failure(prepare(tmp_path / "a.tar", tmp_path / "out", "--format", form), 3, "cannot name a file")
     assert not (tmp_path / "out").exists()
 
 

@@ -77,7 +77,7 @@ def test_a_baseline_may_name_them(rue, runner):
 
 
 @pytest.mark.parametrize("words, says", [
-    (["--knob", "multiprocessing_contxt=fork"], "--knob: the runner scripted 1.0 declares no knob multiprocessing_contxt: did you mean"),
+    (["--knob", "multiprocessing_contxt=fork"], "--knob: the runner scripted 1.0 does not declare the knob multiprocessing_contxt: did you mean"),
     (["--knob", "multiprocessing_context=frk"], "--knob: 'frk' is not a value of multiprocessing_context; known: fork, spawn or forkserver: did you mean"),
     (["--knob", "chunk_mib=2"], "known: 0.5, 1 or 4"),
     (["--knob", "queue_depth=0..4"], "whole numbers from 1 to 64"),
@@ -95,7 +95,7 @@ def test_what_cannot_be_asked_for_is_refused(rue, runner, words, says):
     (dict(name="x", kind="list"), 'a knob needs a "name" and a "kind"'),
     (dict(kind="flag"), 'a knob needs a "name" and a "kind"'),
     (dict(name="x", kind="category"), '"values" must be'),
-    (dict(name="x", kind="category", values=["a", "a"]), "the value a is there twice"),
+    (dict(name="x", kind="category", values=["a", "a"]), "the value a appears twice"),
     (dict(name="x", kind="category", values=["a", 1]), '"values" must be'),
     (dict(name="x", kind="number", values=["a"]), '"values" must be'),
     (dict(name="x", kind="category", values=["a"], default="b"), "its default is not one of its values"),

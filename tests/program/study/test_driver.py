@@ -167,9 +167,9 @@ FAULTS = {
     "half_line": (dict(do="half_line"), "failed", r"ended during the trial", True),
     "hang": (dict(do="hang"), "timeout", r"no answer within \d", True),
     "garbage": (dict(do="garbage"), "failed", r"no JSON object .*this is no JSON", True),
-    "list": (dict(do="garbage", line="[1, 2]"), "failed", r"no JSON object", True),
+    "list": (dict(do="garbage", line="[1, 2]"), "failed", r"not a JSON object", True),
     "double_key": (dict(do="garbage", line='{"id":1,"id":2}'), "failed", r"no JSON object .*duplicate", True),
-    "not_utf8": (dict(do="garbage", line='{"id":"\\ud800"}'), "failed", r"no JSON object", True),
+    "not_utf8": (dict(do="garbage", line='{"id":"\\ud800"}'), "failed", r"not a JSON object", True),
     "huge_line": (dict(do="huge_line"), "failed", r"a line of more than 16777216 bytes", True),
     "other_id": (dict(do="other_id"), "failed", r"answered another question", True),
     "no_id": (dict(do="no_id"), "failed", r"answered another question", True),
@@ -302,7 +302,7 @@ def test_a_probe_that_does_not_fit_leaves_the_smaller_grid(rue, script):
 def test_all_trials_fail(rue, script):
     one = script(TABLE, faults=[dict(when=dict(measure="joint"), do="exit", code=7)])
     done = tune(rue, one)
-    line = expect_failure(done, 4, "5 trials in a row failed alike", "exit code 7", "run the same command")
+    line = expect_failure(done, 4, "stopped after 5 identical failures", "exit code 7", "run the same command")
     assert len(one.joint()) == 5, "not one trial more than that"
     found = recommendation(rue)
     assert found["config"] is None and "exit code 7" in found["reason"]
@@ -313,7 +313,7 @@ def test_all_trials_fail(rue, script):
 @pytest.mark.parametrize("fault", [dict(do="garbage"), dict(do="other_id"), dict(do="zero")])
 def test_equal_failures_end_the_run_whatever_they_are(rue, script, fault):
     one = script(TABLE, faults=[dict(when=dict(measure="joint"), **fault)])
-    expect_failure(tune(rue, one), 4, "5 trials in a row failed alike")
+    expect_failure(tune(rue, one), 4, "stopped after 5 identical failures")
 
 
 def test_all_trials_fail_from_the_first(rue, script):
@@ -399,7 +399,7 @@ def test_a_budget_that_is_too_small_says_what_is_enough(rue, script):
 def test_a_budget_that_is_enough_says_for_how_many(rue, script):
     """A grid of one needs no second one to be compared with."""
     words = [*GRID, "--budget", "1ms", "--images", "1000000"]
-    expect_failure(tune(rue, script(TABLE), *words), 2, " at least, to compare two of them, or lower --images")
+    expect_failure(tune(rue, script(TABLE), *words), 2, ", to compare two of them, or lower --images")
     line = expect_failure(tune(rue, script(TABLE), *words, "--batch-size", "16", "--num-workers", "2"), 2, "--images")
     assert " at least, or lower --images" in line
 
@@ -415,7 +415,7 @@ def test_of_a_grid_too_large_for_the_budget_whole_configurations_are_measured(ru
     table = make_table(MODELS, batches, workers, plain_ns)
     one = script(table, images=3000)
     done = rue("tune", "--runner", one.command, "--out", "out", *GRID, "--budget", "100ms")
-    assert done.returncode == 0 and "as many configurations as fit the budget" in " ".join(done.stderr.split())
+    assert done.returncode == 0 and "as many configurations as the budget allows" in " ".join(done.stderr.split())
     assert all(r["images"] == 3000 for r in one.requests() if r["measure"] == "joint"), "whole jobs"
     found = recommendation(rue)
     asked = {c for m, c in one.joint()}
@@ -442,7 +442,7 @@ def test_a_dry_run_probes_and_measures_nothing_jointly(rue, script):
 # ---- greetings ----
 
 @pytest.mark.parametrize("hello, words", [
-    ("Welcome!", ["no JSON object", "Welcome!"]),
+    ("Welcome!", ["not a JSON object", "Welcome!"]),
     ('{"protocol":"rue.runner/9","runner":"new 1"}', ["does not speak rue.runner/1", "rue.runner/9"]),
     ('{"status":"failed","reason":"no licence"}', ["no licence"]),
     (dict(runner=""), ["hello.runner is not a name"]),
@@ -477,7 +477,7 @@ def test_a_command_that_is_no_runner_is_an_error(rue, command, word):
     (dict(status="failed"), ["no reason given"], 3),
     (dict(images=0), ["open.images is not a whole number from 1"], 1),
     (dict(images="many"), ["open.images is not a whole number"], 1),
-    ("oops", ["no JSON object", "oops"], 1),
+    ("oops", ["not a JSON object", "oops"], 1),
 ])
 def test_data_that_the_runner_refuses(rue, script, opened, words, code):
     expect_failure(tune(rue, script(TABLE, opened=opened)), code, *words)
@@ -485,7 +485,7 @@ def test_data_that_the_runner_refuses(rue, script, opened, words, code):
 
 def test_knobs_and_models_that_the_runner_does_not_have(rue, script):
     one = script(TABLE)
-    expect_failure(tune(rue, one, "--prefetch-factor", "4"), 2, "--prefetch-factor: the runner scripted 1.0 cannot vary that",
+    expect_failure(tune(rue, one, "--prefetch-factor", "4"), 2, "--prefetch-factor: the runner scripted 1.0 cannot vary it",
                    "leave it out")
     expect_failure(tune(rue, one, "--model", "yak"), 2, "does not know the model 'yak'")
     expect_failure(tune(rue, one, "--batch-size", "32,2048"), 2, "batches of 2048 are larger than the job of 1000 images")

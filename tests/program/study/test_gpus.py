@@ -68,7 +68,7 @@ def test_a_trial_that_waits_begins_when_it_is_told(runner, photos):
         assert one.ask(**ask) == dict(id=7, status="ready")
         assert one.ask(op="start")["status"] == "ok"
         assert one.ask(**ask) == dict(id=7, status="ready")
-        assert one.ask(op="skip")["reason"] == "it was ready, and not told to start"
+        assert one.ask(op="skip")["reason"] == "it was ready, but did not receive start"
     assert one.ask(**trial(photos, 1, wait="yes"))["status"] == "failed"
 
 
@@ -113,7 +113,7 @@ def test_one_that_comes_back_as_another_one_ends_the_study(rue, script, tmp_path
     once = f'if [ -e {tmp_path}/died ]; then {another}; exec {sys.executable} -S {tmp_path}/copy.py {tmp_path}/script.json; ' \
            f'else {answer_one * 2} read trial; : > {tmp_path}/died; kill -SEGV $$; fi'
     done = rue("tune", "--gpus", "0,1", *by_gpu(script, tmp_path, **{"1": once}))
-    expect_failure(done, 1, "came back as another one", '"runner" was "scripted 1.0" and is "other 2.0"')
+    expect_failure(done, 1, "changed after a restart", '"runner" was "scripted 1.0" and is "other 2.0"')
     with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:
         rows = db.execute("SELECT status, reason FROM trial ORDER BY id").fetchall()
     assert [status for status, _ in rows] == ["failed"] and "was killed by SIGSEGV" in rows[0][1], rows
@@ -123,7 +123,7 @@ def test_runners_that_are_not_alike_are_refused(rue, script, tmp_path):
     shutil.copy(SCRIPTED_RUNNER, tmp_path / "copy.py")
     other = f"sed -i 's/scripted 1.0/other 2.0/' {tmp_path}/copy.py; exec {sys.executable} -S {tmp_path}/copy.py {tmp_path}/script.json"
     done = rue("tune", "--gpus", "0,1", *by_gpu(script, tmp_path, **{"1": f"{{ {other}; }}"}))
-    expect_failure(done, 1, "the runner on GPU 1 is another one than that on GPU 0", '"runner" was "scripted 1.0" and is "other 2.0"')
+    expect_failure(done, 1, "the runner on GPU 1 differs from the one on GPU 0", '"runner" was "scripted 1.0" and is "other 2.0"')
 
 
 def test_which_gpus_there_are_is_part_of_the_machine(rue, script, tmp_path):
@@ -229,13 +229,13 @@ def test_a_check_loads_for_as_many(rue, photos):
 @pytest.mark.parametrize("words, env, said", [
     (["--gpus", "0,0"], {}, ["--gpus", "twice"]),
     (["--gpus", ","], {}, ["--gpus", "0,1 or 0..7"]),
-    (["--gpus", "1-2"], {}, ["'1-2' is no GPU"]),
-    (["--gpus", "3..1"], {}, ["'3..1' is no GPU"]),
+    (["--gpus", "1-2"], {}, ["'1-2' is not a GPU"]),
+    (["--gpus", "3..1"], {}, ["'3..1' is not a GPU"]),
     (["--gpus", "0..64"], {}, ["more than 64"]),
-    (["--gpus", "0,2"], dict(CUDA_VISIBLE_DEVICES="4,5"), ["there is no GPU 2", "CUDA_VISIBLE_DEVICES is 4,5"]),
-    (["--gpus", "0"], dict(CUDA_VISIBLE_DEVICES=""), ["there is no GPU 0", "CUDA_VISIBLE_DEVICES is empty; ", "unset it"]),
-    (["--gpus", "0"], dict(CUDA_VISIBLE_DEVICES="-1"), ["there is no GPU 0", "is -1"]),
-    (["--gpus", "0,1"], dict(CUDA_VISIBLE_DEVICES="3,-1,5"), ["there is no GPU 1"]),
+    (["--gpus", "0,2"], dict(CUDA_VISIBLE_DEVICES="4,5"), ["there is not a GPU 2", "CUDA_VISIBLE_DEVICES is 4,5"]),
+    (["--gpus", "0"], dict(CUDA_VISIBLE_DEVICES=""), ["there is not a GPU 0", "CUDA_VISIBLE_DEVICES is empty; ", "unset it"]),
+    (["--gpus", "0"], dict(CUDA_VISIBLE_DEVICES="-1"), ["there is not a GPU 0", "is -1"]),
+    (["--gpus", "0,1"], dict(CUDA_VISIBLE_DEVICES="3,-1,5"), ["there is not a GPU 1"]),
     (["--gpus", "0,1", "--table", "times.csv"], {}, ["--table times.csv"]),
 ])
 def test_wrong_lists(rue, photos, words, env, said):

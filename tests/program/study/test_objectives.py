@@ -69,7 +69,7 @@ def test_a_weight_of_an_unknown_model_is_a_usage_error(rue, script):
     (rue.folder / "t.csv").write_text(CSV)
     for words in (["tune", "--runner", one.command, "--quiet", "--out", "out"], ["analyze", "t.csv"]):
         message = expect_failure(rue(*words, "--weights", "apes=2"), 2)
-        assert "--weights: 'apes' is none of the models: did you mean 'ape'?" in message
+        assert "--weights: 'apes' is not one of the models: did you mean 'ape'?" in message
     assert not (rue.folder / "out").exists(), "nothing was written"
     message = expect_failure(rue("analyze", "t.csv", "--objective", "worse"), 2)
     assert "did you mean 'worst'?" in message

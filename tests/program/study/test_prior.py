@@ -48,7 +48,7 @@ def test_a_study_of_the_whole_grid_has_no_forecast_and_is_a_prior_all_the_same(r
     assert rue("tune", "--runner", runner.command, "--strategy", "grid", "--out", "out", "--budget", "9999s").returncode == 0
     assert read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["forecast"] is None
     done = duel(rue, runner, "again", "--prior", "out")
-    assert "it tells of the loader, and of 4 of the 4 models" in done.stderr.replace("\n", " ")
+    assert "reusing its estimates of the loader and of 4 of 4 models" in done.stderr.replace("\n", " ")
 
 
 def test_a_study_of_this_machine_is_told_as_such_and_what_it_recommends_is_measured_again(rue, runner):
@@ -65,7 +65,7 @@ def test_batches_of_another_type_are_other_data(rue, runner):
     duel(rue, runner, "out")
     runner.write(opened=dict(batch_dtype="uint8"))
     done = duel(rue, runner, "again", "--prior", "out", "--batch-dtype", "uint8")
-    assert "a study of this machine, but not of these data" in done.stderr.replace("\n", " "), done.stderr
+    assert "a study of this machine, with other data" in done.stderr.replace("\n", " "), done.stderr
 
 
 def test_on_a_simulated_machine_most_probes_are_spared(rue, simulator):
@@ -93,7 +93,7 @@ def test_of_another_machine_only_a_first_guess_is_taken(rue, runner):
     first, since = probes(runner), len(runner.requests())
     runner.write(hello=dict(machine=dict(cpu="another", usable_cpus=64)))
     done = duel(rue, runner, "again", "--prior", "out")
-    assert "a study of another machine; it tells of the loader, and of 0 of the 4 models" in done.stderr.replace("\n", " ")
+    assert "a study of another machine: reusing its estimates of the loader and of 0 of 4 models" in done.stderr.replace("\n", " ")
     assert probes(runner, since)[0] >= first[0] - 1
 
 
@@ -106,9 +106,9 @@ def edited(rue, edit):
 
 
 @pytest.mark.parametrize("edit, words", [
-    (lambda part: part.update(measured_with="torch"), "measured with torch and not with scripted, so it is not used"),
-    (lambda part: part["variant"].update(mode="preprocessed"), "nothing about raw data, so it is not used"),
-    (lambda part: part.update(configs=[], config=None, forecast=None, by_job_images=None, baselines=None), "no times of a job of known length, so it"),
+    (lambda part: part.update(measured_with="torch"), "not used: measured with torch, not with scripted"),
+    (lambda part: part["variant"].update(mode="preprocessed"), "not used: nothing about raw data"),
+    (lambda part: part.update(configs=[], config=None, forecast=None, by_job_images=None, baselines=None), "not used: no times of a job of known length"),
 ])
 def test_what_is_of_no_use_is_told(rue, runner, edit, words):
     duel(rue, runner, "out")
@@ -132,7 +132,7 @@ def test_of_two_parts_that_about_these_data_is_taken(rue, runner):
 def test_other_models_and_knobs_leave_the_loader(rue, runner):
     duel(rue, runner, "out", "--model", "ape,bee", "--num-workers", "1,4")
     done = duel(rue, runner, "again", "--model", "cow,dog", "--batch-size", "32,64", "--prior", "out")
-    assert "it tells of the loader, and of 0 of the 2 models" in done.stderr.replace("\n", " ")
+    assert "reusing its estimates of the loader and of 0 of 2 models" in done.stderr.replace("\n", " ")
 
 
 def test_a_strategy_that_does_not_predict_says_that_it_takes_nothing(rue, runner):

@@ -108,7 +108,7 @@ def test_the_same_again_spends_and_answers_the_same(rue, table):
     assert tune(rue, table, "--strategy", "duel", "--budget", "50%").returncode == 0
     first, rows = recommendations(rue), trials(rue)
     again = tune(rue, table, "--strategy", "duel", "--budget", "50%")
-    assert again.returncode == 0 and "is reused" in again.stderr
+    assert again.returncode == 0 and "continuing the study" in again.stderr
     assert recommendations(rue) == first and [row["id"] for row in trials(rue)] == [row["id"] for row in rows]
 
 
@@ -163,7 +163,7 @@ def test_repeats_of_a_cell_come_in_turn(rue):
     (["--table", "times.csv", "--budget", "0%"], 2, ["--budget"]),
     (["--table", "times.csv", "--budget", "-5%"], 2, ["--budget"]),
     (["--table", "times.csv", "--model", "unknown"], 2, ["unknown"]),
-    (["--table", "times.csv", "--batch-size", "17"], 4, ["no time"]),
+    (["--table", "times.csv", "--batch-size", "17"], 4, ["does not have the requested times"]),
     (["--table", "times.csv", "--prefetch-factor", "4"], 2, ["--prefetch-factor"]),
     (["photos", "--budget", "10%"], 2, ["10%", "--table"]),
 ])

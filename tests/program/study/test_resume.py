@@ -185,7 +185,7 @@ def test_a_finished_study_measures_nothing(rue, script, uninterrupted):
         assert done.returncode == 0 and found(rue)["recommendations"] == uninterrupted
         counts.append(len(one.requests()))
     assert counts == counts[:1] * 3 and len(one.joint()) == 27, "no reference either"
-    assert f"holds {counts[0]} trials: what fits is reused" in done.stderr
+    assert f"continuing the study in out/study.db: it has {counts[0]} trials" in done.stderr
     assert found(rue)["provenance"]["reused_trials"] == 32
 
 
@@ -285,7 +285,7 @@ def test_a_second_tuner_is_refused_while_the_first_runs(rue, script):
     process = start(rue, one)
     one.wait_for(3, process)
     for words in ([], ["--fresh"], ["--dry-run"]):
-        expect_failure(tune(rue, one, *words), 6, "another rue is at work in out", "--out")
+        expect_failure(tune(rue, one, *words), 6, "another rue uses out", "--out")
     code, out, err = finish(process)
     assert code == 0, err
     assert sorted(one.joint()) == CELLS and not found(rue)["partial"]
@@ -428,7 +428,7 @@ def test_what_fitted_counts_only_while_it_fits(rue, own_photos):
     assert (report["evidence"]["trials_ok"], report["evidence"]["trials_infeasible"]) == (3, 1)
     assert [report["config"]["batch_size"], report["config"]["num_workers"]] != [8, 1]
     assert rue(*words, "--max-memory", "8M").returncode == 0 and stored(rue) == after, "that is known now"
-    expect_failure(rue(*words, "--max-memory", "1M"), 4, "even the smallest batch is infeasible", "--max-memory")
+    expect_failure(rue(*words, "--max-memory", "1M"), 4, "the smallest batch size is infeasible", "--max-memory")
     assert rue(*words, "--max-memory", "1G").returncode == 0
     assert found(rue)["recommendations"][0]["evidence"]["trials_ok"] == 4 and before.items() <= stored(rue).items()
 

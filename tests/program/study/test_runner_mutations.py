@@ -97,8 +97,8 @@ def test_mutated_replies_end_in_order(rue, script):
 
 LIES = {
     "late_batch": (dict(first_batch_ns=10**12), "first_batch_ns is more than end_to_end_ns"),
-    "long_wait": (dict(load_wait_ns=10**13), "load_wait_ns, compute_ns and shutdown_ns sum to more than end_to_end_ns"),
-    "images": (dict(images=2**58), "images is more than was asked for"),
+    "long_wait": (dict(load_wait_ns=10**13), "load_wait_ns, compute_ns and shutdown_ns exceed end_to_end_ns in sum"),
+    "images": (dict(images=2**58), "images is more than the request asked for"),
     "batches": (dict(batches=0), "images is more than its batches can hold"),
 }
 
@@ -157,7 +157,7 @@ def test_a_runner_that_comes_back_as_another_one_ends_the_study(rue, script, nam
     wrapper = rue.folder / "second.sh"
     wrapper.write_text(f"[ -e started ] && cp {other} {one.path}\ntouch started\nexec {one.command}\n")
     words = ("tune", "--runner", f"sh {wrapper}", "--strategy", "grid", "--quiet", "--out", "out")
-    expect_failure(rue(*words), 1, "the runner came back as another one", says, "run the same command again")
+    expect_failure(rue(*words), 1, "the runner changed after a restart", says, "run the same command again")
     found, rows = read_json(rue.folder / "out/recommendation.json"), rows_of(rue.folder / "out")
     assert found["partial"] and "scripted 1.0" in json.dumps(found["provenance"]) and "other" not in json.dumps(found["provenance"])
     assert len(rows) == 9 and len({(row["runner"], row["machine"]) for row in rows}) == 1
@@ -177,5 +177,5 @@ def test_data_that_are_opened_differently_end_the_study(rue, script, now):
     wrapper = rue.folder / "second.sh"
     wrapper.write_text(f"[ -e started ] && cp {other} {one.path}\ntouch started\nexec {one.command}\n")
     done = rue("tune", "--runner", f"sh {wrapper}", "--strategy", "grid", "--quiet", "--out", "out")
-    expect_failure(done, 3, "the data changed while they were measured", f'"{key}" was', f"and is {json.dumps(value)}")
+    expect_failure(done, 3, "the data changed during the measurement", f'"{key}" was', f"and is {json.dumps(value)}")
     assert len(rows_of(rue.folder / "out")) == 9

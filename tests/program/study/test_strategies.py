@@ -54,7 +54,7 @@ def ranked(rue):
 def test_a_grid_that_a_budget_of_trials_does_not_hold_measures_whole_configurations(rue, script):
     one = script(TABLE)
     done = tune(rue, one, "--strategy", "grid", "--budget", "20trials")
-    assert done.returncode == 0 and "budget 20 trials" in done.stderr and "as many configurations as fit" in " ".join(done.stderr.split())
+    assert done.returncode == 0 and "budget 20 trials" in done.stderr and "as many configurations as the budget allows" in " ".join(done.stderr.split())
     text = " ".join(done.stdout.split())
     assert "the budget was spent after 18 of 27 trials" in text and "among 6 of 9 configurations" in text
     assert len(one.joint()) == 18 and sorted(ranked(rue)) == sorted({c for m, c in one.joint()})
@@ -103,13 +103,13 @@ def chosen(rue):
 def test_everything_is_measured_where_there_is_time_for_it(rue, script):
     one = script(TABLE)
     done = tune(rue, one)
-    assert done.returncode == 0 and len(one.joint()) == 27 and "grid: measuring everything takes about" in done.stderr
+    assert done.returncode == 0 and len(one.joint()) == 27 and "grid: measuring all configurations takes about" in done.stderr
     assert chosen(rue)["name"] == "grid" and chosen(rue)["chosen_by"] == "auto" and "the budget is 2 m" in chosen(rue)["why"]
 
 
 def test_where_there_is_not_it_is_predicted(rue, script):
     done = tune(rue, script(TABLE, images=10**7, load_ns=2000), "--budget", "60s")
-    assert done.returncode == 0 and "duel: measuring everything takes at least" in " ".join(done.stderr.split())
+    assert done.returncode == 0 and "duel: measuring all configurations takes at least" in " ".join(done.stderr.split())
     assert chosen(rue)["name"] == "duel" and recommendation(rue)["config"]
 
 
@@ -134,9 +134,9 @@ def test_a_budget_without_room_for_references_is_too_small_for_everything(rue, s
     table = make_table(["ape", "bee", "cow", "doe"], [8, 16, 32, 64, 128], [0, 1, 2, 3, 4], plain_ns)
     words = ["--dry-run", "--budget"]
     strategy = plan_of(tune(rue, script(table, load_ns=1000), *words, "100trials"))["strategy"]
-    assert strategy.startswith("duel: ") and "100 trials" in strategy and "no room for references beside them" in strategy
+    assert strategy.startswith("duel: ") and "100 trials" in strategy and "does not leave room for reference trials" in strategy
     plan = plan_of(tune(rue, script(table, load_ns=1000), *words, "130trials"))
-    assert plan["strategy"].startswith("grid: ") and "has room" in plan["strategy"] and plan["trials"].startswith("100: ")
+    assert plan["strategy"].startswith("grid: ") and "suffices" in plan["strategy"] and plan["trials"].startswith("100: ")
 
 
 def test_what_is_not_predicted_is_measured(rue, script):
@@ -147,14 +147,14 @@ def test_what_is_not_predicted_is_measured(rue, script):
 
 @pytest.mark.quick
 def test_the_plan_says_what_was_chosen(rue, script):
-    assert plan_of(tune(rue, script(TABLE), "--dry-run"))["strategy"].startswith("grid: measuring everything")
+    assert plan_of(tune(rue, script(TABLE), "--dry-run"))["strategy"].startswith("grid: measuring all configurations")
     assert plan_of(tune(rue, script(TABLE), "--dry-run", "--strategy", "duel"))["strategy"] == "duel"
 
 
 def test_the_plan_of_a_prediction_says_what_is_tried_and_when_it_ends(rue, script):
     words = ["--dry-run", "--strategy", "duel", "--epsilon", "1%", "--confidence", "90%"]
     text = " ".join(tune(rue, script(TABLE), *words).stdout.split())
-    assert "when no configuration can be more than 1 points better (90 % confidence), or when the budget is spent" in text
+    assert "when no configuration can be more than 1 point better (90 % confidence), or when the budget is spent" in text
     assert "ends" not in plan_of(tune(rue, script(TABLE), "--dry-run", "--strategy", "grid"))
 
 

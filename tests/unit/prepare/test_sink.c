@@ -22,9 +22,9 @@ static const char *refuse(const char *format, struct rue_sink_options options)
 Test(sink, what_a_format_cannot_hold_is_refused_before_anything_is_written)
 {
     cr_assert(strstr(refuse("folder", (struct rue_sink_options){.mode = RUE_PREPROCESSED}),
-                     "folder holds no preprocessed data"));
+                     "folder cannot hold preprocessed data"));
     cr_assert(
-        strstr(refuse("tensor", (struct rue_sink_options){.mode = RUE_RAW}), "tensor holds no raw data"));
+        strstr(refuse("tensor", (struct rue_sink_options){.mode = RUE_RAW}), "tensor cannot hold raw data"));
 }
 
 Test(sink, the_name_of_a_destination_says_its_format)

@@ -316,7 +316,7 @@ Test(strategies, close_takes_null)
 Test(strategies, are_named_and_found)
 {
     cr_assert_str_eq(rue_strategy_names[0], RUE_STRATEGY_AUTO);
-    cr_assert_null(rue_strategy_find(RUE_STRATEGY_AUTO), "who it stands for is not known here");
+    cr_assert_null(rue_strategy_find(RUE_STRATEGY_AUTO), "who it stands for is unknown here");
     size_t count = 0;
     for (; rue_strategies[count]; count++) {
         cr_assert_str_eq(rue_strategy_names[count + 1], rue_strategies[count]->name);

@@ -58,6 +58,7 @@ Test(data_options, keys_are_names_that_a_variant_can_hold)
     rue_error error = {0};
     options_accept(&command, WORDS("--label-key", longest));
     cr_assert_eq(rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &keys, &error), RUE_USAGE);
-    cr_assert(strstr(error.message, "--label-key: 'kk") && strstr(error.message, "no name of 1 to 63 bytes"),
+    cr_assert(strstr(error.message, "--label-key: 'kk") &&
+                  strstr(error.message, "not a name of 1 to 63 bytes"),
               "%s", error.message);
 }

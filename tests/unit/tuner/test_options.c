@@ -122,8 +122,8 @@ Test(options, what_acts_for_the_user_no_file_sets)
     static const char *const files[] = {"{\"fresh\": true}", "{\"fresh\": false}", "{\"fresh\": [1]}"};
     for (size_t i = 0; i < 3; i++) {
         temporary_text("rue.json", files[i]);
-        refuse(WORDS(NULL), "rue.json: \"fresh\" cannot be set by a file");
-        refuse(WORDS("--fresh"), "remove it there and give --fresh or RUE_FRESH");
+        refuse(WORDS(NULL), "rue.json: \"fresh\" cannot be set in a file");
+        refuse(WORDS("--fresh"), "remove it there and use --fresh or RUE_FRESH");
     }
     temporary_text("rue.json", "{}");
     setenv("RUE_FRESH", "1", 1);

@@ -49,8 +49,7 @@ Test(output, never_replaces_what_rue_did_not_write)
         rue_error error = {0};
         temporary_text("trials.csv", texts[i]);
         cr_assert_eq(put(temporary_path("."), "new", &error), RUE_STORE);
-        cr_assert(strstr(error.message, "trials.csv is there already, and rue did not write it"), "%s",
-                  error.message);
+        cr_assert(strstr(error.message, "trials.csv exists, and rue did not write it"), "%s", error.message);
         expect_text("trials.csv", texts[i]);
         cr_assert_eq(temporary_entries(), 1);
     }

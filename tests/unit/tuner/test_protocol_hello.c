@@ -178,7 +178,8 @@ Test(protocol_hello, more_values_of_a_knob_than_there_is_room_for_are_refused)
     cr_assert_eq(rue_protocol_decode_hello(most, &hello, &error), RUE_OK, "%s", error.message);
     cr_assert_eq(hello.space.count[RUE_NUM_WORKERS], RUE_SPACE_VALUES_MAX);
     cr_assert_eq(rue_protocol_decode_hello(more, &hello, &error), RUE_RUNNER);
-    cr_assert(strstr(error.message, "\"num_workers\" has 66 values, more than 64"), "%s", error.message);
+    cr_assert(strstr(error.message, "\"num_workers\" has 66 values, and the limit is 64"), "%s",
+              error.message);
     json_decref(most);
     json_decref(more);
 }

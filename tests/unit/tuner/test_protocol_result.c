@@ -196,7 +196,7 @@ Test(protocol_result, a_failure_obeys_the_rules_too)
 {
     json_t *object = with("status", json_string("timeout"));
     json_object_set_new(object, "images", json_integer(INT64_C(1) << 58));
-    expect_failed(object, "images is more than was asked for");
+    expect_failed(object, "images is more than the request asked for");
 }
 
 Test(protocol_result, times_of_batches_that_were_not_asked_for_are_ignored)

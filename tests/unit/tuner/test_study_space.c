@@ -296,7 +296,7 @@ Test(study_space, a_limit_below_all_that_a_runner_has_is_refused)
     rue_space_add(&hello.space, RUE_NUM_WORKERS, 4);
     limit_workers(3);
     cr_assert_eq(make(1000, &error), RUE_USAGE);
-    cr_assert(strstr(error.message, "--max-workers 3: the runner has no fewer than 4") &&
+    cr_assert(strstr(error.message, "--max-workers 3: the runner needs at least 4") &&
                   strstr(error.message, "raise the limit"),
               "%s", error.message);
 }

@@ -23,18 +23,18 @@ static const struct broken_case cases[] = {
      false},
     {"the trial's time, end_to_end_ns or compute_ns, is missing or 0", AT(compute_ns), RUE_ABSENT, true,
      false},
-    {"images is more than was asked for", AT(images), 2049, false, false},
-    {"images is more than was asked for", AT(images), INT64_C(1) << 58, false, true},
-    {"images is more than was asked for", AT(images), 9 * 64 + 1, true, false},
+    {"images is more than the request asked for", AT(images), 2049, false, false},
+    {"images is more than the request asked for", AT(images), INT64_C(1) << 58, false, true},
+    {"images is more than the request asked for", AT(images), 9 * 64 + 1, true, false},
     {"batches is more than images", AT(batches), 2049, false, false},
     {"images is more than its batches can hold", AT(batches), 31, false, false},
     {"images is more than its batches can hold", AT(batches), 0, false, true},
     {"first_batch_ns is more than end_to_end_ns", AT(first_batch_ns), INT64_C(1010000002000), false, false},
-    {"load_wait_ns, compute_ns and shutdown_ns sum to more than end_to_end_ns", AT(load_wait_ns),
+    {"load_wait_ns, compute_ns and shutdown_ns exceed end_to_end_ns in sum", AT(load_wait_ns),
      INT64_C(1000000000000), false, false},
-    {"load_wait_ns, compute_ns and shutdown_ns sum to more than end_to_end_ns", AT(compute_ns),
+    {"load_wait_ns, compute_ns and shutdown_ns exceed end_to_end_ns in sum", AT(compute_ns),
      INT64_C(1010000002000), false, false},
-    {"load_wait_ns, compute_ns and shutdown_ns sum to more than end_to_end_ns", AT(shutdown_ns),
+    {"load_wait_ns, compute_ns and shutdown_ns exceed end_to_end_ns in sum", AT(shutdown_ns),
      INT64_C(1010000002000), false, false},
     {"device_ns is more than end_to_end_ns", AT(device_ns), INT64_C(1010000002000), false, false},
     {"sleep_overshoot_ns is more than end_to_end_ns", AT(sleep_overshoot_ns), INT64_C(1010000002000), false,
@@ -98,7 +98,7 @@ static void break_another(size_t which)
         break;
     default: /* 12 workers, and the consumer */
         result.batch_load_ns[3] = (uint64_t)result.end_to_end_ns * 14;
-        expect_fault("batch_load_ns sums to more than all workers had");
+        expect_fault("batch_load_ns sums to more than the time of all workers");
     }
 }
 
@@ -141,7 +141,7 @@ Test(trial_reply, a_truncated_trial_may_run_its_last_batch_to_the_end)
     request.images = 2000;
     obey("2,048 images of 2,000, in batches of 64");
     request.images = 1984;
-    expect_fault("images is more than was asked for");
+    expect_fault("images is more than the request asked for");
     rue_trial_result_close(&result);
 }
 
