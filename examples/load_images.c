@@ -14,7 +14,7 @@ static _Noreturn void fail(const char *why)
     exit(1);
 }
 
-/* The index of the word that stands there; 0, the usual one, where nothing does. */
+/* The index of the word at `key`; 0, the default, if there is none. */
 static int read_word(const json_t *object, const char *key, const char *const *words)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -24,7 +24,7 @@ static int read_word(const json_t *object, const char *key, const char *const *w
     fail("the recommendation contains a word that this program does not know");
 }
 
-/* A knob that is not named has its usual value. */
+/* The value of a knob; `usual` if it is absent. */
 static int read_number(const json_t *config, const char *knob, int least, int usual)
 {
     const json_t *value = json_object_get(config, knob);
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
         fail("the file has no recommendation for this kind of data (raw or preprocessed)");
     const json_t *config = json_object_get(chosen, "config");
     int decode = read_word(chosen, "decode", rue_decode_names);
-    /* Levels (uint8) are to be normalised here: see rue_transform_normalize. */
+    /* Normalise uint8 batches before use: see rue_transform_normalize. */
     int dtype = read_word(chosen, "batch_dtype", rue_dtype_names);
 
     const struct rue_loader_options options = {

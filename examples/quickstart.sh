@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Builds rue and finds the loader configuration of this machine, for raw and preprocessed data and four models:
 #
-#   examples/quickstart.sh            tunes 512 synthetic photos, made on the spot
+#   examples/quickstart.sh            tunes 512 synthetic photos, which it makes
 #   examples/quickstart.sh FOLDER     tunes the JPEG files in FOLDER
 #
-# Installs what is missing with apt (as root, or with sudo). Under three minutes on two cores after that.
+# Installs missing packages with apt (as root, or with sudo). The rest takes less than three minutes on two cores.
 set -euo pipefail
 
 data=${1:+$(realpath -e -- "$1")}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The smallest useful runner: threads that read whole files, and a model that sleeps. docs/protocol.md explains it.
+"""The smallest useful runner: threads read whole files, and the model sleeps. docs/protocol.md explains the protocol.
 
     rue tune photos/ --mode raw --runner examples/runner_minimal.py
 """

@@ -14,11 +14,10 @@
 static const uint32_t measured_batch_sizes[] = {32, 128, 256, 512, 1024};
 enum { MEASURED = sizeof measured_batch_sizes / sizeof *measured_batch_sizes };
 
-/* Microseconds per image of pure inference on one NVIDIA RTX A5000, mean of 10 batches, PyTorch 2.2, at each
- * of measured_batch_sizes. Source: the published plots of hpides/alsatian, num_workers_and_batch_size, read
- * off. */
+/* Microseconds per image of inference on an NVIDIA RTX A5000: mean of 10 batches, PyTorch 2.2, for each of
+ * measured_batch_sizes. Read off the published plots of hpides/alsatian, num_workers_and_batch_size. */
 static const struct {
-    const char *name;  /* torchvision's */
+    const char *name;  /* torchvision's name */
     const char *alias; /* (optional) */
     double us_per_image[MEASURED];
 } measured[] = {
@@ -57,7 +56,7 @@ static char plain_letter(char c)
     return c == '-' ? '_' : c;
 }
 
-/* Names are compared in small letters, '-' and '_' alike. */
+/* Compares names; ignores case, and '-' equals '_'. */
 static bool same_name(const char *typed, size_t length, const char *name)
 {
     for (; length && *name; length--, typed++, name++)
@@ -115,7 +114,7 @@ static rue_status profile_on(const struct rue_architecture *model, const struct 
     return RUE_OK;
 }
 
-/* "250ms/batch", "1.5ms/image+2ms": durations joined by '+', per batch unless they say per image. */
+/* Parses "250ms/batch" or "1.5ms/image+2ms": durations joined by '+', per batch unless they end in /image. */
 static rue_status parse_sleep(const char *spec, const char *terms, struct rue_profile *out, rue_error *error)
 {
     for (const char *at = terms;;) {
@@ -134,7 +133,7 @@ bad:
 
 enum { NAMES_MAX = 64 };
 
-/* `typed` is none of the names in the table that `name_at` reads, nor of `more`. */
+/* Reports that `typed` is not in the table of `name_at`, nor in `more`. */
 static rue_status fail_unknown(const char *what, const char *typed, const char *(*name_at)(size_t),
                                const char *const more[2], rue_error *error)
 {
@@ -156,7 +155,7 @@ static const char *model_name(size_t index)
     return model ? model->name : NULL;
 }
 
-/* Only what stands in front of the device is no name. */
+/* Names only the part before the device. */
 static rue_status fail_unknown_model(const char *spec, int length, rue_error *error)
 {
     char name[RUE_MODEL_NAME_BYTES];
@@ -184,7 +183,7 @@ static const struct rue_device *find_device(const char *typed)
     return NULL;
 }
 
-/* "h100", "h100:bf16", or nothing. */
+/* Parses "h100", "h100:bf16" or "". */
 static rue_status parse_device(const char *typed, const struct rue_device **device,
                                enum rue_precision *precision, rue_error *error)
 {

@@ -1,4 +1,4 @@
-/* What CUDA says when it fails, as people read it. */
+/* Messages for errors of CUDA. */
 #ifndef RUE_CUDA_FAILURE_CUH
 #define RUE_CUDA_FAILURE_CUH
 
@@ -18,7 +18,7 @@ int set_message(char *message, int status, const char *text)
     return status;
 }
 
-/* No driver, or one that is older than this module's runtime. */
+/* There is no driver, or it is older than the CUDA runtime of this module. */
 int fail_driver(char *message)
 {
     int driver = 0, runtime = 0;
@@ -56,7 +56,7 @@ int fail_kernel_image(char *message)
 
 int fail_cuda(char *message, cudaError_t error, const char *what)
 {
-    cudaGetLastError(); /* so that the next call does not tell of it again */
+    cudaGetLastError(); /* clears the error, so that the next call does not report it */
     switch (error) {
     case cudaErrorMemoryAllocation:
         return set_message(message, RUE_CUDA_NO_MEMORY, "out of GPU memory");

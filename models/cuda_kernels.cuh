@@ -1,4 +1,4 @@
-/* Our own kernels: values to begin with, what moves elements, and products where cuBLASLt makes none. */
+/* rue's own kernels: initial values, element-wise operations, and products without cuBLASLt. */
 #ifndef RUE_CUDA_KERNELS_CUH
 #define RUE_CUDA_KERNELS_CUH
 
@@ -14,7 +14,7 @@ namespace
 
 enum { THREADS = 256, TILE = 64, TILE_INNER = 16 };
 
-/* Numbers from -scale to scale; zeros would cost less power than what a model computes with. */
+/* Numbers from -scale to scale. Computing with zeros would need less power than a real model. */
 template <typename T> __global__ void fill(T *out, uint64_t count, uint32_t seed, float scale)
 {
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
@@ -25,7 +25,7 @@ template <typename T> __global__ void fill(T *out, uint64_t count, uint32_t seed
     }
 }
 
-/* The images as they were loaded, as what the products take. */
+/* Converts the images to the type of the products. */
 template <typename T> __global__ void convert(const float *in, T *out, uint64_t count)
 {
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
@@ -38,8 +38,8 @@ __device__ float normalized(uint8_t level, float mean, float std)
     return ((float)level / 255.0f - mean) / std;
 }
 
-/* Levels as what the products take: sixteen a thread, where channels are as many sixteens, and the rest one
- * by one. Both sides are aligned to 16 bytes. */
+/* Normalises 8-bit levels: 16 per thread if channels are multiples of 16, the rest one by one. Both sides are
+ * aligned to 16 bytes. */
 template <typename T>
 __global__ void normalize(const uint8_t *levels, T *out, uint64_t count, rue_cuda_input input)
 {
@@ -69,8 +69,8 @@ __global__ void normalize(const uint8_t *levels, T *out, uint64_t count, rue_cud
     }
 }
 
-/* What moves elements and computes little: an activation function keeps values in bounds. Sixteen bytes a
- * thread; `count` is a multiple of 8. */
+/* An operation that moves elements and computes little, such as an activation function, which also bounds the
+ * values. 16 bytes per thread; `count` is a multiple of 8. */
 template <typename T> __global__ void move(const T *in, T *out, uint64_t count)
 {
     constexpr int wide = 16 / sizeof(T);
@@ -103,8 +103,7 @@ template <typename T> __global__ void depthwise(rue_cuda_step step, const T *a, 
     }
 }
 
-/* Our own product, where cuBLASLt is not to be had: a block makes a tile of C, a thread four by four of it.
- */
+/* A product without cuBLASLt: each block computes a tile of C, each thread 4 x 4 elements of it. */
 template <typename T> __global__ void multiply_tiles(rue_cuda_step step, const T *a, const T *b, T *c)
 {
     __shared__ float a_tile[TILE_INNER][TILE + 1], b_tile[TILE_INNER][TILE + 1];
@@ -147,7 +146,7 @@ template <typename T> struct As {
     using type = T;
 };
 
-/* Without <<<>>>, so that these files are C++, too: the tests compile them as that. */
+/* Without <<<>>>, so that tests can compile this file as C++. */
 template <typename... Parameters>
 cudaError_t launch(void (*kernel)(Parameters...), uint64_t blocks, cudaStream_t stream,
                    typename As<Parameters>::type... given)

@@ -1,4 +1,4 @@
-/* Products by cuBLASLt, which is opened where it is installed. */
+/* Products by cuBLASLt, which is opened at run time if it is installed. */
 #ifndef RUE_CUDA_LIBRARY_CUH
 #define RUE_CUDA_LIBRARY_CUH
 
@@ -39,7 +39,7 @@ struct {
 } lt;
 #endif
 
-/* Whether products are cuBLASLt's; else `slow_reason` says why not. Asked once, as the library is large. */
+/* Whether cuBLASLt computes the products; else `slow_reason` says why not. Opened once, as it is large. */
 struct {
     bool asked, found;
     char slow_reason[256];
@@ -83,7 +83,6 @@ bool has_library()
 }
 
 #ifdef HAVE_CUBLASLT
-/* A function of the library's, and what it takes. */
 #    define TRY_LT(call)                                                                        \
         do {                                                                                    \
             const char *try_name = &#call[sizeof "lt." - 1];                                    \
@@ -94,7 +93,7 @@ bool has_library()
             return try_lt == CUBLAS_STATUS_ALLOC_FAILED ? RUE_CUDA_NO_MEMORY : RUE_CUDA_FAILED; \
         } while (0)
 
-/* What describes a product; closed with its end. */
+/* The descriptors of a product, destroyed with it. */
 struct Product {
     cublasLtMatmulDesc_t matmul = nullptr;
     cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
@@ -123,8 +122,8 @@ int create_layout(cublasLtMatrixLayout_t *out, cudaDataType_t type, uint64_t row
     return RUE_CUDA_OK;
 }
 
-/* Ways to make products, in the order in which they were asked for: while a stream is captured cuBLASLt of
- * CUDA 13.3 knows none, so a graph takes those of the run before it. */
+/* Algorithms of products, in the order of the calls. cuBLASLt of CUDA 13.3 finds none while a stream is
+ * captured, so the capture uses those that the run before it recorded. */
 enum AlgorithmMode { FIND_ALGORITHMS, RECORD_ALGORITHMS, REPLAY_ALGORITHMS };
 
 struct {
@@ -162,7 +161,7 @@ int find_algorithm(const Product *product, cublasLtMatmulAlgo_t *out, char *mess
     return algorithms.mode == RECORD_ALGORITHMS ? record_algorithm(out, message) : RUE_CUDA_OK;
 }
 
-/* Row by row for us is column by column for it, with both sides exchanged: C^T = B A^T. */
+/* Our matrices are row-major, cuBLASLt's are column-major, so the factors are exchanged: C^T = B A^T. */
 int multiply_lt(const rue_cuda_step *step, cudaDataType_t type, const void *a, const void *b, void *c,
                 void *workspace, cudaStream_t stream, char *message)
 {
@@ -188,7 +187,7 @@ int multiply_lt(const rue_cuda_step *step, cudaDataType_t type, const void *a, c
 }
 #endif
 
-/* From here on ways are kept, instead of those of earlier products. */
+/* Records the algorithms of the following products, instead of earlier ones. */
 void record_algorithms()
 {
 #ifdef HAVE_CUBLASLT

@@ -6,10 +6,10 @@
 #include "transform.h"
 #include "variant.h"
 
-/* CHUNK_ROWS: of a convolution's products; enough to keep tiles of a matrix kernel full. */
+/* CHUNK_ROWS: rows of one product of a convolution; enough to fill the tiles of a kernel. */
 enum { CHUNK_ROWS = 2048, ROUND = 8, ALIGN = 128 };
 
-/* A plan while it is made. */
+/* The state while a plan is made. */
 struct planner {
     struct rue_cuda_plan *plan;
     uint64_t images;
@@ -31,8 +31,8 @@ static bool is_depthwise(const struct rue_layer *layer)
     return layer->kind == RUE_CONVOLUTION && layer->groups > 1 && layer->n == 1;
 }
 
-/* Images * m rows. Where the rows of a convolution share activations they are several products, each of which
- * begins where its own activations do and so reads some of the next one's. */
+/* A product of images * m rows. If the rows of a convolution share activations, it is several products. Each
+ * begins where its own activations begin, and so reads some of the next one's. */
 static struct rue_cuda_step product_step(const struct rue_layer *layer, uint64_t images)
 {
     uint64_t rows = images * layer->m, inner = round_up(layer->k, ROUND);
@@ -48,7 +48,7 @@ static struct rue_cuda_step product_step(const struct rue_layer *layer, uint64_t
     return step;
 }
 
-/* Both sides are activations, or each group has weights of its own. */
+/* Attention, or groups with their own weights. */
 static struct rue_cuda_step grouped_step(const struct rue_layer *layer, uint64_t images)
 {
     bool attention = layer->kind == RUE_ATTENTION;
@@ -87,7 +87,7 @@ static struct rue_cuda_step layer_step(const struct rue_layer *layer, uint64_t i
     return step;
 }
 
-/* The room that a step needs on both sides of the activations. */
+/* Enlarges both activation buffers to what the step needs. */
 static void reserve_activations(struct rue_cuda_plan *plan, const struct rue_cuda_step *step)
 {
     uint64_t from = (step->count - 1) * step->a_stride;
@@ -112,7 +112,7 @@ static void add_layer(struct planner *planner, const struct rue_layer *layer, ui
     plan->steps[plan->step_count++] = step;
 }
 
-/* All that is no product is spread evenly behind the products. */
+/* Distributes the operations that are not products evenly after the products. */
 static void add_moves(struct planner *planner, const struct rue_architecture *architecture, uint64_t product,
                       uint64_t products)
 {
@@ -151,7 +151,7 @@ rue_status rue_cuda_plan_open(const struct rue_architecture *architecture, enum 
             add_layer(&planner, &architecture->layers[i], r);
             add_moves(&planner, architecture, product, products);
         }
-    /* What is alive beside the layer that runs, as for a residual. */
+    /* Activations that stay alive beside the running layer, such as residuals. */
     uint64_t peak = images * architecture->peak_elements, have = out->from_elements + out->to_elements;
     if (peak > have) out->to_elements += peak - have;
     return RUE_OK;

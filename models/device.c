@@ -7,10 +7,9 @@ const char *const rue_precision_names[RUE_PRECISION_COUNT] = {"fp32", "fp16", "b
 #define T  *1e12
 #define GB *UINT64_C(1000000000)
 
-/* Sources: NVIDIA's data sheets of RTX A5000, A100, H100, H200, L4 and T4, and the Ada architecture's white
- * paper for the RTX 4090. The CPU is one of 16 cores at 2.5 GHz, two AVX2 units each, with four channels of
- * DDR4-3200. The time of a launch is one that fits the measured table of the RTX A5000 (roofline.h).
- */
+/* Sources: NVIDIA's data sheets of RTX A5000, A100, H100, H200, L4 and T4, and the white paper of the Ada
+ * architecture for the RTX 4090. The CPU has 16 cores at 2.5 GHz, each with two AVX2 units, and four channels
+ * of DDR4-3200. The launch time fits the measured table of the RTX A5000 (roofline.h). */
 static const struct rue_device devices[] = {
     {"rtx-a5000", "an NVIDIA RTX A5000", {27.8 T, 111.1 T, 111.1 T}, 55.6 T, 768e9, 24 GB, 4000},
     {"a100", "an NVIDIA A100 SXM 80 GB", {19.5 T, 312 T, 312 T}, 156 T, 2039e9, 80 GB, 4000},

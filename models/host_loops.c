@@ -4,7 +4,7 @@
 
 enum { LANES = 8 };
 
-/* Wherever floats lie. */
+/* Vectors at any address of a float. */
 typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
 #define LOAD(at)      (*(const lanes *)(at))

@@ -10,9 +10,9 @@
 #include "roofline.h"
 
 static const char host[] = "host";
-enum { HOST_LENGTH = sizeof host - 1, CATALOGUE_CORES = 16 /* of the device "cpu" */ };
+enum { HOST_LENGTH = sizeof host - 1, CATALOGUE_CORES = 16 /* cores of the device "cpu" */ };
 
-/* What one core reads and writes at most, however few the others do. */
+/* Largest memory bandwidth of one core. */
 static const double core_bytes_per_s = 12e9;
 
 bool rue_host_profile_matches(const char *device)
@@ -20,7 +20,7 @@ bool rue_host_profile_matches(const char *device)
     return strncmp(device, host, HOST_LENGTH) == 0 && (device[HOST_LENGTH] == ':' || !device[HOST_LENGTH]);
 }
 
-/* 0 where it is no number from 1 to `most`. */
+/* Returns 0 unless `text` is a number from 1 to `most`. */
 static int parse_cores(const char *text, int most)
 {
     size_t digits = strspn(text, "0123456789");
@@ -29,7 +29,7 @@ static int parse_cores(const char *text, int most)
     return cores <= most ? cores : 0;
 }
 
-/* As many multiplications a cycle as AVX2 does: the device "cpu" has that. */
+/* Multiplications per cycle relative to AVX2, which the device "cpu" has. */
 static double vector_ratio(void)
 {
 #ifdef __x86_64__

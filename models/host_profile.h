@@ -1,4 +1,4 @@
-/* Profiles of models that are computed on this machine's CPUs: "resnet18@host", "resnet18@host:2". */
+/* Profiles of models that compute on this machine's CPUs: "resnet18@host", "resnet18@host:2". */
 #ifndef RUE_HOST_PROFILE_H
 #define RUE_HOST_PROFILE_H
 
@@ -6,12 +6,12 @@
 #include "error.h"
 #include "profile.h"
 
-/* Whether what stands behind a model's '@' names the host, with a number of cores or without. */
+/* Whether the text after a model's '@' names the host, with or without a number of cores. */
 bool rue_host_profile_matches(const char *device);
 
-/* The profile of `model` there: named with its cores, which are all that this process may use where `device`
- * does not say, and with times that a roofline of such a CPU estimates. RUE_USAGE for cores that there are
- * not and where OpenBLAS is not installed; `out->name` is what was typed. */
+/* Makes the profile of `model` on this machine. Its name contains the number of cores; without a number in
+ * `device` these are all usable CPUs. Its times are estimated by a roofline. `out->name` is what the user
+ * typed. RUE_USAGE: there are not that many CPUs, or OpenBLAS is not installed. */
 rue_status rue_host_profile_make(const struct rue_architecture *model, const char *device,
                                  struct rue_profile *out, rue_error *error) RUE_MUST_CHECK;
 

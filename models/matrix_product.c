@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As cblas.h has them, which is not needed to build this. */
+/* From cblas.h, which is not needed to build this. */
 enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111 };
 typedef void sgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha,
                    const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
@@ -18,7 +18,7 @@ static void multiply_by_openblas(const struct rue_matrix_product *product,
                                matrices->b, n, 0, matrices->c, n);
 }
 
-/* By default OpenBLAS starts a thread for each CPU when it is opened. */
+/* Otherwise OpenBLAS starts one thread per CPU when it is opened. */
 static void *open_without_threads(const char *library)
 {
     static const char variable[] = "OPENBLAS_NUM_THREADS";

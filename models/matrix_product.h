@@ -1,4 +1,4 @@
-/* Matrix products on this machine's CPUs, by OpenBLAS, which is opened when a model asks for it. */
+/* Matrix products on this machine's CPUs with OpenBLAS, which is opened when a model needs it. */
 #ifndef RUE_MATRIX_PRODUCT_H
 #define RUE_MATRIX_PRODUCT_H
 
@@ -10,8 +10,7 @@ enum { RUE_MATRIX_PRODUCT_NAME_BYTES = 32 };
 
 #define RUE_OPENBLAS "libopenblas.so.0"
 
-/* C[m,n] = A[m,k] B[k,n], row by row and without gaps; A and B are read, C is overwritten. They do not
- * overlap. */
+/* C[m,n] = A[m,k] B[k,n], row-major without gaps. C is overwritten, and must not overlap A or B. */
 struct rue_matrices {
     size_t m, n, k;
     const float *a, *b;
@@ -20,13 +19,13 @@ struct rue_matrices {
 
 struct rue_matrix_product {
     char name[RUE_MATRIX_PRODUCT_NAME_BYTES]; /* "OpenBLAS 0.3.21" */
-    /* On the calling thread alone; several may call it at once. */
+    /* Runs on the calling thread. Thread-safe. */
     void (*multiply)(const struct rue_matrix_product *product, const struct rue_matrices *matrices);
-    void (*symbol)(void); /* OpenBLAS's */
+    void (*symbol)(void); /* function of OpenBLAS */
 };
 
-/* Opens the shared library of that name, which stays open and starts no threads. RUE_USAGE where it is not
- * installed. Not while other threads read the environment. */
+/* Opens the shared library of that name, which stays open and starts no threads. Other threads must not read
+ * the environment meanwhile. RUE_USAGE: the library is not installed or not usable. */
 rue_status rue_matrix_product_open(const char *library, struct rue_matrix_product *out,
                                    rue_error *error) RUE_MUST_CHECK;
 

@@ -15,13 +15,13 @@ struct cuda_model {
     struct rue_cuda_device device;
     struct rue_profile profile;
     const struct rue_architecture *architecture;
-    struct rue_slab_allocator slabs; /* of pinned memory; its context is the module */
-    struct rue_cuda_run *run;        /* NULL until it is prepared */
+    struct rue_slab_allocator slabs; /* page-locked memory; its context is the module */
+    struct rue_cuda_run *run;        /* NULL before prepare */
 };
 
 /* ---- the module ---- */
 
-/* Of the running program, with a slash at its end. */
+/* The folder of the running program, with a slash at the end. */
 static bool program_folder(char out[PATH_MAX])
 {
     ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
@@ -32,7 +32,7 @@ static bool program_folder(char out[PATH_MAX])
     return slash != NULL;
 }
 
-/* The first place at which there is such a file; where there is none, the places that were tried. */
+/* Finds the module. False: `tried` [bytes] has the places where it was searched. */
 static bool find_module(char path[PATH_MAX * 2], char *tried, size_t bytes)
 {
     static const char *const places[] = {"", RUE_MODULE_FOLDER "/"};
@@ -70,7 +70,7 @@ static rue_status load_module(const char *path, const struct rue_cuda_module **o
     return status;
 }
 
-/* Once, as the module stays open: CUDA does not like to be started anew. */
+/* Opens the module once and keeps it open: CUDA cannot be restarted reliably. */
 static rue_status open_module(const struct rue_cuda_module **out, rue_error *error)
 {
     static const struct rue_cuda_module *opened;
@@ -147,14 +147,14 @@ static rue_status fail_gpu_memory(struct cuda_model *model, const struct rue_cud
                     rue_format_bytes(now.free_bytes, rest, sizeof rest));
 }
 
-/* Fewer images may need more room in one step, as products are cut differently. */
+/* A smaller batch may need more memory in one step, because its products are divided differently. */
 static void grow_plan(struct rue_cuda_plan *plan, const struct rue_cuda_plan *other)
 {
     if (plan->from_elements < other->from_elements) plan->from_elements = other->from_elements;
     if (plan->to_elements < other->to_elements) plan->to_elements = other->to_elements;
 }
 
-/* Opens the run for full batches and one for the last, 0 images: none. */
+/* Opens the run for full batches, and for the last batch if it is smaller. */
 static int open_run(struct cuda_model *model, struct rue_cuda_plan *full, const struct rue_model_input *input,
                     bool share_weights, char *message, rue_error *error)
 {
@@ -175,7 +175,6 @@ static int open_run(struct cuda_model *model, struct rue_cuda_plan *full, const 
     return code;
 }
 
-/* Batches that are still to be made are in another memory. */
 static rue_status prepare_run(void *state, const struct rue_model_input *input, rue_error *error)
 {
     struct cuda_model *model = state;

@@ -1,4 +1,4 @@
-/* rue_cuda.so: a batch's work as real kernels (cuda_module.h). The CUDA runtime is linked in. */
+/* rue_cuda.so: runs the work of a batch as real kernels (cuda_module.h). The CUDA runtime is linked in. */
 #include <string.h>
 
 #include "cuda_kernels.cuh"
@@ -9,12 +9,12 @@ namespace
 
 enum { GRAPHS_MAX = 4, SLOTS = RUE_CUDA_IN_FLIGHT };
 
-/* Kernels that put `count` into one side of their grid take no more; larger ones are several calls. */
-#ifndef COUNT_MAX /* less in tests */
+/* Some kernels put `count` into one side of their grid, which limits it; larger counts need several calls. */
+#ifndef COUNT_MAX /* tests use less */
 #    define COUNT_MAX 32768
 #endif
 constexpr uint64_t count_max = COUNT_MAX;
-/* cuBLASLt counts on addresses that are multiples of 256, and strides are multiples of 8 elements. */
+/* cuBLASLt needs addresses that are multiples of 256; strides are multiples of 8 elements. */
 static_assert(count_max % 16 == 0, "what later calls begin with");
 
 /* ---- steps ---- */
@@ -32,7 +32,7 @@ template <> struct Type<__nv_bfloat16> {
 };
 #endif
 
-/* All of a step's products, or as many as one call takes. */
+/* Computes all products of a step, or as many as one call can. */
 template <typename T>
 int multiply_chunk(const rue_cuda_step *step, const T *a, const T *b, T *c, void *workspace, bool own,
                    cudaStream_t stream, char *message)
@@ -49,7 +49,8 @@ int multiply_chunk(const rue_cuda_step *step, const T *a, const T *b, T *c, void
     return RUE_CUDA_OK;
 }
 
-/* Some of the products at a time: of those with weights for each, all have a B of their own, or share one. */
+/* Computes the products of a step in several calls. Products with weights all have their own B, or share one.
+ */
 template <typename T>
 int multiply(const rue_cuda_step *step, const T *a, const T *b, T *c, void *workspace, bool own,
              cudaStream_t stream, char *message)
@@ -90,7 +91,7 @@ struct Graph {
     cudaGraphExec_t exec;
 };
 
-/* A batch that is under way. */
+/* A batch in flight. */
 struct Slot {
     void *input;
     cudaEvent_t copy_begin, copied, begin, done;
@@ -185,8 +186,7 @@ int allocate_run(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
     return RUE_CUDA_OK;
 }
 
-/* The first run of a kernel loads it, which a graph would not bear; the first of a graph takes it to the GPU.
- */
+/* The first run loads a kernel, which is impossible during a capture; the first launch uploads a graph. */
 int warm_up(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
 {
     TRY_OURS(OF_PRECISION(run->precision, load_slot, run, run->slots, plan->input_elements, message));
@@ -311,7 +311,7 @@ int submit_input(rue_cuda_run *run, const void *images, uint32_t count, uint64_t
     if (graph == run->graphs + run->graph_count)
         return set_message(message, RUE_CUDA_FAILED, "the batch size was not prepared");
     int status = enqueue_images(run, graph, slot, images, message);
-    /* Nobody waits for a batch that was not taken: its images must not be read any more. */
+    /* The caller will not wait for this batch, so reading its images must end now. */
     if (status != RUE_CUDA_OK) return cudaStreamSynchronize(run->copy), status;
     *ticket = run->submitted++;
     return RUE_CUDA_OK;

@@ -10,8 +10,7 @@
 #include "transform.h"
 #include "units.h"
 
-/* Rows that are multiplied at once after their activations were copied: enough that what OpenBLAS does once a
- * product hardly counts. */
+/* Size of a strip of rows that are copied, then multiplied: large enough for OpenBLAS. */
 enum { STRIP_ELEMENTS = 1 << 20, STRIP_ROWS_LEAST = 768 };
 
 struct host {
@@ -20,14 +19,14 @@ struct host {
     struct rue_matrix_product product;
     struct rue_thread_team *team;
     size_t cores;
-    enum rue_dtype dtype;                        /* of the batches */
-    size_t images_max;                           /* that the arrays have room for */
-    size_t input_room, output_room;              /* of an image */
-    size_t margin_room, weight_room, strip_room; /* behind the last image's input; in all; of a core */
+    enum rue_dtype dtype;                        /* dtype of the batches */
+    size_t images_max;                           /* images that fit into the arrays */
+    size_t input_room, output_room;              /* elements per image */
+    size_t margin_room, weight_room, strip_room; /* after the last image's input; of all weights; per core */
     float *inputs, *outputs, *weights, *strips;
 };
 
-/* A layer, or what is no product, of one batch. */
+/* One step of a batch: a layer, or other operations. */
 struct piece {
     const struct host *host;
     const struct rue_layer *layer;
@@ -50,13 +49,13 @@ static size_t strip_rows(const struct rue_layer *layer)
     return max_size(STRIP_ELEMENTS / layer->k, STRIP_ROWS_LEAST);
 }
 
-/* Whether windows overlap, so that rows hold more elements than there are activations. */
+/* Whether windows overlap, so that the rows have more elements than there are activations. */
 static bool has_strips(const struct rue_layer *layer)
 {
     return layer->kind == RUE_CONVOLUTION && (uint64_t)layer->m * layer->k > layer->read_elements;
 }
 
-/* Positions of the input that a depthwise convolution goes on by. */
+/* Distance of two windows of a depthwise convolution, in positions of the input. */
 static size_t layer_step(const struct rue_layer *layer)
 {
     return max_size(layer->read_elements / ((size_t)layer->m * layer->groups), 1);
@@ -149,7 +148,7 @@ static void compute_attention(void *context, size_t member, size_t members)
     }
 }
 
-/* One product of all rows of a group; where windows overlap, strip by strip. */
+/* Multiplies all rows of a group at once, or strip by strip if windows overlap. */
 static void multiply_rows(void *context, size_t member, size_t members)
 {
     const struct piece *piece = context;
@@ -202,7 +201,7 @@ static void fill_share(void *context, size_t member, size_t members)
 
 /* ---- a batch ---- */
 
-/* What is no product, as passes that read an element and write one. */
+/* The other operations, as passes that read and write each element. */
 static void move_activations(const struct host *host, size_t images)
 {
     const struct rue_architecture *model = host->architecture;
@@ -257,7 +256,7 @@ static rue_status fail_memory(const struct host *host, size_t images, size_t byt
         rue_format_bytes(available, left, sizeof left));
 }
 
-/* Pages that are filled are there. Fewer images at the end have room enough. */
+/* Fills the arrays, so that their pages are allocated. A smaller last batch fits as well. */
 static rue_status reserve_arrays(struct host *host, size_t images, uint64_t batch_bytes, rue_error *error)
 {
     if (images <= host->images_max) return RUE_OK;
@@ -305,7 +304,7 @@ static rue_status compute_batch(void *state, const struct rue_batch *batch, uint
     return RUE_OK;
 }
 
-/* What was submitted is done. */
+/* submit has computed the batch already. */
 static rue_status wait_for_host(void *state, uint64_t ticket, rue_error *error)
 {
     (void)state, (void)ticket, (void)error;

@@ -7,7 +7,7 @@
 
 struct sleeper {
     struct rue_profile profile;
-    uint64_t end_ns; /* when the device is done with all that was submitted */
+    uint64_t end_ns; /* when the device finishes the last submitted batch */
     uint64_t overshoot_ns;
 };
 
@@ -19,7 +19,7 @@ static rue_status fail_large_batch(const struct rue_profile *profile, size_t ima
         images, profile->device[0] ? profile->device : "its device", profile->largest_batch, profile->name);
 }
 
-/* The ticket of a batch is the time at which its work ends. */
+/* The ticket is the time at which the batch is finished. */
 static rue_status submit_sleep(void *state, const struct rue_batch *batch, uint64_t *ticket, rue_error *error)
 {
     struct sleeper *sleeper = state;

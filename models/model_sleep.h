@@ -1,5 +1,5 @@
-/* The sleeping model: replays a profile by sleeping on a device's timeline, as a GPU that works off one batch
- * after the other would keep the consumer waiting: end = max(previous end, submit) + cost. */
+/* A model that sleeps as long as its profile says. Batches follow each other on the timeline of a device, as
+ * on a GPU: end = max(previous end, submit) + cost. */
 #ifndef RUE_MODEL_SLEEP_H
 #define RUE_MODEL_SLEEP_H
 

@@ -1,7 +1,8 @@
 #include "roofline.h"
 
 static const double convolution_efficiency = 0.60, product_efficiency = 0.45, memory_efficiency = 0.75;
-static const uint64_t context_bytes = 600000000; /* of the driver, its libraries and their workspaces */
+static const uint64_t context_bytes =
+    600000000; /* memory of the driver, its libraries and their workspaces */
 
 static double layer_ns(const struct rue_layer *layer, const struct rue_device *device,
                        enum rue_precision precision, double images)

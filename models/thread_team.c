@@ -14,12 +14,12 @@ struct helper {
 struct rue_thread_team {
     pthread_mutex_t mutex;
     pthread_cond_t begun, ended;
-    unsigned long piece; /* number of the piece of work that is under way */
+    unsigned long piece; /* number of the current piece of work */
     size_t busy;         /* helpers that are not done with it */
     bool closing;
     rue_thread_work *work;
     void *context;
-    size_t members, helper_count; /* helpers that run: members - 1 once it is open */
+    size_t members, helper_count; /* running helpers: members - 1 after opening */
     struct helper helpers[];      /* [members - 1] */
 };
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Prints the tables of models/architecture_*.c: traces torchvision's own definitions (and what is written below for
-models that it lacks) for one image of 224 x 224 and writes each model's work as matrix products.
+"""Prints the tables of models/architecture_*.c: traces torchvision's definitions, or those below for other models, for
+one image of 224 x 224, and prints the work of each model as matrix products.
 
     /usr/bin/python3 models/trace_layers.py resnet18 vit_b_16
 
-A product is C[m,n] = A[m,k] B[k,n]: of a convolution, m counts the pixels of its output, n the channels of a group,
-k the channels of a group times the window. What is no product (normalisation, activation functions, additions, pooling)
-is counted in elements read and written. Peak activations are the most elements of one image that are alive at one time,
-by the last use of every tensor; operations that PyTorch does in place add none."""
+A product is C[m,n] = A[m,k] B[k,n]. For a convolution, m counts the pixels of its output, n the channels of a group, and
+k the channels of a group times the window. Other operations (normalisation, activation functions, additions, pooling)
+count as elements read and written. Peak activations are the largest number of elements of one image that are alive at
+once, from the last use of every tensor. Operations that PyTorch does in place add none."""
 import argparse
 import collections
 
@@ -17,7 +17,7 @@ import torchvision
 from torch import nn
 from torchvision.models.swin_transformer import ShiftedWindowAttention
 
-# What a tensor is made from without a copy: views.
+# Operations that return a view, without a copy.
 VIEWS = {"view", "reshape", "permute", "transpose", "flatten", "expand", "unsqueeze", "squeeze", "contiguous", "getitem",
          "getattr", "size", "_assert", "eq", "floordiv", "dim"}
 NO_WORK = (nn.Flatten, nn.Dropout, nn.Identity, torchvision.ops.StochasticDepth)
@@ -46,7 +46,7 @@ class Traced:
         self.move(2 * scores)
         self.product("ATTENTION", tokens, depth, tokens, heads * windows, rows * width + scores)
         self.product("LINEAR", rows, width, width, 1, rows * width)
-        return 3 * rows * width + 2 * scores  # elements alive within: queries, keys, values; scores on both sides of softmax
+        return 3 * rows * width + 2 * scores  # alive inside: queries, keys, values; scores before and after softmax
 
 
 def elements(value):
@@ -56,14 +56,14 @@ def elements(value):
 
 
 class Interpreter(torch.fx.Interpreter):
-    """Runs a traced model on one image and writes down what each operation costs."""
+    """Runs a traced model on one image and records the cost of each operation."""
 
     def __init__(self, module, out):
         super().__init__(module)
         self.out = out
-        self.size = {}   # elements of each tensor, by the node that made it
-        self.owner = {}  # that node, for every node that is it or a view of it
-        self.within = {}  # elements that are alive while a node works, beside inputs and result
+        self.size = {}   # elements of each tensor, by the node that creates it
+        self.owner = {}  # the node that creates the tensor of each node or view
+        self.within = {}  # elements alive inside a node, except inputs and result
 
     def run_node(self, node):
         result = super().run_node(node)
@@ -118,7 +118,7 @@ class Tracer(torch.fx.Tracer):
 
 
 def unpack(proxy):
-    """What torchvision unpacks: the result of attention, and shapes. (PyTorch 1.13 looks into the bytecode of older Pythons.)"""
+    """Makes proxies unpackable: the result of attention, and shapes. (PyTorch 1.13 reads the bytecode of older Pythons.)"""
     return (proxy[i] for i in range(2 if proxy.node.op == "call_module" else 4))
 
 
@@ -135,7 +135,7 @@ def trace(model):
 
 
 def transformer(tokens, width, layers, heads, ends):
-    """An encoder as BERT's and CLIP's: attention and an MLP of four times the width, added, normalised twice a layer."""
+    """An encoder as in BERT and CLIP: attention and an MLP of 4 times the width, with sums and two norms per layer."""
     out, rows = Traced(), tokens * width
     for product in ends:
         out.product(*product)
@@ -146,19 +146,19 @@ def transformer(tokens, width, layers, heads, ends):
         out.move(8 * rows)
         for elements_moved in (3 * rows, 2 * rows, 3 * rows, 2 * rows):
             out.move(elements_moved)
-    out.peak = max(2 * rows + within, 9 * rows)  # the input kept for the sum; both sides of the activation function
+    out.peak = max(2 * rows + within, 9 * rows)  # the input of the sum; both sides of the activation function
     return out
 
 
 def clip_vit_b32():
-    """CLIP's image tower: ViT-B/32 of 50 tokens, without the bias of its patches, one more norm, 512 features out."""
+    """CLIP's image encoder: ViT-B/32 with 50 tokens, no bias for patches, one more norm, 512 output features."""
     out = transformer(50, 768, 12, 12, [("CONVOLUTION", 49, 768, 3 * 32 * 32, 1, 3 * 224 * 224), ("LINEAR", 1, 512, 768, 1, 768)])
     layer = 12 * 768 * 768 + 13 * 768
     return out, 12 * layer + 3072 * 768 + 768 + 50 * 768 + 4 * 768 + 768 * 512
 
 
 def bert_base(tokens):
-    """BERT base with its pooler; its embeddings are looked up, not multiplied."""
+    """BERT base with its pooler. Embeddings are looked up, not multiplied."""
     out = transformer(tokens, 768, 12, 12, [("LINEAR", 1, 768, 768, 1, 768)])
     return out, 12 * (12 * 768 * 768 + 13 * 768) + (30522 + 512 + 2 + 2) * 768 + 768 * 768 + 768
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Holds two of the longest paths and what is said of them. */
+/* Holds two of the longest paths and some text. */
 enum { TEXT_BYTES = 12288 };
 
 rue_status rue_fail(rue_error *error, rue_status status, const char *format, ...)

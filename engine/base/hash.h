@@ -1,4 +1,4 @@
-/* FNV-1a, 64 bits: identities of configurations and data sets. Not for untrusted keys. */
+/* FNV-1a, 64 bits: identifies configurations and data sets. Not for untrusted keys. */
 #ifndef RUE_HASH_H
 #define RUE_HASH_H
 

@@ -1,4 +1,4 @@
-/* Deterministic bits from counters and seeds: the same everywhere, no state shared between threads. */
+/* Deterministic random numbers from seeds: the same on every machine, without shared state. */
 #ifndef RUE_RANDOM_H
 #define RUE_RANDOM_H
 
@@ -15,7 +15,7 @@ static inline uint64_t rue_mix64(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* The next word of the stream that `*state` is at. */
+/* The next number of the stream; advances `*state`. */
 static inline uint64_t rue_random_next(uint64_t *state)
 {
     uint64_t word = rue_mix64(*state);
@@ -42,7 +42,7 @@ static inline double rue_random_normal(uint64_t *state)
     return radius * cos(2 * M_PI * rue_random_unit(state));
 }
 
-/* `count` of them into `out`, at half the cost. */
+/* Writes `count` standard normal numbers to `out` at half the cost. */
 static inline void rue_random_normals(uint64_t *state, double *out, size_t count)
 {
     for (size_t i = 0; i < count; i += 2) {
@@ -52,7 +52,7 @@ static inline void rue_random_normals(uint64_t *state, double *out, size_t count
     }
 }
 
-/* 0, 1, ..., `count` - 1 in a random order into `out` [count]. */
+/* Writes 0, 1, ..., `count` - 1 in random order to `out` [count]. */
 static inline void rue_random_order(size_t *out, size_t count, uint64_t seed)
 {
     for (size_t i = 0; i < count; i++) out[i] = i;

@@ -1,4 +1,4 @@
-/* Sorts numbers in place, ascending; none is NaN. */
+/* Sorts numbers in place, in ascending order. NaN is not allowed. */
 #ifndef RUE_SORT_H
 #define RUE_SORT_H
 

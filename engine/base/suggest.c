@@ -10,8 +10,7 @@ static unsigned min_unsigned(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Three rows of the table are enough for transpositions. Words longer than WORD_MAX are compared by their
- * beginnings. */
+/* Transpositions need three rows of the table. Only the first WORD_MAX letters are compared. */
 static unsigned edit_distance(const char *a, const char *b)
 {
     size_t n = strnlen(a, WORD_MAX), m = strnlen(b, WORD_MAX);

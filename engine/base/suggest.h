@@ -1,18 +1,16 @@
-/* "Did you mean": the known word that a mistyped one is nearest to. */
+/* "Did you mean": finds the known word that is most similar to a mistyped one. */
 #ifndef RUE_SUGGEST_H
 #define RUE_SUGGEST_H
 
 #include <stddef.h>
 
-/* The word of `words` [count] that is nearest to `typed` by Damerau-Levenshtein distance (optimal string
- * alignment), or that it is the beginning of; NULL when none is near enough: more than a third of its letters
- * differ. */
+/* The word of `words` [count] with the smallest Damerau-Levenshtein distance (optimal string alignment) to
+ * `typed`, or one that begins with `typed`. NULL if more than a third of the letters differ. */
 const char *rue_suggest(const char *typed, const char *const *words, size_t count);
 
 enum { RUE_SUGGESTION_BYTES = 160 };
 
-/* How a message ends that refuses `typed`: ": did you mean 'word'?", with `before` put before the word; ""
- * when none is near enough. Returns `out`. */
+/* Writes ": did you mean 'word'?" to `out`, with `before` in front of the word, or "". Returns `out`. */
 const char *rue_did_you_mean(const char *typed, const char *const *words, size_t count, const char *before,
                              char out[RUE_SUGGESTION_BYTES]);
 

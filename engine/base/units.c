@@ -12,7 +12,7 @@ static const struct {
     double ns;
 } durations[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"m", 60e9}, {"h", 3600e9}};
 
-/* A plain non-negative decimal number: none of strtod's hexadecimal, infinity or sign. */
+/* A non-negative decimal number, without the hexadecimal numbers, infinities and signs of strtod. */
 static bool parse_number(const char *text, double *out, const char **end)
 {
     size_t digits = strspn(text, "0123456789.");

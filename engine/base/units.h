@@ -1,4 +1,4 @@
-/* Durations and sizes as people write and read them. Strings only, no I/O. */
+/* Parses and formats durations and sizes. No I/O. */
 #ifndef RUE_UNITS_H
 #define RUE_UNITS_H
 
@@ -10,20 +10,21 @@
 #define RUE_NS_PER_MS UINT64_C(1000000)
 #define RUE_NS_PER_US UINT64_C(1000)
 
-/* "250ms", "1.5s", "2m", "1h", "300us", "80ns"; a unit is required. False on anything else, negative numbers
- * and what does not fit 64 bits. With `end`, stops after the unit and leaves the rest there. */
+/* Parses "250ms", "1.5s", "2m", "1h", "300us", "80ns"; the unit is required. False: anything else, negative
+ * numbers, or more than 64 bits. If `end` is not NULL, parsing stops after the unit and sets `*end`. */
 bool rue_parse_duration_ns(const char *text, uint64_t *out_ns, const char **end);
 
-/* "8G", "512M", "64K", "4096": powers of 1024, an optional trailing B or iB. False on anything else. */
+/* Parses "8G", "512M", "64K", "4096": powers of 1024, B or iB may follow. False: anything else. */
 bool rue_parse_bytes(const char *text, uint64_t *out_bytes);
 
-/* "0.5%" as the ratio 0.005; the sign is required. False on anything else. */
+/* Parses "0.5%" as 0.005; the percent sign is required. False: anything else. */
 bool rue_parse_percentage(const char *text, double *out_ratio);
 
-/* "80 ns", "730 us", "12.3 ms", "4.56 s", "2 m 05 s", "1 h 04 m". */
+/* The functions below write to `out` [bytes] and return it.
+ * "80 ns", "730 us", "12.3 ms", "4.56 s", "2 m 05 s", "1 h 04 m". */
 const char *rue_format_duration(uint64_t ns, char *out, size_t bytes);
 
-/* "117 KB", "1.2 GB": powers of 1000, as disks and networks count. */
+/* "117 KB", "1.2 GB": powers of 1000. */
 const char *rue_format_bytes(uint64_t count, char *out, size_t bytes);
 
 /* "117 K", "1.2 G". */

@@ -17,16 +17,16 @@ enum { MARKER_TEM = 0x01, MARKER_SOF0 = 0xC0, MARKER_SOS = 0xDA };
 struct rue_jpeg {
     struct jpeg_decompress_struct decoder;
     struct jpeg_error_mgr hooks;
-    jmp_buf trap;     /* where an error of libjpeg lands; set by each call that enters libjpeg */
+    jmp_buf trap;     /* errors of libjpeg jump here; set by each call that enters libjpeg */
     rue_error *error; /* of the call in progress */
     rue_status status;
     uint64_t max_pixels;
-    uint32_t short_side; /* that suffices; 0: the whole */
+    uint32_t short_side; /* see rue_jpeg_open */
     size_t bytes;        /* of the image in progress */
     enum { IN_HEADER, IN_ROWS, AFTER_ROWS } phase;
 };
 
-/* What people mistake for a JPEG, by how it begins. */
+/* Other file types, by their first bytes. */
 static const struct {
     size_t offset, bytes;
     const char *magic, *name;
@@ -78,8 +78,8 @@ _Noreturn static void on_error(j_common_ptr common)
     jump_out(jpeg, rue_fail(jpeg->error, RUE_DATA, "cannot be decoded: %s", text));
 }
 
-/* libjpeg pads data that end too soon with grey and calls that a warning. It also reads over a marker ff 01
- * in the headers, at which PIL gives up. */
+/* libjpeg fills missing data with grey and only warns. It also accepts ff 01 in the headers; PIL refuses it.
+ */
 static void on_message(j_common_ptr common, int level)
 {
     struct rue_jpeg *jpeg = common->client_data;
@@ -98,8 +98,8 @@ static void on_output(j_common_ptr common)
     (void)common;
 }
 
-/* Walks the markers after the header of the first scan as libjpeg does, without decoding. Counting while
- * decoding would come too late: a hundred scans of a large image take seconds. */
+/* Walks the markers after the header of the first scan as libjpeg does, without decoding. Counting during
+ * decoding would be too late: 100 scans of a large image take seconds. */
 static bool has_too_many_scans(const struct jpeg_source_mgr *rest)
 {
     const uint8_t *at = rest->next_input_byte, *end = at + rest->bytes_in_buffer;
@@ -111,8 +111,8 @@ static bool has_too_many_scans(const struct jpeg_source_mgr *rest)
             continue;
         }
         at += 2;
-        /* No length follows. The reserved ones below SOF0 are an error, but not where libjpeg looks for a
-         * restart marker: it reads over them. */
+        /* No length follows. Reserved markers below SOF0 are errors, but libjpeg skips them where it looks
+         * for a restart marker. */
         bool bare = marker < MARKER_SOF0 || (marker >= JPEG_RST0 && marker < JPEG_RST0 + 8);
         if (bare) continue;
         if (marker == JPEG_EOI) return false;
@@ -130,7 +130,7 @@ static uint64_t round_up(uint64_t value, int multiple)
     return (value + step - 1) / step * step;
 }
 
-/* An image of several scans is put together in memory, as the coefficients of all its blocks. */
+/* libjpeg keeps the coefficients of all blocks of an image with several scans in memory. */
 static rue_status check_scans(const struct rue_jpeg *jpeg, rue_error *error)
 {
     const struct jpeg_decompress_struct *decoder = &jpeg->decoder;
@@ -205,7 +205,7 @@ void rue_jpeg_close(struct rue_jpeg *jpeg)
     free(jpeg);
 }
 
-/* Up to the first scan. A stream of tables alone may come before that of the image. */
+/* Reads up to the first scan. Streams that hold only tables may come before that of the image. */
 static void read_header(struct rue_jpeg *jpeg)
 {
     jpeg->phase = IN_HEADER;
@@ -214,7 +214,7 @@ static void read_header(struct rue_jpeg *jpeg)
     jpeg->phase = IN_ROWS;
 }
 
-/* The scales that libjpeg-turbo has SIMD code for; others take longer than the whole. */
+/* Only the scales with SIMD code in libjpeg-turbo; others are slower than full size. */
 static unsigned eighths(const struct rue_jpeg *jpeg)
 {
     const struct jpeg_decompress_struct *decoder = &jpeg->decoder;
@@ -225,8 +225,8 @@ static unsigned eighths(const struct rue_jpeg *jpeg)
     return scale;
 }
 
-/* The decoder is made anew for each image: a reused one would decode a file that lacks tables with those of
- * the image before it. That costs 0.1 us. */
+/* Each image gets a new decoder: a reused one would decode a file without tables with the tables of the
+ * previous image. It costs 0.1 us. */
 static rue_status start_image(struct rue_jpeg *jpeg, const uint8_t *data, size_t bytes,
                               struct rue_jpeg_size *size)
 {
@@ -260,7 +260,7 @@ rue_status rue_jpeg_begin(struct rue_jpeg *jpeg, const void *data, size_t bytes,
     return status;
 }
 
-/* Pixels of inverted CMYK, which is what programs write, to RGB: a * b / 255 rounded as Pillow rounds it. */
+/* Converts inverted CMYK, which programs write, to RGB; rounds a * b / 255 as Pillow does. */
 static void cmyk_to_rgb(uint8_t *pixels, size_t count)
 {
     for (size_t i = 0; i < count; i++, pixels += RUE_JPEG_PIXEL_BYTES) {
@@ -274,7 +274,7 @@ static void cmyk_to_rgb(uint8_t *pixels, size_t count)
 
 static rue_status crop_columns(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count, uint32_t rows)
 {
-    /* Smooth upsampling looks at the neighbouring columns, of which there are none beyond the edge. */
+    /* Smooth upsampling reads the neighbouring columns, which do not exist beyond the edge of the crop. */
     enum { MARGIN = 16 };
     JDIMENSION width = jpeg->decoder.output_width, begin = *first > MARGIN ? *first - MARGIN : 0;
     JDIMENSION end = *first + *count + MARGIN < width ? *first + *count + MARGIN : width,
@@ -321,8 +321,7 @@ rue_status rue_jpeg_rows(struct rue_jpeg *jpeg, uint32_t count, uint8_t *out, si
     return status;
 }
 
-/* PIL reads by blocks, and once it has all rows it looks at no other block: what is damaged there is not
- * seen. */
+/* PIL reads blocks of 64 KB. It does not see damage in blocks after the last row. */
 static void end_at_block(struct rue_jpeg *jpeg)
 {
     enum { BLOCK_BYTES = 65536 };
@@ -332,8 +331,7 @@ static void end_at_block(struct rue_jpeg *jpeg)
     if (rest->bytes_in_buffer > left) rest->bytes_in_buffer = left;
 }
 
-/* Whether the end marker is the next thing behind the scan: then the image is whole, whatever the rows that
- * are left hold. */
+/* Whether the end marker follows the scan. Then the remaining rows need no decoding. */
 static bool end_follows(struct rue_jpeg *jpeg)
 {
     j_decompress_ptr decoder = &jpeg->decoder;
@@ -348,7 +346,7 @@ static bool end_follows(struct rue_jpeg *jpeg)
     return false;
 }
 
-/* Into nowhere. */
+/* Decodes and discards the remaining rows. */
 static void read_rest(struct rue_jpeg *jpeg)
 {
     j_decompress_ptr decoder = &jpeg->decoder;

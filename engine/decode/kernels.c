@@ -6,7 +6,7 @@ const struct rue_kernels *const rue_kernels[] = {
 #endif
     &rue_kernels_portable, NULL};
 
-/* No ifunc, under which sanitizers crash. */
+/* Not an ifunc: sanitizers crash with one. */
 const struct rue_kernels *rue_kernels_best(void)
 {
     size_t i = 0;

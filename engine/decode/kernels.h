@@ -1,6 +1,6 @@
-/* The inner loops of the transform, once for each level of SIMD; all levels give the same bytes. A level is a
- * const table, chosen while running, so that one binary serves all machines. Pixels are RGBX, 4 bytes; a line
- * is one row of the crop, RUE_LINE_BYTES long; planes lie RUE_CROP * RUE_CROP values apart. */
+/* The inner loops of the transform for each level of SIMD; all give the same bytes. Each level is a const
+ * table, chosen at run time, so one binary runs on all machines. Pixels are RGBX, 4 bytes. A line is one row
+ * of the crop, RUE_LINE_BYTES long. Planes are RUE_CROP * RUE_CROP values apart. */
 #ifndef RUE_KERNELS_H
 #define RUE_KERNELS_H
 
@@ -12,51 +12,51 @@
 
 enum {
     RUE_PIXEL_BYTES = 4,
-    RUE_TAP_GROUP = 4, /* taps of the horizontal pass at once */
+    RUE_TAP_GROUP = 4, /* taps that the horizontal pass handles at once */
     RUE_LINE_BYTES = RUE_CROP * RUE_PIXEL_BYTES,
     RUE_PLANE = RUE_CROP * RUE_CROP,
-    RUE_WEIGHT_BITS = 22, /* bits of a weight after the point */
+    RUE_WEIGHT_BITS = 22, /* fractional bits of a weight */
     RUE_WEIGHT_HALF = 1 << (RUE_WEIGHT_BITS - 1)
 };
 
-/* How the outputs inside the crop come from one side of the input: output i is the sum over t < count[i] of
- * input[first[i] + t] * weights[i * taps + t]; weights past count[i] are 0. Weights are not negative and add
- * up to 1 within taps * 2^-23, so no sum ever needs clipping. */
+/* One side of the crop as weighted sums of the input: output i is the sum over t < count[i] of input[first[i]
+ * + t] * weights[i * taps + t]. Weights past count[i] are 0. Weights are not negative and add up to 1 within
+ * taps * 2^-23, so sums need no clipping. */
 struct rue_axis {
     uint32_t in; /* length of the input */
     uint32_t first[RUE_CROP], count[RUE_CROP];
-    size_t taps;      /* the largest count, rounded up to a multiple of RUE_TAP_GROUP */
-    int32_t *weights; /* [RUE_CROP * taps] */
-    int32_t *spread;  /* (of the horizontal axis) the weights, each repeated for the bytes of a pixel */
-    size_t weights_bytes, spread_bytes; /* that there is room for */
+    size_t taps;                        /* the largest count, rounded up to a multiple of RUE_TAP_GROUP */
+    int32_t *weights;                   /* [RUE_CROP * taps] */
+    int32_t *spread;                    /* (horizontal axis) each weight, repeated for the bytes of a pixel */
+    size_t weights_bytes, spread_bytes; /* allocated */
 };
 
 struct rue_kernels {
     const char *name;
-    bool (*usable)(void); /* on this machine */
+    bool (*usable)(void); /* whether this machine can run it */
 
-    /* One input row, which begins with column `column` of the image, into one line. May read
-     * RUE_TAP_GROUP - 1 pixels past the last tap, times weights of 0. */
+    /* Resamples one input row, which begins with column `column` of the image, into one line. May read
+     * RUE_TAP_GROUP - 1 pixels past the last tap; their weights are 0. */
     void (*horizontal)(const struct rue_axis *axis, const uint8_t *row, uint32_t column, uint8_t *line);
 
-    /* `count` lines into one. */
+    /* Combines `count` lines into one. */
     void (*vertical)(const int32_t *weights, size_t count, const uint8_t *lines, uint8_t *line);
 
-    /* One line into the row of each plane, R, G, B: the levels themselves, or normalised. */
+    /* Writes one line to a row of the planes R, G, B: 8-bit levels, or normalised values. */
     void (*planes)(const uint8_t *line, uint8_t *out);
     void (*normalized_planes)(const uint8_t *line, float *out);
 
-    /* Memory that nobody will read soon, and that is aligned to 64 bytes, is written past the caches. */
+    /* Copies `bytes`. Does not fill the caches if `to` is aligned to 64 bytes. */
     void (*copy)(const void *from, size_t bytes, void *to);
 
-    /* ToTensor and Normalize of `count` levels of `channel`; written as by `copy`. */
+    /* Applies ToTensor and Normalize to `count` levels of `channel`; writes as `copy` does. */
     void (*normalize)(int channel, const uint8_t *levels, size_t count, float *out);
 };
 
-/* Those that were compiled in, the fastest first, NULL at the end; the last one runs everywhere. */
+/* All compiled levels, the fastest first, NULL at the end. The last one runs everywhere. */
 extern const struct rue_kernels *const rue_kernels[];
 
-/* The first of them that this machine can run. */
+/* The first level that this machine can run. */
 const struct rue_kernels *rue_kernels_best(void);
 
 extern const struct rue_kernels rue_kernels_portable;

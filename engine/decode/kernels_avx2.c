@@ -16,14 +16,14 @@ static bool usable(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-/* Two taps times their weights: 8 bytes of pixels to 8 products. */
+/* Multiplies 8 bytes, two taps, with their weights: 8 products. */
 AVX2 static inline __m256i two_taps(const uint8_t *pixels, const int32_t *spread)
 {
     __m256i levels = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)pixels));
     return _mm256_mullo_epi32(levels, _mm256_loadu_si256((const __m256i *)spread));
 }
 
-/* The sums of the even taps of one output in the low half, those of the odd ones in the high half. */
+/* Sums of the even taps of one output in the low half, of the odd taps in the high half. */
 AVX2 static inline __m256i half_sums(const uint8_t *pixels, const int32_t *spread, size_t lanes)
 {
     __m256i low = _mm256_setzero_si256(), high = low;
@@ -34,7 +34,7 @@ AVX2 static inline __m256i half_sums(const uint8_t *pixels, const int32_t *sprea
     return _mm256_add_epi32(low, high);
 }
 
-/* The levels of two outputs, 32 bits each, from their half sums. */
+/* The levels of two outputs from their half sums, 32 bits each. */
 AVX2 static inline __m256i two_levels(__m256i a, __m256i b)
 {
     __m256i sums =
@@ -42,7 +42,7 @@ AVX2 static inline __m256i two_levels(__m256i a, __m256i b)
     return _mm256_srli_epi32(_mm256_add_epi32(sums, _mm256_set1_epi32(RUE_WEIGHT_HALF)), RUE_WEIGHT_BITS);
 }
 
-/* Written out: compilers turn the portable loop into code four times slower than this. */
+/* Written with intrinsics, because compilers make the portable loop 4 times slower. */
 AVX2 static void horizontal(const struct rue_axis *axis, const uint8_t *row, uint32_t column, uint8_t *line)
 {
     size_t lanes = axis->taps * RUE_PIXEL_BYTES;
@@ -63,7 +63,7 @@ AVX2 static void vertical(const int32_t *weights, size_t count, const uint8_t *l
     rue_vertical_loops(weights, count, lines, line);
 }
 
-/* Eight pixels to the 8 bytes of each channel: R, G, B, X. */
+/* Sorts eight pixels into 8 bytes of each channel: R, G, B, X. */
 AVX2 static inline __m256i gather_channels(const uint8_t *pixels)
 {
     const __m256i within = _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15, 0, 4, 8, 12,
@@ -84,8 +84,8 @@ AVX2 static void planes(const uint8_t *line, uint8_t *out)
     }
 }
 
-/* a / b, correctly rounded, from the reciprocal r of b (Markstein 1990): q = a * r, then one step of Newton
- * with an exact remainder. Tested for all levels and channels. */
+/* a / b, correctly rounded, from r = 1 / b (Markstein 1990): q = a * r, then one Newton step with an exact
+ * remainder. Tested for all levels and channels. */
 AVX2 static inline __m256 divide(__m256 a, __m256 b, __m256 r)
 {
     __m256 q = _mm256_mul_ps(a, r);
@@ -103,7 +103,7 @@ AVX2 static inline struct normal normalise_lanes(int channel)
                            _mm256_set1_ps(1 / std[channel])};
 }
 
-/* Eight levels in the low bytes of `levels`. */
+/* Normalises the eight levels in the low bytes of `levels`. */
 AVX2 static inline __m256 normalize_8(__m128i levels, const struct normal *normal)
 {
     const __m256 full = _mm256_set1_ps(255.0F), reciprocal = _mm256_set1_ps(1 / 255.0F);

@@ -1,4 +1,4 @@
-/* The loops that every machine has. */
+/* The loops in portable C. */
 #include <pthread.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 static float normalized[RUE_CHANNELS][256]; /* constant after table_once */
 static pthread_once_t table_once = PTHREAD_ONCE_INIT;
 
-/* ToTensor divides by 255, Normalize subtracts and divides again, each rounded to float32. */
+/* ToTensor divides by 255, Normalize subtracts and divides; each result is rounded to float32. */
 static void fill_table(void)
 {
     static const float mean[RUE_CHANNELS] = RUE_MEAN, std[RUE_CHANNELS] = RUE_STD;

@@ -10,7 +10,7 @@
 
 struct rue_resample {
     const struct rue_kernels *kernels;
-    uint32_t width, height; /* that the plan is for; width is 0 where there is none */
+    uint32_t width, height; /* size of the image that the plan is for; width 0: no plan */
     unsigned eighths;
     struct rue_axis x, y;
     uint8_t *lines; /* the rows of `rue_resample_rows` after the horizontal pass, RUE_LINE_BYTES each */
@@ -21,7 +21,7 @@ void rue_resize_size(uint32_t width, uint32_t height, uint32_t *resized_width, u
 {
     bool tall = width <= height;
     uint64_t shorter = tall ? width : height, longer = tall ? height : width;
-    /* Python divides doubles; the quotient of integers this small is never rounded up to the next integer. */
+    /* Python divides doubles. The quotient of such small integers is never rounded up to the next integer. */
     uint32_t resized = (uint32_t)(RUE_RESIZE * longer / shorter);
     *resized_width = tall ? RUE_RESIZE : resized;
     *resized_height = tall ? resized : RUE_RESIZE;
@@ -33,7 +33,7 @@ uint32_t rue_crop_offset(uint32_t side)
     return excess % 2 ? half + half % 2 : half;
 }
 
-/* `memory` where it has room for `bytes`, else new memory in its place, or NULL; the contents are lost. */
+/* Returns `memory` if it is large enough, else new memory, or NULL. The content is lost. */
 static void *reserve_bytes(void *memory, size_t *capacity_bytes, size_t bytes)
 {
     if (bytes <= *capacity_bytes) return memory;
@@ -43,8 +43,7 @@ static void *reserve_bytes(void *memory, size_t *capacity_bytes, size_t bytes)
     return memory;
 }
 
-/* This and `triangle` are not inlined: where a fused multiply-add is at hand, compilers would fuse products
- * and sums across them and round differently. */
+/* Not inlined, like `triangle`: fused multiply-adds across them would round differently. */
 __attribute__((noinline)) static double output_center(uint32_t output, double scale)
 {
     return (output + 0.5) * scale;
@@ -71,7 +70,7 @@ static void axis_bounds(struct rue_axis *axis, uint32_t offset, double scale, do
     axis->taps = (most + RUE_TAP_GROUP - 1) / RUE_TAP_GROUP * RUE_TAP_GROUP;
 }
 
-/* The weights of one output, in the order of operations that Pillow has. */
+/* Weights of one output, computed in the same order of operations as in Pillow. */
 static void axis_set_weights(int32_t *weights, uint32_t first, uint32_t count, double center, double support)
 {
     double inverse = 1.0 / support, sum = 0.0;
@@ -83,7 +82,7 @@ static void axis_set_weights(int32_t *weights, uint32_t first, uint32_t count, d
     }
 }
 
-/* The input holds `eighths` of the side, rounded up to whole pixels. */
+/* The input has `eighths` / 8 of the side, rounded up to whole pixels. */
 static rue_status axis_plan(struct rue_axis *axis, uint32_t side, unsigned eighths, uint32_t out,
                             rue_error *error)
 {
@@ -145,7 +144,7 @@ rue_status rue_resample_begin(struct rue_resample *resample, uint32_t width, uin
 {
     assert(width > 0 && height > 0 && eighths >= 1 && eighths <= 8);
     if (resample->width == width && resample->height == height && resample->eighths == eighths) return RUE_OK;
-    resample->width = 0; /* no plan until this one is whole */
+    resample->width = 0; /* no plan until this one is complete */
     uint32_t resized_width, resized_height;
     rue_resize_size(width, height, &resized_width, &resized_height);
     rue_status status = axis_plan(&resample->x, width, eighths, resized_width, error);

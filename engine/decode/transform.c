@@ -5,7 +5,7 @@
 #include "jpeg.h"
 #include "resample.h"
 
-/* Rows decoded at once: few enough that the resampler finds them in the cache. */
+/* Rows decoded at once: few enough to stay in the cache until they are resampled. */
 enum { STRIP_ROWS = 16 };
 
 _Static_assert((int)RUE_JPEG_PIXEL_BYTES == (int)RUE_PIXEL_BYTES, "the resampler takes decoded rows");
@@ -48,13 +48,13 @@ static rue_status reserve_strip(struct rue_transform *transform, size_t stride, 
     if (bytes <= transform->strip_bytes) return RUE_OK;
     free(transform->strip);
     transform->strip_bytes = 0;
-    transform->strip = calloc(1, bytes); /* the slack is read before anything is written there */
+    transform->strip = calloc(1, bytes); /* zeros, because the slack is read before it is written */
     if (!transform->strip) return rue_fail_memory(error, "decoded rows", bytes);
     transform->strip_bytes = bytes;
     return RUE_OK;
 }
 
-/* Decodes the rows of the crop, of which each begins with column `column`, and resamples them. */
+/* Decodes the rows of the crop, each from column `column`, and resamples them. */
 static rue_status resample_rows(struct rue_transform *transform, struct rue_span rows, uint32_t column,
                                 size_t stride, rue_error *error)
 {

@@ -1,5 +1,4 @@
-/* The vertical pass as plain loops, which compilers vectorise well for each level of SIMD that includes them.
- */
+/* The vertical pass as plain loops, which compilers vectorise well for each level of SIMD. */
 #ifndef RUE_VERTICAL_LOOPS_H
 #define RUE_VERTICAL_LOOPS_H
 
@@ -10,7 +9,7 @@ static inline __attribute__((always_inline)) void rue_vertical_loops(const int32
                                                                      const uint8_t *restrict lines,
                                                                      uint8_t *restrict line)
 {
-    enum { BLOCK = 64 }; /* bytes of a line at once: their sums stay in registers */
+    enum { BLOCK = 64 }; /* bytes of a line at once: the sums stay in registers */
     for (size_t at = 0; at < RUE_LINE_BYTES; at += BLOCK) {
         int32_t sums[BLOCK];
         for (size_t lane = 0; lane < BLOCK; lane++) sums[lane] = RUE_WEIGHT_HALF;

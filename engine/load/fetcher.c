@@ -9,10 +9,10 @@ struct rue_fetcher {
     const struct rue_source *source;
     struct rue_fetcher_options options;
     enum rue_mode mode;
-    enum rue_dtype stored;           /* of preprocessed items */
-    struct rue_read_ahead *ahead;    /* of preprocessed items in a file that is open; else NULL */
-    struct rue_transform *transform; /* of raw data */
-    unsigned char *item;             /* [item_capacity] bytes as they lie on storage */
+    enum rue_dtype stored;           /* dtype of preprocessed items */
+    struct rue_read_ahead *ahead;    /* for preprocessed items in an open file; else NULL */
+    struct rue_transform *transform; /* for raw items */
+    unsigned char *item;             /* [item_capacity] bytes of the item on storage */
     size_t item_capacity;
 };
 
@@ -35,7 +35,7 @@ enum rue_access rue_fetcher_access(const struct rue_source *source, enum rue_acc
     return rue_source_allows(source, requested) ? requested : RUE_ACCESS_READ;
 }
 
-/* Whether what lies at a place is the tensor. */
+/* Whether the bytes at the place are the tensor itself. */
 static bool is_tensor(const struct rue_fetcher *fetcher, const struct rue_place *place)
 {
     return fetcher->stored == fetcher->options.dtype &&
@@ -98,7 +98,6 @@ void rue_fetcher_close(struct rue_fetcher *fetcher)
     free(fetcher);
 }
 
-/* Room for an item. */
 static rue_status reserve_item(struct rue_fetcher *fetcher, size_t bytes, rue_error *error)
 {
     if (bytes <= fetcher->item_capacity) return RUE_OK;
@@ -111,8 +110,7 @@ static rue_status reserve_item(struct rue_fetcher *fetcher, size_t bytes, rue_er
     return RUE_OK;
 }
 
-/* No JPEG of so many pixels has more bytes: CMYK noise of the finest quality has 7.6 a pixel; and room for
- * metadata. */
+/* The largest JPEG of max_pixels: CMYK noise of the best quality has 7.6 bytes per pixel; plus metadata. */
 static uint64_t largest_jpeg(const struct rue_fetcher *fetcher)
 {
     return fetcher->options.max_pixels * 8 + (UINT64_C(64) << 20);
@@ -136,7 +134,7 @@ static rue_status fetch_raw(struct rue_fetcher *fetcher, uint64_t item, void *te
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s %s", name, reason.message);
 }
 
-/* Items of the stored type are the tensor, levels become one. */
+/* Copies values of the same type; normalises 8-bit levels. */
 static void make_tensor(const struct rue_fetcher *fetcher, const void *item, void *tensor)
 {
     if (fetcher->stored == fetcher->options.dtype)

@@ -13,11 +13,11 @@
 
 enum { WORKER_STACK_BYTES = 1 << 20 };
 
-/* A batch that is being loaded, or is loaded and not yet taken. */
+/* A batch that is being loaded, or is loaded and not yet delivered. */
 struct slot {
     struct rue_batch *batch;
-    atomic_size_t remaining; /* items still to be loaded */
-    rue_error error;         /* of the first item that failed */
+    atomic_size_t remaining; /* items that are not loaded yet */
+    rue_error error;         /* error of the first item that failed */
 };
 
 struct worker {
@@ -26,15 +26,15 @@ struct worker {
     pthread_t thread;
 };
 
-/* What source and options make of a job; constant. */
+/* The sizes of the job; constant. */
 struct plan {
     uint64_t batches, images, window;
     size_t batch_size, tensor_bytes, slab_bytes;
-    size_t grain; /* items that a worker claims at once: one ticket */
+    size_t grain; /* items of one ticket, which a worker claims at once */
     uint64_t tickets_of_batch;
 };
 
-/* Memory that batches use again and again. */
+/* The batch buffers. */
 struct pool {
     struct rue_batch *slabs; /* [count] */
     size_t count;
@@ -43,17 +43,17 @@ struct pool {
 };
 
 struct crew {
-    struct worker *workers; /* [count]; with num_workers = 0 one without a thread */
+    struct worker *workers; /* [count]; with num_workers = 0 one worker without a thread */
     size_t count;
     atomic_size_t started;
 };
 
-/* What workers look at without the lock; set under it, but for the ticket, so that nobody waits past it. */
+/* Read by workers without the lock. Written under the lock, except the ticket, so no wait misses a change. */
 struct work {
-    atomic_uint_least64_t ticket; /* the next that nobody has; tickets go through the batches in order */
-    atomic_uint_least64_t begun;  /* batches that may be loaded */
+    atomic_uint_least64_t ticket; /* the next to claim; tickets follow the order of the batches */
+    atomic_uint_least64_t begun;  /* batches that may be loaded, so far */
     atomic_size_t sleepers;       /* workers that wait for work */
-    atomic_bool waking;           /* one of them is on its way */
+    atomic_bool waking;           /* a worker was signalled and does not run yet */
     atomic_bool stopping;
 };
 
@@ -64,14 +64,14 @@ struct rue_loader {
     struct crew crew;
     struct work work;
 
-    pthread_mutex_t lock;     /* guards all below */
-    pthread_cond_t work_here; /* there are tickets, or there will be none */
+    pthread_mutex_t lock;     /* guards all members below */
+    pthread_cond_t work_here; /* there are tickets, or there will be no more */
     pthread_cond_t ready;     /* a batch is loaded */
     struct slot *slots;       /* [window]; batch b is in slot b % window */
-    uint64_t delivered;       /* batches that the consumer took */
+    uint64_t delivered;       /* batches delivered so far */
     uint64_t bad_images;
-    rue_error damage;  /* of one of them */
-    rue_error failure; /* what ended the loader; every later `next` answers the same */
+    rue_error damage;  /* damage of one bad image */
+    rue_error failure; /* the error that ended the loader; every later rue_loader_next returns it */
 };
 
 /* ---- slabs ---- */
@@ -79,7 +79,7 @@ struct rue_loader {
 static void *map_slab(void *context, size_t bytes)
 {
     (void)context;
-    /* Populated here, so that no page fault is left for the time of loading. */
+    /* Populated now, so that loading causes no page faults. */
     void *slab = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     return slab == MAP_FAILED ? NULL : slab;
 }
@@ -98,7 +98,7 @@ static uint64_t count_batches(const struct rue_loader_options *options, uint64_t
     return options->drop_last ? images / size : (images + size - 1) / size;
 }
 
-/* How many batches may be in flight for a job of that many: min(W * prefetch_factor, batches), at least 1. */
+/* Batches in flight for a job of that many batches: min(W * prefetch_factor, batches), at least 1. */
 static uint64_t choose_window(const struct rue_loader_options *options, uint64_t batches)
 {
     uint64_t window = (uint64_t)options->num_workers * (uint64_t)options->prefetch_factor;
@@ -119,7 +119,7 @@ uint64_t rue_loader_images(const struct rue_loader_options *options)
 
 static uint64_t slab_count(const struct rue_loader_options *options, uint64_t images)
 {
-    uint64_t flying = options->num_workers == 0 ? 0 /* what is loaded is handed out at once */
+    uint64_t flying = options->num_workers == 0 ? 0 /* a loaded batch is delivered at once */
                                                 : choose_window(options, count_batches(options, images));
     return flying + (uint64_t)options->max_held;
 }
@@ -173,7 +173,7 @@ static size_t items_of_batch(const struct rue_loader *loader, uint64_t index)
     return left < loader->plan.batch_size ? (size_t)left : loader->plan.batch_size;
 }
 
-/* Under the lock, or with nobody else about. */
+/* Needs the lock, or a loader without threads. */
 static struct rue_batch *acquire_slab(struct rue_loader *loader, uint64_t index)
 {
     assert(loader->pool.free_count > 0);
@@ -188,8 +188,8 @@ static bool has_work(const struct rue_loader *loader)
     return loader->work.ticket < loader->work.begun * loader->plan.tickets_of_batch;
 }
 
-/* Under the lock: wakes a worker if there is work and none on its way. That one wakes the next, so that no
- * more wake than are needed: for work that is done at once that is one, not one for each ticket. */
+/* Needs the lock. Wakes one worker at a time: each worker that finds work wakes the next. Short work so needs
+ * one worker, not one per ticket. */
 static void wake_worker(struct rue_loader *loader)
 {
     if (loader->work.sleepers == 0 || loader->work.waking || !has_work(loader)) return;
@@ -205,7 +205,7 @@ static void wake_next_worker(struct rue_loader *loader)
     pthread_mutex_unlock(&loader->lock);
 }
 
-/* Under the lock: begins the batches that the window and the free slabs allow. */
+/* Needs the lock. Begins as many batches as the window and the free slabs allow. */
 static void begin_batches(struct rue_loader *loader)
 {
     uint64_t begun = loader->work.begun, limit = loader->delivered + loader->plan.window;
@@ -217,11 +217,11 @@ static void begin_batches(struct rue_loader *loader)
         loader->work.begun = begun + 1;
     }
     if (begun == loader->plan.batches)
-        pthread_cond_broadcast(&loader->work_here); /* those in excess may end */
+        pthread_cond_broadcast(&loader->work_here); /* workers without work may end */
     wake_worker(loader);
 }
 
-/* Takes the next ticket; false where there is none at present. */
+/* Claims the next ticket; false: there is none now. */
 static bool claim_ticket(struct rue_loader *loader, uint64_t *out)
 {
     *out = loader->work.ticket;
@@ -230,7 +230,7 @@ static bool claim_ticket(struct rue_loader *loader, uint64_t *out)
     return false;
 }
 
-/* Waits for work; false when there will be none. */
+/* Waits for work; false: there will be no more. */
 static bool wait_for_work(struct rue_loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
@@ -240,7 +240,7 @@ static bool wait_for_work(struct rue_loader *loader)
         loader->work.waking = false;
     }
     loader->work.sleepers--;
-    /* What there was may be taken by now, but there will be more. */
+    /* Another worker may have claimed the work, but there will be more. */
     bool more = !loader->work.stopping && (has_work(loader) || loader->work.begun < loader->plan.batches);
     pthread_mutex_unlock(&loader->lock);
     return more;
@@ -253,7 +253,7 @@ static void set_failed(struct rue_loader *loader, struct slot *slot, const rue_e
     pthread_mutex_unlock(&loader->lock);
 }
 
-/* Loads `count` items of a batch from `position` on; gives up early when the loader stops. */
+/* Loads `count` items of a batch from `position`; ends early if the loader stops. */
 static rue_status fetch_items(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
                               size_t position, size_t count, rue_error *error)
 {
@@ -268,7 +268,7 @@ static rue_status fetch_items(struct rue_loader *loader, struct rue_fetcher *fet
     return status;
 }
 
-/* The same, and notes how long it took where somebody wants to know. */
+/* The same; also records the time, if it is requested. */
 static rue_status load_items(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
                              size_t position, size_t count, rue_error *error)
 {
@@ -292,7 +292,7 @@ static void load_share(struct rue_loader *loader, struct worker *worker, struct 
     pthread_mutex_unlock(&loader->lock);
 }
 
-/* Loads what the ticket is for: part of a batch. */
+/* Loads the part of a batch that the ticket stands for. */
 static void load_ticket(struct rue_loader *loader, struct worker *worker, uint64_t ticket)
 {
     uint64_t index = ticket / loader->plan.tickets_of_batch;
@@ -404,7 +404,8 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     if (!loader) return rue_fail_memory(error, "a loader", sizeof *loader);
     loader->options = *options;
     loader->options.sampler.items = rue_source_count(source);
-    loader->options.fetcher.access = rue_fetcher_access(source, options->fetcher.access); /* of all workers */
+    loader->options.fetcher.access =
+        rue_fetcher_access(source, options->fetcher.access); /* the same for all workers */
     if (!options->allocator) loader->options.allocator = &rue_slab_allocator_default;
     loader->plan.batch_size = (size_t)options->batch_size;
     loader->plan.batches = rue_loader_batches(options);
@@ -465,7 +466,7 @@ static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out,
     return RUE_OK;
 }
 
-/* Under the lock: waits until the batch that is next is loaded, or will never be. */
+/* Needs the lock. Waits until the next batch is loaded, or the loader stops. */
 static rue_status wait_loaded(struct rue_loader *loader, struct slot *slot)
 {
     while ((loader->work.begun <= loader->delivered || slot->remaining > 0) && !loader->work.stopping)

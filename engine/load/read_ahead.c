@@ -14,7 +14,7 @@ struct read {
     struct rue_place place;
     char *into;
     bool under_way;
-    uint64_t done; /* bytes */
+    uint64_t done; /* bytes read so far */
 };
 
 struct rue_read_ahead {
@@ -26,8 +26,8 @@ struct rue_read_ahead {
     size_t oldest, count;
 };
 
-/* False where the system has none; where it would take a descriptor that others may need; or where it can be
- * opened but not used, as under some filters of system calls. */
+/* Opens a ring. False: the system has none, it would use one of the last descriptors, or it can be opened but
+ * not used (filters of system calls). */
 static bool open_ring(struct io_uring *ring)
 {
     struct rlimit limit;
@@ -74,8 +74,8 @@ bool rue_read_ahead_is_busy(const struct rue_read_ahead *ahead)
     return ahead->count > 0;
 }
 
-/* After a refusal nothing is submitted any more: what was refused is still in the ring, and must not begin
- * when nobody waits for it. */
+/* After a refusal no more reads are submitted: the refused one is still in the ring, and must not start when
+ * no caller waits for it. */
 static void submit_read(struct rue_read_ahead *ahead, struct read *read)
 {
     struct io_uring_sqe *entry = io_uring_get_sqe(&ahead->ring);
@@ -88,7 +88,7 @@ bool rue_read_ahead_begin(struct rue_read_ahead *ahead, uint64_t item, const str
                           void *into)
 {
     if (ahead->count == RUE_READ_AHEAD_MAX || (!into && place->bytes > ahead->buffer_bytes)) return false;
-    if (ahead->count == 0) ahead->oldest = 0; /* the same buffer again, which is in the CPU's cache */
+    if (ahead->count == 0) ahead->oldest = 0; /* use the same buffer again: it is in the CPU's cache */
     size_t slot = (ahead->oldest + ahead->count++) % RUE_READ_AHEAD_MAX;
     char *buffer = into ? into : ahead->buffers + slot * ahead->buffer_bytes;
     ahead->reads[slot] = (struct read){.item = item, .place = *place, .into = buffer};
@@ -101,7 +101,7 @@ static void wait_for_read(struct rue_read_ahead *ahead, const struct read *read)
     while (read->under_way) {
         struct io_uring_cqe *answer;
         if (io_uring_wait_cqe(&ahead->ring, &answer) != 0) {
-            usleep(REFUSED_US); /* interrupted, or refused: then looking is all that is left */
+            usleep(REFUSED_US); /* interrupted or refused: poll */
             continue;
         }
         struct read *answered = io_uring_cqe_get_data(answer);
@@ -111,7 +111,7 @@ static void wait_for_read(struct rue_read_ahead *ahead, const struct read *read)
     }
 }
 
-/* Reads what is left, all of it where there is no ring; false when there is no more. */
+/* Reads the rest, or all without a ring. False: the file ends, or storage failed. */
 static bool read_rest(const struct read *read)
 {
     const struct rue_place *place = &read->place;

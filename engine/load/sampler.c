@@ -4,7 +4,7 @@
 
 enum { ROUNDS = 6 };
 
-/* A permutation of [0, 2^(2*half)), chosen by the key. */
+/* A permutation of [0, 2^(2*half)) that depends on the key. */
 static uint64_t feistel(uint64_t x, unsigned half, uint64_t key)
 {
     uint64_t mask = (UINT64_C(1) << half) - 1, left = x >> half, right = x & mask;
@@ -17,8 +17,8 @@ static uint64_t feistel(uint64_t x, unsigned half, uint64_t key)
     return left << half | right;
 }
 
-/* Walks the cycle until it is back in [0, items): fewer than four steps on average, as 2^(2*half) < 4 *
- * items. */
+/* Repeats the permutation until the result is in [0, items): fewer than 4 steps on average, because
+ * 2^(2*half) < 4 * items. */
 static uint64_t permute(uint64_t index, uint64_t items, uint64_t key)
 {
     unsigned bits = items > 1 ? 64u - (unsigned)__builtin_clzll(items - 1) : 1;

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One group on the way from the process's own up to the root. */
+/* A control group: that of the process, or one above it. */
 struct group {
-    const char *root;       /* before /proc and /sys */
+    const char *root;       /* put before /proc and /sys */
     const char *controller; /* of version 1; NULL: version 2 */
     char path[PATH_MAX];    /* below the mount; "" is the root */
 };
@@ -21,8 +21,8 @@ static bool list_holds(char *names, const char *name)
     return false;
 }
 
-/* The group of this process. In a container the path may be the host's, where nothing can be read; walking up
- * ends at the mount's root, which is the container's own group there. */
+/* The control group of this process. A container may see the path of the host, where no file can be read; the
+ * walk up ends at the root of the mount, which is the container's own group. */
 static struct group own_group(const char *root, const char *controller)
 {
     struct group group = {.root = root, .controller = controller};
@@ -41,7 +41,7 @@ static struct group own_group(const char *root, const char *controller)
     return group;
 }
 
-/* False at the root. */
+/* False: it is the root. */
 static bool go_to_parent(struct group *group)
 {
     char *slash = strrchr(group->path, '/');
@@ -74,7 +74,7 @@ double rue_cgroup_max_value(const char *root, const char *controller, const char
     return most;
 }
 
-/* Up to two numbers of the file's first line; how many there are ("max" is none). */
+/* Reads up to two numbers of the first line and returns how many there are (0 for "max"). */
 static int read_numbers(const struct group *group, const char *name, double out[2])
 {
     FILE *file = open_file(group, name);
@@ -101,7 +101,7 @@ double rue_cgroup_cpus(void)
     return least;
 }
 
-/* Page cache of the group, which the kernel gives back when memory is short. */
+/* Page cache of the group, which the kernel frees when memory is short. */
 static double reclaimable_bytes(const struct group *group)
 {
     char key[64];
@@ -118,14 +118,14 @@ static double reclaimable_bytes(const struct group *group)
     return sum;
 }
 
-/* The tightest limit, and the least that a limit leaves, of version 2 (`controller` NULL) or 1. */
+/* The smallest limit, and the smallest free memory under any limit, of version 2 (`controller` NULL) or 1. */
 static bool read_memory_limit(const char *controller, uint64_t *limit, uint64_t *left)
 {
     bool limited = false;
     struct group group = own_group("", controller);
     do {
         double most[2], used[2] = {0};
-        /* Version 1 says "none" with a number near 2^63. */
+        /* Version 1 writes a number near 2^63 for "no limit". */
         if (!read_numbers(&group, controller ? "memory.limit_in_bytes" : "memory.max", most) ||
             most[0] > 1e18)
             continue;

@@ -18,7 +18,7 @@ uint64_t rue_clock_now_ns(void)
 
 uint64_t rue_clock_suspended_ns(void)
 {
-    /* In this order a delay between the two reads can only make it less. */
+    /* In this order a delay between the two reads can only make the result smaller. */
     uint64_t all = read_clock(CLOCK_BOOTTIME), awake = read_clock(CLOCK_MONOTONIC);
     return all > awake ? all - awake : 0;
 }

@@ -1,26 +1,25 @@
-/* The monotonic clock: every time in rue is taken from it. */
+/* The monotonic clock. All times in rue come from it. */
 #ifndef RUE_CLOCK_H
 #define RUE_CLOCK_H
 
 #include <stdint.h>
 
-/* CLOCK_MONOTONIC in ns. */
+/* The time of CLOCK_MONOTONIC in ns. */
 uint64_t rue_clock_now_ns(void);
 
-/* How long this machine has been suspended since it started, in ns: the monotonic clock stood still
- * meanwhile. */
+/* How long this machine has been suspended since it started, in ns. The monotonic clock does not count it. */
 uint64_t rue_clock_suspended_ns(void);
 
-/* Sleeps until the clock shows `deadline_ns`, signals notwithstanding; returns at once when it is past. The
- * calling thread's timer slack is what bounds how late it wakes: see rue_clock_remove_slack. */
+/* Sleeps until `deadline_ns`, also when signals arrive. Returns at once if the time has passed. The timer
+ * slack of the thread limits the accuracy: see rue_clock_remove_slack. */
 void rue_clock_sleep_until(uint64_t deadline_ns);
 
-/* The same, but sharper: sleeps until shortly before and watches the clock for the rest, a quarter of the
- * wait between 80 and 200 us. A core that sleeps takes 20 us to wake, one that sleeps deeply up to 200 us; a
+/* The same, more accurately: sleeps until shortly before `deadline_ns` and spins for the rest. The rest is a
+ * quarter of the wait, at least 80 and at most 200 us, because a sleeping core takes 20 to 200 us to wake. A
  * consumer that waits for a GPU spins as well. */
 void rue_clock_wait_until(uint64_t deadline_ns);
 
-/* Asks the kernel to wake the calling thread without the usual 50 us of timer slack. */
+/* Sets the timer slack of the calling thread from the usual 50 us to 1 ns. */
 void rue_clock_remove_slack(void);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "cgroup.h"
 
-/* The value of the line "key<spaces>: value" of a /proc file; false when there is none. */
+/* Reads the value of the line "key: value" of a file in /proc. False: there is none. */
 static bool proc_value(const char *path, const char *key, char *out, size_t bytes)
 {
     FILE *file = fopen(path, "re");

@@ -12,7 +12,7 @@
 
 enum {
     TAR_BLOCK = 512,
-    TAR_PIECE_BYTES = 1 << 13, /* headers and small members: the content of others is passed over */
+    TAR_PIECE_BYTES = 1 << 13, /* headers and small members; the content of larger ones is skipped */
     PIECE_BYTES = 1 << 17,
 };
 
@@ -20,14 +20,14 @@ struct rue_archive_reader {
     struct archive *archive;
     struct rue_files *files;
     size_t file;
-    uint64_t at;          /* offset in the file of the next piece */
-    unsigned char *piece; /* [piece_bytes] as they lie in the file */
+    uint64_t at;          /* offset of the next piece in the file */
+    unsigned char *piece; /* [piece_bytes] of the file */
     size_t piece_bytes;
-    rue_error failure; /* of reading the file */
+    rue_error failure; /* of the last failed read */
     struct rue_archive_member member;
-    uint64_t end;      /* of the member's blocks: where the next header begins */
-    uint64_t position; /* where there are no members, and */
-    bool empty;        /* whether there are none */
+    uint64_t end;      /* of the member's blocks; the next header begins here */
+    uint64_t position; /* uncompressed bytes read so far; not for tar archives */
+    bool empty;        /* the file has no bytes */
 };
 
 /* ---- what libarchive asks for ---- */
@@ -75,7 +75,7 @@ static rue_status fail_archive(const struct rue_archive_reader *reader, uint64_t
                     rue_files_path(reader->files, reader->file), at, why ? why : "unknown reason");
 }
 
-/* Only what libarchive does itself: for other compressions it starts programs. */
+/* Only compressions that libarchive handles itself; it starts programs for others. */
 static int choose_filters(struct archive *archive)
 {
     int code = archive_read_support_filter_gzip(archive);
@@ -178,7 +178,7 @@ static rue_status set_member(struct rue_archive_reader *reader, struct archive_e
     return set_member_name(reader, archive_entry_pathname(entry), error);
 }
 
-/* libarchive warns of names that are not in the character set of the locale, and gives them as they are. */
+/* libarchive warns of names outside of the locale's character set, and returns them unchanged. */
 rue_status rue_archive_reader_next(struct rue_archive_reader *reader, const struct rue_archive_member **out,
                                    bool *more, rue_error *error)
 {

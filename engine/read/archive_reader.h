@@ -1,6 +1,6 @@
-/* A file read in order through libarchive: the members of a tar archive, or all of a file as it is without
- * its compression (gzip, bzip2, xz, zstd or lz4, known by its first bytes), in constant memory, or all of it
- * as it is, where the caller knows that it is not compressed. A reader belongs to one thread at a time. */
+/* Reads a file in order with libarchive, in constant memory. RUE_ARCHIVE_TAR: the members of a tar archive.
+ * RUE_ARCHIVE_BYTES: the whole file, decompressed (gzip, bzip2, xz, zstd or lz4, detected by its first
+ * bytes). RUE_ARCHIVE_PLAIN: the whole file as it is. A reader belongs to one thread at a time. */
 #ifndef RUE_ARCHIVE_READER_H
 #define RUE_ARCHIVE_READER_H
 
@@ -15,33 +15,33 @@ enum rue_archive_kind { RUE_ARCHIVE_TAR, RUE_ARCHIVE_BYTES, RUE_ARCHIVE_PLAIN };
 struct rue_archive_reader;
 
 struct rue_archive_member {
-    char name[PATH_MAX]; /* without "./" before it and slashes behind it */
+    char name[PATH_MAX]; /* without a leading "./" and trailing slashes */
     bool regular;        /* a file with content; else a link, a device or a folder */
     bool folder;
-    uint64_t header; /* uncompressed byte at which its header begins */
-    uint64_t offset; /* of its content */
+    uint64_t header; /* uncompressed offset of its header */
+    uint64_t offset; /* uncompressed offset of its content */
     uint64_t bytes;
 };
 
-/* RUE_DATA names the file that is not of this kind; RUE_MEMORY; otherwise as rue_files_read. */
+/* RUE_DATA: the file is not of this kind. RUE_MEMORY. Also the errors of rue_files_read. */
 rue_status rue_archive_reader_open(struct rue_files *files, size_t file, enum rue_archive_kind kind,
                                    struct rue_archive_reader **out, rue_error *error) RUE_MUST_CHECK;
 void rue_archive_reader_close(struct rue_archive_reader *reader);
 
 bool rue_archive_reader_is_compressed(const struct rue_archive_reader *reader);
 
-/* The next member of a tar archive, whatever was read of the one before; `*more` is false at the end. The
- * member is borrowed until the next call. RUE_DATA names file and byte where the archive is damaged or cut,
- * for sparse members and for names that are empty or too long. */
+/* Returns the next member of a tar archive; `*more` is false at the end. The rest of the previous member is
+ * skipped. The member is valid until the next call. RUE_DATA: the archive is damaged or truncated, a member
+ * is sparse, or a name is empty or too long; the message names file and byte. */
 rue_status rue_archive_reader_next(struct rue_archive_reader *reader, const struct rue_archive_member **out,
                                    bool *more, rue_error *error) RUE_MUST_CHECK;
 
-/* Reads the next `bytes` of the member, or of the file; fewer only at its end: `*got`. RUE_DATA names file
- * and byte where it is damaged. */
+/* Reads the next `bytes` of the member or file; `*got` is smaller only at its end. RUE_DATA: the data are
+ * damaged; the message names file and byte. */
 rue_status rue_archive_reader_read(struct rue_archive_reader *reader, void *into, uint64_t bytes,
                                    uint64_t *got, rue_error *error) RUE_MUST_CHECK;
 
-/* Of all but RUE_ARCHIVE_TAR: uncompressed bytes that were read so far. */
+/* Uncompressed bytes read so far; not for RUE_ARCHIVE_TAR. */
 uint64_t rue_archive_reader_position(const struct rue_archive_reader *reader);
 
 #endif

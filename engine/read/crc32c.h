@@ -5,11 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Continues `crc` (0 at the start) over `bytes` of `data`. Uses the processor's instruction where it has one.
- */
+/* Continues `crc` (0 at the start) over `bytes` of `data`. Uses the CPU's instruction if there is one. */
 uint32_t rue_crc32c(uint32_t crc, const void *data, size_t bytes);
 
-/* The same from a table, for processors without the instruction; exposed so that both can be tested. */
+/* The same with a table, for CPUs without the instruction. Public so that tests can compare both. */
 uint32_t rue_crc32c_portable(uint32_t crc, const void *data, size_t bytes);
 
 #endif

@@ -8,7 +8,7 @@
 
 struct rue_csv {
     char *name;
-    char *text; /* [bytes], NUL behind it; records are taken apart in place */
+    char *text; /* [bytes], then a NUL; fields are ended by NULs in place */
     size_t bytes;
     char *at;
     uint64_t line; /* of `at` */
@@ -87,7 +87,7 @@ static void skip_blanks(struct rue_csv *csv)
     while (is_blank(*csv->at)) csv->at++;
 }
 
-/* Moves behind a line end, where there is one. */
+/* Skips a line end, if there is one. */
 static bool skip_line_end(struct rue_csv *csv)
 {
     if (*csv->at != '\r' && *csv->at != '\n') return false;
@@ -96,7 +96,7 @@ static bool skip_line_end(struct rue_csv *csv)
     return true;
 }
 
-/* The inside of a quoted field, moved up where quotes were doubled; ends at what follows it. */
+/* Parses a quoted field in place: doubled quotes become one. Ends after the closing quote and blanks. */
 static rue_status parse_quoted_field(struct rue_csv *csv, char **out, rue_error *error)
 {
     uint64_t begin = csv->line;
@@ -114,7 +114,7 @@ static rue_status parse_quoted_field(struct rue_csv *csv, char **out, rue_error 
         return rue_fail(error, RUE_DATA,
                         "%s, line %" PRIu64 ": text after a closing quote; double a quote inside a field",
                         csv->name, csv->line);
-    *to = 0; /* at the closing quote at the latest, so that what follows stays */
+    *to = 0; /* at or before the closing quote, so the text after it stays unchanged */
     return RUE_OK;
 }
 
@@ -127,7 +127,7 @@ static rue_status add_field(struct rue_csv *csv, size_t index, char *field, rue_
     return RUE_OK;
 }
 
-/* Sets `*end` to where the field's NUL belongs once what ends it has been looked at. */
+/* Sets `*end` to where the field's NUL goes, after the caller has read what is there. NULL: it is set. */
 static rue_status parse_field(struct rue_csv *csv, char **out, char **end, rue_error *error)
 {
     skip_blanks(csv);
@@ -143,7 +143,7 @@ static rue_status parse_field(struct rue_csv *csv, char **out, char **end, rue_e
     return RUE_OK;
 }
 
-/* One line; `*filled` tells whether any field holds anything but blanks, or these in quotes. */
+/* Parses one line. `*filled`: a field is not empty, or holds quoted blanks. */
 static rue_status parse_record(struct rue_csv *csv, size_t *count, bool *filled, rue_error *error)
 {
     *filled = false;

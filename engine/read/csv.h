@@ -1,6 +1,6 @@
-/* Comma-separated values as RFC 4180 has them, and as programs write them: quoted fields that hold commas,
- * quotes and line ends, lines ended by LF, CRLF or CR, a byte order mark, blank lines (passed over), blanks
- * around fields and quotes (dropped: what is meant to have some is quoted). The text holds no NUL. */
+/* Parses comma-separated values as in RFC 4180, and as programs write them. Quoted fields may contain commas,
+ * quotes and line ends. Lines end with LF, CRLF or CR. A byte order mark and blank lines are skipped. Blanks
+ * around fields and quotes are removed, except inside quotes. */
 #ifndef RUE_CSV_H
 #define RUE_CSV_H
 
@@ -13,26 +13,26 @@
 struct rue_csv;
 
 struct rue_csv_record {
-    uint64_t line; /* where it begins, from 1 */
+    uint64_t line; /* where the record begins, from 1 */
     size_t count;
-    char *const *fields; /* [count], valid until the next call; what they point to stays until the end */
+    char *const *fields; /* [count], valid until the next call; the texts stay valid until rue_csv_close */
 };
 
-/* Takes records out of `text`, which it takes, also where it fails: of malloc, `bytes` and a NUL behind them.
- * `name` is what messages call it. RUE_DATA with the line where it is no text; RUE_MEMORY. */
+/* Parses `text`: `bytes`, then a NUL, from malloc. Takes ownership of it, also on failure. `name` is for
+ * messages. RUE_DATA: it is not a text file; the message names the line. RUE_MEMORY. */
 rue_status rue_csv_open(const char *name, char *text, size_t bytes, struct rue_csv **out,
                         rue_error *error) RUE_MUST_CHECK;
 void rue_csv_close(struct rue_csv *csv);
 const char *rue_csv_name(const struct rue_csv *csv);
 
-/* Where the field begins behind its blanks, cut before those at its end. */
+/* Returns the field without the blanks around it; changes it in place. */
 char *rue_csv_trim(char *field);
 
-/* The line of `at` in `text`, as records count them. */
+/* The line number of `at` in `text`, from 1. */
 uint64_t rue_csv_line(const char *text, const char *at);
 
-/* The next record that is not blank; `*found` is false at the end. RUE_DATA with the line when quotes do not
- * match; RUE_MEMORY. */
+/* Parses the next record that is not blank; `*found` is false at the end. RUE_DATA: quotes do not match; the
+ * message names the line. RUE_MEMORY. */
 rue_status rue_csv_next(struct rue_csv *csv, bool *found, struct rue_csv_record *out,
                         rue_error *error) RUE_MUST_CHECK;
 

@@ -100,7 +100,7 @@ rue_status rue_file_identity_check(const struct rue_file_identity *was, const ch
 
 /* ---- the page cache ---- */
 
-/* Linux 6.5; older headers do not know it. */
+/* Linux 6.5; older headers do not define it. */
 #ifndef SYS_cachestat
 #    define SYS_cachestat 451
 #endif
@@ -109,7 +109,7 @@ struct range {
     uint64_t offset, bytes;
 };
 
-/* In pages. */
+/* Numbers of pages. */
 struct state {
     uint64_t cached, dirty, writeback, evicted, recently_evicted;
 };
@@ -122,7 +122,7 @@ static bool ask_cachestat(int fd, const struct range *range, uint64_t *pages)
     return true;
 }
 
-/* mincore says of files that the process may not write, and are not its own, that all of them is there. */
+/* For files that the process neither owns nor may write, mincore reports all pages as present. */
 static bool mincore_is_true(int fd)
 {
     struct stat about;
@@ -157,7 +157,7 @@ bool rue_page_cache_count(int fd, uint64_t offset, uint64_t bytes, uint64_t *out
     return true;
 }
 
-/* Flushing a file that is on storage already may cost a round trip to the disk, so what stays comes first. */
+/* Flushing may cost a round trip to the disk even if nothing is dirty, so first count what stays. */
 void rue_page_cache_evict(int fd)
 {
     struct stat about;
@@ -193,8 +193,8 @@ void rue_mapping_close(struct rue_mapping *mapping)
     mapping->data = NULL;
 }
 
-/* Whether the byte at `offset` can be had without waiting for storage. Trying to read it has the kernel begin
- * to, where it is not there: only where asking does not tell. */
+/* Whether the byte at `offset` is in the page cache. A trial read makes the kernel read an absent page, so it
+ * is only the fallback. */
 static bool is_cached(const struct rue_mapping *mapping, uint64_t offset)
 {
     char byte;
@@ -206,11 +206,11 @@ static bool is_cached(const struct rue_mapping *mapping, uint64_t offset)
 
 bool rue_mapping_in_memory(struct rue_mapping *mapping)
 {
-    /* A file with holes would do without storage, but not without memory. */
+    /* A file with holes needs no storage, but it needs memory. */
     if (!mapping->data || mapping->bytes > rue_machine_read().memory_bytes) return false;
     for (uint64_t i = 0; i < SAMPLES; i++)
         if (!is_cached(mapping, mapping->bytes / SAMPLES * i + mapping->bytes / SAMPLES / 2)) return false;
-    /* Filled at once, so that the first pass over the data is like the others. */
+    /* Filled now, so that the first pass over the data is not slower than the others. */
     if (!atomic_exchange(&mapping->filled, true)) madvise(mapping->data, mapping->bytes, MADV_POPULATE_READ);
     return true;
 }
@@ -223,7 +223,7 @@ void rue_mapping_drop_pages(struct rue_mapping *mapping)
 
 const void *rue_mapping_at(const struct rue_mapping *mapping, uint64_t offset, uint64_t bytes)
 {
-    struct stat about; /* asking the kernel to bring in the bytes would take as long as to copy them */
+    struct stat about; /* asking the kernel to load the pages would take as long as copying them */
     if (fstat(mapping->fd, &about) != 0) return NULL;
     if ((uint64_t)about.st_size < offset + bytes) return errno = 0, NULL;
     return mapping->data + offset;

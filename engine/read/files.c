@@ -21,18 +21,18 @@ enum { KEPT_MAX = 1024 };
 struct file {
     char *path;
     struct rue_file_identity identity;
-    atomic_int fd; /* kept open; -1 */
+    atomic_int fd; /* of a file that stays open; -1 */
 };
 
 struct rue_files {
     struct file *files;
     size_t count, capacity;
-    atomic_int room; /* descriptors that may still be kept */
-    char *folder;    /* of items that are files; NULL */
+    atomic_int room; /* how many more files may stay open */
+    char *folder;    /* folder of items that are files; NULL */
     int folder_fd;
 };
 
-/* Several sources may be open, and most descriptors are for others: workers' files, sockets, libraries. */
+/* Most descriptors are for others: other sources, workers' files, sockets, libraries. */
 static int max_kept_open(void)
 {
     struct rlimit limit;
@@ -141,13 +141,13 @@ rue_status rue_files_check(const struct rue_files *files, rue_error *error)
 
 /* ---- reading ---- */
 
-/* O_NONBLOCK keeps a FIFO in a file's place from blocking. */
+/* O_NONBLOCK: a FIFO at this path does not block. */
 static int open_file(int folder_fd, const char *path)
 {
     return openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-/* Whoever comes second closes his own. */
+/* The second of two threads closes its own descriptor. */
 static bool keep_file(struct file *file, int fd)
 {
     int none = -1;

@@ -15,10 +15,10 @@
 
 static const char magic[8] = "rueindx3";
 
-/* The file: this, the entries, the names. */
+/* The file: this header, the entries, the names. */
 struct header {
     char magic[8];
-    uint64_t identity; /* of the shards as they were, and of what was asked */
+    uint64_t identity; /* hash of the shards' identities and of the index's */
     uint64_t count, names_used, skipped;
     uint32_t kind, mode, dtype, shape[3], compressed;
     char skipped_example[RUE_EXAMPLE_BYTES];
@@ -32,7 +32,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* One for each folder and each pattern or file in it: another state of the same data takes its place. */
+/* One file for each folder, and for each pattern or file in it; a newer state of the data replaces it. */
 static void find_path(const struct rue_files *files, const char *path, const char *identity, char *out,
                       size_t bytes)
 {
@@ -80,7 +80,7 @@ static bool read_parts(struct rue_index *index, int fd, const struct header *hea
            index_crc(index) == header->crc;
 }
 
-/* What was read is what was written, so this only says whether both are of the same program. */
+/* The checksums are right, so this only detects an index of another version of the program. */
 static bool is_sound(const struct rue_index *index, const struct header *header)
 {
     size_t used = index->names.used;
@@ -92,7 +92,7 @@ static bool is_sound(const struct rue_index *index, const struct header *header)
     return sound;
 }
 
-/* A file that begins with a header of ours. */
+/* Whether the file begins with a header of ours. */
 static bool read_header(int fd, struct header *header, struct stat *about)
 {
     return fstat(fd, about) == 0 && S_ISREG(about->st_mode) && rue_read_at(fd, header, sizeof *header, 0) &&
@@ -130,13 +130,12 @@ bool rue_index_file_load(struct rue_index *index, const char *path, const char *
 
 /* ---- writing ---- */
 
-/* Nobody else's file is replaced. */
+/* Only index files are replaced, whatever their version. */
 static bool may_replace(const char *path)
 {
     char found[sizeof magic];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) return errno == ENOENT;
-    /* Of any version. */
     bool ours = rue_read_at(fd, found, sizeof found, 0) && memcmp(found, magic, sizeof magic - 1) == 0;
     close(fd);
     return ours;
@@ -151,7 +150,7 @@ static bool write_parts(int fd, const char *file, const struct rue_index *index,
                RUE_OK;
 }
 
-/* Of several processes that do this at once all write the same bytes. */
+/* Processes that do this at the same time write the same bytes. */
 void rue_index_file_save(const struct rue_index *index, const char *path, const char *identity)
 {
     char name[PATH_MAX + 64], part[PATH_MAX + 72];

@@ -1,4 +1,4 @@
-/* The file beside shards in which their index is kept, so that they need not be read through again. */
+/* Saves the index of shards in a file beside them, so that they are not read completely each time. */
 #ifndef RUE_INDEX_FILE_H
 #define RUE_INDEX_FILE_H
 
@@ -6,13 +6,13 @@
 
 #include "source_index.h"
 
-/* Reads what was kept for the shards of index->files, which were named as `path`, and for `asked`, a text of
- * all else that the index depends on: the format, its version, keys. False where there is nothing, or what is
- * there is stale or damaged; the index has its files alone then. */
+/* Loads the saved index for the shards of index->files. `path` is how the shards were named; `identity` is a
+ * text of all else that the index depends on: format, version, keys. False: there is none, or it is outdated
+ * or damaged; then the index has only its files. */
 bool rue_index_file_load(struct rue_index *index, const char *path, const char *identity);
 
-/* Keeps it in the folder of the first shard, under a hidden name that depends on `asked` and `path`, whole or
- * not at all. Where it cannot be written, nothing happens. */
+/* Saves the index in the folder of the first shard, as a hidden file whose name depends on `identity` and
+ * `path`. Writes the whole file or none. Errors are ignored. */
 void rue_index_file_save(const struct rue_index *index, const char *path, const char *identity);
 
 #endif

@@ -8,19 +8,19 @@
 
 #include "files.h"
 
-enum { IS_BRANCH = 1, IS_LEAF = 2, IS_META = 8 };         /* of a page; what was never written has more */
-enum { IS_FAR = 1, IS_DATABASE = 2, HAS_DUPLICATES = 4 }; /* of a node */
+enum { IS_BRANCH = 1, IS_LEAF = 2, IS_META = 8 };               /* of a page; unused pages have other bits */
+enum { IS_FAR = 1, IS_DATABASE = 2, HAS_DUPLICATES = 4 };       /* of a node */
 enum { IS_REVERSED = 2, SORTS_DUPLICATES = 4, IS_INTEGER = 8 }; /* of a database */
 enum { MAGIC = 0xBEEFC0DE, VERSION = 1, DEPTH_MAX = 32 };
 
 struct page_header {
     uint64_t number;
     uint16_t pad, flags;
-    uint16_t lower, upper; /* where the free space between offsets and nodes begins and ends */
+    uint16_t lower, upper; /* begin and end of the free space between offsets and nodes */
 };
 
 struct database {
-    uint32_t page_bytes; /* of the first of the two in a meta page */
+    uint32_t page_bytes; /* in the first database of a meta page: size of all pages */
     uint16_t flags, depth;
     uint64_t branch_pages, leaf_pages, overflow_pages, entries, root;
 };
@@ -50,7 +50,7 @@ struct walk {
     uint64_t file_bytes, pages_left, entries;
     uint32_t page_bytes;
     struct meta meta;
-    unsigned char *levels[DEPTH_MAX]; /* a page each, once it is needed */
+    unsigned char *levels[DEPTH_MAX]; /* one page per level, allocated when needed */
     unsigned char last_key[RUE_LMDB_KEY_MAX];
     size_t last_key_bytes;
 };
@@ -85,7 +85,7 @@ bool rue_lmdb_detect(int fd)
     return read_meta(fd, 0, &meta);
 }
 
-/* The younger of the two that are whole; the other one may have been torn by a crash. */
+/* The newer of the two valid meta pages; a crash may have damaged the other. */
 static rue_status choose_meta(struct walk *walk, rue_error *error)
 {
     struct meta first, second;
@@ -147,7 +147,7 @@ static rue_status read_page(struct walk *walk, uint64_t number, unsigned level, 
     return rue_files_read(walk->files, 0, *page, walk->page_bytes, number * walk->page_bytes, error);
 }
 
-/* Where node `index` is, or NULL where it does not lie within its page. */
+/* The node `index` of the page, or NULL if it lies outside the page. */
 static const unsigned char *node_at(const struct walk *walk, const unsigned char *page, unsigned index,
                                     struct node *out)
 {
@@ -161,7 +161,7 @@ static const unsigned char *node_at(const struct walk *walk, const unsigned char
     return page + at;
 }
 
-/* Where the value of a leaf's node lies; false where that is not in the file. */
+/* Finds the value of a leaf's node. False: it lies outside the file. */
 static bool find_value(const struct walk *walk, uint64_t page_number, const unsigned char *page,
                        const struct node *node, const unsigned char *key, struct rue_lmdb_entry *out)
 {
@@ -179,7 +179,7 @@ static bool find_value(const struct walk *walk, uint64_t page_number, const unsi
     return out->offset + out->bytes <= (walk->meta.last_page + 1) * walk->page_bytes;
 }
 
-/* Keys ascend over the whole tree: a page that is met again, or of another time, is noticed by that. */
+/* Keys ascend over the whole tree, so this detects pages that are visited twice or are outdated. */
 static bool is_next_key(struct walk *walk, const unsigned char *key, size_t bytes)
 {
     size_t common = bytes < walk->last_key_bytes ? bytes : walk->last_key_bytes;

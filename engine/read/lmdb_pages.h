@@ -1,8 +1,7 @@
-/* The pages of an LMDB file, as liblmdb 0.9 of 64-bit systems lays them out: where each value lies. They are
- * read with pread and believed nowhere: liblmdb maps the file and follows what its pages say, so a file that
- * was cut or damaged ends the process. Neither locks nor reader slots are taken, and nothing is kept open
- * that a fork could break. A value is one run of bytes, so that it can be read, or viewed in a mapping, by
- * any thread without a transaction; one that is written over meanwhile is not noticed. */
+/* Finds the values in an LMDB file, in the layout of liblmdb 0.9 on 64-bit systems. Pages are read with pread
+ * and checked. liblmdb itself maps the file and trusts its pages, so a truncated or damaged file would crash
+ * the process. No locks or reader slots are used, so a fork is safe. A value is one run of bytes: any thread
+ * can read or map it without a transaction. Values that are overwritten meanwhile are not detected. */
 #ifndef RUE_LMDB_PAGES_H
 #define RUE_LMDB_PAGES_H
 
@@ -13,24 +12,24 @@
 
 #include "source_index.h"
 
-/* liblmdb's own limit. */
+/* The limit of liblmdb. */
 enum { RUE_LMDB_KEY_MAX = 511 };
 
-/* An entry of the unnamed database. */
+/* An entry of the main database. */
 struct rue_lmdb_entry {
-    const unsigned char *key; /* [key_bytes], until the visit is over */
+    const unsigned char *key; /* [key_bytes], valid during the visit */
     size_t key_bytes;
-    uint64_t offset, bytes; /* of the value, within the file */
-    bool is_database;       /* a named database: the value is how to find it */
+    uint64_t offset, bytes; /* of the value in the file */
+    bool is_database;       /* a named database, not a value */
 };
 
-/* What it returns other than RUE_OK, with its error, ends the walk. */
+/* A result other than RUE_OK ends the walk. */
 typedef rue_status (*rue_lmdb_visit)(void *context, const struct rue_lmdb_entry *entry, rue_error *error);
 
-/* Whether the file begins as an LMDB does. */
+/* Whether the file begins like an LMDB file. */
 bool rue_lmdb_detect(int fd);
 
-/* Whether a key is text, in whatever character set: it has no control characters. */
+/* Whether a key is text in any character set: it has no control characters. */
 static inline bool rue_lmdb_key_is_text(const void *key, size_t bytes)
 {
     const unsigned char *at = key;
@@ -39,15 +38,15 @@ static inline bool rue_lmdb_key_is_text(const void *key, size_t bytes)
     return true;
 }
 
-/* Whether it is one of those that people keep notes under, such as "__len__". */
+/* Whether the key is for metadata, such as "__len__". */
 static inline bool rue_lmdb_key_is_note(const void *key, size_t bytes)
 {
     return bytes >= 2 && memcmp(key, "__", 2) == 0;
 }
 
-/* Visits all entries of the first file in the order of their keys, which are 1 to RUE_LMDB_KEY_MAX bytes, no
- * two the same. Reads pages of keys alone. Blocks on storage; needs memory for a page of each level. RUE_DATA
- * names the file, the page and what is wrong with it; otherwise rue_source_failure. */
+/* Visits all entries of the first file in the order of their keys. Keys are unique and have 1 to
+ * RUE_LMDB_KEY_MAX bytes. Blocks on storage; needs memory for one page per level. RUE_DATA names the file,
+ * the page and the damage. Also the results of rue_source_failure. */
 rue_status rue_lmdb_walk(struct rue_files *files, rue_lmdb_visit visit, void *context,
                          rue_error *error) RUE_MUST_CHECK;
 

@@ -28,7 +28,7 @@ static const char *read_shape(const char *text, uint32_t out[3])
     return NULL;
 }
 
-/* As NumPy writes it. */
+/* Only in the form that NumPy writes. */
 static const char *read_dictionary(const char *text, struct rue_npy *out)
 {
     char dtype[8], order[8];

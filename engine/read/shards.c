@@ -26,7 +26,7 @@ struct expansion {
     uint64_t visited;
 };
 
-/* Of numbers, with at least `width` digits. */
+/* Numbers with at least `width` digits. */
 struct range {
     uint64_t first, last;
     int width;
@@ -40,7 +40,7 @@ static rue_status fail_pattern(const struct expansion *e, const char *why, rue_e
                     e->pattern, why);
 }
 
-/* Puts `bytes` of `word` in the place of the braces from `open` to `close`, and goes on there. */
+/* Replaces the braces from `open` to `close` by `bytes` of `word`, and expands the result. */
 static rue_status replace_braces(struct expansion *e, const char *text, const char *open, const char *close,
                                  const char *word, size_t bytes, rue_error *error)
 {
@@ -51,7 +51,7 @@ static rue_status replace_braces(struct expansion *e, const char *text, const ch
     return expand_braces(e, path, (size_t)(open - text), error);
 }
 
-/* "000..012}"; false where it is none. */
+/* Parses "000..012}". False: it is not a range. */
 static bool read_range(const char *text, struct range *out)
 {
     char first[19], last[19];
@@ -78,7 +78,7 @@ static rue_status expand_range(struct expansion *e, const char *text, const char
     return status;
 }
 
-/* Where `requested` stands outside of inner braces; NULL: nowhere. */
+/* The first `requested` outside of inner braces, or NULL. */
 static const char *find_outside(const char *at, const char *end, char requested)
 {
     for (int depth = 0; at < end; at++) {
@@ -100,7 +100,7 @@ static rue_status expand_list(struct expansion *e, const char *text, const char 
     return status;
 }
 
-/* Expands the braces of `text`; there are none before `from`. */
+/* Expands the braces of `text`, which begin at `from` or later. */
 static rue_status expand_braces(struct expansion *e, const char *text, size_t from, rue_error *error)
 {
     const char *open = text + from + strcspn(text + from, "{}"), *end = open + strlen(open);
@@ -210,15 +210,15 @@ rue_status rue_shards_probe(const struct rue_shard_format *format, const char *p
 
 /* ---- opening ---- */
 
-/* Where compressed shards are read. */
+/* The position in compressed shards. */
 struct cursor {
-    pthread_mutex_t lock;              /* guards the others */
-    struct rue_archive_reader *reader; /* NULL: none was read, or that failed */
-    uint32_t file;                     /* of the reader */
+    pthread_mutex_t lock;              /* guards the other members */
+    struct rue_archive_reader *reader; /* NULL: not open */
+    uint32_t file;                     /* number of the open shard */
 };
 
-/* Class names are lines of a file beside the first shard, where there is one; the first is class 0. An empty
- * line between others is a class without a name. */
+/* Reads class names from a file beside the first shard, if it exists: line i is class i. An empty line is a
+ * class without a name. */
 static rue_status read_classes(struct rue_index *index, rue_error *error)
 {
     const char *shard = rue_files_path(index->files, 0), *slash = strrchr(shard, '/');
@@ -255,7 +255,7 @@ static const char *text_or_empty(const char *key)
     return key ? key : "";
 }
 
-/* Compressed shards are for those who read them in order. */
+/* Compressed shards can only be read in order. */
 static rue_status open_cursor(struct rue_index *index, const struct rue_source_options *options,
                               rue_error *error)
 {
@@ -296,7 +296,7 @@ void rue_shards_close(void *state)
     free(cursor);
 }
 
-/* Opens the shard, unless it is open and has not come to the item. */
+/* Opens the shard of the item, unless it is open and has not passed the item. */
 static rue_status find_shard(const struct rue_index *index, struct cursor *cursor,
                              const struct rue_entry *entry, rue_error *error)
 {

@@ -21,7 +21,7 @@ extern const struct rue_source_ops rue_source_tensor;
 extern const struct rue_source_ops rue_source_tfrecord;
 extern const struct rue_source_ops rue_source_webdataset;
 
-/* A folder takes any other folder, so that it comes after those that look into one. */
+/* The folder format accepts any folder, so it comes after the formats that look into folders. */
 /* clang-format off */
 const struct rue_source_ops *const rue_source_formats[] = {
     &rue_source_lmdb,
@@ -37,8 +37,8 @@ const struct rue_source_ops *const rue_source_formats[] = {
 struct rue_source {
     const struct rue_source_ops *ops;
     struct rue_index index;
-    struct rue_mapping mapping; /* of the first file, where the format views it */
-    int fd, direct_fd;          /* of that file, the latter past the page cache; -1 */
+    struct rue_mapping mapping; /* of the first file, if the format can map it */
+    int fd, direct_fd;          /* of the first file; direct_fd with O_DIRECT; -1 */
     char path[PATH_MAX];
 };
 
@@ -49,7 +49,7 @@ static const struct rue_source_ops *find_format(const char *format)
     return NULL;
 }
 
-/* The format that `path` looks like. */
+/* Finds the format of `path`. */
 static rue_status detect_format(const char *path, const struct rue_source_ops **out, rue_error *error)
 {
     struct stat about;
@@ -100,7 +100,7 @@ static void close_index(const struct rue_source_ops *ops, struct rue_index *inde
     free(index->classes);
 }
 
-/* Direct reads are for items that are aligned. What cannot be had is done without. */
+/* Direct reads need aligned items. Failures only mean that this access is not available. */
 static void open_first_file(struct rue_source *source)
 {
     const struct rue_index *index = &source->index;
@@ -201,7 +201,7 @@ int32_t rue_source_label(const struct rue_source *source, uint64_t item)
     return item_entry(&source->index, item).label;
 }
 
-/* Which one of its file the item is. */
+/* The number of the item within its file. */
 static uint64_t number_in_file(const struct rue_index *index, uint64_t item)
 {
     uint64_t first = 0, last = item;
@@ -344,7 +344,7 @@ const char *rue_source_class_name(const struct rue_source *source, size_t class_
     return source->index.names.text + source->index.classes[class_index];
 }
 
-/* Over names, sizes and labels: reading every byte of a large set would cost more than tuning for it. */
+/* Hashes names, sizes and labels: reading all bytes of a large set would cost more than tuning for it. */
 uint64_t rue_source_digest(const struct rue_source *source)
 {
     const struct rue_index *index = &source->index;

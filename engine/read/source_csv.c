@@ -1,6 +1,6 @@
-/* The csv format: a text file whose header names a column of paths, below the file's folder or absolute, and
- * maybe one of labels. Where all labels are numbers they are those of the items, else they are the names of
- * classes, numbered in bytewise order. Order: that of the lines. */
+/* The csv format: a text file whose header names a column of paths, absolute or relative to the file's
+ * folder, and perhaps a column of labels. If all labels are numbers they are the labels of the items; else
+ * they are class names, numbered in bytewise order. Items are in the order of the lines. */
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -19,29 +19,29 @@ enum { NAMES_BYTES = 400 };
 static const uint64_t text_bytes_max = UINT64_C(1) << 30;
 static const size_t none = SIZE_MAX;
 
-/* As it stands in the list; the text lives as long as the list's. */
+/* A label as written in the list, which owns the text. */
 struct label {
     const char *text;
     uint64_t line;
 };
 
-/* While a list is opened. */
+/* The state while a list is opened. */
 struct list {
-    const char *path; /* of the file */
+    const char *path; /* the CSV file */
     struct rue_index *index;
     struct rue_csv *csv;
-    struct label *labels; /* [index->count] where there is a column of them */
+    struct label *labels; /* [index->count] if there is a label column */
     size_t label_capacity;
     size_t path_at, label_at, columns; /* `none`: there is no such column */
 };
 
-/* How columns of paths and of labels are called, unless the caller says another name. */
+/* The default names of the columns of paths and labels. */
 static const char *const path_names[] = {"path", "file", "filename", "image", "image_path", "filepath", NULL};
 static const char *const label_names[] = {"label", "class", "target", "category", NULL};
 
 /* ---- columns ---- */
 
-/* The column that has the first of the names that any has; `none`. */
+/* The column with the first of these names that exists, or `none`. */
 static size_t find_column(const struct rue_csv_record *header, const char *const *names)
 {
     for (const char *const *name = names; *name; name++)
@@ -61,7 +61,7 @@ static rue_status fail_columns(const struct list *list, const struct rue_csv_rec
                     list->path, header->line, what, option, names);
 }
 
-/* The column that the caller named, or one of the usual ones; `none`. */
+/* Sets `*out` to the column `key`, or else to one with a default name, or to `none`. */
 static rue_status choose_column(const struct list *list, const struct rue_csv_record *header, const char *key,
                                 const char *const *names, const char *option, size_t *out, rue_error *error)
 {
@@ -144,7 +144,8 @@ static rue_status keep_label(struct list *list, const struct rue_csv_record *rec
 static rue_status add_line(struct list *list, const struct rue_csv_record *record, rue_error *error)
 {
     size_t count = record->count;
-    while (count > list->columns && !*record->fields[count - 1]) count--; /* commas that a spreadsheet left */
+    while (count > list->columns && !*record->fields[count - 1])
+        count--; /* extra commas from a spreadsheet */
     if (count != list->columns)
         return fail_line(list, record->line, error,
                          "%zu fields, but the header has %zu columns; quote a field that contains a comma",
@@ -173,7 +174,7 @@ static int compare_label_text(const void *a, const void *b)
     return strcmp(((const struct label *)a)->text, ((const struct label *)b)->text);
 }
 
-/* Adds the classes that the labels name, and makes the items' labels the numbers of these. */
+/* Adds each label as a class, and sets the labels of the items to class numbers. */
 static rue_status name_classes(struct list *list, rue_error *error)
 {
     struct rue_index *index = list->index;
@@ -197,7 +198,7 @@ static rue_status name_classes(struct list *list, rue_error *error)
     return status;
 }
 
-/* A word among labels most of which are numbers is an error: all of them would become names for its sake. */
+/* If most labels are numbers, one word is an error: it would turn all of them into class names. */
 static rue_status finish_labels(struct list *list, rue_error *error)
 {
     struct rue_index *index = list->index;
@@ -257,7 +258,7 @@ static rue_status probe_csv(const char *path, bool *is, rue_error *error)
 
 /* ---- the source ---- */
 
-/* The file, and the folder that paths in it are below. */
+/* Opens the file, and the folder of relative paths. */
 static rue_status open_files(const struct list *list, rue_error *error)
 {
     char folder[PATH_MAX];
@@ -279,7 +280,7 @@ static rue_status open_list(const char *path, const struct rue_source_options *o
     return status;
 }
 
-/* The path below the folder, without what leads out of it. */
+/* The path of the item, without the parts that lead out of the folder. */
 static void csv_item_key(const struct rue_index *index, uint64_t item, char *out, size_t bytes)
 {
     size_t used = 0;

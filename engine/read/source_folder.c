@@ -1,7 +1,7 @@
-/* The folder format: JPEG files below a folder, as torchvision's ImageFolder sees them. The class of a file
- * is the first folder on its way; files that lie in the folder itself have class 0 of a set without classes,
- * or, beside class folders, are left out as ImageFolder leaves them out. Order: by path, bytewise. Hidden
- * files (".x") are left out; symbolic links are followed, except those to a folder that they lie in. */
+/* The folder format: JPEG files below a folder, as in torchvision's ImageFolder. The class of a file is the
+ * first folder of its path. Files directly in the folder have class 0 if there are no class folders, and else
+ * are skipped, as in ImageFolder. Items are sorted by the bytes of their paths. Hidden files (".x") are
+ * skipped. Symbolic links are followed, except links to a folder above them. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +15,12 @@
 #include "files.h"
 #include "source.h"
 
-/* While a folder is opened. */
+/* The state while a folder is opened. */
 struct folder {
     const char *path;
     struct rue_index *index;
     const struct rue_source_options *options;
-    uint64_t others;                 /* files whose name is not that of a JPEG file */
+    uint64_t others;                 /* files that do not have the name of a JPEG file */
     char example[RUE_EXAMPLE_BYTES]; /* the name of the first of them */
 };
 
@@ -48,7 +48,7 @@ static rue_status add_file(struct folder *folder, const char *path, uint64_t byt
     return RUE_OK;
 }
 
-/* A folder on the way down to where the walk is. */
+/* A folder above the current one. */
 struct level {
     const struct level *above;
     const struct stat *about;
@@ -64,7 +64,7 @@ static bool is_ancestor(const struct level *level, const struct stat *about)
 static rue_status walk_folder(struct folder *folder, char path[PATH_MAX], const struct level *level,
                               rue_error *error);
 
-/* `path` lies in the last of `levels`. What may have been meant to be an image and is none is skipped. */
+/* Adds `path`, which lies in the last of `levels`. Skips what is meant as an image but is not a file. */
 static rue_status add_entry(struct folder *folder, char path[PATH_MAX], const struct level *levels,
                             rue_error *error)
 {
@@ -89,7 +89,7 @@ static int is_shown(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* Everything below the folder `path`, which is as it was afterwards. */
+/* Adds everything below the folder `path`. Changes `path`, and restores it. */
 static rue_status walk_folder(struct folder *folder, char path[PATH_MAX], const struct level *level,
                               rue_error *error)
 {
@@ -110,8 +110,8 @@ static rue_status walk_folder(struct folder *folder, char path[PATH_MAX], const 
     return status;
 }
 
-/* Bytewise, but a folder's end sorts before all other bytes: classes come in the order of their own names
- * ("a" before "a-b"), as ImageFolder has them, and each is one run of files. */
+/* Compares bytewise, but the end of a folder's name sorts first. So classes are in the order of their names
+ * ("a" before "a-b"), as in ImageFolder, and the files of each class follow each other. */
 static int compare_item_names(const void *a, const void *b, void *names)
 {
     const unsigned char *x = (unsigned char *)names + ((const struct rue_entry *)a)->name;

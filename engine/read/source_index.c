@@ -11,7 +11,7 @@
 
 static const char what[] = "the index of the data";
 
-/* Adds `bytes` of a text and a NUL; sets `*at` to where they are. */
+/* Adds `bytes` of a text and a NUL; sets `*at` to their offset. */
 static rue_status add_text(struct rue_name_pool *names, const char *text, size_t bytes, uint32_t *at,
                            rue_error *error)
 {
@@ -61,7 +61,7 @@ static size_t class_length(const char *name)
     return slash ? (size_t)(slash - name) : 0;
 }
 
-/* The name is copied first, as it lies in the array that grows. */
+/* Copies the name first, because it lies in the array that grows. */
 static rue_status add_class(struct rue_index *index, const char *name, size_t length, rue_error *error)
 {
     char class[PATH_MAX];
@@ -71,7 +71,7 @@ static rue_status add_class(struct rue_index *index, const char *name, size_t le
     return rue_index_add_class(index, class, length, error);
 }
 
-/* Adds the first folders, each of which is one run of items. */
+/* Adds the first folders as classes; the items of each follow each other. */
 static rue_status add_folders(struct rue_index *index, rue_error *error)
 {
     rue_status status = RUE_OK;
@@ -91,7 +91,7 @@ static int compare_class_names(const void *a, const void *b, void *names)
     return strcmp((const char *)names + *(const uint32_t *)a, (const char *)names + *(const uint32_t *)b);
 }
 
-/* The number of the class, which there is; of two that begin alike the shorter one comes first. */
+/* The number of the class, which exists. If one name begins another, the shorter one is first. */
 static int32_t find_class(const struct rue_index *index, const char *name, size_t length)
 {
     size_t first = 0, last = index->class_count - 1;
@@ -105,7 +105,7 @@ static int32_t find_class(const struct rue_index *index, const char *name, size_
     return (int32_t)first;
 }
 
-/* Items may come in another order than their classes: "a-b/x" comes before "a/x". */
+/* Items may be in another order than their classes: "a-b/x" comes before "a/x". */
 rue_status rue_index_label_by_folder(struct rue_index *index, rue_error *error)
 {
     uint64_t kept = 0;

@@ -1,7 +1,7 @@
-/* The lmdb format: a folder with data.mdb, or such a file alone (MDB_NOSUBDIR), whose values are JPEG files,
- * or npy files of one type and shape. Keys are the names of the items; where all of them have a folder, such
- * as "tench/1.JPEG", the first folders are the classes. Order: by key, as LMDB has it. Items are read as the
- * bytes of a file that they are (lmdb_pages.h). */
+/* The lmdb format: a folder with data.mdb, or such a file (MDB_NOSUBDIR). Values are JPEG files, or npy files
+ * of the same type and shape. Keys are the names of the items. If all keys contain a folder, such as
+ * "tench/1.JPEG", the first folders are the classes. Items are in the order of the keys. They are read as
+ * bytes of the file (lmdb_pages.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,19 +15,19 @@
 #include "npy.h"
 #include "source.h"
 
-/* Images have more bytes than the labels and counts that some keep beside them. */
+/* Shorter values are labels and counts, not images. */
 enum { ITEM_BYTES_MIN = 65, KEY_SHOWN = 64 };
 
-/* While an LMDB is opened. */
+/* The state while an LMDB is opened. */
 struct set {
-    const char *path; /* of the file */
+    const char *path; /* path of the file */
     struct rue_index *index;
     const struct rue_source_options *options;
 };
 
 /* ---- entries ---- */
 
-/* The key, or the item's number where the key is no text. */
+/* Adds an item named by its key, or by its number if the key is not text. */
 static rue_status add_item(struct rue_index *index, const struct rue_lmdb_entry *entry, rue_error *error)
 {
     char name[RUE_LMDB_KEY_MAX + 1];
@@ -61,7 +61,7 @@ static rue_status fail_value(const struct set *set, uint64_t item, const char *w
                     rue_index_name(set->index, item), why);
 }
 
-/* The values behind the headers, all of which are like the first. */
+/* Sets all entries to the values after the npy header, whose size all items share. */
 static rue_status set_tensor_entries(const struct set *set, const struct rue_npy *npy, rue_error *error)
 {
     struct rue_index *index = set->index;
@@ -79,7 +79,7 @@ static rue_status set_tensor_entries(const struct set *set, const struct rue_npy
     return RUE_OK;
 }
 
-/* The first one says of what kind all are. */
+/* The first item determines the type of all. */
 static rue_status find_kind(const struct set *set, rue_error *error)
 {
     char head[RUE_NPY_HEADER_MAX];
@@ -105,7 +105,7 @@ static rue_status find_classes(struct rue_index *index, rue_error *error)
 
 /* ---- the source ---- */
 
-/* The file of what is called `path`, a file or a folder with data.mdb; false with errno. */
+/* Sets `out` to the file of `path`: itself, or data.mdb in a folder. False: errno says why. */
 static bool find_file(const char *path, char out[PATH_MAX])
 {
     struct stat about;

@@ -29,7 +29,7 @@ static rue_status probe_tensor(const char *path, bool *is, rue_error *error)
     return RUE_OK;
 }
 
-/* What is wrong with the header, or NULL. Bounds are checked so that nothing overflows. */
+/* The fault of the header, or NULL. Bounds are checked so that no computation overflows. */
 static const char *header_fault(const struct rue_tensor_header *h)
 {
     const uint64_t limit = UINT64_C(1) << 48;
@@ -86,11 +86,12 @@ static rue_status read_header(struct rue_index *index, struct rue_tensor_header 
     index->stride.offset = h->data_offset;
     index->stride.step = h->record_stride;
     index->stride.bytes = (uint64_t)h->channels * h->height * h->width * rue_dtype_bytes[h->dtype];
-    index->seed = rue_hash(RUE_HASH_START, h, sizeof *h); /* with a checksum over those of all records */
+    index->seed =
+        rue_hash(RUE_HASH_START, h, sizeof *h); /* includes a checksum over the checksums of all records */
     return RUE_OK;
 }
 
-/* Continues `*crc` over the file from `at` to `end`, which `into` is filled with where it is given. */
+/* Continues `*crc` over the file from `at` to `end`, and copies the bytes to `into` unless it is NULL. */
 static rue_status read_section(const struct rue_index *index, uint64_t at, uint64_t end, void *into,
                                uint32_t *crc, rue_error *error)
 {
@@ -105,7 +106,7 @@ static rue_status read_section(const struct rue_index *index, uint64_t at, uint6
     return RUE_OK;
 }
 
-/* Whose names are in `text` [bytes], NULs between them and behind it. */
+/* The names are in `text` [bytes], each ended by a NUL. */
 static rue_status add_classes(struct rue_index *index, const char *text, uint64_t bytes, uint64_t count,
                               rue_error *error)
 {
@@ -119,7 +120,7 @@ static rue_status add_classes(struct rue_index *index, const char *text, uint64_
     return status;
 }
 
-/* Checksums stay in the file. What another writer may have got wrong is looked for. */
+/* Checks labels and class names, which another writer may have got wrong. Checksums stay in the file. */
 static rue_status read_tables(struct rue_index *index, const struct rue_tensor_header *h, char *classes,
                               rue_error *error)
 {

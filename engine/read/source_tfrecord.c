@@ -1,5 +1,5 @@
-/* The tfrecord format: shards of Examples (tf_record.h), plain or compressed. Lengths are believed once
- * their checksum is right; data are checked when they are indexed. */
+/* The tfrecord format: shards of Examples (tf_record.h), plain or compressed. A length is trusted if its
+ * checksum is right. The checksums of the data are checked once, when the index is made. */
 #include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,27 +20,27 @@ static const char *const image_names[] = {"image", "image/encoded", "image_raw",
 static const char *const label_names[] = {"label", "image/class/label", NULL};
 static const char *const item_names[] = {"name", "image/filename", "filename", NULL};
 
-/* What an Example says of its item. */
+/* The features of an Example that describe its item. */
 struct example {
     struct rue_tf_feature image, label, name;
-    int image_rank, label_rank, name_rank; /* which of the names; INT_MAX: none so far */
-    bool typed;                            /* has a type, as tensors of an earlier rue have */
+    int image_rank, label_rank, name_rank; /* index in the list of names; INT_MAX: not found */
+    bool typed;                            /* has a dtype, as tensors of an older rue */
     const struct rue_source_options *options;
-    char others[200]; /* names of features, for the message that none is the image */
+    char others[200]; /* names of all features, for messages */
 };
 
 struct build {
     const struct rue_source_options *options;
     struct rue_index *index;
-    unsigned char *data; /* of the record at hand, and its checksum */
+    unsigned char *data; /* of the current record, with its checksum */
     uint64_t capacity;
-    bool labelled;                  /* a record has a label */
+    bool labelled;                  /* at least one record has a label */
     char unlabelled[PATH_MAX + 64]; /* the first record without a label; "" */
-    /* The shard at hand. */
+    /* The current shard. */
     uint32_t shard;
     const char *file;
     struct rue_archive_reader *reader;
-    uint64_t end; /* of a plain file; else UINT64_MAX */
+    uint64_t end; /* size of a plain file; else UINT64_MAX */
     uint64_t record, begin;
 };
 
@@ -52,7 +52,7 @@ static rue_status fail_record(const struct build *b, const char *why, rue_error 
 
 /* ---- bytes ---- */
 
-/* Whether the file begins as a plain shard does: lengths may look as compressed files begin. */
+/* Whether the file begins like a plain shard: a length can look like the beginning of a compressed file. */
 static bool is_plain(struct rue_files *files, uint32_t shard)
 {
     unsigned char head[RUE_TF_RECORD_HEAD];
@@ -87,7 +87,7 @@ static rue_status reserve_record(struct build *b, uint64_t bytes, rue_error *err
     return RUE_OK;
 }
 
-/* The data of the next record; `*bytes` is UINT64_MAX at the end. */
+/* Reads the data of the next record; `*bytes` is UINT64_MAX at the end. */
 static rue_status read_record(struct build *b, uint64_t *bytes, rue_error *error)
 {
     unsigned char head[RUE_TF_RECORD_HEAD];
@@ -117,7 +117,7 @@ static rue_status read_record(struct build *b, uint64_t *bytes, rue_error *error
 
 /* ---- records ---- */
 
-/* Takes a feature that is one of `names`, an earlier one rather than a later one. */
+/* Copies the feature to `into` if it has one of `names`; earlier names take precedence. */
 static void match_feature(const struct rue_tf_feature *feature, const char *key, const char *const *names,
                           struct rue_tf_feature *into, int *rank)
 {
@@ -257,7 +257,7 @@ static bool ends_a_name(const char *at)
     return !*at || strcmp(at, ".gz") == 0;
 }
 
-/* "train-00001-of-01024", as the scripts for ImageNet call shards; also a pattern of such. */
+/* Names such as "train-00001-of-01024", from the scripts for ImageNet; also patterns of them. */
 static bool is_numbered(const char *base)
 {
     const char *separator = strstr(base, "-of-");

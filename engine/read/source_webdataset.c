@@ -1,6 +1,6 @@
-/* The webdataset format: tar shards whose members are grouped into samples as the webdataset library does it:
- * members that follow each other and have the same key belong together. The key is the path up to the first
- * dot of its last part; the extension is all behind that dot, in lower case. */
+/* The webdataset format: tar shards whose members form samples as in the webdataset library. Consecutive
+ * members with the same key belong to one sample. The key is the path up to the first dot of its last part;
+ * the extension is the rest, in lower case. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,18 +17,18 @@ enum { LABEL_BYTES_MAX = 64 };
 struct sample {
     bool open, labelled;
     char key[PATH_MAX];
-    uint64_t header;      /* of its first member */
-    char image[PATH_MAX]; /* the member's name; "": there is none */
+    uint64_t header;      /* header of its first member */
+    char image[PATH_MAX]; /* name of the member with the image; "": none */
     struct rue_entry entry;
 };
 
-/* What indexing samples needs to know, and finds out. */
+/* The state while samples are indexed. */
 struct group {
     struct rue_index *index;
     const struct rue_source_options *options;
-    const char *image_key, *label_key; /* extensions; of images NULL: the usual ones */
-    bool chosen;                       /* the index has the mode: the first image says it */
-    bool labelled;                     /* a sample has a label */
+    const char *image_key, *label_key; /* extensions; image_key NULL: the default ones */
+    bool chosen;                       /* the mode is set, by the first image */
+    bool labelled;                     /* at least one sample has a label */
     char unlabelled[PATH_MAX + 64];    /* the first sample without a label; "" */
 };
 
@@ -86,7 +86,7 @@ static rue_status add_npy_image(struct shard *shard, const struct rue_archive_me
     return fail_sample_member(shard, member->header, member->name, why.message, error);
 }
 
-/* What is not of the first image's mode is passed over. */
+/* Skips images that do not have the mode of the first image. */
 static rue_status add_image(struct shard *shard, const struct rue_archive_member *member, int mode,
                             rue_error *error)
 {
@@ -156,7 +156,7 @@ static rue_status end_sample(struct shard *shard, rue_error *error)
     return rue_index_add(group->index, &sample->entry, sample->image, error);
 }
 
-/* Where the key of a member ends; NULL where it has none. */
+/* The end of the key of a member's name, or NULL if it has no key. */
 static const char *key_end(const char *name)
 {
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strchr(base, '.');
@@ -215,7 +215,7 @@ static bool is_shard(const char *name)
     return false;
 }
 
-/* What the folder format would read. */
+/* Files of the folder format. */
 static bool is_excluded(const char *name)
 {
     return ends_with(name, ".jpg") || ends_with(name, ".jpeg");

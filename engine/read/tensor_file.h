@@ -1,11 +1,11 @@
 /* clang-format off */
 /* The layout of a tensor file: preprocessed images as fixed-size records. Little endian.
  *
- *   at 0               struct rue_tensor_header, padded to 4096 bytes; written last, so that a file that was cut while it
- *                      was written has no valid header
+ *   at 0               struct rue_tensor_header, padded to 4096 bytes; written last, so that an incomplete file does not
+ *                      have a valid header
  *   at data_offset     count records of record_stride bytes (a multiple of 4096): the values in CHW order, then zeros
  *   at labels_offset   int32 x count
- *   at crcs_offset     uint32 x count: CRC-32C of each record's values, without the padding
+ *   at crcs_offset     uint32 x count: CRC-32C of the values of each record, without the padding
  *   at classes_offset  class names, each ended by a NUL, up to file_bytes
  *
  * Version 1 had no index_crc.

@@ -61,7 +61,7 @@ static void add_integer(struct rue_tf_feature *feature, uint64_t value)
     if (feature->count++ == 0) feature->integer = (int64_t)value;
 }
 
-/* The values of a BytesList or Int64List, packed or not; of a FloatList whether it has any. */
+/* Reads the values of a BytesList or Int64List, packed or not. Of a FloatList only whether it has any. */
 static bool read_list(struct part *part, struct rue_tf_feature *feature)
 {
     struct field field;
@@ -90,7 +90,7 @@ static bool read_feature(struct part *part, struct rue_tf_feature *feature)
         if (!parse_wire_field(part, &field)) return false;
         if (field.wire != LENGTH || field.number < RUE_TF_BYTES || field.number > RUE_TF_INTEGERS) continue;
         if (feature->kind != (enum rue_tf_kind)field.number)
-            feature->count = 0; /* the last of a oneof counts */
+            feature->count = 0; /* the last member of a oneof counts */
         feature->kind = (enum rue_tf_kind)field.number;
         if (!read_list(&field.part, feature)) return part->at = field.part.at, false;
     }

@@ -1,15 +1,14 @@
 /* The framing of TFRecord files, little endian: uint64 length; its masked CRC-32C; the data; their masked
  * CRC-32C.
  *
- * The data are an Example. rue writes the features
+ * The data are an Example. rue writes these features,
  *   label   one integer
  *   name    the item's path
- *   image   the bytes of a JPEG file, or of a npy file
- * and the names of classes into classes.txt beside the shards (shards.h).
+ *   image   the bytes of a JPEG file, or of an npy file
+ * and class names in classes.txt beside the shards (shards.h).
  *
- * An Example is the protocol buffer message tf.train.Example, a map from names to lists of bytes, floats or
- * integers. What is here is a small bounded parser of its wire format; what it does not know is passed over.
- */
+ * An Example is the protocol buffer message tf.train.Example: a map from names to lists of bytes, floats or
+ * integers. This is a small bounded parser of its wire format; it skips unknown fields. */
 #ifndef RUE_TF_RECORD_H
 #define RUE_TF_RECORD_H
 
@@ -22,13 +21,13 @@
 
 enum { RUE_TF_RECORD_HEAD = 12, RUE_TF_RECORD_TAIL = 4 };
 
-/* As the format masks checksums, so that those of data with checksums in them are good ones too. */
+/* Masks a checksum as the format does, so that checksums of data that contain checksums stay strong. */
 static inline uint32_t rue_tf_mask(uint32_t crc)
 {
     return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
-/* Whether the head of a record is whole; then `*bytes` is the length of its data. */
+/* Whether the head of a record has the right checksum; then `*bytes` is the length of its data. */
 static inline int rue_tf_record_head_is_valid(const unsigned char head[RUE_TF_RECORD_HEAD], uint64_t *bytes)
 {
     uint32_t crc;
@@ -40,10 +39,10 @@ static inline int rue_tf_record_head_is_valid(const unsigned char head[RUE_TF_RE
 enum rue_tf_kind { RUE_TF_NOTHING, RUE_TF_BYTES, RUE_TF_FLOATS, RUE_TF_INTEGERS };
 
 struct rue_tf_feature {
-    const char *name; /* [name_bytes], no NUL behind it; in the message, as `bytes` */
+    const char *name; /* [name_bytes] in the message, as `bytes`; not ended by a NUL */
     size_t name_bytes;
     enum rue_tf_kind kind;
-    size_t count;               /* values; of floats whether there are any */
+    size_t count;               /* number of values; of floats 1 if there are any */
     const unsigned char *bytes; /* the first value [byte_count] */
     uint64_t byte_count;
     int64_t integer; /* the first value */
@@ -51,8 +50,8 @@ struct rue_tf_feature {
 
 typedef void (*rue_tf_visit)(void *context, const struct rue_tf_feature *feature);
 
-/* Visits the features in the order of the message; one that comes again replaces the earlier one, as in any
- * map of protocol buffers. False where the message is damaged, with `*at` the byte. */
+/* Visits the features in the order of the message. A repeated feature replaces the earlier one, as in all
+ * maps of protocol buffers. False: the message is damaged at byte `*at`. */
 bool rue_tf_example_walk(const unsigned char *data, uint64_t bytes, rue_tf_visit visit, void *context,
                          uint64_t *at);
 

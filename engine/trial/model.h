@@ -1,6 +1,6 @@
-/* A model consumes batches: a const table of operations with per-instance state behind it. The trial loop
- * calls `prepare`, then `submit` with a batch and `wait` with the ticket; between the two the batch must stay
- * on loan. Tickets are waited for in the order of their submission. */
+/* A model consumes batches: a const table of operations and the state of the instance. The trial loop calls
+ * `prepare`, then `submit` with a batch and `wait` with its ticket. The batch must stay valid in between.
+ * `wait` is called in the order of `submit`. */
 #ifndef RUE_MODEL_H
 #define RUE_MODEL_H
 
@@ -11,53 +11,51 @@
 
 enum { RUE_MODEL_IN_FLIGHT_MAX = 8 };
 
-/* What the device spent so far on batches that were waited for; the two may overlap. */
+/* Device time for all batches that were waited for. The two may overlap. */
 struct rue_model_times {
-    uint64_t h2d_ns;    /* on copies from the host */
-    uint64_t device_ns; /* on computing */
+    uint64_t h2d_ns;    /* copies from the host */
+    uint64_t device_ns; /* computing */
 };
 
-/* What a model will be given. */
+/* The batches that a model will get. */
 struct rue_model_input {
-    size_t images;        /* of a batch */
-    size_t last_images;   /* of the one at the end; 0: all are full */
-    enum rue_dtype dtype; /* RUE_FLOAT32 normalised; RUE_UINT8 levels, which the model normalises */
-    uint64_t batch_bytes; /* of batches that are still to be made */
+    size_t images;        /* images of a batch */
+    size_t last_images;   /* images of the last batch; 0: all batches are full */
+    enum rue_dtype dtype; /* RUE_FLOAT32 normalised; RUE_UINT8 8-bit levels, which the model normalises */
+    uint64_t batch_bytes; /* memory of batches that are not allocated yet */
 };
 
 struct rue_model_ops {
     const char *name;
-    /* Batches that may be submitted before the first of them is waited for, up to RUE_MODEL_IN_FLIGHT_MAX; 0
-     * is 1. */
+    /* Batches that may be submitted before the first `wait`, up to RUE_MODEL_IN_FLIGHT_MAX; 0 means 1. */
     size_t in_flight;
-    /* Makes ready for such batches, outside of any trial's time, beside those that are still to be made.
-     * RUE_INFEASIBLE where they do not fit into the memory of what computes. (optional) */
+    /* (optional) Prepares for such batches, before the time of the trial begins. RUE_INFEASIBLE: they do not
+     * fit into the memory of the device. */
     rue_status (*prepare)(void *state, const struct rue_model_input *input, rue_error *error);
-    /* Begins the work on a batch of `count` images and returns at once; `*ticket` names it. */
+    /* Begins to compute a batch and returns at once. Sets `*ticket`. */
     rue_status (*submit)(void *state, const struct rue_batch *batch, uint64_t *ticket, rue_error *error);
-    /* Returns when that work is done. */
+    /* Waits until the batch of `ticket` is computed. */
     rue_status (*wait)(void *state, uint64_t ticket, rue_error *error);
-    /* Where batches lie for this model where pin_memory is true: in page-locked memory. (optional: anywhere)
-     */
+    /* (optional) Allocates batches with pin_memory true, in page-locked memory. Default: any memory. */
     const struct rue_slab_allocator *(*slabs)(void *state);
-    /* How late `wait` has come back so far, summed over all waits, in ns. (optional) */
+    /* (optional) The sum of all delays of `wait` so far, in ns. */
     uint64_t (*overshoot_ns)(const void *state);
-    /* By the device's own clock. (optional) */
+    /* (optional) Times by the clock of the device. */
     struct rue_model_times (*times)(const void *state);
-    /* What has to be said of its times, "": nothing. (optional) */
+    /* (optional) A remark on the times; "": none. */
     const char *(*caveat)(const void *state);
     void (*close)(void *state);
 };
 
 struct rue_model {
     const struct rue_model_ops *ops;
-    void *state; /* owned */
+    void *state; /* owned by the model */
 };
 
-/* A consumer that takes no time: the measure `load`. */
+/* A model that takes no time, for the measure `load`. */
 struct rue_model rue_model_none(void);
 
-/* How many batches may be submitted before the first is waited for. */
+/* Batches that may be submitted before the first `wait`. */
 size_t rue_model_in_flight(const struct rue_model *model);
 
 void rue_model_close(struct rue_model *model);

@@ -13,8 +13,8 @@
 #include "units.h"
 #include "usage.h"
 
-/* A cold trial has so much of what it read from storage at least; a warm one no more, pages of the program
- * itself aside. */
+/* Bytes read from storage: a cold trial has at least this share of its bytes, a warm one at most this share,
+ * apart from pages of the program. */
 static const double cold_ratio = 0.9, warm_ratio = 0.05;
 enum { SAMPLE = 1024, TRIED = 16, PROGRAM_BYTES = 1 << 18 };
 
@@ -22,11 +22,11 @@ struct rue_residency {
     const struct rue_source *source;
     uint64_t *items; /* [count], ascending */
     uint64_t count;
-    uint64_t bytes; /* on storage */
-    double times;   /* that a trial loads them: more than once where it is longer than an epoch */
+    uint64_t bytes; /* bytes of the items on storage */
+    double times;   /* number of times that a trial loads them: more than 1 if it is longer than an epoch */
 };
 
-/* Items come again when the order goes into its next epoch. */
+/* Items repeat when the order enters the next epoch. */
 static void sort_items(struct rue_residency *residency, uint64_t drawn)
 {
     rue_sort_integers(residency->items, drawn);
@@ -83,11 +83,11 @@ uint64_t rue_residency_bytes(const struct rue_residency *residency)
 
 /* ---- files ---- */
 
-/* The file of the item that was looked at last: the next one is often in the same. */
+/* The file of the previous item; the next item is often in the same one. */
 struct file {
     struct rue_place at;
-    int fd;         /* of the file; the source's where it has no path; -1 */
-    bool unchanged; /* it is the same as before */
+    int fd;         /* of the file; owned by the source if there is no path; -1 */
+    bool unchanged; /* same file as for the previous item */
 };
 
 static void close_file(struct file *file)
@@ -177,7 +177,7 @@ rue_status rue_residency_warm(const struct rue_residency *residency, rue_error *
     return RUE_OK;
 }
 
-/* And sets how many bytes these have on storage. */
+/* Reads a few items, and sets `*bytes` to their size on storage. */
 static bool read_sample(const struct rue_residency *residency, uint64_t *bytes)
 {
     void *scratch;
@@ -211,7 +211,7 @@ bool rue_residency_try_cold(const struct rue_residency *residency, char *why, si
         return false;
     }
     uint64_t before = rue_usage_read().read_bytes;
-    if (!read_sample(residency, &tried)) return true; /* what is wrong with the data, the trials tell */
+    if (!read_sample(residency, &tried)) return true; /* the trials will report damaged data */
     if ((double)(rue_usage_read().read_bytes - before) >= cold_ratio * (double)tried) return true;
     snprintf(why, bytes, "the kernel does not count reads from this storage");
     return false;

@@ -10,23 +10,23 @@
 #include "units.h"
 #include "usage.h"
 
-/* A batch that the model has. */
+/* A batch that was submitted to the model. */
 struct flight {
     struct rue_batch *batch;
     uint64_t ticket;
 };
 
-/* The trial while it runs. */
+/* The state of a running trial. */
 struct run {
     const struct rue_trial_request *request;
     struct rue_model *model;
     struct rue_trial_result *result;
     struct rue_loader *loader;
-    struct rue_residency *residency;     /* of what it reads */
-    const struct rue_trial_start *start; /* NULL: as soon as all is ready */
+    struct rue_residency *residency;     /* of the items that it reads */
+    const struct rue_trial_start *start; /* NULL: start when all is ready */
     uint64_t start_ns;
-    uint64_t compute_ns; /* of the consumer's thread */
-    size_t in_flight;    /* submitted and not yet waited for, the oldest first */
+    uint64_t compute_ns; /* time of the consumer's thread */
+    size_t in_flight;    /* batches submitted and not yet waited for, the oldest first */
     struct flight flights[RUE_MODEL_IN_FLIGHT_MAX];
 };
 
@@ -68,7 +68,7 @@ static size_t request_batch_bytes(const struct rue_trial_request *request)
            rue_fetcher_tensor_bytes(request->workload.batch_dtype);
 }
 
-/* The memory of one loader's batches. */
+/* Memory of the batches of one loader. */
 static uint64_t needed_bytes(const struct rue_trial_request *request, size_t held)
 {
     struct rue_loader_options options = rue_trial_loader_options(request);
@@ -105,7 +105,7 @@ static rue_status submit_batch(struct run *run, struct rue_batch *batch, rue_err
     return status;
 }
 
-/* Waits for the oldest batch that the model has, and hands it back. */
+/* Waits for the oldest batch, and returns it to the loader. */
 static rue_status finish_batch(struct run *run, rue_error *error)
 {
     struct flight oldest = run->flights[0];
@@ -115,7 +115,7 @@ static rue_status finish_batch(struct run *run, rue_error *error)
     return status;
 }
 
-/* The model must be done with all batches before they go away, also after a failure. */
+/* The model must finish all batches before they are freed, also after an error. */
 static rue_status finish_all_batches(struct run *run, rue_status status, rue_error *error)
 {
     while (run->in_flight) {
@@ -141,7 +141,7 @@ static rue_status check_time(const struct run *run, uint64_t now_ns, rue_error *
                     rue_format_duration(limit, text, sizeof text), run->result->images);
 }
 
-/* What the consumer's thread did from `begin` to `end` is computing, of the batch that it took last. */
+/* Counts the time from `begin` to `end` as computing, of the batch that was received last. */
 static void count_computing(struct run *run, uint64_t begin, uint64_t end)
 {
     struct rue_trial_result *result = run->result;
@@ -169,7 +169,7 @@ static rue_status consume_next(struct run *run, bool *more, rue_error *error)
     return status == RUE_OK ? check_time(run, done, error) : status;
 }
 
-/* All batches of the trial. What of the consumer's thread is not computing is waiting. */
+/* Consumes all batches. The rest of the consumer's time is waiting for the loader. */
 static rue_status consume_all(struct run *run, rue_error *error)
 {
     bool more = true;
@@ -187,7 +187,7 @@ static void record_usage(struct rue_trial_result *result, const struct rue_usage
 {
     result->read_bytes = (int64_t)(after->read_bytes - before->read_bytes);
     result->cpu_ratio = wall_ns ? (double)(after->cpu_ns - before->cpu_ns) / (double)wall_ns : 0;
-    /* The kernel keeps one peak for both kinds of memory; file-backed memory may be taken away meanwhile. */
+    /* The kernel has one peak for both kinds of memory, and may evict file-backed memory earlier. */
     uint64_t file = after->file_bytes > before->file_bytes ? after->file_bytes : before->file_bytes;
     uint64_t anon_peak = after->peak_bytes > file ? after->peak_bytes - file : 0;
     result->anon_peak_bytes = (int64_t)(anon_peak > after->anon_bytes ? anon_peak : after->anon_bytes);
@@ -199,7 +199,7 @@ static struct rue_model_times device_times(const struct run *run)
     return run->model->ops->times ? run->model->ops->times(run->model->state) : (struct rue_model_times){0};
 }
 
-/* What the device spent since `before`. */
+/* Device times since `before`. */
 static void record_device(struct run *run, struct rue_model_times before)
 {
     if (!run->model->ops->times) return;
@@ -213,7 +213,7 @@ static rue_status wait_for_start(const struct run *run, rue_error *error)
     return run->start ? run->start->wait(run->start->context, error) : RUE_OK;
 }
 
-/* Starts the workers, consumes all, joins them: from the first to the last line is the trial's time. */
+/* Starts the workers, consumes all batches, joins the workers. This is the time of the trial. */
 static rue_status run_loader(struct run *run, rue_error *error)
 {
     struct rue_trial_result *result = run->result;
@@ -248,7 +248,7 @@ static rue_status run_loader(struct run *run, rue_error *error)
     return status;
 }
 
-/* One batch of the model alone: the first use of anything is never its steady cost. */
+/* Runs the model once: the first run is always slower. */
 static rue_status warm_model(struct run *run, struct rue_batch *batch, rue_error *error)
 {
     uint64_t start = rue_clock_now_ns();
@@ -257,7 +257,7 @@ static rue_status warm_model(struct run *run, struct rue_batch *batch, rue_error
     return status;
 }
 
-/* Room for the times of each batch, which the trial fills in. */
+/* Allocates the times of the batches. */
 static rue_status open_detail(struct run *run, struct rue_loader_options *options, rue_error *error)
 {
     struct rue_trial_result *result = run->result;
@@ -272,7 +272,7 @@ static rue_status open_detail(struct run *run, struct rue_loader_options *option
     return RUE_OK;
 }
 
-/* Brings the data into the state that the workload names, outside of the trial's time. */
+/* Makes the data warm or cold, before the time of the trial begins. */
 static rue_status prepare_data(struct run *run, rue_error *error)
 {
     const char *cache = run->request->workload.cache;
@@ -283,20 +283,20 @@ static rue_status prepare_data(struct run *run, rue_error *error)
     return strcmp(cache, RUE_CACHE_WARM) == 0 ? rue_residency_warm(run->residency, error) : RUE_OK;
 }
 
-/* Whether the trial was what it claims; where it was not, the reason says so beside what else it says. */
+/* Checks that the trial was warm or cold as requested; if not, adds the reason. */
 static void judge_data(struct run *run)
 {
     struct rue_trial_result *result = run->result;
     char why[RUE_REASON_BYTES / 2];
     result->data_bytes = (int64_t)rue_residency_bytes(run->residency);
-    /* What one of several loaders finds in memory another has read: all of them together tell. */
+    /* With several loaders, one may find in memory what another has read: only their sum shows it. */
     if (run->request->workload.world_size > 1) return;
     result->cache_missed = !rue_residency_judge(run->residency, &run->request->workload,
                                                 (uint64_t)result->read_bytes, why, sizeof why);
     if (result->cache_missed) rue_trial_result_add_reason(result, why);
 }
 
-/* Where the batches of this trial lie; NULL: anywhere. */
+/* The allocator of the trial's batches; NULL: the default. */
 static const struct rue_slab_allocator *slab_allocator(const struct run *run)
 {
     const struct rue_model_ops *ops = run->model->ops;
@@ -304,7 +304,7 @@ static const struct rue_slab_allocator *slab_allocator(const struct run *run)
     return pinned ? ops->slabs(run->model->state) : NULL;
 }
 
-/* Makes the model ready for the loader's batches; they come to lie where the configuration wants them. */
+/* Prepares the model for the loader's batches, and sets their allocator. */
 static rue_status prepare_model(struct run *run, struct rue_loader_options *options, rue_error *error)
 {
     const struct rue_model_ops *ops = run->model->ops;
@@ -340,8 +340,7 @@ static rue_status run_joint(struct run *run, const struct rue_source *source, ru
     return status;
 }
 
-/* A batch of the resident kind, where the configuration wants it, and room for the times of `count` of them.
- */
+/* Allocates the resident batch, and the times of `count` batches. */
 static rue_status open_resident(struct run *run, size_t count, const struct rue_slab_allocator *slabs,
                                 size_t bytes, struct rue_batch *out, rue_error *error)
 {
@@ -355,7 +354,7 @@ static rue_status open_resident(struct run *run, size_t count, const struct rue_
                                                    : rue_fail_memory(error, "a resident batch", bytes);
 }
 
-/* As many batches as the model takes are under way: a batch's time is from the end of the one before it. */
+/* Keeps as many batches in flight as the model allows. A batch's time begins when the previous one ends. */
 static rue_status compute_all(struct run *run, struct rue_batch *batch, size_t count, uint64_t *mark,
                               rue_error *error)
 {
@@ -377,7 +376,7 @@ static rue_status compute_all(struct run *run, struct rue_batch *batch, size_t c
     return finish_all_batches(run, status, error);
 }
 
-/* The model on one resident batch, without any loader. */
+/* Runs the model on one resident batch, without a loader. */
 static rue_status run_compute(struct run *run, rue_error *error)
 {
     struct rue_trial_result *result = run->result;
@@ -428,7 +427,7 @@ void rue_trial_run(const struct rue_trial_start *start, const struct rue_trial_r
         request->measure == RUE_COMPUTE ? run_compute(&run, &error) : run_joint(&run, source, &error);
     result->outcome = status_outcome(status);
     result->spent = status == RUE_INTERNAL;
-    /* Then it was not the limit that it ran into. */
+    /* The limit was not the reason, so the system refused. */
     bool fits = fits_limit(request, rue_model_in_flight(model));
     if (result->outcome == RUE_TRIAL_INFEASIBLE && fits) result->refused = 1;
     if (status == RUE_OK && model->ops->caveat)

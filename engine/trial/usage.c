@@ -8,7 +8,7 @@ static uint64_t timeval_ns(struct timeval time)
     return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_usec * 1000;
 }
 
-/* Adds the numbers behind the keys of a "key: number" file, times `scale`; keys and sums are paired. */
+/* Adds the numbers of "key: number" lines, times `scale`, to `sums`; formats and sums are paired. */
 static void read_keys(const char *path, uint64_t scale, const char *const *formats, uint64_t *const *sums)
 {
     FILE *file = fopen(path, "re");

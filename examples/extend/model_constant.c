@@ -4,7 +4,7 @@
 
 enum { BATCH_NS = 2000000 };
 
-/* The ticket of a batch is the time at which its work ends. */
+/* The ticket is the time at which the batch is finished. */
 static rue_status submit(void *state, const struct rue_batch *batch, uint64_t *ticket, rue_error *error)
 {
     (void)state, (void)batch, (void)error;

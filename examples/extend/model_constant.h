@@ -1,10 +1,10 @@
-/* A model whose batches take the same time, however many images they hold. */
+/* A model that needs the same time for every batch, whatever its size. */
 #ifndef RUE_MODEL_CONSTANT_H
 #define RUE_MODEL_CONSTANT_H
 
 #include "model.h"
 
-/* Nothing is allocated, so this cannot fail. */
+/* Cannot fail: it allocates nothing. */
 struct rue_model rue_model_constant(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* best.txt: "raw 128/8", a line for each variant that has a recommendation. */
+/* Writes best.txt: a line such as "raw 128/8" for each variant with a recommendation. */
 #include "report.h"
 
 static rue_status render(const struct rue_findings *findings, const struct rue_report_style *style,

@@ -1,4 +1,4 @@
-/* The npy format: one array of NumPy's, float32 of count x 3 x 224 x 224, without labels. */
+/* The npy format: one NumPy array, float32, count x 3 x 224 x 224, without labels. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static rue_status open_npy(const char *path, const struct rue_source_options *op
 const struct rue_source_ops rue_source_npy = {
     .format = "npy",
     .holds = {[RUE_PREPROCESSED] = true},
-    .help = "one float32 array of NumPy's",
+    .help = "one float32 array of NumPy",
     .probe = probe,
     .open = open_npy,
 };

@@ -1,4 +1,4 @@
-/* The whole grid in its own order, a configuration on all scenarios, `repeats` times. */
+/* Tries the whole grid in order, each configuration on all scenarios, `repeats` times. */
 #include <stdlib.h>
 
 #include "strategy.h"
@@ -37,7 +37,7 @@ static bool inorder_ask(void *state, struct rue_question *out)
 
 const struct rue_strategy_ops rue_strategy_inorder = {
     .name = "inorder",
-    .help = "every configuration on every scenario, in the order of the grid",
+    .help = "all configurations on all scenarios, in the order of the grid",
     .open = inorder_open,
     .ask = inorder_ask,
     .close = free,

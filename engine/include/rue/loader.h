@@ -83,8 +83,7 @@ rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out,
 /* Returns a batch to the loader. Any thread; never waits for loading. */
 void rue_loader_release(struct rue_loader *loader, struct rue_batch *batch);
 
-/* Stops and joins the workers. Each finishes its current item and the reads in flight. May be called twice.
- */
+/* Stops and joins the workers. Each finishes its current item and its reads. May be called twice. */
 void rue_loader_stop(struct rue_loader *loader);
 
 /* Number of images so far that could not be decoded. If it is not 0, `example` (may be NULL) describes one of

@@ -18,8 +18,7 @@ struct rue_sampler {
 };
 
 /* Returns the item (0 to items - 1) at `position` of this rank. In each epoch all ranks together load each
- * item once. If `items` is not a multiple of world_size, the last positions belong to the next epoch.
- * Thread-safe. */
+ * item once. If `items` is not a multiple of world_size, the last positions belong to the next epoch. */
 uint64_t rue_sampler_item(const struct rue_sampler *sampler, uint64_t position);
 
 #endif

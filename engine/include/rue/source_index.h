@@ -63,8 +63,7 @@ struct rue_index {
     void *state; /* data of the format, freed by its close */
 };
 
-/* Adds an item. Copies `entry` and `name`; entry->name is ignored. RUE_DATA: the names exceed 4 GiB.
- * RUE_MEMORY. */
+/* Adds an item. Copies `entry` and `name`; ignores entry->name. RUE_DATA: names exceed 4 GiB. RUE_MEMORY. */
 rue_status rue_index_add(struct rue_index *index, const struct rue_entry *entry, const char *name,
                          rue_error *error) RUE_MUST_CHECK;
 

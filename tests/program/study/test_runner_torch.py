@@ -384,7 +384,7 @@ def test_a_cut_tensor_file_is_refused(runner, tmp_path):
     reply = runner.ask(dict(op="open", variant=variant))
     assert reply["status"] == "failed" and str(path) in reply["reason"]
     path.write_bytes(b"something else")
-    assert "no rue tensor file" in runner.ask(dict(op="open", variant=variant))["reason"]
+    assert "not a rue tensor file" in runner.ask(dict(op="open", variant=variant))["reason"]
 
 
 def test_without_torchvision_the_photos_are_the_same(module, photos):
