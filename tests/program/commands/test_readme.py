@@ -11,12 +11,14 @@ import pytest
 from conftest import HANG_S, PROGRAM, ROOT, clean_environment, find_release
 
 # Lines that are covered elsewhere: what installs packages, builds, or runs the tests themselves.
-ELSEWHERE = re.compile(r"apt-get install |examples/quickstart\.sh( |$)|tests/(\w+/)?\w+\.(sh|py)( |$)|\.ci/|cmake |source tuner/")
+# What docs/store.md asks of SQLite is in ../study/test_store_page.py.
+ELSEWHERE = re.compile(r"apt-get install |examples/quickstart\.sh( |$)|tests/(\w+/)?\w+\.(sh|py)( |$)|\.ci/|cmake |source tuner/|sqlite3 ")
 RUNS = re.compile(r"(rue|(echo '[^']*'|cat \S+) \| rue) ")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OWN_STUDY = "rue tune photos/ --mode raw --batch-size 4 --num-workers 0,1"
-SETTINGS = dict(RUE_BUDGET="20s", RUE_SAMPLE=8)
-TORCH_SETTINGS = dict(RUE_BUDGET="5m", RUE_MODE="raw", RUE_MODEL="resnet18", RUE_BATCH_SIZE="4,6", RUE_NUM_WORKERS="0")
+BUDGET = "120trials"  # of trials, as a busy machine has room for fewer of them in a time
+SETTINGS = dict(RUE_BUDGET=BUDGET, RUE_SAMPLE=8)
+TORCH_SETTINGS = dict(RUE_BUDGET=BUDGET, RUE_MODE="raw", RUE_MODEL="resnet18", RUE_BATCH_SIZE="4,6", RUE_NUM_WORKERS="0")
 
 
 PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
@@ -79,7 +81,7 @@ def smaller(line):
     line = re.sub(r"--batch-size [\d,]+", "--batch-size 4,8", line)
     line = re.sub(r"--budget \d+%", "--budget 300%", line)
     line = re.sub(r"^rue calibrate ", "rue calibrate --batches 1 ", line)
-    return re.sub(r"--budget \w+(?![\w%])", "--budget 20s", line)
+    return re.sub(r"--budget \w+(?![\w%])", f"--budget {BUDGET}", line)
 
 
 def has_torch():
@@ -111,9 +113,9 @@ def test_an_example_works(place, where, line):
         if name in line and target != name.rstrip("/") and "--out " + name not in line and not (place / name).exists():
             run_in(place, make).check_returncode()
     done = run_in(place, smaller(line))
-    # Whether it holds, and what fits a budget of seconds, is a matter of the machine.
-    inconclusive = 5 if line.startswith("rue check") or "larger --budget" in done.stderr else 0
-    assert done.returncode in (0, inconclusive), done.stderr
+    # Whether a recommendation still holds depends on what else runs on the machine.
+    shaken = line.startswith("rue check") and "does not hold here" in done.stderr
+    assert done.returncode == (5 if shaken else 0), done.stderr
 
 
 def test_the_python_examples_work(place):
@@ -136,27 +138,7 @@ def test_a_tensor_file_opens_as_the_readme_says(place):
 def test_every_block_has_a_language_that_is_known():
     for name in PAGES:
         kinds = {kind for kind, _ in BLOCK.findall((ROOT / name).read_text())}
-        assert kinds <= {"sh", "python", "c", "diff", "json", ""}, name
-
-
-def test_files_folders_and_pages_that_are_named_exist():
-    folders = "examples|tests|engine|reports|models|strategies|tuner|docs"
-    for name in PAGES:
-        text, here = (ROOT / name).read_text(), (ROOT / name).parent
-        named = [ROOT / path for path in re.findall(rf"`((?:{folders})/[\w./-]+)`", text)]
-        named += [here / path for path in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in path]
-        assert [str(path) for path in named if not path.exists()] == [], name
-
-
-def test_the_readme_is_short():
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 200
-
-
-def test_every_field_of_the_protocol_is_documented():
-    header = (ROOT / "engine/knobs/trial.h").read_text()
-    fields = re.findall(r"^    X\((\w+), \"", header, re.MULTILINE)
-    text = (ROOT / "docs/protocol.md").read_text()
-    assert len(fields) > 15 and [name for name in fields if f"`{name}`" not in text] == []
+        assert kinds <= {"sh", "python", "c", "diff", "json", "sql", ""}, name
 
 
 def test_json_examples_are_json():
