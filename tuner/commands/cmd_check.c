@@ -165,18 +165,19 @@ static rue_status check_all(const struct rue_options *options, struct rue_recomm
 /* Fails if any checked part does not hold. */
 static rue_status judge(const struct checks *checks, rue_error *error)
 {
-    size_t held = 0, checked = 0;
+    size_t held = 0, checked = 0, unsure = 0;
     for (size_t i = 0; i < checks->count; i++) {
         checked += checks->at[i].findings.verdict != RUE_RECHECK_UNTRIED;
         held += rue_check_holds(&checks->at[i]);
+        unsure += checks->at[i].findings.verdict == RUE_RECHECK_UNSURE;
     }
     if (checked && held == checked) return RUE_OK;
     if (!checked)
-        return rue_fail(error, RUE_INCONCLUSIVE, "nothing of %s could be checked: %s", checks->earlier->path,
+        return rue_fail(error, RUE_INCONCLUSIVE, "cannot check %s: %s", checks->earlier->path,
                         checks->count ? checks->at[0].skipped : "it recommends no configuration");
-    return rue_fail(error, RUE_INCONCLUSIVE,
-                    "%s does not hold here: run 'rue tune' again, with --prior %s to start from it",
-                    checks->earlier->path, checks->earlier->path);
+    return rue_fail(
+        error, RUE_INCONCLUSIVE, "%s %s hold here: run 'rue tune' again, with --prior %s to start from it",
+        checks->earlier->path, held + unsure == checked ? "may not" : "does not", checks->earlier->path);
 }
 
 static rue_status run_check(const struct rue_options *options, rue_error *error)

@@ -9,6 +9,7 @@
 #include "data_options.h"
 #include "json_document.h"
 #include "residency.h"
+#include "sort.h"
 #include "study_options.h"
 #include "terminal.h"
 #include "units.h"
@@ -33,12 +34,6 @@ struct survey {
     double in_memory_ratio;
 };
 
-static int by_size(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static rue_status survey_items(const struct rue_source *source, struct survey *out, rue_error *error)
 {
     *out = (struct survey){.count = rue_source_count(source), .class_count = rue_source_class_count(source)};
@@ -52,7 +47,7 @@ static rue_status survey_items(const struct rue_source *source, struct survey *o
         if (label >= 0 && (size_t)label < out->class_count) out->class_items[label]++;
     }
     if (status == RUE_OK) {
-        qsort(sizes, out->count, sizeof *sizes, by_size);
+        rue_sort_integers(sizes, out->count);
         out->smallest = sizes[0];
         out->median = sizes[out->count / 2];
         out->largest = sizes[out->count - 1];
@@ -146,8 +141,7 @@ static rue_status show_json(const struct rue_source *source, const struct survey
             error, RUE_DATA,
             "%s: JSON cannot hold a path or class name that is not UTF-8: rename it, or remove --json",
             variant.path);
-    json_object_set_new(object, "in_memory_ratio",
-                        isnan(survey->in_memory_ratio) ? json_null() : json_real(survey->in_memory_ratio));
+    json_object_set_new(object, "in_memory_ratio", rue_json_real(survey->in_memory_ratio));
     return rue_json_write(object, stdout, error);
 }
 

@@ -234,26 +234,23 @@ static rue_status show_plan(const struct rue_study *study, void *context, rue_er
     return RUE_OK;
 }
 
+static bool is_typed(const struct rue_options *options, size_t index)
+{
+    return rue_options_origin(options, index)[0] == '-';
+}
+
 /* A flag for the length of the job overrides a setting for it. */
 static rue_status choose_job(const struct rue_options *options, struct rue_study_goal *goal, rue_error *error)
 {
     if (!goal->job.images || !goal->job.batches) return RUE_OK;
-    const char *images = rue_options_origin(options, IMAGES), *batches = rue_options_origin(options, BATCHES);
-    bool images_flag = images[0] == '-', batches_flag = batches[0] == '-';
-    if (images_flag == batches_flag)
+    bool by_images = is_typed(options, IMAGES);
+    if (by_images == is_typed(options, BATCHES))
         return rue_fail(error, RUE_USAGE,
-                        "%s %" PRIu64 " and %s %" PRIu64 " both set the length of the job: give one", images,
-                        goal->job.images, batches, goal->job.batches);
-    if (images_flag)
-        goal->job.batches = 0;
-    else
-        goal->job.images = 0;
+                        "%s %" PRIu64 " and %s %" PRIu64 " both set the length of the job: give one",
+                        rue_options_origin(options, IMAGES), goal->job.images,
+                        rue_options_origin(options, BATCHES), goal->job.batches);
+    *(by_images ? &goal->job.batches : &goal->job.images) = 0;
     return RUE_OK;
-}
-
-static bool is_typed(const struct rue_options *options, size_t index)
-{
-    return rue_options_origin(options, index)[0] == '-';
 }
 
 /* Refuses typed options that exclude each other; settings serve all commands. */
