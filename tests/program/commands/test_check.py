@@ -228,9 +228,9 @@ def test_models_that_the_runner_has_no_more_are_left_out(rue, runner):
     runner.write(hello=dict(models=["bee", "elk"]))
     done = check(rue, runner)
     assert "the model ape is unknown here" in done.stderr.replace("\n", " ")
-    assert "1 of 3 models" in done.stdout.replace("\n", " ")
+    assert "1 of the 3 models" in done.stdout.replace("\n", " ")
     runner.write(hello=dict(models=["elk"]))
-    expect_failure(check(rue, runner), 2, "none of the models")
+    expect_failure(check(rue, runner), 2, "does not know any model")
 
 
 def test_what_was_imported_from_a_table_cannot_be_checked(rue):

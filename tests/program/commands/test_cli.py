@@ -554,9 +554,9 @@ def test_prepare_synthetic_photos(rue):
     assert len(content["a"]) == 12 and content["a"] == content["b"] != content["c"]
     assert all(Image.open(path).format == "JPEG" for path in (rue.folder / "a").rglob("*.jpg"))
     expect_failure(rue("prepare", "--synthetic", "12", "a"), 2, "a exists: remove it, or give another name")
-    expect_failure(rue("prepare", "--synthetic", "12", "a", "--force"), 2, "a is there already")
+    expect_failure(rue("prepare", "--synthetic", "12", "a", "--force"), 2, "a exists")
     (rue.folder / "empty").mkdir()
-    expect_failure(rue("prepare", "--synthetic", "2", "empty"), 2, "empty is there already")
+    expect_failure(rue("prepare", "--synthetic", "2", "empty"), 2, "empty exists")
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -29,7 +29,7 @@ def settings(rue):
 def test_a_file_starts_nothing_and_chooses_no_place_to_write(rue, settings, command, option):
     settings(**{option: ACTING[option]})
     done = rue(*COMMANDS[command][0])
-    expect_failure(done, 2, f'rue.json: "{option}" cannot be set in a file', f"give --{option} or RUE_{option.upper()}")
+    expect_failure(done, 2, f'rue.json: "{option}" cannot be set in a file', f"use --{option} or RUE_{option.upper()}")
     assert done.stdout == "" and [path.name for path in rue.folder.iterdir()] == ["rue.json"], "nothing ran, nothing was written"
 
 
