@@ -370,7 +370,7 @@ GOES_ON = {
 @pytest.mark.parametrize("name", STOPS)
 def test_five_failures_alike_end_the_run(rue, script, name):
     one = script(TABLE, faults=failing(STOPS[name]))
-    expect_failure(tune(rue, one), 4, "stopped after 5 identical failures", STOPS[name][-1], "run the same command to go on")
+    expect_failure(tune(rue, one), 4, "stopped after 5 identical failures", STOPS[name][-1], "run the same command to continue")
     assert len(one.joint()) == len(STOPS[name])
     one.write(faults=[])
     assert tune(rue, one).returncode == 0, "and that goes on"

@@ -9,7 +9,7 @@ import pytest
 from conftest import HANG_S, clean_environment, expect_failure, finish, read_json, state, wait_until, wait_until_gone
 from test_faults_process import CELLS, OWN, TABLE, bad, descendants, rows, runner_of, start, tune
 
-THROWN_AWAY = "a trial was suspended on its way"
+THROWN_AWAY = "a trial was suspended: its result is discarded"
 BREAK_S = 0.3  # anything would do
 
 
@@ -190,5 +190,5 @@ def test_trials_that_are_always_suspended_end_the_run(rue, script):
     one = script(TABLE, faults=[dict(when=dict(measure="joint"), do="nap")])
     done = tune(rue, one)
     assert done.stderr.count(THROWN_AWAY) == 1
-    expect_failure(done, 4, "stopped after 5 identical failures", "stopped and continued on its way, 5 times")
+    expect_failure(done, 4, "stopped after 5 identical failures", "suspended and continued 5 times")
     assert len(one.joint()) == 25 and {row["status"] for row in bad(rue)} == {"failed"}

@@ -51,10 +51,10 @@ static rue_status add_gpu_number(const struct list *list, unsigned number, rue_e
 {
     char name[RUE_GPU_NAME_BYTES];
     if (find_visible(list->visible, number, name)) return add_gpu_name(list, name, error);
-    return rue_fail(
-        error, RUE_USAGE,
-        "%s: GPU %u is hidden, because CUDA_VISIBLE_DEVICES is %.200s; choose visible GPUs, or unset it",
-        list->origin, number, *list->visible ? list->visible : "empty");
+    return rue_fail(error, RUE_USAGE,
+                    "%s: GPU %u is hidden, because CUDA_VISIBLE_DEVICES is %.200s; choose visible GPUs, or "
+                    "unset that variable",
+                    list->origin, number, *list->visible ? list->visible : "empty");
 }
 
 /* One element: "0", "0..7", or a name. */

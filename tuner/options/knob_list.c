@@ -61,8 +61,8 @@ rue_status rue_knob_list_parse(struct rue_space *space, size_t knob, const char 
     for (char *element = rue_word_list_next(&rest); element; element = rue_word_list_next(&rest)) {
         if (!*element)
             return rue_fail(error, RUE_USAGE,
-                            "%s: a value is missing in '%s': one comma between two values%s", list->origin,
-                            list->text, list->knob->words ? "" : ", such as 32,64,128 or 0..8");
+                            "%s: a value is missing in '%s': write one comma between two values%s",
+                            list->origin, list->text, list->knob->words ? "" : ", such as 32,64,128 or 0..8");
         rue_status status = add_knob_element(space, list, element, error);
         if (status != RUE_OK) return status;
     }
@@ -98,7 +98,7 @@ static rue_status add_setting(struct rue_knob_choices *choices, const char *text
                         (int)strcspn(text, ";"), text);
     snprintf(name, sizeof name, "%.*s", (int)length, text);
     if (rue_knob_choices_add(choices, name, text + length + 1, origin)) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "%s: the values of %s are given twice, or of more than %d knobs",
+    return rue_fail(error, RUE_USAGE, "%s: the values of %s are given twice, or values of more than %d knobs",
                     origin, name, RUE_KNOBS_MAX);
 }
 

@@ -45,7 +45,7 @@ static void describe_option(const struct rue_option *option, char *out, size_t b
 {
     static const char *const kinds[] = {[RUE_OPTION_FLAG] = "true or false",
                                         [RUE_OPTION_TEXT] = "a text",
-                                        [RUE_OPTION_LIST] = "a list with commas",
+                                        [RUE_OPTION_LIST] = "a list separated by commas",
                                         [RUE_OPTION_SETTINGS] = "NAME=LIST",
                                         [RUE_OPTION_PATH] = "a path",
                                         [RUE_OPTION_COMMAND] = "a command for a shell",

@@ -150,7 +150,7 @@ rue_status rue_causes_check_idle(const struct rue_study_setup *setup, const char
     struct rue_machine machine = rue_machine_read();
     if (status == RUE_OK) rue_causes_judge(causes, machine.online_cpus, machine.usable_cpus, out);
     if (status == RUE_OK && out[0])
-        rue_progress_note(setup->progress, "%s the machine is busy, so the result has low confidence: %s",
+        rue_progress_note(setup->progress, "the machine was busy %s, so the result has low confidence: %s",
                           when, out);
     rue_causes_close(causes);
     return status;

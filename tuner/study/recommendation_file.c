@@ -95,7 +95,8 @@ static void read_root(struct rue_json_reader *reader, struct rue_recommendation 
     rue_json_canonical(text ? text : "", out->found.machine.json, sizeof out->found.machine.json);
     free(text);
     for (size_t i = 0; i < out->rules.weight_count; i++)
-        if (!(out->rules.weights[i].weight > 0)) rue_json_refuse(reader, "ledger", "without weights of 0");
+        if (!(out->rules.weights[i].weight > 0))
+            rue_json_refuse(reader, "ledger", "a ledger with positive weights");
     read_parts(reader, out);
 }
 
@@ -129,7 +130,7 @@ rue_status rue_recommendation_read(const char *path, struct rue_recommendation *
 {
     json_t *root;
     struct rue_json_reader reader = {.path = path,
-                                     .advice = "give a recommendation.json as 'rue tune' wrote it",
+                                     .advice = "give a recommendation.json that 'rue tune' wrote",
                                      .error = error,
                                      .knobs = &rue_own_knobs};
     rue_status status = load_file(path, &root, error);
@@ -150,7 +151,7 @@ rue_status rue_recommendation_read_kept(const char *text, const char *path, stru
     bool is_same =
         status != RUE_OK || (*out)->ledger.under_way || (*out)->ledger.scenario_count == (*out)->count;
     if (!is_same) {
-        rue_json_refuse(&reader, "ledger", "as many variants as there are scenarios");
+        rue_json_refuse(&reader, "ledger", "a ledger with one scenario per variant");
         rue_recommendation_close(*out);
         status = reader.status;
     }

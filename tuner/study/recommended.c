@@ -74,8 +74,7 @@ static void add_cell(struct rue_json_reader *reader, const struct rue_json_cell 
                      struct rue_cost_matrix *matrix, size_t model, size_t config)
 {
     rue_status status = RUE_OK;
-    if (cell->infeasible > cell->missed)
-        rue_json_refuse(reader, "infeasible", "at most the number of missed ones");
+    if (cell->infeasible > cell->missed) rue_json_refuse(reader, "infeasible", "at most 'missed'");
     if (reader->status != RUE_OK) return;
     if (!isnan(cell->first_estimate_ns))
         rue_cost_matrix_estimate_first_batch(matrix, model, config, cell->first_estimate_ns);
@@ -293,7 +292,7 @@ rue_status rue_recommended_make_knowledge(struct rue_recommended *recommended, i
     size_t models = matrix->model_count, configs = matrix->config_count;
     if (recommended->knowledge) return RUE_OK;
     if (!models || !configs || !recommended->found.job.images)
-        return rue_fail(error, RUE_DATA, "no times of a job of known length");
+        return rue_fail(error, RUE_DATA, "the recommendation has no times of a job of known length");
     double *times_s = calloc(models * configs, sizeof *times_s);
     if (!times_s) return rue_fail_memory(error, "times", models * configs * sizeof *times_s);
     for (size_t i = 0; i < models * configs; i++)

@@ -242,8 +242,8 @@ rue_status rue_study_check_trials(const struct rue_study_setup *setup, rue_error
     if (budget == 0 || budget >= least) return RUE_OK;
     char text[64];
     return rue_fail(error, RUE_USAGE,
-                    "the budget of %s is too small: one configuration on every model and variant takes %zu; "
-                    "to compare two, give at least --budget %zutrials",
+                    "the budget of %s is too small: one configuration on every model and variant takes %zu "
+                    "trials; to compare two, give at least --budget %zutrials",
                     rue_budget_format(&setup->goal.search.budget, text, sizeof text), least, 2 * least);
 }
 
@@ -309,12 +309,12 @@ rue_status rue_study_check_smallest(const struct rue_study_setup *setup,
     return rue_fail(
         error, RUE_USAGE,
         "the budget of %s is too small: %s took %s, and one configuration on every model and variant "
-        "takes at least %s, because %s; give at least --budget %s%s, or lower --images",
+        "takes at least %s (%s); give at least --budget %s%s, or lower --images",
         rue_budget_format(&setup->goal.search.budget, budget, sizeof budget),
         loaders ? "opening and probing" : "opening",
         rue_format_duration(rue_study_spent_ns(setup, ledger), spent, sizeof spent),
         rue_format_duration((uint64_t)(least_s * 1e9), needed, sizeof needed),
-        loaders ? "that is what the first probes took" : "the models alone need that",
+        loaders ? "measured by the first probes" : "the models alone",
         format_enough_budget(setup, ledger, enough_s, enough, sizeof enough),
-        enough_s > least_s ? ", to compare two of them" : "");
+        enough_s > least_s ? " to compare two configurations" : "");
 }

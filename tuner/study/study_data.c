@@ -44,11 +44,12 @@ static rue_status check_epoch(const struct rue_study_setup *setup, const struct 
     uint64_t epoch = rue_study_share(setup, variant->opened.images);
     if (strcmp(variant->workload.cache, RUE_CACHE_COLD) != 0 || variant->job_images <= epoch) return RUE_OK;
     uint64_t loaders = (uint64_t)variant->workload.world_size;
-    return rue_fail(error, RUE_USAGE,
-                    "%s has %s images, too few for a cold job of %s, as repeated images are in memory; give "
-                    "--images %" PRIu64 " or less, or --cache warm or as-is",
-                    variant->variant.path, rue_format_count(variant->opened.images, has, sizeof has),
-                    rue_format_count(variant->job_images * loaders, job, sizeof job), variant->opened.images);
+    return rue_fail(
+        error, RUE_USAGE,
+        "%s has %s images, too few for a cold job of %s, because repeated images come from memory; give "
+        "--images %" PRIu64 " or less, or --cache warm or as-is",
+        variant->variant.path, rue_format_count(variant->opened.images, has, sizeof has),
+        rue_format_count(variant->job_images * loaders, job, sizeof job), variant->opened.images);
 }
 
 static uint64_t first_epoch(const struct rue_study_goal *goal, const struct rue_study_variant *variant)
@@ -76,8 +77,7 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
     if (strcmp(variant->workload.cache, RUE_CACHE_WARM) == 0 &&
         strcmp(variant->opened.cache, RUE_CACHE_WARM) != 0 && goal->data.count) {
         const char *why = variant->opened.cache_reason;
-        rue_progress_note(setup->progress,
-                          "%s: trials read the data from wherever they are, memory or storage%s%s",
+        rue_progress_note(setup->progress, "%s: trials may read the data from memory or from storage%s%s",
                           variant->variant.path, why[0] ? ": " : "", why);
         memcpy(variant->workload.cache, variant->opened.cache, sizeof variant->workload.cache);
     }
@@ -143,14 +143,15 @@ static uint64_t choose_sample_images(const struct rue_study_setup *setup)
     uint64_t count = sample_size(setup, raw->opened.images);
     bool cold = strcmp(raw->workload.cache, RUE_CACHE_COLD) == 0;
     if (count == 0)
-        rue_progress_note(setup->progress, "no space to convert a sample: preprocessed data are skipped");
+        rue_progress_note(setup->progress,
+                          "preprocessed data are skipped: there is no space for a converted sample");
     if (!cold || rue_study_share(setup, count) >= raw->job_images) return count;
     if (count > 0)
         rue_progress_note(setup->progress,
                           "preprocessed data are skipped: a sample of %" PRIu64
                           " images is too small for a cold job of %" PRIu64
-                          ", as repeated images are in memory; give --images %" PRIu64
-                          " or less, or data of both kinds",
+                          ", because repeated images come from memory; give --images %" PRIu64
+                          " or less, or raw and preprocessed data",
                           count, raw->job_images * (uint64_t)raw->workload.world_size, count);
     return 0;
 }
@@ -255,7 +256,7 @@ static rue_status choose_runner_data(struct rue_study_setup *setup, rue_error *e
         setup->variants[setup->chosen_count++].variant = hello->variants[i];
     }
     if (setup->chosen_count) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "the runner %s does not have data of the mode in --mode",
+    return rue_fail(error, RUE_USAGE, "the runner %s has no data of the mode given with --mode",
                     hello->runner);
 }
 

@@ -127,7 +127,7 @@ static rue_status choose_requested(struct rue_study_setup *setup, rue_error *err
     char copy[4096], *rest = copy;
     if (!list) list = default_models;
     if (strlen(list) >= sizeof copy)
-        return rue_fail(error, RUE_USAGE, "--model: the list is too long: name %d models at most",
+        return rue_fail(error, RUE_USAGE, "--model: the list is too long: name at most %d models",
                         RUE_STUDY_MODELS_MAX);
     snprintf(copy, sizeof copy, "%s", list);
     for (char *spec; status == RUE_OK && (spec = rue_word_list_next(&rest));) {

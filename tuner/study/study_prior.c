@@ -132,9 +132,10 @@ static void report_use(const struct rue_study_setup *setup, size_t variant, bool
         const struct rue_knowledge_model *known = &prior->knowledge->consumers[2 * m];
         models += has_knowledge(&known[0]) || has_knowledge(&known[1]);
     }
-    rue_progress_note(setup->progress,
-                      "%s: %s: a study of %s: reusing its estimates of the loader and of %zu of %zu models",
-                      setup->goal.search.prior->path, mode, origin, models, setup->model_count);
+    rue_progress_note(
+        setup->progress,
+        "%s: %s: starting from a study of %s, with its estimates of the loader and of %zu of %zu models",
+        setup->goal.search.prior->path, mode, origin, models, setup->model_count);
 }
 
 /* Makes a prior from a part that has knowledge. Close `out` in any case. */
@@ -171,9 +172,9 @@ static struct rue_recommended *usable_part(const struct rue_study_setup *setup,
     struct rue_recommended *part = find_part(earlier, variant);
     rue_error unfit = {0};
     if (!part)
-        snprintf(why, bytes, "nothing about %s data", rue_mode_names[variant->mode]);
+        snprintf(why, bytes, "it has nothing about %s data", rue_mode_names[variant->mode]);
     else if (strcmp(part->measured_with, hello->loader) != 0)
-        snprintf(why, bytes, "measured with %s, not with %s", part->measured_with, hello->loader);
+        snprintf(why, bytes, "it was measured with %s, not with %s", part->measured_with, hello->loader);
     else if (rue_recommended_make_knowledge(part, rue_recommendation_cpus(earlier),
                                             strcmp(hello->loader, "rue") != 0, &unfit) != RUE_OK)
         snprintf(why, bytes, "%s", unfit.message);
@@ -188,7 +189,7 @@ static rue_status make_variant_prior(struct rue_study_setup *setup, size_t varia
     char why[RUE_ERROR_MESSAGE_BYTES];
     const struct rue_recommended *part = usable_part(setup, &data->variant, why, sizeof why);
     if (!part) {
-        rue_progress_note(setup->progress, "%s: not used: %s", setup->goal.search.prior->path, why);
+        rue_progress_note(setup->progress, "%s is not used: %s", setup->goal.search.prior->path, why);
         return RUE_OK;
     }
     bool machine = is_same_machine(setup, setup->goal.search.prior);

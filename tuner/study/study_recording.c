@@ -54,7 +54,8 @@ rue_status rue_study_resolve_budget(struct rue_study_setup *setup, rue_error *er
     budget->time_ns =
         (uint64_t)fmin(1e18, ceil(budget->share * rue_study_recording_s(setup, RUE_NONE) * 1e9));
     if (budget->time_ns > 0) return RUE_OK;
-    return rue_fail(error, RUE_INFEASIBLE, "%s does not have the requested times", setup->goal.data.table);
+    return rue_fail(error, RUE_INFEASIBLE, "%s has no times for the requested models and configurations",
+                    setup->goal.data.table);
 }
 
 /* A matrix with the table's times of all cells of the study. */

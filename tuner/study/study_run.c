@@ -450,7 +450,7 @@ static rue_status check_strategy(const struct rue_study_setup *setup, const stru
         setup->plan.strategy->status ? setup->plan.strategy->status(track->state, &why) : RUE_OK;
     if (status != RUE_MEMORY && status != RUE_INTERNAL)
         return RUE_OK; /* failed trials are reported elsewhere */
-    return rue_fail(error, status, "the strategy %s gave up: %s", setup->plan.strategy->name, why.message);
+    return rue_fail(error, status, "the strategy %s failed: %s", setup->plan.strategy->name, why.message);
 }
 
 /* The share of the budget for one of `count` tracks: equal shares, or in proportion to the variants' times in

@@ -76,7 +76,7 @@ static void add_cost(struct line *line, const struct rue_study_setup *setup)
 {
     char text[RUE_UNIT_TEXT_BYTES];
     if (setup->goal.search.budget.trials && rue_study_predicts(setup))
-        add_text(line, "as long as the trials take");
+        add_text(line, "no time limit");
     else if (setup->plan.stored_s > 0 && remaining_s(setup) == 0)
         add_text(line, "nothing, as the store holds all trials");
     else
@@ -109,7 +109,7 @@ static void add_trials(struct line *line, const struct rue_study_setup *setup,
         return;
     }
     add_count(line, (size_t)setup->goal.search.repeats, "repeat",
-              is_budget_short(setup, ledger) ? "; as many configurations as fit the budget" : "");
+              is_budget_short(setup, ledger) ? "; as many configurations as the budget allows" : "");
 }
 
 static void add_data(struct line *line, const struct rue_study_variant *variant)
@@ -125,19 +125,19 @@ static void add_replayed(struct line *line, const struct rue_study_setup *setup,
 {
     char time[RUE_UNIT_TEXT_BYTES];
     double table_s = rue_study_recording_s(setup, variant);
-    add_text(line, "%.200s: times of a table, %s in all", setup->variants[variant].variant.path,
+    add_text(line, "%.200s: times from a table, %s in total", setup->variants[variant].variant.path,
              rue_format_duration((uint64_t)(table_s * 1e9), time, sizeof time));
 }
 
-/* "every 5 trials a load trial of 384 images with batch_size 32, ..." */
+/* "every 5 trials one load-only trial of 384 images (16/4), ..." */
 static bool add_references(struct line *line, const struct rue_study_setup *setup)
 {
     struct rue_watch_plan plan;
     char label[RUE_CONFIG_TEXT_BYTES], count[RUE_UNIT_TEXT_BYTES];
     if (!rue_watch_plan(setup, &plan)) return false;
     rue_config_label(&plan.request.config, label);
-    add_text(line, "every %d trials a %s trial of %s images (%s), to detect changes of the machine",
-             RUE_WATCH_PERIOD, rue_measure_names[plan.request.measure],
+    add_text(line, "every %d trials one %s trial of %s images (%s), to detect changes of the machine's speed",
+             RUE_WATCH_PERIOD, plan.request.measure == RUE_LOAD ? "load-only" : "joint",
              rue_format_count(plan.request.images, count, sizeof count), label);
     return true;
 }
@@ -169,8 +169,7 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
         snprintf(loaders, sizeof loaders, " on each of %d GPU%s", setup->goal.loader.workload.world_size,
                  setup->goal.loader.workload.world_size == 1 ? "" : "s");
     add_text(&line, "%s images%s%s", rue_format_count(setup->variants[0].job_images, count, sizeof count),
-             loaders,
-             rue_study_assumes_job(setup) ? ", assumed, as the table does not say (--images does)" : "");
+             loaders, rue_study_assumes_job(setup) ? " (assumed: the table does not say; set --images)" : "");
     write_line(&line, "job", style, out);
     for (size_t m = 0; m < setup->model_count; m++)
         add_text(&line, "%s%s", m ? ", " : "", setup->models[m].name);
@@ -184,11 +183,11 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
     add_trials(&line, setup, ledger);
     write_line(&line, "trials", style, out);
     if (rue_study_predicts(setup)) {
+        double points = 100 * setup->goal.search.epsilon_ratio;
         add_text(&line,
-                 "when no configuration can be more than %g points better (%g %% confidence), or when the "
-                 "budget is "
-                 "spent",
-                 100 * setup->goal.search.epsilon_ratio, 100 * setup->goal.search.confidence);
+                 "when no configuration can be more than %g point%s better (%g %% confidence), or when the "
+                 "budget is spent",
+                 points, points == 1 ? "" : "s", 100 * setup->goal.search.confidence);
         write_line(&line, "ends", style, out);
     }
     if (add_references(&line, setup)) write_line(&line, "references", style, out);
@@ -211,7 +210,7 @@ void rue_progress_describe_best(const struct rue_study_setup *setup, const struc
     if (selection->recommended != RUE_NONE) {
         char label[RUE_CONFIG_TEXT_BYTES];
         rue_config_label(&setup->configs[selection->recommended], label);
-        snprintf(out, bytes, ", best so far %s (%.1f %%)", label,
+        snprintf(out, bytes, ", best so far %s (mean regret %.1f %%)", label,
                  100 * selection->rows[selection->recommended].mean_regret_ratio);
     }
     rue_selection_close(selection);
@@ -224,7 +223,7 @@ void rue_progress_describe_claim(const struct rue_study_setup *setup, void *stat
     out[0] = 0;
     if (!setup->plan.strategy->claim || !setup->plan.strategy->claim(state, SIZE_MAX, &claim)) return;
     rue_config_label(&setup->configs[claim.config], label);
-    snprintf(out, bytes, ", best so far %s, none better by more than %.1f %%", label,
+    snprintf(out, bytes, ", best so far %s, no other more than %.1f points better", label,
              rue_prose_bound_percent(claim.bound_ratio));
 }
 
@@ -237,7 +236,7 @@ void rue_progress_describe_count(const struct rue_study_setup *setup, const stru
     else if (most)
         snprintf(out, bytes, "%zu of at most %zu trials: ", done, most + done - ledger->made);
     else
-        snprintf(out, bytes, "%zu trials: ", done);
+        snprintf(out, bytes, "%zu trial%s: ", done, done == 1 ? "" : "s");
 }
 
 double rue_progress_rest_s(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,

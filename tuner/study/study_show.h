@@ -12,11 +12,11 @@ const char *rue_study_option_name(const struct rue_knob_info *knob, char out[RUE
 void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                          const struct rue_report_style *style, FILE *out);
 
-/* ", best so far 128/2 (1.8 %)", "" before anything is ranked. */
+/* ", best so far 128/2 (mean regret 1.8 %)", "" before anything is ranked. */
 void rue_progress_describe_best(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                                 size_t variant, char *out, size_t bytes);
 
-/* ", best so far 128/2, none better by more than 1.8 %", "" before the strategy predicts anything. */
+/* ", best so far 128/2, no other more than 1.8 points better", "" before the strategy predicts anything. */
 void rue_progress_describe_claim(const struct rue_study_setup *setup, void *state, char *out, size_t bytes);
 
 /* "57 of 60 trials: ", "57 of at most 500 trials: ". A count, because trial numbers mean rows of trials.csv.

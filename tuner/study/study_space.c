@@ -270,7 +270,8 @@ static rue_status parse_knob(const struct rue_study_setup *setup, char *word, st
     int asked;
     rue_knob_describe(knobs->at[knob], known, sizeof known);
     if (!rue_knob_parse(knobs->at[knob], value, &asked))
-        return rue_fail(error, RUE_USAGE, "%s: %s is %s, not '%.100s'", origin, names[knob], known, value);
+        return rue_fail(error, RUE_USAGE, "%s: %s must be %s, not '%.100s'", origin, names[knob], known,
+                        value);
     if (!hello->varies[knob] && asked != config->value[knob])
         return rue_fail(error, RUE_USAGE, "%s: the runner %s cannot vary %s; remove it", origin,
                         hello->runner, names[knob]);

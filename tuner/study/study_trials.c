@@ -155,7 +155,8 @@ static rue_status measure_awake(const struct rue_study_setup *setup, struct rue_
         rue_trial_result_close(result);
         ledger->clock.suspended_ns += rue_study_spent_ns(setup, ledger) - *started_ns;
         if (!ledger->clock.suspended)
-            rue_progress_note(setup->progress, "a trial was suspended and is discarded; it is repeated");
+            rue_progress_note(setup->progress,
+                              "a trial was suspended: its result is discarded, and the trial is repeated");
         ledger->clock.suspended = true;
     }
     *result = rue_trial_result_empty();
@@ -398,12 +399,13 @@ rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t vari
                         "%s; remove or replace the file, or continue without it: --bad-images replace",
                         reason);
     if (outcome == RUE_TRIAL_INFEASIBLE)
-        return rue_fail(
-            error, RUE_INFEASIBLE, "the smallest batch size is infeasible: %s%s", reason,
-            rue_advice_given(reason) ? "" : "; give smaller ones with --batch-size, or raise --max-memory");
+        return rue_fail(error, RUE_INFEASIBLE, "the smallest batch size is infeasible: %s%s", reason,
+                        rue_advice_given(reason)
+                            ? ""
+                            : "; give smaller batches with --batch-size, or raise --max-memory");
     const char *path = setup->variants[variant].variant.path;
     return rue_fail(error, RUE_INFEASIBLE,
-                    "no first trial on %s succeeded: %s; fix this, then run the same command to continue",
+                    "the first trials on %s failed: %s; fix this, then run the same command to continue",
                     path[0] ? path : "the runner's data", reason);
 }
 

@@ -64,7 +64,7 @@ def test_a_table_without_any_knob_is_refused(rue):
 
 
 def test_an_empty_map_is_named(rue):
-    expect_failure(analyze(rue, PLAIN, "--map", ""), 2, "--map: the value is empty: give a list with commas")
+    expect_failure(analyze(rue, PLAIN, "--map", ""), 2, "--map: the value is empty: give a list separated by commas")
 
 
 def test_what_is_said_of_a_table_is_fit_for_the_terminal(rue):

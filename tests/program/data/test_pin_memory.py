@@ -59,7 +59,7 @@ def test_what_was_learned_of_both_is_a_prior(rue, script):
     words = ["tune", "--runner", one.command, "--budget", "120trials", "--strategy", "duel"]
     assert rue(*words, "--out", "first").returncode == 0
     done = rue(*words, "--out", "second", "--prior", "first/recommendation.json")
-    assert done.returncode == 0 and "reusing its estimates of the loader and of 2 of 2 models" in " ".join(done.stderr.split()), done.stderr
+    assert done.returncode == 0 and "with its estimates of the loader and of 2 of 2 models" in " ".join(done.stderr.split()), done.stderr
     assert recommendation(rue.folder / "second/recommendation.json")["config"]["pin_memory"] is True
 
 

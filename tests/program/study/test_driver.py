@@ -399,7 +399,7 @@ def test_a_budget_that_is_too_small_says_what_is_enough(rue, script):
 def test_a_budget_that_is_enough_says_for_how_many(rue, script):
     """A grid of one needs no second one to be compared with."""
     words = [*GRID, "--budget", "1ms", "--images", "1000000"]
-    expect_failure(tune(rue, script(TABLE), *words), 2, ", to compare two of them, or lower --images")
+    expect_failure(tune(rue, script(TABLE), *words), 2, " to compare two configurations, or lower --images")
     line = expect_failure(tune(rue, script(TABLE), *words, "--batch-size", "16", "--num-workers", "2"), 2, "--images")
     assert " at least, or lower --images" in line
 
@@ -433,7 +433,7 @@ def test_a_dry_run_probes_and_measures_nothing_jointly(rue, script):
     assert "trials            27: 9 configurations x 3 models x 1 variant x 1 repeat" in done.stdout
     assert "batch-size        16, 32, 64" in done.stdout and "budget 2 m 00 s" in done.stdout
     assert not (rue.folder / "out").exists(), "nothing new is left behind"
-    assert "references        every 5 trials a load trial of 192 images (16/4)" in done.stdout
+    assert "references        every 5 trials one load-only trial of 192 images (16/4)" in done.stdout
     assert tune(rue, one).returncode == 0 and len(one.joint()) == 27
     requests = len(one.requests())
     assert tune(rue, one, "--dry-run").returncode == 0 and len(one.requests()) == requests, "the probes are not repeated"

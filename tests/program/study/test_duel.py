@@ -19,7 +19,7 @@ def tune(rue, photos, *words):
 def enough(done, *words):
     """The budget that a refusal names."""
     line = expect_failure(done, 2, "is too small", *words)
-    return re.search(rXX, line).group(1)
+    return re.search(r"at least --budget (\w+)", line).group(1)
 
 
 def recommendation(rue):
@@ -139,11 +139,11 @@ def test_a_runner_of_joint_trials_alone_will_do(rue, script):
 def test_a_budget_that_the_runners_own_models_exceed_is_refused_when_they_are_probed(rue, script, strategy, small):
     one = script(make_table(["ape", "bee"], [16, 32, 64], [1, 2], lambda m, b, w: 10**7))
     run = ["tune", "--runner", one.command, "--strategy", strategy, "--out", "out", "--fresh", "--budget"]
-    budget = enough(rue(*run, small), "because that is what the first probes took")
+    budget = enough(rue(*run, small), "(measured by the first probes)")
     assert one.joint() == []
     done = rue(*run, budget)
     if "is too small" in done.stderr:  # what later probes told
-        done = rue(*run, enough(done, "because that is what the first probes took"))
+        done = rue(*run, enough(done, "(measured by the first probes)"))
     assert "is too small" not in done.stderr and one.joint(), done.stderr
 
 
@@ -152,16 +152,16 @@ def test_a_budget_that_the_models_alone_exceed_is_refused_before_any_trial(rue, 
     models = ["sleep:1ms/image", "sleep:3ms/image"]
     one = script(make_table(models, [16, 32, 64], [1, 2, 4], lambda m, b, w: 4 * 10**6), hello=dict(models=[]))
     run = ["tune", "--runner", one.command, "--strategy", strategy, "--model", ",".join(models), "--out", "out", "--budget"]
-    budget = enough(rue(*run, "300ms"), "because the models alone need that", "--images")
+    budget = enough(rue(*run, "300ms"), "(the models alone)", "--images")
     assert one.requests() == [] and not (rue.folder / "out").exists()
-    assert enough(rue(*run, "300ms", "--dry-run"), "because the models alone need that") == budget
+    assert enough(rue(*run, "300ms", "--dry-run"), "(the models alone)") == budget
     rue(*run, budget)
     assert one.requests(), "what it names is no longer refused"
 
 
 def test_a_budget_that_is_too_small_is_refused_before_a_sample_is_converted(rue, photos):
     done = rue("tune", photos, *SPACE, "--out", "out", "--budget", "100ms")
-    enough(done, "because the models alone need that")
+    enough(done, "(the models alone)")
     assert "converted" not in done.stderr and not (rue.folder / "out").exists()
 
 
@@ -169,7 +169,7 @@ def test_a_budget_that_is_too_small_is_refused_before_a_sample_is_converted(rue,
 def test_a_budget_that_the_loader_exceeds_is_refused_after_its_first_trial(rue, script, strategy):
     one = three_models(script, load_ns=4 * 10**6)
     run = ["tune", "--runner", one.command, "--strategy", strategy, "--out", "out", "--fresh", "--budget"]
-    budget = enough(rue(*run, "800ms"), "because that is what the first probes took")
+    budget = enough(rue(*run, "800ms"), "(measured by the first probes)")
     assert len(one.requests()) == 1
     rue(*run, budget)
     assert len(one.requests()) > 2, "what it names is no longer refused at once"

@@ -232,10 +232,10 @@ def test_a_check_loads_for_as_many(rue, photos):
     (["--gpus", "1-2"], {}, ["'1-2' is not a GPU"]),
     (["--gpus", "3..1"], {}, ["'3..1' is not a GPU"]),
     (["--gpus", "0..64"], {}, ["more than 64"]),
-    (["--gpus", "0,2"], dict(CUDA_VISIBLE_DEVICES="4,5"), ["there is not a GPU 2", "CUDA_VISIBLE_DEVICES is 4,5"]),
-    (["--gpus", "0"], dict(CUDA_VISIBLE_DEVICES=""), ["there is not a GPU 0", "CUDA_VISIBLE_DEVICES is empty; ", "unset it"]),
-    (["--gpus", "0"], dict(CUDA_VISIBLE_DEVICES="-1"), ["there is not a GPU 0", "is -1"]),
-    (["--gpus", "0,1"], dict(CUDA_VISIBLE_DEVICES="3,-1,5"), ["there is not a GPU 1"]),
+    (["--gpus", "0,2"], dict(CUDA_VISIBLE_DEVICES="4,5"), ["GPU 2 is hidden", "CUDA_VISIBLE_DEVICES is 4,5"]),
+    (["--gpus", "0"], dict(CUDA_VISIBLE_DEVICES=""), ["GPU 0 is hidden", "CUDA_VISIBLE_DEVICES is empty; ", "unset that variable"]),
+    (["--gpus", "0"], dict(CUDA_VISIBLE_DEVICES="-1"), ["GPU 0 is hidden", "is -1"]),
+    (["--gpus", "0,1"], dict(CUDA_VISIBLE_DEVICES="3,-1,5"), ["GPU 1 is hidden"]),
     (["--gpus", "0,1", "--table", "times.csv"], {}, ["--table times.csv"]),
 ])
 def test_wrong_lists(rue, photos, words, env, said):

@@ -48,7 +48,7 @@ def test_a_study_of_the_whole_grid_has_no_forecast_and_is_a_prior_all_the_same(r
     assert rue("tune", "--runner", runner.command, "--strategy", "grid", "--out", "out", "--budget", "9999s").returncode == 0
     assert read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["forecast"] is None
     done = duel(rue, runner, "again", "--prior", "out")
-    assert "reusing its estimates of the loader and of 4 of 4 models" in done.stderr.replace("\n", " ")
+    assert "with its estimates of the loader and of 4 of 4 models" in done.stderr.replace("\n", " ")
 
 
 def test_a_study_of_this_machine_is_told_as_such_and_what_it_recommends_is_measured_again(rue, runner):
@@ -93,7 +93,7 @@ def test_of_another_machine_only_a_first_guess_is_taken(rue, runner):
     first, since = probes(runner), len(runner.requests())
     runner.write(hello=dict(machine=dict(cpu="another", usable_cpus=64)))
     done = duel(rue, runner, "again", "--prior", "out")
-    assert "a study of another machine: reusing its estimates of the loader and of 0 of 4 models" in done.stderr.replace("\n", " ")
+    assert "a study of another machine, with its estimates of the loader and of 0 of 4 models" in done.stderr.replace("\n", " ")
     assert probes(runner, since)[0] >= first[0] - 1
 
 
@@ -106,9 +106,9 @@ def edited(rue, edit):
 
 
 @pytest.mark.parametrize("edit, words", [
-    (lambda part: part.update(measured_with="torch"), "not used: measured with torch, not with scripted"),
-    (lambda part: part["variant"].update(mode="preprocessed"), "not used: nothing about raw data"),
-    (lambda part: part.update(configs=[], config=None, forecast=None, by_job_images=None, baselines=None), "not used: no times of a job of known length"),
+    (lambda part: part.update(measured_with="torch"), "is not used: it was measured with torch, not with scripted"),
+    (lambda part: part["variant"].update(mode="preprocessed"), "is not used: it has nothing about raw data"),
+    (lambda part: part.update(configs=[], config=None, forecast=None, by_job_images=None, baselines=None), "is not used: the recommendation has no times of a job of known length"),
 ])
 def test_what_is_of_no_use_is_told(rue, runner, edit, words):
     duel(rue, runner, "out")
@@ -132,7 +132,7 @@ def test_of_two_parts_that_about_these_data_is_taken(rue, runner):
 def test_other_models_and_knobs_leave_the_loader(rue, runner):
     duel(rue, runner, "out", "--model", "ape,bee", "--num-workers", "1,4")
     done = duel(rue, runner, "again", "--model", "cow,dog", "--batch-size", "32,64", "--prior", "out")
-    assert "reusing its estimates of the loader and of 0 of 2 models" in done.stderr.replace("\n", " ")
+    assert "with its estimates of the loader and of 0 of 2 models" in done.stderr.replace("\n", " ")
 
 
 def test_a_strategy_that_does_not_predict_says_that_it_takes_nothing(rue, runner):

@@ -163,7 +163,7 @@ def test_repeats_of_a_cell_come_in_turn(rue):
     (["--table", "times.csv", "--budget", "0%"], 2, ["--budget"]),
     (["--table", "times.csv", "--budget", "-5%"], 2, ["--budget"]),
     (["--table", "times.csv", "--model", "unknown"], 2, ["unknown"]),
-    (["--table", "times.csv", "--batch-size", "17"], 4, ["does not have the requested times"]),
+    (["--table", "times.csv", "--batch-size", "17"], 4, ["has no times for the requested models and configurations"]),
     (["--table", "times.csv", "--prefetch-factor", "4"], 2, ["--prefetch-factor"]),
     (["photos", "--budget", "10%"], 2, ["10%", "--table"]),
 ])

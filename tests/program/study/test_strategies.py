@@ -36,7 +36,7 @@ WRONG = {
     "epsilon_huge": (["tune", ".", "--epsilon", "1e9"], ["--epsilon: '1e9'"]),
     "confidence": (["tune", ".", "--confidence", "100%"], ["--confidence: '100%' is not a percentage", "from 50% to 99%"]),
     "confidence_ratio": (["tune", ".", "--confidence", "0.95"], ["--confidence: '0.95' is not a percentage such as"]),
-    "epsilon_grid": (["tune", ".", "--strategy", "grid", "--epsilon", "1%"], ["--epsilon", "--strategy grid", "leave one"]),
+    "epsilon_grid": (["tune", ".", "--strategy", "grid", "--epsilon", "1%"], ["--epsilon", "--strategy grid", "remove one"]),
 }
 
 
@@ -142,7 +142,7 @@ def test_a_budget_without_room_for_references_is_too_small_for_everything(rue, s
 def test_what_is_not_predicted_is_measured(rue, script):
     one = script(TABLE, images=10**7, load_ns=2000)
     assert tune(rue, one, "--budget", "60s", "--goal", "throughput").returncode == 0
-    assert chosen(rue) == {"name": "grid", "chosen_by": "auto", "why": "nothing but the time of the job is predicted"}
+    assert chosen(rue) == {"name": "grid", "chosen_by": "auto", "why": "only the time of the job can be predicted"}
 
 
 @pytest.mark.quick
