@@ -24,7 +24,7 @@ HOLDS = {
     "engine/trial": "trial loop, cache state",
     "models": "sleep, CPU and CUDA consumers",
     "strategies/rank": "cost matrix, selection",
-    "strategies/predict": "pipeline model, beliefs",
+    "strategies/predict": "pipeline model, posterior",
     "strategies/search": "which trial comes next",
     "reports": "findings as text, JSON, CSV",
     "tuner": "main",

@@ -284,7 +284,7 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
     problem.rows = TIMES * sample_count + problem.count;
     problem.image_s = guess_image_s(&problem);
     if (prior && !(problem.image_s > 0)) problem.image_s = prior->value[RUE_PIPELINE_item_s];
-    if (!(problem.image_s > 0)) return rue_fail(error, RUE_USAGE, "no trial to learn from");
+    if (!(problem.image_s > 0)) return rue_fail(error, RUE_USAGE, "no trial to fit the model to");
     size_t doubles = 3 * problem.count + 2 * problem.rows;
     double *room = calloc(doubles, sizeof *room);
     struct rue_pipeline_fit *fit = allocate_fit(consumer_count, problem.count);

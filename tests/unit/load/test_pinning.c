@@ -173,7 +173,7 @@ static void take(void *state, struct rue_knowledge **out)
 }
 
 /* A study of pinned batches knows nothing of others, and one of both knows both. */
-Test(pinning, what_was_learned_of_one_way_is_not_believed_of_the_other, .init = setup)
+Test(pinning, knowledge_of_pinned_batches_is_not_used_for_others, .init = setup)
 {
     struct rue_strategy_setup pinned = setup_of(GRID), both = setup_of(CONFIGS);
     struct rue_knowledge *one, *two;
@@ -187,7 +187,7 @@ Test(pinning, what_was_learned_of_one_way_is_not_believed_of_the_other, .init = 
     struct rue_claim claim;
     cr_assert(rue_strategy_duel.claim(state, SIZE_MAX, &claim));
     cr_assert(rue_config_pins_memory(&configs[claim.config]) && mean_regret(claim.config) < 0.02);
-    cr_assert_geq(asked[RUE_COMPUTE][false], MODELS, "nobody knew of these");
+    cr_assert_geq(asked[RUE_COMPUTE][false], MODELS, "these were unknown");
     take(state, &two);
     for (size_t c = 0; c < CONFIGS; c++)
         cr_assert_float_eq(log(rue_knowledge_job_s(two, 1, &configs[c], JOB) / truth_s(1, c)), 0, 0.05);

@@ -9,7 +9,7 @@ static double batch_s(const struct rue_compute_curve *curve, int batch_size, int
     return consumer.batch_s + images * consumer.image_s;
 }
 
-Test(compute_curve, goes_through_what_was_measured_and_straight_between)
+Test(compute_curve, interpolates_linearly_between_measured_sizes)
 {
     struct rue_compute_curve curve = {0};
     rue_compute_curve_add(&curve, 512, 8, NAN);
@@ -38,7 +38,7 @@ Test(compute_curve, never_answers_less_than_nothing)
     cr_assert_float_eq(batch_s(&curve, 256, 256), 4, 1e-9, "less work for more images is noise");
 }
 
-Test(compute_curve, what_is_believed_gives_way_to_what_is_measured)
+Test(compute_curve, measured_sizes_replace_prior_ones)
 {
     struct rue_compute_curve curve = {0}, known = {.cpu_ratio = 3}, other = {0}, many = {0};
     rue_compute_curve_add(&known, 32, 0.1, NAN);
@@ -61,7 +61,7 @@ Test(compute_curve, what_is_believed_gives_way_to_what_is_measured)
     cr_assert_eq(curve.count, RUE_COMPUTE_CURVE_MAX);
 }
 
-Test(compute_curve, sizes_that_were_not_measured_are_as_much_slower_as_those_that_were)
+Test(compute_curve, prior_sizes_are_scaled_by_measured_ones)
 {
     struct rue_compute_curve curve = {0}, known = {0};
     for (int size = 32; size <= 128; size *= 2) rue_compute_curve_add(&known, size, 1 + 0.01 * size, NAN);

@@ -87,7 +87,7 @@ Test(cost_matrix, the_median_of_an_even_number_is_between_the_middle_two)
     rue_cost_matrix_close(matrix);
 }
 
-Test(cost_matrix, times_stay_in_the_order_told)
+Test(cost_matrix, times_stay_in_the_order_added)
 {
     struct rue_cost_matrix *matrix = matrix_of(1, 1);
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
@@ -246,7 +246,7 @@ Test(cost_matrix, a_cell_without_a_first_batch_cannot_keep_a_limit)
     rue_cost_matrix_close(matrix);
 }
 
-Test(cost_matrix, an_estimate_is_as_sure_as_was_told)
+Test(cost_matrix, an_estimate_keeps_its_standard_deviation)
 {
     struct rue_cost_matrix *matrix = matrix_limited();
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
@@ -275,7 +275,7 @@ Test(cost_matrix, a_new_estimate_replaces_the_one_before_and_a_failure_both)
     cr_assert_eq(cell->state, RUE_CELL_INFEASIBLE);
     cr_assert(isnan(cell->median_ns));
     cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 700, NAN, 3, true, NULL), RUE_OK);
-    cr_assert_eq(cell->state, RUE_CELL_INFEASIBLE, "it does not run, whatever is believed");
+    cr_assert_eq(cell->state, RUE_CELL_INFEASIBLE, "a failed trial outweighs an estimate");
     rue_cost_matrix_close(matrix);
 }
 

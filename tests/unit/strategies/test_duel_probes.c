@@ -140,7 +140,7 @@ Test(duel_probes, what_is_known_of_this_machine_spares_most_probes)
     cr_assert_eq(machine.counts[RUE_LOAD], 3);
     cr_assert_eq(machine.counts[RUE_COMPUTE], MODELS, "one of each model");
     cr_assert(is_computed(&machine, 0, 0));
-    cr_assert_not(is_computed(&machine, 0, CONFIGS - 1), "believed is not measured");
+    cr_assert_not(is_computed(&machine, 0, CONFIGS - 1), "a prior is not a measurement");
     expect_right(&machine, 0.02);
     machine_close(&machine);
 }
@@ -155,7 +155,7 @@ Test(duel_probes, of_another_machine_every_probe_is_made)
     machine_close(&machine);
 }
 
-Test(duel_probes, few_probes_tell_that_a_loader_has_become_slower)
+Test(duel_probes, few_probes_detect_a_slower_loader)
 {
     struct machine machine;
     machine_open(&machine, true, 1.5, 1);
@@ -164,7 +164,7 @@ Test(duel_probes, few_probes_tell_that_a_loader_has_become_slower)
     machine_close(&machine);
 }
 
-Test(duel_probes, one_probe_tells_that_a_model_has_become_faster)
+Test(duel_probes, one_probe_detects_a_faster_model)
 {
     struct machine machine;
     machine_open(&machine, true, 1, 0.5);
@@ -173,7 +173,7 @@ Test(duel_probes, one_probe_tells_that_a_model_has_become_faster)
     machine_close(&machine);
 }
 
-Test(duel_probes, few_trials_have_few_probes_and_tell_of_every_model)
+Test(duel_probes, few_trials_have_few_probes_and_cover_every_model)
 {
     for (size_t trials = 2 * MODELS + 3; trials < 40; trials++) {
         struct machine machine;

@@ -5,7 +5,7 @@
 
 enum { CONFIGS_MAX = 8 };
 
-/* A job takes start + images * each, on every model alike but for a factor. */
+/* A job takes start + images * each, the same on every model up to a factor. */
 struct line {
     int batch, workers;
     double start_s, image_s;
@@ -105,7 +105,7 @@ Test(job_length, it_does_not_matter_much_from_which_job_one_looks)
     }
 }
 
-Test(job_length, less_than_epsilon_is_no_change)
+Test(job_length, less_than_epsilon_is_not_a_change)
 {
     static const struct line near[] = {{16, 1, 1, 0.0100}, {16, 2, 1.001, 0.00999}};
     struct rue_job_lengths found = find(near, 2, 1000, 1, 0.005, SIZE_MAX / 4);
@@ -115,7 +115,7 @@ Test(job_length, less_than_epsilon_is_no_change)
     cr_assert_eq(found.count, 2u, "below a hundred images the other one");
 }
 
-Test(job_length, a_batch_larger_than_the_job_is_no_answer)
+Test(job_length, a_batch_larger_than_the_job_is_not_an_answer)
 {
     static const struct line sizes[] = {{16, 1, 1, 0.010}, {256, 1, 1, 0.008}};
     struct rue_job_lengths found = find(sizes, 2, 5000, 1, 0.005, SIZE_MAX / 4);
@@ -125,7 +125,7 @@ Test(job_length, a_batch_larger_than_the_job_is_no_answer)
     cr_assert_geq(found.at[0].to_images, 200u);
 }
 
-Test(job_length, what_does_not_run_on_every_model_is_no_answer)
+Test(job_length, a_failed_configuration_is_not_an_answer)
 {
     struct rue_job_lengths found = find(crossing, 3, 1000, 1, 0.005, 2);
     cr_assert_eq(found.count, 2u);

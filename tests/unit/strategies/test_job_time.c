@@ -269,7 +269,7 @@ Test(job_time, what_is_not_known_is_not_guessed)
     cr_assert(isnan(rue_job_time_ns(&result, 9469, false, &predicted)), "one batch has no rate");
 }
 
-Test(job_time, ready_times_out_of_order_are_not_believed)
+Test(job_time, ready_times_out_of_order_are_ignored)
 {
     bool predicted;
     struct rue_trial_result result = simulate(&consumer_bound, config_of(32, 2, 2), 64 * 32);

@@ -17,9 +17,9 @@ static struct rue_strategy_setup make_times(struct rue_config *configs, double *
     pipeline_grid(sizes, SIZES, workers, WORKERS, configs);
     for (int c = 0; c < CONFIGS; c++)
         for (int m = 0; m < MODELS; m++) {
-            struct rue_pipeline_times told =
+            struct rue_pipeline_times predicted =
                 rue_pipeline_predict(&pipeline_large, &consumers[m], &configs[c], JOB);
-            times[m * CONFIGS + c] = told.end_to_end_s;
+            times[m * CONFIGS + c] = predicted.end_to_end_s;
         }
     struct rue_strategy_setup setup =
         rue_strategy_setup_default((struct rue_setup_grid){MODELS, CONFIGS, configs}, JOB);
@@ -27,7 +27,7 @@ static struct rue_strategy_setup make_times(struct rue_config *configs, double *
     return setup;
 }
 
-Test(knowledge, the_times_of_a_table_tell_those_that_were_not_looked_at)
+Test(knowledge, times_of_a_table_predict_those_left_out)
 {
     struct rue_config configs[CONFIGS];
     double times[MODELS * CONFIGS];

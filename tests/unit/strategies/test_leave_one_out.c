@@ -100,7 +100,7 @@ Test(leave_one_out, is_what_the_rules_say_without_the_model)
     }
 }
 
-Test(leave_one_out, two_models_tell_nothing_of_a_third)
+Test(leave_one_out, two_models_are_too_few)
 {
     double table[MODELS * CONFIGS];
     const struct rue_selection_rules rules = {.top_n = 1};

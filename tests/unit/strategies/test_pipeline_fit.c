@@ -126,13 +126,13 @@ static void expect_found(const struct rue_pipeline_loader *truth, double noise, 
     rue_pipeline_fit_close(fit);
 }
 
-Test(pipeline_fit, a_few_probes_tell_a_loader_of_processes)
+Test(pipeline_fit, a_few_probes_identify_a_loader_of_processes)
 {
     expect_found(&pipeline_large, 0, 1, 0.03);
     expect_found(&pipeline_large, 0.03, 1, 0.1);
 }
 
-Test(pipeline_fit, a_few_probes_tell_that_first_batches_are_late)
+Test(pipeline_fit, a_few_probes_identify_late_first_batches)
 {
     struct rue_pipeline_loader truth = pipeline_large;
     for (double late = 1; late < 10; late *= 3) {
@@ -142,13 +142,13 @@ Test(pipeline_fit, a_few_probes_tell_that_first_batches_are_late)
     }
 }
 
-Test(pipeline_fit, a_few_probes_tell_a_loader_of_threads)
+Test(pipeline_fit, a_few_probes_identify_a_loader_of_threads)
 {
     expect_found(&threads, 0, 1, 0.03);
     expect_found(&threads, 0.03, 1, 0.1);
 }
 
-Test(pipeline_fit, a_probe_tells_what_loading_without_workers_is_like)
+Test(pipeline_fit, a_probe_identifies_loading_without_workers)
 {
     struct rue_pipeline_loader truth = pipeline_large;
     truth.value[RUE_PIPELINE_inline_ratio] = 0.6;
@@ -173,7 +173,7 @@ Test(pipeline_fit, a_trial_that_was_disturbed_is_seen_and_pulls_little)
     expect_found(&threads, 0, 1.5, 0.1);
 }
 
-Test(pipeline_fit, joint_trials_alone_tell_loader_and_models)
+Test(pipeline_fit, joint_trials_alone_identify_loader_and_models)
 {
     static const struct rue_pipeline_consumer models[] = {
         {2e-3, 1e-4, 0, false}, {5e-3, 2e-3, 0, false}, {5e-3, 1e-2, 0, false}};
@@ -259,7 +259,7 @@ Test(pipeline_fit, without_trials_the_prior_is_what_is_found)
     rue_pipeline_fit_close(fit);
 }
 
-Test(pipeline_fit, one_probe_and_a_prior_tell_a_loader_that_has_become_slower)
+Test(pipeline_fit, one_probe_and_a_prior_detect_a_slower_loader)
 {
     struct rue_pipeline_loader slower = pipeline_large;
     slower.value[RUE_PIPELINE_item_s] *= 1.3;
@@ -273,7 +273,7 @@ Test(pipeline_fit, one_probe_and_a_prior_tell_a_loader_that_has_become_slower)
     rue_pipeline_fit_close(fit);
 }
 
-Test(pipeline_fit, whole_times_alone_tell_something)
+Test(pipeline_fit, end_to_end_times_alone_are_informative)
 {
     struct rue_pipeline_sample samples[PROBES];
     for (int p = 0; p < PROBES; p++) {

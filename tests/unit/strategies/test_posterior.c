@@ -4,7 +4,7 @@
 
 #include "posterior.h"
 
-TestSuite(belief, .timeout = 60);
+TestSuite(posterior, .timeout = 60);
 
 /* A grid of 2 x 2 for two models, and one parameter that matters: every time is in proportion to it. */
 enum { MODELS = 2, CONFIGS = 4, CELLS = MODELS * CONFIGS, DRAWS = 4000 };
@@ -15,7 +15,7 @@ static const double everything = 0.2 * 0.2;
 static struct rue_config configs[CONFIGS];
 static struct rue_posterior_point points[CELLS];
 
-static struct rue_posterior *open_belief(void)
+static struct rue_posterior *open_posterior(void)
 {
     double covariance[RUE_LOADER_SLOPES * RUE_LOADER_SLOPES] = {0};
     for (size_t p = 0; p < RUE_LOADER_SLOPES; p++)
@@ -35,17 +35,17 @@ static struct rue_posterior *open_belief(void)
                                               .configs = configs,
                                               .parameter_count = RUE_LOADER_SLOPES,
                                               .covariance = covariance};
-    struct rue_posterior *belief;
+    struct rue_posterior *posterior;
     rue_error error = {0};
-    cr_assert_eq(rue_posterior_open(&setup, &belief, &error), RUE_OK, "%s", error.message);
-    return belief;
+    cr_assert_eq(rue_posterior_open(&setup, &posterior, &error), RUE_OK, "%s", error.message);
+    return posterior;
 }
 
-static void tell(struct rue_posterior *belief, size_t cell, double log_ratio, double noise)
+static void add_trial(struct rue_posterior *posterior, size_t cell, double log_ratio, double noise)
 {
     const struct rue_posterior_trial trial = {
         .point = points[cell], .log_ratio = log_ratio, .noise_variance = noise};
-    rue_posterior_add(belief, &trial);
+    rue_posterior_add(posterior, &trial);
 }
 
 /* Before any trial scales are the means of their logarithms. */
@@ -90,21 +90,21 @@ static double covariance_by_hand(size_t a, size_t b)
            pow(cell, 2) * (same_config * pow(0.005, 2) + (a == b) * pow(0.01, 2));
 }
 
-Test(belief, before_any_trial_is_what_the_table_of_fields_says)
+Test(posterior, before_any_trial_is_what_the_table_of_fields_says)
 {
-    struct rue_posterior *belief = open_belief();
+    struct rue_posterior *posterior = open_posterior();
     for (size_t i = 0; i < CELLS; i++) {
         double mean, variance;
-        rue_posterior_predict(belief, &points[i], &mean, &variance);
+        rue_posterior_predict(posterior, &points[i], &mean, &variance);
         cr_assert_eq(mean, 0);
         cr_assert_float_eq(variance, covariance_by_hand(i, i), 1e-9);
     }
-    rue_posterior_close(belief);
+    rue_posterior_close(posterior);
 }
 
-Test(belief, one_trial_moves_every_cell_as_its_covariance_says)
+Test(posterior, one_trial_moves_every_cell_as_its_covariance_says)
 {
-    struct rue_posterior *belief = open_belief();
+    struct rue_posterior *posterior = open_posterior();
     double drift = 0.02 * 0.02, noise_scale = 0, weights = 0, noises[] = {0.5, 1, 2, 3.5};
     for (int i = 0; i < 4; i++) {
         double weight = exp(-0.5 * pow(log(noises[i]) / 1.2, 2));
@@ -112,81 +112,81 @@ Test(belief, one_trial_moves_every_cell_as_its_covariance_says)
         noise_scale += weight * log(noises[i]);
     }
     noise_scale = exp(noise_scale / weights);
-    tell(belief, 5, 0.4, 0.0004);
-    double told = covariance_by_hand(5, 5) + drift + noise_scale * noise_scale * 0.0004;
+    add_trial(posterior, 5, 0.4, 0.0004);
+    double total_variance = covariance_by_hand(5, 5) + drift + noise_scale * noise_scale * 0.0004;
     for (size_t i = 0; i < CELLS; i++) {
         double mean, variance, with = covariance_by_hand(i, 5);
-        rue_posterior_predict(belief, &points[i], &mean, &variance);
-        cr_assert_float_eq(mean, with / told * 0.4, 1e-9, "cell %zu: %g", i, mean);
-        cr_assert_float_eq(variance, covariance_by_hand(i, i) - with * with / told, 1e-9);
+        rue_posterior_predict(posterior, &points[i], &mean, &variance);
+        cr_assert_float_eq(mean, with / total_variance * 0.4, 1e-9, "cell %zu: %g", i, mean);
+        cr_assert_float_eq(variance, covariance_by_hand(i, i) - with * with / total_variance, 1e-9);
     }
-    rue_posterior_close(belief);
+    rue_posterior_close(posterior);
 }
 
-static void tell_some(struct rue_posterior *belief)
+static void add_trials(struct rue_posterior *posterior)
 {
     static const struct {
         size_t cell;
         double off;
     } trials[] = {{0, 0.31}, {5, 0.28}, {2, 0.33}, {0, 0.30}, {7, 0.26}, {3, 0.35}, {6, 0.27}};
     for (size_t t = 0; t < sizeof trials / sizeof *trials; t++)
-        tell(belief, trials[t].cell, trials[t].off, 0.0004);
+        add_trial(posterior, trials[t].cell, trials[t].off, 0.0004);
 }
 
-Test(belief, draws_and_the_mean_agree_with_what_is_expected)
+Test(posterior, draws_and_the_mean_agree_with_what_is_expected)
 {
-    struct rue_posterior *belief = open_belief();
-    tell_some(belief);
-    double *state = calloc(rue_posterior_latent_size(belief), sizeof *state);
+    struct rue_posterior *posterior = open_posterior();
+    add_trials(posterior);
+    double *latent = calloc(rue_posterior_latent_size(posterior), sizeof *latent);
     double sum[CELLS] = {0}, square[CELLS] = {0};
     uint64_t seed = 7;
     for (int d = 0; d < DRAWS; d++) {
-        rue_posterior_sample(belief, &seed, state);
+        rue_posterior_sample(posterior, &seed, latent);
         for (size_t i = 0; i < CELLS; i++) {
-            double off = rue_posterior_evaluate(belief, state, &points[i]);
+            double off = rue_posterior_evaluate(posterior, latent, &points[i]);
             sum[i] += off;
             square[i] += off * off;
         }
     }
-    rue_posterior_mean(belief, state);
+    rue_posterior_mean(posterior, latent);
     for (size_t i = 0; i < CELLS; i++) {
         double mean, variance, drawn = sum[i] / DRAWS;
-        rue_posterior_predict(belief, &points[i], &mean, &variance);
-        cr_assert_float_eq(rue_posterior_evaluate(belief, state, &points[i]), mean, 1e-6);
+        rue_posterior_predict(posterior, &points[i], &mean, &variance);
+        cr_assert_float_eq(rue_posterior_evaluate(posterior, latent, &points[i]), mean, 1e-6);
         cr_assert_float_eq(drawn, mean, 4 * sqrt(variance / DRAWS), "cell %zu", i);
         cr_assert_float_eq(square[i] / DRAWS - drawn * drawn, variance, 0.15 * variance, "cell %zu", i);
     }
-    free(state);
-    rue_posterior_close(belief);
+    free(latent);
+    rue_posterior_close(posterior);
 }
 
 /* What a trial would bring is what it brings. */
-Test(belief, a_gain_is_the_variance_that_a_trial_takes_away)
+Test(posterior, a_gain_is_the_variance_that_a_trial_takes_away)
 {
-    struct rue_posterior *belief = open_belief();
-    double *state = calloc(rue_posterior_latent_size(belief), sizeof *state), mean, before, after;
-    tell_some(belief);
+    struct rue_posterior *posterior = open_posterior();
+    double *latent = calloc(rue_posterior_latent_size(posterior), sizeof *latent), mean, before, after;
+    add_trials(posterior);
     const struct rue_posterior_trial trial = {.point = points[5], .noise_variance = 0.0004};
-    rue_posterior_accumulate(belief, &points[4], 1, state);
-    rue_posterior_set_contrast(belief, state);
-    double gain = rue_posterior_variance_reduction(belief, state, &trial);
-    rue_posterior_predict(belief, &points[4], &mean, &before);
-    cr_assert_float_eq(rue_posterior_evaluate(belief, state, &points[4]), before, 1e-6);
-    rue_posterior_predict(belief, &points[5], &mean, &after);
-    tell(belief, 5, mean, 0.0004);
-    rue_posterior_predict(belief, &points[4], &mean, &after);
+    rue_posterior_accumulate(posterior, &points[4], 1, latent);
+    rue_posterior_set_contrast(posterior, latent);
+    double gain = rue_posterior_variance_reduction(posterior, latent, &trial);
+    rue_posterior_predict(posterior, &points[4], &mean, &before);
+    cr_assert_float_eq(rue_posterior_evaluate(posterior, latent, &points[4]), before, 1e-6);
+    rue_posterior_predict(posterior, &points[5], &mean, &after);
+    add_trial(posterior, 5, mean, 0.0004);
+    rue_posterior_predict(posterior, &points[4], &mean, &after);
     cr_assert_float_eq(before - after, gain, 1e-6 + 0.02 * gain);
-    free(state);
-    rue_posterior_close(belief);
+    free(latent);
+    rue_posterior_close(posterior);
 }
 
-Test(belief, a_disturbed_trial_changes_little)
+Test(posterior, a_disturbed_trial_changes_little)
 {
-    struct rue_posterior *calm = open_belief(), *disturbed = open_belief();
+    struct rue_posterior *calm = open_posterior(), *disturbed = open_posterior();
     double mean, other, variance;
-    tell_some(calm);
-    tell_some(disturbed);
-    tell(disturbed, 1, 1.6, 0.0004);
+    add_trials(calm);
+    add_trials(disturbed);
+    add_trial(disturbed, 1, 1.6, 0.0004);
     cr_assert_eq(rue_posterior_update(calm, NULL), RUE_OK);
     cr_assert_eq(rue_posterior_update(disturbed, NULL), RUE_OK);
     rue_posterior_predict(calm, &points[0], &mean, &variance);
@@ -198,48 +198,48 @@ Test(belief, a_disturbed_trial_changes_little)
     rue_posterior_close(disturbed);
 }
 
-/* Trials of other configurations that lie where nobody expects them make the audit say so. */
-Test(belief, the_audit_sees_what_beliefs_do_not)
+/* Unexpected trials of other configurations raise the calibration ratio. */
+Test(posterior, calibration_detects_overconfidence)
 {
-    struct rue_posterior *fits = open_belief(), *does_not = open_belief();
+    struct rue_posterior *fits = open_posterior(), *misfits = open_posterior();
     for (size_t i = 0; i < CELLS; i++) {
-        tell(fits, i, 0.3 + (i % 2 ? 0.002 : -0.002), 0.0004);
-        tell(does_not, i, i % CONFIGS == 3 ? 0.9 : 0.3, 0.0004);
+        add_trial(fits, i, 0.3 + (i % 2 ? 0.002 : -0.002), 0.0004);
+        add_trial(misfits, i, i % CONFIGS == 3 ? 0.9 : 0.3, 0.0004);
     }
     cr_assert_eq(rue_posterior_update(fits, NULL), RUE_OK);
-    cr_assert_eq(rue_posterior_update(does_not, NULL), RUE_OK);
+    cr_assert_eq(rue_posterior_update(misfits, NULL), RUE_OK);
     struct rue_posterior_calibration good = rue_posterior_calibration(fits),
-                                     bad = rue_posterior_calibration(does_not);
+                                     bad = rue_posterior_calibration(misfits);
     cr_assert_eq(good.configs, CONFIGS);
     cr_assert_lt(good.ratio, 1, "%g", good.ratio);
     cr_assert_gt(bad.ratio, 2 * good.ratio, "%g and %g", bad.ratio, good.ratio);
     rue_posterior_close(fits);
-    rue_posterior_close(does_not);
+    rue_posterior_close(misfits);
 }
 
-Test(belief, takes_no_more_trials_than_it_can_and_grows_until_then)
+Test(posterior, takes_no_more_trials_than_it_can_and_grows_until_then)
 {
-    struct rue_posterior *belief = open_belief();
-    for (size_t i = 0; i < 80; i++) tell(belief, i % CELLS, 0.1, 0.0004);
+    struct rue_posterior *posterior = open_posterior();
+    for (size_t i = 0; i < 80; i++) add_trial(posterior, i % CELLS, 0.1, 0.0004);
     double mean, variance;
-    rue_posterior_predict(belief, &points[0], &mean, &variance);
-    cr_assert_eq(rue_posterior_trial_count(belief), 80);
+    rue_posterior_predict(posterior, &points[0], &mean, &variance);
+    cr_assert_eq(rue_posterior_trial_count(posterior), 80);
     cr_assert_float_eq(mean, 0.1, 0.01);
     cr_assert_lt(variance, 0.001, "little but the drift is left");
-    rue_posterior_close(belief);
+    rue_posterior_close(posterior);
 }
 
-Test(belief, a_covariance_that_is_none_is_told)
+Test(posterior, an_indefinite_covariance_is_refused)
 {
     double covariance[4] = {1, 2, 2, 1};
-    struct rue_posterior *belief = open_belief();
-    rue_posterior_close(belief);
+    struct rue_posterior *posterior = open_posterior();
+    rue_posterior_close(posterior);
     const struct rue_posterior_setup setup = {.model_count = MODELS,
                                               .config_count = CONFIGS,
                                               .configs = configs,
                                               .parameter_count = 2,
                                               .covariance = covariance};
-    cr_assert_eq(rue_posterior_open(&setup, &belief, NULL), RUE_INTERNAL);
+    cr_assert_eq(rue_posterior_open(&setup, &posterior, NULL), RUE_INTERNAL);
 }
 
 /* Of a space of two batch sizes and a knob that a runner declares; the two trials are of its first value. */
@@ -248,7 +248,7 @@ static void learn_declared(const struct rue_knob_info *knob, double *seen, doubl
     static struct rue_config declared[CONFIGS];
     double covariance[RUE_LOADER_SLOPES * RUE_LOADER_SLOPES] = {0}, mean, variance;
     struct rue_knobs knobs = rue_own_knobs;
-    struct rue_posterior *belief;
+    struct rue_posterior *posterior;
     knobs.at[knobs.count++] = knob;
     for (size_t c = 0; c < CONFIGS; c++) {
         declared[c] = rue_config_default_for(&knobs);
@@ -261,18 +261,18 @@ static void learn_declared(const struct rue_knob_info *knob, double *seen, doubl
                                               .configs = declared,
                                               .parameter_count = RUE_LOADER_SLOPES,
                                               .covariance = covariance};
-    cr_assert_eq(rue_posterior_open(&setup, &belief, NULL), RUE_OK);
-    for (size_t c = 0; c < CONFIGS; c += 2) tell(belief, c, 0.4, 0.0004);
+    cr_assert_eq(rue_posterior_open(&setup, &posterior, NULL), RUE_OK);
+    for (size_t c = 0; c < CONFIGS; c += 2) add_trial(posterior, c, 0.4, 0.0004);
     struct rue_posterior_point point = points[0];
-    rue_posterior_predict(belief, &point, &mean, &variance);
+    rue_posterior_predict(posterior, &point, &mean, &variance);
     *seen = sqrt(variance);
     point.site.config = 1;
-    rue_posterior_predict(belief, &point, &mean, &variance);
+    rue_posterior_predict(posterior, &point, &mean, &variance);
     *unseen = sqrt(variance);
-    rue_posterior_close(belief);
+    rue_posterior_close(posterior);
 }
 
-Test(belief, a_knob_that_a_runner_declares_is_a_stratum_or_a_smooth_axis)
+Test(posterior, a_knob_that_a_runner_declares_is_a_stratum_or_a_smooth_axis)
 {
     static const char *const words[] = {"fork", "spawn", NULL}, *const levels[] = {"0", "0.5", "1", NULL};
     static const double numbers[] = {0, 0.5, 1};
@@ -288,9 +288,9 @@ Test(belief, a_knob_that_a_runner_declares_is_a_stratum_or_a_smooth_axis)
                                                 .max = 2,
                                                 .help = ""};
     double seen, unseen, far;
-    rue_posterior_close(open_belief());
+    rue_posterior_close(open_posterior());
     learn_declared(&category, &seen, &unseen);
     cr_assert(seen < 0.1 && unseen > 0.3, "%g and %g: the other word may be 30 %% off", seen, unseen);
     learn_declared(&number, &seen, &far);
-    cr_assert(seen < 0.1 && far > 0.15 && far < unseen, "%g and %g: what is near tells something", seen, far);
+    cr_assert(seen < 0.1 && far > 0.15 && far < unseen, "%g and %g: neighbours are informative", seen, far);
 }

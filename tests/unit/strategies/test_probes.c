@@ -54,7 +54,7 @@ Test(probes, a_trial_of_every_model_is_left_to_verify)
             size_t all = room.load + room.compute;
             cr_assert_leq(all + models, trials, "%zu models, %zu trials", models, trials);
             cr_assert(all == 0 || (room.load >= 3 && room.compute >= models),
-                      "%zu models, %zu trials: probes that tell nothing of some model", models, trials);
+                      "%zu models, %zu trials: probes that leave out a model", models, trials);
             cr_assert_eq(all > 0, trials >= 2 * models + 3);
         }
 }
@@ -69,7 +69,7 @@ Test(probes, half_of_many_trials_are_left_to_decide)
 Test(probes, without_load_trials_the_survey_has_its_part)
 {
     static const bool kinds[RUE_MEASURE_COUNT] = {[RUE_JOINT] = true, [RUE_COMPUTE] = true};
-    cr_assert_eq(room_of(kinds, 4, 10).load, 0, "3 tell nothing of 4 models that are to be verified");
+    cr_assert_eq(room_of(kinds, 4, 10).load, 0, "3 trials cannot verify 4 models");
     cr_assert_eq(room_of(kinds, 4, 15).load, 3);
     cr_assert_eq(room_of(kinds, 4, 15).compute, 4);
 }

@@ -188,7 +188,7 @@ Test(recheck, where_another_configuration_has_become_the_best_it_does_not_hold)
     cr_assert_geq(gone, 9);
 }
 
-Test(recheck, a_machine_that_is_slower_all_over_is_told_of_and_it_may_hold)
+Test(recheck, a_uniformly_slower_machine_is_reported_and_may_hold)
 {
     struct machine before = machine_of(3), now = before;
     now.slower = 1.4;
@@ -219,7 +219,7 @@ Test(recheck, a_rival_that_does_not_run_changes_nothing)
     cr_assert_eq(found.verdict, RUE_RECHECK_HOLDS);
 }
 
-Test(recheck, where_no_time_can_be_compared_nothing_is_sure)
+Test(recheck, without_comparable_times_the_verdict_is_unsure)
 {
     struct machine before = machine_of(1), now = before;
     before.unknown = true;

@@ -74,7 +74,7 @@ Test(saving_interval, covers_what_is_truly_saved)
     }
 }
 
-Test(saving_interval, one_repeat_of_everything_tells_nothing)
+Test(saving_interval, one_repeat_per_cell_gives_no_interval)
 {
     seed = 3;
     struct rue_cost_matrix *once = matrix_of(1000, 1, 0.02), *twice = matrix_of(3000, 2, 0.02);
@@ -87,7 +87,7 @@ Test(saving_interval, one_repeat_of_everything_tells_nothing)
 }
 
 /* The standard deviation of 2 t e^{s z} - t' / 2 is 2 t s, where t' is sure. */
-Test(saving_interval, what_a_strategy_believes_counts_like_repeats)
+Test(saving_interval, estimates_count_like_repeats)
 {
     struct rue_cost_matrix *before = matrix_open(), *after = matrix_open();
     cr_assert_eq(rue_cost_matrix_estimate(before, 0, 2, 1000, 0.01, 3, true, NULL), RUE_OK);

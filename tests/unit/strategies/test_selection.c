@@ -172,7 +172,7 @@ Test(selection, infeasible_for_one_model_is_not_recommended_for_the_set)
     rue_cost_matrix_close(matrix);
 }
 
-Test(selection, failed_and_infeasible_cells_are_told_apart)
+Test(selection, failed_and_infeasible_cells_are_counted_separately)
 {
     static const double table[] = {INFEASIBLE, FAILED, FAILED, 5, MISSING, FAILED};
     struct rue_cost_matrix *matrix = matrix_of(3, 2, table);
@@ -511,7 +511,7 @@ Test(selection, what_was_only_estimated_sets_the_best_and_is_not_recommended)
     rue_cost_matrix_close(matrix);
 }
 
-/* Means .25 .15 .25, worst .5 .2 .5 where both models count alike. */
+/* Means .25 .15 .25, worst .5 .2 .5 with equal weights. */
 Test(selection, weights_are_of_the_mean_and_not_of_the_worst)
 {
     static const double table[] = {10, 12, 15, 30, 22, 20}, weights[] = {3, 1};
@@ -524,7 +524,7 @@ Test(selection, weights_are_of_the_mean_and_not_of_the_worst)
     expect_ratio(selection->rows[2].mean_regret_ratio, 0.375); /* (3 * .5 + 0) / 4 */
     expect_ratio(selection->rows[0].max_regret_ratio, 0.5);
     cr_assert_eq(selection->recommended, 0);
-    cr_assert_eq(selection->rows[0].top_n_count, 1, "votes count models alike");
+    cr_assert_eq(selection->rows[0].top_n_count, 1, "votes are not weighted");
     rue_selection_close(selection);
     rue_cost_matrix_close(matrix);
 }

@@ -98,7 +98,7 @@ Test(slowdown, one_disturbed_trial_is_never_enough)
     }
 }
 
-Test(slowdown, tells_since_when_and_forgets)
+Test(slowdown, reports_the_first_trial_and_resets)
 {
     struct rue_slowdown slowdown = rue_slowdown_open(0.05, 100);
     size_t since = 0;

@@ -51,7 +51,7 @@ Test(speed, without_workers_the_parts_shrink_apart)
     cr_expect_float_eq(1000 / ratio, 400 + 600 / 2.0, 1e-9);
 }
 
-Test(speed, a_trial_that_tells_no_parts_shrinks_as_the_loader)
+Test(speed, a_trial_without_parts_scales_with_the_loader)
 {
     struct rue_trial_result result = result_of(4, 1000, RUE_ABSENT, RUE_ABSENT, RUE_ABSENT);
     cr_expect_float_eq(rue_speed_ratio((struct rue_speed){log(2), 0}, &result), 2, 1e-12);

@@ -26,7 +26,8 @@ static void add(struct rue_cost_matrix *matrix, size_t model, size_t config, dou
     cr_assert_eq(rue_cost_matrix_add(matrix, model, config, 1e9 * exp(log_time), false, NULL), RUE_OK);
 }
 
-static void believe(struct rue_cost_matrix *matrix, size_t model, size_t config, double log_time, double sd)
+static void estimate_cell(struct rue_cost_matrix *matrix, size_t model, size_t config, double log_time,
+                          double sd)
 {
     cr_assert_eq(rue_cost_matrix_estimate(matrix, model, config, 1e9 * exp(log_time), sd, 1, false, NULL),
                  RUE_OK);
@@ -46,7 +47,7 @@ static struct rue_speedup find(struct rue_cost_matrix *matrix, const double *wei
     return gain;
 }
 
-Test(gain, times_measured_once_have_the_usual_noise)
+Test(speedup, times_measured_once_have_the_prior_noise)
 {
     struct rue_cost_matrix *matrix = open_matrix();
     for (size_t m = 0; m < MODELS; m++) add(matrix, m, 0, 0), add(matrix, m, 1, log(2));
@@ -58,7 +59,7 @@ Test(gain, times_measured_once_have_the_usual_noise)
     cr_assert(rue_speedup_is_proven(&gain));
 }
 
-Test(gain, repeats_of_every_cell_tell_the_noise)
+Test(speedup, repeats_estimate_the_noise)
 {
     struct rue_cost_matrix *matrix = open_matrix();
     for (size_t m = 0; m < MODELS; m++) add(matrix, m, 0, 0), add(matrix, m, 1, 0.1);
@@ -69,7 +70,7 @@ Test(gain, repeats_of_every_cell_tell_the_noise)
     CLOSE(gain.low, exp(0.1 - half));
 }
 
-Test(gain, the_lower_end_allows_for_the_choice_among_rivals)
+Test(speedup, the_lower_end_allows_for_the_choice_among_rivals)
 {
     struct rue_cost_matrix *matrix = open_matrix();
     for (size_t m = 0; m < MODELS; m++)
@@ -79,7 +80,7 @@ Test(gain, the_lower_end_allows_for_the_choice_among_rivals)
     CLOSE(gain.high, exp(0.3 + 2.7764451052 * 0.04));
 }
 
-Test(gain, a_model_that_counts_more_has_more_of_the_mean)
+Test(speedup, a_model_that_counts_more_has_more_of_the_mean)
 {
     const double weights[] = {3, 1};
     struct rue_cost_matrix *matrix = open_matrix();
@@ -89,18 +90,18 @@ Test(gain, a_model_that_counts_more_has_more_of_the_mean)
     CLOSE(gain.high, exp(0.3 + 2.7764451052 * 0.04 * sqrt(2 * (9.0 / 16 + 1.0 / 16))));
 }
 
-Test(gain, what_a_strategy_believes_counts_as_it_is_believed)
+Test(speedup, estimates_count_with_their_standard_deviation)
 {
     struct rue_cost_matrix *matrix = open_matrix();
     for (size_t m = 0; m < MODELS; m++)
-        for (size_t c = 0; c < CONFIGS; c++) believe(matrix, m, c, c == 1 ? 0.02 : 0, 0.03);
+        for (size_t c = 0; c < CONFIGS; c++) estimate_cell(matrix, m, c, c == 1 ? 0.02 : 0, 0.03);
     struct rue_speedup gain = find(matrix, NULL);
     CLOSE(gain.low, exp(0.02 - 1.9599639845 * 0.03));
     CLOSE(gain.high, exp(0.02 + 1.9599639845 * 0.03));
     cr_assert_not(rue_speedup_is_proven(&gain));
 }
 
-Test(gain, a_model_that_was_not_measured_leaves_it_unknown)
+Test(speedup, an_unmeasured_model_leaves_it_unknown)
 {
     struct rue_cost_matrix *matrix = open_matrix();
     for (size_t m = 0; m < MODELS; m++) add(matrix, m, 0, 0);

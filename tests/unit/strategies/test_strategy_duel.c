@@ -20,7 +20,7 @@ struct machine {
     struct rue_config configs[CONFIGS];
     bool measures[RUE_MEASURE_COUNT];
     size_t infeasible;    /* a configuration that does not run; CONFIGS: all do */
-    bool whole_jobs;      /* joint trials alone, of the whole job, which tell nothing but their time */
+    bool whole_jobs;      /* joint trials alone, of the whole job, without the times of their parts */
     double first_limit_s; /* of the first batch; 0: none */
     double first_excess;  /* what a first batch takes more than the pipeline has it, a ratio */
     bool drop_last;
@@ -238,7 +238,7 @@ Test(strategy_duel, what_is_reserved_is_enough_to_recommend)
     }
 }
 
-Test(strategy_duel, ends_by_itself_when_it_is_sure)
+Test(strategy_duel, stops_when_the_bound_is_reached)
 {
     static struct outcome outcome;
     struct machine machine = machine_of(3);
@@ -431,7 +431,7 @@ Test(strategy_duel, recommends_nothing_whose_first_batch_is_late)
     }
 }
 
-Test(strategy_duel, what_is_measured_to_be_late_is_left_for_another)
+Test(strategy_duel, a_late_configuration_is_replaced)
 {
     static struct outcome outcome;
     struct machine machine = machine_of(2);
