@@ -23,7 +23,7 @@ struct rue_residency {
     uint64_t *items; /* [count], ascending */
     uint64_t count;
     uint64_t bytes; /* bytes of the items on storage */
-    double times;   /* number of times that a trial loads them: more than 1 if it is longer than an epoch */
+    double epochs;  /* that a trial loads: at least 1, with fractions */
 };
 
 /* Items repeat when the order enters the next epoch. */
@@ -53,7 +53,7 @@ rue_status rue_residency_open(const struct rue_source *source, const struct rue_
 {
     struct rue_sampler sampler = rue_workload_sampler(workload);
     sampler.items = rue_source_count(source);
-    double times = images > sampler.items ? (double)images / (double)sampler.items : 1;
+    double epochs = images > sampler.items ? (double)images / (double)sampler.items : 1;
     if (images == 0 || images > sampler.items) images = sampler.items;
     struct rue_residency *residency = calloc(1, sizeof *residency);
     uint64_t *items = malloc(images * sizeof *items);
@@ -62,7 +62,7 @@ rue_status rue_residency_open(const struct rue_source *source, const struct rue_
         free(items);
         return rue_fail_memory(error, "a list of items", images * sizeof *items);
     }
-    *residency = (struct rue_residency){.source = source, .items = items, .times = times};
+    *residency = (struct rue_residency){.source = source, .items = items, .epochs = epochs};
     for (uint64_t i = 0; i < images; i++) items[i] = rue_sampler_item(&sampler, i);
     sort_items(residency, images);
     *out = residency;
@@ -218,10 +218,10 @@ bool rue_residency_try_cold(const struct rue_residency *residency, char *why, si
 }
 
 bool rue_residency_judge_bytes(const struct rue_workload *workload, uint64_t read_bytes, uint64_t data_bytes,
-                               double times, char *why, size_t bytes)
+                               double epochs, char *why, size_t bytes)
 {
     char read[RUE_UNIT_TEXT_BYTES], all[RUE_UNIT_TEXT_BYTES];
-    double once = (double)data_bytes, loaded = once * times;
+    double once = (double)data_bytes, loaded = once * epochs;
     bool is = true;
     if (strcmp(workload->cache, RUE_CACHE_COLD) == 0) is = (double)read_bytes >= cold_ratio * loaded;
     if (strcmp(workload->cache, RUE_CACHE_WARM) == 0)
@@ -236,5 +236,5 @@ bool rue_residency_judge_bytes(const struct rue_workload *workload, uint64_t rea
 bool rue_residency_judge(const struct rue_residency *residency, const struct rue_workload *workload,
                          uint64_t read_bytes, char *why, size_t bytes)
 {
-    return rue_residency_judge_bytes(workload, read_bytes, residency->bytes, residency->times, why, bytes);
+    return rue_residency_judge_bytes(workload, read_bytes, residency->bytes, residency->epochs, why, bytes);
 }

@@ -37,9 +37,9 @@ bool rue_residency_try_cold(const struct rue_residency *residency, char *why, si
 bool rue_residency_judge(const struct rue_residency *residency, const struct rue_workload *workload,
                          uint64_t read_bytes, char *why, size_t bytes);
 
-/* The same for items of `data_bytes` on storage that are loaded `times` times, by any number of loaders. */
+/* The same for items of `data_bytes` on storage that are loaded for `epochs` epochs by any loaders. */
 bool rue_residency_judge_bytes(const struct rue_workload *workload, uint64_t read_bytes, uint64_t data_bytes,
-                               double times, char *why, size_t bytes);
+                               double epochs, char *why, size_t bytes);
 
 /* The order of the workload, for data with one item. The caller sets `items` and `window`. */
 struct rue_sampler rue_workload_sampler(const struct rue_workload *workload);

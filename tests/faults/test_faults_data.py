@@ -399,12 +399,6 @@ def test_a_folder_of_dangling_links_alone_says_so(rue):
     expect_failure(rue("tune", "set", *QUICK), 3, "no JPEG file", "among 3", "a broken link")
 
 
-def test_a_folder_of_png_files_says_what_to_do(rue):
-    (rue.folder / "set/cats").mkdir(parents=True)
-    (rue.folder / "set/cats/1.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    expect_failure(rue("tune", "set", *QUICK), 3, "no JPEG file", "among 1 files, such as cats/1.png", "convert the images to JPEG")
-
-
 @pytest.mark.parametrize("to", ["..", ".", "../cats", "../../set"])
 def test_a_link_to_a_folder_that_is_read_is_skipped(rue, photos, to):
     (make_class(rue.folder, photos) / "loop").symlink_to(to)
