@@ -57,7 +57,7 @@ def test_batches_of_levels_fit_where_those_of_values_do_not(rue, photos):
 def test_normalised_tensors_have_no_levels(rue, photos, tensors):
     float32, uint8 = tensors
     expect_failure(rue("tune", float32, *QUICK, "--batch-dtype", "uint8"), 2, "--batch-dtype uint8", "float32.tensor",
-                   "prepare the images with --dtype uint8", "or leave out --batch-dtype uint8")
+                   "prepare the images with --dtype uint8", "or remove --batch-dtype uint8")
     for command in "tune", "compare":
         done = rue(command, photos, uint8, float32, "--batch-dtype", "uint8", "--out", "out")
         expect_failure(done, 2, "float32.tensor holds normalised float32 values")
@@ -71,7 +71,7 @@ def test_normalised_tensors_have_no_levels(rue, photos, tensors):
 def test_compare_and_scale_say_it(rue, photos, tensors):
     quick = ["--batch-size", "2", "--num-workers", "0", "--model", "none", "--quiet", "--batch-dtype", "uint8"]
     done = rue("compare", photos, tensors[1], *quick, "--sample", "4", "--out", "out")
-    assert done.returncode == 0 and "images in batches of uint8, read " in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "images in batches of uint8, data read " in done.stdout, done.stdout + done.stderr
     done = rue("scale", photos, *quick, "--images", "4", "--out", "scale", "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["batch_dtype"] == "uint8", done.stderr
     done = rue("scale", photos, *quick, "--images", "4", "--out", "scale")
@@ -94,7 +94,7 @@ def test_a_runner_that_passes_over_the_word_is_noticed(rue, script, photos):
     runner = script(TABLE)
     done = rue("tune", photos, "--runner", runner.command, "--batch-dtype", "uint8", "--out", "out")
     expect_failure(done, 2, "--batch-dtype uint8", "the runner scripted 1.0 does not report batches of uint8",
-                   "leave the option out")
+                   "remove the option")
     assert runner.requests() == []
     runner = script(TABLE, opened=dict(batch_dtype="uint8"))
     expect_failure(rue("tune", photos, "--runner", runner.command, "--out", "out"), 2, "--batch-dtype float32")

@@ -155,7 +155,7 @@ def test_other_runners_compute_nothing(rue, photos):
 
 
 def test_times_are_not_known_before_they_are_measured(rue):
-    expect_failure(rue("models", "--device", "cuda:fp16"), 2, "--device cuda:fp16", "not known before", "rue calibrate MODELS")
+    expect_failure(rue("models", "--device", "cuda:fp16"), 2, "--device cuda:fp16", "unknown before", "rue calibrate MODELS")
 
 
 def test_what_a_gpu_takes_becomes_a_device_table(rue, fake):

@@ -31,7 +31,7 @@ def test_the_option_means_all_models_that_name_no_device(rue, own_photos):
 @pytest.mark.parametrize("cores", ["0", "9999", "x"])
 def test_cores_that_there_are_not_are_refused(rue, own_photos, cores):
     done = rue("tune", own_photos, "--model", f"resnet18@host:{cores}", "--dry-run")
-    expect_failure(done, 2, f"resnet18@host:{cores}", "a number of usable CPUs", "resnet18@host takes all of them")
+    expect_failure(done, 2, f"resnet18@host:{cores}", "a number of usable CPUs", "resnet18@host uses all of them")
 
 
 def test_other_runners_do_not_compute_it(rue, own_photos, script):

@@ -139,8 +139,8 @@ Test(source_folder, a_folder_without_jpeg_is_refused_with_a_count)
     temporary_text("data/sub/b.webp", "");
     const char *message = refuse("data");
     cr_assert(strstr(message, "holds no JPEG file"), "%s", message);
-    cr_assert(strstr(message, "among 2 files, such as ") && strstr(message, ": convert the images to JPEG"), "%s",
-              message);
+    cr_assert(strstr(message, "among 2 files, such as ") && strstr(message, ": convert the images to JPEG"),
+              "%s", message);
 }
 
 Test(source_folder, symbolic_links_are_followed)
