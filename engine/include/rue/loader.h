@@ -75,8 +75,8 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
 rue_status rue_loader_start(struct rue_loader *loader, rue_error *error) RUE_MUST_CHECK;
 
 /* Waits for the next batch and sets `*out` to it, or to NULL after the last one. One thread only, which must
- * hold fewer than `max_held` batches. RUE_DATA names the damaged item. RUE_INTERRUPTED: the loader was
- * stopped. After an error all further calls return the same error. */
+ * hold fewer than `max_held` batches. RUE_INTERRUPTED: the loader was stopped. Also the errors of
+ * rue_fetcher_fetch; RUE_DATA names the damaged item. After an error all calls return the same error. */
 rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out,
                            rue_error *error) RUE_MUST_CHECK;
 
