@@ -157,7 +157,7 @@ def test_a_runner_that_comes_back_as_another_one_ends_the_study(rue, script, nam
     wrapper = rue.folder / "second.sh"
     wrapper.write_text(f"[ -e started ] && cp {other} {one.path}\ntouch started\nexec {one.command}\n")
     words = ("tune", "--runner", f"sh {wrapper}", "--strategy", "grid", "--quiet", "--out", "out")
-    expect_failure(rue(*words), 1, "the runner changed after a restart", says, "run the same command again")
+    expect_failure(rue(*words), 1, "the runner changed after a restart", says, "the same command again")
     found, rows = read_json(rue.folder / "out/recommendation.json"), rows_of(rue.folder / "out")
     assert found["partial"] and "scripted 1.0" in json.dumps(found["provenance"]) and "other" not in json.dumps(found["provenance"])
     assert len(rows) == 9 and len({(row["runner"], row["machine"]) for row in rows}) == 1
