@@ -270,32 +270,46 @@ static bool is_read(struct rue_json_reader *reader, const struct rue_field *fiel
     return true;
 }
 
-static void refuse_value(struct rue_json_reader *reader, const struct rue_field *field)
+static void format_expected(const struct rue_field *field, char out[WHAT_BYTES])
 {
     static const char *const names[] = {
         [RUE_FIELD_FLAG] = "true or false", [RUE_FIELD_NUMBER] = "a whole number",
         [RUE_FIELD_WORD] = "one of",        [RUE_FIELD_REAL] = "a number",
-        [RUE_FIELD_SECONDS] = "a number",   [RUE_FIELD_TEXT] = "a text of a fit length",
+        [RUE_FIELD_SECONDS] = "a number",   [RUE_FIELD_TEXT] = "a text",
         [RUE_FIELD_STRING] = "a text",      [RUE_FIELD_CONFIG] = "an object",
-        [RUE_FIELD_STRUCT] = "an object",   [RUE_FIELD_LIST] = "a list of the right length",
-        [RUE_FIELD_OTHER] = "there"};
-    char what[WHAT_BYTES];
-    int used = snprintf(what, sizeof what, "%s", names[field->kind]);
+        [RUE_FIELD_STRUCT] = "an object",   [RUE_FIELD_LIST] = "a list",
+        [RUE_FIELD_OTHER] = "valid"};
+    size_t used = (size_t)snprintf(out, WHAT_BYTES, "%s", names[field->kind]);
     if (field->kind == RUE_FIELD_NUMBER || (field->kind == RUE_FIELD_REAL && field->most))
-        snprintf(what + used, sizeof what - (size_t)used, " from %" PRIu64 " to %" PRIu64, field->least,
+        snprintf(out + used, WHAT_BYTES - used, " from %" PRIu64 " to %" PRIu64, field->least,
                  rue_field_most(field));
+    if (field->kind == RUE_FIELD_TEXT)
+        snprintf(out + used, WHAT_BYTES - used, " of at most %zu bytes", field->bytes - 1);
+    if (field->kind == RUE_FIELD_LIST)
+        snprintf(out + used, WHAT_BYTES - used, " of at most %zu values", list_most(field));
     for (size_t i = 0; field->kind == RUE_FIELD_WORD && field->words[i]; i++) {
-        used = (int)strlen(what);
-        snprintf(what + used, sizeof what - (size_t)used, "%s %s", i ? "," : "", field->words[i]);
+        used = strlen(out);
+        snprintf(out + used, WHAT_BYTES - used, "%s %s", i ? "," : "", field->words[i]);
     }
+}
+
+static void refuse_value(struct rue_json_reader *reader, const struct rue_field *field, const json_t *value)
+{
+    char what[2 * WHAT_BYTES], found[64] = "it is missing";
+    char *text = value ? rue_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    if (text) rue_error_shorten(text, found, sizeof found);
+    format_expected(field, what);
+    size_t used = strlen(what);
+    snprintf(what + used, sizeof what - used, ": %s%s", text ? "got " : "", found);
     rue_json_refuse(reader, NULL, what);
+    free(text);
 }
 
 static void read_value(struct rue_json_reader *reader, const struct rue_field *field, const json_t *value,
                        void *to)
 {
     size_t length = field->name[0] ? rue_json_enter(reader, field->name) : strlen(reader->place);
-    if (!value || !is_read(reader, field, value, to)) refuse_value(reader, field);
+    if (!value || !is_read(reader, field, value, to)) refuse_value(reader, field, value);
     rue_json_exit(reader, length);
 }
 
@@ -337,6 +351,8 @@ size_t rue_json_list(struct rue_json_reader *reader, const json_t *parent, const
 {
     *out = reader->status == RUE_OK ? json_object_get(parent, key) : NULL;
     if (json_is_array(*out) && json_array_size(*out) <= most) return json_array_size(*out);
-    rue_json_refuse(reader, key, "a list of the right length");
+    char what[WHAT_BYTES];
+    snprintf(what, sizeof what, "a list of at most %zu values", most);
+    rue_json_refuse(reader, key, what);
     return 0;
 }

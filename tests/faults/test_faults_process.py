@@ -97,7 +97,7 @@ def test_a_second_tuner_names_the_process_that_has_the_folder(rue, script):
     (rue.folder / "by/another/path").symlink_to(rue.folder / "out")
     for path in ("out", "by/another/path", rue.folder / "out", "by/../out/."):
         done = rue("tune", "--runner", one.command, "--quiet", "--out", path)
-        expect_failure(done, 6, f"at work in {path}", f"process {process.pid}", "--out")
+        expect_failure(done, 6, f"another rue uses {path}", f"process {process.pid}", "--out")
     asked = one.joint()
     process.kill()
     finish(process)
@@ -204,7 +204,7 @@ def test_a_runner_that_dies_when_it_is_started_again_gets_three_attempts(rue, sc
     assert done.returncode == code, done.stderr
     assert len(bad(rue)) == 1 and "SIGSEGV" in bad(rue)[0]["reason"]
     if code:
-        expect_failure(done, 1, "gave no greeting", "SIGSEGV")
+        expect_failure(done, 1, "did not answer 'hello' correctly", "SIGSEGV")
     else:
         assert len(one.joint()) == len(CELLS)
 
@@ -473,7 +473,7 @@ def test_an_own_trial_that_hangs_in_a_read_is_a_timeout(release_rue, photos, pre
     stuck.touch()
     code, out, err = finish(process)
     assert code == 0, err
-    assert "the runner gave no answer within 2 s and was ended" in [row["reason"] for row in bad(release_rue)]
+    assert "the runner gave no answer within 2 s and was killed" in [row["reason"] for row in bad(release_rue)]
     assert not stuck.exists()
 
 

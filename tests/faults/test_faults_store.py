@@ -323,7 +323,7 @@ def test_ctrl_c_while_reports_cannot_be_written_says_so(rue, script):
     code, out, err = stop(process)
     assert code == 130 and "Partial results: interrupted" in out, "what was measured is shown all the same"
     line = err.splitlines()[-1]
-    assert line.startswith("rue tune: interrupted; cannot write out/recommendation.json: Is a directory; a folder is in the way")
+    assert line.startswith("rue tune: interrupted; cannot write out/recommendation.json: Is a directory; a folder has this name")
     assert line.endswith("; not written either: trials.csv")
 
 

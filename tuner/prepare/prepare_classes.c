@@ -52,7 +52,7 @@ rue_status rue_prepare_classes_open(const struct rue_source *source, bool by_nam
         if (highest >= NUMBERS_MAX)
             return rue_fail(error, RUE_DATA,
                             "the label %" PRId32
-                            " is too large to name a folder: write another format, or give class names",
+                            " is too large to name a folder: choose another format, or give class names",
                             highest);
         return highest > 0 ? name_numbers(out, highest, error) : RUE_OK;
     }

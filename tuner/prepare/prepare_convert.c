@@ -54,10 +54,11 @@ static rue_status choose_mode(struct conversion *c, rue_error *error)
     if (c->options->mode == RUE_MODE_COUNT && !c->format->holds[mode])
         mode = c->format->holds[RUE_RAW] ? RUE_RAW : RUE_PREPROCESSED;
     if (mode == RUE_RAW && variant.mode == RUE_PREPROCESSED)
-        return rue_fail(error, RUE_USAGE,
-                        "%s holds preprocessed tensors, which cannot become JPEG files again; convert the "
-                        "original images",
-                        variant.path);
+        return rue_fail(
+            error, RUE_USAGE,
+            "%s holds preprocessed tensors, which cannot become JPEG files again; convert the JPEG "
+            "files instead",
+            variant.path);
     if (mode == RUE_RAW && c->options->dtype_given)
         return rue_fail(error, RUE_USAGE, "--dtype applies to preprocessed data: add --mode preprocessed");
     int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
@@ -112,8 +113,8 @@ static rue_status check_space(const struct conversion *c, rue_error *error)
     if (bytes <= free_bytes) return RUE_OK;
     return rue_fail(
         error, RUE_STORE,
-        "%s needs %s, and the disk has %s left: write elsewhere, or convert fewer images with --images",
-        c->path, rue_format_bytes(bytes, needed, sizeof needed),
+        "%s needs %s, but the disk has only %s left: write to another disk, or set --images lower", c->path,
+        rue_format_bytes(bytes, needed, sizeof needed),
         rue_format_bytes(free_bytes, available, sizeof available));
 }
 
@@ -129,7 +130,7 @@ static rue_status check_destination(const struct conversion *c, rue_error *error
                         S_ISREG(about.st_mode) ? ", or --force to replace it" : "");
     }
     if (!S_ISREG(about.st_mode))
-        return rue_fail(error, RUE_USAGE, "%s is not a regular file and is not replaced; give another name",
+        return rue_fail(error, RUE_USAGE, "%s is not a regular file and is not replaced: give another name",
                         c->path);
     return RUE_OK;
 }
@@ -205,14 +206,14 @@ static rue_status copy_tensors(struct conversion *c, rue_error *error)
     uint32_t shape[3] = {0};
     const uint32_t *expected = c->sink_options.shape;
     if (!rue_source_shape(c->source, shape) || memcmp(shape, expected, sizeof shape) != 0)
-        return rue_fail(error, RUE_DATA, "%s holds images of %u x %u x %u, not of %u x %u x %u", variant.path,
-                        shape[0], shape[1], shape[2], expected[0], expected[1], expected[2]);
+        return rue_fail(error, RUE_DATA, "%s holds images of %u x %u x %u, but %u x %u x %u is needed",
+                        variant.path, shape[0], shape[1], shape[2], expected[0], expected[1], expected[2]);
     if (strcmp(variant.dtype, rue_dtype_names[c->sink_options.dtype]) == 0) return copy_items(c, NULL, error);
     if (c->sink_options.dtype == RUE_UINT8)
-        return rue_fail(
-            error, RUE_USAGE,
-            "%s holds normalised float32 values, which cannot become uint8 again; start from the JPEG files",
-            variant.path);
+        return rue_fail(error, RUE_USAGE,
+                        "%s holds normalised float32 values, which cannot become uint8 again; convert the "
+                        "JPEG files instead",
+                        variant.path);
     void *tensor = aligned_alloc(RUE_BLOCK_BYTES, rue_sink_item_bytes(&c->sink_options));
     if (!tensor) return rue_fail_memory(error, "a tensor", rue_sink_item_bytes(&c->sink_options));
     rue_status status = copy_items(c, tensor, error);
@@ -280,9 +281,7 @@ static rue_status load_items(struct conversion *c, rue_error *error)
     }
     if (why.message[0])
         rue_fail(error, status, "%s%s", why.message,
-                 status == RUE_DATA
-                     ? "; remove or replace the file, or continue without it: --bad-images replace"
-                     : "");
+                 status == RUE_DATA ? "; remove or replace the file, or use --bad-images replace" : "");
     if (loader) c->out->bad_images = rue_loader_bad_images(loader, NULL);
     rue_loader_close(loader);
     return status;

@@ -63,7 +63,7 @@ rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
     assert(options->count > 0);
     if (!ops->holds[options->mode])
         return rue_fail(error, RUE_USAGE,
-                        "the format %s cannot hold %s data; give another --format or --mode", ops->format,
+                        "the format %s cannot hold %s data: give another --format or --mode", ops->format,
                         rue_mode_names[options->mode]);
     struct rue_sink *sink = calloc(1, sizeof *sink);
     void *state = sink ? calloc(1, ops->state_bytes) : NULL;
@@ -93,9 +93,8 @@ static rue_status check_label(const struct rue_sink *sink, const struct rue_item
 {
     if (item->label >= 0 && item->label <= sink->label_max) return RUE_OK;
     return rue_fail(error, RUE_DATA,
-                    "'%.200s' has the label %" PRId32
-                    ", which the format %s cannot hold (it holds 0 to %" PRId64
-                    "): number the classes from 0",
+                    "'%.200s' has the label %" PRId32 ", but the format %s holds labels from 0 to %" PRId64
+                    ": number the classes from 0",
                     item->key, item->label, sink->ops->format, sink->label_max);
 }
 

@@ -127,13 +127,13 @@ static rue_status add_to_lmdb(void *state, const struct rue_item *item, rue_erro
     if (key.mv_size > (size_t)mdb_env_get_maxkeysize(lmdb->env) || value.mv_size >= UINT32_MAX)
         return rue_fail(
             error, RUE_DATA,
-            "'%.200s' is too large for an LMDB, or its name is too long for a key: remove it, or rename it",
+            "'%.200s' is too large for an LMDB, or its name is too long for a key: remove or rename it",
             name);
     if (!rue_lmdb_key_is_text(name, key.mv_size) || rue_lmdb_key_is_note(name, key.mv_size))
-        return rue_fail(error, RUE_DATA,
-                        "'%.200s' cannot be a key of an LMDB: its name has control characters or begins with "
-                        "'__'; rename it",
-                        name);
+        return rue_fail(
+            error, RUE_DATA,
+            "'%.200s' cannot be a key of an LMDB: it has control characters or begins with '__'; rename it",
+            name);
     int code = reserve_value(lmdb, &key, &value);
     if (code == MDB_KEYEXIST)
         return rue_fail(error, RUE_DATA, "two images have the name %s: rename one of them", name);

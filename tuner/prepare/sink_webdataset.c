@@ -131,7 +131,7 @@ static rue_status make_key(struct webdataset *w, const char *name, char stem[STE
     char *end = escape_key(stem + (base - name), stem + STEM_BYTES - NUMBER_BYTES, base,
                            dot ? (size_t)(dot - base) : strlen(base));
     if (!end)
-        return rue_fail(error, RUE_DATA, "'%.200s...' is too long for the name of a sample: rename the item",
+        return rue_fail(error, RUE_DATA, "the name '%.200s...' is too long for a sample: rename the item",
                         name);
     if (strcmp(stem, w->before) == 0) snprintf(end, NUMBER_BYTES, "_%" PRIu64, w->shards.added);
     snprintf(w->before, sizeof w->before, "%s", stem);

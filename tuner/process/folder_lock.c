@@ -32,8 +32,9 @@ static rue_status fail_busy(const char *folder, const char *option, int fd, rue_
     char who[32] = "";
     int pid = find_holder(fd);
     if (pid) snprintf(who, sizeof who, ", process %d", pid);
-    return rue_fail(error, RUE_STORE, "another rue uses %s%s; wait for it, or choose another folder with %s",
-                    folder, who, option);
+    return rue_fail(error, RUE_STORE,
+                    "another rue uses %s%s; wait until it ends, or choose another folder with %s", folder,
+                    who, option);
 }
 
 static rue_status lock_folder(const char *folder, const char *option, int *out, rue_error *error)
@@ -50,8 +51,8 @@ static rue_status lock_folder(const char *folder, const char *option, int *out, 
     rue_status status = why == EWOULDBLOCK
                             ? fail_busy(folder, option, fd, error)
                             : rue_fail(error, RUE_STORE,
-                                       "cannot lock the folder %s: %s; its file system may not support "
-                                       "locks: choose a folder on a local disk with %s",
+                                       "cannot lock the folder %s: %s; its file system may not "
+                                       "support locks: choose a folder on a local disk with %s",
                                        folder, strerror(why), option);
     close(fd);
     return status;

@@ -106,7 +106,8 @@ rue_status rue_monitor_open(uint64_t zero_ns, uint64_t period_ns, struct rue_mon
     if (failed) {
         monitor->stop = true;
         rue_monitor_close(monitor);
-        return rue_fail(error, RUE_INTERNAL, "cannot start a monitor: %s", strerror(failed));
+        return rue_fail(error, RUE_INTERNAL, "cannot start the thread that measures usage: %s",
+                        strerror(failed));
     }
     *out = monitor;
     return RUE_OK;

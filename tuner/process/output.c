@@ -20,7 +20,7 @@ static const struct {
     {EROFS, "; the file system is read-only: choose another folder"},
     {ENOENT, "; create the folder first"},
     {ENOTDIR, "; choose a folder, not a file"},
-    {EISDIR, "; a folder is in the way: remove it, or choose another folder"},
+    {EISDIR, "; a folder has this name: remove it, or choose another folder"},
     {ENAMETOOLONG, "; choose a folder with a shorter path"},
 };
 
@@ -152,8 +152,7 @@ rue_status rue_output_write_reports(const struct rue_report *const *reports,
             append_name(more, sizeof more, (*reports)->file);
     }
     if (first.status == RUE_OK) return RUE_OK;
-    return rue_fail(error, first.status, "%s%s%s", first.message, *more ? "; not written either: " : "",
-                    more);
+    return rue_fail(error, first.status, "%s%s%s", first.message, *more ? "; also not written: " : "", more);
 }
 
 static bool is_same_file(const char *a, const char *b)

@@ -94,7 +94,7 @@ void rue_part_remove(const char *name)
 static int format_mark(const struct stat *about, const char *base, char out[MARK_BYTES])
 {
     return snprintf(out, MARK_BYTES,
-                    "rue keeps here what is not whole yet, and removes this folder with all that is in it.\n"
+                    "rue writes an unfinished file here, and removes this folder with everything in it.\n"
                     "folder %llu for %.*s\n",
                     (unsigned long long)about->st_ino, NAME_MAX, base);
 }

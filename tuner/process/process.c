@@ -128,6 +128,19 @@ static rue_status wait_for_fd(struct rue_process *process, int fd, short events,
     }
 }
 
+/* Waits for the child's end up to `timeout_ns`; whether it came. */
+static bool wait_for_exit(struct rue_process *process, uint64_t timeout_ns)
+{
+    uint64_t deadline = rue_suspension_awake_ns() + timeout_ns;
+    for (;;) {
+        read_keeper(process);
+        int left = remaining_ms(deadline);
+        if (process->ended || left == 0) return process->ended;
+        struct pollfd wait = {.fd = process->keeper.socket_fd, .events = POLLIN};
+        poll(&wait, 1, left);
+    }
+}
+
 static rue_status write_bytes(struct rue_process *process, const char *text, size_t left,
                               uint64_t deadline_ns, rue_error *error)
 {
@@ -137,9 +150,10 @@ static rue_status write_bytes(struct rue_process *process, const char *text, siz
             rue_status status = wait_for_fd(process, process->in, POLLOUT, deadline_ns, error);
             if (status != RUE_OK) return status;
         } else if (put < 0 && errno == EPIPE) {
-            return rue_fail(error, RUE_RUNNER, "does not read its requests");
+            process->gone = wait_for_exit(process, keeper_delay_ns);
+            return rue_fail(error, RUE_RUNNER, process->gone ? "ended" : "does not read its requests");
         } else if (put < 0 && errno != EINTR) {
-            return rue_fail(error, RUE_INTERNAL, "does not accept a request: %s", strerror(errno));
+            return rue_fail(error, RUE_INTERNAL, "cannot receive a request: %s", strerror(errno));
         }
         if (put <= 0) continue;
         text += put;
@@ -153,19 +167,6 @@ rue_status rue_process_write_line(struct rue_process *process, const char *line,
 {
     rue_status status = write_bytes(process, line, strlen(line), deadline_ns, error);
     return status == RUE_OK ? write_bytes(process, "\n", 1, deadline_ns, error) : status;
-}
-
-/* Waits for the child's end up to `timeout_ns`; whether it came. */
-static bool wait_for_exit(struct rue_process *process, uint64_t timeout_ns)
-{
-    uint64_t deadline = rue_suspension_awake_ns() + timeout_ns;
-    for (;;) {
-        read_keeper(process);
-        int left = remaining_ms(deadline);
-        if (process->ended || left == 0) return process->ended;
-        struct pollfd wait = {.fd = process->keeper.socket_fd, .events = POLLIN};
-        poll(&wait, 1, left);
-    }
 }
 
 static rue_status read_chunk(struct rue_process *process, rue_error *error)
@@ -199,7 +200,7 @@ rue_status rue_process_read_line(struct rue_process *process, uint64_t deadline_
                         : NULL;
         searched = end ? (size_t)(end - process->buffer) : process->used;
         if (searched > longest)
-            return rue_fail(error, RUE_RUNNER, "wrote a line of more than %zu bytes", longest);
+            return rue_fail(error, RUE_RUNNER, "sent a line of more than %zu bytes", longest);
         if (end) {
             *end = 0;
             process->line_bytes = searched + 1;

@@ -25,7 +25,7 @@ static void read_name(struct rue_json_reader *reader, const json_t *object, char
     rue_json_read_field(reader, object, &name, out);
     if (reader->status != RUE_OK) return;
     if (!*out || strpbrk(out, "@,"))
-        rue_json_refuse(reader, "model", "a model name such as resnet50, without a device");
+        rue_json_refuse(reader, "model", "a model name without a device, such as resnet50");
     else if (rue_catalogue_find(out, &known, NULL) == RUE_OK)
         memcpy(out, known.name, RUE_MODEL_NAME_BYTES);
 }
@@ -60,8 +60,7 @@ static void read_root(struct rue_json_reader *reader, const json_t *root, struct
     for (size_t i = 0; i < count && reader->status == RUE_OK; i++) {
         size_t inner = rue_json_enter_at(reader, i);
         read_model(reader, json_array_get(models, i), head.title, &out->profiles[i]);
-        if (rue_device_table_find(out, out->profiles[i].name))
-            rue_json_refuse(reader, "model", "a model that was not listed before");
+        if (rue_device_table_find(out, out->profiles[i].name)) rue_json_refuse(reader, "model", "unique");
         rue_json_exit(reader, inner);
         out->count++;
     }
@@ -101,13 +100,14 @@ static rue_status fail_unknown(const struct rue_device_table *table, const char 
     }
     if (*rue_did_you_mean(model, names, table->count, "", near))
         return rue_fail(error, RUE_USAGE, "%s has no model '%s'%s", path, model, near);
-    return rue_fail(error, RUE_USAGE, "%s has no model '%s': it has %s", path, model,
+    return rue_fail(error, RUE_USAGE, "%s has no model '%s'; its models: %s", path, model,
                     table->count ? list : "none");
 }
 
 static rue_status fail_long(const char *spec, rue_error *error)
 {
-    return rue_fail(error, RUE_USAGE, "model name '...%.60s' is too long: use a shorter path to the table",
+    return rue_fail(error, RUE_USAGE,
+                    "the model name '...%.60s' is too long: use a shorter path to the table",
                     strlen(spec) > 60 ? spec + strlen(spec) - 60 : spec);
 }
 

@@ -111,11 +111,11 @@ static rue_status check_words(const struct rue_knob_info *knob, rue_error *error
             strpbrk(knob->words[count], ",\"\\"))
             return rue_fail(
                 error, RUE_USAGE,
-                "%s: a value is empty, has more than %d characters, or has a comma, quote or backslash",
-                knob->name, RUE_KNOB_TEXT_BYTES - 1);
+                "%s: the value '%.60s' is empty, longer than %d bytes, or has a comma, quote or backslash",
+                knob->name, knob->words[count], RUE_KNOB_TEXT_BYTES - 1);
         for (int v = 0; v < count; v++)
             if (strcmp(knob->words[v], knob->words[count]) == 0)
-                return rue_fail(error, RUE_USAGE, "%s: the value %s appears twice", knob->name,
+                return rue_fail(error, RUE_USAGE, "%s: the value %s is listed twice", knob->name,
                                 knob->words[count]);
     }
     return RUE_OK;
@@ -135,7 +135,7 @@ static rue_status check_knob(const struct rue_knobs *list, const struct rue_knob
     if (rue_knob_find(list, knob->name) >= 0)
         return rue_fail(error, RUE_USAGE, "%s is declared twice, or is one of rue's own knobs", knob->name);
     if (list->count == RUE_KNOBS_MAX)
-        return rue_fail(error, RUE_USAGE, "more than %d knobs", RUE_KNOBS_MAX - RUE_OWN_KNOB_COUNT);
+        return rue_fail(error, RUE_USAGE, "there are more than %d knobs", RUE_KNOBS_MAX - RUE_OWN_KNOB_COUNT);
     return check_words(knob, error);
 }
 
@@ -154,11 +154,13 @@ static rue_status read_declaration(const json_t *object, struct declaration *out
     int found = kind ? rue_word_find(rue_knob_kind_names, RUE_KNOB_KINDS, kind) : -1;
     if (!name || found < 0)
         return rue_fail(error, RUE_USAGE,
-                        "%.60s: a knob needs a \"name\" and a \"kind\": count, number, category or flag",
+                        "%.60s: a knob needs \"name\", and \"kind\": count, number, category or flag",
                         name ? name : "?");
     if (!is_identifier(name))
-        return rue_fail(error, RUE_USAGE,
-                        "'%.60s' is not a name of letters, digits and _, such as num_threads", name);
+        return rue_fail(
+            error, RUE_USAGE,
+            "'%.60s' is not a name of letters, digits and _ with less than %d bytes, such as num_threads",
+            name, RUE_KNOB_TEXT_BYTES);
     copy_member(object, "help", out->help, sizeof out->help);
     out->knob =
         (struct rue_knob_info){.name = copy_member(object, "name", out->name, sizeof out->name),
@@ -175,7 +177,7 @@ static rue_status read_declaration(const json_t *object, struct declaration *out
     const json_t *fallback = json_object_get(object, "default");
     out->knob.fallback = out->knob.min;
     if (fallback && !rue_json_knob_read(&out->knob, fallback, &out->knob.fallback))
-        return rue_fail(error, RUE_USAGE, "%s: its default is not one of its values", name);
+        return rue_fail(error, RUE_USAGE, "%s: \"default\" is not one of its values", name);
     return RUE_OK;
 }
 
@@ -194,8 +196,8 @@ static rue_status read_list(const json_t *array, struct knob_list *out, rue_erro
     }
     for (size_t k = 0; k < out->knobs.count; k++) bytes += text_bytes(out->knobs.at[k]);
     if (bytes < RUE_CONFIG_TEXT_BYTES) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "names and values together have more than %d characters",
-                    RUE_CONFIG_TEXT_BYTES);
+    return rue_fail(error, RUE_USAGE, "names and values together have %zu bytes, more than %d", bytes,
+                    RUE_CONFIG_TEXT_BYTES - 1);
 }
 
 /* The list that says the same, which may be an earlier one: then `list` is freed. NULL without memory.
@@ -223,7 +225,7 @@ rue_status rue_knob_json_read(const json_t *array, const struct rue_knobs **out,
     *out = &rue_own_knobs;
     if (!array || json_is_null(array)) return RUE_OK;
     if (!json_is_array(array) || count > RUE_KNOBS_MAX)
-        return rue_fail(error, RUE_USAGE, "it is not a list of up to %d knobs", RUE_KNOBS_MAX);
+        return rue_fail(error, RUE_USAGE, "it is not a list of at most %d knobs", RUE_KNOBS_MAX);
     if (count == 0) return RUE_OK;
     size_t bytes = sizeof(struct knob_list) + count * sizeof(struct declaration);
     struct knob_list *list = calloc(1, bytes);

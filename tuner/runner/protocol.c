@@ -210,7 +210,7 @@ rue_status rue_protocol_parse(const char *line, json_t **out, rue_error *error)
 
 rue_status rue_protocol_decode_open(const json_t *object, struct rue_open_request *out, rue_error *error)
 {
-    struct rue_json_reader reader = {.fault = RUE_USAGE, .error = error};
+    struct rue_json_reader reader = {.place = "open", .fault = RUE_USAGE, .error = error};
     *out = (struct rue_open_request){.workload = rue_workload_default()};
     rue_json_read_fields(&reader, object, open_fields, out);
     rue_workload_check(&reader, &out->workload);
@@ -219,7 +219,8 @@ rue_status rue_protocol_decode_open(const json_t *object, struct rue_open_reques
 
 rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_request *out, rue_error *error)
 {
-    struct rue_json_reader reader = {.fault = RUE_USAGE, .error = error, .knobs = &rue_own_knobs};
+    struct rue_json_reader reader = {
+        .place = "trial", .fault = RUE_USAGE, .error = error, .knobs = &rue_own_knobs};
     *out = (struct rue_trial_request){.workload = rue_workload_default(), .batches = 3};
     rue_json_read_fields(&reader, object, trial_fields, out);
     rue_workload_check(&reader, &out->workload);
@@ -233,6 +234,21 @@ rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_requ
 
 /* ---- replies ---- */
 
+/* Errors of replies follow "the runner" or "it". */
+#define WRONG_FIELD "sent a wrong field: "
+static const char wrong_field[] = "sent a wrong field";
+
+static rue_status fail_value(const struct rue_knob_info *knob, const json_t *value, rue_error *error)
+{
+    char what[160], found[64];
+    char *text = rue_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    rue_knob_describe(knob, what, sizeof what);
+    rue_error_shorten(text ? text : "null", found, sizeof found);
+    free(text);
+    return rue_fail(error, RUE_RUNNER, WRONG_FIELD "hello.space.%s has a value that is not %s: got %s",
+                    knob->name, what, found);
+}
+
 static rue_status decode_values(const json_t *list, size_t k, struct rue_space *space, rue_error *error)
 {
     const struct rue_knob_info *knob = space->knobs->at[k];
@@ -242,16 +258,14 @@ static rue_status decode_values(const json_t *list, size_t k, struct rue_space *
     space->count[k] = 0;
     json_array_foreach(list, i, item)
     {
-        if (!rue_json_knob_read(knob, item, &value))
-            return rue_fail(error, RUE_RUNNER, "hello: space: a value of \"%s\" is out of bounds",
-                            knob->name);
+        if (!rue_json_knob_read(knob, item, &value)) return fail_value(knob, item, error);
         if (!rue_space_has_value(space, k, value) && !rue_space_add(space, k, value))
             return rue_fail(error, RUE_RUNNER,
-                            "hello: space: \"%s\" has %zu values, and the limit is %d: declare fewer",
-                            knob->name, json_array_size(list), RUE_SPACE_VALUES_MAX);
+                            WRONG_FIELD "hello.space.%s has %zu values, more than %d: send fewer", knob->name,
+                            json_array_size(list), RUE_SPACE_VALUES_MAX);
     }
     if (space->count[k]) return RUE_OK;
-    return rue_fail(error, RUE_RUNNER, "hello: space: \"%s\" has no values", knob->name);
+    return rue_fail(error, RUE_RUNNER, WRONG_FIELD "hello.space.%s is not a list with values", knob->name);
 }
 
 /* Knobs that the runner declares may always be varied; of rue's own those that its space names, where it has
@@ -262,9 +276,9 @@ static rue_status decode_space(const json_t *reply, struct rue_hello *out, rue_e
     const struct rue_knobs *knobs;
     rue_error why = {0};
     if (space && !json_is_null(space) && !json_is_object(space))
-        return rue_fail(error, RUE_RUNNER, "hello: \"space\" is not an object");
+        return rue_fail(error, RUE_RUNNER, WRONG_FIELD "hello.space is not an object");
     if (rue_knob_json_read(json_object_get(reply, "knobs"), &knobs, &why) != RUE_OK)
-        return rue_fail(error, RUE_RUNNER, "hello: knobs: %s", why.message);
+        return rue_fail(error, RUE_RUNNER, WRONG_FIELD "hello.knobs: %s", why.message);
     out->space = rue_space_default(knobs);
     out->has_space = json_is_object(space);
     rue_status status = RUE_OK;
@@ -286,16 +300,17 @@ static void name_without_version(const char *runner, char *out, size_t bytes)
 
 rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out, rue_error *error)
 {
-    struct rue_json_reader reader = {.place = "hello", .fault = RUE_RUNNER, .error = error};
+    struct rue_json_reader reader = {
+        .path = wrong_field, .place = "hello", .fault = RUE_RUNNER, .error = error};
     const char *reason = json_string_value(json_object_get(reply, "reason")),
                *protocol = json_string_value(json_object_get(reply, "protocol"));
     *out = (struct rue_hello){0};
     if (reason) return rue_fail(error, RUE_RUNNER, "%s", reason);
     if (!protocol || strcmp(protocol, RUE_PROTOCOL_NAME) != 0)
-        return rue_fail(error, RUE_RUNNER, "it does not speak %s (it says \"%s\")", RUE_PROTOCOL_NAME,
-                        protocol ? protocol : "");
+        return rue_fail(error, RUE_RUNNER, WRONG_FIELD "hello.protocol is not \"%s\": %s%.40s",
+                        RUE_PROTOCOL_NAME, protocol ? "got " : "it is missing", protocol ? protocol : "");
     rue_json_read_fields(&reader, reply, hello_fields, out);
-    if (!out->runner[0]) rue_json_refuse(&reader, "runner", "a name");
+    if (!out->runner[0]) rue_json_refuse(&reader, "runner", "a name: it is empty");
     if (reader.status != RUE_OK) return reader.status;
     if (!out->loader[0]) name_without_version(out->runner, out->loader, sizeof out->loader);
     size_t i;
@@ -307,7 +322,8 @@ rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
                         : -1;
         if (found >= 0) out->measures[found] = true;
     }
-    if (!out->measures[RUE_JOINT]) return rue_fail(error, RUE_RUNNER, "hello: it cannot measure \"joint\"");
+    if (!out->measures[RUE_JOINT])
+        return rue_fail(error, RUE_RUNNER, WRONG_FIELD "hello.measures does not contain \"joint\"");
     char *machine = rue_json_dump(json_object_get(reply, "machine"), JSON_COMPACT | JSON_SORT_KEYS);
     if (machine) snprintf(out->machine_json, sizeof out->machine_json, "%s", machine);
     if (machine && strlen(machine) >= sizeof out->machine_json) out->machine_json[0] = 0;
@@ -317,15 +333,16 @@ rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
 
 rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *out, rue_error *error)
 {
-    struct rue_json_reader reader = {.place = "open", .fault = RUE_RUNNER, .error = error};
+    struct rue_json_reader reader = {
+        .path = wrong_field, .place = "open", .fault = RUE_RUNNER, .error = error};
     const char *status = json_string_value(json_object_get(reply, "status"));
     *out = (struct rue_opened){.cache = RUE_CACHE_AS_IS};
-    if (!status) rue_json_refuse(&reader, "status", "a word");
+    if (!status) rue_json_refuse(&reader, "status", "a word such as ok");
     if (status && strcmp(status, rue_outcome_names[RUE_TRIAL_OK]) != 0) {
         const char *reason = json_string_value(json_object_get(reply, "reason"));
         bool infeasible = strcmp(status, rue_outcome_names[RUE_TRIAL_INFEASIBLE]) == 0;
         return rue_fail(error, infeasible ? RUE_INFEASIBLE : RUE_DATA, "%s",
-                        reason ? reason : "no reason given");
+                        reason ? reason : "it sent no reason");
     }
     rue_json_read_fields(&reader, reply, opened_fields, out);
     const char *note = json_string_value(json_object_get(reply, "note"));

@@ -46,10 +46,11 @@ static rue_status check_members(const struct rue_runner *runner, rue_error *erro
     for (size_t i = 1; i < runner->count; i++)
         if (rue_runner_identity_differs(first, rue_connection_greeting(runner->members[i].connection), keys,
                                         difference))
-            return rue_fail(error, RUE_RUNNER,
-                            "the runner on GPU %s differs from the one on GPU %s: %s; give a command that "
-                            "starts the same runner on each GPU",
-                            runner->gpus.names[i], runner->gpus.names[0], difference);
+            return rue_fail(
+                error, RUE_RUNNER,
+                "the runner on GPU %s answers 'hello' differently from the runner on GPU %s: %s; give a "
+                "command that starts the same runner on each GPU",
+                runner->gpus.names[i], runner->gpus.names[0], difference);
     return RUE_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "advice.h"
 #include "clock.h"
 #include "interrupt.h"
+#include "json_document.h"
 #include "machine.h"
 #include "process.h"
 #include "runner_identity.h"
@@ -142,8 +143,8 @@ static rue_status check_greeting(struct rue_connection *connection, json_t *repl
     free(hello);
     if (!*changed) return status;
     return rue_fail(error, RUE_RUNNER,
-                    "the runner changed after a restart: %s; trials of two runners cannot be mixed. Run the "
-                    "same command again",
+                    "the restarted runner answers 'hello' differently: %s; trials of two runners are not "
+                    "mixed: run the same command again",
                     difference);
 }
 
@@ -153,16 +154,18 @@ static rue_status fail_greeting(struct rue_connection *connection, rue_status st
     char refusal[RUE_ERROR_MESSAGE_BYTES] = "";
     const char *reason = json_string_value(json_object_get(reply, "reason"));
     if (reason) rue_error_shorten(reason, refusal, sizeof refusal);
-    const char *exit_text = connection->process ? end_process(connection, grace_ns) : "did not start";
+    const char *name = connection->command[0] ? connection->command : "rue runner";
+    bool started = connection->process, gone = started && rue_process_is_gone(connection->process);
+    const char *exit_text = started ? end_process(connection, grace_ns) : "";
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
     if (refusal[0] && !connection->command[0]) return rue_fail(error, RUE_RUNNER, "%s", refusal);
-    const char *name = connection->command[0] ? connection->command : "rue runner";
-    if (rue_advice_given(why))
-        return rue_fail(error, RUE_RUNNER, "the runner '%.200s' gave no greeting: %s", name, why);
+    if (refusal[0] || !started)
+        return rue_fail(error, RUE_RUNNER, "the runner '%.200s' cannot work: %s", name,
+                        started ? refusal : why);
     return rue_fail(error, RUE_RUNNER,
-                    "the runner '%.200s' gave no greeting: %s; it %s. Run it by hand and type "
+                    "the runner '%.200s' did not answer 'hello' correctly: it %s. Run it by hand and type "
                     "{\"op\":\"hello\"} to see its answer",
-                    name, why, exit_text);
+                    name, gone ? exit_text : why);
 }
 
 /* Starts it; `*another`: what came back is another runner than the first one. */
@@ -194,8 +197,8 @@ rue_status rue_connection_open(const char *command, const char *gpu, struct rue_
     if (strlen(text) >= sizeof connection->command)
         return free(connection),
                rue_fail(error, RUE_USAGE,
-                        "the runner's command is longer than %zu bytes: put it into a script",
-                        sizeof connection->command);
+                        "the runner's command has more than %zu bytes: put it into a script",
+                        sizeof connection->command - 1);
     snprintf(connection->command, sizeof connection->command, "%s", text);
     connection->gpu = gpu;
     connection->next_id = 1;
@@ -244,7 +247,7 @@ static rue_status send_open(struct rue_connection *connection, const char *line,
     if (status == RUE_RUNNER || status == RUE_TIMEOUT) {
         bool gone = rue_process_is_gone(connection->process);
         const char *exit_text = end_process(connection, grace_ns);
-        return rue_fail(error, status, "the runner, asked to open the data, %s",
+        return rue_fail(error, status, "the runner did not answer 'open' correctly: it %s",
                         gone ? exit_text : why.message);
     }
     bool says = status == RUE_DATA || status == RUE_INFEASIBLE;
@@ -263,14 +266,16 @@ static rue_status check_batches(const struct rue_connection *connection, const s
     const char *requested = rue_dtype_names[workload->batch_dtype];
     const char *stored = opened->dtype[0] ? opened->dtype : variant->dtype;
     if (workload->batch_dtype == RUE_UINT8 && strcmp(stored, rue_dtype_names[RUE_FLOAT32]) == 0)
-        return rue_fail(error, RUE_USAGE,
-                        "--batch-dtype uint8: %s holds normalised float32 values, which cannot become uint8; "
-                        "prepare the images with --dtype uint8, or remove --batch-dtype uint8",
-                        variant->path);
-    return rue_fail(error, RUE_USAGE,
-                    "--batch-dtype %s: the runner %s does not report batches of %s; remove the option, or "
-                    "let the runner answer open with \"batch_dtype\":\"%s\"",
-                    requested, connection->hello.runner, requested, requested);
+        return rue_fail(
+            error, RUE_USAGE,
+            "--batch-dtype uint8: %s holds normalised float32 values, which cannot become uint8; prepare "
+            "the images again with --dtype uint8, or leave out --batch-dtype",
+            variant->path);
+    return rue_fail(
+        error, RUE_USAGE,
+        "--batch-dtype %s: the runner %s does not report batches of %s; leave out the option, or let "
+        "the runner answer 'open' with \"batch_dtype\":\"%s\"",
+        requested, connection->hello.runner, requested, requested);
 }
 
 static bool is_utf8(const char *text)
@@ -314,7 +319,7 @@ static rue_status reopen_data(struct rue_connection *connection, const struct op
     if (!changed) return RUE_OK;
     return rue_fail(
         error, RUE_DATA,
-        "the data changed during the measurement: %s; do not change the data, and run the same command again",
+        "the data changed during the study: %s; do not change them, and run the same command again",
         difference);
 }
 
@@ -342,6 +347,15 @@ static rue_status ensure_process(struct rue_connection *connection, rue_error *e
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
 }
 
+static rue_status fail_id(const json_t *reply_id, uint64_t id, rue_error *error)
+{
+    char *text = reply_id ? rue_json_dump(reply_id, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    rue_fail(error, RUE_RUNNER, "sent a wrong field: trial.id is not %" PRIu64 ": %s%.60s", id,
+             text ? "got " : "it is missing", text ? text : "");
+    free(text);
+    return RUE_RUNNER;
+}
+
 /* The reply to request `id`. A reply to an earlier request (one answered twice) is passed over; `"id":null`
  * answers the request in flight. */
 static rue_status await_reply(struct rue_connection *connection, uint64_t id, uint64_t deadline_ns,
@@ -359,9 +373,10 @@ static rue_status await_reply(struct rue_connection *connection, uint64_t id, ui
             return RUE_OK;
         bool earlier = json_is_integer(reply_id) && json_integer_value(reply_id) >= 0 &&
                        (uint64_t)json_integer_value(reply_id) < id;
+        rue_status failed = earlier ? RUE_OK : fail_id(reply_id, id, error);
         json_decref(*reply);
         *reply = NULL;
-        if (!earlier) return rue_fail(error, RUE_RUNNER, "answered a different request");
+        if (failed != RUE_OK) return failed;
         if (rue_suspension_awake_ns() >= deadline_ns) /* however many of them there still are */
             return rue_fail(error, RUE_TIMEOUT, "gave no answer in time");
     }
@@ -383,11 +398,12 @@ static void fill_failure(struct rue_connection *connection, rue_status status, c
                       : out_of_memory       ? RUE_TRIAL_INFEASIBLE
                                             : RUE_TRIAL_FAILED;
     if (status == RUE_TIMEOUT)
-        snprintf(result->reason, sizeof result->reason, "the runner%s gave no answer within %s and was ended",
-                 stop, rue_format_duration(timeout_ns, text, sizeof text));
+        snprintf(result->reason, sizeof result->reason,
+                 "the runner%s gave no answer within %s and was killed", stop,
+                 rue_format_duration(timeout_ns, text, sizeof text));
     else
-        snprintf(result->reason, sizeof result->reason, "the runner %.400s during the trial%s",
-                 died ? exit_text : why, out_of_memory ? ": the system was out of memory" : "");
+        snprintf(result->reason, sizeof result->reason, "the runner %.400s%s%s", died ? exit_text : why,
+                 died ? " during the trial" : "", out_of_memory ? ": the system was out of memory" : "");
 }
 
 static struct stop_counts count_stops(struct rue_connection *connection)

@@ -94,8 +94,7 @@ static void note_damage(const struct damage *damage, struct rue_opened *opened)
     char text[RUE_ERROR_MESSAGE_BYTES + 128];
     if (damage->count == 0) return;
     snprintf(text, sizeof text,
-             "%" PRIu64
-             " damaged, for example: %s; trials replace only images that cannot be read or decoded",
+             "%" PRIu64 " damaged, for example %s; trials replace only images that cannot be read or decoded",
              damage->count, damage->first.message);
     add_note(opened, text);
 }
@@ -157,7 +156,7 @@ static void note_skipped(const struct rue_source *source, struct rue_opened *ope
 {
     char example[RUE_ERROR_MESSAGE_BYTES], text[RUE_ERROR_MESSAGE_BYTES + 64];
     uint64_t skipped = rue_source_skipped(source, example, sizeof example);
-    snprintf(text, sizeof text, "%" PRIu64 " were skipped, for example %s", skipped, example);
+    snprintf(text, sizeof text, "%" PRIu64 " skipped, for example %s", skipped, example);
     if (skipped) add_note(opened, text);
 }
 
@@ -185,7 +184,7 @@ static rue_status open_data(struct server *server, const struct rue_open_request
 static rue_status find_profile(const char *name, const json_t *request, struct rue_profile *out,
                                rue_error *error)
 {
-    struct rue_json_reader reader = {.path = "the request", .advice = "mend it", .error = error};
+    struct rue_json_reader reader = {.place = "trial", .error = error};
     const json_t *sent = rue_json_object(&reader, request, "profile", true);
     if (reader.status != RUE_OK) return reader.status;
     if (json_object_get(sent, "consumer")) sent = NULL; /* that works, and is known by the name alone */
@@ -233,7 +232,8 @@ static rue_status wait_for_start(void *context, rue_error *error)
     bool starts = sent && rue_protocol_is_start(line);
     free(line);
     free(ready);
-    return starts ? RUE_OK : rue_fail(error, RUE_RUNNER, "it was ready, but did not receive start");
+    return starts ? RUE_OK
+                  : rue_fail(error, RUE_RUNNER, "the line after \"ready\" is not " RUE_PROTOCOL_START);
 }
 
 /* `object` is the request as it came. */
@@ -324,6 +324,13 @@ static char *answer_trial(struct server *server, json_t *object)
     return line;
 }
 
+static char *answer_unknown(const json_t *request, const char *op)
+{
+    char reason[128];
+    snprintf(reason, sizeof reason, "unknown op '%.40s': use hello, open or trial", op ? op : "");
+    return rue_protocol_encode_failure(json_object_get(request, "id"), RUE_TRIAL_FAILED, reason);
+}
+
 static char *answer(struct server *server, const char *line)
 {
     rue_error error = {0};
@@ -338,8 +345,7 @@ static char *answer(struct server *server, const char *line)
     else if (op && strcmp(op, "trial") == 0)
         reply = answer_trial(server, request);
     else
-        reply = rue_protocol_encode_failure(json_object_get(request, "id"), RUE_TRIAL_FAILED,
-                                            "unknown op; known: hello, open, trial");
+        reply = answer_unknown(request, op);
     json_decref(request);
     return reply;
 }

@@ -1,5 +1,7 @@
 #include "trial_reply.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,9 +9,9 @@
 #include "protocol.h"
 #include "units.h"
 
-/* ---- what must hold between the fields ---- */
+/* ---- rules between the fields ---- */
 
-/* More CPUs than any machine, or group of machines that answers as one runner, has. */
+/* More CPUs than any machine has, or any group of machines behind one runner. */
 enum { CPU_RATIO_MAX = 1 << 16 };
 
 static int64_t batch_size(const struct rue_trial_request *request)
@@ -22,7 +24,7 @@ static bool is_compute(const struct rue_trial_request *request)
     return request->measure == RUE_COMPUTE;
 }
 
-/* The most images that an honest trial runs: it may run its last batch to the end. */
+/* The largest number of images that a trial may consume: it may finish its last batch. */
 static uint64_t images_requested(const struct rue_trial_request *request)
 {
     uint64_t batch = (uint64_t)batch_size(request), images = request->images;
@@ -30,20 +32,9 @@ static uint64_t images_requested(const struct rue_trial_request *request)
     return (images + batch - 1) / batch * batch;
 }
 
-/* The time that was asked about. */
 static int64_t measured_ns(const struct rue_trial_request *request, const struct rue_trial_result *result)
 {
     return is_compute(request) ? result->compute_ns : result->end_to_end_ns;
-}
-
-/* Damaged images of all loaders of the trial are counted, images those of one. Loaders run ahead of what a
- * trial that failed has consumed. */
-static bool bad_images_fit(const struct rue_trial_request *request, const struct rue_trial_result *result)
-{
-    uint64_t loaders = request->workload.world_size > 1 ? (uint64_t)request->workload.world_size : 1;
-    bool all = result->outcome == RUE_TRIAL_OK;
-    uint64_t images = all ? (uint64_t)result->images : images_requested(request);
-    return result->bad_images == RUE_ABSENT || (uint64_t)result->bad_images / loaders <= images;
 }
 
 static int64_t reported_or_0(int64_t value)
@@ -51,24 +42,11 @@ static int64_t reported_or_0(int64_t value)
     return value == RUE_ABSENT ? 0 : value;
 }
 
-/* Clocks are read one after the other, and runners may round: 1 % and 1 us more are not a lie. */
-static bool fits(double ns, int64_t limit_ns)
-{
-    return limit_ns == RUE_ABSENT || ns <= 1.01 * (double)limit_ns + RUE_NS_PER_US;
-}
-
 static double sum_times(const uint64_t *times, size_t count)
 {
-    double all = 0;
-    for (size_t i = 0; i < count; i++) all += (double)times[i];
-    return all;
-}
-
-static bool is_sorted(const uint64_t *times, size_t count)
-{
-    for (size_t i = 1; i < count; i++)
-        if (times[i] < times[i - 1]) return false;
-    return true;
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) sum += (double)times[i];
+    return sum;
 }
 
 static double last_time(const uint64_t *times, size_t count)
@@ -76,128 +54,159 @@ static double last_time(const uint64_t *times, size_t count)
     return count ? (double)times[count - 1] : 0;
 }
 
-static bool is_flag(int64_t value)
+/* `value` must not exceed `limit`; both are named for the message. */
+struct limit_rule {
+    const char *name;
+    double value;
+    const char *limit_name;
+    double limit;
+};
+
+static rue_status fail_limit(const struct limit_rule *rule, rue_error *error)
 {
-    return value == RUE_ABSENT || value == 0 || value == 1;
+    return rue_fail(error, RUE_RUNNER, "%s (%.0f) is more than %s (%.0f)", rule->name, rule->value,
+                    rule->limit_name, rule->limit);
 }
 
-/* Those that others build on come first. h2d_ns has none: copies may overlap each other. */
-static const char *find_count_fault(const struct rue_trial_request *q, const struct rue_trial_result *r)
+static rue_status check_present(const struct rue_trial_request *q, const struct rue_trial_result *r,
+                                rue_error *error)
 {
-    bool ok = r->outcome == RUE_TRIAL_OK;
-    int64_t batch = batch_size(q);
-    uint64_t requested = images_requested(q),
-             most = r->images == RUE_ABSENT ? requested : (uint64_t)r->images;
-    if (ok && r->images <= 0) return "images is missing or 0";
-    if (ok && (measured_ns(q, r) < 0 || (measured_ns(q, r) == 0 && !is_compute(q))))
-        return "the trial's time, end_to_end_ns or compute_ns, is missing or 0";
-    if (r->images != RUE_ABSENT && (uint64_t)r->images > requested)
-        return "images is more than the request asked for";
-    if (r->batches != RUE_ABSENT && (uint64_t)r->batches > most) return "batches is more than images";
-    if (r->images != RUE_ABSENT && r->batches != RUE_ABSENT && (r->images + batch - 1) / batch > r->batches)
-        return "images is more than its batches can hold";
-    if (!bad_images_fit(q, r)) return "bad_images is more than images";
-    if (!is_flag(r->cache_missed) || !is_flag(r->refused))
-        return "cache_missed or refused is neither 0 nor 1";
-    return NULL;
+    bool has_time = measured_ns(q, r) > 0 || (is_compute(q) && r->compute_ns == 0);
+    if (r->images <= 0) return rue_fail(error, RUE_RUNNER, "images is missing or 0");
+    if (has_time) return RUE_OK;
+    return rue_fail(error, RUE_RUNNER, "%s",
+                    is_compute(q) ? "compute_ns is missing" : "end_to_end_ns is missing or 0");
 }
 
-static const char *find_time_fault(const struct rue_trial_request *q, const struct rue_trial_result *r)
+static rue_status check_flag(const char *name, int64_t value, rue_error *error)
 {
-    double parts = (double)reported_or_0(r->load_wait_ns) + (double)reported_or_0(r->compute_ns) +
-                   (double)reported_or_0(r->shutdown_ns);
-    if (!fits((double)reported_or_0(r->first_batch_ns), r->end_to_end_ns))
-        return "first_batch_ns is more than end_to_end_ns";
-    if (!fits(parts, r->end_to_end_ns))
-        return "load_wait_ns, compute_ns and shutdown_ns exceed end_to_end_ns in sum";
-    if (!fits((double)reported_or_0(r->device_ns), r->end_to_end_ns))
-        return "device_ns is more than end_to_end_ns";
-    if (!is_compute(q) && !fits((double)reported_or_0(r->sleep_overshoot_ns), r->end_to_end_ns))
-        return "sleep_overshoot_ns is more than end_to_end_ns";
-    if (r->cpu_ratio > CPU_RATIO_MAX) return "cpu_ratio is more than 65,536 CPUs";
-    return NULL;
+    if (value == RUE_ABSENT || value == 0 || value == 1) return RUE_OK;
+    return rue_fail(error, RUE_RUNNER, "%s is %" PRId64 ", but must be 0 or 1", name, value);
+}
+
+static rue_status check_counts(const struct rue_trial_request *q, const struct rue_trial_result *r,
+                               rue_error *error)
+{
+    uint64_t requested = images_requested(q);
+    double images = (double)(r->images == RUE_ABSENT ? requested : (uint64_t)r->images);
+    double loaders = q->workload.world_size > 1 ? q->workload.world_size : 1;
+    double capacity = r->batches == RUE_ABSENT ? INFINITY : (double)r->batches * (double)batch_size(q);
+    /* bad_images counts all loaders, images only one, whose share may be 1 image smaller than another's. The
+     * loaders of a failed trial have read more than it consumed. */
+    double most_bad = loaders * (r->outcome == RUE_TRIAL_OK ? images : (double)requested) + loaders - 1;
+    const struct limit_rule rules[] = {
+        {"images", (double)r->images, "the images requested", (double)requested},
+        {"batches", (double)r->batches, "images", images},
+        {"images", (double)r->images, "batches x batch_size", capacity},
+        {"bad_images", (double)r->bad_images, "the images of all loaders", most_bad},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].value > rules[i].limit) return fail_limit(&rules[i], error);
+    rue_status status = check_flag("cache_missed", r->cache_missed, error);
+    return status == RUE_OK ? check_flag("refused", r->refused, error) : status;
 }
 
 /* Lists may be left out. */
-static const char *find_list_fault(const struct rue_trial_request *q, const struct rue_trial_result *r)
+static rue_status check_lists(const struct rue_trial_result *r, rue_error *error)
 {
+    static const char *const names[] = {"batch_ready_ns", "batch_load_ns", "batch_compute_ns"};
     const size_t counts[] = {r->ready_count, r->load_count, r->compute_count};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i] && (int64_t)counts[i] != r->batches)
-            return "a list of times does not have one time a batch";
-    if (!is_sorted(r->batch_ready_ns, r->ready_count)) return "batch_ready_ns runs backwards";
-    if (!fits(last_time(r->batch_ready_ns, r->ready_count), r->end_to_end_ns))
-        return "batch_ready_ns is later than end_to_end_ns";
-    if (!fits(sum_times(r->batch_compute_ns, r->compute_count), r->compute_ns))
-        return "batch_compute_ns sums to more than compute_ns";
-    if (!fits(sum_times(r->batch_load_ns, r->load_count) / (q->config.value[RUE_NUM_WORKERS] + 1),
-              r->end_to_end_ns))
-        return "batch_load_ns sums to more than the time of all workers";
-    return NULL;
+            return rue_fail(error, RUE_RUNNER, "%s has %zu times, but batches is %" PRId64, names[i],
+                            counts[i], r->batches);
+    for (size_t i = 1; i < r->ready_count; i++)
+        if (r->batch_ready_ns[i] < r->batch_ready_ns[i - 1])
+            return rue_fail(error, RUE_RUNNER, "batch_ready_ns[%zu] is less than the time before it", i);
+    return RUE_OK;
 }
 
-const char *rue_trial_reply_fault(const struct rue_trial_request *request,
-                                  const struct rue_trial_result *result)
+/* h2d_ns has no limit: copies may overlap each other. */
+static rue_status check_times(const struct rue_trial_request *q, const struct rue_trial_result *r,
+                              rue_error *error)
 {
-    const char *fault = find_count_fault(request, result);
-    if (!fault) fault = find_time_fault(request, result);
-    return fault ? fault : find_list_fault(request, result);
+    double parts = (double)reported_or_0(r->load_wait_ns) + (double)reported_or_0(r->compute_ns) +
+                   (double)reported_or_0(r->shutdown_ns);
+    double loaded = sum_times(r->batch_load_ns, r->load_count) / (q->config.value[RUE_NUM_WORKERS] + 1);
+    double job = r->end_to_end_ns == RUE_ABSENT ? INFINITY : (double)r->end_to_end_ns;
+    double compute = r->compute_ns == RUE_ABSENT ? INFINITY : (double)r->compute_ns;
+    const struct limit_rule rules[] = {
+        {"first_batch_ns", (double)r->first_batch_ns, "end_to_end_ns", job},
+        {"load_wait_ns + compute_ns + shutdown_ns", parts, "end_to_end_ns", job},
+        {"device_ns", (double)r->device_ns, "end_to_end_ns", job},
+        {"sleep_overshoot_ns", is_compute(q) ? 0 : (double)r->sleep_overshoot_ns, "end_to_end_ns", job},
+        {"the last of batch_ready_ns", last_time(r->batch_ready_ns, r->ready_count), "end_to_end_ns", job},
+        {"the sum of batch_compute_ns", sum_times(r->batch_compute_ns, r->compute_count), "compute_ns",
+         compute},
+        {"the sum of batch_load_ns per worker", loaded, "end_to_end_ns", job},
+    };
+    if (r->cpu_ratio > CPU_RATIO_MAX)
+        return rue_fail(error, RUE_RUNNER, "cpu_ratio (%g) is more than %d", r->cpu_ratio, CPU_RATIO_MAX);
+    /* Clocks are read one after the other, and runners may round: 1 % and 1 us more are allowed. */
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].value > 1.01 * rules[i].limit + RUE_NS_PER_US) return fail_limit(&rules[i], error);
+    return RUE_OK;
+}
+
+rue_status rue_trial_reply_check(const struct rue_trial_request *request,
+                                 const struct rue_trial_result *result, rue_error *error)
+{
+    rue_status status = result->outcome == RUE_TRIAL_OK ? check_present(request, result, error) : RUE_OK;
+    if (status == RUE_OK) status = check_counts(request, result, error);
+    if (status == RUE_OK) status = check_lists(result, error);
+    return status == RUE_OK ? check_times(request, result, error) : status;
 }
 
 /* ---- decoding ---- */
 
-/* It ran what was asked for. */
-static bool check_config(const json_t *reply, const struct rue_trial_request *request,
-                         const struct rue_trial_result *result, rue_error *error)
+static rue_status check_config(const json_t *reply, const struct rue_trial_request *request,
+                               const struct rue_trial_result *result, rue_error *error)
 {
     char requested[RUE_CONFIG_TEXT_BYTES], ran[RUE_CONFIG_TEXT_BYTES];
-    bool reported = json_object_get(reply, "config");
-    if (result->outcome != RUE_TRIAL_OK || request->measure == RUE_COMPUTE) return true;
-    if (reported && rue_config_equal(&request->config, &result->config)) return true;
+    if (result->outcome != RUE_TRIAL_OK || request->measure == RUE_COMPUTE) return RUE_OK;
+    if (!json_object_get(reply, "config"))
+        return rue_fail(error, RUE_RUNNER, "config is missing: it must be the configuration that ran");
+    if (rue_config_equal(&request->config, &result->config)) return RUE_OK;
     rue_config_canonical(&request->config, requested);
     rue_config_canonical(&result->config, ran);
-    if (reported)
-        rue_fail(error, RUE_RUNNER, "it ran %s instead of %s", ran, requested);
-    else
-        rue_fail(error, RUE_RUNNER, "it does not say which configuration ran");
-    return false;
+    return rue_fail(error, RUE_RUNNER, "config is %s instead of %s, as requested", ran, requested);
 }
 
 enum { COMPUTE_AT = offsetof(struct rue_trial_result, batch_compute_ns) };
 
-static bool decode_result(const json_t *reply, const struct rue_trial_request *request,
-                          struct rue_trial_result *out, rue_error *error)
+static rue_status decode_result(const json_t *reply, const struct rue_trial_request *request,
+                                struct rue_trial_result *out, rue_error *error)
 {
     struct rue_json_reader reader = {
         .fault = RUE_RUNNER, .error = error, .knobs = rue_config_knobs(&request->config)};
     rue_json_read_fields(&reader, reply, rue_protocol_result_fields, out);
-    /* Some runners send times of batches always. */
+    /* Some runners always send the times of batches. */
     for (const struct rue_field *times = rue_protocol_times_fields; times->name; times++)
         if (request->detail || (is_compute(request) && times->offset == COMPUTE_AT))
             rue_json_read_field(&reader, reply, times, out);
-    /* An ok trial may have something to say as well: which damaged image was replaced, for one. */
+    /* An ok trial may have a reason, too: which damaged image was replaced, for example. */
     const char *reason = json_string_value(json_object_get(reply, "reason"));
-    if (!reason) reason = out->outcome == RUE_TRIAL_OK ? "" : "no reason given";
+    if (!reason) reason = out->outcome == RUE_TRIAL_OK ? "" : "the runner sent no reason";
     rue_error_shorten(reason, out->reason, sizeof out->reason);
-    return reader.status == RUE_OK && check_config(reply, request, out, error);
+    return reader.status == RUE_OK ? check_config(reply, request, out, error) : reader.status;
 }
 
 void rue_trial_reply_decode(const json_t *reply, const struct rue_trial_request *request,
                             struct rue_trial_result *out)
 {
     rue_error error = {0};
-    const char *fault = NULL;
     const struct rue_trial_result empty = rue_trial_result_empty();
     bool spent = json_is_true(json_object_get(reply, "spent"));
     *out = empty;
     out->config = request->config;
-    bool good = decode_result(reply, request, out, &error) && !(fault = rue_trial_reply_fault(request, out));
-    if (!good) {
+    rue_status status = decode_result(reply, request, out, &error);
+    if (status == RUE_OK) status = rue_trial_reply_check(request, out, &error);
+    if (status != RUE_OK) {
         rue_trial_result_close(out);
         *out = empty;
         out->config = request->config;
-        snprintf(out->reason, sizeof out->reason, "the runner's reply is wrong: %.400s",
-                 fault ? fault : error.message);
+        snprintf(out->reason, sizeof out->reason, "the runner's answer to 'trial' is wrong: %.400s",
+                 error.message);
     }
     if (out->ready_count > RUE_BATCH_TIMES_MAX || out->compute_count > RUE_BATCH_TIMES_MAX ||
         out->load_count > RUE_BATCH_TIMES_MAX)

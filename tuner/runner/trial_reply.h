@@ -4,18 +4,19 @@
 
 #include <jansson.h>
 
+#include "error.h"
 #include "trial.h"
 
-/* The reply to `request`. One that cannot be true (another configuration than the one asked for, a value of
- * the wrong type or size, fields of which rue_trial_reply_fault says that they cannot be) becomes a failed
- * result whose reason says what is wrong, and nothing else of it is kept. Times of each batch are kept where
- * the request asked for them, up to RUE_BATCH_TIMES_MAX. */
+/* Decodes the reply to `request`. A reply that cannot be true becomes a failed result without values: another
+ * configuration than requested, a field of the wrong type, a value out of range, or a broken rule of
+ * rue_trial_reply_check. Its reason names the field, what is expected and what came. Times of each batch are
+ * kept where the request has `detail`, up to RUE_BATCH_TIMES_MAX. */
 void rue_trial_reply_decode(const json_t *reply, const struct rue_trial_request *request,
                             struct rue_trial_result *out);
 
-/* What cannot be between the fields of a reply; NULL: it can be true. Fields that the runner did not send are
- * not at fault, except those that are said to be missing. */
-const char *rue_trial_reply_fault(const struct rue_trial_request *request,
-                                  const struct rue_trial_result *result);
+/* RUE_RUNNER with the first broken rule between the fields of a reply. Fields that the runner did not send
+ * break no rule, unless they are required. */
+rue_status rue_trial_reply_check(const struct rue_trial_request *request,
+                                 const struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
 
 #endif

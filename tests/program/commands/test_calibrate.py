@@ -106,11 +106,11 @@ def test_a_study_takes_the_models_of_a_table(rue, photos, tmp_path):
     ("[]", ["the document is not an object"]),
     (json.dumps(table_of([], format="rue.recommendation/1")), ["format is not rue.device/1"]),
     (json.dumps(table_of([dict(model="a", batch_size=[2, 1], batch_ns=[1, 2])])), ["models[0].batch_size[1]", "rue calibrate"]),
-    (json.dumps(table_of([dict(model="a", per_batch_ns=1)] * 2)), ["models[1].model", "listed before"]),
+    (json.dumps(table_of([dict(model="a", per_batch_ns=1)] * 2)), ["models[1].model", "is not unique"]),
     (json.dumps(table_of([dict(batch_size=[1], batch_ns=[2])])), ["models[0].model is not a text"]),
-    *((json.dumps(table_of([dict(model=name, per_batch_ns=1)])), ["models[0].model is not a model name such as resnet50"])
+    *((json.dumps(table_of([dict(model=name, per_batch_ns=1)])), ["models[0].model is not a model name without a device"])
       for name in ("", "resnet18@h100", "a,b")),
-    (json.dumps(table_of([dict(model=name, per_batch_ns=1) for name in ("ResNet18", "resnet18")])), ["models[1].model", "listed before"]),
+    (json.dumps(table_of([dict(model=name, per_batch_ns=1) for name in ("ResNet18", "resnet18")])), ["models[1].model", "is not unique"]),
     (json.dumps(table_of([], title="")), ["title is not a text that names"]),
     (json.dumps(table_of([], title=None)), ["title"])])
 def test_what_is_no_device_table_is_refused_with_its_place(rue, tmp_path, text, said):
@@ -182,7 +182,7 @@ def test_a_batch_beyond_what_fits_is_infeasible_on_the_device_that_the_name_says
     (5, "profile is not an object"),
     ({}, "profile.batch_size is not a list"),
     (dict(batch_size=[2, 1], batch_ns=[1, 2]), "profile.batch_size[1]"),
-    (dict(batch_size=list(range(1, 18)), batch_ns=list(range(17))), "profile.batch_size is not a list of the right length"),
+    (dict(batch_size=list(range(1, 18)), batch_ns=list(range(17))), "profile.batch_size is not a list of at most 16 values"),
     (dict(batch_size=[1], batch_ns=[-1]), "profile.batch_ns[0]")])
 def test_a_request_with_a_profile_that_is_none_is_refused(rue, profile, said):
     answer = ask(rue, model="resnet50", profile=profile)

@@ -57,7 +57,7 @@ def test_batches_of_levels_fit_where_those_of_values_do_not(rue, photos):
 def test_normalised_tensors_have_no_levels(rue, photos, tensors):
     float32, uint8 = tensors
     expect_failure(rue("tune", float32, *QUICK, "--batch-dtype", "uint8"), 2, "--batch-dtype uint8", "float32.tensor",
-                   "prepare the images with --dtype uint8", "or remove --batch-dtype uint8")
+                   "prepare the images again with --dtype uint8", "or leave out --batch-dtype")
     for command in "tune", "compare":
         done = rue(command, photos, uint8, float32, "--batch-dtype", "uint8", "--out", "out")
         expect_failure(done, 2, "float32.tensor holds normalised float32 values")
@@ -94,7 +94,7 @@ def test_a_runner_that_passes_over_the_word_is_noticed(rue, script, photos):
     runner = script(TABLE)
     done = rue("tune", photos, "--runner", runner.command, "--batch-dtype", "uint8", "--out", "out")
     expect_failure(done, 2, "--batch-dtype uint8", "the runner scripted 1.0 does not report batches of uint8",
-                   "remove the option")
+                   "leave out the option")
     assert runner.requests() == []
     runner = script(TABLE, opened=dict(batch_dtype="uint8"))
     expect_failure(rue("tune", photos, "--runner", runner.command, "--out", "out"), 2, "--batch-dtype float32")

@@ -158,7 +158,7 @@ def test_what_lies_in_the_place_of_a_file_of_rue_is_refused(program, here, name)
         make(here / path)
         before = look(here)
         line = expect_failure(run(program, here, *words), code, path)
-        assert "exists" in line or "in the way" in line, line
+        assert "exists" in line or "has this name" in line, line
         expect_untouched(before, here)
         (here / path).rmdir() if (here / path).is_dir() and not (here / path).is_symlink() else (here / path).unlink()
     subprocess.run(["touch", here / "precious/file"], check=True)

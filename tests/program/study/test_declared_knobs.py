@@ -92,15 +92,15 @@ def test_what_cannot_be_asked_for_is_refused(rue, runner, words, says):
 @pytest.mark.parametrize("knob, says", [
     (dict(name="batch_size", kind="count"), "batch_size is declared twice, or is one of rue's own"),
     (dict(name="a b", kind="flag"), "'a b' is not a name"),
-    (dict(name="x", kind="list"), 'a knob needs a "name" and a "kind"'),
-    (dict(kind="flag"), 'a knob needs a "name" and a "kind"'),
+    (dict(name="x", kind="list"), 'a knob needs "name", and "kind"'),
+    (dict(kind="flag"), 'a knob needs "name", and "kind"'),
     (dict(name="x", kind="category"), '"values" must be'),
-    (dict(name="x", kind="category", values=["a", "a"]), "the value a appears twice"),
+    (dict(name="x", kind="category", values=["a", "a"]), "the value a is listed twice"),
     (dict(name="x", kind="category", values=["a", 1]), '"values" must be'),
     (dict(name="x", kind="number", values=["a"]), '"values" must be'),
-    (dict(name="x", kind="category", values=["a"], default="b"), "its default is not one of its values"),
+    (dict(name="x", kind="category", values=["a"], default="b"), '"default" is not one of its values'),
     (dict(name="x", kind="count", min=5, max=2), '"values" must be'),
     (dict(name="x", kind="category", values=["w" * 60]), '"values" must be'),
 ])
 def test_a_declaration_that_makes_no_sense_is_refused(rue, runner, knob, says):
-    expect_failure(rue("tune", "--runner", runner([knob]), "--out", "out"), 1, "hello: knobs: ", says)
+    expect_failure(rue("tune", "--runner", runner([knob]), "--out", "out"), 1, "hello.knobs: ", says)

@@ -171,12 +171,12 @@ FAULTS = {
     "double_key": (dict(do="garbage", line='{"id":1,"id":2}'), "failed", r"not a JSON object .*duplicate", True),
     "not_utf8": (dict(do="garbage", line='{"id":"\\ud800"}'), "failed", r"not a JSON object", True),
     "huge_line": (dict(do="huge_line"), "failed", r"a line of more than 16777216 bytes", True),
-    "other_id": (dict(do="other_id"), "failed", r"answered a different request", True),
-    "no_id": (dict(do="no_id"), "failed", r"answered a different request", True),
-    "wrong_config": (dict(do="wrong_config"), "failed", r'ran .*"num_workers":3.* instead of .*"num_workers":2', False),
-    "no_config": (dict(do="no_config"), "failed", r"does not say which configuration", False),
-    "no_fields": (dict(do="no_fields"), "failed", r"the runner's reply is wrong: images is missing or 0", False),
-    "zero": (dict(do="zero"), "failed", r"end_to_end_ns or compute_ns, is missing or 0", False),
+    "other_id": (dict(do="other_id"), "failed", r"trial.id is not", True),
+    "no_id": (dict(do="no_id"), "failed", r"trial.id is not", True),
+    "wrong_config": (dict(do="wrong_config"), "failed", r'config is .*"num_workers":3.* instead of .*"num_workers":2', False),
+    "no_config": (dict(do="no_config"), "failed", r"config is missing", False),
+    "no_fields": (dict(do="no_fields"), "failed", r"the runner's answer to 'trial' is wrong: images is missing or 0", False),
+    "zero": (dict(do="zero"), "failed", r"end_to_end_ns is missing or 0", False),
     "negative": (dict(do="negative"), "failed", r'end_to_end_ns is not a whole number from 0', False),
     "text": (dict(do="answer", answer=dict(end_to_end_ns="soon")), "failed", r'end_to_end_ns is not a whole number from 0', False),
     "negative_ratio": (dict(do="answer", answer=dict(cpu_ratio=-1.0)), "failed", r'cpu_ratio is not a number from 0', False),
@@ -443,24 +443,28 @@ def test_a_dry_run_probes_and_measures_nothing_jointly(rue, script):
 
 @pytest.mark.parametrize("hello, words", [
     ("Welcome!", ["not a JSON object", "Welcome!"]),
-    ('{"protocol":"rue.runner/9","runner":"new 1"}', ["does not speak rue.runner/1", "rue.runner/9"]),
-    ('{"status":"failed","reason":"no licence"}', ["no licence"]),
+    ('{"protocol":"rue.runner/9","runner":"new 1"}', ["hello.protocol is not", "rue.runner/9"]),
     (dict(runner=""), ["hello.runner is not a name"]),
     (dict(runner=5), ["hello.runner is not a text"]),
-    (dict(measures=["load"]), ['cannot measure "joint"']),
+    (dict(measures=["load"]), ['does not contain "joint"']),
     (dict(models="ape"), ["models"]),
     (dict(models=["ape", 7]), ["models"]),
     (dict(models=["m" * 200]), ["models"]),
-    (dict(space=dict(batch_size=[])), ["batch_size", "no values"]),
-    (dict(space=dict(batch_size=[0])), ["batch_size", "out of bounds"]),
-    (dict(space=dict(num_workers=["many"])), ["num_workers", "out of bounds"]),
+    (dict(space=dict(batch_size=[])), ["batch_size", "is not a list with values"]),
+    (dict(space=dict(batch_size=[0])), ["batch_size", "has a value that is not"]),
+    (dict(space=dict(num_workers=["many"])), ["num_workers", "has a value that is not"]),
     (dict(images=-1), ["images"]),
 ])
 def test_a_greeting_that_is_none_is_an_error(rue, script, hello, words):
     one = script(TABLE, hello=hello)
-    expect_failure(tune(rue, one), 1, "gave no greeting", "Run it by hand", *words)
+    expect_failure(tune(rue, one), 1, "did not answer 'hello' correctly", "Run it by hand", *words)
     assert not (rue.folder / "out").exists(), "nothing was written"
     assert wait_until_gone(one.pids())
+
+
+def test_a_runner_that_cannot_work_says_why(rue, script):
+    one = script(TABLE, hello='{"status":"failed","reason":"no licence"}')
+    expect_failure(tune(rue, one), 1, "cannot work: no licence")
 
 
 @pytest.mark.parametrize("command, word", [
@@ -469,12 +473,12 @@ def test_a_greeting_that_is_none_is_an_error(rue, script, hello, words):
 ])
 def test_a_command_that_is_no_runner_is_an_error(rue, command, word):
     done = rue("tune", "--runner", command, "--quiet")
-    assert done.returncode == 1 and word in done.stderr.splitlines()[-1] and "gave no greeting" in done.stderr
+    expect_failure(done, 1, word, "did not answer 'hello' correctly")
 
 
 @pytest.mark.parametrize("opened, words, code", [
     (dict(status="failed", reason="/data/x is locked"), ["/data/x is locked"], 3),
-    (dict(status="failed"), ["no reason given"], 3),
+    (dict(status="failed"), ["it sent no reason"], 3),
     (dict(images=0), ["open.images is not a whole number from 1"], 1),
     (dict(images="many"), ["open.images is not a whole number"], 1),
     ("oops", ["not a JSON object", "oops"], 1),
@@ -498,7 +502,7 @@ def test_a_runner_that_cannot_be_started_again_ends_the_study_with_a_report(rue,
     wrapper.write_text(f"[ -e started ] && exit 9\ntouch started\nexec {one.command}\n")
     one.write(faults=[dict(when=dict(id=20), do="exit", code=3)])
     done = rue("tune", "--runner", f"sh {wrapper}", "--quiet", "--out", "out")
-    expect_failure(done, 1, "gave no greeting", "exit code 9")
+    expect_failure(done, 1, "did not answer 'hello' correctly", "exit code 9")
     report = read_json(rue.folder / "out/recommendation.json")
     assert report["partial"] and "stopped after" in report["partial_reason"]
     assert len(csv_rows(rue)) == 20

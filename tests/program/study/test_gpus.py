@@ -68,7 +68,7 @@ def test_a_trial_that_waits_begins_when_it_is_told(runner, photos):
         assert one.ask(**ask) == dict(id=7, status="ready")
         assert one.ask(op="start")["status"] == "ok"
         assert one.ask(**ask) == dict(id=7, status="ready")
-        assert one.ask(op="skip")["reason"] == "it was ready, but did not receive start"
+        assert one.ask(op="skip")["reason"] == 'the line after "ready" is not {"op":"start"}'
     assert one.ask(**trial(photos, 1, wait="yes"))["status"] == "failed"
 
 
@@ -113,7 +113,7 @@ def test_one_that_comes_back_as_another_one_ends_the_study(rue, script, tmp_path
     once = f'if [ -e {tmp_path}/died ]; then {another}; exec {sys.executable} -S {tmp_path}/copy.py {tmp_path}/script.json; ' \
            f'else {answer_one * 2} read trial; : > {tmp_path}/died; kill -SEGV $$; fi'
     done = rue("tune", "--gpus", "0,1", *by_gpu(script, tmp_path, **{"1": once}))
-    expect_failure(done, 1, "changed after a restart", '"runner" was "scripted 1.0" and is "other 2.0"')
+    expect_failure(done, 1, "the restarted runner answers 'hello' differently", '"runner" was "scripted 1.0" and is "other 2.0"')
     with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:
         rows = db.execute("SELECT status, reason FROM trial ORDER BY id").fetchall()
     assert [status for status, _ in rows] == ["failed"] and "was killed by SIGSEGV" in rows[0][1], rows
@@ -123,7 +123,7 @@ def test_runners_that_are_not_alike_are_refused(rue, script, tmp_path):
     shutil.copy(SCRIPTED_RUNNER, tmp_path / "copy.py")
     other = f"sed -i 's/scripted 1.0/other 2.0/' {tmp_path}/copy.py; exec {sys.executable} -S {tmp_path}/copy.py {tmp_path}/script.json"
     done = rue("tune", "--gpus", "0,1", *by_gpu(script, tmp_path, **{"1": f"{{ {other}; }}"}))
-    expect_failure(done, 1, "the runner on GPU 1 differs from the one on GPU 0", '"runner" was "scripted 1.0" and is "other 2.0"')
+    expect_failure(done, 1, "the runner on GPU 1 answers 'hello' differently from the runner on GPU 0", '"runner" was "scripted 1.0" and is "other 2.0"')
 
 
 def test_which_gpus_there_are_is_part_of_the_machine(rue, script, tmp_path):
@@ -244,4 +244,4 @@ def test_wrong_lists(rue, photos, words, env, said):
 
 
 def test_a_runner_that_is_none(rue, photos):
-    expect_failure(rue("tune", photos, "--gpus", "0,1", "--runner", "false", "--out", "out", "--quiet"), 1, "gave no greeting")
+    expect_failure(rue("tune", photos, "--gpus", "0,1", "--runner", "false", "--out", "out", "--quiet"), 1, "did not answer 'hello' correctly")

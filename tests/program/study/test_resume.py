@@ -265,7 +265,7 @@ def test_a_run_that_fails_with_nothing_to_recommend_leaves_the_reports_of_the_on
     kept = {name: (rue.folder / "out" / name).read_bytes() for name in ("recommendation.json", "trials.csv")}
     one.write(faults=[dict(when=dict(joint=19), do="exit", code=3)])
     failed = rue(*words, "ape,bee,cow")
-    expect_failure(failed, 1, "gave no greeting")
+    expect_failure(failed, 1, "did not answer 'hello' correctly")
     assert "stopped after" in failed.stdout and "recommendation.json" not in failed.stdout
     assert {name: (rue.folder / "out" / name).read_bytes() for name in kept} == kept
     assert len(stored(rue)) > 18 and "the last run ended without a report" in rue("show", "out").stdout

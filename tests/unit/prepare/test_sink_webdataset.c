@@ -39,7 +39,7 @@ Test(sink_webdataset, a_name_too_long_for_a_member_is_refused)
     cr_assert_eq(rue_sink_add(sink, &(struct rue_item){key, 0, "x", 1}, &error), RUE_OK);
     memset(key + 1, '.', 1999);
     cr_assert_eq(rue_sink_add(sink, &(struct rue_item){key, 0, "x", 1}, &error), RUE_DATA);
-    cr_assert(strstr(error.message, "too long for the name of a sample: rename"), "%s", error.message);
+    cr_assert(strstr(error.message, "is too long for a sample: rename"), "%s", error.message);
     rue_sink_close(sink);
 }
 

@@ -79,7 +79,7 @@ Test(output, a_folder_in_the_way_is_named)
     rue_error error = {0};
     temporary_text("trials.csv/file", "precious");
     cr_assert_eq(put(temporary_path("."), "new", &error), RUE_STORE);
-    cr_assert(strstr(error.message, "a folder is in the way"), "%s", error.message);
+    cr_assert(strstr(error.message, "a folder has this name"), "%s", error.message);
     cr_assert_eq(temporary_entries(), 1, "a temporary file is left behind");
 }
 

@@ -110,8 +110,8 @@ Test(protocol_hello, a_machine_that_is_too_long_to_keep_is_none)
 Test(protocol_hello, another_protocol_is_refused)
 {
     refuse("{\"protocol\":\"rue.runner/2\",\"runner\":\"x\",\"measures\":[\"joint\"]}", "rue.runner/2");
-    refuse("{\"runner\":\"x\",\"measures\":[\"joint\"]}", "does not speak");
-    refuse("{\"protocol\":1,\"runner\":\"x\",\"measures\":[\"joint\"]}", "does not speak");
+    refuse("{\"runner\":\"x\",\"measures\":[\"joint\"]}", "hello.protocol is not");
+    refuse("{\"protocol\":1,\"runner\":\"x\",\"measures\":[\"joint\"]}", "hello.protocol is not");
 }
 
 Test(protocol_hello, a_reason_not_to_greet_is_told)
@@ -138,8 +138,8 @@ Test(protocol_hello, wrong_types_are_refused)
     refuse(GREETING ",\"variants\":[{\"mode\":\"cooked\"}]}", "variants[0].mode");
     refuse(GREETING ",\"space\":[]}", "space");
     refuse(GREETING ",\"space\":{\"batch_size\":[0]}}", "batch_size");
-    refuse(GREETING ",\"space\":{\"batch_size\":[]}}", "no values");
-    refuse(GREETING ",\"space\":{\"batch_size\":32}}", "no values");
+    refuse(GREETING ",\"space\":{\"batch_size\":[]}}", "is not a list with values");
+    refuse(GREETING ",\"space\":{\"batch_size\":32}}", "is not a list with values");
 }
 
 Test(protocol_hello, lists_have_a_limit)
@@ -178,7 +178,7 @@ Test(protocol_hello, more_values_of_a_knob_than_there_is_room_for_are_refused)
     cr_assert_eq(rue_protocol_decode_hello(most, &hello, &error), RUE_OK, "%s", error.message);
     cr_assert_eq(hello.space.count[RUE_NUM_WORKERS], RUE_SPACE_VALUES_MAX);
     cr_assert_eq(rue_protocol_decode_hello(more, &hello, &error), RUE_RUNNER);
-    cr_assert(strstr(error.message, "\"num_workers\" has 66 values, and the limit is 64"), "%s",
+    cr_assert(strstr(error.message, "hello.space.num_workers has 66 values, more than 64"), "%s",
               error.message);
     json_decref(most);
     json_decref(more);

@@ -135,8 +135,8 @@ Test(protocol_result, a_reason_that_is_too_long_is_cut)
 
 Test(protocol_result, a_failure_may_say_nothing_more)
 {
-    expect_failed(json_pack("{s:s}", "status", "failed"), "no reason given");
-    expect_failed(json_pack("{s:s, s:i}", "status", "failed", "reason", 5), "no reason given");
+    expect_failed(json_pack("{s:s}", "status", "failed"), "the runner sent no reason");
+    expect_failed(json_pack("{s:s, s:i}", "status", "failed", "reason", 5), "the runner sent no reason");
 }
 
 Test(protocol_result, a_reply_without_a_known_status_fails)
@@ -151,7 +151,7 @@ Test(protocol_result, another_configuration_than_the_one_asked_for_fails)
     json_t *object = good();
     json_object_set_new(json_object_get(object, "config"), "num_workers", json_integer(11));
     expect_failed(object, "\"num_workers\":11");
-    expect_failed(without("config"), "does not say which configuration");
+    expect_failed(without("config"), "config is missing");
     expect_failed(with("config", json_pack("{s:i}", "batch_size", 64)), "instead of");
     expect_failed(with("config", json_string("64/12")), "config");
     expect_failed(with("config", json_pack("{s:i}", "batch_size", -1)), "batch_size");
@@ -185,7 +185,8 @@ Test(protocol_result, nothing_is_kept_of_a_reply_that_breaks_a_rule)
     json_t *object = with("first_batch_ns", json_integer(INT64_C(1) << 58));
     json_object_set_new(object, "spent", json_true());
     decode(object);
-    cr_assert_str_eq(result.reason, "the runner's reply is wrong: first_batch_ns is more than end_to_end_ns");
+    cr_assert_str_eq(result.reason, "the runner's answer to 'trial' is wrong: first_batch_ns "
+                                    "(288230376151711744) is more than end_to_end_ns (1000000000007)");
     cr_assert_eq(result.outcome, RUE_TRIAL_FAILED);
     cr_assert(result.images == RUE_ABSENT && result.end_to_end_ns == RUE_ABSENT && isnan(result.cpu_ratio));
     cr_assert(!result.batch_ready_ns && !result.batch_load_ns && !result.batch_compute_ns);
@@ -196,7 +197,7 @@ Test(protocol_result, a_failure_obeys_the_rules_too)
 {
     json_t *object = with("status", json_string("timeout"));
     json_object_set_new(object, "images", json_integer(INT64_C(1) << 58));
-    expect_failed(object, "images is more than the request asked for");
+    expect_failed(object, "is more than the images requested");
 }
 
 Test(protocol_result, times_of_batches_that_were_not_asked_for_are_ignored)
