@@ -24,7 +24,7 @@ bool rue_item_file_name_is_safe(const char *path)
 {
     for (const char *part = path;; part++) {
         size_t length = strcspn(part, "/");
-        if (length == 0 || part[0] == '.') return false; /* hidden files are no items */
+        if (length == 0 || part[0] == '.') return false; /* sources skip hidden files */
         part += length;
         if (!*part) return part - path < PATH_MAX / 2;
     }

@@ -1,18 +1,18 @@
-/* Items as files: what they are called, and what stands before the data. */
+/* Items as files: their names and headers. */
 #ifndef RUE_ITEM_FILE_H
 #define RUE_ITEM_FILE_H
 
 #include "sink.h"
 
-/* The path that an item becomes: "class/key.jpg", or the key where that tells the class; of preprocessed ones
- * with ".npy" at its end. It is as safe as the name of the class. */
+/* The path of an item: "class/key.jpg", or only the key if it begins with the class. Preprocessed items end
+ * in ".npy". It is safe only if the class name is. */
 void rue_item_file_name(const struct rue_sink_options *options, const struct rue_item *item, char *out,
                         size_t bytes);
 
-/* Whether a path that comes from data leads to what is below a folder, and nowhere else. */
+/* Whether a path from data stays below its folder and has no hidden parts. */
 bool rue_item_file_name_is_safe(const char *path);
 
-/* The header of a preprocessed item as a npy file, as numpy.save writes it. */
+/* The npy header of a preprocessed item, as numpy.save writes it. */
 enum { RUE_ITEM_FILE_NPY_BYTES = 128 };
 void rue_item_file_npy_header(const struct rue_sink_options *options, char out[RUE_ITEM_FILE_NPY_BYTES]);
 

@@ -7,7 +7,7 @@
 
 enum { NUMBERS_MAX = 1000000, NUMBER_BYTES = 8 };
 
-/* At least 0. */
+/* 0 if no label is higher. */
 static int32_t highest_label(const struct rue_source *source)
 {
     int32_t highest = 0;
@@ -16,7 +16,7 @@ static int32_t highest_label(const struct rue_source *source)
     return highest;
 }
 
-/* "003", as many digits as the highest has, so that names come in the order of the numbers. */
+/* Zero-padded ("003"), so that sorted names have the order of the numbers. */
 static rue_status name_numbers(struct rue_prepare_classes *out, int32_t highest, rue_error *error)
 {
     size_t count = (size_t)highest + 1;
@@ -33,7 +33,7 @@ static rue_status name_numbers(struct rue_prepare_classes *out, int32_t highest,
     return RUE_OK;
 }
 
-/* Folders that are read as these very classes. */
+/* Each name must be read back from a folder as the same class. */
 static rue_status check_names(const struct rue_prepare_classes *classes, rue_error *error)
 {
     for (size_t i = 0; i < classes->count; i++)

@@ -1,18 +1,17 @@
-/* The class names of what is written: those of the source, or, where a format tells labels by names alone and
- * the source has numbers without names, these numbers. */
+/* The class names of the destination: those of the source, or its label numbers if the format needs names. */
 #ifndef RUE_PREPARE_CLASSES_H
 #define RUE_PREPARE_CLASSES_H
 
 #include "source.h"
 
 struct rue_prepare_classes {
-    size_t count;       /* 0: labels are numbers without names, or there are none */
+    size_t count;       /* 0: labels have no names, or there are no labels */
     const char **names; /* [count] */
-    char *text;         /* of numbers */
+    char *text;         /* memory of names that are numbers */
 };
 
-/* Borrows the source's names for its life. RUE_DATA for numbers that are too many or below 0; RUE_MEMORY;
- * what reading labels may say. To be closed also where it fails. */
+/* Borrows the source's names until the close, which is needed also after an error. `by_name`: the format
+ * needs names. RUE_DATA: a label is too large, or a name cannot be a folder; RUE_MEMORY. */
 rue_status rue_prepare_classes_open(const struct rue_source *source, bool by_name,
                                     struct rue_prepare_classes *out, rue_error *error) RUE_MUST_CHECK;
 void rue_prepare_classes_close(struct rue_prepare_classes *classes);

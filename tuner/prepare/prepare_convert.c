@@ -24,28 +24,27 @@
 
 enum { PREPARE_BATCH = 16 };
 
-/* One conversion. What is written lies in a folder beside the destination until it is whole. */
+/* One conversion. It writes to a folder beside the destination, and renames the complete data. */
 struct conversion {
     const struct rue_prepare_options *options;
     struct rue_progress *progress;
-    char path[PATH_MAX];       /* the destination, without a slash at its end */
-    char part[RUE_PART_BYTES]; /* the folder; "" once there is none */
-    char data[PATH_MAX + 64];  /* in it */
+    char path[PATH_MAX];       /* the destination, without a final slash */
+    char part[RUE_PART_BYTES]; /* that folder; "": none */
+    char data[PATH_MAX + 64];  /* in `part` */
     int part_fd;
     struct rue_source *source;
-    struct rue_sampler sampler; /* in which order */
+    struct rue_sampler sampler;
     struct rue_sink_options sink_options;
-    const struct rue_sink_ops *format; /* that is written */
+    const struct rue_sink_ops *format; /* of the destination */
     struct rue_prepare_classes classes;
     struct rue_sink *sink;
     uint64_t start_ns;
-    uint64_t done; /* items */
+    uint64_t done; /* items written */
     struct rue_prepared *out;
 };
 
 /* ---- what is to be done ---- */
 
-/* The mode that is written. */
 static rue_status choose_mode(struct conversion *c, rue_error *error)
 {
     const struct rue_variant variant = rue_source_variant(c->source);
@@ -98,7 +97,7 @@ static rue_status plan_conversion(struct conversion *c, rue_error *error)
     return status;
 }
 
-/* Says before the work, not after it, that the disk is too small. */
+/* A disk that is too small is reported before the work. */
 static rue_status check_space(const struct conversion *c, rue_error *error)
 {
     char folder[PATH_MAX], needed[RUE_UNIT_TEXT_BYTES], available[RUE_UNIT_TEXT_BYTES];
@@ -108,7 +107,7 @@ static rue_status check_space(const struct conversion *c, rue_error *error)
                  ? (rue_sink_item_bytes(&c->sink_options) + 4095) / 4096 * 4096
                  : rue_source_total_bytes(c->source) / rue_source_count(c->source);
     snprintf(folder, sizeof folder, "%s", c->path);
-    if (statvfs(dirname(folder), &disk) != 0) return RUE_OK; /* opening the file will tell */
+    if (statvfs(dirname(folder), &disk) != 0) return RUE_OK; /* opening the file reports the error */
     uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
     if (bytes <= free_bytes) return RUE_OK;
     return rue_fail(
@@ -125,7 +124,7 @@ static rue_status check_destination(const struct conversion *c, rue_error *error
     struct stat about;
     if (lstat(c->path, &about) != 0) return RUE_OK;
     if (!c->options->overwrite) {
-        rue_part_sweep(c->path); /* a run that was killed once all was in place left its mark */
+        rue_part_sweep(c->path); /* a run that was killed after the rename left its folder */
         return rue_fail(error, RUE_USAGE, "%s exists: give another name%s", c->path,
                         S_ISREG(about.st_mode) ? ", or --force to replace it" : "");
     }
@@ -147,7 +146,7 @@ static rue_status open_part(struct conversion *c, rue_error *error)
 
 static void close_part(struct conversion *c)
 {
-    if (c->part_fd >= 0) close(c->part_fd); /* first: no other descriptor may be left to look into it */
+    if (c->part_fd >= 0) close(c->part_fd); /* first: the removal may need this descriptor */
     rue_part_remove(c->part);
 }
 
@@ -166,7 +165,7 @@ static rue_status add_item(struct conversion *c, const void *data, uint64_t byte
     return rue_fail(error, rue_interrupt_status(), "interrupted; nothing was written");
 }
 
-/* An item as it is, but for levels that are to be normalised. `tensor`: room for that, or NULL. */
+/* Adds an item unchanged, or normalised into `tensor` unless that is NULL. */
 static rue_status add_copy(struct conversion *c, const void *data, uint64_t bytes, int32_t label,
                            void *tensor, rue_error *error)
 {
@@ -175,7 +174,7 @@ static rue_status add_copy(struct conversion *c, const void *data, uint64_t byte
     return add_item(c, tensor, rue_sink_item_bytes(&c->sink_options), label, error);
 }
 
-/* Items that need no decoding, each checked. */
+/* Copies items without decoding, and verifies each. */
 static rue_status copy_items(struct conversion *c, void *tensor, rue_error *error)
 {
     rue_status status = RUE_OK;
@@ -199,7 +198,7 @@ static rue_status copy_items(struct conversion *c, void *tensor, rue_error *erro
     return status;
 }
 
-/* Tensors as they are, or normalised. */
+/* Copies tensors, normalised if the type changes. */
 static rue_status copy_tensors(struct conversion *c, rue_error *error)
 {
     const struct rue_variant variant = rue_source_variant(c->source);
@@ -257,8 +256,7 @@ static rue_status start_loader(const struct conversion *c, const struct rue_load
     return status == RUE_OK ? rue_loader_start(*out, error) : status;
 }
 
-/* Photos become tensors, as the loader makes them; without workers where the system has no threads or memory
- * for these. */
+/* Makes tensors of photos with the loader. Without workers if the system refuses their threads or memory. */
 static rue_status load_items(struct conversion *c, rue_error *error)
 {
     struct rue_loader *loader = NULL;
@@ -289,7 +287,7 @@ static rue_status load_items(struct conversion *c, rue_error *error)
 
 /* ---- the end ---- */
 
-/* What cannot be written is known by its destination. */
+/* Users know the destination, not the temporary folder that an error names. */
 static rue_status fail_with_path(const struct conversion *c, rue_status status, const rue_error *why,
                                  rue_error *error)
 {
@@ -297,7 +295,7 @@ static rue_status fail_with_path(const struct conversion *c, rue_status status, 
     return rue_fail(error, status, "%s%s%s", inside ? c->path : "", inside ? ": " : "", why->message);
 }
 
-/* A folder never takes the place of a file. */
+/* A folder never replaces a file. */
 static rue_status check_file_kind(const struct conversion *c, rue_error *error)
 {
     struct stat written, there;

@@ -18,9 +18,8 @@
 
 enum { WORKERS_MAX = 256 };
 
-/* The set while it is made. */
 struct job {
-    const char *whole, *folder; /* the destination, and where it is made */
+    const char *whole, *folder; /* the destination, and the temporary folder */
     uint64_t count, seed;
     atomic_uint_fast64_t next, done, bytes;
     atomic_bool failed;
@@ -28,7 +27,7 @@ struct job {
     rue_error error;
 };
 
-/* In the folder of its class, which the first of them makes. */
+/* The first photo of a class makes the folder of the class. */
 static rue_status write_photo(const struct job *job, uint64_t index, size_t *bytes, rue_error *error)
 {
     char name[64], path[RUE_PART_BYTES + 80];
@@ -100,7 +99,7 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
     while (length > 1 && path[length - 1] == '/') length--;
     if (length + 32 >= sizeof whole) return rue_fail(error, RUE_USAGE, "the path %.64s... is too long", path);
     snprintf(whole, sizeof whole, "%.*s", (int)length, path);
-    rue_part_sweep(whole); /* a run that was killed once its images were in place left its mark */
+    rue_part_sweep(whole); /* a run that was killed after the rename left its folder */
     if (lstat(whole, &about) == 0)
         return rue_fail(error, RUE_USAGE, "%s exists: remove it, or give another name", whole);
     struct job job = {

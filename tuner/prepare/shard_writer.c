@@ -45,7 +45,7 @@ rue_status rue_shard_writer_write(struct rue_shard_writer *w, const void *data, 
     return fwrite(data, 1, bytes, w->shard) == bytes ? RUE_OK : fail_shard(w->path, error);
 }
 
-/* Brings the file to the disk and closes it. */
+/* Flushes the file to the disk and closes it. */
 static rue_status end_file(struct rue_shard_writer *w, rue_error *error)
 {
     rue_status status = fflush(w->shard) == 0 ? rue_write_flush(fileno(w->shard), w->path, error)
@@ -66,7 +66,6 @@ rue_status rue_shard_writer_count(struct rue_shard_writer *w, rue_error *error)
     return w->bytes >= w->options->shard_bytes ? end_shard(w, error) : RUE_OK;
 }
 
-/* The names of the classes; nothing where there are no classes. */
 static rue_status write_classes(struct rue_shard_writer *w, rue_error *error)
 {
     if (w->options->class_count == 0) return RUE_OK;

@@ -28,9 +28,9 @@ const struct rue_sink_ops *const rue_sink_formats[] = {
 struct rue_sink {
     const struct rue_sink_ops *ops;
     void *state;
-    uint64_t item_bytes; /* of each; 0: they differ */
+    uint64_t item_bytes; /* of each item; 0: they differ */
     uint64_t left;
-    int64_t label_max; /* what can be read back */
+    int64_t label_max; /* the largest label that can be read back */
 };
 
 const struct rue_sink_ops *rue_sink_find(const char *format)

@@ -1,4 +1,4 @@
-/* The folder format: a file for each image, in the folder of its class. */
+/* The folder format: one file per image, in the folder of its class. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static rue_status open_folder(void *state, const char *path, const struct rue_si
     return folder->fd >= 0 ? RUE_OK : fail_folder(folder, "", error);
 }
 
-/* All folders on the way to `name`. */
+/* Makes all folders above `name`. */
 static int make_folders(const struct folder *folder, char *name)
 {
     for (char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -71,7 +71,7 @@ static rue_status add_to_folder(void *state, const struct rue_item *item, rue_er
     return status;
 }
 
-/* One call for all files rather than one for each. */
+/* One call flushes all files. */
 static rue_status finish_folder(void *state, rue_error *error)
 {
     struct folder *folder = state;

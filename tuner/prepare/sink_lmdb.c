@@ -1,7 +1,6 @@
-/* The lmdb format: JPEG or npy files under their names (source_lmdb.c), written by liblmdb in transactions of
- * so many bytes. The map, which is addresses and takes no disk, grows between transactions, when the next one
- * could outgrow it: within one it is never full. The file is as long as its last page needs. No lock file:
- * nobody else has the data yet. */
+/* The lmdb format: JPEG or npy files under their names (source_lmdb.c). liblmdb writes them in transactions
+ * of TRANSACTION_BYTES. The map takes addresses, but no disk. It grows between transactions, so that it is
+ * never full within one. There is no lock file: no other process has the data yet. */
 #include <errno.h>
 #include <lmdb.h>
 #include <stddef.h>
@@ -19,9 +18,9 @@ enum { TRANSACTION_BYTES = 32 << 20, TRANSACTION_ITEMS = 4096, SLACK_BYTES = 4 <
 
 struct lmdb {
     const struct rue_sink_options *options;
-    char path[PATH_MAX]; /* of the file */
+    char path[PATH_MAX];
     MDB_env *env;
-    MDB_txn *txn; /* NULL: none is open */
+    MDB_txn *txn; /* NULL: no transaction */
     MDB_dbi database;
     uint64_t txn_items, txn_bytes;
 };
@@ -33,8 +32,7 @@ static void close_lmdb(void *state)
     if (lmdb->env) mdb_env_close(lmdb->env);
 }
 
-/* liblmdb says EIO where a file system took a part of what was to be written: it is full, or the file is as
- * large as it may be. */
+/* liblmdb returns EIO for a short write: the disk is full, or the file has reached its size limit. */
 static rue_status fail_lmdb(const struct lmdb *lmdb, int code, rue_error *error)
 {
     struct rlimit limit;
@@ -44,7 +42,7 @@ static rue_status fail_lmdb(const struct lmdb *lmdb, int code, rue_error *error)
                     rue_advice_or(code, "; write to another folder"));
 }
 
-/* Sets what the next transaction may need at most: pages for the values, twice, and one a key. */
+/* Grows the map to the most that a transaction needs: twice the pages of its values, and one page per key. */
 static int make_room(struct lmdb *lmdb, uint64_t bytes)
 {
     MDB_envinfo info;
@@ -72,13 +70,13 @@ static int commit_txn(struct lmdb *lmdb)
 {
     if (!lmdb->txn) return 0;
     int code = mdb_txn_commit(lmdb->txn);
-    lmdb->txn = NULL; /* whatever came of it */
+    lmdb->txn = NULL; /* also after an error */
     return code;
 }
 
 /* ---- the sink ---- */
 
-/* The folder form, unless the destination's name is that of the single file. */
+/* A single file if the destination is named like one, else a folder. */
 static bool is_single(const struct rue_sink_options *options)
 {
     size_t length = options->name ? strlen(options->name) : 0;
@@ -104,7 +102,7 @@ static rue_status open_lmdb(void *state, const char *path, const struct rue_sink
     return code == 0 ? RUE_OK : fail_lmdb(lmdb, code, error);
 }
 
-/* Room for a value, in a transaction that may be a new one. */
+/* Reserves memory for a value, in a new transaction if the current one is full. */
 static int reserve_value(struct lmdb *lmdb, MDB_val *key, MDB_val *value)
 {
     int code = 0;

@@ -1,5 +1,5 @@
-/* The tensor format, one file (tensor_file.h). Where everything lies is known from the beginning; the header
- * is written last, so that a file that was cut while it was written has no valid one. */
+/* The tensor format, one file (tensor_file.h). The header is written last, so that an incomplete file has no
+ * valid header. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -22,8 +22,8 @@ struct tensor {
     struct rue_tensor_header header;
     uint64_t record_bytes;
     uint64_t added;
-    unsigned char *record;        /* one record, padding included */
-    uint32_t *labels, *checksums; /* [count], one behind the other as in the file */
+    unsigned char *record;        /* one record with its padding */
+    uint32_t *labels, *checksums; /* [count] each, adjacent as in the file */
 };
 
 static void close_tensor(void *state)
@@ -84,7 +84,7 @@ static rue_status add_to_tensor(void *state, const struct rue_item *item, rue_er
                         h->data_offset + tensor->added++ * h->record_stride, error);
 }
 
-/* The header after everything else. */
+/* Writes the header last. */
 static rue_status finish_tensor(void *state, rue_error *error)
 {
     struct tensor *tensor = state;

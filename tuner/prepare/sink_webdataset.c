@@ -1,5 +1,5 @@
-/* The webdataset format: a folder of tar shards, which libarchive writes: ustar, with a pax header before
- * members whose name or size does not fit. The same members make the same bytes: no times, no users. */
+/* The webdataset format: a folder of tar shards by libarchive. They are ustar, with pax headers only where a
+ * name or size needs one. Without times and users, the same members make the same bytes. */
 #include <archive.h>
 #include <archive_entry.h>
 #include <inttypes.h>
@@ -12,18 +12,18 @@
 #include "item_file.h"
 #include "shard_writer.h"
 
-enum { NUMBER_BYTES = 24, STEM_BYTES = PATH_MAX - 16 /* with an extension it is a path */ };
+enum { NUMBER_BYTES = 24, STEM_BYTES = PATH_MAX - 16 /* leaves room for an extension */ };
 
 struct webdataset {
     struct rue_shard_writer shards;
-    struct archive *archive; /* in the shard; NULL between two of them */
-    rue_error failure;       /* of writing the shard */
+    struct archive *archive; /* of the open shard; NULL: none */
+    rue_error failure;       /* of a write to the shard */
     char before[STEM_BYTES]; /* the key of the last item in this shard */
 };
 
 /* ---- archives ---- */
 
-/* What fails is kept for later: libarchive leaks memory where this says so. */
+/* Errors are kept in `failure`: libarchive leaks memory if this callback fails. */
 static la_ssize_t write_piece(struct archive *archive, void *context, const void *data, size_t bytes)
 {
     struct webdataset *w = context;
@@ -33,7 +33,7 @@ static la_ssize_t write_piece(struct archive *archive, void *context, const void
     return (la_ssize_t)bytes;
 }
 
-/* libarchive warns of names that are not in the character set of the locale, and writes them as they are. */
+/* libarchive only warns of names outside the locale's character set, and writes them unchanged. */
 static rue_status check_archive(const struct webdataset *w, bool good, rue_error *error)
 {
     if (w->failure.status != RUE_OK) return rue_fail(error, w->failure.status, "%s", w->failure.message);
@@ -55,7 +55,7 @@ static rue_status begin_archive(struct webdataset *w, rue_error *error)
     return check_archive(w, good, error);
 }
 
-/* Adds a file that holds `head` and `data` behind it. */
+/* Adds a file with the bytes of `head`, then `data`. */
 static rue_status put_member(struct webdataset *w, const char *name, const void *head, uint64_t head_bytes,
                              const void *data, uint64_t bytes, rue_error *error)
 {
@@ -74,7 +74,7 @@ static rue_status put_member(struct webdataset *w, const char *name, const void 
 
 /* ---- the sink ---- */
 
-/* Ends the archive, in the shard that is still open. */
+/* Ends the archive while its shard is open. */
 static rue_status complete_archive(struct rue_shard_writer *writer, rue_error *error)
 {
     struct webdataset *w = (struct webdataset *)writer;
@@ -101,8 +101,8 @@ static void close_webdataset(void *state)
     rue_shard_writer_close(&w->shards);
 }
 
-/* A key ends at its first dot, so that dots become "%2E", and no two names the same key. Where the key ends;
- * NULL where there is no room for it. */
+/* A key ends at its first dot: dots become "%2E" and "%" becomes "%25", so that keys stay unique. Returns the
+ * end of the key; NULL: too long. */
 static char *escape_key(char *at, const char *end, const char *from, size_t bytes)
 {
     for (const char *last = from + bytes; from < last; from++) {
@@ -116,8 +116,8 @@ static char *escape_key(char *at, const char *end, const char *from, size_t byte
     return at;
 }
 
-/* Members of one sample follow each other: not the key of the sample before. The extension of a JPEG file
- * stays as it is. */
+/* Adjacent members with one key are one sample, so a key differs from the key before it. JPEG files keep
+ * their extension. */
 static rue_status make_key(struct webdataset *w, const char *name, char stem[STEM_BYTES], char extension[8],
                            rue_error *error)
 {

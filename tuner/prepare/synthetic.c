@@ -1,5 +1,5 @@
-/* A scene of lenses of flat colours, some in front of others, under noise of all scales. The finest octaves
- * are stronger in some than in others. Components are Y'CbCr in 1/16 levels around the middle. */
+/* A scene of overlapping lenses in flat colours, with noise of all scales. The strength of the finest octaves
+ * varies between lenses. Components are Y'CbCr in 1/16 levels around the middle. */
 #include "synthetic.h"
 
 #include <setjmp.h>
@@ -13,33 +13,33 @@
 
 enum {
     OCTAVES = 8,
-    FINE_OCTAVES = 3, /* whose strength the material and the photo decide */
+    FINE_OCTAVES = 3, /* their strength depends on material and photo */
     MATERIALS = 16,
-    PARTS = 256, /* of a grain, or of a detail, of 1 */
+    PARTS = 256, /* a grain or detail of 1 has 256 parts */
     QUALITY = 95,
-    DETAIL_LEAST = 110, /* found by trying: sizes are those of photographs */
+    DETAIL_LEAST = 110, /* found by experiment: file sizes match photographs */
     DETAIL_SPREAD = 1300,
-    BYTES_PER_PIXEL_MOST = 5, /* of output: 1.5 samples of at most 26 bits */
+    BYTES_PER_PIXEL_MOST = 5, /* of the JPEG: 1.5 samples of at most 26 bits */
 };
 
 struct material {
     int x, y, half_width, half_height;
     int level[3]; /* 1/16 levels, of each component */
-    int grain;    /* how much of the finer noise it shows */
+    int grain;    /* strength of the finer noise, in 1/PARTS */
 };
 
 struct picture {
     int width, height;
     uint64_t stream;
-    int detail; /* strength of the finer noise */
+    int detail; /* strength of the finer noise, in 1/PARTS */
     struct material materials[MATERIALS];
     unsigned char *scene;  /* the material of each pixel */
     unsigned char *pixels; /* three components each */
-    int16_t *samples[2];   /* of an octave and of the one before */
+    int16_t *samples[2];   /* of an octave and the coarser one before */
     void *memory;
 };
 
-/* Half of the photos are 500×375, as in public collections of photographs. Zero: any size. */
+/* Half of the photos have 500×375 pixels, as in public data sets. 0: a random size. */
 static const struct {
     int width, height;
 } sizes[16] = {{500, 375}, {500, 375}, {500, 375}, {500, 375}, {500, 375}, {500, 375}, {500, 375}, {500, 375},
@@ -55,7 +55,7 @@ static int random_between(uint64_t *stream, int least, int most)
     return least + (int)rue_random_below(stream, (uint64_t)(most - least + 1));
 }
 
-/* One draw a statement: the order of draws is part of the photo. */
+/* One draw per statement, because the order of draws defines the photo. */
 static void choose_scene(struct picture *p, uint64_t seed, uint64_t index)
 {
     p->stream = rue_mix64(seed ^ rue_mix64(index));
@@ -83,7 +83,8 @@ static int clamp(int value, int least, int most)
     return value < least ? least : value > most ? most : value;
 }
 
-/* The first material is everywhere; later ones lie in front, each a lens between two parabolas. */
+/* The first material is the background. Each later one is a lens between two parabolas, in front of the
+ * others. */
 static void draw_scene(struct picture *p)
 {
     memset(p->scene, 0, (size_t)(p->width * p->height));
@@ -100,7 +101,7 @@ static void draw_scene(struct picture *p)
     }
 }
 
-/* From coarse to fine: each octave lies between the samples of the one before, with noise of its own. */
+/* From coarse to fine: each octave interpolates the one before and adds its own noise. */
 static void draw_component(struct picture *p, int component)
 {
     int columns = 0;
@@ -131,7 +132,7 @@ static void draw_component(struct picture *p, int component)
     }
 }
 
-/* Lays out everything that a picture needs in one block of memory. */
+/* One block holds everything that a picture needs. */
 static rue_status allocate_picture(struct picture *p, rue_error *error)
 {
     size_t pixels = (size_t)p->width * (size_t)p->height,
@@ -159,7 +160,7 @@ static void on_jpeg_error(j_common_ptr codec)
     longjmp(failure->jump, 1);
 }
 
-/* `*bytes` is the room in `jpeg` on entry and the length of the file on return. */
+/* `*bytes`: the size of `jpeg`, then the length of the file. */
 static rue_status encode_jpeg(const struct picture *p, unsigned char *jpeg, unsigned long *bytes,
                               rue_error *error)
 {

@@ -31,7 +31,7 @@ static unsigned char *put_field(unsigned char *at, unsigned number, uint64_t byt
     return put_varint(at, bytes);
 }
 
-/* All of a feature with a list of one value, or packed ones, of `bytes`, but for those. */
+/* A feature with one list of `bytes` (one value, or packed values), without these bytes. */
 static unsigned char *put_feature(unsigned char *at, const char *name, enum rue_tf_kind kind, uint64_t bytes)
 {
     uint64_t list = field_bytes(bytes), value = field_bytes(list);

@@ -1,4 +1,4 @@
-/* Writing of the message tf.train.Example (tf_record.h). */
+/* Writes messages tf.train.Example (tf_record.h). */
 #ifndef RUE_TF_WRITER_H
 #define RUE_TF_WRITER_H
 
@@ -7,15 +7,14 @@
 
 enum { RUE_TF_HEAD_MAX = 16384 };
 
-/* What an Example is made of that rue writes. */
 struct rue_tf_item {
     const char *key; /* feature "name" */
     int32_t label;   /* "label" */
     uint64_t bytes;  /* of "image", which comes last */
 };
 
-/* Writes all of the message but the bytes of the image, which follow it and end the message: how many bytes
- * there are. Keys have less than PATH_MAX bytes. */
+/* Writes the message without the image, whose bytes follow it. Returns the number of bytes written. Keys have
+ * less than PATH_MAX bytes. */
 size_t rue_tf_example_head(const struct rue_tf_item *item, unsigned char head[RUE_TF_HEAD_MAX]);
 
 #endif

@@ -1,5 +1,5 @@
-/* The processes below one process, as /proc/PID/task/TID/children lists them; without that list, which few
- * kernels lack (CONFIG_PROC_CHILDREN), none are found. */
+/* The processes below one process, from /proc/PID/task/TID/children. A kernel without CONFIG_PROC_CHILDREN
+ * lists none. */
 #ifndef RUE_DESCENDANTS_H
 #define RUE_DESCENDANTS_H
 
@@ -9,14 +9,14 @@
 /* A zeroed struct is an empty list. */
 struct rue_descendants {
     size_t count, capacity;
-    pid_t *at; /* [count], owned, each behind its parent */
+    pid_t *at; /* [count], owned, each after its parent */
 };
 
-/* Lists the children of `root`, theirs, and so on, in place of what the list held. Those that are born
- * meanwhile may be missing; out of memory, so may others. */
+/* Replaces the list by all descendants of `root`. Those that start meanwhile may be missing, and any if
+ * memory is out. */
 void rue_descendants_find(struct rue_descendants *list, pid_t root);
 
-/* Frees the list, which is empty again. */
+/* Frees and empties the list. */
 void rue_descendants_close(struct rue_descendants *list);
 
 #endif

@@ -11,7 +11,7 @@
 #include "advice.h"
 #include "interrupt.h"
 
-/* The process that has the lock, 0 when the kernel does not tell. */
+/* The process that has the lock; 0: unknown. */
 static int find_holder(int fd)
 {
     struct stat about;
@@ -61,8 +61,8 @@ static rue_status lock_folder(const char *folder, const char *option, int *out, 
 bool rue_folder_is_locked(const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Trying is a lock for a moment: only where the list has one, of this folder or of the same number on
-     * another file system. */
+    /* flock() would lock the folder for a moment, so it is tried only if the kernel lists a lock on this
+     * inode number. */
     bool locked = fd >= 0 && find_holder(fd) != 0 && flock(fd, LOCK_SH | LOCK_NB) != 0;
     if (fd >= 0) close(fd);
     return locked;

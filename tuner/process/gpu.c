@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As nvml.h has them, which is not needed to build this. */
+/* As in nvml.h, so that the build does not need it. */
 typedef void *device;
 struct utilization {
     unsigned gpu, memory; /* percent */
@@ -18,7 +18,7 @@ struct memory {
     unsigned long long total, free, used;
 };
 
-/* X(member, symbol, arguments): each returns 0 when it is well. */
+/* X(member, symbol, arguments): each returns 0 on success. */
 #define FUNCTIONS(X)                                                                \
     X(init, "nvmlInit_v2", (void))                                                  \
     X(shutdown, "nvmlShutdown", (void))                                             \
@@ -89,7 +89,7 @@ void rue_gpu_read(const struct rue_gpu *gpu, struct rue_gpu_usage *out)
     }
 }
 
-/* What follows "Model:" in the file, blanks aside. */
+/* The text after "Model:" in the file. */
 static bool read_model(const char *path, char out[RUE_GPU_NAME_BYTES])
 {
     char line[256];

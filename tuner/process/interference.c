@@ -12,7 +12,7 @@
 
 enum { HOT_CPUS_MAX = 16, TEXT_BYTES = 1024 };
 
-/* The beginning of a file as text; false where there is none. */
+/* The beginning of a file as text. False: no text. */
 static bool read_text(const char *root, const char *path, char out[TEXT_BYTES])
 {
     char whole[4096];
@@ -24,7 +24,7 @@ static bool read_text(const char *root, const char *path, char out[TEXT_BYTES])
     return got > 0;
 }
 
-/* The number at the beginning of a text; NaN where there is none. */
+/* The number at the beginning of a text; NaN: none. */
 static double parse_number(const char *text)
 {
     char *end;
@@ -32,7 +32,7 @@ static double parse_number(const char *text)
     return end > text && isfinite(value) && value >= 0 ? value : NAN;
 }
 
-/* user nice system idle iowait irq softirq steal; what guests use is in user already. */
+/* Fields: user nice system idle iowait irq softirq steal. user includes the time of guests. */
 static void read_stat(const char *root, struct rue_interference_reading *out)
 {
     enum { IDLE = 3, WAITING = 4, STOLEN = 7, FIELDS = 8 };
@@ -90,7 +90,7 @@ struct rue_interference_reading rue_interference_read(const char *root)
     return reading;
 }
 
-/* Counters may be set back (a group that is made anew): that says nothing. */
+/* NaN for a counter that was reset, as by a new control group. */
 static double counter_increase(double from, double to)
 {
     return to >= from ? to - from : NAN;

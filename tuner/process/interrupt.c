@@ -16,13 +16,13 @@ enum { SAME_PRESS_MS = 100, TICK_MS = 100, TICKS_UNREAD = 3 };
 
 static const char erase_line[] = "\r\033[K";
 
-/* What the handlers read and write is lock-free, or does not change once they are installed. */
+/* Handlers use only lock-free data, and data that are constant after the installation. */
 static volatile sig_atomic_t signal_seen, line_open;
-static atomic_int deferred; /* how many things have to be finished */
+static atomic_int deferred; /* number of deferrals */
 static _Atomic(const char *) guarded_file;
 static _Atomic int64_t seen_ms;
 static int wake[2] = {-1, -1}, null_fd = -1;
-static char lines[2][64]; /* that it was interrupted, that it was terminated */
+static char lines[2][64]; /* for SIGINT, for the others */
 
 static rue_status signal_status(int number)
 {
@@ -56,7 +56,7 @@ static int64_t now_ms(void)
 static void on_signal(int number)
 {
     static const struct itimerval ticks = {{0, TICK_MS * 1000}, {0, TICK_MS * 1000}};
-    int saved_errno = errno; /* of what is interrupted */
+    int saved_errno = errno; /* of the interrupted code */
     int64_t now = now_ms();
     if (signal_seen && now - seen_ms < SAME_PRESS_MS) return;
     if (deferred == 0 || (signal_seen && number == SIGINT)) quit_now(number);
@@ -70,7 +70,7 @@ static void on_signal(int number)
     errno = saved_errno;
 }
 
-/* A write that waits is begun again when this returns, and finds another file. */
+/* A blocked write restarts when this handler returns, and then writes to /dev/null. */
 static void on_tick(int number)
 {
     static int unread[2];
@@ -94,7 +94,7 @@ void rue_interrupt_install(const char *command)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    struct sigaction before; /* nohup: it goes on when the terminal goes away */
+    struct sigaction before; /* ignored under nohup: continue without the terminal */
     if (sigaction(SIGHUP, NULL, &before) != 0 || before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
     action.sa_handler = on_tick;

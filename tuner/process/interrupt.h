@@ -1,10 +1,7 @@
-/* Ctrl-C, SIGTERM and SIGHUP. They end the process at once, with one line that says so, until something has
- * begun that has to be finished in order (rue_interrupt_defer): from then on they ask for an orderly end, and
- * a second Ctrl-C quits at once (one within a tenth of a second is the same one: `timeout` signals a child
- * and its group).
- *
- * An orderly end waits for nobody who does not read: what cannot be written to standard output or standard
- * error for a third of a second then is thrown away. */
+/* Ctrl-C, SIGTERM and SIGHUP. They end the process at once with one line, unless signals are deferred
+ * (rue_interrupt_defer). Then they ask for an orderly end, and a second Ctrl-C quits at once. A second signal
+ * within 0.1 s is ignored, because `timeout` signals a child and its group. An orderly end does not wait for
+ * readers: what standard output or standard error does not accept for 0.3 s is discarded. */
 #ifndef RUE_INTERRUPT_H
 #define RUE_INTERRUPT_H
 
@@ -12,24 +9,23 @@
 
 #include "status.h"
 
-/* Installs the handlers for SIGINT, SIGTERM and SIGHUP (unless that is ignored, as under nohup), takes over
- * SIGALRM, and ignores SIGPIPE. Once a process. `command` begins the line: "rue list: interrupted". */
+/* Installs the handlers for SIGINT, SIGTERM and SIGHUP (unless it is ignored, as under nohup), uses SIGALRM,
+ * and ignores SIGPIPE. Call it once. `command` is for the line: "rue list: interrupted". */
 void rue_interrupt_install(const char *command);
 
-/* Something begins that has to be finished in order, such as a folder that is written; or it is finished.
- * Counts: within the other. What is finished without a signal is safe. */
+/* Begins or ends a section that signals must not cut, such as writing a folder. Sections may be nested. */
 void rue_interrupt_defer(bool begins);
 
-/* RUE_OK, or RUE_INTERRUPTED (SIGINT) or RUE_TERMINATED once a signal came that is deferred. */
+/* RUE_OK; or RUE_INTERRUPTED (SIGINT) or RUE_TERMINATED after a deferred signal. */
 rue_status rue_interrupt_status(void);
 
-/* A descriptor that is readable once such a signal came; for poll, never to be read. */
+/* A descriptor that poll() finds readable after a deferred signal. Do not read it. */
 int rue_interrupt_fd(void);
 
-/* A file that quitting at once removes; NULL: none. Borrowed until it is changed. */
+/* A file that is removed if the process quits at once; NULL: none. Borrowed until the next call. */
 void rue_interrupt_guard_file(const char *path);
 
-/* Whether a line without an end stands on the terminal, which is to be wiped before anything is said. */
+/* Whether the terminal shows an unfinished line, which must be erased before other text. */
 void rue_interrupt_set_line(bool open_line);
 
 #endif

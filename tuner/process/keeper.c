@@ -21,22 +21,22 @@ static const uint64_t kill_timeout_ns = 5 * RUE_NS_PER_S;
 
 /* ---- in the keeper ---- */
 
-/* What the keeper has to do with; `child` is 0 once it ended. */
+/* `child` is 0 after its end. */
 struct kept_child {
     pid_t child;
     int socket_fd;
     sigset_t wait_mask;
-    struct rue_descendants below; /* whoever was signalled last */
+    struct rue_descendants below; /* as of the last signal */
 };
 
 static void run_child(const char *const argv[], int in, int out, pid_t keeper, const sigset_t *mask)
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != keeper) _exit(127); /* the keeper died before the line above */
+    if (getppid() != keeper) _exit(127); /* the keeper died before prctl() */
     static const int reset[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
     for (size_t i = 0; i < sizeof reset / sizeof *reset; i++) signal(reset[i], SIG_DFL);
-    signal(SIGTTOU, SIG_IGN); /* it may warn people although its group is not the terminal's */
+    signal(SIGTTOU, SIG_IGN); /* it may print warnings from outside the terminal's group */
     sigprocmask(SIG_SETMASK, mask, NULL);
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
@@ -50,7 +50,7 @@ static void report_state(const struct kept_child *kept, int wait_status)
     (void)send(kept->socket_fd, &wait_status, sizeof wait_status, MSG_NOSIGNAL);
 }
 
-/* Signals all descendants of `ancestor` but those in the group. */
+/* Signals the descendants of `ancestor` that are outside `group`. */
 static void signal_descendants(struct rue_descendants *below, pid_t ancestor, pid_t group, int number)
 {
     rue_descendants_find(below, ancestor);
@@ -58,7 +58,7 @@ static void signal_descendants(struct rue_descendants *below, pid_t ancestor, pi
         if (getpgid(below->at[i]) != group) kill(below->at[i], number);
 }
 
-/* Tells what became of the child; false when there are no children any more. */
+/* Reports the child's changes of state. False: no children are left. */
 static bool reap_children(struct kept_child *kept)
 {
     int wait_status;
@@ -67,7 +67,7 @@ static bool reap_children(struct kept_child *kept)
         if (pid != kept->child) continue;
         report_state(kept, wait_status);
         if (WIFSTOPPED(wait_status) || WIFCONTINUED(wait_status)) continue;
-        kill(-kept->child, SIGKILL); /* without their leader they are of no use */
+        kill(-kept->child, SIGKILL); /* the rest of its group */
         kept->child = 0;
     }
     return pid == 0 || errno != ECHILD;
@@ -84,7 +84,7 @@ static void kill_all(struct kept_child *kept)
     }
 }
 
-/* What the child started in groups of their own stands still with it, and goes on with it. */
+/* Descendants in other groups are stopped and continued with the child. */
 static void forward_signal(struct kept_child *kept, int number)
 {
     if (!kept->child) return;
@@ -95,13 +95,13 @@ static void forward_signal(struct kept_child *kept, int number)
 
 static void on_sigchld(int number)
 {
-    (void)number; /* it ends the wait */
+    (void)number; /* it interrupts ppoll() */
 }
 
 static void run_keeper(const char *const argv[], int in, int out, int socket_fd, const sigset_t *mask)
 {
     struct kept_child kept = {.socket_fd = socket_fd};
-    setpgid(0, 0); /* signals of the terminal are not for it, nor those that are sent to the child's group */
+    setpgid(0, 0); /* signals for the terminal's or the child's group must not reach the keeper */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_NAME, "rue-keeper");
     signal(SIGCHLD, on_sigchld);
@@ -113,8 +113,8 @@ static void run_keeper(const char *const argv[], int in, int out, int socket_fd,
     int failed = kept.child < 0 ? errno : 0;
     report_state(&kept, failed);
     if (failed) _exit(1);
-    setpgid(kept.child, kept.child); /* both sides do it, so that neither has to wait for the other */
-    /* The pipes, the folder's lock and whatever else is open here would otherwise outlive their owner. */
+    setpgid(kept.child, kept.child); /* parent and child both do it: neither has to wait */
+    /* Otherwise the keeper would hold the owner's pipes and locks after the owner's death. */
     kept.socket_fd = dup2(socket_fd, 0);
     closefrom(1);
     for (;;) {
@@ -123,7 +123,7 @@ static void run_keeper(const char *const argv[], int in, int out, int socket_fd,
         if (ppoll(&wait, 1, NULL, &kept.wait_mask) <= 0) continue;
         int number;
         if (recv(kept.socket_fd, &number, sizeof number, 0) != sizeof number)
-            break; /* dismissed, or all alone */
+            break; /* the owner shut the socket down, or died */
         reap_children(&kept);
         forward_signal(&kept, number);
     }

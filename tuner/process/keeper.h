@@ -1,12 +1,9 @@
-/* A small process between this one and a child of it. The keeper is the parent of the child, and becomes the
- * parent of whatever the child's descendants leave behind (PR_SET_CHILD_SUBREAPER), in whatever group or
- * session they are. When this process closes it, or dies however it may, kill -9 included, the keeper kills
- * all of them and ends.
- *
- * What escapes: processes of other users (a set-user-ID program), those that another program starts for the
- * child (a daemon, a batch system, another machine), those that fork faster than they are killed for 5 s,
- * where /proc lists no children those outside of the child's group, and, if somebody kills the keeper itself
- * with SIGKILL, what the child started outside of its group. */
+/* A small process between this one and its child. The keeper is the parent of the child and of its orphaned
+ * descendants in any group or session (PR_SET_CHILD_SUBREAPER). When this process closes it or dies, even by
+ * SIGKILL, the keeper kills all of them and ends. It cannot kill: processes of other users (set-user-ID
+ * programs); processes that a daemon, batch system or other machine starts for the child; processes that fork
+ * faster than they are killed for 5 s. Without lists of children in /proc, or if the keeper itself is killed
+ * by SIGKILL, processes outside the child's group survive, too. */
 #ifndef RUE_KEEPER_H
 #define RUE_KEEPER_H
 
@@ -17,21 +14,19 @@
 
 struct rue_keeper {
     pid_t pid;
-    int socket_fd; /* see below */
+    int socket_fd; /* connected to the keeper, see below */
 };
 
-/* Starts argv[0] (searched in PATH) in a group of its own, with `in` and `out` as its standard input and
- * output (they stay the caller's) and standard error shared. Forks without exec: no other thread may run.
- * Blocks until the child is started. RUE_RUNNER when the system refuses a process.
- *
- * From the line come the changes of the child's state, an int each, a status as of waitpid(2): stopped,
- * continued, ended. Shut down for writing, it tells the keeper to kill all that is left, which closes the
- * line when that is done, in 5 s at most, and ends. */
+/* Starts argv[0] (searched in PATH) in its own group. `in` and `out` become its standard input and output and
+ * stay the caller's; standard error is shared. Forks without exec, so no other thread may run. Waits until
+ * the child is started. RUE_RUNNER: the system refuses a process. The socket delivers an int for each change
+ * of the child's state, as of waitpid(2): stopped, continued, ended. After a shutdown for writing, the keeper
+ * kills everything within 5 s, closes the socket and ends. */
 rue_status rue_keeper_open(const char *const argv[], int in, int out, struct rue_keeper *keeper,
                            rue_error *error) RUE_MUST_CHECK;
 
-/* Sends a signal to the child's group, if the child runs; SIGSTOP and SIGCONT go to all of its descendants,
- * in whatever group they are. Safe in a signal handler: `socket_fd` is that of the keeper. */
+/* Sends a signal to the child's group if the child runs; SIGSTOP and SIGCONT go to all its descendants. Safe
+ * in a signal handler. `socket_fd` is that of the keeper. */
 void rue_keeper_signal(int socket_fd, int number);
 
 #endif

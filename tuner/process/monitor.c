@@ -22,7 +22,7 @@ struct rue_monitor {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool stop; /* guarded by `lock`; the rest is the thread's until it is joined */
+    bool stop; /* guarded by `lock`; the thread owns the rest until it is joined */
     uint64_t last_ns;
     struct rue_tree_usage last;
     struct rue_usage_sample *samples;
@@ -79,7 +79,7 @@ static void *monitor_main(void *context)
     return NULL;
 }
 
-/* Signals are for the other threads. */
+/* The thread blocks all signals: other threads handle them. */
 static int start_thread(struct rue_monitor *monitor)
 {
     sigset_t all, mask;

@@ -10,7 +10,7 @@
 #include "advice.h"
 #include "part.h"
 
-/* What to do where a report cannot be written, beside what is true everywhere (advice.h). */
+/* Advice for reports, in addition to advice.h. */
 static const struct {
     int number;
     const char *advice;
@@ -56,8 +56,7 @@ rue_status rue_output_check(const struct rue_output *output, rue_error *error)
     char path[PATH_MAX];
     struct stat about;
     rue_status status = make_path(output, path, error);
-    if (status != RUE_OK || lstat(path, &about) != 0)
-        return status; /* what is wrong shows when it is written */
+    if (status != RUE_OK || lstat(path, &about) != 0) return status; /* the write reports the error */
     if (S_ISDIR(about.st_mode)) return fail_store(error, path, EISDIR);
     if (S_ISREG(about.st_mode) && begins_with(path, output->mark)) return RUE_OK;
     return rue_fail(error, RUE_STORE,
@@ -94,7 +93,7 @@ rue_status rue_output_write(const struct rue_output *output, renderer render, co
     rue_status status = make_path(output, path, error);
     if (status == RUE_OK) status = rue_output_check(output, error);
     if (status != RUE_OK) return status;
-    /* Made for any file of the folder, so that each write removes what a killed one left. */
+    /* One name for all files of the folder, so that each write removes the leftovers of any killed write. */
     snprintf(beside, sizeof beside, "%s/output", output->folder);
     int fd = rue_part_open(beside, part);
     if (fd < 0) return fail_store(error, path, errno);
@@ -108,7 +107,6 @@ rue_status rue_output_write(const struct rue_output *output, renderer render, co
 
 /* ---- reports ---- */
 
-/* A report and what it is about. */
 struct rendering {
     const struct rue_report *report;
     const struct rue_findings *findings;

@@ -27,8 +27,8 @@ static bool is_kept(const struct dirent64 *entry, bool root)
            (root && strcmp(entry->d_name, RUE_PART_MARK) == 0);
 }
 
-/* Removes the files of the folder at `path`, but not the mark of the `root`; where it meets a folder, it puts
- * its name behind the path and stops. Returns how many it removed, -1 where it cannot go on. */
+/* Removes the files of the folder `path`, except the mark of the `root`. At a subfolder it stops and appends
+ * its name to `path`. Returns the number of removed files; -1: error. */
 static int clear_folder(char path[RUE_PART_BYTES], bool root)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), removed = 0;
@@ -55,7 +55,7 @@ static int clear_folder(char path[RUE_PART_BYTES], bool root)
 
 static bool clear_part(const char *name)
 {
-    /* One descriptor at a time and no allocation, as either may be what ran out. */
+    /* One descriptor at a time and no allocation: either may have run out. */
     char path[RUE_PART_BYTES];
     size_t root = (size_t)snprintf(path, sizeof path, "%s", name);
     for (;;) {
@@ -75,13 +75,14 @@ void rue_part_remove(const char *name)
 {
     char path[RUE_PART_BYTES + sizeof mark_name];
     if (!name[0]) return;
-    /* Twice, as what ran out may be there again. Where the folder cannot be looked into, "data" is what may
-     * be in it. */
+    /* Two attempts: descriptors may be available again. If the folder cannot be read, try the usual file
+     * "data". */
     if (!clear_part(name) && !clear_part(name)) {
         snprintf(path, sizeof path, "%s/data", name);
         if (unlink(path) != 0 && errno != ENOENT) return;
     }
-    snprintf(path, sizeof path, "%s%s", name, mark_name); /* last: without it nobody would know the rest */
+    snprintf(path, sizeof path, "%s%s", name,
+             mark_name); /* last: without the mark a later run cannot identify the rest */
     for (int i = 0; i < 2; i++) {
         unlink(path);
         if (rmdir(name) == 0) return;
@@ -90,7 +91,7 @@ void rue_part_remove(const char *name)
 
 /* ---- the mark ---- */
 
-/* What the mark of the folder `about` says, which is for `base`. */
+/* The text of the mark in the folder `about`, made for `base`. */
 static int format_mark(const struct stat *about, const char *base, char out[MARK_BYTES])
 {
     return snprintf(out, MARK_BYTES,
@@ -134,7 +135,7 @@ static bool may_be_part(const char *name)
     return strncmp(name, prefix, strlen(prefix)) == 0 && strlen(name) == strlen(prefix) + strlen(unique);
 }
 
-/* The descriptor, locked, of a folder that has the mark and that nobody has locked: its maker is gone; -1. */
+/* Opens and locks a marked folder whose maker is gone, as it is not locked. -1: not such a folder. */
 static int claim_leftover(int beside, const char *name, const char *base)
 {
     int fd = openat(beside, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -143,7 +144,6 @@ static int claim_leftover(int beside, const char *name, const char *base)
     return -1;
 }
 
-/* Removes what killed processes left behind. */
 static void clear_leftovers(const char *folder_name, const char *base)
 {
     char leftover[RUE_PART_BYTES];
@@ -159,12 +159,12 @@ static void clear_leftovers(const char *folder_name, const char *base)
     if (folder) closedir(folder);
 }
 
-/* Marked last, when it is locked: until then nobody takes it for a leftover. */
+/* The mark comes after the lock, so that no other process can claim the folder in between. */
 static int make_part_folder(const char *base, char *name)
 {
     if (!mkdtemp(name)) return -1;
     int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) (void)flock(fd, LOCK_EX | LOCK_NB); /* without locks it is never taken over */
+    if (fd >= 0) (void)flock(fd, LOCK_EX | LOCK_NB); /* on a file system without locks, leftovers stay */
     if (fd >= 0 && write_mark(fd, base)) return fd;
     int why = errno;
     rmdir(name);

@@ -17,20 +17,20 @@
 #include "suspension.h"
 #include "units.h"
 
-/* How long the keeper may take to tell what it sees. */
+/* How long the keeper may take to report a change. */
 static const uint64_t keeper_delay_ns = 500 * RUE_NS_PER_MS;
 
 struct rue_process {
     struct rue_keeper keeper;
-    int in, out; /* our ends of its standard input and output */
+    int in, out; /* our ends of the pipes */
     bool ended;
-    bool gone;       /* and the call before failed for that */
-    int wait_status; /* it ended, as of waitpid */
-    int stopped;     /* the signal that stopped it, 0 while it runs */
+    bool gone;       /* the last call failed because it ended */
+    int wait_status; /* as of waitpid, once it ended */
+    int stopped;     /* the signal that stopped it; 0: it runs */
     unsigned suspensions;
     char *buffer;
     size_t used, capacity;
-    size_t line_bytes; /* of the line handed out last, newline included */
+    size_t line_bytes; /* of the line returned last, with its newline */
 };
 
 rue_status rue_process_open(const char *const argv[], struct rue_process **out, rue_error *error)
@@ -72,7 +72,7 @@ static int remaining_ms(uint64_t deadline_ns)
     return ms > 3600000 ? 3600000 : (int)ms;
 }
 
-/* Takes note of all that the keeper has told. Where the keeper is gone, so is the child. */
+/* Reads all reports of the keeper. If the keeper is gone, so is the child. */
 static void read_keeper(struct rue_process *process)
 {
     int wait_status;
@@ -81,8 +81,7 @@ static void read_keeper(struct rue_process *process)
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return;
         if (got == 0) wait_status = SIGKILL;
-        bool unseen =
-            WIFCONTINUED(wait_status) && !process->stopped; /* it was stopped, and continued at once */
+        bool unseen = WIFCONTINUED(wait_status) && !process->stopped; /* its stop was not reported */
         process->stopped = WIFSTOPPED(wait_status) ? WSTOPSIG(wait_status) : 0;
         process->ended = !WIFSTOPPED(wait_status) && !WIFCONTINUED(wait_status);
         process->wait_status = wait_status;
@@ -106,8 +105,8 @@ const char *rue_process_stop_signal(const struct rue_process *process)
     return process->stopped ? sigabbrev_np(process->stopped) : NULL;
 }
 
-/* Ready means that it can be read or written, or never again. What the child started may hold its pipes open
- * when it is gone, so its death ends the wait too, once what it wrote has been read. */
+/* Waits until `fd` is ready or closed. The child's descendants may hold its pipes open after its end, so its
+ * end also ends the wait, after all that it wrote is read. */
 static rue_status wait_for_fd(struct rue_process *process, int fd, short events, uint64_t deadline_ns,
                               rue_error *error)
 {
@@ -128,7 +127,7 @@ static rue_status wait_for_fd(struct rue_process *process, int fd, short events,
     }
 }
 
-/* Waits for the child's end up to `timeout_ns`; whether it came. */
+/* Waits up to `timeout_ns`. True: the child ended. */
 static bool wait_for_exit(struct rue_process *process, uint64_t timeout_ns)
 {
     uint64_t deadline = rue_suspension_awake_ns() + timeout_ns;
@@ -220,7 +219,7 @@ static const char *describe_exit(int wait_status)
     if (WIFSIGNALED(wait_status))
         snprintf(text, sizeof text, "was killed by SIG%s",
                  sigabbrev_np(WTERMSIG(wait_status)) ? sigabbrev_np(WTERMSIG(wait_status)) : "?");
-    else if (code > 128 && sigabbrev_np(code - 128)) /* how a shell tells of a signal */
+    else if (code > 128 && sigabbrev_np(code - 128)) /* a shell's exit code for a signal */
         snprintf(text, sizeof text, "ended with exit code %d (SIG%s)", code, sigabbrev_np(code - 128));
     else if (code)
         snprintf(text, sizeof text, "ended with exit code %d", code);
@@ -238,8 +237,8 @@ const char *rue_process_close(struct rue_process *process, uint64_t grace_ns)
         wait_for_exit(process, grace_ns);
     }
     shutdown(process->keeper.socket_fd, SHUT_WR);
-    kill(process->keeper.pid, SIGCONT);     /* whoever stopped it */
-    wait_for_exit(process, UINT64_MAX / 2); /* the keeper sees to it that this is short */
+    kill(process->keeper.pid, SIGCONT);     /* it may have been stopped */
+    wait_for_exit(process, UINT64_MAX / 2); /* the keeper ends within seconds */
     while (waitpid(process->keeper.pid, NULL, 0) < 0 && errno == EINTR) continue;
     close(process->keeper.socket_fd);
     int wait_status = process->wait_status;

@@ -1,4 +1,4 @@
-/* A child process in a group of its own, talked to in lines over pipes. */
+/* A child process in its own group, which reads and writes lines over pipes. */
 #ifndef RUE_PROCESS_H
 #define RUE_PROCESS_H
 
@@ -11,43 +11,41 @@
 
 struct rue_process;
 
-/* Starts argv[0] (searched in PATH) with standard input and output as pipes and standard error shared. The
- * child and all that it starts are killed when this process dies (see keeper.h). RUE_RUNNER when it cannot be
+/* Starts argv[0] (searched in PATH). Its standard input and output are pipes; standard error is shared. If
+ * this process dies, the child and all its descendants are killed (keeper.h). RUE_RUNNER: it cannot be
  * started. */
 rue_status rue_process_open(const char *const argv[], struct rue_process **out,
                             rue_error *error) RUE_MUST_CHECK;
 
-/* What rue_suspension_follow is to follow. */
+/* The socket for rue_suspension_follow. */
 int rue_process_keeper_socket(const struct rue_process *process);
 
-/* How often the child has been stopped so far, by whomever; only the child itself is watched, not what it
- * started. */
+/* The number of times that the child was stopped. Its descendants are not watched. */
 unsigned rue_process_suspensions(struct rue_process *process);
 
-/* The signal that the child is stopped by, "TTIN"; NULL while it runs. As of the last call of the function
- * above. */
+/* The signal that stopped the child, such as "TTIN"; NULL: it runs. As of the last rue_process_suspensions.
+ */
 const char *rue_process_stop_signal(const struct rue_process *process);
 
-/* Whether the child's end is what a call below answered with RUE_RUNNER. */
+/* Whether a call below returned RUE_RUNNER because the child ended. */
 bool rue_process_is_gone(const struct rue_process *process);
 
-/* Writes `line` and a newline; waits until `deadline_ns` as below while the child does not read. RUE_TIMEOUT,
- * after which a part of the line may have been written; RUE_RUNNER when the child ended; the signals'
- * statuses. */
+/* Writes `line` and a newline, until `deadline_ns` as below. RUE_TIMEOUT: the child does not read, and may
+ * get a part of the line; RUE_RUNNER: it ended; RUE_INTERRUPTED, RUE_TERMINATED. Messages continue "the
+ * runner". */
 rue_status rue_process_write_line(struct rue_process *process, const char *line, uint64_t deadline_ns,
                                   rue_error *error) RUE_MUST_CHECK;
 
-/* The next line, without its newline, valid until the next call. Waits until `deadline_ns` (of
- * rue_suspension_awake_ns; UINT64_MAX: for ever), but takes what is there by then. RUE_TIMEOUT; RUE_RUNNER
- * when the child ended, closed its output, or the line is longer than `longest`; RUE_INTERRUPTED or
- * RUE_TERMINATED when a signal came first. */
+/* The next line without its newline, valid until the next call. Waits until `deadline_ns` (of
+ * rue_suspension_awake_ns; UINT64_MAX: no limit). RUE_TIMEOUT; RUE_RUNNER: the child ended, closed its
+ * output, or sent more than `longest` bytes in a line; RUE_INTERRUPTED, RUE_TERMINATED. */
 rue_status rue_process_read_line(struct rue_process *process, uint64_t deadline_ns, size_t longest,
                                  const char **line, rue_error *error) RUE_MUST_CHECK;
 
-/* Ends the child: closes its input and waits `grace_ns` for it to go by itself, then SIGTERM to the group,
- * `grace_ns` again, then SIGKILL. Whatever it started is killed too, in whatever group or session it is.
- * Returns how it ended, in words that fit behind "the runner": "was killed by SIGSEGV", "ended with exit code
- * 3", "ended"; the text is valid until the next call. */
+/* Ends the child: closes its input, waits `grace_ns`, sends SIGTERM to its group, waits `grace_ns`, sends
+ * SIGKILL. Kills all its descendants in any group or session, too. Returns how it ended, to continue "the
+ * runner": "was killed by SIGSEGV", "ended with exit code 3", "ended". The text is valid until the next call.
+ */
 const char *rue_process_close(struct rue_process *process, uint64_t grace_ns);
 
 #endif

@@ -8,10 +8,10 @@
 
 #include "units.h"
 
-/* What a parent that waits for a child adds to its own. */
+/* Counters that a parent inherits from a child that it waited for. */
 enum { CPU, READ, WRITE };
 
-/* At once, as what is read in parts may have changed between them. */
+/* One read(), because the file may change between two. */
 static bool read_file(pid_t pid, const char *name, char *text, size_t bytes)
 {
     char path[64];
@@ -23,7 +23,7 @@ static bool read_file(pid_t pid, const char *name, char *text, size_t bytes)
     return got > 0;
 }
 
-/* The number behind `key` in a file of the process; 0 where it is of somebody else, or ending. */
+/* The number after `key` in a file of the process; 0: no permission, or the process is ending. */
 static uint64_t read_number(pid_t pid, const char *name, const char *key)
 {
     char text[2048];
@@ -31,14 +31,15 @@ static uint64_t read_number(pid_t pid, const char *name, const char *key)
     return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-/* Adds what a process and those that it waited for used; of its own the threads and the memory. */
+/* Adds the counters of a process, with those of children that it waited for, and its own threads and memory.
+ */
 static void add_usage(pid_t pid, struct rue_tree_usage *out, uint64_t sums[RUE_TREE_COUNTERS])
 {
     char text[1024];
     unsigned long long own[2] = {0}, waited[2] = {0};
     long threads = 0, rss = 0;
     if (!read_file(pid, "stat", text, sizeof text)) return;
-    const char *behind_name = strrchr(text, ')'); /* the name may hold anything */
+    const char *behind_name = strrchr(text, ')'); /* the name may contain any character */
     if (!behind_name || sscanf(behind_name,
                                ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu %*d %*d "
                                "%ld %*d %*u %*u %ld",
@@ -52,8 +53,8 @@ static void add_usage(pid_t pid, struct rue_tree_usage *out, uint64_t sums[RUE_T
     out->rss_bytes += rss > 0 ? (uint64_t)rss * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* Whoever waits for a process is looked at before it, so that nothing counts twice. One that ends between the
- * two looks is in neither: then the sum waits. */
+/* A parent is read before its children, so that nothing counts twice. A child that ends in between is in
+ * neither: then the old sum is kept. */
 void rue_process_tree_read(struct rue_process_tree *tree, struct rue_tree_usage *out)
 {
     struct rue_tree_usage root = {0};

@@ -1,5 +1,5 @@
-/* What the processes below one process use together, by the kernel's accounting: also what those that ended
- * have used, as far as their parents waited for them. One thread at a time. */
+/* The usage of all processes below one process, from the kernel's accounting. It includes ended processes
+ * that their parents waited for. One thread at a time. */
 #ifndef RUE_PROCESS_TREE_H
 #define RUE_PROCESS_TREE_H
 
@@ -8,11 +8,11 @@
 
 #include "descendants.h"
 
-/* Counters never shrink. Memory is that of now. */
+/* Counters never decrease; memory, processes and threads are current values. */
 struct rue_tree_usage {
     uint64_t cpu_ns;                  /* user and system time */
-    uint64_t read_bytes, write_bytes; /* from and to storage; 0 where the kernel does not tell */
-    uint64_t rss_bytes;               /* pages that processes share count once for each */
+    uint64_t read_bytes, write_bytes; /* from and to storage; 0: unknown */
+    uint64_t rss_bytes;               /* shared pages count once per process */
     unsigned processes, threads;
 };
 
@@ -24,12 +24,12 @@ struct rue_process_tree {
     uint64_t last[RUE_TREE_COUNTERS];
 };
 
-/* The processes below `root`, which should do little itself: it is not one of them, but what it uses, and has
- * waited for, is counted. */
+/* `root` itself adds only its counters and those of children that it waited for, so it should do little work.
+ */
 struct rue_process_tree rue_process_tree_open(pid_t root);
 void rue_process_tree_close(struct rue_process_tree *tree);
 
-/* Looks at all of them. Those that end meanwhile are skipped; out of memory, some are not seen. */
+/* Processes that end meanwhile are skipped. If memory is out, some are missing. */
 void rue_process_tree_read(struct rue_process_tree *tree, struct rue_tree_usage *out);
 
 #endif

@@ -29,7 +29,7 @@ bool rue_progress_due(struct rue_progress *progress)
     return now - (progress->shown_ns ? progress->shown_ns : progress->start_ns) >= pause;
 }
 
-/* Columns that a line may fill: what COLUMNS says, never more than there really are. */
+/* COLUMNS in the environment, but not more than the real width. */
 static int line_columns(void)
 {
     int real = rue_terminal_columns(stderr), limit = rue_terminal_style(stderr, RUE_TEXT_COLUMNS).columns;
@@ -37,7 +37,7 @@ static int line_columns(void)
     return columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
 }
 
-/* In a window that became narrower the line has been broken into rows, and the cursor stands in the last. */
+/* A narrower window has wrapped the line into rows; the cursor is in the last one. */
 static void erase_line(struct rue_progress *progress)
 {
     if (!progress->line_columns) return;

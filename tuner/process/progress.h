@@ -1,4 +1,4 @@
-/* Progress on standard error: one line that is redrawn on a terminal, now and then a plain line elsewhere. */
+/* Progress on standard error: one line that is redrawn on a terminal, or a plain line every 5 s elsewhere. */
 #ifndef RUE_PROGRESS_H
 #define RUE_PROGRESS_H
 
@@ -11,30 +11,30 @@ struct rue_progress {
     bool quiet;
     bool unicode;
     uint64_t start_ns, shown_ns;
-    const char *counted; /* what rue_progress_count was last about, since when and from where on */
+    const char *counted; /* of the last rue_progress_count, with its start */
     uint64_t count_start_ns, count_first;
-    int line_columns; /* of the line on the screen that must be wiped before other text; 0: there is none */
+    int line_columns; /* of the line that must be erased before other text; 0: no line */
 };
 
 struct rue_progress rue_progress_open(bool quiet);
 
-/* Whether it is time for the next update: 10 a second on a terminal, one every 5 s elsewhere. */
+/* Whether the next update is due: every 0.1 s on a terminal, every 5 s elsewhere. */
 bool rue_progress_due(struct rue_progress *progress);
 
-/* Shows the text now, cut to the terminal's width, which may change at any time. */
+/* Shows the text now, cut to the terminal's current width. */
 void rue_progress_show(struct rue_progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* "made 120 of 512 photos, 84/s, 5 s left", when due; to be called for each. `doing` lives for ever: with
- * another one the rate begins anew, and what was done before does not count. */
+/* Shows "making photos: 120 of 512, 84/s, 5 s left" when due; call it for each item. `doing` is a static
+ * text; a different one restarts the rate. */
 void rue_progress_count(struct rue_progress *progress, const char *doing, uint64_t done, uint64_t total);
 
-/* A message that stays: wipes the progress line, prints the text, wrapped on a terminal, and a newline.
- * Printed even when quiet. */
+/* Prints a lasting message, also when quiet: erases the progress line and prints the text, wrapped on a
+ * terminal. */
 void rue_progress_note(struct rue_progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Wipes the line. */
+/* Erases the line. */
 void rue_progress_close(struct rue_progress *progress);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "interrupt.h"
 
-static double total_bytes; /* of the walk, which hands on nothing of its caller's */
+static double total_bytes; /* static, because nftw() passes no context */
 
 static int add_entry(const char *path, const struct stat *about, int kind, struct FTW *at)
 {

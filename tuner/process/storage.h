@@ -1,14 +1,14 @@
-/* How much data take on storage. */
+/* The size of data on storage. */
 #ifndef RUE_STORAGE_H
 #define RUE_STORAGE_H
 
 #include "variant.h"
 
-/* Bytes of a file, or of all files below a folder but hidden ones; NaN where they cannot be looked at. */
+/* Bytes of a file, or of all files below a folder except hidden ones; NaN: they cannot be read. */
 double rue_storage_bytes(const char *path);
 
-/* Bytes of a variant whose items have `item_bytes` in all: those of a list's images count too, and of what
- * has no path of its own, a pattern of shards, those of its items are all that is known. */
+/* Bytes of a variant whose items have `item_bytes` in total. Includes the images of a CSV list. A pattern of
+ * shards counts only its items. */
 double rue_variant_storage_bytes(const struct rue_variant *variant, uint64_t item_bytes);
 
 #endif

@@ -11,7 +11,7 @@
 
 enum { FOLLOWED_MAX = 64 };
 
-/* All lock-free, so that handlers may use them. */
+/* Lock-free, for the handlers. */
 static atomic_int followed[FOLLOWED_MAX]; /* descriptor + 1; 0: none */
 static atomic_uint continued;
 static _Atomic uint64_t stopped_ns;
@@ -30,8 +30,7 @@ static void send_followed(int number)
     }
 }
 
-/* Stops by the signal's own default: where nobody could continue this process, the kernel does not stop it.
- */
+/* Uses the default action, because the kernel ignores it where no shell could continue the process. */
 static void on_stop(int number)
 {
     int saved_errno = errno;
@@ -43,7 +42,7 @@ static void on_stop(int number)
     send_followed(SIGSTOP);
     sigaction(number, &stop, &handler);
     raise(number);
-    pthread_sigmask(SIG_UNBLOCK, &signal_set, NULL); /* here it stands still */
+    pthread_sigmask(SIG_UNBLOCK, &signal_set, NULL); /* the process stops here */
     pthread_sigmask(SIG_BLOCK, &signal_set, NULL);
     sigaction(number, &handler, NULL);
     send_followed(SIGCONT);
@@ -63,7 +62,7 @@ void rue_suspension_install(void)
         sigaction(SIGTSTP, &stop, NULL);
 }
 
-/* The first place that holds `old_value` holds `new_value`. */
+/* Changes the first slot that holds `old_value`. */
 static void replace_followed(int old_value, int new_value)
 {
     bool done = false;

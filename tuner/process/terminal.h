@@ -1,4 +1,4 @@
-/* What the terminal behind a stream can show. */
+/* The abilities of the terminal behind a stream. */
 #ifndef RUE_TERMINAL_H
 #define RUE_TERMINAL_H
 
@@ -6,20 +6,20 @@
 
 #include "report.h"
 
-/* Columns of lines that nothing limits: tables and plans, and texts to be read. */
+/* Default widths of tables and plans, and of texts. */
 enum { RUE_TABLE_COLUMNS = 100, RUE_TEXT_COLUMNS = 80 };
 
-/* Its columns now, COLUMNS in the environment aside; 0 when the stream is no terminal or does not tell. */
+/* The real columns now, without COLUMNS in the environment; 0: not a terminal, or unknown. */
 int rue_terminal_columns(FILE *stream);
 
-/* COLUMNS in the environment, else the terminal's own, else `fallback`. Colour needs a terminal that is not
- * dumb, and no NO_COLOR; what is beyond ASCII a UTF-8 locale (setlocale has been called). */
+/* Columns: COLUMNS in the environment, else the terminal's, else `fallback`. Colour needs a terminal that is
+ * not dumb and an unset NO_COLOR. Unicode needs a UTF-8 locale; call setlocale() before. */
 struct rue_report_style rue_terminal_style(FILE *stream, int fallback);
 
-/* Writes a text, whatever it holds, made fit for the terminal and in lines that fit it. */
+/* Writes a text without control characters, wrapped to the terminal. */
 void rue_terminal_print(FILE *stream, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Whether a line on the stream can be taken back: a terminal that is not dumb. */
+/* Whether a line on the stream can be redrawn: a terminal that is not dumb. */
 bool rue_terminal_redraws(FILE *stream);
 
 #endif

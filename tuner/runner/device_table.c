@@ -17,7 +17,7 @@ bool rue_device_is_table(const char *device)
     return length >= sizeof end && strcmp(device + length - (sizeof end - 1), end) == 0;
 }
 
-/* As it can be named on the command line, and as it is called here: an alias becomes what it stands for. */
+/* Reads a name that the command line accepts, and resolves aliases. */
 static void read_name(struct rue_json_reader *reader, const json_t *object, char out[RUE_MODEL_NAME_BYTES])
 {
     static const struct rue_field name = {"model", RUE_FIELD_TEXT, .bytes = RUE_MODEL_NAME_BYTES};

@@ -1,5 +1,5 @@
-/* Device tables: what batches of models take on a consumer that `rue calibrate` measured, as a JSON file, to
- * be simulated elsewhere. */
+/* Device tables: JSON files with the batch times that `rue calibrate` measured on a device, to simulate it
+ * elsewhere. */
 #ifndef RUE_DEVICE_TABLE_H
 #define RUE_DEVICE_TABLE_H
 
@@ -16,18 +16,18 @@ struct rue_device_table {
     struct rue_profile profiles[RUE_DEVICE_TABLE_MODELS_MAX];
 };
 
-/* Whether what is typed as a device is the path of a table: it ends in ".json". */
+/* Whether a device on the command line is the path of a table: it ends in ".json". */
 bool rue_device_is_table(const char *device);
 
-/* RUE_DATA, with the place in the file, for anything that is no table. */
+/* RUE_DATA, with the place in the file, if it is not a valid table. */
 rue_status rue_device_table_read(const char *path, struct rue_device_table *out,
                                  rue_error *error) RUE_MUST_CHECK;
 
-/* The profile of a model by its name without a device, aliases and all; NULL when the table lacks it. */
+/* The profile of a model by its name without a device, or by an alias. NULL: not in the table. */
 const struct rue_profile *rue_device_table_find(const struct rue_device_table *table, const char *model);
 
-/* The profile of a model as it is written on the command line, "resnet50@FILE.json" of a table or anything of
- * the catalogue (catalogue.h), whose errors it has; RUE_USAGE for a model that the table lacks. */
+/* The profile of a model as on the command line: "resnet50@FILE.json", or a model of the catalogue
+ * (catalogue.h), with its errors. RUE_USAGE: not in the table. */
 rue_status rue_device_table_model(const char *spec, struct rue_profile *out, rue_error *error) RUE_MUST_CHECK;
 
 #endif

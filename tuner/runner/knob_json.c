@@ -10,7 +10,7 @@
 
 enum { COUNT_MAX = 65536, HELP_BYTES = 256 };
 
-/* A knob that a runner declares, and what it points to. */
+/* A declared knob, and the memory that it points to. */
 struct declaration {
     struct rue_knob_info knob;
     char name[RUE_KNOB_TEXT_BYTES], torch[RUE_KNOB_TEXT_BYTES], help[HELP_BYTES];
@@ -19,15 +19,15 @@ struct declaration {
     double numbers[RUE_KNOB_WORDS_MAX];
 };
 
-/* Lists are never freed: configurations, which point to them, are copied everywhere. */
+/* Lists are never freed, because copies of configurations point to them. */
 static struct knob_list {
     struct rue_knobs knobs;
-    char *text; /* the declarations as JSON: equal ones are one list */
+    char *text; /* the declarations as JSON, to find equal lists */
     struct knob_list *next;
     struct declaration declarations[];
 } * all_lists;
 
-/* Adds a number in its place, or a word behind the others. */
+/* Inserts a number in ascending order, or appends a word. */
 static bool add_value(struct declaration *declaration, const json_t *value)
 {
     struct rue_knob_info *knob = &declaration->knob;
@@ -51,7 +51,7 @@ static bool add_value(struct declaration *declaration, const json_t *value)
     return true;
 }
 
-/* The bounds of a count: those that are named, or the least and the most of its values. */
+/* The bounds of a count: "min" and "max", or those of its values. */
 static bool read_bounds(struct rue_knob_info *knob, const json_t *object, const json_t *values)
 {
     const json_t *least = json_object_get(object, "min"), *most = json_object_get(object, "max"), *value;
@@ -121,7 +121,7 @@ static rue_status check_words(const struct rue_knob_info *knob, rue_error *error
     return RUE_OK;
 }
 
-/* The most letters that the knob takes in the text of a configuration. */
+/* The most bytes of the knob in the text of a configuration. */
 static size_t text_bytes(const struct rue_knob_info *knob)
 {
     size_t longest = 11;
@@ -139,7 +139,7 @@ static rue_status check_knob(const struct rue_knobs *list, const struct rue_knob
     return check_words(knob, error);
 }
 
-/* A text member of `bytes` at most, or NULL. */
+/* Copies a text member, cut to `bytes`. NULL: no such member. */
 static const char *copy_member(const json_t *object, const char *key, char *out, size_t bytes)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -200,8 +200,7 @@ static rue_status read_list(const json_t *array, struct knob_list *out, rue_erro
                     RUE_CONFIG_TEXT_BYTES - 1);
 }
 
-/* The list that says the same, which may be an earlier one: then `list` is freed. NULL without memory.
- */
+/* Returns an equal earlier list and frees `list`, or keeps `list`. NULL: out of memory. */
 static const struct knob_list *keep_list(struct knob_list *list)
 {
     json_t *words = rue_json_knobs(&list->knobs);

@@ -13,8 +13,8 @@
 #include "error.h"
 #include "knob.h"
 
-/* rue's own knobs and those of the array (absent: none). Equal lists are one list, which lives as long as the
- * program. RUE_USAGE with the knob and what is wrong with it; RUE_MEMORY. Called by one thread at a time. */
+/* rue's own knobs and those of the array (NULL: none). Equal arrays return the same list, which lives as long
+ * as the program. RUE_USAGE with the knob and what is wrong; RUE_MEMORY. Not thread-safe. */
 rue_status rue_knob_json_read(const json_t *array, const struct rue_knobs **out,
                               rue_error *error) RUE_MUST_CHECK;
 

@@ -1,12 +1,12 @@
-/* Profiles of models as JSON of others: a trial's request, a device table. */
+/* Profiles of models as JSON, in the request of a trial and in device tables. */
 #ifndef RUE_PROFILE_JSON_H
 #define RUE_PROFILE_JSON_H
 
 #include "json_fields.h"
 #include "profile.h"
 
-/* The costs that `object` tells (as rue_profile_json writes them) take the place of those in `out`, whose
- * name and device stay. The reader refuses points that do not ascend and times that are none. */
+/* Reads costs, as rue_profile_json writes them, into `out`; its name and device stay. Batch sizes must
+ * ascend. */
 void rue_profile_read(struct rue_json_reader *reader, const json_t *object, struct rue_profile *out);
 
 #endif

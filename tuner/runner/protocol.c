@@ -65,7 +65,7 @@ static const struct rue_field trial_fields[] = {
     {"batches", RUE_FIELD_NUMBER, TRIAL(batches), RUE_FIELD_OMIT},
     {0}};
 
-/* Numbers of a runner are within the bounds of a trial's fields, as sums and products of them must fit. */
+/* Limits for numbers from runners keep their sums and products in range. */
 #define OPENED(member) RUE_FIELD_AT(rue_opened, member)
 
 static const struct rue_field opened_fields[] = {
@@ -202,7 +202,7 @@ rue_status rue_protocol_parse(const char *line, json_t **out, rue_error *error)
     char text[RUE_ERROR_MESSAGE_BYTES], clean[sizeof text];
     snprintf(text, sizeof text, "sent a line that is not a JSON object (%s): '%.80s%s'", reason, line,
              strlen(line) > 80 ? "..." : "");
-    rue_utf8_clean(text, true, clean, sizeof clean); /* it may be stored, and shown in a terminal */
+    rue_utf8_clean(text, true, clean, sizeof clean); /* it may be stored and shown in a terminal */
     json_decref(*out);
     *out = NULL;
     return rue_fail(error, RUE_RUNNER, "%s", clean);
@@ -234,7 +234,7 @@ rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_requ
 
 /* ---- replies ---- */
 
-/* Errors of replies follow "the runner" or "it". */
+/* Errors of replies continue a sentence that starts with "the runner". */
 #define WRONG_FIELD "sent a wrong field: "
 static const char wrong_field[] = "sent a wrong field";
 
@@ -268,8 +268,8 @@ static rue_status decode_values(const json_t *list, size_t k, struct rue_space *
     return rue_fail(error, RUE_RUNNER, WRONG_FIELD "hello.space.%s is not a list with values", knob->name);
 }
 
-/* Knobs that the runner declares may always be varied; of rue's own those that its space names, where it has
- * one. */
+/* Declared knobs can always be varied. With a space, only those of rue's knobs that it names can be varied.
+ */
 static rue_status decode_space(const json_t *reply, struct rue_hello *out, rue_error *error)
 {
     const json_t *space = json_object_get(reply, "space");
@@ -290,7 +290,7 @@ static rue_status decode_space(const json_t *reply, struct rue_hello *out, rue_e
     return status;
 }
 
-/* "loader simulator 2.1" is the loader "loader simulator". */
+/* "loader simulator 2.1" becomes "loader simulator". */
 static void name_without_version(const char *runner, char *out, size_t bytes)
 {
     snprintf(out, bytes, "%.*s", (int)(bytes - 1), runner);

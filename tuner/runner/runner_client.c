@@ -8,7 +8,7 @@
 #include "residency.h"
 #include "runner_identity.h"
 
-/* One of the loaders that make a trial together. */
+/* One of several loaders that make a trial together. */
 struct member {
     struct rue_connection *connection;
     struct rue_trial_request request;
@@ -17,17 +17,17 @@ struct member {
 };
 
 struct rue_runner {
-    struct rue_gpu_list gpus; /* none: one loader, for whatever GPUs there are */
-    size_t count;             /* of loaders: 1, or one a GPU; 0: `local` answers */
+    struct rue_gpu_list gpus; /* empty: one loader that sees all GPUs */
+    size_t count;             /* number of loaders: 1, or one per GPU; 0: `local` answers */
     const struct rue_local_runner *local;
-    const void *state;      /* of `local` */
-    struct rue_hello hello; /* of all of them */
+    const void *state;      /* the argument of `local` */
+    struct rue_hello hello; /* of all loaders together */
     struct member members[RUE_GPU_MAX];
 };
 
 /* ---- hello and open ---- */
 
-/* What one of them sees is one GPU: all of them see these. */
+/* The GPUs that all loaders together see. */
 static json_t *visible_gpus(const struct rue_gpu_list *gpus)
 {
     char text[RUE_GPU_MAX * (RUE_GPU_NAME_BYTES + 1)] = "";
@@ -37,7 +37,7 @@ static json_t *visible_gpus(const struct rue_gpu_list *gpus)
     return json_string(text);
 }
 
-/* Their trials count as those of one runner. */
+/* All loaders must be the same, because their trials count as those of one runner. */
 static rue_status check_members(const struct rue_runner *runner, rue_error *error)
 {
     static const char *const keys[] = {"runner", "loader", "clock", "measures", "models", NULL};
@@ -54,7 +54,7 @@ static rue_status check_members(const struct rue_runner *runner, rue_error *erro
     return RUE_OK;
 }
 
-/* As one of them says it; of the processors each has its share. */
+/* The first loader's greeting, with an equal share of the CPUs. */
 static rue_status merge_greetings(struct rue_runner *runner, rue_error *error)
 {
     rue_status status = check_members(runner, error);
@@ -114,7 +114,7 @@ const struct rue_hello *rue_runner_hello(const struct rue_runner *runner)
     return &runner->hello;
 }
 
-/* The first one reads what all of them will read, where that is wanted. */
+/* Only the first loader warms the data, for all of them. */
 rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_variant *variant,
                                 const struct rue_workload *workload, uint64_t images, struct rue_opened *out,
                                 rue_error *error)
@@ -136,9 +136,9 @@ rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_vari
 
 /* ---- trials of several ---- */
 
-/* X(field): integers that add up. */
+/* X(field): integers to sum. */
 #define SUMS(X) X(anon_peak_bytes) X(read_bytes) X(bad_images) X(data_bytes)
-/* X(field): integers of which the largest counts. */
+/* X(field): integers to maximise. */
 #define PEAKS(X) X(file_peak_bytes) X(warmup_ns) X(cost_ns) X(cache_missed) X(refused)
 
 static int64_t larger(int64_t a, int64_t b)
@@ -146,7 +146,6 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Nobody knows the sum of what one of them does not say. */
 static int64_t sum_reported(int64_t a, int64_t b)
 {
     return a == RUE_ABSENT || b == RUE_ABSENT ? RUE_ABSENT : a + b;
@@ -174,13 +173,13 @@ struct rue_trial_result rue_runner_merge(struct rue_trial_result *results, size_
     return merged;
 }
 
-/* 0 would be no limit. */
+/* At least 1, because 0 means no limit. */
 static uint64_t memory_share(uint64_t bytes, size_t count)
 {
     return bytes && bytes < count ? 1 : bytes / count;
 }
 
-/* Asks each for its share; they get ready side by side. */
+/* Sends each loader its share. They prepare in parallel. */
 static rue_status begin_all(struct rue_runner *runner, const struct rue_trial_request *request,
                             const char *profile, uint64_t timeout_ns, rue_error *error)
 {
@@ -202,7 +201,7 @@ static rue_status begin_all(struct rue_runner *runner, const struct rue_trial_re
     return status;
 }
 
-/* Where one cannot, none does. One that knows of no common start has begun already. */
+/* If one is not ready, none starts, except runners that ignore "wait" and have started already. */
 static void start_all(struct rue_runner *runner)
 {
     size_t count = runner->count, ready = 0;
@@ -231,7 +230,7 @@ static rue_status finish_all(struct rue_runner *runner, rue_error *error)
     return status;
 }
 
-/* The first that failed by itself, or NULL. */
+/* The first loader that failed by itself, or NULL. */
 static const struct member *first_failure(const struct rue_runner *runner, size_t *index)
 {
     for (size_t i = 0; i < runner->count; i++) {
@@ -242,7 +241,7 @@ static const struct member *first_failure(const struct rue_runner *runner, size_
     return NULL;
 }
 
-/* What became of a trial that all of them made; takes over what is owned of their results. */
+/* The result of a trial of all loaders. Takes over the lists of their results. */
 static struct rue_trial_result combine_results(struct rue_runner *runner)
 {
     struct rue_trial_result results[RUE_GPU_MAX], merged;
@@ -263,7 +262,8 @@ static struct rue_trial_result combine_results(struct rue_runner *runner)
     return rue_runner_merge(results, runner->count);
 }
 
-/* Where one has read what another found in memory, none of them can tell whether it was cold. */
+/* Only the sums over all loaders show whether the data were cold: one may have read what another found in
+ * memory. */
 static void check_cache(const struct rue_trial_request *request, struct rue_trial_result *result)
 {
     char why[RUE_REASON_BYTES / 2];
@@ -274,7 +274,7 @@ static void check_cache(const struct rue_trial_request *request, struct rue_tria
     if (result->cache_missed) rue_trial_result_add_reason(result, why);
 }
 
-/* What all of them make of it. Where one cannot be started again, the others have not begun. */
+/* If one cannot be restarted, the others have not started. */
 static rue_status run_together(struct rue_runner *runner, const struct rue_trial_request *request,
                                const char *profile, uint64_t timeout_ns, struct rue_trial_result *result,
                                rue_error *error)

@@ -20,49 +20,49 @@
 
 enum { OPEN_LINES_MAX = 64, STARTS_MAX = 3 };
 
-static const uint64_t open_timeout_ns =
-    1800 * RUE_NS_PER_S; /* it may read hundreds of gigabytes to warm them */
-static const uint64_t hello_timeout_ns = 120 * RUE_NS_PER_S; /* importing a framework takes its time */
+static const uint64_t open_timeout_ns = 1800 * RUE_NS_PER_S; /* warming may read hundreds of gigabytes */
+static const uint64_t hello_timeout_ns = 120 * RUE_NS_PER_S; /* importing a framework is slow */
 static const uint64_t grace_ns = 500 * RUE_NS_PER_MS;
-static const uint64_t signalled_grace_ns = 200 * RUE_NS_PER_MS; /* whoever sent it waits for all of us */
+static const uint64_t signalled_grace_ns =
+    200 * RUE_NS_PER_MS; /* the sender of the signal waits for all processes */
 
 struct open_data {
-    char *line; /* the request */
+    char *line;
     json_t *reply;
 };
 
-/* What tells, compared before and after, whether a trial was suspended. */
+/* Compared before and after a trial, these show whether it was suspended. */
 struct stop_counts {
     unsigned runner, tuner;
-    uint64_t asleep_ns; /* the machine */
+    uint64_t asleep_ns; /* of the machine */
 };
 
-/* A trial between its beginning and its end. */
+/* The trial in progress. */
 struct flight {
     const struct rue_trial_request *request;
     uint64_t timeout_ns, deadline_ns;
     struct stop_counts before;
-    rue_status status; /* of what was exchanged so far; `why` it is not RUE_OK */
+    rue_status status; /* of the exchange so far; `why` has its message */
     rue_error why;
-    json_t *reply; /* NULL: not there yet */
+    json_t *reply; /* NULL: not received yet */
 };
 
 struct rue_connection {
-    char command[4096];          /* "" : our own */
-    const char *gpu;             /* that it sees alone; NULL: it sees all that there are */
-    struct rue_process *process; /* NULL while there is none */
-    json_t *greeting;            /* its answer to the first hello; later ones must say the same */
-    struct rue_hello hello;      /* the same, decoded */
+    char command[4096];          /* "": this program's own runner */
+    const char *gpu;             /* the only GPU that it sees; NULL: it sees all */
+    struct rue_process *process; /* NULL: not running */
+    json_t *greeting;            /* the first answer to hello; later ones must be equal */
+    struct rue_hello hello;      /* `greeting`, decoded */
     uint64_t next_id;
-    bool suspended; /* in the last trial */
+    bool suspended; /* the last trial was suspended */
     size_t open_count;
-    struct open_data opens[OPEN_LINES_MAX]; /* so far, for a new runner */
-    uint64_t oom_kills;                     /* of the system, when the trial in flight began */
+    struct open_data opens[OPEN_LINES_MAX]; /* to repeat for a new runner */
+    uint64_t oom_kills;                     /* of the system, at the start of the trial */
     struct flight flight;
 };
 
-/* Whether the command is one program with arguments: then the shell is told to make way for it, so that it is
- * the runner itself whose end and whose stops are seen. */
+/* Whether the command is one program with arguments. Then "exec" replaces the shell, so that rue sees the
+ * runner's own exits and stops. */
 static bool is_simple_command(const char *command)
 {
     static const char *const builtins[] = {"exec ", "command ", "eval "};
@@ -72,7 +72,7 @@ static bool is_simple_command(const char *command)
     return simple;
 }
 
-/* Of the GPUs the child sees one alone: `gpu`, nullable, by what CUDA_VISIBLE_DEVICES calls it. */
+/* The child sees only `gpu` (nullable: all), as in CUDA_VISIBLE_DEVICES. */
 static rue_status open_process(const char *const *words, const char *gpu, struct rue_process **out,
                                rue_error *error)
 {
@@ -103,7 +103,7 @@ static rue_status start_process(struct rue_connection *connection, rue_error *er
     return status;
 }
 
-/* Returns how it ended, as rue_process_close does. */
+/* Returns what rue_process_close does. */
 static const char *end_process(struct rue_connection *connection, uint64_t grace)
 {
     rue_suspension_unfollow(rue_process_keeper_socket(connection->process));
@@ -113,7 +113,7 @@ static const char *end_process(struct rue_connection *connection, uint64_t grace
     return exit_text;
 }
 
-/* One question, one answer: the line parsed; a new reference. */
+/* Sends a line and parses the answer, a new reference. */
 static rue_status exchange_lines(struct rue_connection *connection, const char *line, uint64_t deadline_ns,
                                  json_t **reply, rue_error *error)
 {
@@ -125,8 +125,7 @@ static rue_status exchange_lines(struct rue_connection *connection, const char *
     return status == RUE_OK ? rue_protocol_parse(answer, reply, error) : status;
 }
 
-/* Keeps the first greeting; any other must be of the same runner, as what it measures is stored beside the
- * rest. */
+/* Keeps the first greeting. A later one must be equal, because the store mixes their trials. */
 static rue_status check_greeting(struct rue_connection *connection, json_t *reply, bool *changed,
                                  rue_error *error)
 {
@@ -168,7 +167,7 @@ static rue_status fail_greeting(struct rue_connection *connection, rue_status st
                     name, gone ? exit_text : why);
 }
 
-/* Starts it; `*another`: what came back is another runner than the first one. */
+/* Starts the runner. `*changed`: its greeting differs from the first one. */
 static rue_status greet_runner(struct rue_connection *connection, bool *changed, rue_error *error)
 {
     rue_error why = {0};
@@ -232,7 +231,7 @@ const json_t *rue_connection_greeting(const struct rue_connection *connection)
     return connection->greeting;
 }
 
-/* `*reply` is a new reference, or NULL where it fails. */
+/* `*reply` is a new reference; NULL on failure. */
 static rue_status send_open(struct rue_connection *connection, const char *line, json_t **reply,
                             struct rue_opened *out, rue_error *error)
 {
@@ -256,8 +255,7 @@ static rue_status send_open(struct rue_connection *connection, const char *line,
                     status == RUE_INFEASIBLE && !rue_advice_given(why.message) ? rue_advice(ENOMEM) : "");
 }
 
-/* What is asked for cannot be had of data that are normalised; and a runner that does not know the word
- * passes over it, and would measure something else. */
+/* A runner that ignores "batch_dtype" would measure something else. */
 static rue_status check_batches(const struct rue_connection *connection, const struct rue_variant *variant,
                                 const struct rue_workload *workload, const struct rue_opened *opened,
                                 rue_error *error)
@@ -305,7 +303,7 @@ rue_status rue_connection_open_data(struct rue_connection *connection, const str
     return RUE_OK;
 }
 
-/* What was measured on other data must not be mixed with what comes. */
+/* Trials of different data must not be mixed. */
 static rue_status reopen_data(struct rue_connection *connection, const struct open_data *before,
                               rue_error *error)
 {
@@ -332,7 +330,7 @@ static rue_status restart_runner(struct rue_connection *connection, bool *change
     return status;
 }
 
-/* A new runner that has opened what the old one had. One that dies on the way is no reason yet to end the
+/* Starts a new runner and repeats the opens. It is tried STARTS_MAX times, because one crash must not end the
  * study. */
 static rue_status ensure_process(struct rue_connection *connection, rue_error *error)
 {
@@ -356,8 +354,8 @@ static rue_status fail_id(const json_t *reply_id, uint64_t id, rue_error *error)
     return RUE_RUNNER;
 }
 
-/* The reply to request `id`. A reply to an earlier request (one answered twice) is passed over; `"id":null`
- * answers the request in flight. */
+/* Waits for the reply to request `id`. `"id":null` is a reply to it, too. Replies to earlier requests are
+ * skipped. */
 static rue_status await_reply(struct rue_connection *connection, uint64_t id, uint64_t deadline_ns,
                               json_t **reply, rue_error *error)
 {
@@ -377,13 +375,12 @@ static rue_status await_reply(struct rue_connection *connection, uint64_t id, ui
         json_decref(*reply);
         *reply = NULL;
         if (failed != RUE_OK) return failed;
-        if (rue_suspension_awake_ns() >= deadline_ns) /* however many of them there still are */
+        if (rue_suspension_awake_ns() >= deadline_ns) /* however many earlier replies are left */
             return rue_fail(error, RUE_TIMEOUT, "gave no answer in time");
     }
 }
 
-/* What became of a trial whose runner did not answer it: the runner is gone or useless, and the row says why.
- */
+/* The result of a trial without a valid answer. Ends the runner. */
 static void fill_failure(struct rue_connection *connection, rue_status status, const char *why,
                          uint64_t timeout_ns, struct rue_trial_result *result)
 {
@@ -412,7 +409,7 @@ static struct stop_counts count_stops(struct rue_connection *connection)
                                 rue_clock_suspended_ns()};
 }
 
-/* A runner that gave no answer and is still stopped is no trial that was suspended, but one that hangs. */
+/* A runner that gave no answer and is still stopped hangs; its trial was not suspended. */
 static bool trial_was_suspended(struct rue_connection *connection, const struct stop_counts *before,
                                 bool answered)
 {
@@ -422,13 +419,12 @@ static bool trial_was_suspended(struct rue_connection *connection, const struct 
            after.asleep_ns > before->asleep_ns + RUE_NS_PER_MS;
 }
 
-/* Writes a line about the trial in flight. */
 static void send_line(struct rue_connection *connection, const char *line)
 {
     struct flight *flight = &connection->flight;
     flight->status = rue_process_write_line(connection->process, line, flight->deadline_ns, &flight->why);
     if (flight->status != RUE_RUNNER) return;
-    flight->status = RUE_OK; /* it ended before it was told: that is how it is found when it is heard */
+    flight->status = RUE_OK; /* it ended: the read reports why */
     rue_error_clear(&flight->why);
 }
 

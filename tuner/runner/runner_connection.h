@@ -1,4 +1,5 @@
-/* The tuner's end of the protocol towards one runner: starts it, asks it for trials, survives its death. */
+/* The tuner's end of the protocol with one runner: starts it, requests trials, and restarts it after a crash.
+ */
 #ifndef RUE_RUNNER_CONNECTION_H
 #define RUE_RUNNER_CONNECTION_H
 
@@ -8,16 +9,16 @@
 
 struct rue_connection;
 
-/* Starts a runner by `command`, for a shell (NULL: this program's own runner), and greets it. Of the GPUs it
- * sees `gpu` alone (nullable: all of them; as CUDA_VISIBLE_DEVICES has it; borrowed). RUE_RUNNER when it does
- * not start or does not speak the protocol; RUE_INTERRUPTED, RUE_TERMINATED. */
+/* Starts a runner with the shell command `command` (NULL: this program's own runner) and exchanges hello. It
+ * sees only `gpu`, as in CUDA_VISIBLE_DEVICES (NULL: all GPUs; borrowed). RUE_RUNNER: it does not start or
+ * does not speak the protocol; RUE_INTERRUPTED, RUE_TERMINATED. */
 rue_status rue_connection_open(const char *command, const char *gpu, struct rue_connection **out,
                                rue_error *error) RUE_MUST_CHECK;
 
-/* Ends the runner; whatever it left running is killed. */
+/* Ends the runner, and kills everything that it started. */
 void rue_connection_close(struct rue_connection *connection);
 
-/* What it said when it was first started, decoded and in its own words; never changes. Borrowed. */
+/* Its first answer to hello, decoded and as JSON; never changes. Borrowed. */
 const struct rue_hello *rue_connection_hello(const struct rue_connection *connection);
 const json_t *rue_connection_greeting(const struct rue_connection *connection);
 
@@ -26,10 +27,9 @@ rue_status rue_connection_open_data(struct rue_connection *connection, const str
                                     const struct rue_workload *workload, uint64_t images,
                                     struct rue_opened *out, rue_error *error) RUE_MUST_CHECK;
 
-/* A trial, in steps, so that several runners can make one each at once: begin them all; where a request
- * `waits`, ask each whether it is ready (false: it has answered already, or never will), then tell those that
- * are to start, or not to; finish them all. `request` is borrowed until then, and its id set. `profile`,
- * `timeout_ns` and what may become of it as of rue_runner_trial. */
+/* A trial in steps, so that several runners can make it together. Begin all. If the request `waits`, ask each
+ * whether it is ready (false: it has answered already, or failed), and start or skip those that are. Finish
+ * all. `request` is borrowed until then, and gets an id. Parameters and errors as in rue_runner_trial. */
 rue_status rue_connection_begin(struct rue_connection *connection, struct rue_trial_request *request,
                                 const char *profile, uint64_t timeout_ns, rue_error *error) RUE_MUST_CHECK;
 bool rue_connection_is_ready(struct rue_connection *connection);
@@ -37,8 +37,8 @@ void rue_connection_start(struct rue_connection *connection, bool start);
 rue_status rue_connection_finish(struct rue_connection *connection, struct rue_trial_result *result,
                                  rue_error *error) RUE_MUST_CHECK;
 
-/* Whether the last trial was under way while this process, the runner or the machine was stopped and
- * continued. What a runner started itself is not watched; nor is a runner on another machine. */
+/* Whether this process, the runner or the machine was suspended during the last trial. Children of the runner
+ * and other machines are not watched. */
 bool rue_connection_was_suspended(const struct rue_connection *connection);
 
 #endif

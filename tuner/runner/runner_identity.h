@@ -1,4 +1,4 @@
-/* Whether a runner that was started again is the one that began: what it says, compared with what it said. */
+/* Whether a restarted runner is the same as before: compares its answers. */
 #ifndef RUE_RUNNER_IDENTITY_H
 #define RUE_RUNNER_IDENTITY_H
 
@@ -7,13 +7,13 @@
 
 enum { RUE_IDENTITY_TEXT_BYTES = 512 };
 
-/* Keys of a hello, and of an open reply, that must not change; NULL at the end. What is left out of the
- * second one is text for people, in which free memory is named. */
+/* Keys of the answers to hello and open that must not change; NULL at the end. The other keys of open are
+ * text for users, which may name free memory. */
 extern const char *const rue_hello_keys[];
 extern const char *const rue_opened_keys[];
 
-/* Whether the two replies differ in one of `keys`; null is as good as absent. `out` names the first one that
- * does, with both values, cut short: "images" was 1000 and is 77. */
+/* Whether the replies differ in one of `keys`; null equals absent. `out` names the first difference: "images"
+ * was 1000 and is 77. */
 bool rue_runner_identity_differs(const json_t *before, const json_t *now, const char *const *keys,
                                  char out[RUE_IDENTITY_TEXT_BYTES]);
 

@@ -21,16 +21,16 @@
 
 enum { OPEN_SOURCES_MAX = 8, GPUS_MAX = 16 };
 
-/* Sources stay open between trials: opening the index is no part of any trial. */
+/* Sources stay open between trials, so that no trial includes opening the index. */
 struct server {
     FILE *in, *out;
-    bool writes_nothing; /* no index beside shards */
-    size_t opened;       /* sources so far: each takes the place of the oldest */
+    bool writes_nothing; /* keep no index beside shards */
+    size_t opened;       /* number of sources opened so far; each new one replaces the oldest */
     struct rue_source *sources[OPEN_SOURCES_MAX];
-    struct rue_variant variants[OPEN_SOURCES_MAX]; /* as they were asked for */
+    struct rue_variant variants[OPEN_SOURCES_MAX]; /* as requested */
 };
 
-/* Whoever asks may leave out what the data themselves say. */
+/* A request may leave out the other fields, which the data show. */
 static bool same_data(const struct rue_variant *a, const struct rue_variant *b)
 {
     return strcmp(a->path, b->path) == 0 && strcmp(a->image_key, b->image_key) == 0 &&
@@ -69,13 +69,13 @@ static void add_note(struct rue_opened *opened, const char *text)
     snprintf(opened->note + used, sizeof opened->note - used, "%s%s", used ? "; " : "", text);
 }
 
-/* Items that are damaged, where that does not end the study. */
+/* Damaged items, if they may be replaced. */
 struct damage {
     uint64_t count;
     rue_error first;
 };
 
-/* One item read into the page cache and checked. */
+/* Reads an item into the page cache and verifies it. */
 static rue_status warm_item(const struct rue_source *source, uint64_t item, void *scratch,
                             bool may_be_damaged, struct damage *damage, rue_error *error)
 {
@@ -88,7 +88,7 @@ static rue_status warm_item(const struct rue_source *source, uint64_t item, void
     return RUE_OK;
 }
 
-/* Trials do not compare what they read with its checksum, which would take time that a job does not spend. */
+/* Trials do not verify checksums, because jobs do not. */
 static void note_damage(const struct damage *damage, struct rue_opened *opened)
 {
     char text[RUE_ERROR_MESSAGE_BYTES + 128];
@@ -119,8 +119,8 @@ static rue_status warm_items(const struct rue_source *source, const struct rue_w
     return status;
 }
 
-/* Reads once what the trials will read, and checks it on the way, so that trials find it in the page cache.
- * Not when it would not stay there: more than half of the memory that is free. */
+/* Reads and verifies once what the trials will read, so that it is in the page cache. Not if it needs more
+ * than half of the free memory, where it would not stay. */
 static rue_status warm_source(const struct rue_source *source, const struct rue_workload *load,
                               uint64_t images, struct rue_opened *opened, rue_error *error)
 {
@@ -138,7 +138,6 @@ static rue_status warm_source(const struct rue_source *source, const struct rue_
     return status;
 }
 
-/* Finds out whether trials can read the data cold. */
 static rue_status try_cold(const struct rue_source *source, const struct rue_workload *load, uint64_t images,
                            struct rue_opened *opened, rue_error *error)
 {
@@ -171,7 +170,7 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     out->bytes = rue_source_total_bytes(source);
     snprintf(out->digest, sizeof out->digest, "%016" PRIx64, rue_source_digest(source));
     snprintf(out->dtype, sizeof out->dtype, "%s", actual.dtype);
-    /* Of what is normalised no levels can be made: whoever asks finds that out before all of it is read. */
+    /* Normalised data cannot become uint8. Report that before warming them. */
     bool normalised = strcmp(actual.dtype, rue_dtype_names[RUE_FLOAT32]) == 0;
     out->batch_dtype = normalised ? RUE_FLOAT32 : request->workload.batch_dtype;
     if (out->batch_dtype != request->workload.batch_dtype) return RUE_OK;
@@ -180,14 +179,14 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     return status == RUE_OK ? try_cold(source, &request->workload, request->images, out, error) : status;
 }
 
-/* What the model costs: what the request says of it, else what the catalogue knows. */
+/* The profile in the request, else that of the catalogue. */
 static rue_status find_profile(const char *name, const json_t *request, struct rue_profile *out,
                                rue_error *error)
 {
     struct rue_json_reader reader = {.place = "trial", .error = error};
     const json_t *sent = rue_json_object(&reader, request, "profile", true);
     if (reader.status != RUE_OK) return reader.status;
-    if (json_object_get(sent, "consumer")) sent = NULL; /* that works, and is known by the name alone */
+    if (json_object_get(sent, "consumer")) sent = NULL; /* a model that runs: the catalogue has it */
     rue_status known = rue_device_table_model(name, out, sent ? NULL : error);
     if (!sent) return known;
     if (known != RUE_OK) *out = (struct rue_profile){0};
@@ -215,7 +214,7 @@ static rue_status open_model(const struct rue_trial_request *trial, const json_t
     return status == RUE_OK ? rue_model_sleep_open(&profile, out, error) : status;
 }
 
-/* A trial that is to start together with others. */
+/* A trial that starts together with trials of other runners. */
 struct starter {
     const struct server *server;
     json_t *id;
@@ -236,7 +235,7 @@ static rue_status wait_for_start(void *context, rue_error *error)
                   : rue_fail(error, RUE_RUNNER, "the line after \"ready\" is not " RUE_PROTOCOL_START);
 }
 
-/* `object` is the request as it came. */
+/* `object` is the request as JSON. */
 static rue_status run_trial(struct server *server, json_t *object, const struct rue_trial_request *asked,
                             struct rue_trial_result *out, rue_error *error)
 {
@@ -254,7 +253,7 @@ static rue_status run_trial(struct server *server, json_t *object, const struct 
     return status;
 }
 
-/* Where they are not all alike, it matters which of them are used. */
+/* If the GPUs differ, the machine includes which of them are visible. */
 static void add_gpus(json_t *machine)
 {
     char models[GPUS_MAX][RUE_GPU_NAME_BYTES];
@@ -283,7 +282,7 @@ static json_t *machine_json(void)
 
 /* ---- lines ---- */
 
-/* Infeasible where there was no memory or descriptor for it. */
+/* Infeasible if memory or descriptors were short, else failed. */
 static char *encode_error(json_t *id, const rue_error *error)
 {
     bool infeasible = error->status == RUE_INFEASIBLE || error->status == RUE_MEMORY;
@@ -350,7 +349,8 @@ static char *answer(struct server *server, const char *line)
     return reply;
 }
 
-/* The reply to a line, owned by the caller; what was read or written without enough memory is no answer. */
+/* The reply to a line, owned by the caller. If JSON ran out of memory, the reply may be incomplete and is
+ * replaced. */
 static char *answer_whole(struct server *server, const char *line)
 {
     static const char no_memory[] =

@@ -1,4 +1,4 @@
-/* `rue runner`: performs trials that it is asked for in the protocol. */
+/* `rue runner`: performs the trials that a tuner requests. */
 #ifndef RUE_RUNNER_SERVER_H
 #define RUE_RUNNER_SERVER_H
 
@@ -7,9 +7,8 @@
 
 #include "error.h"
 
-/* Answers requests from `in` on `out`, one line each, until the input ends; `writes_nothing`: no index is
- * kept beside shards. What goes wrong with a request is in its answer; RUE_INTERNAL only when `out` cannot be
- * written. */
+/* Answers each line of `in` with a line on `out`, until the input ends. `writes_nothing`: keeps no index
+ * beside shards. Errors of a request are in its answer; RUE_INTERNAL: cannot write `out`. */
 rue_status rue_runner_serve(FILE *in, FILE *out, bool writes_nothing, rue_error *error) RUE_MUST_CHECK;
 
 #endif
