@@ -103,14 +103,14 @@ def test_levels_become_normalised_values_and_not_the_other_way(rue, own_photos):
 WRONG = {
     "mode": (["--format", "folder", "--mode", "preprocessed"], ["folder cannot hold preprocessed data"]),
     "raw": (["--mode", "raw"], ["tensor cannot hold raw data"]),
-    "split": (["--split", "../train"], ["--split: '../train' is no name"]),
+    "split": (["--split", "../train"], ["--split: '../train' is not a name"]),
     "split_empty": (["--split", ""], ["--split"]),
-    "shard_size": (["--shard-size", "1M"], ["--shard-size means nothing to the format tensor: leave it out"]),
-    "shard_size_lmdb": (["--format", "lmdb", "--shard-size", "1M"], ["--shard-size means nothing to the format lmdb"]),
-    "split_folder": (["--format", "folder", "--split", "val"], ["--split means nothing to the format folder"]),
-    "dtype": (["--format", "folder", "--dtype", "uint8"], ["--dtype means nothing to the format folder"]),
+    "shard_size": (["--shard-size", "1M"], ["--shard-size has no effect on the format tensor: remove it"]),
+    "shard_size_lmdb": (["--format", "lmdb", "--shard-size", "1M"], ["--shard-size has no effect on the format lmdb"]),
+    "split_folder": (["--format", "folder", "--split", "val"], ["--split has no effect on the format folder"]),
+    "dtype": (["--format", "folder", "--dtype", "uint8"], ["--dtype has no effect on the format folder"]),
     "dtype_raw": (["--format", "webdataset", "--dtype", "uint8"], ["--dtype applies to preprocessed data: add --mode preprocessed"]),
-    "keys": (["--label-key", "x"], ["--label-key: ", "is of the format folder, which has no names for"]),
+    "keys": (["--label-key", "x"], ["--label-key: ", "is folder, which has no names for"]),
     "format": (["--format", "tensr"], ["--format: 'tensr'", "tensor"]),
 }
 
