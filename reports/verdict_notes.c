@@ -62,11 +62,8 @@ static void say_disturbed(struct rue_page *page, const struct rue_variant_findin
 {
     uint64_t count = variant->trials.disturbed;
     if (count == 0) return;
-    rue_say(page,
-            "%" PRIu64
-            " of %zu trials took much longer or shorter than expected and %s a low weight (disturbed "
-            "in trials.csv).",
-            count, variant->trials.ok, count == 1 ? "has" : "have");
+    rue_say(page, "%" PRIu64 " of %zu trials %s far from the expected time and %s a low weight.", count,
+            variant->trials.ok, count == 1 ? "was" : "were", count == 1 ? "has" : "have");
 }
 
 static void say_cache(struct rue_page *page, const struct rue_variant_findings *variant)
@@ -84,7 +81,7 @@ static void say_late(struct rue_page *page, const struct rue_variant_findings *v
     const double that_matters = 0.01;
     double late = rue_findings_overshoot_ratio(variant);
     if (!(late > that_matters)) return;
-    rue_say(page, "The simulated models slept " PERCENT " too long, because no CPU was free to wake them.",
+    rue_say(page, "The simulated models slept " PERCENT " too long, as no CPU was free to wake them.",
             100 * late);
 }
 
@@ -332,20 +329,24 @@ static void say_crop(struct rue_page *page, const struct rue_findings *findings)
                       "possible.");
 }
 
-static void put_changes(struct rue_page *page, const struct rue_findings *findings)
+static void say_changes(struct rue_page *page, const struct rue_findings *findings)
 {
+    size_t count = findings->changes.notice_count;
     char text[RUE_NOTICE_TEXT_BYTES];
-    for (size_t i = 0; i < findings->changes.notice_count; i++) {
-        rue_notice_text(&findings->changes.notices[i], text, sizeof text);
-        rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-        rue_say(page, "Note: %s.", text);
-    }
+    if (count == 0) return;
+    rue_notice_text(&findings->changes.notices[0], text, sizeof text);
+    if (count > 1)
+        snprintf(text, sizeof text,
+                 "the machine changed its speed %zu times; results are corrected for it and remain valid",
+                 count);
+    rue_say(page, "Note: %s.", text);
 }
 
 void rue_verdict_background(struct rue_page *page, const struct rue_findings *findings, bool bounds)
 {
     static void (*const notes[])(struct rue_page *, const struct rue_findings *) = {say_simulated, say_crop};
-    put_changes(page, findings);
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    say_changes(page, findings);
     rue_page_sentence(page, RUE_LOOK_DIM, 0);
     say_regret(page, bounds);
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
