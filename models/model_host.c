@@ -88,8 +88,6 @@ static void measure_rooms(struct host *host)
     }
 }
 
-/* ---- work that is dealt out: of `count`, what a member does ---- */
-
 struct range {
     size_t begin, end;
 };
@@ -198,8 +196,6 @@ static void fill_share(void *context, size_t member, size_t members)
             arrays[i].at[j] = (float)(j * 2654435761U >> 16 & 1023) / 512 - 1;
     }
 }
-
-/* ---- a batch ---- */
 
 /* The other operations, as passes that read and write each element. */
 static void move_activations(const struct host *host, size_t images)

@@ -29,16 +29,12 @@ struct rue_field_type {
     void (*read)(struct rue_json_reader *reader, const json_t *value, void *at);
 };
 
-/* ---- writing ---- */
-
 /* The struct as an object; null if a key of it is empty. A new reference, NULL without memory. */
 json_t *rue_json_struct(const struct rue_field *fields, const void *from, const void *context);
 
 /* Likewise as members of `object`. */
 void rue_json_put_fields(json_t **object, const struct rue_field *fields, const void *from,
                          const void *context);
-
-/* ---- reading ---- */
 
 /* Fills in the struct `to`, which holds zeros and defaults. The caller frees its lists, also on failure. */
 void rue_json_read_fields(struct rue_json_reader *reader, const json_t *object,

@@ -55,8 +55,6 @@ struct rue_json_parameters {
 extern const struct rue_field rue_json_parameters_fields[];
 struct rue_json_parameters rue_json_parameters(const struct rue_knowledge *knowledge);
 
-/* ---- writing ---- */
-
 json_t *rue_json_config_at(const struct rue_variant_findings *variant, size_t config);
 json_t *rue_json_model_at(const struct rue_variant_findings *variant, size_t model);
 

@@ -52,8 +52,6 @@ void rue_page_gap(struct rue_page *page)
     add_section(page, RUE_SECTION_GAP);
 }
 
-/* ---- sentences ---- */
-
 void rue_page_sentence(struct rue_page *page, enum rue_look look, int indent)
 {
     struct rue_section *section = add_section(page, RUE_SECTION_SENTENCE);
@@ -82,8 +80,6 @@ void rue_say(struct rue_page *page, const char *format, ...)
     }
     if (length >= 0) free(more);
 }
-
-/* ---- tables ---- */
 
 void rue_page_column(struct rue_page *page, struct rue_table_column column)
 {

@@ -16,8 +16,6 @@ struct rue_csv {
     char **fields;
 };
 
-/* ---- what text may hold ---- */
-
 uint64_t rue_csv_line(const char *text, const char *at)
 {
     uint64_t line = 1;
@@ -65,8 +63,6 @@ const char *rue_csv_name(const struct rue_csv *csv)
 {
     return csv->name;
 }
-
-/* ---- records ---- */
 
 static bool is_blank(char c)
 {

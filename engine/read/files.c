@@ -139,8 +139,6 @@ rue_status rue_files_check(const struct rue_files *files, rue_error *error)
     return status;
 }
 
-/* ---- reading ---- */
-
 /* O_NONBLOCK: a FIFO at this path does not block. */
 static int open_file(int folder_fd, const char *path)
 {

@@ -61,8 +61,6 @@ static uint32_t index_crc(const struct rue_index *index)
     return rue_crc32c(crc, index->names.text, index->names.used);
 }
 
-/* ---- reading ---- */
-
 static bool read_parts(struct rue_index *index, int fd, const struct header *header, uint64_t file_bytes)
 {
     uint64_t entry_bytes = header->count * sizeof *index->entries;
@@ -127,8 +125,6 @@ bool rue_index_file_load(struct rue_index *index, const char *path, const char *
     memcpy(index->skipped_example, header.skipped_example, sizeof index->skipped_example);
     return true;
 }
-
-/* ---- writing ---- */
 
 /* Only index files are replaced, whatever their version. */
 static bool may_replace(const char *path)

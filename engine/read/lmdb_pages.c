@@ -69,8 +69,6 @@ static rue_status fail_cut(const struct walk *walk, rue_error *error)
                     walk->path, walk->file_bytes, (walk->meta.last_page + 1) * walk->page_bytes);
 }
 
-/* ---- meta pages ---- */
-
 static bool read_meta(int fd, uint64_t offset, struct meta *out)
 {
     struct page_header header;
@@ -131,8 +129,6 @@ static rue_status check_meta(struct walk *walk, rue_error *error)
     walk->pages_left = main->branch_pages + main->leaf_pages;
     return RUE_OK;
 }
-
-/* ---- the tree ---- */
 
 static rue_status read_page(struct walk *walk, uint64_t number, unsigned level, rue_error *error)
 {

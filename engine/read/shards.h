@@ -42,8 +42,6 @@ rue_status rue_shards_open(const struct rue_shard_format *format, const char *pa
                            const struct rue_source_options *options, struct rue_index *index,
                            rue_error *error) RUE_MUST_CHECK;
 
-/* ---- operations of rue_source_ops ---- */
-
 void rue_shards_close(void *state);
 rue_status rue_shards_read(const struct rue_index *index, uint64_t item, void *into, rue_error *error);
 

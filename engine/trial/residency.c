@@ -81,8 +81,6 @@ uint64_t rue_residency_bytes(const struct rue_residency *residency)
     return residency->bytes;
 }
 
-/* ---- files ---- */
-
 /* The file of the previous item; the next item is often in the same one. */
 struct file {
     struct rue_place at;
@@ -142,8 +140,6 @@ bool rue_residency_evict(const struct rue_residency *residency)
     close_file(&file);
     return found;
 }
-
-/* ---- states ---- */
 
 static rue_status allocate_scratch(const struct rue_residency *residency, void **scratch, rue_error *error)
 {

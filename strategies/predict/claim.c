@@ -48,8 +48,6 @@ size_t rue_forecast_challenger(struct rue_forecast *forecast)
     return challenger;
 }
 
-/* ---- claims ---- */
-
 static bool is_verified(const struct rue_forecast *forecast, size_t config)
 {
     for (size_t m = 0; m < forecast->models; m++)

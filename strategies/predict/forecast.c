@@ -150,8 +150,6 @@ bool rue_forecast_predict_trial(struct rue_forecast *forecast, size_t model, siz
     return true;
 }
 
-/* ---- eligibility ---- */
-
 /* Ineligible are excluded configurations, and those whose first batch is later than the limit on some model.
  * Predictions may be wrong, so if none remains, the one nearest to the limit that was not measured to be late
  * is eligible: until one was measured to be late, or while its predicted excess is small. Returns whether any
@@ -293,8 +291,6 @@ void rue_forecast_sample(struct rue_forecast *forecast, uint64_t *seed)
             forecast->log_ratio[i];
     summarise_regrets(forecast, sampled_job_s, forecast->sampled);
 }
-
-/* ---- the contrast ---- */
 
 /* The derivative of a regret by the logarithm of its time. */
 static double relative_time(const struct rue_forecast *forecast, size_t model, size_t config)

@@ -59,8 +59,6 @@ bool rue_forecast_predict_trial(struct rue_forecast *forecast, size_t model, siz
  * RUE_INFEASIBLE if no configuration is eligible; RUE_INTERNAL if the fit fails; RUE_MEMORY. */
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error) RUE_MUST_CHECK;
 
-/* ---- after an update ---- */
-
 /* The posterior mean of the job's time, and the trials of the cell. Does not set `sd`; `first_batch_s` is
  * measured. */
 struct rue_estimate rue_forecast_estimate(const struct rue_forecast *forecast, size_t model, size_t config);
@@ -86,8 +84,6 @@ double rue_forecast_covariance(const struct rue_forecast *forecast, size_t model
 /* By how much a trial would reduce the posterior variance of the contrast. */
 double rue_forecast_variance_reduction(const struct rue_forecast *forecast, size_t model, size_t config,
                                        uint64_t images);
-
-/* ---- ranking ---- */
 
 /* The objective at the posterior mean; INFINITY if ineligible. */
 double rue_forecast_regret(const struct rue_forecast *forecast, size_t config);

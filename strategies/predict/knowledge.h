@@ -36,8 +36,6 @@ const struct rue_compute_point *rue_compute_curve_find(const struct rue_compute_
 /* The consumer for batches of at most `batch_size`; zero for an empty curve. */
 struct rue_pipeline_consumer rue_compute_curve_at(const struct rue_compute_curve *curve, int batch_size);
 
-/* ---- what a study knows ---- */
-
 struct rue_knowledge_model {
     struct rue_compute_curve curve;        /* from compute-only trials; count 0: none */
     struct rue_pipeline_consumer consumer; /* fitted to joint trials, including the hand-over; NaN: unknown */

@@ -78,8 +78,6 @@ struct rue_posterior_calibration rue_posterior_calibration(const struct rue_post
 void rue_posterior_predict(const struct rue_posterior *posterior, const struct rue_posterior_point *point,
                            double *mean, double *variance);
 
-/* ---- latent vectors: all parameters and field values; a sample, a mean or covariances ---- */
-
 size_t rue_posterior_latent_size(const struct rue_posterior *posterior);
 
 /* The log ratio of a point that a latent vector implies. */

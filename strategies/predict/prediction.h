@@ -63,8 +63,6 @@ struct rue_speed rue_prediction_speed(const struct rue_prediction *prediction,
 rue_status rue_prediction_update(struct rue_prediction *prediction, bool *changed,
                                  rue_error *error) RUE_MUST_CHECK;
 
-/* ---- after an update ---- */
-
 /* Predicted seconds of a trial or job of `images` at that speed; RUE_PREDICTION_NO_MODEL predicts a load-only
  * trial. NaN before the first update, and without memory. */
 #define RUE_PREDICTION_NO_MODEL SIZE_MAX

@@ -109,8 +109,6 @@ static size_t index_values(const struct rue_config *configs, size_t count, size_
     return found;
 }
 
-/* ---- fields ---- */
-
 /* Sets up the axes, and the index of each configuration's value. */
 static bool open_field(struct field *field, int f, size_t models, const struct rue_config *configs,
                        size_t config_count, int *values)

@@ -50,8 +50,6 @@ void rue_slowdown_reset(struct rue_slowdown *slowdown)
     for (int i = 0; i < RUE_SLOWDOWN_SHIFTS; i++) slowdown->sums[i] = (struct rue_slowdown_sum){0};
 }
 
-/* ---- reference trials ---- */
-
 /* Prior of the scatter: so many values with this standard deviation. */
 static const double prior_sd = 0.04, prior_count = 4;
 static const double drift_sd = 0.02;
@@ -113,8 +111,6 @@ void rue_reference_level_reset(struct rue_reference_level *level)
 {
     level->count = level->next = 0;
 }
-
-/* ---- speed of the machine ---- */
 
 static const double loader_bound_share = 0.05; /* of the trial; if waiting takes more, the loader is slower */
 

@@ -43,8 +43,6 @@ void rue_slowdown_reset(struct rue_slowdown *slowdown);
 /* The log likelihood ratio of an error: machine changed by `shift` (a logarithm) over unchanged. */
 double rue_slowdown_log_likelihood_ratio(double error, double sd, double shift);
 
-/* ---- reference trials ---- */
-
 /* Predicts the next time of a repeated measurement from the logarithms of its last times: their median, their
  * scatter, and possible drift. Disturbed times (disturbance.h) have little influence. Pure. */
 enum { RUE_REFERENCE_VALUES = 9, RUE_REFERENCE_VALUES_MIN = 3 };
@@ -72,8 +70,6 @@ void rue_reference_level_add_scatter(struct rue_reference_level *level, double v
 
 /* Drops the values after a change of the machine; the scatter stays. */
 void rue_reference_level_reset(struct rue_reference_level *level);
-
-/* ---- speed of the machine ---- */
 
 /* Slow-down of the machine since the first trial. Loading and computing can change differently: a sleeping
  * model does not depend on the CPUs. Pure. */

@@ -95,8 +95,6 @@ static rue_status evaluate_length(struct search *search, uint64_t images, size_t
     return RUE_OK;
 }
 
-/* ---- from the job to either end of the range ---- */
-
 /* The next length, rounded to whole batches of the largest size that fits. */
 static uint64_t next_length(const struct search *search, uint64_t at, bool upwards)
 {

@@ -181,8 +181,6 @@ rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct
     return RUE_OK;
 }
 
-/* ---- leave-one-out cross-validation ---- */
-
 /* `weights` [models] are changed during the call and restored. */
 static rue_status score_left_out(const struct rue_cost_matrix *matrix, const struct rue_selection *selection,
                                  double *weights, struct rue_leave_one_out *left, rue_error *error)

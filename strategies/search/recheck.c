@@ -177,8 +177,6 @@ static rue_status recheck_status(void *state, rue_error *error)
     return rue_duel_status(&((struct recheck *)state)->duel, error);
 }
 
-/* ---- verdict ---- */
-
 static bool is_tried(const struct recheck *recheck, size_t config)
 {
     const struct rue_question_queue *history = &recheck->duel.history;

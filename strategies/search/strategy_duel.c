@@ -132,8 +132,6 @@ static void decide_next_trial(struct search *search)
     if (duel->status == RUE_OK && rue_question_queue_is_empty(&duel->queue)) search->phase = ENDED;
 }
 
-/* ---- ask and observe ---- */
-
 /* Whether the first trials have used up their share of the budget; the most informative ones come first. */
 static bool is_probed_enough(const struct rue_duel *duel)
 {

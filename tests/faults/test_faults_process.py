@@ -217,7 +217,7 @@ def test_a_runner_that_dies_in_open_is_named_with_its_signal(rue, script):
     (rue.folder / "hello").write_text(json.dumps(hello))
     (rue.folder / "crash.py").write_text(crash)
     done = rue("tune", "--runner", f"{sys.executable} -S crash.py", "--quiet", "--out", "out")
-    expect_failure(done, 1, "asked to open the data", "was killed by SIGSEGV")
+    expect_failure(done, 1, "did not answer 'open' correctly", "was killed by SIGSEGV")
     assert not one.pids()
 
 

@@ -324,7 +324,7 @@ def test_ctrl_c_while_reports_cannot_be_written_says_so(rue, script):
     assert code == 130 and "Partial results: interrupted" in out, "what was measured is shown all the same"
     line = err.splitlines()[-1]
     assert line.startswith("rue tune: interrupted; cannot write out/recommendation.json: Is a directory; a folder has this name")
-    assert line.endswith("; not written either: trials.csv")
+    assert line.endswith("; also not written: trials.csv")
 
 
 def test_a_file_in_the_place_of_the_folder_is_told(study):

@@ -36,8 +36,6 @@ static void format_part_name(const struct rue_recommended *part, char *out, size
     rue_findings_name(&part->found, out, bytes);
 }
 
-/* ---- output ---- */
-
 /* One table for the terminal and for JSON. */
 static void put_trials(struct rue_page *page, const struct rue_check *check)
 {
@@ -136,8 +134,6 @@ static rue_status show_json(const struct checks *checks, bool holds, rue_error *
                                         checks->earlier->path, holds, list),
                           stdout, error);
 }
-
-/* ---- the command ---- */
 
 static rue_status check_all(const struct rue_options *options, struct rue_recommendation *earlier,
                             struct rue_progress *progress, struct checks *out, rue_error *error)

@@ -33,8 +33,6 @@ struct list {
     json_t *array;
 };
 
-/* ---- one study ---- */
-
 static const char *study_state(const struct rue_record *record)
 {
     if (record->running) return "running";
@@ -150,8 +148,6 @@ static rue_status add_study(struct list *list, const char *path, rue_error *erro
     return fatal ? rue_fail(error, status, "%s", why.message)
                  : add_unreadable(list, path, why.message, error);
 }
-
-/* ---- folders ---- */
 
 static int compare_names(const FTSENT **a, const FTSENT **b)
 {

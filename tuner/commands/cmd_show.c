@@ -26,8 +26,6 @@ static const struct rue_option options_table[] = {
 
 static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
 
-/* ---- the list of trials ---- */
-
 struct listing {
     const struct rue_record *record;
     struct rue_store *store;
@@ -74,8 +72,6 @@ static rue_status list_trials(const struct rue_record *record, struct rue_findin
     rue_store_close(listing.store);
     return status == RUE_OK ? listing.status : status;
 }
-
-/* ---- findings ---- */
 
 static void put_other_trials(size_t others, const struct rue_report_style *style)
 {

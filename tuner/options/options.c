@@ -38,8 +38,6 @@ struct rue_options {
     char command_line[RUE_COMMAND_LINE_BYTES];
 };
 
-/* ---- one value ---- */
-
 /* The valid values: "a whole number from 1 to 1000", "one of all, raw, preprocessed". */
 static void describe_option(const struct rue_option *option, char *out, size_t bytes)
 {
@@ -148,8 +146,6 @@ static rue_status set_value(struct rue_options *options, size_t index, const cha
     if (!value->text) return rue_fail_memory(error, "an option", strlen(text));
     return parse_value(option, value) ? RUE_OK : fail_value(option, value, error);
 }
-
-/* ---- where values come from ---- */
 
 static rue_status set_defaults(struct rue_options *options, rue_error *error)
 {

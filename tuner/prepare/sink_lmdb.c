@@ -74,8 +74,6 @@ static int commit_txn(struct lmdb *lmdb)
     return code;
 }
 
-/* ---- the sink ---- */
-
 /* A single file if the destination is named like one, else a folder. */
 static bool is_single(const struct rue_sink_options *options)
 {

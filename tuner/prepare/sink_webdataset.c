@@ -21,8 +21,6 @@ struct webdataset {
     char before[STEM_BYTES]; /* the key of the last item in this shard */
 };
 
-/* ---- archives ---- */
-
 /* Errors are kept in `failure`: libarchive leaks memory if this callback fails. */
 static la_ssize_t write_piece(struct archive *archive, void *context, const void *data, size_t bytes)
 {
@@ -71,8 +69,6 @@ static rue_status put_member(struct webdataset *w, const char *name, const void 
     archive_entry_free(entry);
     return check_archive(w, good, error);
 }
-
-/* ---- the sink ---- */
 
 /* Ends the archive while its shard is open. */
 static rue_status complete_archive(struct rue_shard_writer *writer, rue_error *error)

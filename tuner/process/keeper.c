@@ -19,8 +19,6 @@
 
 static const uint64_t kill_timeout_ns = 5 * RUE_NS_PER_S;
 
-/* ---- in the keeper ---- */
-
 /* `child` is 0 after its end. */
 struct kept_child {
     pid_t child;
@@ -130,8 +128,6 @@ static void run_keeper(const char *const argv[], int in, int out, int socket_fd,
     kill_all(&kept);
     _exit(0);
 }
-
-/* ---- in its owner ---- */
 
 static rue_status fail_start(const char *name, int why, rue_error *error)
 {

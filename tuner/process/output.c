@@ -105,8 +105,6 @@ rue_status rue_output_write(const struct rue_output *output, renderer render, co
     return status;
 }
 
-/* ---- reports ---- */
-
 struct rendering {
     const struct rue_report *report;
     const struct rue_findings *findings;

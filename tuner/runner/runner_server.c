@@ -280,8 +280,6 @@ static json_t *machine_json(void)
     return object;
 }
 
-/* ---- lines ---- */
-
 /* Infeasible if memory or descriptors were short, else failed. */
 static char *encode_error(json_t *id, const rue_error *error)
 {

@@ -9,8 +9,6 @@
 #include "protocol.h"
 #include "units.h"
 
-/* ---- rules between the fields ---- */
-
 /* More CPUs than any machine has, or any group of machines behind one runner. */
 enum { CPU_RATIO_MAX = 1 << 16 };
 
@@ -156,8 +154,6 @@ rue_status rue_trial_reply_check(const struct rue_trial_request *request,
     if (status == RUE_OK) status = check_lists(result, error);
     return status == RUE_OK ? check_times(request, result, error) : status;
 }
-
-/* ---- decoding ---- */
 
 static rue_status check_config(const json_t *reply, const struct rue_trial_request *request,
                                const struct rue_trial_result *result, rue_error *error)

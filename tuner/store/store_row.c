@@ -75,8 +75,6 @@ const struct rue_store_column rue_store_columns[] = {
 /* clang-format on */
 const int rue_store_column_count = sizeof rue_store_columns / sizeof *rue_store_columns;
 
-/* ---- to SQLite ---- */
-
 enum { TEXT_BYTES = (int)RUE_CONFIG_TEXT_BYTES + (int)RUE_WORKLOAD_TEXT_BYTES }; /* enough for either */
 
 static int bind_text(sqlite3_stmt *statement, int index, const char *text)
@@ -146,8 +144,6 @@ int rue_store_row_bind(sqlite3_stmt *statement, const struct rue_store_trial *tr
     }
     return code;
 }
-
-/* ---- from SQLite ---- */
 
 /* A JSON array of unsigned integers. */
 static bool parse_times(const char *text, uint64_t **out, size_t *out_count)

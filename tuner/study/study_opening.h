@@ -21,8 +21,6 @@ rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_
  * (study_models.c) */
 rue_status rue_study_try_models(const struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 
-/* ---- the folder of a study, and the store in it (study_folder.c) ---- */
-
 /* The converted sample, in its own folder in the study's folder (part.h). */
 #define RUE_STUDY_SAMPLE "sample.tensor"
 

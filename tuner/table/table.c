@@ -15,8 +15,6 @@
 #include "suggest.h"
 #include "utf8.h"
 
-/* ---- the text ---- */
-
 /* Files are read at once, so larger ones are refused. */
 #define TEXT_BYTES_MAX ((size_t)1 << 30)
 enum { READ_BYTES = 1 << 16 };
@@ -82,8 +80,6 @@ static rue_status open_csv(const char *path, struct rue_csv **out, uint64_t *dig
     if (status != RUE_OK) rue_csv_close(*out), *out = NULL;
     return status;
 }
-
-/* ---- rows ---- */
 
 /* Largest time that fits the clocks. */
 #define TIME_NS_MAX 9e18

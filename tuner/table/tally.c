@@ -59,8 +59,6 @@ void rue_tally_close(struct rue_tally *tally)
     *tally = (struct rue_tally){0};
 }
 
-/* ---- from trials to matrices ---- */
-
 /* By group, configuration in grid order and model; the trials of a cell longest first, then in the order
  * added. */
 static int compare_trials(const void *left, const void *right)

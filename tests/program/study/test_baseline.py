@@ -202,9 +202,9 @@ def test_none_is_measured_where_none_is_wanted(rue, runner):
 @pytest.mark.parametrize("given, words", [
     ("32/2", ["'32/2' is not KNOB=VALUE", "batch_size=32,num_workers=2"]),
     ("batchsize=32", ["'batchsize' is not a knob", "did you mean 'batch_size'"]),
-    ("batch_size=many", ["batch_size is a whole number from 1 to 65536, not 'many'"]),
+    ("batch_size=many", ["batch_size must be a whole number from 1 to 65536, not 'many'"]),
     ("num_workers=2,,", ["'' is not KNOB=VALUE"]),
-    ("parallelism=both", ["parallelism is batch or sample, not 'both'"]),
+    ("parallelism=both", ["parallelism must be batch or sample, not 'both'"]),
     ("prefetch_factor=4", ["cannot vary prefetch_factor"]),
     ("batch_size=2000", ["batch_size=2000 exceeds the job of 1000 images", "raise --images"]),
     ("num_workers=16", ["num_workers=16 exceeds --max-workers 8"]),

@@ -69,7 +69,7 @@ def test_only_defaults_are_tried_where_nobody_asks(rue, runner):
 
 def test_a_baseline_may_name_them(rue, runner):
     expect_failure(rue("tune", "--runner", runner(), "--out", "no", "--baseline", "sync=maybe"), 2,
-                   "sync is false or true, not 'maybe'")
+                   "sync must be false or true, not 'maybe'")
     done = rue("tune", "--runner", runner(), "--quiet", "--out", "out", "--budget", "10h", "--knob",
                "multiprocessing_context=fork,spawn", "--baseline", "batch_size=16,num_workers=2,multiprocessing_context=fork")
     assert done.returncode == 0, done.stderr

@@ -462,11 +462,6 @@ def test_a_greeting_that_is_none_is_an_error(rue, script, hello, words):
     assert wait_until_gone(one.pids())
 
 
-def test_a_runner_that_cannot_work_says_why(rue, script):
-    one = script(TABLE, hello='{"status":"failed","reason":"no licence"}')
-    expect_failure(tune(rue, one), 1, "cannot work: no licence")
-
-
 @pytest.mark.parametrize("command, word", [
     ("true", "ended"), ("true; exit 5", "exit code 5"), ("sh -c 'exit 6'", "exit code 6"), ("kill -SEGV $$; true", "SIGSEGV"),
     ("sh -c 'kill -BUS $$'; exit $?", "SIGBUS"), ("/no/such/runner", "exit code 127"), ("cat", "hello.runner"),

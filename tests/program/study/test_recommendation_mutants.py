@@ -71,7 +71,7 @@ def test_rue_s_own_runner_and_the_c_example_obey_no_damaged_recommendation(rue, 
 @pytest.mark.parametrize("change, says", [
     (lambda part: part.pop("decode"), None), (lambda part: part.update(decode=None), "word"), (lambda part: part.update(decode="slow"), "word"),
     (lambda part: part.update(batch_dtype=8), "word"), (lambda part: part["config"].update(num_workers=2**32), "out of range"),
-    (lambda part: part["config"].update(batch_size=2**32 + 4), "out of range"), (lambda part: part["config"].update(batch_size=4.0), "value"),
+    (lambda part: part["config"].update(batch_size=2**32 + 4), "out of range"), (lambda part: part["config"].update(batch_size=4.0), "out of range"),
     (lambda part: part["config"].update(parallelism=7), "word"),
     (lambda part: part["config"].update(batch_size=0), "out of range"), (lambda part: part.update(config=[]), "no recommendation"),
     (lambda part: part["config"].clear(), None),

@@ -179,3 +179,8 @@ def test_data_that_are_opened_differently_end_the_study(rue, script, now):
     done = rue("tune", "--runner", f"sh {wrapper}", "--strategy", "grid", "--quiet", "--out", "out")
     expect_failure(done, 3, "the data changed during the study", f'"{key}" was', f"and is {json.dumps(value)}")
     assert len(rows_of(rue.folder / "out")) == 9
+
+
+def test_a_runner_that_cannot_work_says_why(rue, script):
+    one = script(TABLE, hello='{"status":"failed","reason":"no licence"}')
+    expect_failure(rue("tune", "--runner", one.command, "--out", "out"), 1, "cannot work: no licence")

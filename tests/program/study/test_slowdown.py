@@ -243,7 +243,7 @@ def test_references_of_all_variants_leave_room_for_whole_configurations(rue, scr
         ranked = [row for row in part["configs"] if row["mean_regret_ratio"] is not None]
         assert part["evidence"]["trials_ok"] == 2 * len(ranked) > 30
     plan = plan_of(rue("tune", "--runner", one.command, "--out", "other", "--strategy", "grid", "--budget", "100trials", "--dry-run"))
-    assert "every 5 trials a " in plan["references"]
+    assert "every 5 trials one load-only trial" in plan["references"]
 
 
 def test_a_change_at_the_end_of_a_budget_of_trials_takes_no_more(rue, script):
