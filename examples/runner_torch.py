@@ -294,7 +294,7 @@ class Runner:
                 while file.read(1 << 20): pass
         with contextlib.suppress(Exception): copy.copy(data)[0]  # builds before the trials what is built on first use
         return dict(status="ok", images=len(data), bytes=total, digest=data.digest,
-                    batch_dtype=workload.get("batch_dtype", "float32"),  # tells rue that this runner knows the word
+                    batch_dtype=workload.get("batch_dtype", "float32"),  # shows that this runner knows the word
                     cache="as-is" if cache == "cold" else cache, cache_reason="the PyTorch runner cannot evict data from memory")
     def trial(self, request):
         defaults, asked = dict(batch_size=1, num_workers=0, prefetch_factor=2, parallelism="batch", pin_memory=True), request["config"]

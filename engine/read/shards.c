@@ -172,8 +172,8 @@ rue_status rue_shards_add(const char *path, bool (*is_shard)(const char *name), 
 
 /* ---- looking ---- */
 
-static rue_status probe_folder(const struct rue_shard_format *format, const char *path, bool *is,
-                               rue_error *error)
+static rue_status probe_shard_folder(const struct rue_shard_format *format, const char *path, bool *is,
+                                     rue_error *error)
 {
     DIR *folder = opendir(path);
     if (!folder)
@@ -202,7 +202,7 @@ rue_status rue_shards_probe(const struct rue_shard_format *format, const char *p
     *is = pattern && named;
     if (pattern) return RUE_OK;
     if (stat(path, &about) != 0) return rue_fail_open(error, path);
-    if (S_ISDIR(about.st_mode)) return probe_folder(format, path, is, error);
+    if (S_ISDIR(about.st_mode)) return probe_shard_folder(format, path, is, error);
     *regular = S_ISREG(about.st_mode);
     *is = *regular && named;
     return RUE_OK;

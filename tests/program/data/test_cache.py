@@ -184,7 +184,7 @@ def test_states_are_not_mixed_when_a_study_goes_on(rue, data, tmp_path):
     assert set(kept) == {"cold", "warm"} and kept == before, "the third run found what the first had measured"
 
 
-def test_trials_that_were_not_cold_are_kept_told_and_repeated(rue, data, tmp_path):
+def test_trials_that_were_not_cold_are_kept_reported_and_repeated(rue, data, tmp_path):
     study = rue.start("tune", data, "--batch-size", "4", "--num-workers", "0..2", "--strategy", "grid", "--repeats", "99",
                       "--model", "sleep:1ms/image", "--cache", "cold", "--out", "out", "--images", "20", "--mode",
                       "raw" if data.is_dir() else "preprocessed")
@@ -281,7 +281,7 @@ def test_a_runner_that_knows_no_cold_trials_is_refused(rue, script):
 
 
 @pytest.mark.parametrize("at", [5, 12])
-def test_a_damaged_record_is_told_and_the_others_are_warm(rue, own_photos, tmp_path, at):
+def test_a_damaged_record_is_reported_and_the_others_are_warm(rue, own_photos, tmp_path, at):
     assert rue("prepare", own_photos, "x.tensor", "--quiet").returncode == 0
     file = tmp_path / "x.tensor"
     damaged = bytearray(file.read_bytes())

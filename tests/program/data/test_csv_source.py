@@ -32,8 +32,8 @@ def test_a_list_of_python_is_read(rue, photos, how):
 def test_words_become_the_classes_of_a_folder(rue, own_photos):
     rows = [(file.relative_to(rue.folder), file.parent.name) for file in sorted(own_photos.rglob("*.jpg"), reverse=True)]
     write_list(rue.folder / "list.csv", rows)
-    told, folder = [json.loads(rue("inspect", what, "--json").stdout) for what in ("list.csv", own_photos)]
-    assert told["classes"] == folder["classes"]
+    reported, folder = [json.loads(rue("inspect", what, "--json").stdout) for what in ("list.csv", own_photos)]
+    assert reported["classes"] == folder["classes"]
     made(rue, "list.csv", "a.tensor", "--images", "20", "--dtype", "uint8")
 
 
@@ -84,8 +84,8 @@ def test_a_list_of_a_million_lines_opens(release_rue, photos):
     line = f"{'./' * 20}a.jpg,class name %04d\n"
     (release_rue.folder / "list.csv").write_text("path,label\n" + "".join(line % (i % 1000) for i in range(1000000)))
     done = release_rue("inspect", "list.csv", "--json", preexec_fn=limited(resource.RLIMIT_DATA, 400 << 20))
-    told = json.loads(done.stdout)
-    assert told["items"] == 1000000 and len(told["classes"]) == 1000
+    reported = json.loads(done.stdout)
+    assert reported["items"] == 1000000 and len(reported["classes"]) == 1000
 
 
 def test_labels_that_lead_out_of_the_destination_are_refused(rue, photos):

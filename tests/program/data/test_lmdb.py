@@ -1,4 +1,4 @@
-"""LMDB as a format: what rue writes is read by python-lmdb, what that writes is read by rue, and damage is told."""
+"""LMDB as a format: what rue writes is read by python-lmdb, what that writes is read by rue, and damage is reported."""
 import io
 import json
 
@@ -119,8 +119,8 @@ def test_it_can_be_tuned_for(rue, photos, words):
     done = rue("tune", "set.lmdb", "--model", "none", "--batch-size", "8", "--num-workers", "0..2", "--quiet", "--out", "out",
                *(["--mode", "raw"] if not words else []))
     assert done.returncode == 0, done.stderr
-    told = json.loads((rue.folder / "out/recommendation.json").read_text())["recommendations"][0]
-    assert told["variant"]["format"] == "lmdb" if "variant" in told else told
+    reported = json.loads((rue.folder / "out/recommendation.json").read_text())["recommendations"][0]
+    assert reported["variant"]["format"] == "lmdb" if "variant" in reported else reported
 
 
 # ---- damage ----

@@ -211,7 +211,7 @@ def test_a_hidden_scan_counts_only_when_there_are_too_many(decode):
     assert odd.compare(data, decode) is None and not isinstance(decode(data), str)
 
 
-def test_memory_for_scans_has_a_limit_that_is_told(release, tmp_path):
+def test_memory_for_scans_has_a_limit_that_is_reported(release, tmp_path):
     """The file has 3 KB; libjpeg would take 1.6 GB."""
     rue = Rue(release, tmp_path)
     huge = odd.sized(make(progressive=1, sampling="1x1"), 16384, 16384)

@@ -1,4 +1,4 @@
-"""Every option of every command, from the program's own tables, given numbers and lists that nobody should have typed.
+"""Every option of every command, from the program's own tables, given numbers and lists that make no sense.
 RUE_LONG_TESTS=1 tries every pair; without it, pairs are sampled by a seed that a failure names (RUE_SEED)."""
 import os
 import random

@@ -74,7 +74,7 @@ def test_a_forecast_that_cannot_be_read_is_replaced_by_the_times(rue, script):
     assert recommendation(rue.folder / "other/recommendation.json")["config"]["pin_memory"] is True
 
 
-def test_torch_is_told_of_it_where_its_runner_names_it(rue, script):
+def test_torch_gets_it_if_its_runner_names_it(rue, script):
     for pins, value in (((True,), True), ((), None), ((True, False), True)):
         one = machine(script, pins, hello=dict(loader="torch"))
         done = rue("tune", "--runner", one.command, "--out", "out", "--fresh", "--strategy", "grid", "--budget", "5m")

@@ -101,8 +101,8 @@ def test_others_read_what_is_written(rue, photos):
     names = sorted(path.name for path in (rue.folder / "set").glob("train-*"))
     assert len(names) > 1 and names[1] == "train-000001.tfrecord"
     records = all_records(rue.folder / "set")
-    told = {record["name"].bytes_list.value[0].decode(): record["image"].bytes_list.value[0] for record in records}
-    assert told == files_of(photos)
+    reported = {record["name"].bytes_list.value[0].decode(): record["image"].bytes_list.value[0] for record in records}
+    assert reported == files_of(photos)
     classes = (rue.folder / "set/classes.txt").read_text().split("\n")
     assert all(record["name"].bytes_list.value[0].decode().startswith(classes[record["label"].int64_list.value[0]] + "/")
                for record in records)

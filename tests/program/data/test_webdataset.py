@@ -402,7 +402,7 @@ def trials(store):
 
 
 @pytest.mark.parametrize("what", ["deleted", "replaced", "changed"])
-def test_a_shard_that_is_lost_while_trials_run_is_told(rue, prepare, photos, tmp_path, what):
+def test_a_shard_that_is_lost_while_trials_run_is_reported(rue, prepare, photos, tmp_path, what):
     shards, out = tmp_path / "shards", tmp_path / "study"
     assert prepare(photos, shards, "--format", "webdataset", "--shard-size", "1M").returncode == 0
     process = rue.start("tune", shards, "--budget", "60s", "--mode", "raw", "--batch-size", "4", "--num-workers", "1,2",
@@ -418,8 +418,8 @@ def test_a_shard_that_is_lost_while_trials_run_is_told(rue, prepare, photos, tmp
     else:
         with open(shard, "r+b") as file:
             file.truncate(shard.stat().st_size - 600)
-    code, told, why = finish(process)
-    assert code not in (0, 1) and f"{shard.name} at byte" in told + why
+    code, reported, why = finish(process)
+    assert code not in (0, 1) and f"{shard.name} at byte" in reported + why
 
 
 def test_a_label_that_no_sample_has_is_not_zero(rue, tmp_path, jpeg):

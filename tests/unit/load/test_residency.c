@@ -147,9 +147,9 @@ Test(residency, cold_is_proved_before_it_is_claimed)
 {
     char why[256] = "";
     evict();
-    bool told = access("/proc/self/io", R_OK) == 0;
-    cr_assert_eq(rue_residency_try_cold(residency, why, sizeof why), told, "%s", why);
-    cr_assert(told || strstr(why, "count"));
+    bool reported = access("/proc/self/io", R_OK) == 0;
+    cr_assert_eq(rue_residency_try_cold(residency, why, sizeof why), reported, "%s", why);
+    cr_assert(reported || strstr(why, "count"));
 }
 
 Test(residency, what_another_process_holds_in_memory_cannot_be_cold)

@@ -239,7 +239,7 @@ Test(cuda_batches, a_plan_is_computed_within_its_memory_with_cublaslt)
     check_plan(true);
 }
 
-/* cuBLASLt is told where they lie, and checks that. */
+/* cuBLASLt gets their addresses, and checks them. */
 Test(cuda_batches, products_of_every_model_lie_in_their_memory_and_are_aligned)
 {
     open_module("rue_cuda_emulated.so", true);

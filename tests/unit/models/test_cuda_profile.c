@@ -32,7 +32,7 @@ Test(cuda_profile, options_are_written_one_way)
         const char *model = profile.architecture->name;
         cr_assert(strncmp(profile.name, model, strlen(model)) == 0);
         cr_assert_str_eq(find(profile.name).name, profile.name, "it is found by its own name");
-        cr_assert_eq(profile.points, 0, "nobody knows how long it takes");
+        cr_assert_eq(profile.points, 0, "its time is unknown");
     }
 }
 

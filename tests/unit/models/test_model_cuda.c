@@ -125,7 +125,7 @@ Test(model_cuda, without_pin_memory_batches_are_not_pinned)
     cr_assert_eq(result.h2d_ns, 6 * 10 * COPY_NS, "nor is one that is resident");
 }
 
-Test(model_cuda, memory_that_cannot_be_pinned_is_infeasible_and_told)
+Test(model_cuda, memory_that_cannot_be_pinned_is_infeasible_and_reported)
 {
     struct rue_trial_request request = request_of(RUE_JOINT, 4, 2);
     setenv("FAKE_CUDA_PINS", "1", 1);
@@ -178,14 +178,14 @@ Test(model_cuda, too_large_a_batch_is_infeasible_with_figures_and_a_smaller_one_
 
 Test(model_cuda, batches_of_levels_take_less_of_the_memory)
 {
-    static const char *const told[] = {"2 batches of images 617 MB", "2 batches of images 154 MB"};
+    static const char *const reported[] = {"2 batches of images 617 MB", "2 batches of images 154 MB"};
     setenv("FAKE_CUDA_BYTES", "200000000", 1);
     for (dtype = RUE_FLOAT32; dtype < RUE_DTYPE_COUNT; dtype++) {
         struct rue_trial_request request = request_of(RUE_COMPUTE, 512, 0);
         cr_assert_eq(open_model("resnet18@cuda:fp16"), RUE_OK, "%s", error.message);
         rue_trial_run(NULL, &request, NULL, &model, &result);
         cr_assert_eq(result.outcome, RUE_TRIAL_INFEASIBLE);
-        cr_assert(strstr(result.reason, told[dtype]), "%s", result.reason);
+        cr_assert(strstr(result.reason, reported[dtype]), "%s", result.reason);
         rue_trial_result_close(&result);
         rue_model_close(&model);
     }
@@ -201,7 +201,7 @@ Test(model_cuda, layers_share_weights_where_memory_is_short)
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
 }
 
-Test(model_cuda, what_makes_it_slower_is_told)
+Test(model_cuda, what_makes_it_slower_is_reported)
 {
     setenv("FAKE_CUDA_SLOWER", "by kernels of our own", 1);
     run_photos("resnet18@cuda", 8, 1);

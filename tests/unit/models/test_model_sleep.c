@@ -75,9 +75,9 @@ Test(model_sleep, lateness_is_reported_and_never_shrinks)
         uint64_t ticket = submit(1);
         wait_for(ticket);
         lateness += rue_clock_now_ns() - ticket;
-        uint64_t told = model.ops->overshoot_ns(model.state);
-        cr_assert(told >= last && told <= lateness, "%d: told %d ns", i, (int)told);
-        last = told;
+        uint64_t reported = model.ops->overshoot_ns(model.state);
+        cr_assert(reported >= last && reported <= lateness, "%d: reported %d ns", i, (int)reported);
+        last = reported;
     }
 }
 

@@ -72,7 +72,7 @@ Test(compressed_shards, whoever_reads_in_any_order_is_refused)
     }
 }
 
-Test(compressed_shards, what_is_lost_meanwhile_is_told)
+Test(compressed_shards, what_is_lost_meanwhile_is_reported)
 {
     make_set(ARCHIVE_FILTER_GZIP);
     struct rue_source *source = open_in_order();

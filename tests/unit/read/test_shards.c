@@ -115,7 +115,7 @@ static rue_status read_some(struct rue_files *set, rue_error *error)
     return rue_files_read(set, 0, data, sizeof data, 2, error);
 }
 
-Test(shards, a_shard_that_is_deleted_replaced_or_changed_is_told_with_its_byte)
+Test(shards, a_shard_that_is_deleted_replaced_or_changed_is_reported_with_its_byte)
 {
     static const char *const words[] = {"deleted or replaced", "deleted or replaced", "changed", "changed"};
     for (int how = 0; how < 4; how++)

@@ -135,7 +135,7 @@ Test(source, only_an_item_s_own_faults_are_faults_of_the_data)
     cr_assert_eq(rue_source_failure(EIO), RUE_STORE);
 }
 
-Test(source, what_cannot_be_opened_is_told_with_a_way_out)
+Test(source, what_cannot_be_opened_is_reported_with_a_way_out)
 {
     rue_error error = {0};
     errno = EMFILE;
@@ -190,7 +190,7 @@ static void write_as(const char *format)
     rue_sink_close(sink);
 }
 
-Test(source, opening_ends_where_it_is_told_to)
+Test(source, opening_ends_when_stop_fails)
 {
     static const char *const formats[] = {"folder", "lmdb", "tfrecord", "webdataset"};
     const struct rue_source_options options = {.stop = stop};

@@ -251,7 +251,7 @@ Test(source_lmdb, a_torn_page_is_an_error_or_changes_values)
     free(torn);
 }
 
-/* The last page is the list of the free ones, of which nobody who reads has a need. */
+/* The last page is the list of the free ones, which readers do not need. */
 Test(source_lmdb, a_file_that_was_cut_is_refused_wherever_it_was)
 {
     enum { COUNT = 60, PAGE = 4096 };

@@ -238,7 +238,7 @@ Test(source_tensor, a_file_of_an_older_rue_is_named_so)
     cr_assert(strstr(message, "made by an older rue; make it again with 'rue prepare'"), "%s", message);
 }
 
-Test(source_tensor, its_shape_is_told)
+Test(source_tensor, its_shape_is_reported)
 {
     uint32_t shape[3];
     struct rue_source *source = data_open("whole");

@@ -62,7 +62,7 @@ Test(tf_record, what_is_not_known_is_passed_over)
            "a:0:0:0;");
 }
 
-Test(tf_record, damage_is_told_with_its_place)
+Test(tf_record, damage_is_reported_with_its_place)
 {
     static const struct {
         const char *message;
