@@ -209,6 +209,13 @@ char *rue_json_dump(const json_t *root, size_t flags)
     return NULL;
 }
 
+void rue_json_describe(const json_t *value, char *out, size_t bytes)
+{
+    char *text = rue_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
+    rue_error_shorten(text ? text : "absent", out, bytes);
+    free(text);
+}
+
 /* The library escapes all control characters but DEL, which terminals obey too. */
 rue_status rue_json_write(json_t *root, FILE *stream, rue_error *error)
 {

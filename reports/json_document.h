@@ -43,6 +43,9 @@ json_t *rue_json_knobs(const struct rue_knobs *knobs);
 /* json_dumps() of jansson up to version 2.14 loses a key when memory ends. NULL: no memory, or no `root`. */
 char *rue_json_dump(const json_t *root, size_t flags);
 
+/* `value` as JSON for messages, cut to `bytes`: 5, "text", absent. */
+void rue_json_describe(const json_t *value, char *out, size_t bytes);
+
 /* Writes `root`, indented and in ASCII, with a line feed, and closes it. RUE_MEMORY if it is NULL, RUE_STORE
  * when the stream failed. */
 rue_status rue_json_write(json_t *root, FILE *stream, rue_error *error) RUE_MUST_CHECK;

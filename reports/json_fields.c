@@ -295,14 +295,12 @@ static void format_expected(const struct rue_field *field, char out[WHAT_BYTES])
 
 static void refuse_value(struct rue_json_reader *reader, const struct rue_field *field, const json_t *value)
 {
-    char what[2 * WHAT_BYTES], found[64] = "it is missing";
-    char *text = value ? rue_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-    if (text) rue_error_shorten(text, found, sizeof found);
+    char what[2 * WHAT_BYTES], found[64];
+    rue_json_describe(value, found, sizeof found);
     format_expected(field, what);
     size_t used = strlen(what);
-    snprintf(what + used, sizeof what - used, ": %s%s", text ? "got " : "", found);
+    snprintf(what + used, sizeof what - used, ": %s %s", value ? "got" : "it is", found);
     rue_json_refuse(reader, NULL, what);
-    free(text);
 }
 
 static void read_value(struct rue_json_reader *reader, const struct rue_field *field, const json_t *value,

@@ -238,15 +238,19 @@ rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_requ
 #define WRONG_FIELD "sent a wrong field: "
 static const char wrong_field[] = "sent a wrong field";
 
+static rue_status fail_field(const char *what, const json_t *value, rue_error *error)
+{
+    char found[64];
+    rue_json_describe(value, found, sizeof found);
+    return rue_fail(error, RUE_RUNNER, WRONG_FIELD "%s: %s %s", what, value ? "got" : "it is", found);
+}
+
 static rue_status fail_value(const struct rue_knob_info *knob, const json_t *value, rue_error *error)
 {
-    char what[160], found[64];
-    char *text = rue_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY);
-    rue_knob_describe(knob, what, sizeof what);
-    rue_error_shorten(text ? text : "null", found, sizeof found);
-    free(text);
-    return rue_fail(error, RUE_RUNNER, WRONG_FIELD "hello.space.%s has a value that is not %s: got %s",
-                    knob->name, what, found);
+    char expected[160], what[256];
+    rue_knob_describe(knob, expected, sizeof expected);
+    snprintf(what, sizeof what, "hello.space.%s has a value that is not %s", knob->name, expected);
+    return fail_field(what, value, error);
 }
 
 static rue_status decode_values(const json_t *list, size_t k, struct rue_space *space, rue_error *error)
@@ -264,8 +268,9 @@ static rue_status decode_values(const json_t *list, size_t k, struct rue_space *
                             WRONG_FIELD "hello.space.%s has %zu values, more than %d: send fewer", knob->name,
                             json_array_size(list), RUE_SPACE_VALUES_MAX);
     }
-    if (space->count[k]) return RUE_OK;
-    return rue_fail(error, RUE_RUNNER, WRONG_FIELD "hello.space.%s is not a list with values", knob->name);
+    char what[128];
+    snprintf(what, sizeof what, "hello.space.%s is not a list with values", knob->name);
+    return space->count[k] ? RUE_OK : fail_field(what, list, error);
 }
 
 /* Declared knobs can always be varied. With a space, only those of rue's knobs that it names can be varied.
@@ -276,7 +281,7 @@ static rue_status decode_space(const json_t *reply, struct rue_hello *out, rue_e
     const struct rue_knobs *knobs;
     rue_error why = {0};
     if (space && !json_is_null(space) && !json_is_object(space))
-        return rue_fail(error, RUE_RUNNER, WRONG_FIELD "hello.space is not an object");
+        return fail_field("hello.space is not an object", space, error);
     if (rue_knob_json_read(json_object_get(reply, "knobs"), &knobs, &why) != RUE_OK)
         return rue_fail(error, RUE_RUNNER, WRONG_FIELD "hello.knobs: %s", why.message);
     out->space = rue_space_default(knobs);
@@ -307,8 +312,8 @@ rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
     *out = (struct rue_hello){0};
     if (reason) return rue_fail(error, RUE_RUNNER, "%s", reason);
     if (!protocol || strcmp(protocol, RUE_PROTOCOL_NAME) != 0)
-        return rue_fail(error, RUE_RUNNER, WRONG_FIELD "hello.protocol is not \"%s\": %s%.40s",
-                        RUE_PROTOCOL_NAME, protocol ? "got " : "it is missing", protocol ? protocol : "");
+        return fail_field("hello.protocol is not " RUE_PROTOCOL_NAME, json_object_get(reply, "protocol"),
+                          error);
     rue_json_read_fields(&reader, reply, hello_fields, out);
     if (!out->runner[0]) rue_json_refuse(&reader, "runner", "a name: it is empty");
     if (reader.status != RUE_OK) return reader.status;
@@ -323,7 +328,8 @@ rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
         if (found >= 0) out->measures[found] = true;
     }
     if (!out->measures[RUE_JOINT])
-        return rue_fail(error, RUE_RUNNER, WRONG_FIELD "hello.measures does not contain \"joint\"");
+        return fail_field("hello.measures does not contain \"joint\"", json_object_get(reply, "measures"),
+                          error);
     char *machine = rue_json_dump(json_object_get(reply, "machine"), JSON_COMPACT | JSON_SORT_KEYS);
     if (machine) snprintf(out->machine_json, sizeof out->machine_json, "%s", machine);
     if (machine && strlen(machine) >= sizeof out->machine_json) out->machine_json[0] = 0;
@@ -342,7 +348,7 @@ rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *ou
         const char *reason = json_string_value(json_object_get(reply, "reason"));
         bool infeasible = strcmp(status, rue_outcome_names[RUE_TRIAL_INFEASIBLE]) == 0;
         return rue_fail(error, infeasible ? RUE_INFEASIBLE : RUE_DATA, "%s",
-                        reason ? reason : "it sent no reason");
+                        reason ? reason : "it sent no \"reason\"");
     }
     rue_json_read_fields(&reader, reply, opened_fields, out);
     const char *note = json_string_value(json_object_get(reply, "note"));

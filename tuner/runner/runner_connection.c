@@ -347,11 +347,10 @@ static rue_status ensure_process(struct rue_connection *connection, rue_error *e
 
 static rue_status fail_id(const json_t *reply_id, uint64_t id, rue_error *error)
 {
-    char *text = reply_id ? rue_json_dump(reply_id, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-    rue_fail(error, RUE_RUNNER, "sent a wrong field: trial.id is not %" PRIu64 ": %s%.60s", id,
-             text ? "got " : "it is missing", text ? text : "");
-    free(text);
-    return RUE_RUNNER;
+    char found[64];
+    rue_json_describe(reply_id, found, sizeof found);
+    return rue_fail(error, RUE_RUNNER, "sent a wrong field: trial.id is not %" PRIu64 ": %s %s", id,
+                    reply_id ? "got" : "it is", found);
 }
 
 /* Waits for the reply to request `id`. `"id":null` is a reply to it, too. Replies to earlier requests are

@@ -1,9 +1,7 @@
 #include "runner_identity.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "error.h"
 #include "json_document.h"
 
 const char *const rue_hello_keys[] = {"runner",  "loader",     "machine",  "clock", "measures",
@@ -17,13 +15,6 @@ static bool values_equal(const json_t *a, const json_t *b)
     return no_a || no_b ? no_a && no_b : json_equal(a, b);
 }
 
-static void format_value(const json_t *value, char *out, size_t bytes)
-{
-    char *text = rue_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
-    rue_error_shorten(text ? text : "absent", out, bytes);
-    free(text);
-}
-
 bool rue_runner_identity_differs(const json_t *before, const json_t *now, const char *const *keys,
                                  char out[RUE_IDENTITY_TEXT_BYTES])
 {
@@ -31,8 +22,8 @@ bool rue_runner_identity_differs(const json_t *before, const json_t *now, const 
         const json_t *old_value = json_object_get(before, *keys), *new_value = json_object_get(now, *keys);
         char old_text[160], new_text[160];
         if (values_equal(old_value, new_value)) continue;
-        format_value(old_value, old_text, sizeof old_text);
-        format_value(new_value, new_text, sizeof new_text);
+        rue_json_describe(old_value, old_text, sizeof old_text);
+        rue_json_describe(new_value, new_text, sizeof new_text);
         snprintf(out, RUE_IDENTITY_TEXT_BYTES, "\"%s\" was %s and is %s", *keys, old_text, new_text);
         return true;
     }

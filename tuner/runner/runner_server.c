@@ -94,7 +94,8 @@ static void note_damage(const struct damage *damage, struct rue_opened *opened)
     char text[RUE_ERROR_MESSAGE_BYTES + 128];
     if (damage->count == 0) return;
     snprintf(text, sizeof text,
-             "%" PRIu64 " damaged, for example %s; trials replace only images that cannot be read or decoded",
+             "damaged images: %" PRIu64
+             ", such as %s; trials replace only those that cannot be read or decoded",
              damage->count, damage->first.message);
     add_note(opened, text);
 }
@@ -155,7 +156,7 @@ static void note_skipped(const struct rue_source *source, struct rue_opened *ope
 {
     char example[RUE_ERROR_MESSAGE_BYTES], text[RUE_ERROR_MESSAGE_BYTES + 64];
     uint64_t skipped = rue_source_skipped(source, example, sizeof example);
-    snprintf(text, sizeof text, "%" PRIu64 " skipped, for example %s", skipped, example);
+    snprintf(text, sizeof text, "files skipped: %" PRIu64 ", such as %s", skipped, example);
     if (skipped) add_note(opened, text);
 }
 

@@ -182,8 +182,11 @@ static rue_status decode_result(const json_t *reply, const struct rue_trial_requ
             rue_json_read_field(&reader, reply, times, out);
     /* An ok trial may have a reason, too: which damaged image was replaced, for example. */
     const char *reason = json_string_value(json_object_get(reply, "reason"));
-    if (!reason) reason = out->outcome == RUE_TRIAL_OK ? "" : "the runner sent no reason";
-    rue_error_shorten(reason, out->reason, sizeof out->reason);
+    if (!reason && out->outcome != RUE_TRIAL_OK)
+        snprintf(out->reason, sizeof out->reason, "the runner sent the status '%s' and no \"reason\"",
+                 rue_outcome_names[out->outcome]);
+    else
+        rue_error_shorten(reason ? reason : "", out->reason, sizeof out->reason);
     return reader.status == RUE_OK ? check_config(reply, request, out, error) : reader.status;
 }
 

@@ -473,7 +473,7 @@ def test_a_command_that_is_no_runner_is_an_error(rue, command, word):
 
 @pytest.mark.parametrize("opened, words, code", [
     (dict(status="failed", reason="/data/x is locked"), ["/data/x is locked"], 3),
-    (dict(status="failed"), ["it sent no reason"], 3),
+    (dict(status="failed"), ['it sent no "reason"'], 3),
     (dict(images=0), ["open.images is not a whole number from 1"], 1),
     (dict(images="many"), ["open.images is not a whole number"], 1),
     ("oops", ["not a JSON object", "oops"], 1),

@@ -289,7 +289,7 @@ Test(protocol, an_open_that_failed_says_the_whole_reason)
     free(line);
     error = (rue_error){0};
     cr_assert_eq(decode_opened("{\"status\":\"failed\"}", &opened, &error), RUE_DATA);
-    cr_assert_str_eq(error.message, "it sent no reason");
+    cr_assert_str_eq(error.message, "it sent no \"reason\"");
 }
 
 Test(protocol, an_open_that_found_no_room_is_infeasible)
