@@ -173,7 +173,7 @@ void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes)
     describe_ratio(both ? "the machine" : "loading", notice->load_ratio, load);
     if (compute) describe_ratio("computing", notice->compute_ratio, more);
     snprintf(out, bytes,
-             "from trial %zu of trials.csv on %s%s%s%s%s%s; results are corrected for it and remain valid",
+             "since trial %zu of trials.csv, %s%s%s%s%s%s; results are corrected for it and remain valid",
              notice->trial, load, both ? "" : " and ", both ? "" : more, notice->cause[0] ? " (" : "",
              notice->cause, notice->cause[0] ? ")" : "");
 }

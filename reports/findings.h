@@ -243,7 +243,7 @@ size_t rue_findings_first_miss(const struct rue_variant_findings *variant, size_
 /* The fewest and the most repeats of a measured cell; 0 and 0 without one. */
 void rue_findings_repeats(const struct rue_variant_findings *variant, size_t *least, size_t *most);
 
-/* "from trial 57 of trials.csv on the machine is 1.30 times slower (18 % of ...); results are ..." */
+/* "since trial 57 of trials.csv, the machine is 1.30 times slower (18 % of ...); results are ..." */
 void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes);
 
 /* The best workers (and other knobs) for each batch size. Columns are in grid order. */

@@ -7,7 +7,7 @@
 #include "source.h"
 #include "workload.h"
 
-/* The names of images and labels in the data, where the format has names for them. */
+/* The names of images and labels in the data, for formats that have names for them. */
 #define RUE_DATA_IMAGE_KEY                                                                                 \
     {                                                                                                      \
         "image-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the images: column, feature or extension", 0, \
@@ -40,17 +40,17 @@ enum {
         RUE_WORKLOAD_OPTIONS
 };
 
-/* The default workload, but for what the options of those rows say. */
+/* The default workload, changed by the options of those rows. */
 struct rue_workload rue_workload_from_options(const struct rue_options *options);
 
-/* What the two keys say; RUE_USAGE for a name that is empty or too long. Strings are the options'. */
+/* Reads the two names; borrows strings from the options. RUE_USAGE: a name is empty or too long. */
 rue_status rue_data_options_keys(const struct rue_options *options, size_t image_key, size_t label_key,
                                  struct rue_source_options *out, rue_error *error) RUE_MUST_CHECK;
 
-/* "--image-key" or "--label-key" where the command line has it; else NULL. */
+/* "--image-key" or "--label-key", whichever is on the command line; else NULL. */
 const char *rue_data_options_given_key(const struct rue_options *options, size_t image_key, size_t label_key);
 
-/* RUE_USAGE where `given` (nullable) means nothing to the format of the source. */
+/* RUE_USAGE if `given` (nullable) has no meaning for the format of the source. */
 rue_status rue_data_options_check_key(const char *given, const struct rue_source *source,
                                       rue_error *error) RUE_MUST_CHECK;
 

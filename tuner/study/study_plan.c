@@ -58,9 +58,9 @@ static rue_status choose_by_time(struct rue_study_setup *setup, struct rue_study
            left_s = budget_s - (double)rue_study_spent_ns(setup, ledger) / 1e9;
     bool fits = !exceeds && all_s <= share * left_s;
     snprintf(setup->plan.why, sizeof setup->plan.why,
-             "%smeasuring all configurations takes %s %s, and the budget is %s",
+             "%smeasuring all configurations takes %s %s; the limit for grid is %g %% of the budget (%s)",
              few ? "there are few configurations; " : "", exceeds ? "at least" : "about",
-             format_s(all_s, all), format_s(budget_s, budget));
+             format_s(all_s, all), 100 * share, format_s(budget_s, budget));
     return use_strategy(setup, fits ? "grid" : "duel");
 }
 

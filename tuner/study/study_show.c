@@ -210,7 +210,7 @@ void rue_progress_describe_best(const struct rue_study_setup *setup, const struc
     if (selection->recommended != RUE_NONE) {
         char label[RUE_CONFIG_TEXT_BYTES];
         rue_config_label(&setup->configs[selection->recommended], label);
-        snprintf(out, bytes, ", best so far %s (mean regret %.1f %%)", label,
+        snprintf(out, bytes, ", best so far %s (regret %.1f %%)", label,
                  100 * selection->rows[selection->recommended].mean_regret_ratio);
     }
     rue_selection_close(selection);

@@ -12,7 +12,7 @@ const char *rue_study_option_name(const struct rue_knob_info *knob, char out[RUE
 void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                          const struct rue_report_style *style, FILE *out);
 
-/* ", best so far 128/2 (mean regret 1.8 %)", "" before anything is ranked. */
+/* ", best so far 128/2 (regret 1.8 %)", the mean regret; "" before anything is ranked. */
 void rue_progress_describe_best(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                                 size_t variant, char *out, size_t bytes);
 

@@ -39,7 +39,7 @@ def times(document):
 def test_a_machine_that_stays_as_it_is_gets_no_notice(rue, script):
     one = script(TABLE, load_ns=100000)
     done = tune(rue, one)
-    assert found(rue)["notices"] == [] and "from trial" not in done.stdout + done.stderr
+    assert found(rue)["notices"] == [] and "since trial" not in done.stdout + done.stderr
     assert found(rue)["disturbance"] is None
 
 
@@ -56,7 +56,7 @@ def test_a_slow_down_is_noticed_within_ten_trials_and_corrected(rue, script, mea
     (notice,) = found(rue)["notices"]
     assert 41 < notice["noticed_after_trials"] <= 50 and notice["cause"] is None
     assert abs(notice["load_slowdown_ratio"] - 1.3) < 0.01 and notice["text"] in " ".join(done.stderr.split())
-    assert f"from trial {notice['trial']} of trials.csv on the machine is 1.30 times slower" in " ".join(done.stdout.split())
+    assert f"since trial {notice['trial']} of trials.csv, the machine is 1.30 times slower" in " ".join(done.stdout.split())
     assert notice["text"] in " ".join(rue("show", "out").stdout.split())
     for config, models in times(found(rue)).items():
         for model, ns in models.items():

@@ -104,7 +104,7 @@ def test_everything_is_measured_where_there_is_time_for_it(rue, script):
     one = script(TABLE)
     done = tune(rue, one)
     assert done.returncode == 0 and len(one.joint()) == 27 and "grid: measuring all configurations takes about" in done.stderr
-    assert chosen(rue)["name"] == "grid" and chosen(rue)["chosen_by"] == "auto" and "the budget is 2 m" in chosen(rue)["why"]
+    assert chosen(rue)["name"] == "grid" and chosen(rue)["chosen_by"] == "auto" and "of the budget (2 m" in chosen(rue)["why"]
 
 
 def test_where_there_is_not_it_is_predicted(rue, script):
