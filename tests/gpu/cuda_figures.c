@@ -287,7 +287,7 @@ int main(int count, char **words)
     check(module->version == RUE_CUDA_MODULE_VERSION, "the module is of another version");
     require(module->device(&device, message), "the GPU");
     printf("%s, %.1f GB, %.1f GB of them free%s%s\n", device.name, (double)device.bytes / 1e9,
-           (double)device.free_bytes / 1e9, device.slower[0] ? "; " : "", device.slower);
+           (double)device.free_bytes / 1e9, device.slow_reason[0] ? "; " : "", device.slow_reason);
     if (strcmp(words[2], "products") == 0) try_products();
     if (strcmp(words[2], "images") == 0) try_images();
     if (strcmp(words[2], "memory") == 0) try_memory();

@@ -51,7 +51,7 @@ def test_a_study_of_models_that_compute(rue, fake, photos):
     done = rue(*words, env=fake)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert "inference as on this machine's GPU (bf16)" in said, said
+    assert "Model times are those of this machine's GPU (bf16)" in said, said
     assert "RUE_CUDA_MODULE" not in done.stderr, "that is no unknown setting"
     found = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
     assert found["models"] == ["resnet18@cuda:bf16", "vit_b_16@cuda:bf16"]
@@ -102,7 +102,7 @@ def test_memory_that_cannot_be_locked_is_done_without(rue, fake, photos):
 def test_where_batches_lie_is_no_question_without_a_gpu(rue, fake, photos):
     for values in ("true,false", "false"):
         done = rue("tune", photos, "--model", "resnet18", "--pin-memory", values, "--out", "out")
-        expect_failure(done, 2, "--pin-memory: no model here computes on a GPU", "resnet50@cuda, or leave it out")
+        expect_failure(done, 2, "--pin-memory: no model computes on a GPU here", "resnet50@cuda, or remove the option")
     expect_failure(rue("tune", photos, "--model", "resnet18@cuda", "--pin-memory", "ture", env=fake), 2, "--pin-memory",
                    "known: false or true")
     assert not (rue.folder / "out").exists()
@@ -131,9 +131,9 @@ def test_levels_are_copied_in_a_fourth_of_the_time(rue, fake, photos):
 
 @pytest.mark.parametrize("env, words", [
     (dict(FAKE_CUDA_DEVICE="none"), ["resnet18@cuda", "the NVIDIA driver finds no GPU"]),
-    (dict(FAKE_CUDA_VERSION="999"), ["is of version 999", "build both from the same sources"]),
+    (dict(FAKE_CUDA_VERSION="999"), ["has version 999", "build both from the same sources"]),
     (dict(RUE_CUDA_MODULE="/nowhere/rue_cuda.so"), ["cannot open the module", "/nowhere/rue_cuda.so"]),
-    (dict(RUE_CUDA_MODULE=""), ["built without CUDA", "name a device that is simulated"]),
+    (dict(RUE_CUDA_MODULE=""), ["built without CUDA", "simulate a device"]),
 ], ids=["no GPU", "version", "not there", "none"])
 def test_what_is_missing_is_one_sentence_before_anything_is_measured(rue, fake, photos, env, words):
     done = rue("tune", photos, "--model", "resnet18@cuda", *SMALL, env={**fake, **env})
@@ -166,7 +166,7 @@ def test_what_a_gpu_takes_becomes_a_device_table(rue, fake):
         assert table["title"].endswith(" (bf16)") and "this machine" not in table["title"] and table["note"] is None
         assert table["precision"] == "bf16" and table["pin_memory"] is pinned
         assert len(table["models"][0]["batch_ns"]) == 2 and min(table["models"][0]["batch_ns"]) > least_ns
-    expect_failure(rue("calibrate", "resnet18", "--device", "h100", "--pin-memory", "true"), 2, "--pin-memory", "'h100' is not the GPU at hand")
+    expect_failure(rue("calibrate", "resnet18", "--device", "h100", "--pin-memory", "true"), 2, "--pin-memory", "has no effect on 'h100'")
 
 
 def test_that_kernels_are_slower_is_told_where_times_are(rue, fake, photos):

@@ -71,7 +71,7 @@ def test_products_are_rue_s_own_where_there_is_no_cublaslt(rue, emulated, photos
     done = rue("tune", photos, "--model", "mobilenet_v2@cuda:fp16", "--batch-size", "10", *SMALL, env=emulated)
     assert done.returncode == 0, done.stderr
     assert {row["status"] for row in rows_of(rue)} == {"ok"}
-    assert "by rue's own kernels, which are slower than cuBLASLt's: libcublasLt.so.0 was not found" in (rue.folder / "out/trials.csv").read_text()
+    assert "rue's own kernels compute the products, which is slower than cuBLASLt: libcublasLt.so.0 was not found" in (rue.folder / "out/trials.csv").read_text()
 
 
 def test_a_batch_that_does_not_fit_is_infeasible_and_the_runner_goes_on(rue, emulated, photos):
@@ -116,7 +116,7 @@ def test_the_checks_for_a_gpu_are_built_and_find_an_emulated_one_right(emulated,
     command = f"{strict}\n{build}\nfigures={tmp_path}/figures\nbuild_figures"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode == 0, done.stderr
-    for what, skips, found in [("images", 0, " 0 wrong"), ("memory", 1, "out of the GPU's memory")]:
+    for what, skips, found in [("images", 0, " 0 wrong"), ("memory", 1, "out of GPU memory")]:
         done = subprocess.run([tmp_path / "figures", emulated["RUE_CUDA_MODULE"], what], capture_output=True, text=True,
                               timeout=HANG_S, env=clean_environment(**dict(emulated, EMULATED_CUDA_SKIP=skips)))
         assert done.returncode == 0 and "FAILED" not in done.stdout and found in done.stdout, done.stdout + done.stderr
