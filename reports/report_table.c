@@ -12,8 +12,6 @@
 
 enum { SHOWN_CONFIGS = 8, BRIEF_CONFIGS = 3, NARROWEST = 40, NAME_SHRINKS_TO = 16, HEADER_BYTES = 64 };
 
-/* ---- columns of configurations ---- */
-
 static const struct rue_knobs *variant_knobs(const struct rue_variant_findings *variant)
 {
     return rue_config_knobs(&variant->matrix->configs[0]);
@@ -80,8 +78,6 @@ static void begin_row(struct rue_page *page, const struct rue_variant_findings *
     }
     rue_put_text(page, bases[rue_findings_basis(row)]);
 }
-
-/* ---- one variant ---- */
 
 static void put_heading(struct rue_page *page, const struct rue_findings *findings,
                         const struct rue_variant_findings *variant, bool brief)
@@ -219,8 +215,6 @@ static void put_variant(struct rue_page *page, const struct rue_findings *findin
     rue_page_gap(page);
 }
 
-/* ---- raw against preprocessed ---- */
-
 /* Many pairs are for `rue compare`. */
 static bool has_one_pair(const struct rue_findings *findings)
 {
@@ -243,8 +237,6 @@ static rue_status put_comparisons(struct rue_page *page, const struct rue_findin
         if (tables) rue_page_gap(page);
     }
 }
-
-/* ---- all of it ---- */
 
 /* Only if the user gave each variant: not for a converted sample or the modes of a table. */
 static bool is_overall_shown(const struct rue_findings *findings, bool brief)

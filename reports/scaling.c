@@ -280,8 +280,6 @@ rue_status rue_scaling_json(const struct rue_scaling *scaling, FILE *stream, rue
     return rue_json_write(root, stream, error);
 }
 
-/* ---- the samples ---- */
-
 static void put_trial(struct rue_page *page, const struct rue_scaling *scaling,
                       const struct rue_usage_sample *sample)
 {

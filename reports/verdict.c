@@ -11,8 +11,6 @@
 #define NB      RUE_NO_BREAK
 #define PERCENT RUE_PROSE_PERCENT
 
-/* ---- nothing recommended ---- */
-
 static int compare_reasons(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -318,8 +316,6 @@ void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findin
     put_claim(page, variant);
     put_bottleneck(page, variant);
 }
-
-/* ---- beside raw data ---- */
 
 static void say_price(struct rue_page *page, const struct rue_comparison *comparison)
 {

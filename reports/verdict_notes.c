@@ -16,8 +16,6 @@ enum { NAMED_MISSES = 3, NAMED_MODELS = 3, NAMED_CONFIGS = 6 };
 static const double less_memory_ratio = 0.5; /* of the recommendation, at most */
 static const double more_regret_ratio = 0.1; /* at most, for less memory */
 
-/* ---- notes ---- */
-
 static void say_best(struct rue_page *page, const struct rue_replayed *replayed, bool worst)
 {
     char best[RUE_CONFIG_TEXT_BYTES];
