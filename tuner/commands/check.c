@@ -332,8 +332,8 @@ void rue_check_say(struct rue_page *page, const struct rue_check *check)
 {
     char config[RUE_CONFIG_TEXT_BYTES], best[RUE_CONFIG_TEXT_BYTES];
     const struct rue_recheck_findings *found = &check->findings;
-    rue_config_label(&check->config, config);
-    rue_config_label(&check->best, best);
+    rue_config_describe(&check->config, config);
+    rue_config_describe(&check->best, best);
     switch (found->verdict) {
     case RUE_RECHECK_HOLDS:
         if (found->tried == 1)

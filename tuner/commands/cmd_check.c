@@ -36,17 +36,16 @@ static void format_part_name(const struct rue_recommended *part, char *out, size
     rue_findings_name(&part->found, out, bytes);
 }
 
-/* One table for the terminal and for JSON. */
+/* For JSON: every trial. */
 static void put_trials(struct rue_page *page, const struct rue_check *check)
 {
-    static const struct rue_table_column columns[] = {
-        {.header = "model", .key = "model", .shrink_to = 16},
-        {.header = "config", .key = "config", .unit = RUE_UNIT_CONFIG},
-        {.header = "images", .key = "images", .unit = RUE_UNIT_COUNT, .drop = 1},
-        {.header = "expected", .key = "expected_ns", .unit = RUE_UNIT_DURATION},
-        {.header = "measured", .key = "end_to_end_ns", .unit = RUE_UNIT_DURATION},
-        {.key = "status"},
-        {.header = "failure", .key = "reason"}};
+    static const struct rue_table_column columns[] = {{.key = "model"},
+                                                      {.key = "config", .unit = RUE_UNIT_CONFIG},
+                                                      {.key = "images", .unit = RUE_UNIT_COUNT},
+                                                      {.key = "expected_ns", .unit = RUE_UNIT_DURATION},
+                                                      {.key = "end_to_end_ns", .unit = RUE_UNIT_DURATION},
+                                                      {.key = "status"},
+                                                      {.key = "reason"}};
     rue_page_table(page, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < check->trial_count; i++) {
         const struct rue_check_trial *trial = &check->trials[i];
@@ -58,6 +57,45 @@ static void put_trials(struct rue_page *page, const struct rue_check *check)
         rue_put_number(page, trial->measured_s * 1e9);
         rue_put_text(page, rue_outcome_names[trial->outcome]);
         rue_put_text(page, trial->reason);
+    }
+}
+
+/* For the terminal: a row for the configuration of trial `first`, of all its trials. */
+static void put_config_trials(struct rue_page *page, const struct rue_check *check, size_t first)
+{
+    const struct rue_config *config = &check->trials[first].config;
+    size_t count = 0, timed = 0;
+    double log_sum = 0;
+    const char *reason = "";
+    for (size_t i = first; i < check->trial_count; i++) {
+        const struct rue_check_trial *trial = &check->trials[i];
+        if (!rue_config_equal(&trial->config, config)) continue;
+        count++;
+        if (!*reason) reason = trial->reason;
+        if (trial->outcome != RUE_TRIAL_OK || !(trial->expected_s > 0)) continue;
+        timed++;
+        log_sum += log(trial->measured_s / trial->expected_s);
+    }
+    rue_page_row(page, rue_config_equal(config, &check->config));
+    rue_put_config(page, config);
+    rue_put_number(page, (double)count);
+    rue_put_number(page, timed ? exp(log_sum / (double)timed) : NAN);
+    rue_put_text(page, reason);
+}
+
+static void put_configs(struct rue_page *page, const struct rue_check *check)
+{
+    static const struct rue_table_column columns[] = {
+        {.header = "config", .unit = RUE_UNIT_CONFIG},
+        {.header = "trials", .unit = RUE_UNIT_COUNT},
+        {.header = "measured / expected time", .unit = RUE_UNIT_TIMES},
+        {.header = "note"}};
+    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < check->trial_count; i++) {
+        bool seen = false;
+        for (size_t j = 0; j < i; j++)
+            seen |= rue_config_equal(&check->trials[j].config, &check->trials[i].config);
+        if (!seen) put_config_trials(page, check, i);
     }
 }
 
@@ -76,7 +114,7 @@ static rue_status show_checks(const struct checks *checks, rue_error *error)
             rue_page_sentence(&page, RUE_LOOK_PLAIN, 2);
             rue_say(&page, "Differs from the study: %s.", check->differences[d]);
         }
-        put_trials(&page, check);
+        put_configs(&page, check);
         rue_page_gap(&page);
     }
     rue_status status = rue_page_write(&page, &style, stdout, error);
