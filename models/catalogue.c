@@ -134,19 +134,19 @@ bad:
 enum { NAMES_MAX = 64 };
 
 /* Reports that `typed` is not in the table of `name_at`, nor in `more`. */
-static rue_status fail_unknown(const char *what, const char *typed, const char *(*name_at)(size_t),
-                               const char *const more[2], rue_error *error)
+static rue_status fail_unknown(const char *kind, const char *typed, const char *(*name_at)(size_t),
+                               const char *const extra[2], rue_error *error)
 {
     const char *names[NAMES_MAX];
     char near[RUE_SUGGESTION_BYTES], list[1024] = "";
     size_t count = 0, used = 0;
     while (count < NAMES_MAX - 2 && (names[count] = name_at(count))) count++;
-    for (size_t i = 0; i < 2 && more[i]; i++) names[count++] = more[i];
+    for (size_t i = 0; i < 2 && extra[i]; i++) names[count++] = extra[i];
     if (*rue_did_you_mean(typed, names, count, "", near))
-        return rue_fail(error, RUE_USAGE, "unknown %s '%s'%s", what, typed, near);
+        return rue_fail(error, RUE_USAGE, "unknown %s '%s'%s", kind, typed, near);
     for (size_t i = 0; i < count && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
-    return rue_fail(error, RUE_USAGE, "unknown %s '%s'; known: %s", what, typed, list);
+    return rue_fail(error, RUE_USAGE, "unknown %s '%s'; known: %s", kind, typed, list);
 }
 
 static const char *model_name(size_t index)

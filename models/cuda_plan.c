@@ -36,15 +36,15 @@ static bool is_depthwise(const struct rue_layer *layer)
 static struct rue_cuda_step product_step(const struct rue_layer *layer, uint64_t images)
 {
     uint64_t rows = images * layer->m, inner = round_up(layer->k, ROUND);
-    bool shares = (uint64_t)layer->m * layer->k > layer->read_elements;
-    uint64_t count = shares ? max_elements(rows / CHUNK_ROWS, 1) : 1;
+    bool overlaps = (uint64_t)layer->m * layer->k > layer->read_elements;
+    uint64_t count = overlaps ? max_elements(rows / CHUNK_ROWS, 1) : 1;
     struct rue_cuda_step step = {.count = count,
                                  .rows = (rows + count - 1) / count,
                                  .columns = round_up(layer->n, ROUND),
                                  .inner = inner,
                                  .b_count = 1};
-    uint64_t own = images * layer->read_elements / count / ROUND * ROUND, all = step.rows * inner;
-    step.a_stride = own < all ? max_elements(own, ROUND) : all;
+    uint64_t inputs = images * layer->read_elements / count / ROUND * ROUND, full = step.rows * inner;
+    step.a_stride = inputs < full ? max_elements(inputs, ROUND) : full;
     return step;
 }
 

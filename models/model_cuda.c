@@ -131,11 +131,11 @@ static rue_status fail_gpu_memory(struct cuda_model *model, const struct rue_cud
                                   rue_error *error)
 {
     char need[RUE_UNIT_TEXT_BYTES], weights[RUE_UNIT_TEXT_BYTES], activations[RUE_UNIT_TEXT_BYTES],
-        inputs[RUE_UNIT_TEXT_BYTES], rest[RUE_UNIT_TEXT_BYTES], message[RUE_CUDA_MESSAGE_BYTES];
+        inputs[RUE_UNIT_TEXT_BYTES], free[RUE_UNIT_TEXT_BYTES], message[RUE_CUDA_MESSAGE_BYTES];
     uint64_t weight_bytes = rue_cuda_plan_weight_bytes(plan), input_bytes = rue_cuda_plan_input_bytes(plan),
              activation_bytes = rue_cuda_plan_activation_bytes(plan);
-    struct rue_cuda_device now = model->device;
-    if (model->module->device(&now, message) != RUE_CUDA_OK) now = model->device;
+    struct rue_cuda_device device = model->device;
+    if (model->module->device(&device, message) != RUE_CUDA_OK) device = model->device;
     return rue_fail(error, RUE_INFEASIBLE,
                     "%s: a batch of %u images needs %s of GPU memory (weights %s, activations %s, %d batches "
                     "of images %s), but %s has %s free",
@@ -143,8 +143,8 @@ static rue_status fail_gpu_memory(struct cuda_model *model, const struct rue_cud
                     rue_format_bytes(weight_bytes + activation_bytes + input_bytes, need, sizeof need),
                     rue_format_bytes(weight_bytes, weights, sizeof weights),
                     rue_format_bytes(activation_bytes, activations, sizeof activations), RUE_CUDA_IN_FLIGHT,
-                    rue_format_bytes(input_bytes, inputs, sizeof inputs), now.name,
-                    rue_format_bytes(now.free_bytes, rest, sizeof rest));
+                    rue_format_bytes(input_bytes, inputs, sizeof inputs), device.name,
+                    rue_format_bytes(device.free_bytes, free, sizeof free));
 }
 
 /* A smaller batch may need more memory in one step, because its products are divided differently. */
@@ -158,20 +158,20 @@ static void grow_plan(struct rue_cuda_plan *plan, const struct rue_cuda_plan *ot
 static int open_run(struct cuda_model *model, struct rue_cuda_plan *full, const struct rue_model_input *input,
                     bool share_weights, char *message, rue_error *error)
 {
-    struct rue_cuda_plan rest = {0};
+    struct rue_cuda_plan last_plan = {0};
     enum rue_precision precision = model->profile.precision;
     uint32_t images = (uint32_t)input->images,
              last = input->last_images == images ? 0 : (uint32_t)input->last_images;
     message[0] = 0;
     if (rue_cuda_plan_open(model->architecture, precision, images, share_weights, full, error) != RUE_OK ||
-        (last &&
-         rue_cuda_plan_open(model->architecture, precision, last, share_weights, &rest, error) != RUE_OK))
-        return rue_cuda_plan_close(&rest), RUE_CUDA_FAILED;
-    if (last) grow_plan(full, &rest);
-    full->input.dtype = rest.input.dtype = input->dtype;
+        (last && rue_cuda_plan_open(model->architecture, precision, last, share_weights, &last_plan, error) !=
+                     RUE_OK))
+        return rue_cuda_plan_close(&last_plan), RUE_CUDA_FAILED;
+    if (last) grow_plan(full, &last_plan);
+    full->input.dtype = last_plan.input.dtype = input->dtype;
     int code = model->module->open(full, &model->run, message);
-    if (code == RUE_CUDA_OK && last) code = model->module->add_plan(model->run, &rest, message);
-    rue_cuda_plan_close(&rest);
+    if (code == RUE_CUDA_OK && last) code = model->module->add_plan(model->run, &last_plan, message);
+    rue_cuda_plan_close(&last_plan);
     return code;
 }
 

@@ -34,14 +34,14 @@ template <> struct Type<__nv_bfloat16> {
 
 /* Computes all products of a step, or as many as one call can. */
 template <typename T>
-int multiply_chunk(const rue_cuda_step *step, const T *a, const T *b, T *c, void *workspace, bool own,
+int multiply_chunk(const rue_cuda_step *step, const T *a, const T *b, T *c, void *workspace, bool own_kernel,
                    cudaStream_t stream, char *message)
 {
 #ifdef HAVE_CUBLASLT
-    if (!own && has_library())
+    if (!own_kernel && has_library())
         return multiply_lt(step, Type<T>::cuda_type, a, b, c, workspace, stream, message);
 #endif
-    (void)own, (void)workspace;
+    (void)own_kernel, (void)workspace;
     uint64_t tiles = (step->rows + TILE - 1) / TILE * ((step->columns + TILE - 1) / TILE) * step->count;
     if (tiles > INT32_MAX)
         return set_message(message, RUE_CUDA_FAILED, "a product has more tiles than a grid can hold");
@@ -52,28 +52,28 @@ int multiply_chunk(const rue_cuda_step *step, const T *a, const T *b, T *c, void
 /* Computes the products of a step in several calls. Products with weights all have their own B, or share one.
  */
 template <typename T>
-int multiply(const rue_cuda_step *step, const T *a, const T *b, T *c, void *workspace, bool own,
+int multiply(const rue_cuda_step *step, const T *a, const T *b, T *c, void *workspace, bool own_kernel,
              cudaStream_t stream, char *message)
 {
     for (uint64_t done = 0; done < step->count; done += count_max) {
-        rue_cuda_step some = *step;
-        uint64_t left = step->count - done;
-        some.count = left < count_max ? left : count_max;
-        TRY_OURS(multiply_chunk(&some, a + done * step->a_stride, b + done % step->b_count * step->b_stride,
-                                c + done * step->c_stride, workspace, own, stream, message));
+        rue_cuda_step chunk = *step;
+        uint64_t remaining = step->count - done;
+        chunk.count = remaining < count_max ? remaining : count_max;
+        TRY_OURS(multiply_chunk(&chunk, a + done * step->a_stride, b + done % step->b_count * step->b_stride,
+                                c + done * step->c_stride, workspace, own_kernel, stream, message));
     }
     return RUE_CUDA_OK;
 }
 
 template <typename T>
-int run_step(const rue_cuda_step *step, T *from, T *to, const T *weights, void *workspace, bool own,
+int run_step(const rue_cuda_step *step, T *from, T *to, const T *weights, void *workspace, bool own_kernel,
              cudaStream_t stream, char *message)
 {
     uint64_t elements = step->rows * step->columns;
     const T *b = (step->b_is_activations ? (const T *)from : weights) + step->b_offset;
     switch (step->kind) {
     case RUE_CUDA_PRODUCT:
-        return multiply(step, (const T *)from, b, to, workspace, own, stream, message);
+        return multiply(step, (const T *)from, b, to, workspace, own_kernel, stream, message);
     case RUE_CUDA_DEPTHWISE:
         TRY_LAUNCH(depthwise<T>, blocks_for(elements * step->count), stream, *step, from, b, to);
         break;
@@ -198,7 +198,7 @@ int warm_up(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
 int capture_graph(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
 {
     cudaGraph_t graph = nullptr;
-    Graph *made = &run->graphs[run->graph_count];
+    Graph *created = &run->graphs[run->graph_count];
     TRY(cudaStreamBeginCapture(run->compute, cudaStreamCaptureModeThreadLocal));
     replay_algorithms();
     int status = OF_PRECISION(run->precision, run_steps, run, plan, message);
@@ -208,13 +208,13 @@ int capture_graph(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
         return status;
     }
     if (ended != cudaSuccess) return fail_cuda(message, ended, "cudaStreamEndCapture");
-    cudaError_t instantiated = cudaGraphInstantiateWithFlags(&made->exec, graph, 0);
+    cudaError_t instantiated = cudaGraphInstantiateWithFlags(&created->exec, graph, 0);
     cudaGraphDestroy(graph);
     if (instantiated != cudaSuccess) return fail_cuda(message, instantiated, "cudaGraphInstantiateWithFlags");
-    made->images = plan->images;
-    made->input_elements = plan->input_elements;
+    created->images = plan->images;
+    created->input_elements = plan->input_elements;
     run->graph_count++;
-    TRY(cudaGraphLaunch(made->exec, run->compute));
+    TRY(cudaGraphLaunch(created->exec, run->compute));
     TRY(cudaStreamSynchronize(run->compute));
     return RUE_CUDA_OK;
 }

@@ -23,21 +23,21 @@ static const char *last_part(const char *path)
 void rue_findings_name_among(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                              char *out, size_t bytes)
 {
-    char other[128];
+    char other_name[128];
     const char *path = variant->variant.path;
-    bool named = false, placed = false;
+    bool same_name = false, same_folder = false;
     rue_findings_name(variant, out, bytes);
     for (size_t v = 0; v < findings->variant_count; v++) {
-        const struct rue_variant_findings *with = &findings->variants[v];
-        if (with == variant) continue;
-        rue_findings_name(with, other, sizeof other);
-        if (strcmp(out, other) != 0) continue;
-        named = true;
-        placed |= strcmp(last_part(path), last_part(with->variant.path)) == 0;
+        const struct rue_variant_findings *other = &findings->variants[v];
+        if (other == variant) continue;
+        rue_findings_name(other, other_name, sizeof other_name);
+        if (strcmp(out, other_name) != 0) continue;
+        same_name = true;
+        same_folder |= strcmp(last_part(path), last_part(other->variant.path)) == 0;
     }
     size_t used = strlen(out);
-    if (named && used < bytes && *path)
-        snprintf(out + used, bytes - used, " %s", placed ? path : last_part(path));
+    if (same_name && used < bytes && *path)
+        snprintf(out + used, bytes - used, " %s", same_folder ? path : last_part(path));
 }
 
 const char *rue_findings_mode(const struct rue_variant_findings *variant)
@@ -109,8 +109,8 @@ size_t rue_findings_first_miss(const struct rue_variant_findings *variant, size_
     for (size_t m = 0; m < variant->selection->model_count; m++) {
         enum rue_cell_state state = rue_cost_matrix_cell(variant->matrix, m, config)->state;
         if (state == RUE_CELL_OK || (state == RUE_CELL_MISSING && !missing)) continue;
-        bool graver = missing && state != RUE_CELL_MISSING;
-        if (first != RUE_NONE && !graver &&
+        bool worse = missing && state != RUE_CELL_MISSING;
+        if (first != RUE_NONE && !worse &&
             strcmp(variant->matrix->models[first], variant->matrix->models[m]) < 0)
             continue;
         first = m;
@@ -160,20 +160,20 @@ bool rue_batch_best_next(const struct rue_variant_findings *variant, struct rue_
     return true;
 }
 
-static void describe_ratio(const char *what, double ratio, char out[64])
+static void describe_ratio(const char *subject, double ratio, char out[64])
 {
-    snprintf(out, 64, "%s is %.2f times %s", what, ratio < 1 ? 1 / ratio : ratio,
+    snprintf(out, 64, "%s is %.2f times %s", subject, ratio < 1 ? 1 / ratio : ratio,
              ratio < 1 ? "faster" : "slower");
 }
 
 void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes)
 {
-    bool both = notice->load_ratio == notice->compute_ratio, compute = notice->compute_ratio != 1;
-    char load[64], more[64] = "computing is unchanged";
-    describe_ratio(both ? "the machine" : "loading", notice->load_ratio, load);
-    if (compute) describe_ratio("computing", notice->compute_ratio, more);
+    bool same = notice->load_ratio == notice->compute_ratio, compute_changed = notice->compute_ratio != 1;
+    char loading[64], computing[64] = "computing is unchanged";
+    describe_ratio(same ? "the machine" : "loading", notice->load_ratio, loading);
+    if (compute_changed) describe_ratio("computing", notice->compute_ratio, computing);
     snprintf(out, bytes,
              "since trial %zu of trials.csv, %s%s%s%s%s%s; results are corrected for it and remain valid",
-             notice->trial, load, both ? "" : " and ", both ? "" : more, notice->cause[0] ? " (" : "",
+             notice->trial, loading, same ? "" : " and ", same ? "" : computing, notice->cause[0] ? " (" : "",
              notice->cause, notice->cause[0] ? ")" : "");
 }

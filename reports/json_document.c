@@ -12,9 +12,9 @@
 /* Nine digits resolve nanoseconds within a second, and hide rounding errors. */
 #define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_ENSURE_ASCII)
 
-static void fail_unless(json_t **container, bool whole)
+static void fail_unless(json_t **container, bool complete)
 {
-    if (whole) return;
+    if (complete) return;
     json_decref(*container);
     *container = NULL;
 }
@@ -202,9 +202,9 @@ char *rue_json_dump(const json_t *root, size_t flags)
 {
     size_t bytes = root ? json_dumpb(root, NULL, 0, flags) : 0;
     char *text = bytes ? malloc(bytes + 1) : NULL;
-    bool whole = text && json_dumpb(root, text, bytes, flags) == bytes;
-    if (whole) text[bytes] = '\0';
-    if (whole || !text) return text;
+    bool complete = text && json_dumpb(root, text, bytes, flags) == bytes;
+    if (complete) text[bytes] = '\0';
+    if (complete || !text) return text;
     free(text);
     return NULL;
 }

@@ -9,7 +9,7 @@
 #include "json_document.h"
 #include "variant.h"
 
-enum { WHAT_BYTES = 160 };
+enum { EXPECTED_BYTES = 160 };
 
 /* ---- empty values ---- */
 
@@ -142,14 +142,14 @@ void rue_json_exit(struct rue_json_reader *reader, size_t length)
     reader->place[length] = 0;
 }
 
-void rue_json_refuse(struct rue_json_reader *reader, const char *key, const char *what)
+void rue_json_refuse(struct rue_json_reader *reader, const char *key, const char *expected)
 {
     if (reader->status != RUE_OK) return;
     const char *path = reader->path, *advice = reader->advice;
     if (!*reader->place && !key) key = "the document";
     reader->status = rue_fail(reader->error, reader->fault == RUE_OK ? RUE_DATA : reader->fault,
                               "%s%s%s%s%s is not %s%s%s", path ? path : "", path ? ": " : "", reader->place,
-                              *reader->place && key ? "." : "", key ? key : "", what, advice ? "; " : "",
+                              *reader->place && key ? "." : "", key ? key : "", expected, advice ? "; " : "",
                               advice ? advice : "");
 }
 
@@ -195,36 +195,36 @@ void rue_json_read_config(struct rue_json_reader *reader, const json_t *value, s
     *out = rue_config_default_for(reader->knobs);
     if (!json_is_object(value)) rue_json_refuse(reader, NULL, "an object");
     for (size_t k = 0; k < reader->knobs->count; k++) {
-        char what[WHAT_BYTES];
+        char expected[EXPECTED_BYTES];
         const struct rue_knob_info *knob = reader->knobs->at[k];
-        const json_t *own = json_object_get(value, knob->name);
-        if (!own || rue_json_knob_read(knob, own, &out->value[k])) continue;
-        rue_knob_describe(knob, what, sizeof what);
-        rue_json_refuse(reader, knob->name, what);
+        const json_t *member = json_object_get(value, knob->name);
+        if (!member || rue_json_knob_read(knob, member, &out->value[k])) continue;
+        rue_knob_describe(knob, expected, sizeof expected);
+        rue_json_refuse(reader, knob->name, expected);
     }
 }
 
 /* An array in the struct, or an allocated one. */
-static char *list_room(struct rue_json_reader *reader, const struct rue_field *field, size_t count, void *at)
+static char *open_list(struct rue_json_reader *reader, const struct rue_field *field, size_t count, void *at)
 {
     if (!(field->flags & RUE_FIELD_POINTED)) return at;
-    char *room = *(char **)at = calloc(count + 1, field->element);
-    if (!room) reader->status = rue_fail_memory(reader->error, field->name, count * field->element);
-    return room;
+    char *elements = *(char **)at = calloc(count + 1, field->element);
+    if (!elements) reader->status = rue_fail_memory(reader->error, field->name, count * field->element);
+    return elements;
 }
 
 static void read_list(struct rue_json_reader *reader, const struct rue_field *field, const json_t *value,
                       void *to)
 {
     size_t count = json_array_size(value);
-    char *room = list_room(reader, field, count, (char *)to + field->offset);
+    char *elements = open_list(reader, field, count, (char *)to + field->offset);
     for (size_t i = 0; reader->status == RUE_OK && i < count; i++) {
         size_t length = rue_json_enter_at(reader, i);
         const json_t *item = json_array_get(value, i);
         if (field->fields->name[0])
-            rue_json_read_fields(reader, item, field->fields, room + i * field->element);
+            rue_json_read_fields(reader, item, field->fields, elements + i * field->element);
         else
-            read_value(reader, field->fields, item, room + i * field->element);
+            read_value(reader, field->fields, item, elements + i * field->element);
         rue_json_exit(reader, length);
     }
     *(size_t *)((char *)to + field->count) = reader->status == RUE_OK ? count : 0;
@@ -236,8 +236,8 @@ static size_t list_most(const struct rue_field *field)
 }
 
 /* False for a value of another kind. */
-static bool is_read(struct rue_json_reader *reader, const struct rue_field *field, const json_t *value,
-                    void *to)
+static bool read_kind(struct rue_json_reader *reader, const struct rue_field *field, const json_t *value,
+                      void *to)
 {
     void *at = (char *)to + field->offset;
     switch (field->kind) {
@@ -270,7 +270,7 @@ static bool is_read(struct rue_json_reader *reader, const struct rue_field *fiel
     return true;
 }
 
-static void format_expected(const struct rue_field *field, char out[WHAT_BYTES])
+static void format_expected(const struct rue_field *field, char out[EXPECTED_BYTES])
 {
     static const char *const names[] = {
         [RUE_FIELD_FLAG] = "true or false", [RUE_FIELD_NUMBER] = "a whole number",
@@ -279,35 +279,35 @@ static void format_expected(const struct rue_field *field, char out[WHAT_BYTES])
         [RUE_FIELD_STRING] = "a text",      [RUE_FIELD_CONFIG] = "an object",
         [RUE_FIELD_STRUCT] = "an object",   [RUE_FIELD_LIST] = "a list",
         [RUE_FIELD_OTHER] = "valid"};
-    size_t used = (size_t)snprintf(out, WHAT_BYTES, "%s", names[field->kind]);
+    size_t used = (size_t)snprintf(out, EXPECTED_BYTES, "%s", names[field->kind]);
     if (field->kind == RUE_FIELD_NUMBER || (field->kind == RUE_FIELD_REAL && field->most))
-        snprintf(out + used, WHAT_BYTES - used, " from %" PRIu64 " to %" PRIu64, field->least,
+        snprintf(out + used, EXPECTED_BYTES - used, " from %" PRIu64 " to %" PRIu64, field->least,
                  rue_field_most(field));
     if (field->kind == RUE_FIELD_TEXT)
-        snprintf(out + used, WHAT_BYTES - used, " of at most %zu bytes", field->bytes - 1);
+        snprintf(out + used, EXPECTED_BYTES - used, " of at most %zu bytes", field->bytes - 1);
     if (field->kind == RUE_FIELD_LIST)
-        snprintf(out + used, WHAT_BYTES - used, " of at most %zu values", list_most(field));
+        snprintf(out + used, EXPECTED_BYTES - used, " of at most %zu values", list_most(field));
     for (size_t i = 0; field->kind == RUE_FIELD_WORD && field->words[i]; i++) {
         used = strlen(out);
-        snprintf(out + used, WHAT_BYTES - used, "%s %s", i ? "," : "", field->words[i]);
+        snprintf(out + used, EXPECTED_BYTES - used, "%s %s", i ? "," : "", field->words[i]);
     }
 }
 
 static void refuse_value(struct rue_json_reader *reader, const struct rue_field *field, const json_t *value)
 {
-    char what[2 * WHAT_BYTES], found[64];
+    char expected[2 * EXPECTED_BYTES], found[64];
     rue_json_describe(value, found, sizeof found);
-    format_expected(field, what);
-    size_t used = strlen(what);
-    snprintf(what + used, sizeof what - used, ": %s %s", value ? "got" : "it is", found);
-    rue_json_refuse(reader, NULL, what);
+    format_expected(field, expected);
+    size_t used = strlen(expected);
+    snprintf(expected + used, sizeof expected - used, ": %s %s", value ? "got" : "it is", found);
+    rue_json_refuse(reader, NULL, expected);
 }
 
 static void read_value(struct rue_json_reader *reader, const struct rue_field *field, const json_t *value,
                        void *to)
 {
     size_t length = field->name[0] ? rue_json_enter(reader, field->name) : strlen(reader->place);
-    if (!value || !is_read(reader, field, value, to)) refuse_value(reader, field, value);
+    if (!value || !read_kind(reader, field, value, to)) refuse_value(reader, field, value);
     rue_json_exit(reader, length);
 }
 
@@ -349,8 +349,8 @@ size_t rue_json_list(struct rue_json_reader *reader, const json_t *parent, const
 {
     *out = reader->status == RUE_OK ? json_object_get(parent, key) : NULL;
     if (json_is_array(*out) && json_array_size(*out) <= most) return json_array_size(*out);
-    char what[WHAT_BYTES];
-    snprintf(what, sizeof what, "a list of at most %zu values", most);
-    rue_json_refuse(reader, key, what);
+    char expected[EXPECTED_BYTES];
+    snprintf(expected, sizeof expected, "a list of at most %zu values", most);
+    rue_json_refuse(reader, key, expected);
     return 0;
 }

@@ -51,7 +51,7 @@ size_t rue_json_enter_at(struct rue_json_reader *reader, size_t index);
 void rue_json_exit(struct rue_json_reader *reader, size_t length);
 
 /* Reports that member `key` (NULL: the place itself) is not `what`. */
-void rue_json_refuse(struct rue_json_reader *reader, const char *key, const char *what);
+void rue_json_refuse(struct rue_json_reader *reader, const char *key, const char *expected);
 
 /* A required member; if `optional`, NULL where it is null or absent. */
 const json_t *rue_json_object(struct rue_json_reader *reader, const json_t *parent, const char *key,

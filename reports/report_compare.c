@@ -17,14 +17,14 @@ static const double least_gain = 0.05; /* less is not worth another variant */
 struct compared {
     const struct rue_findings *findings;
     struct rue_comparison **with_first; /* [variant_count] comparisons with the first; NULL: impossible */
-    bool any;                           /* can be */
+    bool comparable;                    /* can be */
 };
 
-static void close_compared(struct compared *all)
+static void close_compared(struct compared *compared)
 {
-    for (size_t v = 0; all->with_first && v < all->findings->variant_count; v++)
-        rue_comparison_close(all->with_first[v]);
-    free(all->with_first);
+    for (size_t v = 0; compared->with_first && v < compared->findings->variant_count; v++)
+        rue_comparison_close(compared->with_first[v]);
+    free(compared->with_first);
 }
 
 static rue_status open_compared(const struct rue_findings *findings, struct compared *out, rue_error *error)
@@ -37,7 +37,7 @@ static rue_status open_compared(const struct rue_findings *findings, struct comp
     for (size_t v = 1; status == RUE_OK && v < count; v++) {
         status =
             rue_comparison_open(&findings->variants[0], &findings->variants[v], &out->with_first[v], error);
-        out->any |= out->with_first[v] != NULL;
+        out->comparable |= out->with_first[v] != NULL;
     }
     if (status != RUE_OK) close_compared(out);
     return status;
@@ -67,18 +67,18 @@ static void find_usage(const struct rue_findings *findings, const struct rue_var
     *cpu_ns = sum_ns / images;
 }
 
-static double mean_speedup(const struct compared *all, size_t v)
+static double mean_speedup(const struct compared *compared, size_t v)
 {
     if (v == 0) return 1;
-    return all->with_first[v] ? all->with_first[v]->mean_speedup_ratio : NAN;
+    return compared->with_first[v] ? compared->with_first[v]->mean_speedup_ratio : NAN;
 }
 
 /* Time to make the whole variant from the first one; NaN: unknown. */
-static double build_ns(const struct compared *all, size_t v)
+static double build_ns(const struct compared *compared, size_t v)
 {
-    double build_s = all->findings->variants[v].data.build_s_per_image;
+    double build_s = compared->findings->variants[v].data.build_s_per_image;
     if (v == 0) return 0;
-    return build_s > 0 ? build_s * 1e9 * (double)all->findings->variants[0].data.images : NAN;
+    return build_s > 0 ? build_s * 1e9 * (double)compared->findings->variants[0].data.images : NAN;
 }
 
 /* The best configuration for all variants; NULL: none. */
@@ -89,9 +89,9 @@ static const struct rue_overall *find_common(const struct rue_findings *findings
     return last->part_count == findings->variant_count && last->best != RUE_NONE ? last : NULL;
 }
 
-static void put_variant(struct rue_page *page, const struct compared *all, size_t v)
+static void put_variant(struct rue_page *page, const struct compared *compared, size_t v)
 {
-    const struct rue_findings *findings = all->findings;
+    const struct rue_findings *findings = compared->findings;
     const struct rue_variant_findings *variant = &findings->variants[v];
     const struct rue_overall *common = find_common(findings);
     char name[PATH_MAX + 128];
@@ -105,18 +105,18 @@ static void put_variant(struct rue_page *page, const struct compared *all, size_
         rue_put_text(page, "");
     else
         rue_put_config(page, &variant->matrix->configs[best]);
-    rue_put_number(page, mean_speedup(all, v));
+    rue_put_number(page, mean_speedup(compared, v));
     rue_put_number(page, cpu_ns);
     rue_put_number(page, memory_bytes);
     rue_put_number(page, variant->data.storage_bytes > 0 ? variant->data.storage_bytes : NAN);
-    rue_put_number(page, build_ns(all, v));
+    rue_put_number(page, build_ns(compared, v));
     rue_put_number(page, (double)variant->data.images);
     rue_put_text(page, variant->variant.path);
     rue_put_text(page, variant->job.workload.cache);
     rue_put_number(page, common ? common->parts[v].mean_regret_ratio : NAN);
 }
 
-static void put_variants(struct rue_page *page, const struct compared *all)
+static void put_variants(struct rue_page *page, const struct compared *compared)
 {
     static const struct rue_table_column columns[] = {
         {.header = "variant", .key = "variant", .shrink_to = 27},
@@ -131,7 +131,7 @@ static void put_variants(struct rue_page *page, const struct compared *all)
         {.key = "cache"},
         {.key = "common_mean_regret_ratio", .unit = RUE_UNIT_NUMBER}};
     rue_page_table(page, columns, sizeof columns / sizeof *columns);
-    for (size_t v = 0; v < all->findings->variant_count; v++) put_variant(page, all, v);
+    for (size_t v = 0; v < compared->findings->variant_count; v++) put_variant(page, compared, v);
 }
 
 static void say_job(struct rue_page *page, const struct rue_findings *findings)
@@ -146,22 +146,23 @@ static void say_job(struct rue_page *page, const struct rue_findings *findings)
             first->job.workload.cache);
 }
 
-static size_t find_fastest(const struct compared *all)
+static size_t find_fastest(const struct compared *compared)
 {
     size_t best = 0;
-    for (size_t v = 1; v < all->findings->variant_count; v++)
-        if (mean_speedup(all, v) * (1 - least_gain) > 1 && !(mean_speedup(all, v) <= mean_speedup(all, best)))
+    for (size_t v = 1; v < compared->findings->variant_count; v++)
+        if (mean_speedup(compared, v) * (1 - least_gain) > 1 &&
+            !(mean_speedup(compared, v) <= mean_speedup(compared, best)))
             best = v;
     return best;
 }
 
-static void say_gain(struct rue_page *page, const struct compared *all, size_t best)
+static void say_gain(struct rue_page *page, const struct compared *compared, size_t best)
 {
-    const struct rue_comparison *comparison = all->with_first[best];
+    const struct rue_comparison *comparison = compared->with_first[best];
     struct rue_payback payback =
         rue_comparison_payback(comparison, &comparison->saving, comparison->mean_speedup_ratio);
     rue_say(page, ": %.2f times as fast as ", comparison->mean_speedup_ratio);
-    rue_say_variant(page, all->findings, &all->findings->variants[0]);
+    rue_say_variant(page, compared->findings, &compared->findings->variants[0]);
     if (comparison->row_count > 1) rue_say(page, " (geometric mean over %zu models)", comparison->row_count);
     if (isfinite(payback.epochs)) {
         rue_say(page, "; making it pays back ");
@@ -170,12 +171,12 @@ static void say_gain(struct rue_page *page, const struct compared *all, size_t b
     rue_say(page, ".");
 }
 
-static void say_use(struct rue_page *page, const struct compared *all)
+static void say_use(struct rue_page *page, const struct compared *compared)
 {
-    const struct rue_findings *findings = all->findings;
-    size_t best = find_fastest(all), config = findings->variants[best].selection->recommended;
+    const struct rue_findings *findings = compared->findings;
+    size_t best = find_fastest(compared), config = findings->variants[best].selection->recommended;
     rue_page_sentence(page, RUE_LOOK_BOLD, 0);
-    if (!all->any) return;
+    if (!compared->comparable) return;
     rue_say(page, findings->run.partial ? "So far: use " : "Use ");
     rue_say_variant(page, findings, &findings->variants[best]);
     rue_say(page, " with ");
@@ -183,14 +184,14 @@ static void say_use(struct rue_page *page, const struct compared *all)
     if (best == 0)
         rue_say(page, ": no other variant is more than %.0f %% faster.", 100 * least_gain);
     else
-        say_gain(page, all, best);
+        say_gain(page, compared, best);
     rue_say(page, rue_findings_is_doubtful(findings) ? " " : "");
     rue_verdict_confidence(page, findings);
 }
 
-static void put_noise(struct rue_page *page, const struct compared *all, size_t v)
+static void put_noise(struct rue_page *page, const struct compared *compared, size_t v)
 {
-    const struct rue_saving_interval *saved = &all->with_first[v]->saving.interval;
+    const struct rue_saving_interval *saved = &compared->with_first[v]->saving.interval;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     if (saved->confidence > 0 && saved->low_ns < 0 && saved->high_ns > 0)
         rue_say(page,
@@ -199,15 +200,16 @@ static void put_noise(struct rue_page *page, const struct compared *all, size_t 
 }
 
 /* Says why the common configuration can look better than a variant's own. */
-static void put_common(struct rue_page *page, const struct compared *all, const struct rue_overall *common)
+static void put_common(struct rue_page *page, const struct compared *compared,
+                       const struct rue_overall *common)
 {
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     rue_verdict_overall(page, common);
-    for (size_t v = 0; v < all->findings->variant_count; v++) {
-        const struct rue_variant_findings *variant = &all->findings->variants[v];
-        const struct rue_selection *own = variant->selection;
-        if (own->recommended == RUE_NONE ||
-            !(common->parts[v].mean_regret_ratio < own->rows[own->recommended].mean_regret_ratio))
+    for (size_t v = 0; v < compared->findings->variant_count; v++) {
+        const struct rue_variant_findings *variant = &compared->findings->variants[v];
+        const struct rue_selection *selection = variant->selection;
+        if (selection->recommended == RUE_NONE ||
+            !(common->parts[v].mean_regret_ratio < selection->rows[selection->recommended].mean_regret_ratio))
             continue;
         rue_say(page, " For %s it looks better than its own, %s.", common->parts[v].name,
                 common->best == common->selection->recommended ? "but by less than the noise"
@@ -215,28 +217,29 @@ static void put_common(struct rue_page *page, const struct compared *all, const 
     }
 }
 
-static void put_all(struct rue_page *page, const struct compared *all)
+static void put_page(struct rue_page *page, const struct compared *compared)
 {
-    const struct rue_findings *findings = all->findings;
+    const struct rue_findings *findings = compared->findings;
     const struct rue_overall *common = find_common(findings);
     rue_page_sentence(page, RUE_LOOK_BOLD, 0);
     rue_verdict_partial(page, findings);
-    say_use(page, all);
+    say_use(page, compared);
     for (size_t v = 0; v < findings->variant_count; v++) {
         rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-        if (v ? !all->with_first[v] : !all->any) rue_verdict_use(page, findings, &findings->variants[v]);
+        if (v ? !compared->with_first[v] : !compared->comparable)
+            rue_verdict_use(page, findings, &findings->variants[v]);
     }
     rue_page_gap(page);
     say_job(page, findings);
-    put_variants(page, all);
+    put_variants(page, compared);
     rue_page_gap(page);
     for (size_t v = 1; v < findings->variant_count; v++) {
-        if (!all->with_first[v]) continue;
-        rue_comparison_put(page, findings, all->with_first[v]);
-        put_noise(page, all, v);
+        if (!compared->with_first[v]) continue;
+        rue_comparison_put(page, findings, compared->with_first[v]);
+        put_noise(page, compared, v);
         rue_page_gap(page);
     }
-    if (common) put_common(page, all, common);
+    if (common) put_common(page, compared, common);
     rue_page_gap(page);
     rue_verdict_background(page, findings, false);
 }
@@ -244,26 +247,26 @@ static void put_all(struct rue_page *page, const struct compared *all)
 static rue_status render(const struct rue_findings *findings, const struct rue_report_style *style,
                          FILE *stream, rue_error *error)
 {
-    struct compared all;
+    struct compared compared;
     struct rue_page page = {0};
-    rue_status status = open_compared(findings, &all, error);
+    rue_status status = open_compared(findings, &compared, error);
     if (status != RUE_OK) return status;
-    put_all(&page, &all);
+    put_page(&page, &compared);
     status = rue_page_write(&page, style, stream, error);
     rue_page_close(&page);
-    close_compared(&all);
+    close_compared(&compared);
     return status;
 }
 
-static json_t *comparisons_json(const struct compared *all)
+static json_t *comparisons_json(const struct compared *compared)
 {
     json_t *array = json_array();
     char name[PATH_MAX + 128];
-    for (size_t v = 1; v < all->findings->variant_count; v++) {
+    for (size_t v = 1; v < compared->findings->variant_count; v++) {
         struct rue_page page = {0};
-        if (!all->with_first[v]) continue;
-        rue_comparison_put(&page, all->findings, all->with_first[v]);
-        rue_findings_name_among(all->findings, &all->findings->variants[v], name, sizeof name);
+        if (!compared->with_first[v]) continue;
+        rue_comparison_put(&page, compared->findings, compared->with_first[v]);
+        rue_findings_name_among(compared->findings, &compared->findings->variants[v], name, sizeof name);
         rue_json_push(&array,
                       rue_json_make("variant:t models:o", name, rue_table_json(rue_page_last_table(&page))));
         rue_page_close(&page);
@@ -275,22 +278,22 @@ static rue_status render_json(const struct rue_findings *findings, const struct 
                               FILE *stream, rue_error *error)
 {
     (void)style;
-    struct compared all;
+    struct compared compared;
     struct rue_page page = {0}, answer = {0};
     const struct rue_overall *common = find_common(findings);
-    rue_status status = open_compared(findings, &all, error);
+    rue_status status = open_compared(findings, &compared, error);
     if (status != RUE_OK) return status;
-    put_variants(&page, &all);
-    say_use(&answer, &all);
+    put_variants(&page, &compared);
+    say_use(&answer, &compared);
     json_t *root = rue_json_make(
         "format:t job_images:n common_config:o common_predicted:b variants:o comparisons:o answer:o "
         "partial:b",
         "rue.compare/2", findings->variants[0].job.images,
         common ? rue_json_config(&common->matrix->configs[common->best]) : json_null(),
         common && common->best != common->selection->recommended, rue_table_json(rue_page_last_table(&page)),
-        comparisons_json(&all), rue_page_json_text(&answer), findings->run.partial);
+        comparisons_json(&compared), rue_page_json_text(&answer), findings->run.partial);
     rue_page_close(&page);
-    close_compared(&all);
+    close_compared(&compared);
     return rue_json_write(root, stream, error);
 }
 

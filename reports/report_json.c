@@ -71,19 +71,19 @@ static json_t *misses_json(const struct rue_variant_findings *variant, size_t co
 static json_t *cell_json(const struct rue_cell *cell)
 {
     bool estimated = !cell->times_ns && !isnan(cell->median_ns);
-    const struct rue_json_cell said = {.time_count = cell->times_ns ? cell->repeats : 0,
-                                       .times_ns = cell->times_ns,
-                                       .estimate_ns = estimated ? cell->median_ns : NAN,
-                                       .estimate_sd = estimated ? cell->estimate_sd : NAN,
-                                       .trials = estimated ? cell->repeats : 0,
-                                       .predicted = cell->predicted,
-                                       .first_count = cell->first_count,
-                                       .first_batches_ns = cell->first_batches_ns,
-                                       .first_estimate_ns = cell->first_count ? NAN : cell->first_batch_ns,
-                                       .missed = cell->missed,
-                                       .infeasible = cell->infeasible,
-                                       .reason = cell->missed ? cell->reason : ""};
-    return rue_json_struct(rue_json_cell_fields, &said, NULL);
+    const struct rue_json_cell members = {.time_count = cell->times_ns ? cell->repeats : 0,
+                                          .times_ns = cell->times_ns,
+                                          .estimate_ns = estimated ? cell->median_ns : NAN,
+                                          .estimate_sd = estimated ? cell->estimate_sd : NAN,
+                                          .trials = estimated ? cell->repeats : 0,
+                                          .predicted = cell->predicted,
+                                          .first_count = cell->first_count,
+                                          .first_batches_ns = cell->first_batches_ns,
+                                          .first_estimate_ns = cell->first_count ? NAN : cell->first_batch_ns,
+                                          .missed = cell->missed,
+                                          .infeasible = cell->infeasible,
+                                          .reason = cell->missed ? cell->reason : ""};
+    return rue_json_struct(rue_json_cell_fields, &members, NULL);
 }
 
 static json_t *config_row(const struct rue_variant_findings *variant, size_t config)

@@ -102,9 +102,9 @@ static void put_heading(struct rue_page *page, const struct rue_findings *findin
         rue_say(page, ", %zu repeats", most);
 }
 
-static void say_fact(struct rue_page *page, const char **comma, const char *before, const char *fact)
+static void say_fact(struct rue_page *page, const char **comma, const char *before, const char *text)
 {
-    rue_say(page, "%s%s%s", *comma, before, fact);
+    rue_say(page, "%s%s%s", *comma, before, text);
     *comma = ", ";
 }
 
@@ -160,7 +160,7 @@ static void put_configs(struct rue_page *page, const struct rue_findings *findin
                         const struct rue_variant_findings *variant, bool brief)
 {
     const struct rue_selection *selection = variant->selection;
-    size_t rest = 0;
+    size_t unlisted = 0;
     char votes[48];
     snprintf(votes, sizeof votes, "in top %zu", selection->top_n);
     begin_table(page, variant);
@@ -169,12 +169,12 @@ static void put_configs(struct rue_page *page, const struct rue_findings *findin
         rue_page_column(page,
                         (struct rue_table_column){.header = "images/s", .unit = RUE_UNIT_COUNT, .drop = 1});
     for (size_t i = 0; i < selection->ranked_count; i++) {
-        rest += !is_listed(selection, i, brief);
+        unlisted += !is_listed(selection, i, brief);
         if (is_listed(selection, i, brief)) put_config(page, variant, selection->ranked[i], brief);
     }
     rue_page_sentence(page, RUE_LOOK_DIM, 2);
-    if (rest && !brief)
-        rue_say(page, "and %zu more configuration%s%s", rest, rue_prose_plural(rest),
+    if (unlisted && !brief)
+        rue_say(page, "and %zu more configuration%s%s", unlisted, rue_prose_plural(unlisted),
                 findings->alone ? " (--json lists them)" : " in recommendation.json");
 }
 
@@ -241,10 +241,10 @@ static rue_status put_comparisons(struct rue_page *page, const struct rue_findin
 /* Only if the user gave each variant: not for a converted sample or the modes of a table. */
 static bool is_overall_shown(const struct rue_findings *findings, bool brief)
 {
-    bool given = true;
+    bool by_user = true;
     for (size_t v = 0; v < findings->variant_count; v++)
-        given &= !findings->variants[v].data.sample && findings->variants[v].variant.path[0];
-    return given || !brief;
+        by_user &= !findings->variants[v].data.sample && findings->variants[v].variant.path[0];
+    return by_user || !brief;
 }
 
 static rue_status put_verdict(struct rue_page *page, const struct rue_findings *findings, bool brief,
@@ -267,8 +267,8 @@ static rue_status put_verdict(struct rue_page *page, const struct rue_findings *
     return status;
 }
 
-static rue_status put_all(struct rue_page *page, const struct rue_findings *findings, bool brief,
-                          rue_error *error)
+static rue_status put_page(struct rue_page *page, const struct rue_findings *findings, bool brief,
+                           rue_error *error)
 {
     bool recommended = false, bounds = false;
     rue_status status = put_verdict(page, findings, brief, error);
@@ -297,7 +297,7 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
     for (size_t v = 0; v < findings->variant_count; v++) sorted.variants[v] = findings->variants[v];
     qsort(sorted.variants, findings->variant_count, sizeof *sorted.variants, rue_findings_compare);
     if (wide.columns > 0 && wide.columns < NARROWEST) wide.columns = NARROWEST;
-    rue_status status = put_all(&page, &sorted, style->brief, error);
+    rue_status status = put_page(&page, &sorted, style->brief, error);
     if (status == RUE_OK) status = rue_page_write(&page, &wide, stream, error);
     rue_page_close(&page);
     free(sorted.variants);

@@ -40,9 +40,9 @@ enum { FEW_SAMPLES = 3 };
 static bool is_during(const struct rue_usage_sample *sample, const struct rue_scaling_row *row)
 {
     const struct rue_trial_result *result = &row->trial->result;
-    double start_ns = (double)row->trial->started_ns + (double)row->thrown_away_ns;
+    double start_ns = (double)row->trial->started_ns + (double)row->discarded_ns;
     double end_s = (start_ns + (double)result->cost_ns) / 1e9;
-    return row->watched && result->cost_ns > 0 && result->end_to_end_ns > 0 && sample->time_s <= end_s &&
+    return row->sampled && result->cost_ns > 0 && result->end_to_end_ns > 0 && sample->time_s <= end_s &&
            sample->time_s > end_s - (double)result->end_to_end_ns / 1e9;
 }
 
@@ -67,7 +67,7 @@ static size_t sum_samples(const struct rue_scaling *scaling, struct rue_scaling_
 }
 
 /* From the trial's own answer. */
-static void add_trial_usage(struct rue_scaling_row *row, bool few)
+static void add_trial_usage(struct rue_scaling_row *row, bool from_trial)
 {
     const double megabyte = 1e6;
     const struct rue_trial_result *result = &row->trial->result;
@@ -77,9 +77,9 @@ static void add_trial_usage(struct rue_scaling_row *row, bool few)
         int64_t file_bytes = result->file_peak_bytes > 0 ? result->file_peak_bytes : 0;
         double peak = (double)(result->anon_peak_bytes + file_bytes) / megabyte;
         at[RUE_SCALING_RSS_PEAK] = fmax(at[RUE_SCALING_RSS_PEAK], peak);
-        if (few) at[RUE_SCALING_RSS] = fmax(at[RUE_SCALING_RSS], peak);
+        if (from_trial) at[RUE_SCALING_RSS] = fmax(at[RUE_SCALING_RSS], peak);
     }
-    if (!few || !(result->cpu_ratio >= 0)) return;
+    if (!from_trial || !(result->cpu_ratio >= 0)) return;
     at[RUE_SCALING_CPU] = 100 * result->cpu_ratio;
     at[RUE_SCALING_CPU_PEAK] = fmax(at[RUE_SCALING_CPU_PEAK], at[RUE_SCALING_CPU]);
 }
@@ -133,9 +133,9 @@ static const struct rue_config *row_config(const struct rue_scaling *scaling,
 static bool is_curve_row(const struct curve *curve, const struct rue_scaling_row *row)
 {
     const int *value = row_config(curve->scaling, row)->value;
-    bool kept = curve->knob == RUE_BATCH_SIZE ? value[RUE_NUM_WORKERS] == curve->scaling->fixed_workers
-                                              : value[RUE_BATCH_SIZE] == curve->scaling->fixed_batch;
-    return kept && row->variant == curve->variant && row->model == curve->model;
+    bool match = curve->knob == RUE_BATCH_SIZE ? value[RUE_NUM_WORKERS] == curve->scaling->fixed_workers
+                                               : value[RUE_BATCH_SIZE] == curve->scaling->fixed_batch;
+    return match && row->variant == curve->variant && row->model == curve->model;
 }
 
 static struct curve curve_at(const struct rue_scaling *scaling, size_t index)
@@ -200,7 +200,7 @@ static void begin_table(struct rue_page *page)
     for (size_t i = 0; i < sizeof tail / sizeof *tail; i++) rue_page_column(page, tail[i]);
 }
 
-static double if_known(int64_t value)
+static double number_or_nan(int64_t value)
 {
     return value >= 0 ? (double)value : NAN;
 }
@@ -226,11 +226,11 @@ static void put_row(struct rue_page *page, const struct curve *curve, const stru
     rue_put_text(page, result->outcome == RUE_TRIAL_OK ? "" : rue_outcome_names[result->outcome]);
     rue_put_text(page, rue_outcome_names[result->outcome]);
     rue_put_text(page, result->reason);
-    rue_put_number(page, if_known(result->images));
-    rue_put_number(page, if_known(result->end_to_end_ns) / 1e9);
-    rue_put_number(page, if_known(result->first_batch_ns) / 1e9);
+    rue_put_number(page, number_or_nan(result->images));
+    rue_put_number(page, number_or_nan(result->end_to_end_ns) / 1e9);
+    rue_put_number(page, number_or_nan(result->first_batch_ns) / 1e9);
     rue_put_text(page, variant->job.workload.cache);
-    rue_put_number(page, if_known(result->cache_missed));
+    rue_put_number(page, number_or_nan(result->cache_missed));
     rue_put_number(page, (double)row->trial->id);
     rue_put_number(page, row == curve->fastest);
     rue_put_number(page, row == curve->knee);
@@ -242,7 +242,7 @@ static void put_rows(struct rue_page *page, const struct curve *curve)
         if (is_curve_row(curve, &curve->scaling->rows[i])) put_row(page, curve, &curve->scaling->rows[i]);
 }
 
-static void put_all_rows(struct rue_page *page, const struct rue_scaling *scaling)
+static void put_curves(struct rue_page *page, const struct rue_scaling *scaling)
 {
     begin_table(page);
     for (size_t i = 0; i < curve_count(scaling); i++) {
@@ -261,7 +261,7 @@ static rue_status finish_csv(struct rue_page *page, FILE *stream, rue_error *err
 rue_status rue_scaling_write_csv(const void *scaling, FILE *stream, rue_error *error)
 {
     struct rue_page page = {0};
-    put_all_rows(&page, scaling);
+    put_curves(&page, scaling);
     return finish_csv(&page, stream, error);
 }
 
@@ -269,7 +269,7 @@ rue_status rue_scaling_json(const struct rue_scaling *scaling, FILE *stream, rue
 {
     const struct rue_findings *findings = scaling->findings;
     struct rue_page page = {0};
-    put_all_rows(&page, scaling);
+    put_curves(&page, scaling);
     const struct rue_job_findings *job = &findings->variants[0].job;
     json_t *root = rue_json_make(
         "format:t study:t job_images:n batch_dtype:t partial:T fixed_batch:i fixed_workers:i rows:o",

@@ -32,8 +32,8 @@ enum rue_scaling_figure {
 struct rue_scaling_row {
     size_t variant, model, config;       /* of the findings, and of the variant's matrix */
     const struct rue_trial_row *trial;   /* borrowed */
-    bool watched;                        /* by this run, so there are samples */
-    uint64_t thrown_away_ns;             /* discarded trials before it: in samples, not in started_ns */
+    bool sampled;                        /* by this run, so there are samples */
+    uint64_t discarded_ns;               /* discarded trials before it: in samples, not in started_ns */
     double figures[RUE_SCALING_FIGURES]; /* NaN: unknown */
 };
 

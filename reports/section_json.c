@@ -12,9 +12,9 @@ static json_t *value_json(const struct rue_table_column *column, const struct ru
     if (value->text) return rue_json_text_or_null(value->text);
     if (!value->is_number || !isfinite(value->number)) return json_null();
     if (column->unit == RUE_UNIT_FLAG) return json_boolean(value->number != 0);
-    bool whole = column->unit == RUE_UNIT_COUNT || column->unit == RUE_UNIT_DURATION ||
-                 column->unit == RUE_UNIT_BYTES || column->unit == RUE_UNIT_SCALED;
-    return whole ? rue_json_nanoseconds(value->number) : rue_json_real(value->number);
+    bool is_integer = column->unit == RUE_UNIT_COUNT || column->unit == RUE_UNIT_DURATION ||
+                      column->unit == RUE_UNIT_BYTES || column->unit == RUE_UNIT_SCALED;
+    return is_integer ? rue_json_nanoseconds(value->number) : rue_json_real(value->number);
 }
 
 json_t *rue_page_json_text(struct rue_page *page)

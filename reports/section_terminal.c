@@ -23,22 +23,22 @@ static const char *const colors[RUE_LOOK_COUNT] = {"", "\033[1m", "\033[2m"};
 static char *number_text(const struct rue_table_column *column, const struct rue_value *value, bool unicode)
 {
     char text[RUE_UNIT_TEXT_BYTES] = NONE, bar[3 * BAR_COLUMNS + 1] = "", mark[2] = {value->mark, 0}, *out;
-    double number = value->number, whole = fmin(fmax(number, 0) + 0.5, 1e18);
+    double number = value->number, rounded = fmin(fmax(number, 0) + 0.5, 1e18);
     bool known = isfinite(number);
     if (known && column->unit == RUE_UNIT_NUMBER)
         snprintf(text, sizeof text, "%.*f", column->digits, number);
     else if (known && column->unit == RUE_UNIT_COUNT)
-        rue_format_count((uint64_t)whole, text, sizeof text);
+        rue_format_count((uint64_t)rounded, text, sizeof text);
     else if (known && column->unit == RUE_UNIT_PERCENT)
         snprintf(text, sizeof text, "%.1f %%", 100 * number);
     else if (known && column->unit == RUE_UNIT_TIMES)
         snprintf(text, sizeof text, "%.2f x", number);
     else if (known && column->unit == RUE_UNIT_DURATION)
-        rue_format_duration((uint64_t)whole, text, sizeof text);
+        rue_format_duration((uint64_t)rounded, text, sizeof text);
     else if (known && column->unit == RUE_UNIT_BYTES)
-        rue_format_bytes((uint64_t)whole, text, sizeof text);
+        rue_format_bytes((uint64_t)rounded, text, sizeof text);
     else if (known && column->unit == RUE_UNIT_SCALED)
-        rue_format_scaled((uint64_t)whole, text, sizeof text);
+        rue_format_scaled((uint64_t)rounded, text, sizeof text);
     for (int i = 0; known && column->unit == RUE_UNIT_BAR && i < (int)lround(number * BAR_COLUMNS); i++)
         strcat(bar, unicode ? "█" : "#");
     bool is_bar = column->unit == RUE_UNIT_BAR;
@@ -91,9 +91,9 @@ static void header_line(const struct grid *grid, size_t column, int line, char o
     rue_utf8_clean(grid->table->columns[column].header, grid->style->unicode, header, sizeof header);
     size_t at = strcspn(header, "_ ");
     bool breaks = grid->split && header[at];
-    size_t head = at + (header[at] == '_');
+    size_t first_bytes = at + (header[at] == '_');
     if (line == 0)
-        snprintf(out, HEADER_BYTES, "%.*s", breaks ? (int)head : 0, header);
+        snprintf(out, HEADER_BYTES, "%.*s", breaks ? (int)first_bytes : 0, header);
     else
         snprintf(out, HEADER_BYTES, "%s", breaks ? header + at + 1 : header);
 }
@@ -133,8 +133,8 @@ static bool shrink_columns(struct grid *grid)
         if (grid->style->columns <= 0 || total_width(grid) <= grid->style->columns) return true;
         size_t widest = RUE_TABLE_COLUMNS_MAX;
         for (size_t c = 0; c < grid->table->column_count; c++) {
-            bool may = grid->width[c] > least_width(grid, c);
-            if (may && (widest == RUE_TABLE_COLUMNS_MAX || grid->width[c] > grid->width[widest])) widest = c;
+            bool wide = grid->width[c] > least_width(grid, c);
+            if (wide && (widest == RUE_TABLE_COLUMNS_MAX || grid->width[c] > grid->width[widest])) widest = c;
         }
         if (widest == RUE_TABLE_COLUMNS_MAX) return false;
         grid->width[widest]--;
@@ -183,29 +183,29 @@ static void print_line(const struct grid *grid, const char *margin, const char *
                        const char *const *cells, FILE *stream)
 {
     const struct rue_report_style *style = grid->style;
-    int used = rue_utf8_width(margin), owed = INDENT - used;
+    int printed = rue_utf8_width(margin), padding = INDENT - printed;
     bool colored = style->color && color[0];
     fprintf(stream, "%s%s", colored ? color : "", margin);
     for (size_t c = 0; c < grid->table->column_count; c++) {
         const struct rue_table_column *column = &grid->table->columns[c];
         bool right = column->right || (column->unit != RUE_UNIT_TEXT && column->unit != RUE_UNIT_CONFIG &&
                                        column->unit != RUE_UNIT_BAR);
-        int width = grid->width[c], room = style->columns - used - owed;
+        int width = grid->width[c], available = style->columns - printed - padding;
         if (width == 0) continue;
-        if (style->columns > 0 && room < width) width = room > 0 ? room : 0;
+        if (style->columns > 0 && available < width) width = available > 0 ? available : 0;
         char shown[SHOWN_BYTES];
         const char *cell = cells[c];
         if (rue_utf8_width(cell) > width) {
             rue_utf8_shorten(cell, width, style->unicode, shown, sizeof shown);
             cell = shown;
         }
-        int own = rue_utf8_width(cell), before = owed + (right ? width - own : 0);
-        if (own) {
-            fprintf(stream, "%*s%s", before, "", cell);
-            used += before + own;
-            owed = GAP + (right ? 0 : width - own);
+        int cell_width = rue_utf8_width(cell), indent = padding + (right ? width - cell_width : 0);
+        if (cell_width) {
+            fprintf(stream, "%*s%s", indent, "", cell);
+            printed += indent + cell_width;
+            padding = GAP + (right ? 0 : width - cell_width);
         } else {
-            owed += width + GAP;
+            padding += width + GAP;
         }
     }
     fprintf(stream, "%s\n", colored ? "\033[0m" : "");
@@ -235,10 +235,10 @@ static rue_status write_table(const struct rue_section *table, const struct rue_
     const char *arrow = style->unicode ? "→" : ">";
     rue_status status = make_cells(&grid, error);
     while (grid.from < table->column_count && !table->columns[grid.from].folds) grid.from++;
-    for (bool more = status == RUE_OK; more; grid.from = grid.end) {
+    for (bool unfinished = status == RUE_OK; unfinished; grid.from = grid.end) {
         if (grid.end) fputc('\n', stream);
         choose_folded(&grid);
-        more = grid.end < table->column_count;
+        unfinished = grid.end < table->column_count;
         choose_layout(&grid);
         print_headers(&grid, stream);
         for (size_t r = 0; r < table->row_count; r++)

@@ -19,15 +19,16 @@ static int compare_reasons(const void *a, const void *b)
 /* `reasons` are sorted; the first of equally frequent ones is named. */
 static void say_most_frequent(struct rue_page *page, const char *const *reasons, size_t count)
 {
-    const char *most = NULL;
+    const char *reason = NULL;
     size_t cells = 0;
     for (size_t start = 0, i = 0; i < count; i++) {
         if (strcmp(reasons[i], reasons[start]) != 0) start = i;
         if (i - start + 1 <= cells) continue;
         cells = i - start + 1;
-        most = reasons[start];
+        reason = reasons[start];
     }
-    if (most) rue_say(page, "; most frequent reason (%zu cell%s): %s", cells, rue_prose_plural(cells), most);
+    if (reason)
+        rue_say(page, "; most frequent reason (%zu cell%s): %s", cells, rue_prose_plural(cells), reason);
 }
 
 void rue_verdict_why_none(struct rue_page *page, const struct rue_variant_findings *variant)
@@ -133,14 +134,14 @@ void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
 
 void rue_verdict_confidence(struct rue_page *page, const struct rue_findings *findings)
 {
-    const char *const facts[][2] = {{"before the first trial", findings->changes.busy_before},
-                                    {"after the last trial", findings->changes.busy_after},
-                                    {"over all trials", findings->changes.disturbance}};
-    const char *between = "Low" NB "confidence, because the machine was busy: ";
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        if (!facts[i][1][0]) continue;
-        rue_say(page, "%s%s, %s", between, facts[i][0], facts[i][1]);
-        between = "; ";
+    const char *const causes[][2] = {{"before the first trial", findings->changes.busy_before},
+                                     {"after the last trial", findings->changes.busy_after},
+                                     {"over all trials", findings->changes.disturbance}};
+    const char *separator = "Low" NB "confidence, because the machine was busy: ";
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+        if (!causes[i][1][0]) continue;
+        rue_say(page, "%s%s, %s", separator, causes[i][0], causes[i][1]);
+        separator = "; ";
     }
     if (rue_findings_is_doubtful(findings)) rue_say(page, ".");
 }
@@ -148,7 +149,7 @@ void rue_verdict_confidence(struct rue_page *page, const struct rue_findings *fi
 void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overall)
 {
     const struct rue_selection *selection = overall->selection;
-    bool all = strcmp(overall->over, "all") == 0;
+    bool every_mode = strcmp(overall->over, "all") == 0;
     if (overall->best == RUE_NONE) return;
     const struct rue_ranking_row *row = &selection->rows[overall->best];
     rue_say(page, "One configuration for ");
@@ -156,7 +157,7 @@ void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overal
         rue_say(page, "both ");
     else
         rue_say(page, "all %zu ", overall->part_count);
-    rue_say(page, "%s%svariants: ", all ? "" : overall->over, all ? "" : " ");
+    rue_say(page, "%s%svariants: ", every_mode ? "" : overall->over, every_mode ? "" : " ");
     rue_say_config(page, &overall->matrix->configs[overall->best]);
     rue_say(page, ", with " PERCENT " mean regret (", 100 * row->mean_regret_ratio);
     for (size_t p = 0; p < overall->part_count; p++)
@@ -179,10 +180,10 @@ static const char *missed_word(const struct rue_cell *cell)
 static void put_missed_repeats(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_cost_matrix *matrix = variant->matrix;
-    size_t config = variant->selection->recommended, first = RUE_NONE, more = 0;
+    size_t config = variant->selection->recommended, first = RUE_NONE, others = 0;
     for (size_t m = 0; m < variant->selection->model_count; m++) {
         if (rue_cost_matrix_cell(matrix, m, config)->missed == 0) continue;
-        more += first != RUE_NONE;
+        others += first != RUE_NONE;
         if (first == RUE_NONE || strcmp(matrix->models[m], matrix->models[first]) < 0) first = m;
     }
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
@@ -192,7 +193,7 @@ static void put_missed_repeats(struct rue_page *page, const struct rue_variant_f
             cell->missed + cell->repeats, missed_word(cell));
     rue_say_reason(page, ": ", cell->reason, "");
     if (variant->selection->model_count > 1) rue_say(page, " (%s)", matrix->models[first]);
-    if (more) rue_say(page, ", and some of %zu more model%s", more, rue_prose_plural(more));
+    if (others) rue_say(page, ", and some of %zu more model%s", others, rue_prose_plural(others));
     rue_say(page, ".");
 }
 
@@ -226,17 +227,17 @@ static const char *name_baseline(const struct rue_variant_findings *variant, con
 
 /* "1.31 times as fast as workers = CPUs, 32/4 (95 % CI 1.24 to 1.39). " */
 static void say_ratio(struct rue_page *page, const struct rue_variant_findings *variant, size_t other,
-                      const struct rue_speedup *gain, const char *as)
+                      const struct rue_speedup *gain, const char *baseline)
 {
     const struct rue_ranking_row *rows = variant->selection->rows;
-    const struct rue_ranking_row *one = &rows[other], *best = &rows[variant->selection->recommended];
-    const char *from = !one->repeats || !best->repeats     ? ", predicted"
-                       : one->predicted || best->predicted ? ", from short runs"
-                                                           : "";
-    rue_say(page, "%.2f" NB "times as fast%s%s", gain->ratio, as[0] ? " as " : "", as);
+    const struct rue_ranking_row *row = &rows[other], *best = &rows[variant->selection->recommended];
+    const char *basis = !row->repeats || !best->repeats     ? ", predicted"
+                        : row->predicted || best->predicted ? ", from short runs"
+                                                            : "";
+    rue_say(page, "%.2f" NB "times as fast%s%s", gain->ratio, baseline[0] ? " as " : "", baseline);
     if (variant->goal != RUE_GOAL_TIME) rue_say(page, " in %s", rue_goal_words[variant->goal]);
     rue_say(page, " (%.3g" NB "%%" NB "CI %.2f" NB "to" NB "%.2f%s). ", 100 * gain->confidence, gain->low,
-            gain->high, from);
+            gain->high, basis);
 }
 
 static void say_baseline(struct rue_page *page, const struct rue_variant_findings *variant,
@@ -287,26 +288,26 @@ static double waiting_share(const struct rue_variant_findings *variant, size_t m
 
 static void put_bottleneck(struct rue_page *page, const struct rue_variant_findings *variant)
 {
-    const double counts = 0.1;
-    size_t models = variant->selection->model_count, slowed = 0, most = 0;
+    const double slow_share = 0.1;
+    size_t models = variant->selection->model_count, slowed = 0, slowest = 0;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     if (!variant->knowledge || variant->goal != RUE_GOAL_TIME || !variant->job.images) return;
     for (size_t m = 0; m < models; m++) {
         if (isnan(waiting_share(variant, m))) return;
-        slowed += waiting_share(variant, m) > counts;
-        if (waiting_share(variant, m) > waiting_share(variant, most)) most = m;
+        slowed += waiting_share(variant, m) > slow_share;
+        if (waiting_share(variant, m) > waiting_share(variant, slowest)) slowest = m;
     }
-    double share = 100 * fmax(0, waiting_share(variant, most));
+    double share = 100 * fmax(0, waiting_share(variant, slowest));
     if (slowed == 0)
         rue_say(page, "Loading is not a bottleneck: models wait for data at most %.0f" NB "%% of the time.",
                 share);
     else if (slowed == models)
         rue_say(page, "Loading slows down %s: %s waits for data %.0f" NB "%% of the time.",
-                models == 1 ? "the model" : "all models", variant->matrix->models[most], share);
+                models == 1 ? "the model" : "all models", variant->matrix->models[slowest], share);
     else
         rue_say(page,
                 "Loading slows down %zu" NB "of" NB "%zu models: %s waits for data %.0f" NB "%% of the time.",
-                slowed, models, variant->matrix->models[most], share);
+                slowed, models, variant->matrix->models[slowest], share);
 }
 
 void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant)
@@ -347,15 +348,15 @@ static void say_price(struct rue_page *page, const struct rue_comparison *compar
 
 void rue_verdict_comparison(struct rue_page *page, const struct rue_comparison *comparison)
 {
-    double least = INFINITY, most = 0;
+    double min = INFINITY, max = 0;
     for (size_t i = 0; i < comparison->row_count; i++) {
-        least = fmin(least, comparison->rows[i].speedup_ratio);
-        most = fmax(most, comparison->rows[i].speedup_ratio);
+        min = fmin(min, comparison->rows[i].speedup_ratio);
+        max = fmax(max, comparison->rows[i].speedup_ratio);
     }
     rue_say(page, "Preprocessed data make the job %.2f times as fast", comparison->mean_speedup_ratio);
     if (comparison->row_count > 1)
-        rue_say(page, " (geometric mean over %zu models; from %.2f to %.2f)", comparison->row_count, least,
-                most);
+        rue_say(page, " (geometric mean over %zu models; from %.2f to %.2f)", comparison->row_count, min,
+                max);
     rue_say(page, ".");
     say_price(page, comparison);
 }

@@ -19,17 +19,17 @@ static const double more_regret_ratio = 0.1; /* at most, for less memory */
 static void say_best(struct rue_page *page, const struct rue_replayed *replayed, bool worst)
 {
     char best[RUE_CONFIG_TEXT_BYTES];
-    double own = worst ? replayed->max_regret_ratio : replayed->mean_regret_ratio,
-           least = worst ? replayed->best_max_regret_ratio : replayed->best_mean_regret_ratio;
-    if (!replayed->knows_best || isnan(own)) {
+    double regret = worst ? replayed->max_regret_ratio : replayed->mean_regret_ratio,
+           best_regret = worst ? replayed->best_max_regret_ratio : replayed->best_mean_regret_ratio;
+    if (!replayed->knows_best || isnan(regret)) {
         rue_say(page, " The table lacks times of the recommended configuration.");
         return;
     }
     rue_config_label(&replayed->best, best);
-    rue_say(page, " By the whole table the recommendation has " PERCENT " %s regret, ", 100 * own,
+    rue_say(page, " By the whole table the recommendation has " PERCENT " %s regret, ", 100 * regret,
             worst ? "worst" : "mean");
-    if (own > least)
-        rue_say(page, "%.2g points more than the best, %s.", 100 * (own - least), best);
+    if (regret > best_regret)
+        rue_say(page, "%.2g points more than the best, %s.", 100 * (regret - best_regret), best);
     else
         rue_say(page, "the least of all.");
 }
@@ -37,11 +37,11 @@ static void say_best(struct rue_page *page, const struct rue_replayed *replayed,
 static void say_replayed(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_replayed *replayed = &variant->replayed;
-    char spent[RUE_UNIT_TEXT_BYTES], whole[RUE_UNIT_TEXT_BYTES];
+    char spent[RUE_UNIT_TEXT_BYTES], table[RUE_UNIT_TEXT_BYTES];
     if (!(replayed->table_s > 0)) return;
     rue_say(page, "The trials took " PERCENT " of the table's %s: %zu trial%s, %s.",
             100 * replayed->spent_s / replayed->table_s,
-            rue_format_duration((uint64_t)(replayed->table_s * 1e9), whole, sizeof whole), replayed->trials,
+            rue_format_duration((uint64_t)(replayed->table_s * 1e9), table, sizeof table), replayed->trials,
             rue_prose_plural(replayed->trials),
             rue_format_duration((uint64_t)(replayed->spent_s * 1e9), spent, sizeof spent));
     if (variant->selection->recommended != RUE_NONE)
@@ -76,9 +76,9 @@ static void say_cache(struct rue_page *page, const struct rue_variant_findings *
 
 static void say_late(struct rue_page *page, const struct rue_variant_findings *variant)
 {
-    const double that_matters = 0.01;
+    const double shown_ratio = 0.01;
     double late = rue_findings_overshoot_ratio(variant);
-    if (!(late > that_matters)) return;
+    if (!(late > shown_ratio)) return;
     rue_say(page, "The simulated models slept " PERCENT " too long, as no CPU was free to wake them.",
             100 * late);
 }
@@ -86,20 +86,20 @@ static void say_late(struct rue_page *page, const struct rue_variant_findings *v
 static void say_above(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_selection *selection = variant->selection;
-    size_t above = 0;
-    char best[RUE_CONFIG_TEXT_BYTES], own[RUE_CONFIG_TEXT_BYTES], more[32] = "";
+    size_t place = 0;
+    char best[RUE_CONFIG_TEXT_BYTES], recommended[RUE_CONFIG_TEXT_BYTES], others[32] = "";
     if (selection->recommended == RUE_NONE) return;
     size_t measured = variant->baselines.count ? variant->baselines.found : selection->recommended;
-    while (selection->ranked[above] != measured) above++;
-    if (above == 0) return;
+    while (selection->ranked[place] != measured) place++;
+    if (place == 0) return;
     rue_config_label(&variant->matrix->configs[selection->ranked[0]], best);
-    rue_config_label(&variant->matrix->configs[measured], own);
-    if (above > 1) snprintf(more, sizeof more, " and %zu more", above - 1);
+    rue_config_label(&variant->matrix->configs[measured], recommended);
+    if (place > 1) snprintf(others, sizeof others, " and %zu more", place - 1);
     rue_say(
         page,
         "%s%s %s predicted to be better than %s, but only a configuration that was measured on every model "
         "is recommended.",
-        best, more, above == 1 ? "is" : "are", own);
+        best, others, place == 1 ? "is" : "are", recommended);
 }
 
 static void say_votes(struct rue_page *page, const struct rue_variant_findings *variant)
@@ -132,25 +132,25 @@ static uint64_t two_digits(uint64_t images)
 }
 
 static void say_other_length(struct rue_page *page, const struct rue_variant_findings *variant, size_t index,
-                             const char *from, uint64_t images, const char *on)
+                             const char *before, uint64_t images, const char *after)
 {
     char label[RUE_CONFIG_TEXT_BYTES], text[RUE_UNIT_TEXT_BYTES];
     rue_config_label(&variant->matrix->configs[variant->lengths.at[index].config], label);
-    rue_say(page, "%s" NB "%s" NB "images%s use %s", from,
-            rue_format_count(two_digits(images), text, sizeof text), on, label);
+    rue_say(page, "%s" NB "%s" NB "images%s use %s", before,
+            rue_format_count(two_digits(images), text, sizeof text), after, label);
 }
 
 static void say_lengths(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_job_lengths *lengths = &variant->lengths;
-    size_t own = 0;
+    size_t job = 0;
     if (lengths->count < 2) return;
-    while (own + 1 < lengths->count && lengths->at[own].to_images < variant->job.images) own++;
-    bool shorter = own > 0, longer = own + 1 < lengths->count;
+    while (job + 1 < lengths->count && lengths->at[job].to_images < variant->job.images) job++;
+    bool shorter = job > 0, longer = job + 1 < lengths->count;
     rue_say(page, "Other job lengths (predicted): ");
-    if (shorter) say_other_length(page, variant, own - 1, "below", lengths->at[own].from_images, "");
+    if (shorter) say_other_length(page, variant, job - 1, "below", lengths->at[job].from_images, "");
     if (shorter && longer) rue_say(page, ", ");
-    if (longer) say_other_length(page, variant, own + 1, "from", lengths->at[own + 1].from_images, " on");
+    if (longer) say_other_length(page, variant, job + 1, "from", lengths->at[job + 1].from_images, " on");
     rue_say(page, lengths->count > 1 + (size_t)shorter + (size_t)longer
                       ? "; recommendation.json has more (by_job_images)."
                       : ".");
@@ -248,13 +248,13 @@ static void say_set(struct rue_page *page, const struct rue_variant_findings *va
 
 static void say_left_out(struct rue_page *page, const struct rue_variant_findings *variant)
 {
-    const struct rue_leave_one_out *left = variant->answers->leave_one_out;
-    if (!left) return;
+    const struct rue_leave_one_out *estimate = variant->answers->leave_one_out;
+    if (!estimate) return;
     rue_say(page,
             "Expect " PERCENT " regret on average for a model that was not measured, " PERCENT
             " at worst (estimated by leaving out each model in turn; worst: %s). ",
-            100 * left->mean_regret_ratio, 100 * left->max_regret_ratio,
-            variant->matrix->models[left->worst_model]);
+            100 * estimate->mean_regret_ratio, 100 * estimate->max_regret_ratio,
+            variant->matrix->models[estimate->worst_model]);
 }
 
 /* The least regret with much less memory. */
@@ -263,7 +263,7 @@ static void say_memory(struct rue_page *page, const struct rue_variant_findings 
     const struct rue_answers *answers = variant->answers;
     const struct rue_ranking_row *rows = variant->selection->rows;
     size_t best = variant->selection->recommended;
-    char less[RUE_UNIT_TEXT_BYTES], more[RUE_UNIT_TEXT_BYTES];
+    char low[RUE_UNIT_TEXT_BYTES], high[RUE_UNIT_TEXT_BYTES];
     for (size_t i = 0; i < answers->front_count; i++) {
         size_t config = answers->front[i];
         double cost = rows[config].mean_regret_ratio - rows[best].mean_regret_ratio;
@@ -271,9 +271,9 @@ static void say_memory(struct rue_page *page, const struct rue_variant_findings 
         if (cost > more_regret_ratio) return;
         say_label(page, variant, config);
         rue_say(page, " needs ");
-        rue_say_unbroken(page, rue_format_bytes((uint64_t)answers->memory_bytes[config], less, sizeof less));
+        rue_say_unbroken(page, rue_format_bytes((uint64_t)answers->memory_bytes[config], low, sizeof low));
         rue_say(page, " for loaded batches in place of ");
-        rue_say_unbroken(page, rue_format_bytes((uint64_t)answers->memory_bytes[best], more, sizeof more));
+        rue_say_unbroken(page, rue_format_bytes((uint64_t)answers->memory_bytes[best], high, sizeof high));
         rue_say(page, ", at %.1f" NB "points more regret. ", 100 * fmax(0, cost));
         return;
     }
@@ -319,10 +319,10 @@ static void say_simulated(struct rue_page *page, const struct rue_findings *find
 
 static void say_crop(struct rue_page *page, const struct rue_findings *findings)
 {
-    bool any = false;
+    bool crops = false;
     for (size_t v = 0; v < findings->variant_count; v++)
-        any |= findings->variants[v].variant.mode == RUE_PREPROCESSED && !findings->variants[v].label;
-    if (any)
+        crops |= findings->variants[v].variant.mode == RUE_PREPROCESSED && !findings->variants[v].label;
+    if (crops)
         rue_say(page, "Preprocessed tensors have a fixed crop, so random crops of the original image are not "
                       "possible.");
 }

@@ -27,23 +27,23 @@ static const char *word_end(const char *word, int room, int *width)
         rue_utf8_next(&next);
         char character[8] = "";
         memcpy(character, word, (size_t)(next - word));
-        int more = rue_utf8_width(character);
-        if (room > 0 && *width + more > room && *width > 0) break;
-        *width += more;
+        int character_width = rue_utf8_width(character);
+        if (room > 0 && *width + character_width > room && *width > 0) break;
+        *width += character_width;
         word = next;
     }
     return word;
 }
 
 /* The cursor is at `indent`. */
-static void wrap_here(FILE *stream, const char *text, int columns, int indent)
+static void wrap_at_cursor(FILE *stream, const char *text, int columns, int indent)
 {
     int room = columns > indent ? columns - indent : 0, used = 0;
-    bool glued = false; /* to the piece before, of the same long word */
+    bool continued = false; /* to the piece before, of the same long word */
     while (*(text += strspn(text, " "))) {
         int width;
         const char *end = word_end(text, room, &width);
-        int space = used > 0 && !glued;
+        int space = used > 0 && !continued;
         if (used > 0 && room > 0 && used + space + width > room) {
             fprintf(stream, "\n%*s", indent, "");
             used = space = 0;
@@ -51,7 +51,7 @@ static void wrap_here(FILE *stream, const char *text, int columns, int indent)
         if (space) fputc(' ', stream);
         put_word(stream, text, end);
         used += space + width;
-        glued = *end && *end != ' ';
+        continued = *end && *end != ' ';
         text = end;
     }
 }
@@ -59,7 +59,7 @@ static void wrap_here(FILE *stream, const char *text, int columns, int indent)
 void rue_wrap(FILE *stream, const char *text, int columns, int indent)
 {
     fprintf(stream, "%*s", indent, "");
-    wrap_here(stream, text, columns, indent);
+    wrap_at_cursor(stream, text, columns, indent);
 }
 
 void rue_wrap_item(FILE *stream, const char *label, const char *text, int columns, int indent)
@@ -71,5 +71,5 @@ void rue_wrap_item(FILE *stream, const char *label, const char *text, int column
         fprintf(stream, "%s\n%*s", label, indent, "");
     else
         fprintf(stream, "%s%*s", label, indent - width, "");
-    wrap_here(stream, text, columns, indent);
+    wrap_at_cursor(stream, text, columns, indent);
 }

@@ -34,9 +34,9 @@ void rue_error_shorten(const char *text, char *out, size_t bytes)
     snprintf(out, bytes, "%.*s%s%s", (int)begin, text, gap, text + length - end);
 }
 
-rue_status rue_fail_memory(rue_error *error, const char *what, unsigned long long bytes)
+rue_status rue_fail_memory(rue_error *error, const char *purpose, unsigned long long bytes)
 {
-    return rue_fail(error, RUE_MEMORY, "cannot allocate %llu bytes for %s", bytes, what);
+    return rue_fail(error, RUE_MEMORY, "cannot allocate %llu bytes for %s", bytes, purpose);
 }
 
 void rue_error_clear(rue_error *error)

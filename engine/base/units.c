@@ -76,7 +76,7 @@ bool rue_parse_percentage(const char *text, double *out_ratio)
 const char *rue_format_duration(uint64_t ns, char *out, size_t bytes)
 {
     double s = (double)ns / 1e9;
-    uint64_t whole = (uint64_t)(s + 0.5);
+    uint64_t seconds = (uint64_t)(s + 0.5);
     if (ns < 1000)
         snprintf(out, bytes, ns ? "%" PRIu64 " ns" : "%" PRIu64 " s", ns);
     else if (s < 999.5e-6)
@@ -85,10 +85,10 @@ const char *rue_format_duration(uint64_t ns, char *out, size_t bytes)
         snprintf(out, bytes, "%.3g ms", s * 1e3);
     else if (s < 99.95)
         snprintf(out, bytes, "%.3g s", s);
-    else if (whole < 3600)
-        snprintf(out, bytes, "%" PRIu64 " m %02" PRIu64 " s", whole / 60, whole % 60);
+    else if (seconds < 3600)
+        snprintf(out, bytes, "%" PRIu64 " m %02" PRIu64 " s", seconds / 60, seconds % 60);
     else
-        snprintf(out, bytes, "%" PRIu64 " h %02" PRIu64 " m", whole / 3600, whole / 60 % 60);
+        snprintf(out, bytes, "%" PRIu64 " h %02" PRIu64 " m", seconds / 3600, seconds / 60 % 60);
     return out;
 }
 

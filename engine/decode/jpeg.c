@@ -100,9 +100,9 @@ static void on_output(j_common_ptr common)
 
 /* Walks the markers after the header of the first scan as libjpeg does, without decoding. Counting during
  * decoding would be too late: 100 scans of a large image take seconds. */
-static bool has_too_many_scans(const struct jpeg_source_mgr *rest)
+static bool has_too_many_scans(const struct jpeg_source_mgr *input)
 {
-    const uint8_t *at = rest->next_input_byte, *end = at + rest->bytes_in_buffer;
+    const uint8_t *at = input->next_input_byte, *end = at + input->bytes_in_buffer;
     int scans = 1;
     while ((at = memchr(at, 0xFF, (size_t)(end - at))) && end - at >= 4) {
         int marker = at[1];
@@ -303,12 +303,12 @@ static rue_status read_rows(struct rue_jpeg *jpeg, uint32_t count, uint8_t *out,
     JDIMENSION first = jpeg->decoder.output_scanline;
     for (JDIMENSION done = 0; done < count; done = jpeg->decoder.output_scanline - first) {
         JSAMPROW rows[AT_ONCE];
-        JDIMENSION ask = count - done < AT_ONCE ? count - done : AT_ONCE;
-        for (JDIMENSION i = 0; i < ask; i++) rows[i] = out + (size_t)(done + i) * stride;
-        JDIMENSION got = jpeg_read_scanlines(&jpeg->decoder, rows, ask);
-        if (got == 0) return rue_fail(jpeg->error, RUE_INTERNAL, "has no more rows");
+        JDIMENSION requested = count - done < AT_ONCE ? count - done : AT_ONCE;
+        for (JDIMENSION i = 0; i < requested; i++) rows[i] = out + (size_t)(done + i) * stride;
+        JDIMENSION decoded = jpeg_read_scanlines(&jpeg->decoder, rows, requested);
+        if (decoded == 0) return rue_fail(jpeg->error, RUE_INTERNAL, "has no more rows");
         if (!has_black(jpeg)) continue;
-        for (JDIMENSION i = 0; i < got; i++) cmyk_to_rgb(rows[i], jpeg->decoder.output_width);
+        for (JDIMENSION i = 0; i < decoded; i++) cmyk_to_rgb(rows[i], jpeg->decoder.output_width);
     }
     return RUE_OK;
 }
@@ -325,10 +325,10 @@ rue_status rue_jpeg_rows(struct rue_jpeg *jpeg, uint32_t count, uint8_t *out, si
 static void end_at_block(struct rue_jpeg *jpeg)
 {
     enum { BLOCK_BYTES = 65536 };
-    struct jpeg_source_mgr *rest = jpeg->decoder.src;
-    size_t read = jpeg->bytes - rest->bytes_in_buffer,
+    struct jpeg_source_mgr *input = jpeg->decoder.src;
+    size_t read = jpeg->bytes - input->bytes_in_buffer,
            left = (BLOCK_BYTES - read % BLOCK_BYTES) % BLOCK_BYTES;
-    if (rest->bytes_in_buffer > left) rest->bytes_in_buffer = left;
+    if (input->bytes_in_buffer > left) input->bytes_in_buffer = left;
 }
 
 /* Whether the end marker follows the scan. Then the remaining rows need no decoding. */

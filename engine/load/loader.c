@@ -64,11 +64,11 @@ struct rue_loader {
     struct crew crew;
     struct work work;
 
-    pthread_mutex_t lock;     /* guards all members below */
-    pthread_cond_t work_here; /* there are tickets, or there will be no more */
-    pthread_cond_t ready;     /* a batch is loaded */
-    struct slot *slots;       /* [window]; batch b is in slot b % window */
-    uint64_t delivered;       /* batches delivered so far */
+    pthread_mutex_t lock;          /* guards all members below */
+    pthread_cond_t work_available; /* there are tickets, or there will be no more */
+    pthread_cond_t ready;          /* a batch is loaded */
+    struct slot *slots;            /* [window]; batch b is in slot b % window */
+    uint64_t delivered;            /* batches delivered so far */
     uint64_t bad_images;
     rue_error damage;  /* damage of one bad image */
     rue_error failure; /* the error that ended the loader; every later rue_loader_next returns it */
@@ -119,9 +119,9 @@ uint64_t rue_loader_images(const struct rue_loader_options *options)
 
 static uint64_t slab_count(const struct rue_loader_options *options, uint64_t images)
 {
-    uint64_t flying = options->num_workers == 0 ? 0 /* a loaded batch is delivered at once */
-                                                : choose_window(options, count_batches(options, images));
-    return flying + (uint64_t)options->max_held;
+    uint64_t in_flight = options->num_workers == 0 ? 0 /* a loaded batch is delivered at once */
+                                                   : choose_window(options, count_batches(options, images));
+    return in_flight + (uint64_t)options->max_held;
 }
 
 uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options)
@@ -194,7 +194,7 @@ static void wake_worker(struct rue_loader *loader)
 {
     if (loader->work.sleepers == 0 || loader->work.waking || !has_work(loader)) return;
     loader->work.waking = true;
-    pthread_cond_signal(&loader->work_here);
+    pthread_cond_signal(&loader->work_available);
 }
 
 static void wake_next_worker(struct rue_loader *loader)
@@ -217,7 +217,7 @@ static void begin_batches(struct rue_loader *loader)
         loader->work.begun = begun + 1;
     }
     if (begun == loader->plan.batches)
-        pthread_cond_broadcast(&loader->work_here); /* workers without work may end */
+        pthread_cond_broadcast(&loader->work_available); /* workers without work may end */
     wake_worker(loader);
 }
 
@@ -236,14 +236,14 @@ static bool wait_for_work(struct rue_loader *loader)
     pthread_mutex_lock(&loader->lock);
     loader->work.sleepers++;
     while (!has_work(loader) && loader->work.begun < loader->plan.batches && !loader->work.stopping) {
-        pthread_cond_wait(&loader->work_here, &loader->lock);
+        pthread_cond_wait(&loader->work_available, &loader->lock);
         loader->work.waking = false;
     }
     loader->work.sleepers--;
     /* Another worker may have claimed the work, but there will be more. */
-    bool more = !loader->work.stopping && (has_work(loader) || loader->work.begun < loader->plan.batches);
+    bool has_more = !loader->work.stopping && (has_work(loader) || loader->work.begun < loader->plan.batches);
     pthread_mutex_unlock(&loader->lock);
-    return more;
+    return has_more;
 }
 
 static void set_failed(struct rue_loader *loader, struct slot *slot, const rue_error *error)
@@ -416,7 +416,7 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     loader->plan.grain = options->parallelism == RUE_PARALLEL_SAMPLE ? 1 : loader->plan.batch_size;
     loader->plan.tickets_of_batch = (loader->plan.batch_size + loader->plan.grain - 1) / loader->plan.grain;
     pthread_mutex_init(&loader->lock, NULL);
-    pthread_cond_init(&loader->work_here, NULL);
+    pthread_cond_init(&loader->work_available, NULL);
     pthread_cond_init(&loader->ready, NULL);
     loader->slots = calloc(loader->plan.window, sizeof *loader->slots);
     if (!loader->slots) status = rue_fail_memory(error, "slots", loader->plan.window * sizeof *loader->slots);
@@ -513,7 +513,7 @@ void rue_loader_stop(struct rue_loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
     loader->work.stopping = true;
-    pthread_cond_broadcast(&loader->work_here);
+    pthread_cond_broadcast(&loader->work_available);
     pthread_cond_broadcast(&loader->ready);
     pthread_mutex_unlock(&loader->lock);
     for (size_t i = 0; i < loader->crew.started; i++) pthread_join(loader->crew.workers[i].thread, NULL);
@@ -539,7 +539,7 @@ void rue_loader_close(struct rue_loader *loader)
         free(loader->pool.slabs[i].labels);
     }
     for (size_t i = 0; i < loader->crew.count; i++) rue_fetcher_close(loader->crew.workers[i].fetcher);
-    pthread_cond_destroy(&loader->work_here);
+    pthread_cond_destroy(&loader->work_available);
     pthread_cond_destroy(&loader->ready);
     pthread_mutex_destroy(&loader->lock);
     free(loader->crew.workers);

@@ -13,8 +13,8 @@ struct read {
     uint64_t item;
     struct rue_place place;
     char *into;
-    bool under_way;
-    uint64_t done; /* bytes read so far */
+    bool in_flight;
+    uint64_t read_bytes; /* bytes read so far */
 };
 
 struct rue_read_ahead {
@@ -33,12 +33,12 @@ static bool open_ring(struct io_uring *ring)
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || io_uring_queue_init(RUE_READ_AHEAD_MAX, ring, 0) != 0)
         return false;
-    struct io_uring_cqe *answer;
+    struct io_uring_cqe *completion;
     io_uring_prep_nop(io_uring_get_sqe(ring));
     bool works = (rlim_t)ring->ring_fd < limit.rlim_cur / 2 && io_uring_submit_and_wait(ring, 1) == 1 &&
-                 io_uring_peek_cqe(ring, &answer) == 0;
+                 io_uring_peek_cqe(ring, &completion) == 0;
     if (works)
-        io_uring_cqe_seen(ring, answer);
+        io_uring_cqe_seen(ring, completion);
     else
         io_uring_queue_exit(ring);
     return works;
@@ -81,7 +81,7 @@ static void submit_read(struct rue_read_ahead *ahead, struct read *read)
     struct io_uring_sqe *entry = io_uring_get_sqe(&ahead->ring);
     io_uring_prep_read(entry, read->place.fd, read->into, (unsigned)read->place.bytes, read->place.offset);
     io_uring_sqe_set_data(entry, read);
-    ahead->uses_ring = read->under_way = io_uring_submit(&ahead->ring) == 1;
+    ahead->uses_ring = read->in_flight = io_uring_submit(&ahead->ring) == 1;
 }
 
 bool rue_read_ahead_begin(struct rue_read_ahead *ahead, uint64_t item, const struct rue_place *place,
@@ -98,16 +98,16 @@ bool rue_read_ahead_begin(struct rue_read_ahead *ahead, uint64_t item, const str
 
 static void wait_for_read(struct rue_read_ahead *ahead, const struct read *read)
 {
-    while (read->under_way) {
-        struct io_uring_cqe *answer;
-        if (io_uring_wait_cqe(&ahead->ring, &answer) != 0) {
+    while (read->in_flight) {
+        struct io_uring_cqe *completion;
+        if (io_uring_wait_cqe(&ahead->ring, &completion) != 0) {
             usleep(REFUSED_US); /* interrupted or refused: poll */
             continue;
         }
-        struct read *answered = io_uring_cqe_get_data(answer);
-        answered->under_way = false;
-        answered->done = answer->res > 0 ? (uint64_t)answer->res : 0;
-        io_uring_cqe_seen(&ahead->ring, answer);
+        struct read *completed = io_uring_cqe_get_data(completion);
+        completed->in_flight = false;
+        completed->read_bytes = completion->res > 0 ? (uint64_t)completion->res : 0;
+        io_uring_cqe_seen(&ahead->ring, completion);
     }
 }
 
@@ -115,8 +115,8 @@ static void wait_for_read(struct rue_read_ahead *ahead, const struct read *read)
 static bool read_rest(const struct read *read)
 {
     const struct rue_place *place = &read->place;
-    return rue_read_at(place->fd, read->into + read->done, place->bytes - read->done,
-                       place->offset + read->done);
+    return rue_read_at(place->fd, read->into + read->read_bytes, place->bytes - read->read_bytes,
+                       place->offset + read->read_bytes);
 }
 
 static struct read *pop_read(struct rue_read_ahead *ahead)

@@ -13,7 +13,7 @@ struct group {
     char path[PATH_MAX];    /* below the mount; "" is the root */
 };
 
-static bool list_holds(char *names, const char *name)
+static bool list_contains(char *names, const char *name)
 {
     char *save = NULL;
     for (char *at = strtok_r(names, ",", &save); at; at = strtok_r(NULL, ",", &save))
@@ -34,15 +34,15 @@ static struct group own_group(const char *root, const char *controller)
         if (!path) continue;
         *path++ = 0;
         path[strcspn(path, "\n")] = 0;
-        bool mine = controller ? list_holds(names + 1, controller) : names[1] == 0;
-        if (mine) snprintf(group.path, sizeof group.path, "%s", strcmp(path, "/") == 0 ? "" : path);
+        bool matches = controller ? list_contains(names + 1, controller) : names[1] == 0;
+        if (matches) snprintf(group.path, sizeof group.path, "%s", strcmp(path, "/") == 0 ? "" : path);
     }
     if (file) fclose(file);
     return group;
 }
 
 /* False: it is the root. */
-static bool go_to_parent(struct group *group)
+static bool move_to_parent(struct group *group)
 {
     char *slash = strrchr(group->path, '/');
     if (!slash) return false;
@@ -61,17 +61,17 @@ static FILE *open_file(const struct group *group, const char *name)
 
 double rue_cgroup_max_value(const char *root, const char *controller, const char *name, const char *key)
 {
-    double most = NAN, value;
+    double maximum = NAN, value;
     char word[64];
     struct group group = own_group(root, controller);
     do {
         FILE *file = open_file(&group, name);
         while (file &&
                fscanf(file, "%63s %lf", word, &value) == 2) // NOLINT(cert-err34-c): the kernel writes numbers
-            if (strcmp(word, key) == 0 && value >= 0) most = fmax(most, value);
+            if (strcmp(word, key) == 0 && value >= 0) maximum = fmax(maximum, value);
         if (file) fclose(file);
-    } while (go_to_parent(&group));
-    return most;
+    } while (move_to_parent(&group));
+    return maximum;
 }
 
 /* Reads up to two numbers of the first line and returns how many there are (0 for "max"). */
@@ -79,26 +79,26 @@ static int read_numbers(const struct group *group, const char *name, double out[
 {
     FILE *file = open_file(group, name);
     if (!file) return 0;
-    int got = fscanf(file, "%lf %lf", &out[0], &out[1]); // NOLINT(cert-err34-c): the kernel writes numbers
+    int count = fscanf(file, "%lf %lf", &out[0], &out[1]); // NOLINT(cert-err34-c): the kernel writes numbers
     fclose(file);
-    return got > 0 ? got : 0;
+    return count > 0 ? count : 0;
 }
 
 double rue_cgroup_cpus(void)
 {
-    double least = 0, numbers[2], period[2];
+    double cpus = 0, numbers[2], period[2];
     struct group group = own_group("", NULL);
     do {
         if (read_numbers(&group, "cpu.max", numbers) == 2 && numbers[0] > 0 && numbers[1] > 0)
-            least = least > 0 && least < numbers[0] / numbers[1] ? least : numbers[0] / numbers[1];
-    } while (go_to_parent(&group));
+            cpus = cpus > 0 && cpus < numbers[0] / numbers[1] ? cpus : numbers[0] / numbers[1];
+    } while (move_to_parent(&group));
     group = own_group("", "cpu");
     do {
         if (read_numbers(&group, "cpu.cfs_quota_us", numbers) &&
             read_numbers(&group, "cpu.cfs_period_us", period) && numbers[0] > 0 && period[0] > 0)
-            least = least > 0 && least < numbers[0] / period[0] ? least : numbers[0] / period[0];
-    } while (go_to_parent(&group));
-    return least;
+            cpus = cpus > 0 && cpus < numbers[0] / period[0] ? cpus : numbers[0] / period[0];
+    } while (move_to_parent(&group));
+    return cpus;
 }
 
 /* Page cache of the group, which the kernel frees when memory is short. */
@@ -119,27 +119,27 @@ static double reclaimable_bytes(const struct group *group)
 }
 
 /* The smallest limit, and the smallest free memory under any limit, of version 2 (`controller` NULL) or 1. */
-static bool read_memory_limit(const char *controller, uint64_t *limit, uint64_t *left)
+static bool read_memory_limit(const char *controller, uint64_t *limit, uint64_t *available)
 {
     bool limited = false;
     struct group group = own_group("", controller);
     do {
-        double most[2], used[2] = {0};
+        double max[2], used[2] = {0};
         /* Version 1 writes a number near 2^63 for "no limit". */
-        if (!read_numbers(&group, controller ? "memory.limit_in_bytes" : "memory.max", most) ||
-            most[0] > 1e18)
+        if (!read_numbers(&group, controller ? "memory.limit_in_bytes" : "memory.max", max) || max[0] > 1e18)
             continue;
         if (!read_numbers(&group, controller ? "memory.usage_in_bytes" : "memory.current", used)) continue;
-        double held = used[0] - reclaimable_bytes(&group), room = most[0] - (held > 0 ? held : 0);
-        if (!limited || (uint64_t)most[0] < *limit) *limit = (uint64_t)most[0];
-        if (!limited || room < (double)*left) *left = room > 0 ? (uint64_t)room : 0;
+        double occupied = used[0] - reclaimable_bytes(&group),
+               unused = max[0] - (occupied > 0 ? occupied : 0);
+        if (!limited || (uint64_t)max[0] < *limit) *limit = (uint64_t)max[0];
+        if (!limited || unused < (double)*available) *available = unused > 0 ? (uint64_t)unused : 0;
         limited = true;
-    } while (go_to_parent(&group));
+    } while (move_to_parent(&group));
     return limited;
 }
 
-bool rue_cgroup_memory(uint64_t *limit_bytes, uint64_t *left_bytes)
+bool rue_cgroup_memory(uint64_t *limit_bytes, uint64_t *available_bytes)
 {
-    return read_memory_limit(NULL, limit_bytes, left_bytes) ||
-           read_memory_limit("memory", limit_bytes, left_bytes);
+    return read_memory_limit(NULL, limit_bytes, available_bytes) ||
+           read_memory_limit("memory", limit_bytes, available_bytes);
 }

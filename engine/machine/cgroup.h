@@ -9,7 +9,7 @@
 double rue_cgroup_cpus(void);
 
 /* The memory limit, and what it leaves; page cache that can be freed counts as free. False: no limit. */
-bool rue_cgroup_memory(uint64_t *limit_bytes, uint64_t *left_bytes);
+bool rue_cgroup_memory(uint64_t *limit_bytes, uint64_t *available_bytes);
 
 /* The largest number after `key` in the file `name` of this process's control group and of those above it.
  * NaN: no group has it. `controller` NULL: version 2, else the controller of version 1. `root` is put before

@@ -19,8 +19,8 @@ uint64_t rue_clock_now_ns(void)
 uint64_t rue_clock_suspended_ns(void)
 {
     /* In this order a delay between the two reads can only make the result smaller. */
-    uint64_t all = read_clock(CLOCK_BOOTTIME), awake = read_clock(CLOCK_MONOTONIC);
-    return all > awake ? all - awake : 0;
+    uint64_t boot_ns = read_clock(CLOCK_BOOTTIME), awake_ns = read_clock(CLOCK_MONOTONIC);
+    return boot_ns > awake_ns ? boot_ns - awake_ns : 0;
 }
 
 void rue_clock_sleep_until(uint64_t deadline_ns)

@@ -180,13 +180,13 @@ static rue_status set_member(struct rue_archive_reader *reader, struct archive_e
 
 /* libarchive warns of names outside of the locale's character set, and returns them unchanged. */
 rue_status rue_archive_reader_next(struct rue_archive_reader *reader, const struct rue_archive_member **out,
-                                   bool *more, rue_error *error)
+                                   bool *found, rue_error *error)
 {
     struct archive_entry *entry;
     int code = archive_read_next_header(reader->archive, &entry);
-    *more = code == ARCHIVE_OK || code == ARCHIVE_WARN;
+    *found = code == ARCHIVE_OK || code == ARCHIVE_WARN;
     *out = &reader->member;
-    if (*more) return set_member(reader, entry, error);
+    if (*found) return set_member(reader, entry, error);
     if (code != ARCHIVE_EOF) return fail_archive(reader, reader->end, error);
     if ((uint64_t)archive_filter_bytes(reader->archive, 0) >= reader->end + TAR_BLOCK) return RUE_OK;
     return rue_fail(error, RUE_DATA,
@@ -198,16 +198,16 @@ rue_status rue_archive_reader_next(struct rue_archive_reader *reader, const stru
 /* ---- bytes ---- */
 
 rue_status rue_archive_reader_read(struct rue_archive_reader *reader, void *into, uint64_t bytes,
-                                   uint64_t *got, rue_error *error)
+                                   uint64_t *read_bytes, rue_error *error)
 {
-    for (*got = 0; *got < bytes && !reader->empty;) {
-        la_ssize_t some =
-            archive_read_data(reader->archive, (unsigned char *)into + *got, (size_t)(bytes - *got));
-        if (some < 0) return fail_archive(reader, reader->at, error);
-        if (some == 0) break;
-        *got += (uint64_t)some;
+    for (*read_bytes = 0; *read_bytes < bytes && !reader->empty;) {
+        la_ssize_t count = archive_read_data(reader->archive, (unsigned char *)into + *read_bytes,
+                                             (size_t)(bytes - *read_bytes));
+        if (count < 0) return fail_archive(reader, reader->at, error);
+        if (count == 0) break;
+        *read_bytes += (uint64_t)count;
     }
-    reader->position += *got;
+    reader->position += *read_bytes;
     return RUE_OK;
 }
 

@@ -34,12 +34,12 @@ bool rue_archive_reader_is_compressed(const struct rue_archive_reader *reader);
  * skipped. The member is valid until the next call. RUE_DATA: the archive is damaged or truncated, a member
  * is sparse, or a name is empty or too long; the message names file and byte. */
 rue_status rue_archive_reader_next(struct rue_archive_reader *reader, const struct rue_archive_member **out,
-                                   bool *more, rue_error *error) RUE_MUST_CHECK;
+                                   bool *found, rue_error *error) RUE_MUST_CHECK;
 
 /* Reads the next `bytes` of the member or file; `*got` is smaller only at its end. RUE_DATA: the data are
  * damaged; the message names file and byte. */
 rue_status rue_archive_reader_read(struct rue_archive_reader *reader, void *into, uint64_t bytes,
-                                   uint64_t *got, rue_error *error) RUE_MUST_CHECK;
+                                   uint64_t *read_bytes, rue_error *error) RUE_MUST_CHECK;
 
 /* Uncompressed bytes read so far; not for RUE_ARCHIVE_TAR. */
 uint64_t rue_archive_reader_position(const struct rue_archive_reader *reader);

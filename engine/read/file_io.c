@@ -43,11 +43,11 @@ rue_status rue_fail_open(rue_error *error, const char *path)
 bool rue_read_at(int fd, void *into, uint64_t bytes, uint64_t offset)
 {
     for (uint64_t done = 0; done < bytes;) {
-        ssize_t got = pread(fd, (char *)into + done, bytes - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return false;
-        if (got == 0) return errno = 0, false;
-        done += (uint64_t)got;
+        ssize_t count = pread(fd, (char *)into + done, bytes - done, (off_t)(offset + done));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return false;
+        if (count == 0) return errno = 0, false;
+        done += (uint64_t)count;
     }
     return true;
 }
@@ -56,46 +56,46 @@ rue_status rue_write_at(int fd, const char *path, const void *from, uint64_t byt
                         rue_error *error)
 {
     for (uint64_t done = 0; done < bytes;) {
-        ssize_t put = pwrite(fd, (const char *)from + done, bytes - done, (off_t)(offset + done));
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0)
+        ssize_t count = pwrite(fd, (const char *)from + done, bytes - done, (off_t)(offset + done));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0)
             return rue_fail(error, RUE_STORE, "cannot write %s: %s%s", path, strerror(errno),
                             rue_advice(errno));
-        done += (uint64_t)put;
+        done += (uint64_t)count;
     }
     return RUE_OK;
 }
 
 /* ---- identity ---- */
 
-struct rue_file_identity rue_file_identity_read(const struct stat *about)
+struct rue_file_identity rue_file_identity_read(const struct stat *info)
 {
     return (struct rue_file_identity){
-        .bytes = (uint64_t)about->st_size,
-        .inode = (uint64_t)about->st_ino,
-        .changed_ns = about->st_mtim.tv_sec * INT64_C(1000000000) + about->st_mtim.tv_nsec,
-        .touched_ns = about->st_ctim.tv_sec * INT64_C(1000000000) + about->st_ctim.tv_nsec,
+        .bytes = (uint64_t)info->st_size,
+        .inode = (uint64_t)info->st_ino,
+        .changed_ns = info->st_mtim.tv_sec * INT64_C(1000000000) + info->st_mtim.tv_nsec,
+        .touched_ns = info->st_ctim.tv_sec * INT64_C(1000000000) + info->st_ctim.tv_nsec,
     };
 }
 
-const char *rue_file_identity_change(const struct rue_file_identity *was, const struct stat *about)
+const char *rue_file_identity_change(const struct rue_file_identity *before, const struct stat *info)
 {
-    const struct rue_file_identity is = rue_file_identity_read(about);
-    if (about->st_nlink == 0 || is.inode != was->inode) return "was deleted or replaced";
-    return is.bytes != was->bytes || is.changed_ns != was->changed_ns ? "changed" : NULL;
+    const struct rue_file_identity now = rue_file_identity_read(info);
+    if (info->st_nlink == 0 || now.inode != before->inode) return "was deleted or replaced";
+    return now.bytes != before->bytes || now.changed_ns != before->changed_ns ? "changed" : NULL;
 }
 
-rue_status rue_file_identity_check(const struct rue_file_identity *was, const char *path, rue_error *error)
+rue_status rue_file_identity_check(const struct rue_file_identity *before, const char *path, rue_error *error)
 {
-    struct stat about;
-    const char *what = "was deleted";
-    if (stat(path, &about) == 0)
-        what = rue_file_identity_change(was, &about);
+    struct stat info;
+    const char *change = "was deleted";
+    if (stat(path, &info) == 0)
+        change = rue_file_identity_change(before, &info);
     else if (errno != ENOENT)
         return rue_fail_open(error, path);
-    if (!what) return RUE_OK;
+    if (!change) return RUE_OK;
     return rue_fail(error, RUE_DATA, "%s %s since it was opened: do not change the data while rue runs", path,
-                    what);
+                    change);
 }
 
 /* ---- the page cache ---- */
@@ -114,7 +114,7 @@ struct state {
     uint64_t cached, dirty, writeback, evicted, recently_evicted;
 };
 
-static bool ask_cachestat(int fd, const struct range *range, uint64_t *pages)
+static bool call_cachestat(int fd, const struct range *range, uint64_t *pages)
 {
     struct state state;
     if (syscall(SYS_cachestat, fd, range, &state, 0) != 0) return false;
@@ -125,23 +125,23 @@ static bool ask_cachestat(int fd, const struct range *range, uint64_t *pages)
 /* For files that the process neither owns nor may write, mincore reports all pages as present. */
 static bool mincore_is_true(int fd)
 {
-    struct stat about;
-    if (fstat(fd, &about) != 0) return false;
-    return about.st_uid == geteuid() || geteuid() == 0;
+    struct stat info;
+    if (fstat(fd, &info) != 0) return false;
+    return info.st_uid == geteuid() || geteuid() == 0;
 }
 
-static bool ask_mincore(int fd, const struct range *range, uint64_t page, uint64_t *pages)
+static bool call_mincore(int fd, const struct range *range, uint64_t page, uint64_t *pages)
 {
     if (!mincore_is_true(fd)) return false;
     uint64_t start = range->offset / page * page, length = range->offset + range->bytes - start;
     size_t count = (size_t)((length + page - 1) / page);
-    unsigned char *there = malloc(count);
-    void *map = there ? mmap(NULL, length, PROT_READ, MAP_SHARED, fd, (off_t)start) : MAP_FAILED;
-    bool counted = map != MAP_FAILED && mincore(map, length, there) == 0;
+    unsigned char *resident = malloc(count);
+    void *map = resident ? mmap(NULL, length, PROT_READ, MAP_SHARED, fd, (off_t)start) : MAP_FAILED;
+    bool counted = map != MAP_FAILED && mincore(map, length, resident) == 0;
     *pages = 0;
-    for (size_t i = 0; counted && i < count; i++) *pages += there[i] & 1;
+    for (size_t i = 0; counted && i < count; i++) *pages += resident[i] & 1;
     if (map != MAP_FAILED) munmap(map, length);
-    free(there);
+    free(resident);
     return counted;
 }
 
@@ -151,7 +151,7 @@ bool rue_page_cache_count(int fd, uint64_t offset, uint64_t bytes, uint64_t *out
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), pages = 0;
     *out = 0;
     if (bytes == 0) return true;
-    if (!ask_cachestat(fd, &range, &pages) && !ask_mincore(fd, &range, page, &pages)) return false;
+    if (!call_cachestat(fd, &range, &pages) && !call_mincore(fd, &range, page, &pages)) return false;
     uint64_t span = (offset + bytes + page - 1) / page - offset / page;
     *out = pages >= span ? bytes : (uint64_t)((double)bytes * (double)pages / (double)span);
     return true;
@@ -160,10 +160,10 @@ bool rue_page_cache_count(int fd, uint64_t offset, uint64_t bytes, uint64_t *out
 /* Flushing may cost a round trip to the disk even if nothing is dirty, so first count what stays. */
 void rue_page_cache_evict(int fd)
 {
-    struct stat about;
+    struct stat info;
     uint64_t left = 1;
     posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    bool counted = fstat(fd, &about) == 0 && rue_page_cache_count(fd, 0, (uint64_t)about.st_size, &left);
+    bool counted = fstat(fd, &info) == 0 && rue_page_cache_count(fd, 0, (uint64_t)info.st_size, &left);
     if (counted && left == 0) return;
     fdatasync(fd);
     posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
@@ -198,8 +198,8 @@ void rue_mapping_close(struct rue_mapping *mapping)
 static bool is_cached(const struct rue_mapping *mapping, uint64_t offset)
 {
     char byte;
-    uint64_t there;
-    if (rue_page_cache_count(mapping->fd, offset, 1, &there)) return there == 1;
+    uint64_t cached;
+    if (rue_page_cache_count(mapping->fd, offset, 1, &cached)) return cached == 1;
     struct iovec one = {&byte, 1};
     return preadv2(mapping->fd, &one, 1, (off_t)offset, RWF_NOWAIT) == 1;
 }
@@ -223,8 +223,8 @@ void rue_mapping_drop_pages(struct rue_mapping *mapping)
 
 const void *rue_mapping_at(const struct rue_mapping *mapping, uint64_t offset, uint64_t bytes)
 {
-    struct stat about; /* asking the kernel to load the pages would take as long as copying them */
-    if (fstat(mapping->fd, &about) != 0) return NULL;
-    if ((uint64_t)about.st_size < offset + bytes) return errno = 0, NULL;
+    struct stat info; /* asking the kernel to load the pages would take as long as copying them */
+    if (fstat(mapping->fd, &info) != 0) return NULL;
+    if ((uint64_t)info.st_size < offset + bytes) return errno = 0, NULL;
     return mapping->data + offset;
 }

@@ -22,14 +22,14 @@ struct rue_file_identity {
     int64_t changed_ns, touched_ns; /* times of the last change: of the content, of content or attributes */
 };
 
-struct rue_file_identity rue_file_identity_read(const struct stat *about);
+struct rue_file_identity rue_file_identity_read(const struct stat *info);
 
 /* What happened to the file since `was`, for "it ... since it was opened". NULL: nothing. */
-const char *rue_file_identity_change(const struct rue_file_identity *was, const struct stat *about);
+const char *rue_file_identity_change(const struct rue_file_identity *before, const struct stat *info);
 
 /* Checks that `path` is still the same, unchanged file. RUE_DATA: the message says what happened to it. Also
  * the results of rue_source_failure. */
-rue_status rue_file_identity_check(const struct rue_file_identity *was, const char *path,
+rue_status rue_file_identity_check(const struct rue_file_identity *before, const char *path,
                                    rue_error *error) RUE_MUST_CHECK;
 
 /* Sets `*out` to how many of the `bytes` at `offset` are in memory, estimated from whole pages. Reads

@@ -27,8 +27,8 @@ struct file {
 struct rue_files {
     struct file *files;
     size_t count, capacity;
-    atomic_int room; /* how many more files may stay open */
-    char *folder;    /* folder of items that are files; NULL */
+    atomic_int slots; /* how many more files may stay open */
+    char *folder;     /* folder of items that are files; NULL */
     int folder_fd;
 };
 
@@ -46,28 +46,28 @@ static rue_status make_files(struct rue_files **files, rue_error *error)
     *files = calloc(1, sizeof **files);
     if (!*files) return rue_fail_memory(error, "a list of files", sizeof **files);
     (*files)->folder_fd = -1;
-    atomic_init(&(*files)->room, max_kept_open());
+    atomic_init(&(*files)->slots, max_kept_open());
     return RUE_OK;
 }
 
 rue_status rue_files_add(struct rue_files **files, const char *path, rue_error *error)
 {
-    struct stat about;
-    if (stat(path, &about) != 0) return rue_fail_open(error, path);
-    if (!S_ISREG(about.st_mode))
+    struct stat info;
+    if (stat(path, &info) != 0) return rue_fail_open(error, path);
+    if (!S_ISREG(info.st_mode))
         return rue_fail(error, RUE_DATA, "%s is not a regular file: give a file or a folder", path);
     if (access(path, R_OK) != 0) return rue_fail_open(error, path);
     rue_status status = make_files(files, error);
     if (status != RUE_OK) return status;
-    struct rue_files *all = *files;
-    status = rue_array_grow(&all->files, &all->capacity, all->count + 1, sizeof *all->files,
+    struct rue_files *list = *files;
+    status = rue_array_grow(&list->files, &list->capacity, list->count + 1, sizeof *list->files,
                             "a list of files", error);
     if (status != RUE_OK) return status;
-    struct file *file = &all->files[all->count];
-    *file = (struct file){.path = strdup(path), .identity = rue_file_identity_read(&about)};
+    struct file *file = &list->files[list->count];
+    *file = (struct file){.path = strdup(path), .identity = rue_file_identity_read(&info)};
     atomic_init(&file->fd, -1);
     if (!file->path) return rue_fail_memory(error, "a list of files", strlen(path));
-    all->count++;
+    list->count++;
     return RUE_OK;
 }
 
@@ -152,12 +152,12 @@ static bool keep_file(struct file *file, int fd)
     return atomic_compare_exchange_strong(&file->fd, &none, fd);
 }
 
-int rue_files_keep_open(struct rue_files *files, size_t file)
+int rue_files_keep_open(struct rue_files *files, size_t number)
 {
-    struct file *kept = &files->files[file];
-    int fd = kept->fd < 0 ? open_file(AT_FDCWD, kept->path) : -1;
-    if (fd >= 0 && !keep_file(kept, fd)) close(fd);
-    return kept->fd;
+    struct file *file = &files->files[number];
+    int fd = file->fd < 0 ? open_file(AT_FDCWD, file->path) : -1;
+    if (fd >= 0 && !keep_file(file, fd)) close(fd);
+    return file->fd;
 }
 
 static rue_status fail_file(const struct file *file, uint64_t offset, rue_status status, const char *why,
@@ -176,9 +176,9 @@ static rue_status fail_changed(const struct file *file, uint64_t offset, const c
 static rue_status read_from(const struct file *file, int fd, void *into, uint64_t bytes, uint64_t offset,
                             rue_error *error)
 {
-    struct stat about;
-    if (fstat(fd, &about) != 0) return rue_fail_open(error, file->path);
-    const char *change = rue_file_identity_change(&file->identity, &about);
+    struct stat info;
+    if (fstat(fd, &info) != 0) return rue_fail_open(error, file->path);
+    const char *change = rue_file_identity_change(&file->identity, &info);
     if (change) return fail_changed(file, offset, change, error);
     if (rue_read_at(fd, into, bytes, offset)) return RUE_OK;
     return fail_file(file, offset, rue_source_failure(errno), errno ? strerror(errno) : "the file ends",
@@ -189,22 +189,22 @@ rue_status rue_files_read(struct rue_files *files, size_t number, void *into, ui
                           rue_error *error)
 {
     struct file *file = &files->files[number];
-    int kept = file->fd;
-    if (kept >= 0) return read_from(file, kept, into, bytes, offset, error);
+    int open_fd = file->fd;
+    if (open_fd >= 0) return read_from(file, open_fd, into, bytes, offset, error);
     int fd = open_file(AT_FDCWD, file->path);
     if (fd < 0 && errno == ENOENT) return fail_changed(file, offset, "was deleted", error);
     if (fd < 0) return rue_fail_open(error, file->path);
     rue_status status = read_from(file, fd, into, bytes, offset, error);
-    if (status == RUE_OK && atomic_fetch_sub(&files->room, 1) > 0 && keep_file(file, fd)) return RUE_OK;
-    if (status == RUE_OK) atomic_fetch_add(&files->room, 1);
+    if (status == RUE_OK && atomic_fetch_sub(&files->slots, 1) > 0 && keep_file(file, fd)) return RUE_OK;
+    if (status == RUE_OK) atomic_fetch_add(&files->slots, 1);
     close(fd);
     return status;
 }
 
 static rue_status read_whole(int fd, const char *path, uint64_t bytes, void *into, rue_error *error)
 {
-    struct stat about;
-    if (fstat(fd, &about) == 0 && (!S_ISREG(about.st_mode) || (uint64_t)about.st_size != bytes))
+    struct stat info;
+    if (fstat(fd, &info) == 0 && (!S_ISREG(info.st_mode) || (uint64_t)info.st_size != bytes))
         return rue_fail(error, RUE_DATA,
                         "%s changed since it was indexed: do not change the data while rue runs", path);
     if (rue_read_at(fd, into, bytes, 0)) return RUE_OK;

@@ -91,9 +91,9 @@ static bool is_sound(const struct rue_index *index, const struct header *header)
 }
 
 /* Whether the file begins with a header of ours. */
-static bool read_header(int fd, struct header *header, struct stat *about)
+static bool read_header(int fd, struct header *header, struct stat *info)
 {
-    return fstat(fd, about) == 0 && S_ISREG(about->st_mode) && rue_read_at(fd, header, sizeof *header, 0) &&
+    return fstat(fd, info) == 0 && S_ISREG(info->st_mode) && rue_read_at(fd, header, sizeof *header, 0) &&
            memcmp(header->magic, magic, sizeof magic) == 0 &&
            header->header_crc == rue_crc32c(0, header, offsetof(struct header, header_crc));
 }
@@ -102,13 +102,13 @@ bool rue_index_file_load(struct rue_index *index, const char *path, const char *
 {
     char name[2 * PATH_MAX];
     struct header header;
-    struct stat about;
+    struct stat info;
     find_path(index->files, path, identity, name, sizeof name);
     int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) return false;
-    bool good = read_header(fd, &header, &about) &&
+    bool good = read_header(fd, &header, &info) &&
                 header.identity == index_identity(index->files, identity) &&
-                read_parts(index, fd, &header, (uint64_t)about.st_size) && is_sound(index, &header);
+                read_parts(index, fd, &header, (uint64_t)info.st_size) && is_sound(index, &header);
     close(fd);
     if (!good) {
         free(index->entries);
@@ -132,9 +132,9 @@ static bool may_replace(const char *path)
     char found[sizeof magic];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) return errno == ENOENT;
-    bool ours = rue_read_at(fd, found, sizeof found, 0) && memcmp(found, magic, sizeof magic - 1) == 0;
+    bool is_index = rue_read_at(fd, found, sizeof found, 0) && memcmp(found, magic, sizeof magic - 1) == 0;
     close(fd);
-    return ours;
+    return is_index;
 }
 
 static bool write_parts(int fd, const char *file, const struct rue_index *index, const struct header *header)

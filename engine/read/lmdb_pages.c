@@ -162,13 +162,13 @@ static bool find_value(const struct walk *walk, uint64_t page_number, const unsi
                        const struct node *node, const unsigned char *key, struct rue_lmdb_entry *out)
 {
     const unsigned char *data = key + node->key_bytes;
-    uint64_t here = (uint64_t)(data - page), number;
+    uint64_t offset = (uint64_t)(data - page), number;
     out->bytes = node->low | (uint64_t)node->high << 16;
     if (!(node->flags & IS_FAR)) {
-        out->offset = page_number * walk->page_bytes + here;
-        return here + out->bytes <= walk->page_bytes;
+        out->offset = page_number * walk->page_bytes + offset;
+        return offset + out->bytes <= walk->page_bytes;
     }
-    if (here + sizeof number > walk->page_bytes) return false;
+    if (offset + sizeof number > walk->page_bytes) return false;
     memcpy(&number, data, sizeof number);
     if (number < 2 || number > walk->meta.last_page) return false;
     out->offset = number * walk->page_bytes + sizeof(struct page_header);
@@ -192,9 +192,9 @@ static rue_status visit_leaf(struct walk *walk, uint64_t number, const unsigned 
 {
     for (unsigned i = 0; i < count; i++) {
         struct node node;
-        const unsigned char *there = node_at(walk, page, i, &node);
-        if (!there) return fail_page(walk, number, "is damaged: a node lies outside the page", error);
-        const unsigned char *key = there + sizeof node;
+        const unsigned char *start = node_at(walk, page, i, &node);
+        if (!start) return fail_page(walk, number, "is damaged: a node lies outside the page", error);
+        const unsigned char *key = start + sizeof node;
         struct rue_lmdb_entry entry = {
             .key = key, .key_bytes = node.key_bytes, .is_database = node.flags & IS_DATABASE};
         if (node.flags & ~(IS_FAR | IS_DATABASE) || !find_value(walk, number, page, &node, key, &entry))

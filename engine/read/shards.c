@@ -157,16 +157,16 @@ static rue_status add_folder(struct rue_files **files, const char *path, bool (*
 
 bool rue_shards_is_pattern(const char *path)
 {
-    struct stat about;
-    return strchr(path, '{') && lstat(path, &about) != 0;
+    struct stat info;
+    return strchr(path, '{') && lstat(path, &info) != 0;
 }
 
 rue_status rue_shards_add(const char *path, bool (*is_shard)(const char *name), struct rue_files **files,
                           rue_error *error)
 {
-    struct stat about;
+    struct stat info;
     if (rue_shards_is_pattern(path)) return add_pattern(files, path, error);
-    bool is_folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
     return is_folder ? add_folder(files, path, is_shard, error) : rue_files_add(files, path, error);
 }
 
@@ -182,11 +182,11 @@ static rue_status probe_shard_folder(const struct rue_shard_format *format, cons
     bool shards = false, others = false;
     for (struct dirent *entry; !others && (entry = readdir(folder));) {
         const char *name = entry->d_name;
-        struct stat about;
+        struct stat info;
         if (name[0] == '.') continue;
         shards |= format->is_shard(name);
         others = (format->excludes && format->excludes(name)) ||
-                 (fstatat(dirfd(folder), name, &about, 0) == 0 && S_ISDIR(about.st_mode));
+                 (fstatat(dirfd(folder), name, &info, 0) == 0 && S_ISDIR(info.st_mode));
     }
     closedir(folder);
     *is = shards && !others;
@@ -196,14 +196,14 @@ static rue_status probe_shard_folder(const struct rue_shard_format *format, cons
 rue_status rue_shards_probe(const struct rue_shard_format *format, const char *path, bool *is, bool *regular,
                             rue_error *error)
 {
-    struct stat about;
+    struct stat info;
     bool named = format->is_shard(path), pattern = rue_shards_is_pattern(path);
     *regular = false;
     *is = pattern && named;
     if (pattern) return RUE_OK;
-    if (stat(path, &about) != 0) return rue_fail_open(error, path);
-    if (S_ISDIR(about.st_mode)) return probe_shard_folder(format, path, is, error);
-    *regular = S_ISREG(about.st_mode);
+    if (stat(path, &info) != 0) return rue_fail_open(error, path);
+    if (S_ISDIR(info.st_mode)) return probe_shard_folder(format, path, is, error);
+    *regular = S_ISREG(info.st_mode);
     *is = *regular && named;
     return RUE_OK;
 }
@@ -225,8 +225,8 @@ static rue_status read_classes(struct rue_index *index, rue_error *error)
     char path[PATH_MAX + sizeof RUE_CLASS_LIST_FILE];
     struct rue_files *files = NULL;
     snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - shard) : 0, shard, RUE_CLASS_LIST_FILE);
-    struct stat about;
-    if (stat(path, &about) != 0 && errno == ENOENT) return RUE_OK;
+    struct stat info;
+    if (stat(path, &info) != 0 && errno == ENOENT) return RUE_OK;
     rue_status status = rue_files_add(&files, path, error);
     if (status != RUE_OK) return status;
     uint64_t bytes = rue_files_identity(files, 0).bytes;

@@ -52,9 +52,9 @@ static const struct rue_source_ops *find_format(const char *format)
 /* Finds the format of `path`. */
 static rue_status detect_format(const char *path, const struct rue_source_ops **out, rue_error *error)
 {
-    struct stat about;
+    struct stat info;
     bool pattern = rue_shards_is_pattern(path);
-    if (!pattern && stat(path, &about) != 0)
+    if (!pattern && stat(path, &info) != 0)
         return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", path, strerror(errno),
                         rue_advice_or(errno, "; give a folder of JPEG files, or what 'rue prepare' wrote"));
     for (size_t i = 0; rue_source_formats[i]; i++) {

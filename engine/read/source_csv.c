@@ -50,27 +50,27 @@ static size_t find_column(const struct rue_csv_record *header, const char *const
     return none;
 }
 
-static rue_status fail_columns(const struct list *list, const struct rue_csv_record *header, const char *what,
-                               const char *option, rue_error *error)
+static rue_status fail_columns(const struct list *list, const struct rue_csv_record *header,
+                               const char *problem, const char *option, rue_error *error)
 {
     char names[NAMES_BYTES] = "";
     for (size_t f = 0, used = 0; f < header->count && used + 1 < sizeof names; f++)
         used +=
             (size_t)snprintf(names + used, sizeof names - used, "%s%.40s", f ? ", " : "", header->fields[f]);
     return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s: name one with %s; the columns are %s",
-                    list->path, header->line, what, option, names);
+                    list->path, header->line, problem, option, names);
 }
 
 /* Sets `*out` to the column `key`, or else to one with a default name, or to `none`. */
 static rue_status choose_column(const struct list *list, const struct rue_csv_record *header, const char *key,
                                 const char *const *names, const char *option, size_t *out, rue_error *error)
 {
-    const char *const own[] = {key, NULL};
-    char what[128];
-    *out = find_column(header, key ? own : names);
+    const char *const key_names[] = {key, NULL};
+    char problem[128];
+    *out = find_column(header, key ? key_names : names);
     if (!key || *out != none) return RUE_OK;
-    snprintf(what, sizeof what, "there is no column '%.60s'", key);
-    return fail_columns(list, header, what, option, error);
+    snprintf(problem, sizeof problem, "there is no column '%.60s'", key);
+    return fail_columns(list, header, problem, option, error);
 }
 
 static rue_status find_columns(struct list *list, const struct rue_csv_record *header,
@@ -106,27 +106,27 @@ static rue_status open_text(struct list *list, rue_error *error)
 __attribute__((format(printf, 4, 5))) static rue_status fail_line(const struct list *list, uint64_t line,
                                                                   rue_error *error, const char *format, ...)
 {
-    char what[RUE_ERROR_MESSAGE_BYTES];
+    char problem[RUE_ERROR_MESSAGE_BYTES];
     va_list values;
     va_start(values, format);
-    vsnprintf(what, sizeof what, format, values);
+    vsnprintf(problem, sizeof problem, format, values);
     va_end(values);
-    return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s", list->path, line, what);
+    return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s", list->path, line, problem);
 }
 
 static rue_status measure_file(const struct list *list, const char *path, uint64_t line, uint64_t *bytes,
                                rue_error *error)
 {
-    struct stat about;
-    if (fstatat(rue_files_folder_fd(list->index->files), path, &about, 0) != 0) {
+    struct stat info;
+    if (fstatat(rue_files_folder_fd(list->index->files), path, &info, 0) != 0) {
         if (rue_source_failure(errno) != RUE_DATA) return rue_fail_open(error, path);
         return fail_line(list, line, error, "%.400s: %s", path, strerror(errno));
     }
-    if (!S_ISREG(about.st_mode))
+    if (!S_ISREG(info.st_mode))
         return fail_line(
             list, line, error, "%s%.400s",
-            S_ISDIR(about.st_mode) ? "expected a file, found a folder: " : "not a regular file: ", path);
-    *bytes = (uint64_t)about.st_size;
+            S_ISDIR(info.st_mode) ? "expected a file, found a folder: " : "not a regular file: ", path);
+    *bytes = (uint64_t)info.st_size;
     return RUE_OK;
 }
 
@@ -250,9 +250,9 @@ static bool ends_in_csv(const char *name)
 
 static rue_status probe_csv(const char *path, bool *is, rue_error *error)
 {
-    struct stat about;
+    struct stat info;
     (void)error;
-    *is = ends_in_csv(path) && stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
+    *is = ends_in_csv(path) && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
     return RUE_OK;
 }
 

@@ -20,15 +20,15 @@ struct folder {
     const char *path;
     struct rue_index *index;
     const struct rue_source_options *options;
-    uint64_t others;                 /* files that do not have the name of a JPEG file */
+    uint64_t other_files;            /* files that do not have the name of a JPEG file */
     char example[RUE_EXAMPLE_BYTES]; /* the name of the first of them */
 };
 
 static rue_status probe_folder(const char *path, bool *is, rue_error *error)
 {
-    struct stat about;
-    if (stat(path, &about) != 0) return rue_fail_open(error, path);
-    *is = S_ISDIR(about.st_mode);
+    struct stat info;
+    if (stat(path, &info) != 0) return rue_fail_open(error, path);
+    *is = S_ISDIR(info.st_mode);
     return RUE_OK;
 }
 
@@ -44,19 +44,19 @@ static rue_status add_file(struct folder *folder, const char *path, uint64_t byt
     while (*name == '/') name++;
     const struct rue_entry item = {.bytes = bytes};
     if (rue_files_is_jpeg(name)) return rue_index_add(folder->index, &item, name, error);
-    if (!folder->others++) snprintf(folder->example, sizeof folder->example, "%s", name);
+    if (!folder->other_files++) snprintf(folder->example, sizeof folder->example, "%s", name);
     return RUE_OK;
 }
 
 /* A folder above the current one. */
 struct level {
     const struct level *above;
-    const struct stat *about;
+    const struct stat *info;
 };
 
-static bool is_ancestor(const struct level *level, const struct stat *about)
+static bool is_ancestor(const struct level *level, const struct stat *info)
 {
-    while (level && (level->about->st_ino != about->st_ino || level->about->st_dev != about->st_dev))
+    while (level && (level->info->st_ino != info->st_ino || level->info->st_dev != info->st_dev))
         level = level->above;
     return level;
 }
@@ -68,19 +68,19 @@ static rue_status walk_folder(struct folder *folder, char path[PATH_MAX], const 
 static rue_status add_entry(struct folder *folder, char path[PATH_MAX], const struct level *levels,
                             rue_error *error)
 {
-    const char *oddity = "neither a file nor a folder";
-    struct stat about;
-    if (fstatat(AT_FDCWD, path, &about, 0) != 0) {
+    const char *reason = "neither a file nor a folder";
+    struct stat info;
+    if (fstatat(AT_FDCWD, path, &info, 0) != 0) {
         if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR) return fail_folder(path, errno, error);
-        oddity = "a broken link";
-    } else if (S_ISREG(about.st_mode)) {
-        return add_file(folder, path, (uint64_t)about.st_size, error);
-    } else if (S_ISDIR(about.st_mode)) {
-        if (!is_ancestor(levels, &about))
-            return walk_folder(folder, path, &(struct level){levels, &about}, error);
-        oddity = "a link to a folder above it";
+        reason = "a broken link";
+    } else if (S_ISREG(info.st_mode)) {
+        return add_file(folder, path, (uint64_t)info.st_size, error);
+    } else if (S_ISDIR(info.st_mode)) {
+        if (!is_ancestor(levels, &info))
+            return walk_folder(folder, path, &(struct level){levels, &info}, error);
+        reason = "a link to a folder above it";
     }
-    rue_index_skip(folder->index, "%s, %s", path, oddity);
+    rue_index_skip(folder->index, "%s, %s", path, reason);
     return RUE_OK;
 }
 
@@ -94,14 +94,14 @@ static rue_status walk_folder(struct folder *folder, char path[PATH_MAX], const 
                               rue_error *error)
 {
     struct dirent **entries;
-    size_t length = strlen(path), room = PATH_MAX - length;
+    size_t length = strlen(path), name_bytes = PATH_MAX - length;
     int count = scandir(path, &entries, is_shown, NULL);
     if (count < 0) return fail_folder(path, errno, error);
     rue_status status = RUE_OK;
     for (int i = 0; i < count; free(entries[i++])) {
         if (status == RUE_OK) status = rue_source_check_stop(folder->options, error);
         if (status != RUE_OK) continue;
-        bool fits = snprintf(path + length, room, "/%s", entries[i]->d_name) < (int)room;
+        bool fits = snprintf(path + length, name_bytes, "/%s", entries[i]->d_name) < (int)name_bytes;
         if (fits) status = add_entry(folder, path, level, error);
         path[length] = 0;
         if (!fits) status = fail_folder(path, ENAMETOOLONG, error);
@@ -123,26 +123,26 @@ static int compare_item_names(const void *a, const void *b, void *names)
 static rue_status fail_no_jpeg(const struct folder *folder, rue_error *error)
 {
     const struct rue_index *index = folder->index;
-    unsigned long long all = folder->others + index->skipped;
-    if (!all) return rue_fail(error, RUE_DATA, "%s is empty: give a folder of JPEG files", folder->path);
+    unsigned long long entries = folder->other_files + index->skipped;
+    if (!entries) return rue_fail(error, RUE_DATA, "%s is empty: give a folder of JPEG files", folder->path);
     return rue_fail(error, RUE_DATA,
                     "%s holds no JPEG file (.jpg, .jpeg, .jpe) among %llu files, such as %s: convert the "
                     "images to JPEG, or give another folder",
-                    folder->path, all, folder->others ? folder->example : index->skipped_example);
+                    folder->path, entries, folder->other_files ? folder->example : index->skipped_example);
 }
 
 static rue_status open_folder(const char *path, const struct rue_source_options *options,
                               struct rue_index *index, rue_error *error)
 {
     struct folder folder = {.path = path, .index = index, .options = options};
-    struct stat about;
+    struct stat info;
     char place[PATH_MAX];
     index->kind = RUE_ITEM_FILE;
     rue_status status = rue_files_set_folder(&index->files, path, error);
     if (status == RUE_OK && snprintf(place, sizeof place, "%s", path) >= PATH_MAX)
         status = fail_folder(path, ENAMETOOLONG, error);
-    if (status == RUE_OK && stat(path, &about) != 0) status = fail_folder(path, errno, error);
-    if (status == RUE_OK) status = walk_folder(&folder, place, &(struct level){NULL, &about}, error);
+    if (status == RUE_OK && stat(path, &info) != 0) status = fail_folder(path, errno, error);
+    if (status == RUE_OK) status = walk_folder(&folder, place, &(struct level){NULL, &info}, error);
     if (status == RUE_OK && index->count == 0) status = fail_no_jpeg(&folder, error);
     if (status != RUE_OK) return status;
     qsort_r(index->entries, index->count, sizeof *index->entries, compare_item_names, index->names.text);

@@ -9,14 +9,14 @@
 #include "array.h"
 #include "files.h"
 
-static const char what[] = "the index of the data";
+static const char purpose[] = "the index of the data";
 
 /* Adds `bytes` of a text and a NUL; sets `*at` to their offset. */
 static rue_status add_text(struct rue_name_pool *names, const char *text, size_t bytes, uint32_t *at,
                            rue_error *error)
 {
     rue_status status =
-        rue_array_grow(&names->text, &names->capacity, names->used + bytes + 1, 1, what, error);
+        rue_array_grow(&names->text, &names->capacity, names->used + bytes + 1, 1, purpose, error);
     if (status != RUE_OK) return status;
     if (names->used + bytes >= UINT32_MAX)
         return rue_fail(error, RUE_DATA, "the names of the images exceed 4 GiB: split the data");
@@ -31,7 +31,7 @@ rue_status rue_index_add(struct rue_index *index, const struct rue_entry *entry,
                          rue_error *error)
 {
     rue_status status = rue_array_grow(&index->entries, &index->capacity, index->count + 1,
-                                       sizeof *index->entries, what, error);
+                                       sizeof *index->entries, purpose, error);
     if (status != RUE_OK) return status;
     struct rue_entry *added = &index->entries[index->count];
     *added = *entry;

@@ -108,9 +108,9 @@ static rue_status find_classes(struct rue_index *index, rue_error *error)
 /* Sets `out` to the file of `path`: itself, or data.mdb in a folder. False: errno says why. */
 static bool find_file(const char *path, char out[PATH_MAX])
 {
-    struct stat about;
-    if (stat(path, &about) != 0) return false;
-    int length = snprintf(out, PATH_MAX, "%s%s", path, S_ISDIR(about.st_mode) ? "/data.mdb" : "");
+    struct stat info;
+    if (stat(path, &info) != 0) return false;
+    int length = snprintf(out, PATH_MAX, "%s%s", path, S_ISDIR(info.st_mode) ? "/data.mdb" : "");
     return length < PATH_MAX || (errno = ENAMETOOLONG, false);
 }
 
@@ -123,8 +123,8 @@ static bool ends_with(const char *text, const char *end)
 static rue_status probe_lmdb(const char *path, bool *is, rue_error *error)
 {
     char file[PATH_MAX];
-    struct stat about;
-    if (!find_file(path, file) || stat(file, &about) != 0 || !S_ISREG(about.st_mode)) return RUE_OK;
+    struct stat info;
+    if (!find_file(path, file) || stat(file, &info) != 0 || !S_ISREG(info.st_mode)) return RUE_OK;
     if (ends_with(file, ".mdb") || ends_with(file, ".lmdb")) return *is = true, RUE_OK;
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return rue_fail_open(error, file);

@@ -26,7 +26,7 @@ struct example {
     int image_rank, label_rank, name_rank; /* index in the list of names; INT_MAX: not found */
     bool typed;                            /* has a dtype, as tensors of an older rue */
     const struct rue_source_options *options;
-    char others[200]; /* names of all features, for messages */
+    char feature_names[200]; /* names of all features, for messages */
 };
 
 struct build {
@@ -91,13 +91,13 @@ static rue_status reserve_record(struct build *b, uint64_t bytes, rue_error *err
 static rue_status read_record(struct build *b, uint64_t *bytes, rue_error *error)
 {
     unsigned char head[RUE_TF_RECORD_HEAD];
-    uint64_t got;
+    uint64_t read_bytes;
     uint32_t crc;
     b->begin = rue_archive_reader_position(b->reader);
-    rue_status status = rue_archive_reader_read(b->reader, head, sizeof head, &got, error);
+    rue_status status = rue_archive_reader_read(b->reader, head, sizeof head, &read_bytes, error);
     if (status != RUE_OK) return status;
-    if (got == 0) return *bytes = UINT64_MAX, RUE_OK;
-    if (got < sizeof head) return fail_record(b, "is truncated: make the file again", error);
+    if (read_bytes == 0) return *bytes = UINT64_MAX, RUE_OK;
+    if (read_bytes < sizeof head) return fail_record(b, "is truncated: make the file again", error);
     if (!rue_tf_record_head_is_valid(head, bytes))
         return fail_record(
             b, "has a length with a wrong CRC-32C: the file is damaged, or is not a TFRecord file", error);
@@ -106,9 +106,9 @@ static rue_status read_record(struct build *b, uint64_t *bytes, rue_error *error
         return fail_record(b, "is truncated: it is longer than the rest of the file", error);
     status = reserve_record(b, *bytes + sizeof crc, error);
     if (status == RUE_OK)
-        status = rue_archive_reader_read(b->reader, b->data, *bytes + sizeof crc, &got, error);
+        status = rue_archive_reader_read(b->reader, b->data, *bytes + sizeof crc, &read_bytes, error);
     if (status != RUE_OK) return status;
-    if (got < *bytes + sizeof crc) return fail_record(b, "is truncated: make the file again", error);
+    if (read_bytes < *bytes + sizeof crc) return fail_record(b, "is truncated: make the file again", error);
     memcpy(&crc, b->data + *bytes, sizeof crc);
     if (crc != rue_tf_mask(rue_crc32c(0, b->data, *bytes)))
         return fail_record(b, "is damaged (the CRC-32C of its data is wrong): make the file again", error);
@@ -136,12 +136,12 @@ static void match_feature(const struct rue_tf_feature *feature, const char *key,
 static void visit_feature(void *context, const struct rue_tf_feature *feature)
 {
     struct example *e = context;
-    size_t used = strlen(e->others);
+    size_t used = strlen(e->feature_names);
     match_feature(feature, e->options->image_key, image_names, &e->image, &e->image_rank);
     match_feature(feature, e->options->label_key, label_names, &e->label, &e->label_rank);
     match_feature(feature, NULL, item_names, &e->name, &e->name_rank);
     e->typed |= rue_tf_feature_has_name(feature, "dtype") && feature->kind == RUE_TF_BYTES;
-    snprintf(e->others + used, sizeof e->others - used, "%s%.*s", used ? ", " : "",
+    snprintf(e->feature_names + used, sizeof e->feature_names - used, "%s%.*s", used ? ", " : "",
              feature->name_bytes < 40 ? (int)feature->name_bytes : 40, feature->name);
 }
 
@@ -193,7 +193,7 @@ static rue_status add_record(struct build *b, uint64_t bytes, rue_error *error)
     }
     if (e.image_rank == INT_MAX || e.image.kind != RUE_TF_BYTES || e.image.count == 0) {
         snprintf(why, sizeof why, "has no image: name its feature with image_key; the features are %s",
-                 e.others[0] ? e.others : "none");
+                 e.feature_names[0] ? e.feature_names : "none");
         return fail_record(b, why, error);
     }
     struct rue_entry entry = {.lead = (uint32_t)(RUE_TF_RECORD_HEAD + (e.image.bytes - b->data)),

@@ -56,9 +56,9 @@ static rue_status fail_second_member(const struct shard *shard, const struct rue
 static rue_status read_member(const struct shard *shard, const struct rue_archive_member *member, void *into,
                               uint64_t bytes, rue_error *error)
 {
-    uint64_t got = 0;
-    rue_status status = rue_archive_reader_read(shard->reader, into, bytes, &got, error);
-    if (status != RUE_OK || got == bytes) return status;
+    uint64_t read_bytes = 0;
+    rue_status status = rue_archive_reader_read(shard->reader, into, bytes, &read_bytes, error);
+    if (status != RUE_OK || read_bytes == bytes) return status;
     return fail_sample_member(shard, member->header, member->name, "is truncated: make the archive again",
                               error);
 }
@@ -225,10 +225,10 @@ static rue_status index_members(struct shard *shard, rue_error *error)
 {
     const struct rue_archive_member *member;
     rue_status status = RUE_OK;
-    for (bool more = true; status == RUE_OK && more;) {
+    for (bool found = true; status == RUE_OK && found;) {
         status = rue_source_check_stop(shard->group->options, error);
-        if (status == RUE_OK) status = rue_archive_reader_next(shard->reader, &member, &more, error);
-        if (status == RUE_OK && more) status = add_member(shard, member, error);
+        if (status == RUE_OK) status = rue_archive_reader_next(shard->reader, &member, &found, error);
+        if (status == RUE_OK && found) status = add_member(shard, member, error);
     }
     return status == RUE_OK ? end_sample(shard, error) : status;
 }

@@ -107,24 +107,24 @@ static bool open_item_file(struct file *file, const struct rue_source *source, u
     return file->fd >= 0;
 }
 
-static bool count_item(struct file *file, const struct rue_source *source, uint64_t item, uint64_t *there)
+static bool count_item(struct file *file, const struct rue_source *source, uint64_t item, uint64_t *cached)
 {
     return open_item_file(file, source, item) &&
-           rue_page_cache_count(file->fd, file->at.offset, file->at.bytes, there);
+           rue_page_cache_count(file->fd, file->at.offset, file->at.bytes, cached);
 }
 
 bool rue_residency_ratio(const struct rue_residency *residency, double *ratio)
 {
-    uint64_t step = residency->count > SAMPLE ? residency->count / SAMPLE : 1, all = 0, there = 0, some;
+    uint64_t step = residency->count > SAMPLE ? residency->count / SAMPLE : 1, total = 0, cached = 0, part;
     struct file file = {.fd = -1};
     bool counted = true;
     for (uint64_t i = 0; counted && i < residency->count; i += step) {
-        counted = count_item(&file, residency->source, residency->items[i], &some);
-        all += file.at.bytes;
-        there += some;
+        counted = count_item(&file, residency->source, residency->items[i], &part);
+        total += file.at.bytes;
+        cached += part;
     }
     close_file(&file);
-    *ratio = counted && all ? (double)there / (double)all : 1;
+    *ratio = counted && total ? (double)cached / (double)total : 1;
     return counted;
 }
 
@@ -156,17 +156,17 @@ rue_status rue_residency_warm(const struct rue_residency *residency, rue_error *
 {
     double ratio;
     void *scratch;
-    uint64_t room = rue_machine_available_bytes(), some;
+    uint64_t available = rue_machine_available_bytes(), cached;
     if (!rue_residency_ratio(residency, &ratio) || ratio == 1) return RUE_OK;
-    if (room && (1 - ratio) * (double)residency->bytes > (double)room / 2) return RUE_OK;
+    if (available && (1 - ratio) * (double)residency->bytes > (double)available / 2) return RUE_OK;
     rue_status status = allocate_scratch(residency, &scratch, error);
     if (status != RUE_OK) return status;
     struct file file = {.fd = -1};
     for (uint64_t i = 0; i < residency->count; i++) {
         uint64_t item = residency->items[i];
-        if (count_item(&file, residency->source, item, &some) && some == file.at.bytes) continue;
-        rue_error unseen = {0};
-        if (rue_source_read(residency->source, item, scratch, &unseen) != RUE_OK) continue;
+        if (count_item(&file, residency->source, item, &cached) && cached == file.at.bytes) continue;
+        rue_error ignored = {0};
+        if (rue_source_read(residency->source, item, scratch, &ignored) != RUE_OK) continue;
     }
     close_file(&file);
     free(scratch);
@@ -177,12 +177,12 @@ rue_status rue_residency_warm(const struct rue_residency *residency, rue_error *
 static bool read_sample(const struct rue_residency *residency, uint64_t *bytes)
 {
     void *scratch;
-    rue_error unseen = {0};
+    rue_error ignored = {0};
     *bytes = 0;
-    if (allocate_scratch(residency, &scratch, &unseen) != RUE_OK) return false;
+    if (allocate_scratch(residency, &scratch, &ignored) != RUE_OK) return false;
     bool read = true;
     for (uint64_t i = 0; read && i < residency->count && i < TRIED; i++) {
-        read = rue_source_read(residency->source, residency->items[i], scratch, &unseen) == RUE_OK;
+        read = rue_source_read(residency->source, residency->items[i], scratch, &ignored) == RUE_OK;
         *bytes += rue_source_bytes(residency->source, residency->items[i]);
     }
     free(scratch);
@@ -192,7 +192,7 @@ static bool read_sample(const struct rue_residency *residency, uint64_t *bytes)
 bool rue_residency_try_cold(const struct rue_residency *residency, char *why, size_t bytes)
 {
     double ratio;
-    uint64_t tried;
+    uint64_t sample_bytes;
     char percent[8];
     if (!rue_residency_evict(residency)) {
         snprintf(why, bytes, "the format does not say which files hold its items");
@@ -207,8 +207,8 @@ bool rue_residency_try_cold(const struct rue_residency *residency, char *why, si
         return false;
     }
     uint64_t before = rue_usage_read().read_bytes;
-    if (!read_sample(residency, &tried)) return true; /* the trials will report damaged data */
-    if ((double)(rue_usage_read().read_bytes - before) >= cold_ratio * (double)tried) return true;
+    if (!read_sample(residency, &sample_bytes)) return true; /* the trials will report damaged data */
+    if ((double)(rue_usage_read().read_bytes - before) >= cold_ratio * (double)sample_bytes) return true;
     snprintf(why, bytes, "the kernel does not count reads from this storage");
     return false;
 }
@@ -216,16 +216,16 @@ bool rue_residency_try_cold(const struct rue_residency *residency, char *why, si
 bool rue_residency_judge_bytes(const struct rue_workload *workload, uint64_t read_bytes, uint64_t data_bytes,
                                double epochs, char *why, size_t bytes)
 {
-    char read[RUE_UNIT_TEXT_BYTES], all[RUE_UNIT_TEXT_BYTES];
-    double once = (double)data_bytes, loaded = once * epochs;
-    bool is = true;
-    if (strcmp(workload->cache, RUE_CACHE_COLD) == 0) is = (double)read_bytes >= cold_ratio * loaded;
+    char read[RUE_UNIT_TEXT_BYTES], expected[RUE_UNIT_TEXT_BYTES];
+    double epoch_bytes = (double)data_bytes, loaded_bytes = epoch_bytes * epochs;
+    bool ok = true;
+    if (strcmp(workload->cache, RUE_CACHE_COLD) == 0) ok = (double)read_bytes >= cold_ratio * loaded_bytes;
     if (strcmp(workload->cache, RUE_CACHE_WARM) == 0)
-        is = read_bytes <= PROGRAM_BYTES || (double)read_bytes <= warm_ratio * once;
-    if (is) return true;
+        ok = read_bytes <= PROGRAM_BYTES || (double)read_bytes <= warm_ratio * epoch_bytes;
+    if (ok) return true;
     snprintf(why, bytes, "the data were not %s: %s of the %s loaded came from storage", workload->cache,
              rue_format_bytes(read_bytes, read, sizeof read),
-             rue_format_bytes((uint64_t)loaded, all, sizeof all));
+             rue_format_bytes((uint64_t)loaded_bytes, expected, sizeof expected));
     return false;
 }
 

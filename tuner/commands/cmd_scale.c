@@ -127,14 +127,14 @@ static rue_status write_files(const struct rue_study_setup *setup, const struct 
 {
     const struct rue_output rows = rue_report_output(&rows_file, setup->place.folder),
                             samples = rue_report_output(&samples_file, setup->place.folder);
-    bool watched = false;
-    for (size_t i = 0; i < results->row_count; i++) watched |= results->rows[i].watched;
+    bool sampled = false;
+    for (size_t i = 0; i < results->row_count; i++) sampled |= results->rows[i].sampled;
     rue_status status = rue_output_write(&rows, rue_scaling_write_csv, results, error);
-    if (status == RUE_OK && watched)
+    if (status == RUE_OK && sampled)
         status = rue_output_write(&samples, rue_scaling_write_samples, results, error);
     if (status == RUE_OK)
         rue_progress_note(setup->progress, "written: %s/%s%s%s", setup->place.folder, rows_file.file,
-                          watched ? ", " : "", watched ? samples_file.file : "");
+                          sampled ? ", " : "", sampled ? samples_file.file : "");
     return status;
 }
 
@@ -167,8 +167,8 @@ static rue_status show_scaling(const struct rue_findings *findings, void *contex
                                      .model = row->model,
                                      .config = row->config,
                                      .trial = &row->trial,
-                                     .thrown_away_ns = row->suspended_ns,
-                                     .watched = !row->stored && !findings->runner.virtual_clock};
+                                     .discarded_ns = row->suspended_ns,
+                                     .sampled = !row->stored && !findings->runner.virtual_clock};
     }
     results.sample_count = rue_monitor_samples(scaling->monitor, &results.samples);
     rue_scaling_open(&results);

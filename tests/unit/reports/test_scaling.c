@@ -155,7 +155,7 @@ static void watch(size_t count)
     trial->started_ns = 1000000000;
     trial->result.cost_ns = 4500000000;
     trial->result.end_to_end_ns = 4000000000;
-    rows[1].watched = true;
+    rows[1].sampled = true;
     scaling.samples = samples;
     scaling.sample_count = count;
     rue_scaling_open(&scaling);
@@ -181,7 +181,7 @@ Test(scaling, what_a_trial_used_is_summed_up_from_the_samples_of_its_time)
 
 Test(scaling, samples_of_a_trial_that_was_thrown_away_are_not_of_the_next_one)
 {
-    rows[1].thrown_away_ns = 1000000000; /* it ran from 2.5 to 6.5 s */
+    rows[1].discarded_ns = 1000000000; /* it ran from 2.5 to 6.5 s */
     watch(SAMPLES);
     cr_assert(rows[1].figures[RUE_SCALING_CPU] == 350 && rows[1].figures[RUE_SCALING_READ] == 4);
     char *text = written(rue_scaling_write_samples);
