@@ -155,7 +155,7 @@ static const char *model_name(size_t index)
     return model ? model->name : NULL;
 }
 
-/* Names only the part before the device. */
+/* The message names only the part before the device. */
 static rue_status fail_unknown_model(const char *spec, int length, rue_error *error)
 {
     char name[RUE_MODEL_NAME_BYTES];

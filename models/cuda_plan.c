@@ -32,7 +32,7 @@ static bool is_depthwise(const struct rue_layer *layer)
 }
 
 /* A product of images * m rows. If the rows of a convolution share activations, it is several products. Each
- * begins where its own activations begin, and so reads some of the next one's. */
+ * product begins at its own activations, and also reads some of the next one. */
 static struct rue_cuda_step product_step(const struct rue_layer *layer, uint64_t images)
 {
     uint64_t rows = images * layer->m, inner = round_up(layer->k, ROUND);

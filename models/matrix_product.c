@@ -18,7 +18,7 @@ static void multiply_by_openblas(const struct rue_matrix_product *product,
                                matrices->b, n, 0, matrices->c, n);
 }
 
-/* Otherwise OpenBLAS starts one thread per CPU when it is opened. */
+/* By default OpenBLAS starts one thread per CPU when it is opened. */
 static void *open_without_threads(const char *library)
 {
     static const char variable[] = "OPENBLAS_NUM_THREADS";

@@ -250,13 +250,14 @@ rue_status rue_model_cuda_open(const struct rue_profile *profile, struct rue_mod
     if (status != RUE_OK) return rue_fail(error, status, "model '%s': %s", profile->name, why.message);
     struct cuda_model *model = calloc(1, sizeof *model);
     if (!model) return rue_fail_memory(error, "a model on the GPU", sizeof *model);
-    *model = (struct cuda_model){.module = module,
-                                 .profile = *profile,
-                                 .architecture = profile->architecture,
-                                 .slabs = {.allocate = allocate_pinned,
-                                           .release = release_pinned,
-                                           .context = (void *)module,
-                                           .what = "page-locked memory (pin_memory false needs none)"}};
+    *model =
+        (struct cuda_model){.module = module,
+                            .profile = *profile,
+                            .architecture = profile->architecture,
+                            .slabs = {.allocate = allocate_pinned,
+                                      .release = release_pinned,
+                                      .context = (void *)module,
+                                      .memory_kind = "page-locked memory (pin_memory false needs none)"}};
     int code = module->device(&model->device, message);
     if (code == RUE_CUDA_OK) return *out = (struct rue_model){.ops = &cuda_ops, .state = model}, RUE_OK;
     status = rue_fail(error, status_of_code(code), "model '%s': %s", profile->name, message);

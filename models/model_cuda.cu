@@ -15,7 +15,7 @@ enum { GRAPHS_MAX = 4, SLOTS = RUE_CUDA_IN_FLIGHT };
 #endif
 constexpr uint64_t count_max = COUNT_MAX;
 /* cuBLASLt needs addresses that are multiples of 256; strides are multiples of 8 elements. */
-static_assert(count_max % 16 == 0, "what later calls begin with");
+static_assert(count_max % 16 == 0, "addresses of later calls");
 
 /* ---- steps ---- */
 
@@ -49,8 +49,8 @@ int multiply_chunk(const rue_cuda_step *step, const T *a, const T *b, T *c, void
     return RUE_CUDA_OK;
 }
 
-/* Computes the products of a step in several calls. Products with weights all have their own B, or share one.
- */
+/* Computes the products of a step in several calls. With weights, each product has its own B, or all share
+ * one. */
 template <typename T>
 int multiply(const rue_cuda_step *step, const T *a, const T *b, T *c, void *workspace, bool own_kernel,
              cudaStream_t stream, char *message)
@@ -219,7 +219,7 @@ int capture_graph(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
     return RUE_CUDA_OK;
 }
 
-/* ---- what the module offers ---- */
+/* ---- the interface of the module ---- */
 
 int select_device(cudaDeviceProp *out, char *message)
 {

@@ -43,8 +43,8 @@ struct rue_profile {
 };
 
 /* The time of a batch of `images` in ns, 0 to RUE_PROFILE_NS_MAX. Linear between the points. Outside, on the
- * line through the nearest two points, or through the origin if there is one point. Batches beyond the last
- * point never take less than the last point. */
+ * line through the nearest two points, or through the origin if there is one point. A batch beyond the last
+ * point needs at least the time of the last point. */
 uint64_t rue_profile_batch_ns(const struct rue_profile *profile, uint64_t images);
 
 /* Whether the time for `images` is measured, or lies between two measured ones. */

@@ -15,7 +15,7 @@ struct rue_thread_team {
     pthread_mutex_t mutex;
     pthread_cond_t begun, ended;
     unsigned long piece; /* number of the current piece of work */
-    size_t busy;         /* helpers that are not done with it */
+    size_t busy;         /* helpers that still work on it */
     bool closing;
     rue_thread_work *work;
     void *context;

@@ -31,7 +31,7 @@ static int compare_points(const void *left, const void *right)
     return a->config < b->config ? -1 : a->config > b->config;
 }
 
-/* The Pareto front; of equal configurations the first. */
+/* Finds the Pareto front. Of equal configurations it has only the first. */
 static rue_status find_front(const struct rue_selection *selection, const double *memory_bytes,
                              struct rue_answers *answers, rue_error *error)
 {
@@ -51,7 +51,7 @@ static rue_status find_front(const struct rue_selection *selection, const double
     }
     qsort(points, selection->ranked_count, sizeof *points, compare_points);
     for (size_t i = 0; i < selection->ranked_count; i++) {
-        if (!(points[i].bytes < least)) continue; /* nor where it is NaN */
+        if (!(points[i].bytes < least)) continue; /* skips NaN, too */
         least = points[i].bytes;
         answers->front[answers->front_count++] = points[i].config;
     }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double least_gain = 0.05; /* of any worth without an interval */
+static const double least_gain = 0.05; /* without a proof, smaller gains count as 0 */
 
 static size_t find_model(const struct rue_cost_matrix *matrix, const char *name)
 {
@@ -41,7 +41,7 @@ static int compare_rows(const void *left, const void *right)
     return strcmp(a->model, b->model);
 }
 
-/* With the lower confidence of the two regrets. */
+/* Uses the lower confidence of the two regrets. */
 static struct rue_saving_interval find_interval(const struct rue_comparison *comparison,
                                                 const size_t (*pairs)[2], size_t count)
 {

@@ -1,4 +1,4 @@
-/* Two variants of the data, each with its own best configuration; the second would be made from the first. */
+/* Two variants of the data, each with its own best configuration. The second is made from the first. */
 #ifndef RUE_COMPARISON_H
 #define RUE_COMPARISON_H
 
@@ -13,7 +13,7 @@ struct rue_saving {
 
 struct rue_comparison_row {
     const char *model;          /* borrowed from the first variant's matrix */
-    double before_ns, after_ns; /* each variant's own job */
+    double before_ns, after_ns; /* time of each variant's job */
     double speedup_ratio;       /* time per image before / after */
     struct rue_saving saving;
 };
@@ -26,34 +26,36 @@ struct rue_comparison {
     struct rue_saving saving;        /* arithmetic mean over the models */
 };
 
-/* `*out` is NULL unless both have a recommendation by the time of the job, a common model, and both or
- * neither job is known. Closed by the caller before the findings. RUE_MEMORY. */
+/* `*out` is NULL unless both have a recommendation for the time of the job, a common model, and both or
+ * neither job length is known. The caller closes it before the findings. RUE_MEMORY. */
 rue_status rue_comparison_open(const struct rue_variant_findings *before,
                                const struct rue_variant_findings *after, struct rue_comparison **out,
                                rue_error *error) RUE_MUST_CHECK;
 void rue_comparison_close(struct rue_comparison *comparison);
 
-/* A position among the pairs of a raw and a preprocessed variant; zeroed: before the first. */
+/* A position among the pairs of a raw and a preprocessed variant; {0}: before the first. */
 struct rue_comparison_walk {
     size_t before, after;
 };
 
-/* The next pair that can be compared; `*out` is NULL after the last one. Like rue_comparison_open(). */
+/* Sets `*out` to the next pair that can be compared, or to NULL after the last one. Like
+ * rue_comparison_open. */
 rue_status rue_comparison_next(const struct rue_findings *findings, struct rue_comparison_walk *walk,
                                struct rue_comparison **out, rue_error *error) RUE_MUST_CHECK;
 
-/* After how many epochs converting `before` to `after` pays back. */
+/* The number of epochs after which converting `before` to `after` pays back. */
 struct rue_payback {
     double epochs;     /* INFINITY: never; NaN: unknown */
     double confidence; /* of the interval; 0: none */
     double low, high;  /* INFINITY: maybe never */
 };
 
-/* Of a model, or of all. A saving below 5 % counts only if its interval proves it: it may be noise. */
+/* The payback for one model, or for all. A saving below 5 % may be noise: it counts only if its interval
+ * proves it. */
 struct rue_payback rue_comparison_payback(const struct rue_comparison *comparison,
                                           const struct rue_saving *saving, double speedup_ratio);
 
-/* A sentence, and a table of each model's time of an epoch. (comparison_table.c) */
+/* Adds a sentence, and a table of each model's time per epoch (comparison_table.c). */
 void rue_comparison_put(struct rue_page *page, const struct rue_findings *findings,
                         const struct rue_comparison *comparison);
 

@@ -5,7 +5,7 @@
 #include "prose.h"
 #include "units.h"
 
-/* What the times are for: an epoch, else the job; 0: neither length is known. */
+/* Images that the times are for: an epoch, else the job; 0: neither length is known. */
 static uint64_t timed_images(const struct rue_comparison *comparison)
 {
     uint64_t job = comparison->before->job.images, data = comparison->before->data.images;

@@ -7,7 +7,7 @@
 
 #include "utf8.h"
 
-/* Also in full width, as East Asian keyboards write them. */
+/* Includes the full-width signs of East Asian keyboards. */
 static bool begins_formula(const char *text)
 {
     static const char *const signs[] = {"=", "+", "-", "@", "\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"};
@@ -16,7 +16,7 @@ static bool begins_formula(const char *text)
     return false;
 }
 
-/* Quotes of the text itself count, so that reading gives them back. */
+/* Skips single quotes, so that reading restores those of the text itself. */
 static bool is_quoted_formula(const char *text)
 {
     double number;

@@ -105,7 +105,7 @@ bool rue_findings_has_worst(const struct rue_ranking_row *row)
 size_t rue_findings_first_miss(const struct rue_variant_findings *variant, size_t config)
 {
     size_t first = RUE_NONE;
-    bool missing = true; /* `first` was only not measured */
+    bool missing = true; /* `first` was not measured, but did not fail */
     for (size_t m = 0; m < variant->selection->model_count; m++) {
         enum rue_cell_state state = rue_cost_matrix_cell(variant->matrix, m, config)->state;
         if (state == RUE_CELL_OK || (state == RUE_CELL_MISSING && !missing)) continue;

@@ -15,20 +15,20 @@
 enum { RUE_NOTICE_TEXT_BYTES = 512 };
 
 struct rue_notice {
-    size_t trial;                     /* the first after the change */
-    size_t noticed;                   /* the last before the change was certain */
-    size_t unsure, unsure_end;        /* range of trials before or after the change: which is unknown */
-    double load_ratio, compute_ratio; /* how many times longer loading and computing take */
+    size_t trial;                     /* first trial after the change */
+    size_t noticed;                   /* last trial before the change was certain */
+    size_t unsure, unsure_end;        /* range of trials: unknown which ones ran before the change */
+    double load_ratio, compute_ratio; /* factor by which loading and computing take longer */
     char cause[256];                  /* from the kernel's counters; "": unknown */
 };
 
-/* A strategy that was tried on the times of a table. */
+/* A strategy that was replayed on the times of a table. */
 struct rue_replayed {
-    double table_s; /* one run of each cell; 0: nothing was replayed */
-    double spent_s; /* by the trials */
+    double table_s; /* time of one run of each cell; 0: nothing was replayed */
+    double spent_s; /* time of the trials */
     size_t trials;
-    double mean_regret_ratio, max_regret_ratio; /* of the recommendation, by the whole table; NaN: unknown */
-    struct rue_config best;                     /* by the whole table, if `knows_best` */
+    double mean_regret_ratio, max_regret_ratio; /* of the recommendation, in the whole table; NaN: unknown */
+    struct rue_config best;                     /* of the whole table, if `knows_best` */
     bool knows_best;
     double best_mean_regret_ratio, best_max_regret_ratio;
 };
@@ -38,13 +38,13 @@ enum { RUE_BASELINES_MAX = 2 };
 struct rue_baseline_row {
     size_t config;           /* column */
     char name[48];           /* "PyTorch's default" */
-    struct rue_speedup gain; /* of the recommendation over this one; confidence 0: unknown, or the same */
+    struct rue_speedup gain; /* of the recommendation over this one; confidence 0: unknown, or equal */
 };
 struct rue_baseline_findings {
-    size_t count; /* 0: there are none */
+    size_t count;
     struct rue_baseline_row rows[RUE_BASELINES_MAX];
-    size_t found;                  /* column of the best; if a baseline is recommended in its place, */
-    struct rue_speedup found_gain; /* the gain of the best over that baseline */
+    size_t found;                  /* column of the best configuration */
+    struct rue_speedup found_gain; /* if a baseline is recommended instead: gain of the best over it */
 };
 
 struct rue_data_findings {
@@ -66,24 +66,24 @@ struct rue_job_findings {
 struct rue_trial_findings {
     size_t ok, failed, infeasible, timeout;
     size_t disturbed;         /* see struct rue_trial_row */
-    size_t cache_missed;      /* not warm, or not cold, as requested */
-    uint64_t bad_images;      /* replaced because they could not be decoded, the most of any trial */
+    size_t cache_missed;      /* not warm or cold as requested */
+    uint64_t bad_images;      /* images that could not be decoded and were replaced, the most of any trial */
     double slept_ns, late_ns; /* of sleeping models in ok trials: the consumer's time, and the excess */
 };
 
-/* With `confidence` no other configuration is better than the recommended one by more than `bound_ratio` of
- * regret; confidence 0: nothing is claimed. */
+/* With `confidence`, no other configuration is more than `bound_ratio` of regret better than the recommended
+ * one. Confidence 0: nothing is claimed. */
 struct rue_claim_findings {
     double bound_ratio, confidence;
-    double prediction_error_ratio; /* errors of predictions over their uncertainty, if too large; else 0 */
-    bool measured_only;            /* the bound is only about configurations that were measured */
+    double prediction_error_ratio; /* errors of predictions / their uncertainty, if too large; else 0 */
+    bool measured_only;            /* the bound covers only measured configurations */
 };
 
 /* One variant. */
 struct rue_variant_findings {
     struct rue_variant variant;
     const char *label;   /* (optional) name of its mode in the user's table; borrowed */
-    bool models_unnamed; /* one model, without a name of its own */
+    bool models_unnamed; /* the only model has no name */
     const struct rue_cost_matrix *matrix;
     const struct rue_selection *selection;
     enum rue_goal goal; /* what the times of the matrix are */
@@ -106,15 +106,15 @@ struct rue_trial_row {
     uint64_t id;
     uint64_t started_ns; /* on the study's clock */
     struct rue_trial_request request;
-    struct rue_trial_result result; /* arrays not kept */
+    struct rue_trial_result result; /* without its arrays */
     const char *label;              /* (optional) its variant's; borrowed */
     bool disturbed;                 /* much slower or faster than expected: it has a low weight */
 };
 
-/* The part of the store that the findings rest on. All borrowed. */
+/* The part of the store that the findings are based on. All borrowed. */
 struct rue_findings_ledger {
-    uint64_t trials; /* in the store then */
-    bool under_way;  /* kept before the end: without variants */
+    uint64_t trials; /* in the store at that time */
+    bool under_way;  /* saved before the end: without variants */
     size_t scenario_count;
     const char (*scenarios)[RUE_LEDGER_KEY_BYTES]; /* [scenario_count] keys of the variants */
     const char *rules_json;                        /* of the ranking */
@@ -182,7 +182,7 @@ struct rue_findings {
     struct rue_machine_findings machine;
     struct rue_run_findings run;
     struct rue_change_findings changes;
-    bool alone;                               /* no report files are written: only --json has everything */
+    bool alone;                               /* no report files are written: only --json has all results */
     const struct rue_findings_ledger *ledger; /* (optional) borrowed */
     size_t variant_count;
     struct rue_variant_findings *variants; /* [variant_count] */
@@ -203,44 +203,44 @@ static inline enum rue_decode rue_findings_decode(const struct rue_variant_findi
 /* "preprocessed tensor float32"; a label stands in place of the mode. */
 void rue_findings_name(const struct rue_variant_findings *variant, char *out, size_t bytes);
 
-/* The same, followed by the name of its data, or their path, if other variants have the same name. */
+/* The same, followed by the name or path of its data if other variants have the same name. */
 void rue_findings_name_among(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                              char *out, size_t bytes);
 
 /* Its label, or "raw". */
 const char *rue_findings_mode(const struct rue_variant_findings *variant);
 
-/* False where only its label is known. */
+/* False: only its label is known. */
 bool rue_findings_mode_is_known(const struct rue_variant_findings *variant);
 
-/* Counts a joint trial of the variant in `trials`, except whether it was disturbed. */
+/* Counts a joint trial of the variant in `trials`, except in `disturbed`. */
 void rue_findings_count_trial(struct rue_variant_findings *variant, const struct rue_trial_result *result);
 
-/* Whether the machine was busy with something else. */
+/* Whether the machine was busy with other work. */
 bool rue_findings_is_doubtful(const struct rue_findings *findings);
 
-/* Excess time of sleeping models over their intended time; NaN where nothing slept. */
+/* Excess time of sleeping models / their intended time; NaN: no model slept. */
 double rue_findings_overshoot_ratio(const struct rue_variant_findings *variant);
 
 /* For qsort: raw variants first, then by name, job and data. */
 int rue_findings_compare(const void *left, const void *right);
 
-/* What the times of a row rest on; the model with the least decides. */
+/* What the times of a row are based on, for the model with the weakest basis. */
 enum rue_basis {
     RUE_BASIS_FULL,      /* trials of the whole job */
     RUE_BASIS_TRUNCATED, /* joint trials on every model, some shorter than the job */
-    RUE_BASIS_PREDICTED, /* not tried on every model */
+    RUE_BASIS_PREDICTED, /* not measured on every model */
 };
 enum rue_basis rue_findings_basis(const struct rue_ranking_row *row);
 
 /* Whether the worst regret is printed as more than 0.0 %, so that its model matters. */
 bool rue_findings_has_worst(const struct rue_ranking_row *row);
 
-/* The first model by name on which the configuration failed or is infeasible, else was not measured; or
- * RUE_NONE. */
+/* The first model by name on which the configuration failed or is infeasible, or else was not measured;
+ * RUE_NONE: none. */
 size_t rue_findings_first_miss(const struct rue_variant_findings *variant, size_t config);
 
-/* The fewest and the most repeats of a measured cell; 0 and 0 without one. */
+/* The smallest and largest number of repeats of a measured cell; 0 if nothing was measured. */
 void rue_findings_repeats(const struct rue_variant_findings *variant, size_t *least, size_t *most);
 
 /* "since trial 57 of trials.csv, the machine is 1.30 times slower (18 % of ...); results are ..." */

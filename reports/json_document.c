@@ -216,7 +216,7 @@ void rue_json_describe(const json_t *value, char *out, size_t bytes)
     free(text);
 }
 
-/* The library escapes all control characters but DEL, which terminals obey too. */
+/* The library escapes all control characters but DEL, which terminals also obey. */
 rue_status rue_json_write(json_t *root, FILE *stream, rue_error *error)
 {
     enum { DEL = 0x7F };

@@ -235,7 +235,7 @@ static size_t list_most(const struct rue_field *field)
     return field->flags & RUE_FIELD_POINTED ? rue_field_most(field) : field->bytes / field->element;
 }
 
-/* False for a value of another kind. */
+/* False: the value is of another kind. */
 static bool read_kind(struct rue_json_reader *reader, const struct rue_field *field, const json_t *value,
                       void *to)
 {

@@ -394,7 +394,7 @@ const struct rue_field rue_json_ledger_fields[] = {
      .count = offsetof(struct rue_findings_ledger, scenario_count), .element = RUE_LEDGER_KEY_BYTES},
     {0}};
 
-/* ---- what a later study can start from ---- */
+/* ---- forecasts for later studies ---- */
 
 static const struct rue_field consumer_fields[] = {
     {"batch_s", RUE_FIELD_REAL, RUE_FIELD_AT(rue_pipeline_consumer, batch_s), RUE_FIELD_KEY,

@@ -13,7 +13,7 @@ enum { RUE_JSON_VARIANTS_MAX = 64, RUE_JSON_REPEATS_MAX = 1 << 20 };
 /* Of struct rue_findings. */
 extern const struct rue_field rue_json_run_fields[];
 extern const struct rue_field rue_json_provenance_fields[];
-extern const struct rue_field rue_json_ledger_fields[]; /* of struct rue_findings_ledger, but for the rules */
+extern const struct rue_field rue_json_ledger_fields[]; /* of struct rue_findings_ledger, without the rules */
 
 /* Of struct rue_variant_findings: the data; claims and job; numbers of trials. */
 extern const struct rue_field rue_json_data_fields[];
@@ -24,15 +24,15 @@ extern const struct rue_field rue_json_baselines_fields[]; /* of struct rue_base
 /* A size_t, the column of a configuration in the matrix; RUE_NONE is null. */
 extern const struct rue_field_type rue_json_config_index;
 
-/* What the ranking rules know of a cell, so that it can be ranked again. */
+/* The data of a cell that the ranking rules need, so that it can be ranked again. */
 struct rue_json_cell {
     size_t time_count;
-    double *times_ns; /* [time_count] owned once it is read, else the cell's */
+    double *times_ns; /* [time_count] owned by a reader; a writer borrows the cell's */
     double estimate_ns, estimate_sd;
     size_t trials;
     bool predicted;
     size_t first_count;
-    double *first_batches_ns; /* [first_count], likewise */
+    double *first_batches_ns; /* [first_count] the same */
     double first_estimate_ns;
     size_t missed, infeasible;
     const char *reason; /* borrowed */
@@ -64,10 +64,10 @@ json_t *rue_json_score(const struct rue_variant_findings *variant, size_t config
 /* The same as members of `object`. */
 void rue_json_put_score(json_t **object, const struct rue_variant_findings *variant, size_t config);
 
-/* "full" or "truncated" trials; "" if it is not ranked, or was not tried on every model. */
+/* "full" or "truncated" trials; "": not ranked, or not measured on every model. */
 const char *rue_json_verified(const struct rue_variant_findings *variant, size_t config);
 
-/* The same, and what its times rest on. */
+/* The same, and the basis of its times. */
 void rue_json_put_row(json_t **object, const struct rue_variant_findings *variant, size_t config);
 
 /* The ranking rules as members of `object`. */

@@ -10,7 +10,7 @@
 
 enum { REASON_COLUMNS = 100, NAME_BYTES = PATH_MAX + 256 };
 
-/* Rounding errors of floating point are not rounded up. */
+/* Ignores rounding errors of floating point. */
 double rue_prose_bound_percent(double ratio)
 {
     return fmax(1, ceil(1000 * ratio * (1 - 1e-12))) / 10;

@@ -8,7 +8,7 @@
 
 #define RUE_PROSE_PERCENT "%.1f" RUE_NO_BREAK "%%"
 
-/* Text that should stay on one line. */
+/* Adds text that should stay on one line. */
 void rue_say_unbroken(struct rue_page *page, const char *text);
 
 /* "batch_size 128, num_workers 8", which breaks only after a comma. */
@@ -18,21 +18,19 @@ void rue_say_config(struct rue_page *page, const struct rue_config *config);
 void rue_say_variant(struct rue_page *page, const struct rue_findings *findings,
                      const struct rue_variant_findings *variant);
 
-/* " (95 % CI 1.4 to 2.7 %)" with the unit " %"; an infinite end is "never". Nothing where `confidence` is 0.
- */
+/* Adds " (95 % CI 1.4 to 2.7 %)" with the unit " %"; "never" for infinity. Nothing if `confidence` is 0. */
 void rue_say_interval(struct rue_page *page, double confidence, double low, double high, const char *unit);
 
-/* "within the first epoch", "after 6 epochs", or with `confidence` "after 5.3 epochs (95 % CI 2.6 to 7.9)".
- */
+/* "within the first epoch", "after 6 epochs", with `confidence` "after 5.3 epochs (95 % CI 2.6 to 7.9)". */
 void rue_say_payback(struct rue_page *page, double epochs, double confidence, double low, double high);
 
 /* ": out of memory", shortened; nothing for "". */
 void rue_say_reason(struct rue_page *page, const char *before, const char *reason, const char *after);
 
-/* Percent of an upper bound: rounded up to a tenth, at least 0.1. */
+/* An upper bound in percent: rounded up to a tenth, at least 0.1. */
 double rue_prose_bound_percent(double ratio);
 
-/* One digit behind the point below 10, and above with `tenths`; "never" for infinity. Returns `out`. */
+/* One decimal below 10, or always with `tenths`; "never" for infinity. Returns `out`. */
 enum { RUE_FIGURE_BYTES = 32 };
 const char *rue_prose_figure(double value, bool tenths, char out[RUE_FIGURE_BYTES]);
 

@@ -9,9 +9,9 @@
 
 struct rue_report {
     const char *name;
-    const char *file; /* the file in the study's folder; NULL for one that is only shown */
+    const char *file; /* file in the study's folder; NULL: the report is only shown */
     const char *mark; /* the first bytes of the file, in every version of rue: at most 64 */
-    /* RUE_MEMORY, or RUE_STORE when the stream fails. Does not close the stream. */
+    /* RUE_MEMORY; RUE_STORE: the stream failed. Does not close the stream. */
     rue_status (*render)(const struct rue_findings *findings, const struct rue_report_style *style,
                          FILE *stream, rue_error *error);
 };
@@ -21,7 +21,7 @@ extern const struct rue_report rue_report_csv;                              /* t
 extern const struct rue_report rue_report_table;                            /* for the terminal */
 extern const struct rue_report rue_report_compare, rue_report_compare_json; /* of `rue compare` */
 
-/* Those of a tuning run, NULL at the end. */
+/* The reports of a tuning run, NULL at the end. */
 extern const struct rue_report *const rue_reports[];
 
 /* recommendation.json on one line with all digits, for the store. `*out` is owned. RUE_MEMORY. */

@@ -1,6 +1,5 @@
-/* Variants of the same data side by side, each at its own best configuration: which to use, what each needs,
- * and after how many epochs making it from the first one pays back. As tables, and as JSON, "rue.compare/2".
- */
+/* Compares variants of the same data, each with its own best configuration: which to use, what each needs,
+ * and when making it from the first one pays back. As tables, and as JSON "rue.compare/2". */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +11,12 @@
 #include "units.h"
 #include "verdict.h"
 
-static const double least_gain = 0.05; /* less is not worth another variant */
+static const double least_gain = 0.05; /* smaller gains do not justify another variant */
 
 struct compared {
     const struct rue_findings *findings;
     struct rue_comparison **with_first; /* [variant_count] comparisons with the first; NULL: impossible */
-    bool comparable;                    /* can be */
+    bool comparable;                    /* at least one is possible */
 };
 
 static void close_compared(struct compared *compared)

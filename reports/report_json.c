@@ -8,7 +8,7 @@
 #include "report.h"
 #include "verdict.h"
 
-/* A sample is removed after the run, and a runner may have its own data: no path. */
+/* Without the path of a sample, which is removed after the run, and of data that only the runner has. */
 static json_t *variant_json(const struct rue_variant_findings *variant)
 {
     json_t *object = rue_json_struct(rue_json_data_fields, variant, NULL);

@@ -112,7 +112,7 @@ static void put_data(struct rue_page *page, const struct rue_variant_findings *v
 {
     char text[RUE_UNIT_TEXT_BYTES];
     const char *comma = "";
-    if (variant->label) return; /* a table's: where its data lay is not known */
+    if (variant->label) return; /* variants of a table have no known path */
     rue_page_sentence(page, RUE_LOOK_DIM, 2);
     rue_say_unbroken(page,
                      variant->data.sample ? "a sample converted for this comparison" : variant->variant.path);
@@ -129,7 +129,7 @@ static void put_data(struct rue_page *page, const struct rue_variant_findings *v
     if (strcmp(variant->job.workload.cache, RUE_CACHE_COLD) == 0) say_fact(page, &comma, "", "read cold");
 }
 
-/* A rate over several models would be that of the slow ones. */
+/* A rate over several models would be that of the slowest ones. */
 static bool rate_shown(const struct rue_variant_findings *variant)
 {
     return variant->job.images && variant->selection->model_count == 1 && variant->goal == RUE_GOAL_TIME;
@@ -148,7 +148,7 @@ static void put_config(struct rue_page *page, const struct rue_variant_findings 
     rue_put_number(page, job / ns * (double)RUE_NS_PER_S);
 }
 
-/* The first ones, and those that sentences are about. */
+/* Lists the first ones, and those that sentences mention. */
 static bool is_listed(const struct rue_selection *selection, size_t place, bool brief)
 {
     size_t config = selection->ranked[place];
@@ -215,7 +215,7 @@ static void put_variant(struct rue_page *page, const struct rue_findings *findin
     rue_page_gap(page);
 }
 
-/* Many pairs are for `rue compare`. */
+/* `rue compare` shows several pairs. */
 static bool has_one_pair(const struct rue_findings *findings)
 {
     size_t counts[RUE_MODE_COUNT] = {0};
@@ -238,7 +238,7 @@ static rue_status put_comparisons(struct rue_page *page, const struct rue_findin
     }
 }
 
-/* Only if the user gave each variant: not for a converted sample or the modes of a table. */
+/* Shown if the user gave each variant: not for a converted sample or the modes of a table. */
 static bool is_overall_shown(const struct rue_findings *findings, bool brief)
 {
     bool by_user = true;
@@ -284,7 +284,7 @@ static rue_status put_page(struct rue_page *page, const struct rue_findings *fin
     return status;
 }
 
-/* A run and its store list the variants in different orders: here they are sorted. */
+/* Sorts the variants: a run and its store list them in different orders. */
 static rue_status render(const struct rue_findings *findings, const struct rue_report_style *style,
                          FILE *stream, rue_error *error)
 {

@@ -15,13 +15,13 @@ static double value_at(const struct rue_usage_sample *sample, size_t offset)
     return *(const double *)((const char *)sample + offset);
 }
 
-/* ---- what a trial used ---- */
+/* ---- resources of a trial ---- */
 
 static const struct {
     const char *key;
     size_t offset; /* of a double in a sample */
     enum { MEAN, PEAK, SUM } how;
-    struct rue_table_column shown; /* without a header: not to people */
+    struct rue_table_column shown; /* without a header: only in CSV and JSON */
 } figures[RUE_SCALING_FIGURES] = {
     [RUE_SCALING_CPU] = {"cpu_percent_mean", AT(cpu_percent), MEAN, {.header = "CPU %", .drop = 3}},
     [RUE_SCALING_CPU_PEAK] = {"cpu_percent_peak", AT(cpu_percent), PEAK, {0}},
@@ -33,10 +33,10 @@ static const struct {
     [RUE_SCALING_GPU_PEAK] = {"gpu_percent_peak", AT(gpu_percent), PEAK, {0}},
     [RUE_SCALING_GPU_MEMORY_PEAK] = {"gpu_memory_mb_peak", AT(gpu_memory_mb), PEAK, {0}}};
 
-/* Too few to describe a trial: the first covers time before it, too. */
+/* Too few to describe a trial: the first one also covers time before the trial. */
 enum { FEW_SAMPLES = 3 };
 
-/* Excludes the time of warming or evicting the data before. */
+/* Excludes the time before, when the data were warmed or evicted. */
 static bool is_during(const struct rue_usage_sample *sample, const struct rue_scaling_row *row)
 {
     const struct rue_trial_result *result = &row->trial->result;
@@ -66,7 +66,7 @@ static size_t sum_samples(const struct rue_scaling *scaling, struct rue_scaling_
     return during;
 }
 
-/* From the trial's own answer. */
+/* Adds the figures that the trial itself reported. */
 static void add_trial_usage(struct rue_scaling_row *row, bool from_trial)
 {
     const double megabyte = 1e6;
@@ -115,11 +115,11 @@ double rue_scaling_rate(const struct rue_scaling_row *row)
 /* The points of a variant and a model with the same workers, or with the same batch size. */
 struct curve {
     const struct rue_scaling *scaling;
-    enum rue_knob knob; /* that grows */
+    enum rue_knob knob; /* the knob that varies */
     size_t variant, model;
     size_t point_count;
     const struct rue_scaling_row *fastest,
-        *knee; /* NULL where none is ok; the first that is nearly as fast */
+        *knee; /* the first row that is nearly as fast; both NULL: no row is ok */
 };
 
 static const double knee_share = 0.95;

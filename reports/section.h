@@ -15,7 +15,7 @@ struct rue_report_style {
     bool color;
     bool unicode;
     int columns; /* width of the terminal; 0: unlimited */
-    bool brief;  /* without further answers (--details) */
+    bool brief;  /* without the answers of --details */
 };
 
 enum rue_look { RUE_LOOK_PLAIN, RUE_LOOK_BOLD, RUE_LOOK_DIM, RUE_LOOK_COUNT };
@@ -36,11 +36,11 @@ enum rue_unit {
 
 struct rue_table_column {
     const char *header; /* may break at a space or after a '_'; NULL: not shown to people */
-    enum rue_unit unit; /* all but text is aligned to the right */
+    enum rue_unit unit; /* all units but text are aligned to the right */
     int shrink_to;      /* may be shortened to this many columns; 0: never */
-    int drop;           /* left out without room: 1 first, then 2 up to RUE_DROPS; 0: never */
-    bool right;         /* aligned, though it is text */
-    bool folds;         /* without room it moves to a table of its own, below */
+    int drop;           /* omitted if the table is too wide: 1 first, then 2 up to RUE_DROPS; 0: never */
+    bool right;         /* aligned to the right, although it is text */
+    bool folds;         /* may move to another table below, if the table is too wide */
     int digits;
     const char *key; /* in JSON and CSV; NULL: in neither. Borrowed */
     bool listed;     /* in JSON, columns of the same key form a list */
@@ -65,7 +65,7 @@ struct rue_section {
     enum { RUE_SECTION_GAP, RUE_SECTION_SENTENCE, RUE_SECTION_TABLE } kind;
     enum rue_look look;
     int indent;
-    char *text; /* of a sentence; RUE_NO_BREAK (wrap.h) where no line may break */
+    char *text; /* of a sentence; RUE_NO_BREAK (wrap.h): no line breaks here */
     size_t used, capacity;
     struct rue_table_column *columns;
     size_t column_count, column_capacity;
@@ -74,7 +74,7 @@ struct rue_section {
     size_t filled; /* values of the last row */
 };
 
-/* Zeroed: empty. */
+/* {0} is an empty page. */
 struct rue_page {
     struct rue_section *sections;
     size_t count, capacity;
@@ -83,7 +83,7 @@ struct rue_page {
 
 void rue_page_close(struct rue_page *page);
 
-/* An empty line between sections; several are one, none at the beginning or end. */
+/* Adds an empty line between sections: only one in a row, none at the beginning or end. */
 void rue_page_gap(struct rue_page *page);
 
 /* Begins a sentence; rue_say() adds to it. An empty one is not shown. */
@@ -94,7 +94,7 @@ void rue_say(struct rue_page *page, const char *format, ...) __attribute__((form
 void rue_page_table(struct rue_page *page, const struct rue_table_column *columns, size_t count);
 void rue_page_column(struct rue_page *page, struct rue_table_column column);
 
-/* Begins a row, which the others fill from the left. */
+/* Begins a row. The functions below fill it from the left. */
 void rue_page_row(struct rue_page *page, bool chosen);
 void rue_put_number(struct rue_page *page, double number);
 void rue_put_marked(struct rue_page *page, char mark, double number);
@@ -105,26 +105,26 @@ void rue_put_words(struct rue_page *page, const char *format, ...) __attribute__
 /* Removes the written rows of the last table, to limit memory. */
 void rue_page_clear_rows(struct rue_page *page);
 
-/* The last section if it is a table; else, or without memory, NULL. */
+/* The last section if it is a table; else, or out of memory, NULL. */
 const struct rue_section *rue_page_last_table(const struct rue_page *page);
 
-/* No line is wider than style->columns. RUE_MEMORY; RUE_STORE when the stream fails. (section_terminal.c) */
+/* Writes lines of at most style->columns (section_terminal.c). RUE_MEMORY; RUE_STORE: the stream failed. */
 rue_status rue_page_write(const struct rue_page *page, const struct rue_report_style *style, FILE *stream,
                           rue_error *error) RUE_MUST_CHECK;
 
-/* The table as an array of objects; a new reference, NULL without memory. (section_json.c) */
+/* The table as an array of objects (section_json.c). A new reference; NULL: out of memory. */
 json_t *rue_table_json(const struct rue_section *table);
 
-/* The first sentence without no-break spaces; null if empty. Closes the page. A new reference, NULL without
+/* The first sentence without no-break spaces; null if empty. Closes the page. A new reference; NULL: out of
  * memory. (section_json.c) */
 json_t *rue_page_json_text(struct rue_page *page);
 
-/* A line of keys, with `header`, and a line per row (csv_field.h), ended by line feeds. RUE_MEMORY; other
- * failures show in ferror(stream). (section_csv.c) */
+/* Writes a line of keys, with `header`, and a line per row (section_csv.c). RUE_MEMORY; other failures show
+ * in ferror(stream). */
 rue_status rue_page_write_csv(const struct rue_page *page, bool header, FILE *stream,
                               rue_error *error) RUE_MUST_CHECK;
 
-/* Flushes the stream; RUE_STORE when that or any write before it failed. */
+/* Flushes the stream. RUE_STORE: that or a write before it failed. */
 rue_status rue_report_finish(FILE *stream, rue_error *error) RUE_MUST_CHECK;
 
 #endif

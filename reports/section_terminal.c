@@ -1,7 +1,7 @@
-/* Sentences in lines, and tables of aligned columns, that fit a width. Columns without any value are left
- * out. A table that is too wide is made narrower in this order: columns that may shrink do so; those of
- * `drop` 1 are left out; headers take two lines; those of `drop` 2, 3, ... are left out; headers are
- * shortened, and columns that may shrink are halved. */
+/* Sentences, and tables of aligned columns, that fit a width. Columns without any value are omitted. A table
+ * that is too wide is narrowed in this order: columns shrink to `shrink_to`; columns of `drop` 1 are omitted;
+ * headers get two lines; columns of `drop` 2, 3, ... are omitted; headers are shortened, and columns shrink
+ * to half of `shrink_to`. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static const char *const colors[RUE_LOOK_COUNT] = {"", "\033[1m", "\033[2m"};
 
 /* ---- values ---- */
 
-#define NONE "-" /* a number that is not known */
+#define NONE "-" /* an unknown number */
 
 static char *number_text(const struct rue_table_column *column, const struct rue_value *value, bool unicode)
 {
@@ -45,7 +45,7 @@ static char *number_text(const struct rue_table_column *column, const struct rue
     return asprintf(&out, "%s%s", known && !is_bar ? mark : "", is_bar ? bar : text) < 0 ? NULL : out;
 }
 
-/* Owned; NULL without memory. */
+/* The caller owns the text; NULL: out of memory. */
 static char *value_text(const struct rue_table_column *column, const struct rue_value *value, bool unicode)
 {
     char label[RUE_CONFIG_TEXT_BYTES] = "";
@@ -61,10 +61,10 @@ struct grid {
     const struct rue_report_style *style;
     char **cells;                          /* [rows][columns]; owned */
     int cell_width[RUE_TABLE_COLUMNS_MAX]; /* 0: no cell has a value */
-    int width[RUE_TABLE_COLUMNS_MAX];      /* as it is shown; 0: it is not */
+    int width[RUE_TABLE_COLUMNS_MAX];      /* shown width; 0: hidden */
     bool split;                            /* headers take two lines */
-    size_t from, end; /* of the columns that fold those from the one up to the other are shown */
-    bool tight;       /* headers are shortened, and what may shrink does so twice as far */
+    size_t from, end;                      /* folding columns from <= c < end are shown */
+    bool tight;                            /* headers are shortened, and columns may shrink to half */
 };
 
 static rue_status make_cells(struct grid *grid, rue_error *error)
@@ -84,7 +84,7 @@ static rue_status make_cells(struct grid *grid, rue_error *error)
     return grid->cells ? RUE_OK : rue_fail_memory(error, "a table", count);
 }
 
-/* Line 0 or 1 of a header: all on line 1, or split at its first break. */
+/* Line 0 or 1 of a header: the whole header on line 1, or split at its first break. */
 static void header_line(const struct grid *grid, size_t column, int line, char out[HEADER_BYTES])
 {
     char header[HEADER_BYTES];
@@ -126,7 +126,7 @@ static int total_width(const struct grid *grid)
     return total;
 }
 
-/* Shrinks the widest column step by step until the table fits; false if it cannot. */
+/* Shrinks the widest column step by step until the table fits. False: it cannot fit. */
 static bool shrink_columns(struct grid *grid)
 {
     for (;;) {
@@ -162,14 +162,14 @@ static int last_drop(const struct grid *grid)
     return last;
 }
 
-/* As many folding columns as fit beside those that are never left out, at least one. */
+/* Chooses as many folding columns as fit beside those that are never omitted, at least one. */
 static void choose_folded(struct grid *grid)
 {
     for (grid->end = grid->table->column_count; grid->end > grid->from + 1; grid->end--)
         if (try_layout(grid, last_drop(grid), true, false)) return;
 }
 
-/* In the last layout, what is too long is cut. */
+/* The last layout cuts texts that are too long. */
 static void choose_layout(struct grid *grid)
 {
     int last = last_drop(grid);

@@ -21,7 +21,7 @@ static const struct range wide[] = {
     {0xA000, 0xA4CF}, {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},
     {0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
 
-/* They move the cursor or change the writing direction. */
+/* These move the cursor or change the writing direction. */
 static const struct range unsafe[] = {{1, 0x1F},        {0x7F, 0x9F},     {0x61C, 0x61C},   {0x200E, 0x200F},
                                       {0x2028, 0x202E}, {0x2066, 0x2069}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}};
 
@@ -107,7 +107,7 @@ void rue_utf8_clean(const char *text, bool unicode, char *out, size_t bytes)
 
 char *rue_utf8_cleaned(const char *text, bool unicode, bool keep_no_break)
 {
-    size_t bytes = strlen(text) + 1; /* nothing becomes longer */
+    size_t bytes = strlen(text) + 1; /* no character becomes longer */
     char *out = malloc(bytes);
     if (out) clean_into(text, unicode, keep_no_break, out, bytes);
     return out;

@@ -16,7 +16,7 @@ static int compare_reasons(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* `reasons` are sorted; the first of equally frequent ones is named. */
+/* `reasons` are sorted. Of equally frequent ones, the first is named. */
 static void say_most_frequent(struct rue_page *page, const char *const *reasons, size_t count)
 {
     const char *reason = NULL;
@@ -47,7 +47,7 @@ void rue_verdict_why_none(struct rue_page *page, const struct rue_variant_findin
         if (cell->state != RUE_CELL_OK && cell->reason[0]) reasons[count++] = cell->reason;
     }
     rue_say(page, "no configuration was measured on every model");
-    if (counts[RUE_CELL_OK] < cells) /* else it is predicted, at best */
+    if (counts[RUE_CELL_OK] < cells) /* if all cells are ok, the times are predictions */
         rue_say(page, ": of %zu cell%s (a model with a configuration) ", cells, rue_prose_plural(cells));
     for (int state = RUE_CELL_OK; state-- > 0;) {
         if (counts[state] == 0) continue;
@@ -167,7 +167,7 @@ void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overal
     if (overall->best != selection->recommended) rue_say(page, " This is predicted.");
 }
 
-/* ---- what the recommendation rests on ---- */
+/* ---- evidence for the recommendation ---- */
 
 static const char *missed_word(const struct rue_cell *cell)
 {
@@ -176,7 +176,7 @@ static const char *missed_word(const struct rue_cell *cell)
     return cell->missed == 1 ? "was infeasible" : "were infeasible";
 }
 
-/* Names the first model in the alphabet. */
+/* Names the model that is first by name. */
 static void put_missed_repeats(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_cost_matrix *matrix = variant->matrix;
@@ -272,7 +272,7 @@ static void put_baselines(struct rue_page *page, const struct rue_variant_findin
         say_baseline(page, variant, &variant->baselines.rows[i], i ? "It" : "The recommendation");
 }
 
-/* Share of the job's time in which the model does not compute, predicted; NaN: unknown. */
+/* Predicted share of the job's time in which the model does not compute; NaN: unknown. */
 static double waiting_share(const struct rue_variant_findings *variant, size_t model)
 {
     const struct rue_config *config = &variant->matrix->configs[variant->selection->recommended];

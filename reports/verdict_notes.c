@@ -123,7 +123,7 @@ static void say_votes(struct rue_page *page, const struct rue_variant_findings *
                 100 * winner->mean_regret_ratio, 100 * best->mean_regret_ratio);
 }
 
-/* Predictions are good for two digits. */
+/* Predictions are accurate to two digits. */
 static uint64_t two_digits(uint64_t images)
 {
     uint64_t unit = 1;
@@ -257,7 +257,7 @@ static void say_left_out(struct rue_page *page, const struct rue_variant_finding
             variant->matrix->models[estimate->worst_model]);
 }
 
-/* The least regret with much less memory. */
+/* Of the configurations with much less memory, the one with the least regret. */
 static void say_memory(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_answers *answers = variant->answers;

@@ -5,7 +5,7 @@
 
 #include "utf8.h"
 
-/* Narrower text is hard to read: it moves below its label. */
+/* Narrower text is hard to read, so it begins below its label. */
 enum { NARROW_TEXT = 28, NARROW_INDENT = 6 };
 
 static void put_word(FILE *stream, const char *word, const char *end)
@@ -18,7 +18,7 @@ static void put_word(FILE *stream, const char *word, const char *end)
     }
 }
 
-/* The end of the word and its width; a word wider than `room` is cut there. */
+/* Returns the end of the word and sets its width. Cuts a word that is wider than `room`. */
 static const char *word_end(const char *word, int room, int *width)
 {
     *width = 0;
@@ -39,7 +39,7 @@ static const char *word_end(const char *word, int room, int *width)
 static void wrap_at_cursor(FILE *stream, const char *text, int columns, int indent)
 {
     int room = columns > indent ? columns - indent : 0, used = 0;
-    bool continued = false; /* to the piece before, of the same long word */
+    bool continued = false; /* the text continues a long word */
     while (*(text += strspn(text, " "))) {
         int width;
         const char *end = word_end(text, room, &width);

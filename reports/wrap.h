@@ -1,4 +1,4 @@
-/* Sentences broken into lines. */
+/* Breaks sentences into lines. */
 #ifndef RUE_WRAP_H
 #define RUE_WRAP_H
 
@@ -12,9 +12,8 @@
  * indent: one line. Failures show in ferror(stream). */
 void rue_wrap(FILE *stream, const char *text, int columns, int indent);
 
-/* The same behind a label that starts the line: the text stands from column `indent` on, on the next line
- * where the label is too long for it to begin beside it, and below every label where the window is too narrow
- * for two columns of text. */
+/* The same after a label. The text begins at column `indent`, or below the label if the label is too long. In
+ * a window that is too narrow for two columns it is always below the label, with a smaller indent. */
 void rue_wrap_item(FILE *stream, const char *label, const char *text, int columns, int indent);
 
 #endif

@@ -1,4 +1,4 @@
-/* Hints for errors of the system that many parts of the program can meet. */
+/* Hints for errors of the system that can happen in many parts of the program. */
 #ifndef RUE_ADVICE_H
 #define RUE_ADVICE_H
 

@@ -52,7 +52,7 @@ bool rue_config_is_shown(const struct rue_config *config, size_t k)
     return knob->always_shown || config->value[k] != knob->fallback;
 }
 
-/* Appends separator, name, `assign` and the value, which is in quotes where `quote` is not "". */
+/* Appends separator, name, `assign`, and the value between two `quote`. */
 static void append_knob(const struct rue_config *config, size_t k, const char *separator, const char *assign,
                         const char *quote, char *out)
 {

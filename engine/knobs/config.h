@@ -21,23 +21,22 @@ static inline const struct rue_knobs *rue_config_knobs(const struct rue_config *
     return config->knobs ? config->knobs : &rue_own_knobs;
 }
 
-/* How many of `images` are loaded: with `drop_last` only whole batches, but all images where no batch is
- * full. */
+/* Number of images that a job of `images` loads. With `drop_last` these are whole batches, or all images if
+ * no batch is full. */
 uint64_t rue_config_images(const struct rue_config *config, bool drop_last, uint64_t images);
 
-/* Whether both are the same configuration. A knob that only one of them has counts as at its default there.
- */
+/* Whether both are the same configuration. A knob that one of them does not have counts as its default. */
 bool rue_config_equal(const struct rue_config *a, const struct rue_config *b);
 
 /* Grid order, for qsort and bsearch: by the values of the knobs in the order of their list. Both have the
  * same list. */
 int rue_config_compare(const void *a, const void *b);
 
-/* Whether the knob is written: it is always shown, or not at its default. */
+/* Whether texts contain the knob: it is always shown, or does not have its default. */
 bool rue_config_is_shown(const struct rue_config *config, size_t knob);
 
-/* Canonical JSON, keys in the order of the list: {"batch_size":128,"num_workers":8}. Knobs at their default
- * are left out unless `always_shown`, so adding a knob does not change the text of older configurations. */
+/* Canonical JSON, keys in the order of the list: {"batch_size":128,"num_workers":8}. Omits knobs at their
+ * default unless `always_shown`, so adding a knob does not change the text of older configurations. */
 void rue_config_canonical(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES]);
 
 /* For people: "batch_size 128, num_workers 8", then other knobs that are not at their default. */

@@ -1,6 +1,5 @@
 /* A member of a struct as data: its external name, kind and offset. Readers and writers of structs
- * (json_fields.h) walk over a table of such rows, so both use the same fields. The last row of a table has no
- * name. */
+ * (json_fields.h) use the same table of rows. The last row of a table has no name. */
 #ifndef RUE_FIELD_H
 #define RUE_FIELD_H
 
@@ -25,9 +24,9 @@ enum rue_field_kind {
 /* A member is empty if it is equal to its `fallback`, "", NaN or NULL; a real is also empty at 0 where it may
  * be null. A flag named "" is not written: it says whether the struct is present. */
 enum rue_field_flags {
-    RUE_FIELD_OPTIONAL = 1, /* null or absent keeps what the struct holds */
+    RUE_FIELD_OPTIONAL = 1, /* null or absent: the member keeps its value */
     RUE_FIELD_NULL = 2,     /* empty is written as null; optional */
-    RUE_FIELD_OMIT = 4,     /* empty is left out; optional */
+    RUE_FIELD_OMIT = 4,     /* empty is omitted; optional */
     RUE_FIELD_KEY = 8,      /* the whole struct is empty where this member is */
     RUE_FIELD_WRITTEN = 16, /* written, never read */
     RUE_FIELD_POINTED = 32, /* of a list: the member is a pointer; the list is allocated when it is read */
@@ -54,7 +53,7 @@ struct rue_field {
 uint64_t rue_field_number(const struct rue_field *field, const void *from);
 void rue_field_set_number(const struct rue_field *field, void *to, uint64_t value);
 
-/* The largest count, or number of elements of a list. */
+/* The largest valid number, or number of elements of a list. */
 uint64_t rue_field_most(const struct rue_field *field);
 
 #endif

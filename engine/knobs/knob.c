@@ -67,7 +67,7 @@ static bool parse_listed(const struct rue_knob_info *knob, const char *text, int
 bool rue_knob_parse(const struct rue_knob_info *knob, const char *text, int *value)
 {
     if (knob->words) return parse_listed(knob, text, value);
-    /* strtol would also take leading blanks and a plus sign. */
+    /* strtol also accepts leading blanks and a plus sign. */
     char first = text[*text == '-'];
     if (first < '0' || first > '9') return false;
     char *end;

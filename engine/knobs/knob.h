@@ -1,5 +1,5 @@
-/* Knobs: the settings of a loader. A knob is data: name, kind, values, default. The knobs of rue's own loader
- * are rows of one table. A runner may declare others, which follow them in the list. */
+/* Knobs: the settings of a loader. A knob is data: name, kind, values, default. One table has the knobs of
+ * rue's own loader. A runner may declare more knobs, which follow in the list. */
 #ifndef RUE_KNOB_H
 #define RUE_KNOB_H
 
@@ -38,7 +38,7 @@ extern const char *const rue_knob_kind_names[RUE_KNOB_KINDS + 1]; /* "count", ..
 
 enum { RUE_KNOBS_MAX = 16, RUE_KNOB_TEXT_BYTES = 48, RUE_KNOB_WORDS_MAX = 32, RUE_CONFIG_TEXT_BYTES = 512 };
 
-/* A value is the number itself where the kind is a count, else an index of `words`. */
+/* The value of a count is the number itself; other values are an index of `words`. */
 struct rue_knob_info {
     const char *name; /* as in JSON and PyTorch, shorter than RUE_KNOB_TEXT_BYTES */
     enum rue_knob_kind kind;
@@ -65,11 +65,10 @@ int rue_knob_find(const struct rue_knobs *knobs, const char *name);
 /* Formats a valid value as text ("128", "sample", "true") into `out` of RUE_KNOB_TEXT_BYTES. */
 void rue_knob_format(const struct rue_knob_info *knob, int value, char out[RUE_KNOB_TEXT_BYTES]);
 
-/* Parses one value; false when the knob cannot have it. The words of a flag may be capitalised, as in Python.
- */
+/* Parses one value. False: the knob cannot have it. Words of a flag may be capitalised, as in Python. */
 bool rue_knob_parse(const struct rue_knob_info *knob, const char *text, int *value);
 
-/* Its valid values as text: "a whole number from 0 to 256", "batch or sample". */
+/* Writes the valid values: "a whole number from 0 to 256", "batch or sample". */
 void rue_knob_describe(const struct rue_knob_info *knob, char *out, size_t bytes);
 
 /* The coordinate of a value for smooth models. A distance of 1 is a factor of two of a count, or the whole

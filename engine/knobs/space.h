@@ -12,7 +12,7 @@ struct rue_space {
     int values[RUE_KNOBS_MAX][RUE_SPACE_VALUES_MAX]; /* ascending, distinct */
 };
 
-/* The space of one configuration: every knob at its default. */
+/* The space with one configuration: every knob at its default. */
 struct rue_space rue_space_default(const struct rue_knobs *knobs);
 
 /* Whether `value` is one of the knob's values. */
@@ -21,7 +21,7 @@ bool rue_space_has_value(const struct rue_space *space, size_t knob, int value);
 /* The knob's value that is nearest to `target`. */
 int rue_space_nearest(const struct rue_space *space, size_t knob, int target);
 
-/* Inserts `value` in ascending order; false when it is there already or the list is full. */
+/* Inserts `value` in ascending order. False: the knob has it already, or the list is full. */
 bool rue_space_add(struct rue_space *space, size_t knob, int value);
 
 /* Whether the space contains the configuration, which has the same list of knobs. */

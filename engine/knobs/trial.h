@@ -123,7 +123,7 @@ struct rue_trial_result rue_trial_result_empty(void);
 /* Frees the owned arrays. The result may be reused after rue_trial_result_empty. */
 void rue_trial_result_close(struct rue_trial_result *result);
 
-/* Appends to its reason, after "; ". */
+/* Appends `text` to the reason, after "; ". */
 void rue_trial_result_add_reason(struct rue_trial_result *result, const char *text);
 
 #endif

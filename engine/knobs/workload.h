@@ -1,5 +1,5 @@
-/* The workload: how every configuration of a study loads. One struct, passed whole by requests, the store,
- * findings and reports, and one table of its fields. */
+/* The workload: what every configuration of a study loads, and how. Requests, the store, findings and reports
+ * pass this struct as a whole. One table lists its fields. */
 #ifndef RUE_WORKLOAD_H
 #define RUE_WORKLOAD_H
 
@@ -19,10 +19,10 @@ extern const char *const rue_cache_names[]; /* NULL at the end */
 extern const char *const rue_transform_names[];
 
 /* X(at, field, kind, words, least, most, default; changes times, always written; option, its argument, its
- * default, its help). All fields identify a trial. Times are comparable between studies whose fields that
- * change times are equal; the other fields only set the order of the data. A field that is not always written
- * is left out of JSON at its default, so older documents stay valid. To add a field: add a row here and a
- * member below, and read it in the loader. `at` is for callers that make options. */
+ * default, its help). All fields identify a trial. Times of two studies are comparable if the fields that
+ * change times are equal; the other fields only set the order of the data. JSON omits a field that is not
+ * always written at its default, so older documents stay valid. To add a field: add a row here and a member
+ * below, and read it in the loader. `at` is for callers that make options. */
 #define RUE_WORKLOAD_BY_OPTION(X, at)                                                                        \
     X(at, seed, NUMBER, NULL, 0, INT64_MAX, 1, false, true, "seed", "K", "1",                                \
       "seed for data order and trial order")                                                                 \

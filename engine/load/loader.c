@@ -65,7 +65,7 @@ struct rue_loader {
     struct work work;
 
     pthread_mutex_t lock;          /* guards all members below */
-    pthread_cond_t work_available; /* there are tickets, or there will be no more */
+    pthread_cond_t work_available; /* there are tickets, or no more will come */
     pthread_cond_t ready;          /* a batch is loaded */
     struct slot *slots;            /* [window]; batch b is in slot b % window */
     uint64_t delivered;            /* batches delivered so far */
@@ -188,7 +188,7 @@ static bool has_work(const struct rue_loader *loader)
     return loader->work.ticket < loader->work.begun * loader->plan.tickets_of_batch;
 }
 
-/* Needs the lock. Wakes one worker at a time: each worker that finds work wakes the next. Short work so needs
+/* Needs the lock. Wakes one worker at a time: each worker that finds work wakes the next. So short work wakes
  * one worker, not one per ticket. */
 static void wake_worker(struct rue_loader *loader)
 {
@@ -230,7 +230,7 @@ static bool claim_ticket(struct rue_loader *loader, uint64_t *out)
     return false;
 }
 
-/* Waits for work; false: there will be no more. */
+/* Waits for work. False: no more work will come. */
 static bool wait_for_work(struct rue_loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
@@ -268,7 +268,7 @@ static rue_status fetch_items(struct rue_loader *loader, struct rue_fetcher *fet
     return status;
 }
 
-/* The same; also records the time, if it is requested. */
+/* As fetch_items; also records the time, if requested. */
 static rue_status load_items(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
                              size_t position, size_t count, rue_error *error)
 {
@@ -292,7 +292,7 @@ static void load_share(struct rue_loader *loader, struct worker *worker, struct 
     pthread_mutex_unlock(&loader->lock);
 }
 
-/* Loads the part of a batch that the ticket stands for. */
+/* Loads the items of a ticket. */
 static void load_ticket(struct rue_loader *loader, struct worker *worker, uint64_t ticket)
 {
     uint64_t index = ticket / loader->plan.tickets_of_batch;
@@ -320,7 +320,7 @@ static void *run_worker(void *argument)
     return NULL;
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 static rue_status allocate_slabs(struct rue_loader *loader, rue_error *error)
 {
@@ -336,10 +336,10 @@ static rue_status allocate_slabs(struct rue_loader *loader, rue_error *error)
         slab->images = slab->labels ? allocator->allocate(allocator->context, loader->plan.slab_bytes) : NULL;
         if (!slab->images) {
             free(slab->labels);
-            return rue_fail(error, RUE_INFEASIBLE,
-                            "could allocate only %zu of %zu batch buffers of %zu bytes%s%s",
-                            loader->pool.count, count, loader->plan.slab_bytes, allocator->what ? " of " : "",
-                            allocator->what ? allocator->what : "");
+            return rue_fail(
+                error, RUE_INFEASIBLE, "could allocate only %zu of %zu batch buffers of %zu bytes%s%s",
+                loader->pool.count, count, loader->plan.slab_bytes, allocator->memory_kind ? " of " : "",
+                allocator->memory_kind ? allocator->memory_kind : "");
         }
         loader->pool.free[loader->pool.free_count++] = slab;
     }

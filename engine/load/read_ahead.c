@@ -14,7 +14,7 @@ struct read {
     struct rue_place place;
     char *into;
     bool in_flight;
-    uint64_t read_bytes; /* bytes read so far */
+    uint64_t read_bytes;
 };
 
 struct rue_read_ahead {
@@ -26,8 +26,8 @@ struct rue_read_ahead {
     size_t oldest, count;
 };
 
-/* Opens a ring. False: the system has none, it would use one of the last descriptors, or it can be opened but
- * not used (filters of system calls). */
+/* Opens a ring. False: the system has none, it would use one of the last descriptors, or filters of system
+ * calls forbid it. */
 static bool open_ring(struct io_uring *ring)
 {
     struct rlimit limit;
@@ -111,7 +111,7 @@ static void wait_for_read(struct rue_read_ahead *ahead, const struct read *read)
     }
 }
 
-/* Reads the rest, or all without a ring. False: the file ends, or storage failed. */
+/* Reads the missing bytes: all of them without a ring. False: the file ends, or storage failed. */
 static bool read_rest(const struct read *read)
 {
     const struct rue_place *place = &read->place;

@@ -1,6 +1,5 @@
-/* Reads that continue while their thread does other work. One thread uses them, and finishes them in the
- * order in which it began them. They use io_uring; if the system has none, or a container forbids it, each
- * read is done when it is finished. */
+/* Asynchronous reads of one thread, which finishes them in the order in which it began them. Without
+ * io_uring, or if a container forbids it, rue_read_ahead_finish reads. */
 #ifndef RUE_READ_AHEAD_H
 #define RUE_READ_AHEAD_H
 
@@ -27,8 +26,8 @@ bool rue_read_ahead_begin(struct rue_read_ahead *ahead, uint64_t item, const str
 /* Whether a read was begun and not yet finished or discarded. */
 bool rue_read_ahead_is_busy(const struct rue_read_ahead *ahead);
 
-/* Finishes the oldest read, if it is that of `item`, and returns its bytes; an internal buffer is valid until
- * the next begin. NULL: the oldest read is of another item, or failed: read the item to get the error. */
+/* Finishes the oldest read if it is of `item`, and returns its bytes; an internal buffer is valid until the
+ * next begin. NULL: it is of another item, or failed: read the item to get the error. */
 void *rue_read_ahead_finish(struct rue_read_ahead *ahead, uint64_t item);
 
 /* Waits for the reads in flight and discards them. */

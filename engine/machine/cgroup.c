@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A control group: that of the process, or one above it. */
+/* The control group of the process, or one above it. */
 struct group {
     const char *root;       /* put before /proc and /sys */
     const char *controller; /* of version 1; NULL: version 2 */
@@ -21,8 +21,8 @@ static bool list_contains(char *names, const char *name)
     return false;
 }
 
-/* The control group of this process. A container may see the path of the host, where no file can be read; the
- * walk up ends at the root of the mount, which is the container's own group. */
+/* The control group of this process. In a container the path may be that of the host, without readable files.
+ * The walk upwards then ends at the root of the mount, the group of the container. */
 static struct group own_group(const char *root, const char *controller)
 {
     struct group group = {.root = root, .controller = controller};
@@ -74,7 +74,7 @@ double rue_cgroup_max_value(const char *root, const char *controller, const char
     return maximum;
 }
 
-/* Reads up to two numbers of the first line and returns how many there are (0 for "max"). */
+/* Reads up to two numbers of the first line and returns their number (0 for "max"). */
 static int read_numbers(const struct group *group, const char *name, double out[2])
 {
     FILE *file = open_file(group, name);

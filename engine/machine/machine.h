@@ -16,8 +16,8 @@ struct rue_machine {
 
 struct rue_machine rue_machine_read(void);
 
-/* Memory that is available without swapping: MemAvailable, or what the control group leaves if that is less.
- * At least 1, or 0 if it is unknown. */
+/* Memory that is available without swapping: the minimum of MemAvailable and the memory that is available in
+ * the control group. At least 1, or 0 if it is unknown. */
 uint64_t rue_machine_available_bytes(void);
 
 /* Number of processes that the kernel has killed since it started because memory was short, in all control

@@ -30,7 +30,7 @@ struct rue_archive_reader {
     bool empty;        /* the file has no bytes */
 };
 
-/* ---- what libarchive asks for ---- */
+/* ---- callbacks of libarchive ---- */
 
 static uint64_t bytes_left(const struct rue_archive_reader *reader)
 {

@@ -30,14 +30,14 @@ void rue_archive_reader_close(struct rue_archive_reader *reader);
 
 bool rue_archive_reader_is_compressed(const struct rue_archive_reader *reader);
 
-/* Returns the next member of a tar archive; `*more` is false at the end. The rest of the previous member is
+/* Returns the next member of a tar archive; `*found` is false at the end. The rest of the previous member is
  * skipped. The member is valid until the next call. RUE_DATA: the archive is damaged or truncated, a member
  * is sparse, or a name is empty or too long; the message names file and byte. */
 rue_status rue_archive_reader_next(struct rue_archive_reader *reader, const struct rue_archive_member **out,
                                    bool *found, rue_error *error) RUE_MUST_CHECK;
 
-/* Reads the next `bytes` of the member or file; `*got` is smaller only at its end. RUE_DATA: the data are
- * damaged; the message names file and byte. */
+/* Reads the next `bytes` of the member or file; `*read_bytes` is smaller only at its end. RUE_DATA: the data
+ * are damaged; the message names file and byte. */
 rue_status rue_archive_reader_read(struct rue_archive_reader *reader, void *into, uint64_t bytes,
                                    uint64_t *read_bytes, rue_error *error) RUE_MUST_CHECK;
 

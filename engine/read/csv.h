@@ -1,6 +1,6 @@
-/* Parses comma-separated values as in RFC 4180, and as programs write them. Quoted fields may contain commas,
- * quotes and line ends. Lines end with LF, CRLF or CR. A byte order mark and blank lines are skipped. Blanks
- * around fields and quotes are removed, except inside quotes. */
+/* Parses comma-separated values: RFC 4180 and what programs write. Quoted fields may contain commas, quotes
+ * and line ends. Lines end with LF, CRLF or CR. A byte order mark and blank lines are skipped. Blanks around
+ * fields and quotes are removed, except inside quotes. */
 #ifndef RUE_CSV_H
 #define RUE_CSV_H
 

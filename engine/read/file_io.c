@@ -109,7 +109,7 @@ struct range {
     uint64_t offset, bytes;
 };
 
-/* Numbers of pages. */
+/* The struct cachestat of Linux, in pages. */
 struct state {
     uint64_t cached, dirty, writeback, evicted, recently_evicted;
 };
@@ -157,7 +157,8 @@ bool rue_page_cache_count(int fd, uint64_t offset, uint64_t bytes, uint64_t *out
     return true;
 }
 
-/* Flushing may cost a round trip to the disk even if nothing is dirty, so first count what stays. */
+/* Flushing may cost a round trip to the disk even if nothing is dirty, so it first counts the pages that
+ * stay. */
 void rue_page_cache_evict(int fd)
 {
     struct stat info;
@@ -210,7 +211,7 @@ bool rue_mapping_in_memory(struct rue_mapping *mapping)
     if (!mapping->data || mapping->bytes > rue_machine_read().memory_bytes) return false;
     for (uint64_t i = 0; i < SAMPLES; i++)
         if (!is_cached(mapping, mapping->bytes / SAMPLES * i + mapping->bytes / SAMPLES / 2)) return false;
-    /* Filled now, so that the first pass over the data is not slower than the others. */
+    /* Fills the page tables now, so that the first pass over the data is not slower than the others. */
     if (!atomic_exchange(&mapping->filled, true)) madvise(mapping->data, mapping->bytes, MADV_POPULATE_READ);
     return true;
 }

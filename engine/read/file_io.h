@@ -16,7 +16,7 @@ bool rue_read_at(int fd, void *into, uint64_t bytes, uint64_t offset);
 rue_status rue_write_at(int fd, const char *path, const void *from, uint64_t bytes, uint64_t offset,
                         rue_error *error) RUE_MUST_CHECK;
 
-/* Distinguishes files, and notices changes of a file. */
+/* Distinguishes files, and detects changes of a file. */
 struct rue_file_identity {
     uint64_t bytes, inode;
     int64_t changed_ns, touched_ns; /* times of the last change: of the content, of content or attributes */
@@ -24,20 +24,20 @@ struct rue_file_identity {
 
 struct rue_file_identity rue_file_identity_read(const struct stat *info);
 
-/* What happened to the file since `was`, for "it ... since it was opened". NULL: nothing. */
+/* What happened to the file after `before`, for "it ... since it was opened". NULL: nothing. */
 const char *rue_file_identity_change(const struct rue_file_identity *before, const struct stat *info);
 
-/* Checks that `path` is still the same, unchanged file. RUE_DATA: the message says what happened to it. Also
+/* Checks that `path` is the file `before`, unchanged. RUE_DATA: the message says what happened to it. Also
  * the results of rue_source_failure. */
 rue_status rue_file_identity_check(const struct rue_file_identity *before, const char *path,
                                    rue_error *error) RUE_MUST_CHECK;
 
 /* Sets `*out` to how many of the `bytes` at `offset` are in memory, estimated from whole pages. Reads
- * nothing. False: the kernel does not report it, as old ones for files of other users. */
+ * nothing. False: the kernel does not report it (old kernels: for files of other users). */
 bool rue_page_cache_count(int fd, uint64_t offset, uint64_t bytes, uint64_t *out);
 
-/* Writes dirty pages to storage and asks the kernel to evict the whole file. Pages that are mapped and in
- * use, and files that exist only in memory, stay: rue_page_cache_count shows it. */
+/* Writes dirty pages to storage and asks the kernel to evict the whole file. Mapped pages in use, and files
+ * that exist only in memory, are not evicted: see rue_page_cache_count. */
 void rue_page_cache_evict(int fd);
 
 /* A file that is mapped for reading, without a copy. */

@@ -21,7 +21,7 @@ enum { KEPT_MAX = 1024 };
 struct file {
     char *path;
     struct rue_file_identity identity;
-    atomic_int fd; /* of a file that stays open; -1 */
+    atomic_int fd; /* descriptor of a file that stays open; -1: none */
 };
 
 struct rue_files {
@@ -32,7 +32,7 @@ struct rue_files {
     int folder_fd;
 };
 
-/* Most descriptors are for others: other sources, workers' files, sockets, libraries. */
+/* Other sources, workers' files, sockets and libraries need most descriptors. */
 static int max_kept_open(void)
 {
     struct rlimit limit;

@@ -23,7 +23,7 @@ struct header {
     uint32_t kind, mode, dtype, shape[3], compressed;
     char skipped_example[RUE_EXAMPLE_BYTES];
     uint32_t crc;        /* of entries and names */
-    uint32_t header_crc; /* of all before */
+    uint32_t header_crc; /* of the members above */
 };
 
 static const char *base_name(const char *path)
@@ -32,7 +32,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* One file for each folder, and for each pattern or file in it; a newer state of the data replaces it. */
+/* Each folder, and each pattern or file in it, has one index file. A new state of the data replaces it. */
 static void find_path(const struct rue_files *files, const char *path, const char *identity, char *out,
                       size_t bytes)
 {
@@ -90,7 +90,7 @@ static bool is_sound(const struct rue_index *index, const struct header *header)
     return sound;
 }
 
-/* Whether the file begins with a header of ours. */
+/* Whether the file begins with the header of an index. */
 static bool read_header(int fd, struct header *header, struct stat *info)
 {
     return fstat(fd, info) == 0 && S_ISREG(info->st_mode) && rue_read_at(fd, header, sizeof *header, 0) &&

@@ -7,8 +7,8 @@
 #include "source_index.h"
 
 /* Loads the saved index for the shards of index->files. `path` is how the shards were named; `identity` is a
- * text of all else that the index depends on: format, version, keys. False: there is none, or it is outdated
- * or damaged; then the index has only its files. */
+ * text of everything else that the index depends on: format, version, keys. False: the saved index is
+ * missing, outdated or damaged; the index then has only its files. */
 bool rue_index_file_load(struct rue_index *index, const char *path, const char *identity);
 
 /* Saves the index in the folder of the first shard, as a hidden file whose name depends on `identity` and

@@ -28,7 +28,7 @@ static const char *read_shape(const char *text, uint32_t out[3])
     return NULL;
 }
 
-/* Only in the form that NumPy writes. */
+/* Accepts only the form that NumPy writes. */
 static const char *read_dictionary(const char *text, struct rue_npy *out)
 {
     char dtype[8], order[8];

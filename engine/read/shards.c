@@ -170,7 +170,7 @@ rue_status rue_shards_add(const char *path, bool (*is_shard)(const char *name), 
     return is_folder ? add_folder(files, path, is_shard, error) : rue_files_add(files, path, error);
 }
 
-/* ---- looking ---- */
+/* ---- probing ---- */
 
 static rue_status probe_shard_folder(const struct rue_shard_format *format, const char *path, bool *is,
                                      rue_error *error)
@@ -296,7 +296,7 @@ void rue_shards_close(void *state)
     free(cursor);
 }
 
-/* Opens the shard of the item, unless it is open and has not passed the item. */
+/* Opens the shard of the item, unless it is open at or before the item. */
 static rue_status find_shard(const struct rue_index *index, struct cursor *cursor,
                              const struct rue_entry *entry, rue_error *error)
 {

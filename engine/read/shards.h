@@ -26,7 +26,7 @@ struct rue_shard_format {
     const char *version;                /* version of the index: "webdataset 1" */
     bool (*is_shard)(const char *name); /* whether the name is that of a shard */
     bool (*excludes)(
-        const char *name); /* (optional) whether a folder with such a file is not of this format */
+        const char *name); /* (optional) whether this file shows that its folder has another format */
     /* Fills the index from index->files. */
     rue_status (*index)(const char *path, const struct rue_source_options *options, struct rue_index *index,
                         rue_error *error);

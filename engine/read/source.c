@@ -21,7 +21,7 @@ extern const struct rue_source_ops rue_source_tensor;
 extern const struct rue_source_ops rue_source_tfrecord;
 extern const struct rue_source_ops rue_source_webdataset;
 
-/* The folder format accepts any folder, so it comes after the formats that look into folders. */
+/* The folder format accepts every folder, so it is probed after the other formats for folders. */
 /* clang-format off */
 const struct rue_source_ops *const rue_source_formats[] = {
     &rue_source_lmdb,
@@ -326,7 +326,7 @@ rue_status rue_source_verify(const struct rue_source *source, uint64_t item, con
     return rue_fail(error, RUE_DATA, "%s is damaged (its CRC-32C is wrong); make the file again", name);
 }
 
-/* ---- the set ---- */
+/* ---- the data ---- */
 
 uint64_t rue_source_skipped(const struct rue_source *source, char *example, size_t bytes)
 {

@@ -198,7 +198,7 @@ static rue_status name_classes(struct list *list, rue_error *error)
     return status;
 }
 
-/* If most labels are numbers, one word is an error: it would turn all of them into class names. */
+/* If most labels are numbers, a word is an error: with it, all labels would be class names. */
 static rue_status finish_labels(struct list *list, rue_error *error)
 {
     struct rue_index *index = list->index;
@@ -240,7 +240,7 @@ static rue_status read_lines(struct list *list, const struct rue_source_options 
     return list->label_at != none ? finish_labels(list, error) : RUE_OK;
 }
 
-/* ---- where it is ---- */
+/* ---- probing ---- */
 
 static bool ends_in_csv(const char *name)
 {

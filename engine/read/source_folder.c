@@ -20,7 +20,7 @@ struct folder {
     const char *path;
     struct rue_index *index;
     const struct rue_source_options *options;
-    uint64_t other_files;            /* files that do not have the name of a JPEG file */
+    uint64_t other_files;            /* files without the name of a JPEG file */
     char example[RUE_EXAMPLE_BYTES]; /* the name of the first of them */
 };
 
@@ -64,7 +64,8 @@ static bool is_ancestor(const struct level *level, const struct stat *info)
 static rue_status walk_folder(struct folder *folder, char path[PATH_MAX], const struct level *level,
                               rue_error *error);
 
-/* Adds `path`, which lies in the last of `levels`. Skips what is meant as an image but is not a file. */
+/* Adds `path`, an entry of the innermost level. Skips broken links, links upwards, and entries that are
+ * neither file nor folder. */
 static rue_status add_entry(struct folder *folder, char path[PATH_MAX], const struct level *levels,
                             rue_error *error)
 {

@@ -53,7 +53,7 @@ static rue_status visit_entry(void *context, const struct rue_lmdb_entry *entry,
     return RUE_OK;
 }
 
-/* ---- what items are ---- */
+/* ---- kind of items ---- */
 
 static rue_status fail_value(const struct set *set, uint64_t item, const char *why, rue_error *error)
 {

@@ -120,7 +120,7 @@ static rue_status add_classes(struct rue_index *index, const char *text, uint64_
     return status;
 }
 
-/* Checks labels and class names, which another writer may have got wrong. Checksums stay in the file. */
+/* Checks labels and class names: other writers may make mistakes. Checksums stay in the file. */
 static rue_status read_tables(struct rue_index *index, const struct rue_tensor_header *h, char *classes,
                               rue_error *error)
 {

@@ -17,7 +17,7 @@ struct rue_model_times {
     uint64_t device_ns; /* computing */
 };
 
-/* The batches that a model will get. */
+/* The batches of a trial. */
 struct rue_model_input {
     size_t images;        /* images of a batch */
     size_t last_images;   /* images of the last batch; 0: all batches are full */

@@ -13,8 +13,8 @@
 #include "units.h"
 #include "usage.h"
 
-/* Bytes read from storage: a cold trial has at least this share of its bytes, a warm one at most this share,
- * apart from pages of the program. */
+/* Share of its bytes that a trial reads from storage: at least, if cold; at most, if warm. The pages of the
+ * program do not count. */
 static const double cold_ratio = 0.9, warm_ratio = 0.05;
 enum { SAMPLE = 1024, TRIED = 16, PROGRAM_BYTES = 1 << 18 };
 

@@ -169,7 +169,7 @@ static rue_status consume_next(struct run *run, bool *more, rue_error *error)
     return status == RUE_OK ? check_time(run, done, error) : status;
 }
 
-/* Consumes all batches. The rest of the consumer's time is waiting for the loader. */
+/* Consumes all batches. In the rest of the time the consumer waits for the loader. */
 static rue_status consume_all(struct run *run, rue_error *error)
 {
     bool more = true;
@@ -289,7 +289,7 @@ static void judge_data(struct run *run)
     struct rue_trial_result *result = run->result;
     char why[RUE_REASON_BYTES / 2];
     result->data_bytes = (int64_t)rue_residency_bytes(run->residency);
-    /* With several loaders, one may find in memory what another has read: only their sum shows it. */
+    /* With several loaders, one may find data in memory that another has read: only their sum is judged. */
     if (run->request->workload.world_size > 1) return;
     result->cache_missed = !rue_residency_judge(run->residency, &run->request->workload,
                                                 (uint64_t)result->read_bytes, why, sizeof why);
@@ -348,8 +348,9 @@ static rue_status open_resident(struct run *run, size_t count, const struct rue_
     out->labels = calloc(out->count, sizeof *out->labels);
     out->images = out->labels ? slabs->allocate(slabs->context, bytes) : NULL;
     result->batch_compute_ns = calloc(count, sizeof *result->batch_compute_ns);
-    if (!out->images && slabs->what)
-        return rue_fail(error, RUE_INFEASIBLE, "could not allocate %zu bytes of %s", bytes, slabs->what);
+    if (!out->images && slabs->memory_kind)
+        return rue_fail(error, RUE_INFEASIBLE, "could not allocate %zu bytes of %s", bytes,
+                        slabs->memory_kind);
     return out->images && result->batch_compute_ns ? RUE_OK
                                                    : rue_fail_memory(error, "a resident batch", bytes);
 }

@@ -1,4 +1,4 @@
-/* What this process has used so far, as the kernel counts it. */
+/* Resources that this process has used so far, as the kernel counts them. */
 #ifndef RUE_USAGE_H
 #define RUE_USAGE_H
 

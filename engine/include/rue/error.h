@@ -23,7 +23,7 @@ rue_status rue_fail(rue_error *error, rue_status status, const char *format, ...
  * and what to do. Never splits a UTF-8 character. */
 void rue_error_shorten(const char *text, char *out, size_t bytes);
 
-/* Records that `bytes` for `what` could not be allocated. Returns RUE_MEMORY. */
+/* Records that `bytes` could not be allocated for `purpose`. Returns RUE_MEMORY. */
 rue_status rue_fail_memory(rue_error *error, const char *purpose, unsigned long long bytes);
 
 /* Clears the error, so that the next one is recorded. `error` may be NULL. */

@@ -40,9 +40,9 @@ bool rue_fetcher_prefetch(struct rue_fetcher *fetcher, uint64_t item, void *tens
 void rue_fetcher_discard(struct rue_fetcher *fetcher);
 
 /* Writes the tensor of `item` to `tensor`, shape [3][224][224], and its label to `*label`. RUE_DATA names the
- * damaged item. With RUE_BAD_REPLACE the next undamaged item of the data takes its place: the result is
- * RUE_OK, and `damage` (may be NULL) describes the damage. Items are not replaced after other errors:
- * RUE_INFEASIBLE (descriptors or memory), RUE_STORE (storage failed), RUE_MEMORY. Blocks on storage. */
+ * damaged item. RUE_BAD_REPLACE loads the next undamaged item of the data instead: the result is RUE_OK, and
+ * `damage` (may be NULL) describes the damage. Items are not replaced after other errors: RUE_INFEASIBLE
+ * (descriptors or memory), RUE_STORE (storage failed), RUE_MEMORY. Blocks on storage. */
 rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, int32_t *label,
                              rue_error *damage, rue_error *error) RUE_MUST_CHECK;
 

@@ -25,7 +25,7 @@ struct rue_slab_allocator {
     void *(*allocate)(void *context, size_t bytes);
     void (*release)(void *context, void *slab, size_t bytes);
     void *context;
-    const char *what; /* (optional) kind of memory, for messages: "page-locked memory" */
+    const char *memory_kind; /* (optional) for messages: "page-locked memory" */
 };
 
 extern const struct rue_slab_allocator rue_slab_allocator_default; /* anonymous mmap */
@@ -62,7 +62,7 @@ struct rue_batch {
 uint64_t rue_loader_batches(const struct rue_loader_options *options);
 uint64_t rue_loader_images(const struct rue_loader_options *options);
 
-/* Bytes of min(W * prefetch_factor, batches of the job) + max_held slabs: what the job needs. */
+/* Memory of the slabs that the job needs: min(W * prefetch_factor, batches of the job) + max_held slabs. */
 uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options);
 
 /* `source` must stay open until the loader is closed; `options` is copied. RUE_USAGE: an option is out of
@@ -71,7 +71,7 @@ uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options);
 rue_status rue_loader_open(const struct rue_source *source, const struct rue_loader_options *options,
                            struct rue_loader **out, rue_error *error) RUE_MUST_CHECK;
 
-/* Starts the workers; call it once. RUE_INFEASIBLE: not all threads could be started, and none is left. */
+/* Starts the workers; call it once. RUE_INFEASIBLE: a thread could not be started; the others were joined. */
 rue_status rue_loader_start(struct rue_loader *loader, rue_error *error) RUE_MUST_CHECK;
 
 /* Waits for the next batch and sets `*out` to it, or to NULL after the last one. One thread only, which must
@@ -80,10 +80,10 @@ rue_status rue_loader_start(struct rue_loader *loader, rue_error *error) RUE_MUS
 rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out,
                            rue_error *error) RUE_MUST_CHECK;
 
-/* Returns a batch to the loader. Any thread; never waits for loading. */
+/* Returns a batch to the loader. Thread-safe; does not wait for loading. */
 void rue_loader_release(struct rue_loader *loader, struct rue_batch *batch);
 
-/* Stops and joins the workers. Each finishes its current item and its reads. May be called twice. */
+/* Stops and joins the workers. Each worker finishes its current item and its reads. May be called twice. */
 void rue_loader_stop(struct rue_loader *loader);
 
 /* Number of images so far that could not be decoded. If it is not 0, `example` (may be NULL) describes one of

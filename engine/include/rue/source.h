@@ -23,8 +23,8 @@ enum rue_access {
 
 /* The place of the bytes of an item on storage. The source owns `fd` and `path`. */
 struct rue_place {
-    int fd;           /* of the file; use it with pread only. If there is a path: of a folder, for openat */
-    const char *path; /* of the file below that folder; NULL: `fd` is the file itself */
+    int fd;           /* the file, for pread only; if there is a path: the folder, for openat */
+    const char *path; /* path of the file below that folder; NULL: `fd` is the file */
     uint64_t offset, bytes;
 };
 
@@ -35,7 +35,7 @@ enum { RUE_BLOCK_BYTES = 4096 };
 struct rue_source_options {
     const char *format;    /* NULL: detect it */
     const char *image_key; /* name of the images and of the labels: a column, a feature, an extension, */
-    const char *label_key; /* as the format has it; NULL: the default names */
+    const char *label_key; /* depending on the format; NULL: the default names */
     bool read_only;        /* do not save the index of shards in their folder */
     bool sequential;       /* items are read in their order; compressed shards open only with this */
     /* (optional) Called repeatedly while the index is read. A result other than RUE_OK ends the opening. */
@@ -71,7 +71,7 @@ struct rue_source_ops {
     rue_status (*read)(const struct rue_index *index, uint64_t item, void *into, rue_error *error);
     /* (optional) See rue_source_key. Default: the name of the item. */
     void (*key)(const struct rue_index *index, uint64_t item, char *out, size_t bytes);
-    /* (optional) Sets `*good` to whether `data` has the recorded checksum. Default: there is none. */
+    /* (optional) Sets `*good` to whether `data` has the recorded checksum. Default: no checksums. */
     rue_status (*verify)(const struct rue_index *index, uint64_t item, const void *data, bool *good,
                          rue_error *error);
 };
@@ -79,9 +79,9 @@ struct rue_source_ops {
 /* The known formats, NULL at the end, in the order in which they are probed. */
 extern const struct rue_source_ops *const rue_source_formats[];
 
-/* Detects mode and format of `path`: a file, a folder or a pattern of shards. Opens the data if their format
- * can hold both modes, with these options (may be NULL). RUE_DATA: `path` does not exist, cannot be read, or
- * has an unknown format. Also the errors of rue_source_open. */
+/* Detects mode and format of `path`: a file, a folder or a pattern of shards. If the format can have both
+ * modes, the data are opened with `options` (may be NULL). RUE_DATA: `path` does not exist, cannot be read,
+ * or has an unknown format. Also the errors of rue_source_open. */
 rue_status rue_source_detect(const char *path, const struct rue_source_options *options,
                              struct rue_variant *out, rue_error *error) RUE_MUST_CHECK;
 
@@ -92,8 +92,8 @@ rue_status rue_source_detect(const char *path, const struct rue_source_options *
 rue_status rue_source_open(const char *path, const struct rue_source_options *options,
                            struct rue_source **out, rue_error *error) RUE_MUST_CHECK;
 
-/* Makes a source from an index that the caller filled, with a format of its own. The source takes ownership
- * of what `index` points to, also on failure. `path` is for messages. `ops` must stay valid; its probe and
+/* Makes a source from an index that the caller filled, with the operations of another format. The source owns
+ * what `index` points to, also after a failure. `path` is for messages. `ops` must stay valid; its probe and
  * open may be NULL. */
 rue_status rue_source_adopt(const struct rue_source_ops *ops, const struct rue_index *index, const char *path,
                             struct rue_source **out, rue_error *error) RUE_MUST_CHECK;
@@ -125,9 +125,9 @@ rue_status rue_source_read(const struct rue_source *source, uint64_t item, void 
  * shard is decompressed again from its beginning. */
 bool rue_source_is_sequential(const struct rue_source *source);
 
-/* Whether this access is possible now. Views need data that are known to be in memory, direct reads a file
- * system that supports them; RUE_ACCESS_READ is always possible. Takes microseconds; the first time that the
- * data are in memory about 20 ms per gigabyte. */
+/* Whether this access is possible now. Views need data that are known to be in memory. Direct reads need a
+ * file system that supports them. RUE_ACCESS_READ is always possible. Needs microseconds, but about 20 ms per
+ * gigabyte the first time that the data are in memory. */
 bool rue_source_allows(const struct rue_source *source, enum rue_access access);
 
 /* Sets `*out` to the rue_source_bytes(item) bytes of the item. The source owns them until it is closed. Call

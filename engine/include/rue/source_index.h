@@ -45,7 +45,7 @@ struct rue_files;
 struct rue_index {
     enum rue_item_kind kind;
     uint64_t count;
-    struct rue_entry *entries; /* [count] in the order of the items; NULL: `stride` says where they are */
+    struct rue_entry *entries; /* [count] in the order of the items; NULL: `stride` describes them */
     size_t capacity;
     struct rue_stride stride;
     int32_t *labels; /* [count], from malloc, labels of items with a stride; NULL: no labels */
