@@ -38,8 +38,7 @@ struct rue_comparison_walk {
     size_t before, after;
 };
 
-/* Sets `*out` to the next pair that can be compared, or to NULL after the last one. Like
- * rue_comparison_open. */
+/* The next pair that can be compared; `*out` is NULL after the last one. Errors as rue_comparison_open. */
 rue_status rue_comparison_next(const struct rue_findings *findings, struct rue_comparison_walk *walk,
                                struct rue_comparison **out, rue_error *error) RUE_MUST_CHECK;
 
@@ -50,8 +49,7 @@ struct rue_payback {
     double low, high;  /* INFINITY: maybe never */
 };
 
-/* The payback for one model, or for all. A saving below 5 % may be noise: it counts only if its interval
- * proves it. */
+/* The payback for one model, or for all. Savings below 5 % count only if their interval proves them. */
 struct rue_payback rue_comparison_payback(const struct rue_comparison *comparison,
                                           const struct rue_saving *saving, double speedup_ratio);
 

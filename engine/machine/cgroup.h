@@ -8,8 +8,7 @@
 /* CPUs of the quota; 0: no quota. */
 double rue_cgroup_cpus(void);
 
-/* The memory limit, and the memory that is available under it, with page cache that can be freed. False: no
- * limit. */
+/* The memory limit, and the memory available under it, including reclaimable page cache. False: no limit. */
 bool rue_cgroup_memory(uint64_t *limit_bytes, uint64_t *available_bytes);
 
 /* The largest number after `key` in the file `name` of this process's control group and of those above it.

@@ -123,8 +123,8 @@ static rue_status add_field(struct rue_csv *csv, size_t index, char *field, rue_
     return RUE_OK;
 }
 
-/* Sets `*end` to the place of the field's NUL. The caller writes the NUL after it has read the character
- * there. NULL: it is written. */
+/* Sets `*end` to the place of the NUL, for the caller to write after reading that character. NULL:
+ * written. */
 static rue_status parse_field(struct rue_csv *csv, char **out, char **end, rue_error *error)
 {
     skip_blanks(csv);

@@ -157,8 +157,7 @@ bool rue_page_cache_count(int fd, uint64_t offset, uint64_t bytes, uint64_t *out
     return true;
 }
 
-/* Flushing may cost a round trip to the disk even if nothing is dirty, so it first counts the pages that
- * stay. */
+/* Flushing may cost a round trip to the disk even if nothing is dirty, so count the remaining pages first. */
 void rue_page_cache_evict(int fd)
 {
     struct stat info;

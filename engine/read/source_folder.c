@@ -64,8 +64,8 @@ static bool is_ancestor(const struct level *level, const struct stat *info)
 static rue_status walk_folder(struct folder *folder, char path[PATH_MAX], const struct level *level,
                               rue_error *error);
 
-/* Adds `path`, an entry of the innermost level. Skips broken links, links upwards, and entries that are
- * neither file nor folder. */
+/* Adds `path`, an entry of the innermost level. Skips links that are broken or lead upwards, FIFOs,
+ * devices. */
 static rue_status add_entry(struct folder *folder, char path[PATH_MAX], const struct level *levels,
                             rue_error *error)
 {
