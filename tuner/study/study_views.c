@@ -111,8 +111,8 @@ static double cell_scatter(const struct rue_study *study)
 }
 
 /* Distance of a time from what the strategy now expects, as a logarithm. */
-static double belief_error(const struct rue_study *study, const struct rue_ledger_row *row, void *state,
-                           double *sd)
+static double posterior_error(const struct rue_study *study, const struct rue_ledger_row *row, void *state,
+                              double *sd)
 {
     const struct rue_trial_result *result = &row->trial.result;
     const struct rue_speed_history *speeds = &study->ledger.speeds;
@@ -138,7 +138,7 @@ void rue_study_mark_disturbed(struct rue_study *study, size_t variant, void *sta
         struct rue_ledger_row *row = &study->ledger.rows[i];
         if (row->config == RUE_NONE || row->variant != variant) continue;
         if (row->trial.result.outcome != RUE_TRIAL_OK) continue;
-        double error = predicts ? belief_error(study, row, state, &sd) : cell_error(study, row);
+        double error = predicts ? posterior_error(study, row, state, &sd) : cell_error(study, row);
         row->trial.disturbed = rue_disturbance_is_likely(error, sd);
     }
 }
