@@ -19,6 +19,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Tests take helpers from each other's folders.
 sys.path += [str(ROOT / "tests" / folder) for folder in ("fixtures", "faults", "program/commands", "program/data", "program/study")]
+sys.path.append(str(ROOT / "python"))
 SCRIPTED_RUNNER = ROOT / "tests/fixtures/scripted_runner.py"
 DROP_VIEWS = "DROP VIEW best_by_model; DROP VIEW configuration; DROP VIEW ok_trial"  # of a store: they name columns
 HANG_S = 120  # what takes longer than this hangs; nothing here is about speed

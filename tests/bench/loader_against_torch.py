@@ -41,6 +41,7 @@ def have_torch():
 
 
 def main():
+    os.environ['PYTHONPATH'] = os.path.join(ROOT, 'python')
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('data')
     parser.add_argument('--images', type=int, default=0, help='of a run [all]')
@@ -54,7 +55,7 @@ def main():
     variant = dict(path=os.path.abspath(options.data), mode='raw' if raw else 'preprocessed', format='folder' if raw else 'tensor')
     runners = [Runner('rue', [options.program, 'runner'])]
     if have_torch():
-        runners.append(Runner('torch', [os.path.join(ROOT, 'examples/runner_torch.py')]))
+        runners.append(Runner('torch', ['/usr/bin/python3', '-m', 'rue_tuner.runner']))
         if not raw: runners.append(Runner('torch batches', [os.path.join(ROOT, 'tests/bench/torch_batches.py')]))
     images = options.images
     for runner in runners:

@@ -369,7 +369,7 @@ const struct rue_command rue_command_tune = {
     .details = "  rue tune photos/\n"
                "  rue tune photos/ --model resnet18,vit_b_16 --budget 5m\n"
                "  rue tune photos/ photos.tensor\n"
-               "  rue tune photos/ --runner examples/runner_torch.py\n"
+               "  rue tune photos/ --runner \"python3 -m rue_tuner.runner\"\n"
                "  rue tune --table times.csv --strategy duel --budget 10%",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,

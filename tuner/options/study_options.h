@@ -44,8 +44,9 @@
         "runner", RUE_OPTION_COMMAND, "CMD", NULL, "program that measures another loader than rue's own", 0, \
             0, NULL,                                                                                         \
             .set_by = RUE_SET_BY_USER,                                                                       \
-            .more = "examples/runner_torch.py measures PyTorch's DataLoader. Any program that speaks the "   \
-                    "protocol of docs/protocol.md can take its place."                                       \
+            .more =                                                                                          \
+                "python3 -m rue_tuner.runner measures PyTorch's DataLoader. Any program that speaks the "    \
+                "protocol of docs/protocol.md can take its place."                                           \
     }
 #define RUE_STUDY_OPTION_TRIAL_TIMEOUT                                                                     \
     {                                                                                                      \

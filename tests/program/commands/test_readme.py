@@ -12,7 +12,7 @@ from conftest import HANG_S, PROGRAM, ROOT, clean_environment, find_release
 
 # Lines that are covered elsewhere: what installs packages, builds, or runs the tests themselves.
 # What docs/store.md asks of SQLite is in ../study/test_store_page.py.
-ELSEWHERE = re.compile(r"apt-get install |examples/quickstart\.sh( |$)|tests/(\w+/)?\w+\.(sh|py)( |$)|\.ci/|cmake |source tuner/|sqlite3 ")
+ELSEWHERE = re.compile(r"apt-get install |examples/quickstart\.sh( |$)|tests/(\w+/)?\w+\.(sh|py)( |$)|\.ci/|cmake |source tuner/|pip install |sqlite3 ")
 RUNS = re.compile(r"(rue|(echo '[^']*'|cat \S+) \| rue) ")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OWN_STUDY = "rue tune photos/ --mode raw --batch-size 4 --num-workers 0,1"
@@ -69,7 +69,7 @@ def place(tmp_path_factory):
 
 
 def run_in(folder, line):
-    env = clean_environment(**(TORCH_SETTINGS if "runner_torch.py" in line else SETTINGS))
+    env = clean_environment(**(TORCH_SETTINGS if "rue_tuner" in line else SETTINGS), PYTHONPATH=str(ROOT / "python"))
     env["PATH"] = f"{folder / 'bin'}:{env['PATH']}"
     return subprocess.run(["bash", "-euo", "pipefail", "-c", line], cwd=folder, env=env, capture_output=True, text=True,
                           timeout=HANG_S, stdin=subprocess.DEVNULL)
@@ -93,7 +93,7 @@ def test_an_example_works(place, where, line):
     if ELSEWHERE.match(line):
         return
     assert RUNS.match(line), f"{where}: teach this test how to run '{line}', or name where it is covered"
-    if "runner_torch.py" in line and not has_torch():
+    if "rue_tuner" in line and not has_torch():
         pytest.skip("skipped: PyTorch is not installed")
     words = [word for word in shlex.split(line)[2:] if not word.startswith("-")] if line.startswith("rue prepare") else []
     target = words[1].rstrip("/") if words else ""  # where it writes: rue prepare SRC DST, --synthetic N DST
@@ -138,7 +138,7 @@ def test_a_tensor_file_opens_as_the_readme_says(place):
 def test_every_block_has_a_language_that_is_known():
     for name in PAGES:
         kinds = {kind for kind, _ in BLOCK.findall((ROOT / name).read_text())}
-        assert kinds <= {"sh", "text", "python", "c", "diff", "json", "sql", ""}, name
+        assert kinds <= {"sh", "text", "py", "python", "c", "diff", "json", "sql", ""}, name
 
 
 def test_json_examples_are_json():

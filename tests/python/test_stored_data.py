@@ -1,5 +1,4 @@
-"""examples/runner_torch.py, asked over its pipes as rue asks it."""
-import importlib.util
+"""python -m rue_tuner.runner without a target, asked over its pipes as rue asks it."""
 import json
 import os
 import pathlib
@@ -16,15 +15,17 @@ np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (python3-pil)")
 
-RUNNER = pathlib.Path(__file__).resolve().parents[3] / "examples" / "runner_torch.py"
+from rue_tuner import consumers, stored_data  # noqa: E402
+
+PYTHON = pathlib.Path(__file__).resolve().parents[2] / "python"
 PHOTOS = 22
 BATCH_BYTES_8 = 8 * 3 * 224 * 224 * 4
 
 
 class Runner:
     def __init__(self):
-        self.process = subprocess.Popen([sys.executable, str(RUNNER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, bufsize=1)
+        self.process = subprocess.Popen([sys.executable, "-m", "rue_tuner.runner"], stdin=subprocess.PIPE, text=True, bufsize=1,
+                                        stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(PYTHON)})
 
     def send(self, line):
         self.process.stdin.write((line if isinstance(line, str) else json.dumps(line)) + "\n")
@@ -109,18 +110,6 @@ def write_tensors(path, dtype, count=10):
     return values
 
 
-def load_module():
-    spec = importlib.util.spec_from_file_location("runner_torch", RUNNER)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def module():
-    return load_module()
-
-
 def config(batch_size, num_workers, prefetch_factor=2):
     return dict(batch_size=batch_size, num_workers=num_workers, prefetch_factor=prefetch_factor, parallelism="batch",
                 pin_memory=True)
@@ -146,6 +135,14 @@ def test_hello_says_what_can_be_measured_and_varied(runner):
     assert set(reply["machine"]) == {"cpu", "usable_cpus", "memory_bytes", "kernel", "python", "torch", "torchvision"}
 
 
+def order(count, images, workload):
+    """The indices of all epochs of a job."""
+    sampler, out = stored_data.Order(count, images, workload), []
+    while len(out) < images:
+        out += list(sampler)
+    return out
+
+
 class VirtualGpu:
     """A clock, and copies of 30 ms, which are waited for at once from other memory than page-locked one."""
     def __init__(self): self.now_ns = self.done_ns = 0
@@ -161,21 +158,28 @@ class VirtualGpu:
         return types.SimpleNamespace(to=to)
 
 
-def test_pin_memory_is_a_knob_where_there_is_cuda(monkeypatch):
-    module = load_module()
-    assert "pin_memory" not in module.Runner().hello({})["space"], "which PyTorch would ignore"
-    assert module.make_loader([0], None, config(1, 0)).pin_memory is False
-    monkeypatch.setattr(module.torch.cuda, "is_available", lambda: True)
-    assert module.Runner().hello({})["space"]["pin_memory"] == [True]
+def test_pin_memory_is_a_knob_where_there_is_cuda(monkeypatch, photos):
+    request = dict(variant=photos, config=config(4, 0))
+    loader = lambda pinned: stored_data.StoredData().load_request({**request, "config": dict(config(4, 0), pin_memory=pinned)}, 4).loader[0]
+    assert "pin_memory" not in stored_data.StoredData().space, "which PyTorch would ignore"
+    assert loader(True).pin_memory is False
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert stored_data.StoredData().space["pin_memory"] == [True]
     for pinned in (True, False):
-        assert module.make_loader([0], None, dict(config(1, 0), pin_memory=pinned)).pin_memory is pinned
+        assert loader(pinned).pin_memory is pinned
+
+
+def test_a_copy_overlaps_the_sleep_from_pinned_memory_only(monkeypatch):
     gpu = VirtualGpu()
-    module.now, module.time = lambda: gpu.now_ns, gpu
-    monkeypatch.setattr(module.torch.cuda, "synchronize", gpu.synchronize)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", gpu.synchronize)
+    monkeypatch.setattr(consumers, "now", lambda: gpu.now_ns)
+    monkeypatch.setattr(consumers, "time", gpu)
+    monkeypatch.setattr(consumers, "to_cuda", lambda batch: batch.to("cuda", non_blocking=True))
     for each_ms, pinned, took_ms in ((40, True, 40), (40, False, 70), (0, True, 30), (0, False, 30)):
-        consumer = module.Consumer(dict(per_batch_ns=each_ms * 1_000_000, per_image_ns=0))
-        assert consumer.consume(1, gpu.batch(pinned)) == took_ms * 1_000_000, "the copy runs beside the sleep, or before it"
-    assert consumer.consume(1) == 0, "without a batch nothing is copied"
+        consumer, start = consumers.Sleep(dict(per_batch_ns=each_ms * 1_000_000, per_image_ns=0), copies=True), gpu.now_ns
+        consumer.consume(gpu.batch(pinned), 1)
+        assert gpu.now_ns - start == took_ms * 1_000_000, "the copy runs beside the sleep, or before it"
 
 
 def test_open_counts_and_digests(runner, photos, tmp_path):
@@ -214,7 +218,7 @@ def test_joint_runs_every_image_and_times_sum(runner, photos, workers):
 def test_more_images_than_the_data_go_on_with_the_next_epoch(runner, photos):
     reply = runner.trial(photos, config(8, 2), images=2 * PHOTOS + 1, job_images=2 * PHOTOS + 1)
     assert_sums(reply)
-    assert (reply["images"], reply["batches"]) == (45, 6)
+    assert (reply["images"], reply["batches"]) == (45, 7), "each epoch ends with its own partial batch"
 
 
 def test_truncated_stops_at_a_batch_boundary(runner, photos):
@@ -238,22 +242,22 @@ def test_drop_last_leaves_the_partial_batch_out(runner, photos):
     assert reply["status"] == "infeasible" and "drop_last" in reply["reason"]
 
 
-def test_a_rank_loads_its_share(runner, photos, module):
+def test_a_rank_loads_its_share(runner, photos):
     share = dict(rank=1, world_size=2, shuffle=False)
     reply = runner.trial(photos, config(4, 0), workload=share, images=11, job_images=11)
     assert (reply["images"], reply["batches"]) == (11, 3)
-    assert list(module.indices(7, 5, share)) == [1, 3, 5, 1, 3]
+    assert order(7, 5, share) == [1, 3, 5, 1, 3]
     reply = runner.trial(photos, config(4, 0), workload=dict(rank=2, world_size=2))
     assert reply["status"] == "failed" and "rank 2" in reply["reason"]
 
 
-def test_the_order_is_a_permutation_of_its_seed_and_epoch(module):
-    order = lambda **w: list(module.indices(50, 100, w))
-    once = order(seed=3)
+def test_the_order_is_a_permutation_of_its_seed_and_epoch():
+    ordered = lambda **w: order(50, 100, w)
+    once = ordered(seed=3)
     assert sorted(once[:50]) == sorted(once[50:]) == list(range(50)) and once[:50] != once[50:]
-    assert once == order(seed=3) and once != order(seed=4)
-    assert order(seed=3, epoch=1)[:50] == once[50:]
-    assert order(shuffle=False)[:50] == list(range(50))
+    assert once == ordered(seed=3) and once != ordered(seed=4)
+    assert ordered(seed=3, epoch=1)[:50] == once[50:]
+    assert ordered(shuffle=False)[:50] == list(range(50))
 
 
 def test_compute_takes_at_least_the_profile(runner, photos):
@@ -264,14 +268,14 @@ def test_compute_takes_at_least_the_profile(runner, photos):
     assert min(reply["batch_compute_ns"] + [reply["warmup_ns"]]) >= 10_000_000
 
 
-def test_a_profile_is_interpolated_and_extended(module):
-    cost = module.Consumer(dict(batch_size=[32, 8, 16], batch_ns=[9000, 1000, 5000])).cost_ns
+def test_a_profile_is_interpolated_and_extended():
+    cost = consumers.Sleep(dict(batch_size=[32, 8, 16], batch_ns=[9000, 1000, 5000])).cost_ns
     assert [cost(n) for n in (8, 12, 16, 24, 32, 48)] == [1000, 3000, 5000, 7000, 9000, 13000]
     assert cost(4) == 0, "never below 0"
-    assert module.Consumer(dict(batch_size=[1, 8], batch_ns=[1010, 1000])).cost_ns(9999) == 1000
-    assert module.Consumer(dict(batch_size=[10], batch_ns=[500])).cost_ns(4) == 200
-    assert module.Consumer(dict(per_batch_ns=100, per_image_ns=7)).cost_ns(3) == 121
-    assert module.Consumer(None).cost_ns(64) == 0
+    assert consumers.Sleep(dict(batch_size=[1, 8], batch_ns=[1010, 1000])).cost_ns(9999) == 1000
+    assert consumers.Sleep(dict(batch_size=[10], batch_ns=[500])).cost_ns(4) == 200
+    assert consumers.Sleep(dict(per_batch_ns=100, per_image_ns=7)).cost_ns(3) == 121
+    assert consumers.Sleep(None).cost_ns(64) == 0
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -306,17 +310,17 @@ def test_batches_of_levels_need_a_fourth_of_the_memory(runner, photos, workers):
     assert reply["status"] == "failed" and "'float16'" in reply["reason"]
 
 
-def test_batches_of_levels_are_those_that_are_normalised(runner, module, photos, tmp_path):
-    one, other = module.PhotoFolder(photos, "uint8")[3][0], module.PhotoFolder(photos)[3][0]
-    assert one.dtype == torch.uint8 and one.shape == (3, 224, 224) and torch.allclose(module.normalize(one.numpy()), other, atol=1e-6)
-    image = Image.open(module.PhotoFolder(photos).name(3)).convert("RGB")
-    assert torch.equal(module.transform_plain(image, "uint8"), one)
+def test_batches_of_levels_are_those_that_are_normalised(runner, photos, tmp_path):
+    one, other = stored_data.PhotoFolder(photos, "uint8")[3][0], stored_data.PhotoFolder(photos)[3][0]
+    assert one.dtype == torch.uint8 and one.shape == (3, 224, 224) and torch.allclose(stored_data.normalize(one.numpy()), other, atol=1e-6)
+    image = Image.open(stored_data.PhotoFolder(photos).name(3)).convert("RGB")
+    assert torch.equal(stored_data.transform_plain(image, "uint8"), one)
     for dtype in "uint8", "float32":
         values, variant = write_tensors(tmp_path / dtype, dtype), dict(path=str(tmp_path / dtype), mode="preprocessed", format="tensor")
         reply = runner.trial(variant, config(4, 2), images=10, job_images=10, workload=dict(batch_dtype="uint8"))
         assert reply["status"] == ("ok" if dtype == "uint8" else "failed"), reply
         assert dtype == "uint8" or "leave out --batch-dtype uint8" in reply["reason"]
-        assert dtype != "uint8" or np.array_equal(module.TensorFile(variant, "uint8")[3][0].numpy(), values[3])
+        assert dtype != "uint8" or np.array_equal(stored_data.TensorFile(variant, "uint8")[3][0].numpy(), values[3])
 
 
 def test_what_exceeds_the_memory_is_infeasible(runner, photos):
@@ -349,7 +353,7 @@ def test_bad_requests_are_answered_and_the_runner_goes_on(runner, photos):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "uint8"])
-def test_a_tensor_file_is_read(runner, module, tmp_path, dtype):
+def test_a_tensor_file_is_read(runner, tmp_path, dtype):
     path = tmp_path / "data.ruet"
     values = write_tensors(path, dtype)
     variant = dict(path=str(path), mode="preprocessed", format="tensor", dtype=dtype)
@@ -359,8 +363,8 @@ def test_a_tensor_file_is_read(runner, module, tmp_path, dtype):
         reply = runner.trial(variant, config(4, workers), images=10, job_images=10)
         assert_sums(reply)
         assert (reply["images"], reply["batches"]) == (10, 3)
-    tensor, label = module.TensorFile(variant)[3]
-    mean, std = np.reshape(module.MEAN, (3, 1, 1)), np.reshape(module.STD, (3, 1, 1))
+    tensor, label = stored_data.TensorFile(variant)[3]
+    mean, std = np.reshape(stored_data.MEAN, (3, 1, 1)), np.reshape(stored_data.STD, (3, 1, 1))
     expected = (values[3] / 255 - mean) / std if dtype == "uint8" else values[3]
     assert label == 1 and tensor.dtype == torch.float32 and np.allclose(tensor.numpy(), expected, atol=1e-5)
 
@@ -387,19 +391,19 @@ def test_a_cut_tensor_file_is_refused(runner, tmp_path):
     assert "not a rue tensor file" in runner.ask(dict(op="open", variant=variant))["reason"]
 
 
-def test_without_torchvision_the_photos_are_the_same(module, photos):
+def test_without_torchvision_the_photos_are_the_same(photos):
     transforms = pytest.importorskip("torchvision.transforms", reason="torchvision is not installed")
     theirs = transforms.Compose([transforms.Resize(256), transforms.CenterCrop(224), transforms.ToTensor(),
-                                 transforms.Normalize(module.MEAN, module.STD)])
+                                 transforms.Normalize(stored_data.MEAN, stored_data.STD)])
     rng = np.random.default_rng(2)
     for shape in ((300, 401), (333, 257), (224, 224), (100, 90), (512, 255)):
         image = Image.fromarray(rng.integers(0, 256, (*shape, 3), np.uint8))
-        assert torch.allclose(module.transform_plain(image), theirs(image), atol=1e-6)
+        assert torch.allclose(stored_data.transform_plain(image), theirs(image), atol=1e-6)
 
 
-def test_a_folder_is_indexed_like_torchvisions(module, photos):
+def test_a_folder_is_indexed_like_torchvisions(photos):
     datasets = pytest.importorskip("torchvision.datasets", reason="torchvision is not installed")
-    assert module.PhotoFolder(photos).samples == datasets.ImageFolder(photos["path"]).samples
+    assert stored_data.PhotoFolder(photos).samples == datasets.ImageFolder(photos["path"]).samples
 
 
 def test_a_killed_worker_fails_the_trial_and_the_runner_goes_on(photos):

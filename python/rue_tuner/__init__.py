@@ -1,0 +1,21 @@
+"""Finds the data-loader configuration that is good for all your models, before a training or inference job.
+
+    import rue_tuner as rue
+    result = rue.tune(loader, budget="2m")
+    loader = DataLoader(dataset, **result.dataloader_kwargs)
+
+See docs/python.md.
+"""
+from .errors import TuneError
+from .result import Result, load
+
+__all__ = ["tune", "load", "Result", "TuneError"]
+__version__ = "0.1.0"
+
+
+def __getattr__(name):
+    """`tune` needs PyTorch, which is imported when it is used."""
+    if name == "tune":
+        from .tuning import tune
+        return tune
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,24 @@
+"""What can go wrong, for callers and for the runner."""
+
+
+class TuneError(RuntimeError):
+    """A study that ended without a result. The message says what failed, why, and what to do."""
+
+
+class Refused(Exception):
+    """A request that is answered without measurements: `status` is "failed", "infeasible" or "timeout"."""
+
+    def __init__(self, reason, status="failed"):
+        super().__init__(reason)
+        self.status = status
+
+
+def one_line(error):
+    """The message of an exception as one line. That of a worker's includes its traceback; its last line says why."""
+    if isinstance(error, KeyError):
+        return f"missing key {error}"
+    lines = str(error).strip().splitlines() or [""]
+    line = lines[-1].split("Refused: ", 1)[-1] or type(error).__name__
+    if not isinstance(error, Refused) and len(lines) == 1 and type(error).__name__ not in line:
+        line = f"{type(error).__name__}: {line}"
+    return line[:500].encode("utf-8", "replace").decode()  # file names may not be UTF-8

@@ -1,0 +1,86 @@
+"""What a study found."""
+import html
+import json
+import pathlib
+
+FORMAT = "rue.recommendation/1"
+
+
+class Result:
+    """A recommendation, from recommendation.json (docs/json.md).
+
+    config             dict: a value of each knob
+    dataloader_kwargs  dict: arguments of torch.utils.data.DataLoader, as they were measured
+    mean_regret, worst_regret
+                       ratios: how much longer jobs take than with each model's own best configuration; 0.02 is 2 %
+    worst_model        str
+    bound              ratio: with `confidence`, no other configuration is better by more mean regret; None: not known
+    report             str: what rue printed
+    interrupted        bool: it was ended before it was done
+    """
+
+    def __init__(self, document, report="", interrupted=False):
+        if document.get("format") != FORMAT or not document.get("recommendations"):
+            raise ValueError(f"not a recommendation of the format {FORMAT}")
+        self.document, self.report, self.interrupted = document, report, interrupted
+        best = self.best = document["recommendations"][0]
+        self.config, self.dataloader_kwargs = best["config"], dict(best.get("torch") or {})
+        self.mean_regret, self.worst_regret = best["mean_regret_ratio"], best["max_regret_ratio"]
+        self.worst_model = best["worst_model"]
+        certificate = best.get("certificate") or {}
+        self.bound, self.confidence = certificate.get("bound_ratio"), certificate.get("confidence")
+
+    @property
+    def rows(self):
+        """A dict for each configuration, best first: its knobs, mean_regret, worst_regret, worst_model, source."""
+        ranked = [row for row in self.best["configs"] if row["mean_regret_ratio"] is not None]
+        return [dict(row["config"], mean_regret=row["mean_regret_ratio"], worst_regret=row["max_regret_ratio"],
+                     worst_model=row["worst_model"], source=row["source"])
+                for row in sorted(ranked, key=lambda row: row["mean_regret_ratio"])]
+
+    @property
+    def table(self):
+        """`rows` as a pandas DataFrame; a list of dicts if pandas is not installed."""
+        try:
+            import pandas
+        except ImportError:
+            return self.rows
+        return pandas.DataFrame(self.rows)
+
+    def sentence(self):
+        """What to use and how good it is, in one sentence."""
+        knobs = ", ".join(f"{name}={value}" for name, value in self.dataloader_kwargs.items() or self.config.items())
+        text = f"Use {knobs}: {100 * self.mean_regret:.1f} % mean regret over {len(self.best['models'])} models"
+        if len(self.best["models"]) > 1:
+            text += f", worst model {100 * self.worst_regret:.1f} % ({self.worst_model})"
+        if self.bound is not None:
+            text += (f"; no other configuration is more than {100 * self.bound:.1f} points better "
+                     f"({100 * self.confidence:.0f} % confidence)")
+        return text + "."
+
+    def __repr__(self):
+        return f"<rue result: {self.sentence()}>"
+
+    def _repr_html_(self):
+        rows = self.rows[:5]
+        names = list(rows[0]) if rows else []
+        cell = lambda value: f"{100 * value:.1f} %" if isinstance(value, float) else html.escape(str(value))
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+        body = "".join("<tr>" + "".join(f"<td>{cell(row[name])}</td>" for name in names) + "</tr>" for row in rows)
+        return f"<p>{html.escape(self.sentence())}</p><table><tr>{head}</tr>{body}</table>"
+
+    def save(self, path):
+        """Writes recommendation.json, which `load` and `rue check` read."""
+        pathlib.Path(path).write_text(json.dumps(self.document, indent=1) + "\n")
+
+    def check(self, loader, *, budget="30s", models=None, quiet=False, **more):
+        """Whether the recommendation still holds for `loader` here; `more` as for `tune`. Returns the text of
+        `rue check`. Raises TuneError if it does not hold, or the check was not conclusive."""
+        from .tuning import check
+        return check(self, loader, budget=budget, models=models, quiet=quiet, **more)
+
+
+def load(path):
+    """The Result in a recommendation.json, or in the folder of a study."""
+    path = pathlib.Path(path)
+    return Result(json.loads((path / "recommendation.json" if path.is_dir() else path).read_text()))

@@ -1,0 +1,130 @@
+"""The runner: answers the requests of rue.runner/1 (docs/protocol.md), in this process."""
+import contextlib
+import json
+import math
+import sys
+import traceback
+import warnings
+
+from . import machine
+from .consumers import Sleep, Step, compute
+from .errors import Refused, one_line
+from .trial import Trial
+
+
+class Runner:
+    """Answers for `subject`, a UserLoader or StoredData, and for `steps`: {name: callable of a batch}."""
+
+    def __init__(self, subject, steps=None, show=None):
+        self.subject, self.steps, self.show = subject, dict(steps or {}), show
+        self.busy = False       # with a trial
+        self.reasons = {}       # of failures: {reason: traceback}
+        self.compute_batches = {}
+
+    def hello(self, request):
+        subject, torch = self.subject, sys.modules["torch"]
+        facts = dict(machine.machine_facts(), torch=torch.__version__)
+        answer = dict(dict(protocol="rue.runner/1", runner=f"torch {torch.__version__}", loader=subject.name, clock="real",
+                           measures=["joint", "load", "compute"], machine=facts, models=list(self.steps), space=subject.space),
+                      **subject.hello())
+        return {key: value for key, value in answer.items() if value}
+
+    def open(self, request):
+        return self.subject.open(request)
+
+    def consumer(self, request):
+        if request["measure"] == "load":
+            return Sleep()
+        step = self.steps.get(request.get("model"))
+        return Step(step) if step else Sleep(request.get("profile"), copies=True)
+
+    def trial(self, request):
+        config, measure = request["config"], request["measure"]
+        for knob, least in (("batch_size", 1), ("num_workers", 0), ("prefetch_factor", 1)):
+            value = config.setdefault(knob, max(least, 2 * (knob == "prefetch_factor")))
+            if type(value) is not int or value < least:
+                raise Refused(f"{knob} cannot be {value!r}")
+        if type(config.setdefault("pin_memory", True)) is not bool:
+            raise Refused(f"pin_memory cannot be {config['pin_memory']!r}")
+        if config.get("parallelism", "batch") != "batch":
+            raise Refused("PyTorch's workers load whole batches: parallelism must be batch")
+        if measure not in ("joint", "load", "compute"):
+            raise Refused(f"unknown measure {measure!r}")
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "This DataLoader will create")  # the numbers of workers are chosen
+            answer = self.run_compute(request) if measure == "compute" else self.run_loader(request)
+        return dict(config=config, **answer)
+
+    def run_loader(self, request):
+        """The measures joint and load."""
+        subject, config = self.subject, request["config"]
+        images, job_images = subject.trial_images(request)
+        subject.check_fits(request, job_images)
+        loading = subject.load_request(request, images)
+        consumer = self.consumer(request)
+        trial = Trial(consumer, subject.count, images, request.get("limits", {}).get("time_ns"))
+        cpu_s, read_bytes = machine.usage()
+        trial.run(loading.loader, subject.first_batch_check(config, images))
+        cpu_end_s, read_end_bytes = machine.usage()
+        subject.check_trial(trial, loading)
+        answer = trial.reply()
+        answer.update(read_bytes=read_end_bytes - read_bytes, cpu_ratio=(cpu_end_s - cpu_s) * 1e9 / answer["end_to_end_ns"],
+                      sleep_overshoot_ns=consumer.overshoot_ns, **loading.counts())
+        if trial.left > 0 and trial.elapsed_ns() > trial.limit_ns:
+            answer.update(status="timeout", reason=f"{trial.images} of {images} images in time")
+        if not request.get("detail"):
+            del answer["batch_ready_ns"]
+        return answer
+
+    def run_compute(self, request):
+        """The model alone, on a batch that stays in memory."""
+        size, batches = request["config"]["batch_size"], max(1, request.get("batches", 3))
+        consumer = self.consumer(request)
+        batch = None
+        if isinstance(consumer, Step) or consumer.copies:
+            if size not in self.compute_batches:
+                self.compute_batches = {size: self.subject.one_batch(request["config"])}
+            batch = self.compute_batches[size]
+        return compute(consumer, batch, size, batches)
+
+    def answer(self, line):
+        """The answer to a line of the tuner, as a dict."""
+        request = None
+        try:
+            request = json.loads(line)
+            if not isinstance(request, dict):
+                raise Refused("a request is a JSON object")
+            operation = dict(hello=self.hello, open=self.open, trial=self.trial).get(request["op"])
+            if not operation:
+                raise Refused(f"unknown op {request['op']!r}")
+            self.busy = request["op"] == "trial"
+            reply = operation(request)
+        except Exception as error:
+            reply = self.describe_failure(error)
+        finally:
+            self.busy = False
+        return dict(id=request.get("id") if isinstance(request, dict) else None, **reply)
+
+    def describe_failure(self, error):
+        reason, status = one_line(error), getattr(error, "status", "failed")
+        text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        if "pickle" in text and not isinstance(error, Refused):
+            reason, status = f"the workers cannot get the data set, because it cannot be pickled: {reason}", "infeasible"
+        if not isinstance(error, Refused) and reason not in self.reasons:
+            self.reasons[reason] = text
+            print(text if self.show else "", end="", file=self.show, flush=True)
+        traceback.clear_frames(error.__traceback__)  # they keep the iterator of a failed trial, and its workers, alive
+        return dict(status=status, reason=reason)
+
+    def serve(self, requests, replies):
+        """Answers each line of `requests` on `replies`, until they end."""
+        for line in requests:
+            if line.strip():
+                with contextlib.suppress(BrokenPipeError, ConnectionError):
+                    replies.write(json.dumps(finite(self.answer(line))) + "\n")
+                    replies.flush()
+
+
+def finite(answer):
+    """JSON has no infinite numbers."""
+    return {key: value for key, value in answer.items() if not (isinstance(value, float) and not math.isfinite(value))}

@@ -1,0 +1,77 @@
+"""One trial: epochs of a loader, consumed batch by batch and timed."""
+import gc
+import math
+
+from . import machine
+from .errors import Refused
+from .machine import now
+
+
+class Trial:
+    """Consumes `images` images of `loader`, an iterable of batches, and starts a new iterator for each epoch.
+
+    The three times of this thread, waiting, computing and shutting down, sum to `end_to_end_ns`.
+    """
+
+    def __init__(self, consumer, count, images, limit_ns=0):
+        self.consumer, self.count, self.limit_ns = consumer, count, limit_ns or math.inf
+        self.requested = self.left = images
+        self.wait_ns = self.compute_ns = self.shutdown_ns = self.images = 0
+        self.ready, self.epochs = [], []  # ns since the start of each batch; images of each complete epoch
+        self.anon = self.file = 0
+
+    def elapsed_ns(self):
+        return self.wait_ns + self.compute_ns + self.shutdown_ns
+
+    def is_over(self):
+        return self.left <= 0 or self.elapsed_ns() > self.limit_ns
+
+    def run(self, loader, on_batch=None):
+        """`loader` is a list of one loader, which is emptied, so that the end of its workers is part of the time."""
+        while not self.is_over():
+            self.run_epoch(loader, on_batch)
+        start = now()
+        loader.clear()
+        self.shutdown_ns += now() - start
+        gc.collect()  # loaders with reference cycles
+
+    def run_epoch(self, loader, on_batch):
+        """Until the epoch ends, or the images or the time are used up."""
+        before, first, start = self.images, self.elapsed_ns(), now()
+        iterator = iter(loader[0])
+        while True:
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                self.wait_ns += now() - start
+                self.epochs.append(self.images - before)
+                break
+            got = now()
+            self.wait_ns += got - start
+            self.ready.append(self.elapsed_ns())
+            images = self.count(batch)
+            if on_batch:
+                on_batch(batch, images)
+            begin = now()
+            self.consumer.consume(batch, images)
+            start = now()
+            self.compute_ns += start - begin
+            self.images += images
+            self.left -= images
+            del batch
+            if self.is_over():
+                break
+        if self.images == before:
+            raise Refused("the loader delivered no batch" if first == 0 else "an epoch of the loader delivered no batch")
+        if self.is_over():
+            self.anon, self.file = machine.memory_bytes("Anon"), machine.memory_bytes("File")
+        start = now()  # reading the memory is not part of the time
+        del iterator
+        self.shutdown_ns += now() - start
+
+    def reply(self):
+        """The measured fields of the answer. The last batch of some loaders has more images than were left."""
+        return dict(status="ok", images=min(self.images, self.requested), batches=len(self.ready), end_to_end_ns=self.elapsed_ns(),
+                    first_batch_ns=self.ready[0], load_wait_ns=self.wait_ns, compute_ns=self.compute_ns,
+                    shutdown_ns=self.shutdown_ns, anon_peak_bytes=self.anon, file_peak_bytes=self.file,
+                    batch_ready_ns=self.ready)
