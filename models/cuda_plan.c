@@ -87,7 +87,7 @@ static struct rue_cuda_step layer_step(const struct rue_layer *layer, uint64_t i
     return step;
 }
 
-/* Enlarges both activation buffers to what the step needs. */
+/* Enlarges both activation buffers to the size that the step needs. */
 static void reserve_activations(struct rue_cuda_plan *plan, const struct rue_cuda_step *step)
 {
     uint64_t from = (step->count - 1) * step->a_stride;
@@ -151,7 +151,7 @@ rue_status rue_cuda_plan_open(const struct rue_architecture *architecture, enum 
             add_layer(&planner, &architecture->layers[i], r);
             add_moves(&planner, architecture, product, products);
         }
-    /* Activations that stay alive beside the running layer, such as residuals. */
+    /* Activations that are needed beside the running layer, such as residuals. */
     uint64_t peak = images * architecture->peak_elements, have = out->from_elements + out->to_elements;
     if (peak > have) out->to_elements += peak - have;
     return RUE_OK;

@@ -24,8 +24,8 @@ struct rue_matrix_product {
     void (*symbol)(void); /* function of OpenBLAS */
 };
 
-/* Opens the shared library of that name, which stays open and starts no threads. Other threads must not read
- * the environment meanwhile. RUE_USAGE: the library is not installed or not usable. */
+/* Opens the shared library of that name, which is never closed and starts no threads. During the call no
+ * other thread may read the environment. RUE_USAGE: the library is not installed or not usable. */
 rue_status rue_matrix_product_open(const char *library, struct rue_matrix_product *out,
                                    rue_error *error) RUE_MUST_CHECK;
 

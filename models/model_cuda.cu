@@ -32,7 +32,7 @@ template <> struct Type<__nv_bfloat16> {
 };
 #endif
 
-/* Computes all products of a step, or as many as one call can. */
+/* Computes all products of a step, up to the limit of one call. */
 template <typename T>
 int multiply_chunk(const rue_cuda_step *step, const T *a, const T *b, T *c, void *workspace, bool own_kernel,
                    cudaStream_t stream, char *message)

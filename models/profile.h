@@ -17,8 +17,8 @@ enum { RUE_PROFILE_POINTS_MAX = 16, RUE_PROFILE_JSON_BYTES = 704 };
 
 struct rue_architecture;
 
-/* What consumes a batch. For models that compute, the profile has estimates to plan with, or no times before
- * the first measurement. */
+/* The consumer of batches. For models that compute, the profile has estimates to plan with, or no times
+ * before the first measurement. */
 enum rue_consumer {
     RUE_CONSUMER_SLEEP, /* sleeps as long as the profile says */
     RUE_CONSUMER_HOST,  /* computes on this machine's CPUs (model_host.h) */
@@ -47,7 +47,7 @@ struct rue_profile {
  * point needs at least the time of the last point. */
 uint64_t rue_profile_batch_ns(const struct rue_profile *profile, uint64_t images);
 
-/* Whether the time for `images` is measured, or lies between two measured ones. */
+/* Whether the time for `images` is measured, or between two measured ones. */
 bool rue_profile_is_measured_at(const struct rue_profile *profile, uint64_t images);
 
 /* {"batch_size":[32,128],"batch_ns":[...],"largest_batch":1024} or {"per_batch_ns":...,"per_image_ns":...};

@@ -16,7 +16,7 @@ static bool begins_formula(const char *text)
     return false;
 }
 
-/* Skips single quotes, so that reading restores those of the text itself. */
+/* Skips single quotes, so that reading restores quotes of the text itself. */
 static bool is_quoted_formula(const char *text)
 {
     double number;

@@ -1,4 +1,4 @@
-/* Everything that a report may say about a tuning run. Filled by the tuner, read by the reports. */
+/* All data that a report may show of a tuning run. The tuner fills it, the reports read it. */
 #ifndef RUE_FINDINGS_H
 #define RUE_FINDINGS_H
 
@@ -17,8 +17,8 @@ enum { RUE_NOTICE_TEXT_BYTES = 512 };
 struct rue_notice {
     size_t trial;                     /* first trial after the change */
     size_t noticed;                   /* last trial before the change was certain */
-    size_t unsure, unsure_end;        /* range of trials: unknown which ones ran before the change */
-    double load_ratio, compute_ratio; /* factor by which loading and computing take longer */
+    size_t uncertain, uncertain_end;  /* range of trials: unknown which ones ran before the change */
+    double load_ratio, compute_ratio; /* factor by which loading and computing are slower */
     char cause[256];                  /* from the kernel's counters; "": unknown */
 };
 
@@ -126,7 +126,7 @@ struct rue_overall_part {
     double mean_regret_ratio, max_regret_ratio; /* over the variant's models */
 };
 struct rue_overall {
-    const char *over;               /* "raw", "preprocessed" or "all" */
+    const char *scope;              /* "raw", "preprocessed" or "all" */
     struct rue_cost_matrix *matrix; /* of the scenarios of all of them */
     const struct rue_selection *selection;
     enum rue_goal goal;
@@ -140,7 +140,7 @@ enum { RUE_OVERALL_MAX = RUE_MODE_COUNT + 1 };
 struct rue_runner_findings {
     char measured_with[64]; /* loader: "rue", "torch", ...; "imported": a table's */
     char name[128];         /* with version */
-    bool pins;              /* it obeys pin_memory */
+    bool pins_memory;       /* it obeys pin_memory */
     char consumer[128];     /* device of the model times: "an NVIDIA RTX A5000"; "": unknown */
     bool virtual_clock;     /* a simulated machine */
 };
@@ -182,7 +182,7 @@ struct rue_findings {
     struct rue_machine_findings machine;
     struct rue_run_findings run;
     struct rue_change_findings changes;
-    bool alone;                               /* no report files are written: only --json has all results */
+    bool unsaved;                             /* no report files are written: only --json has all results */
     const struct rue_findings_ledger *ledger; /* (optional) borrowed */
     size_t variant_count;
     struct rue_variant_findings *variants; /* [variant_count] */
@@ -200,7 +200,7 @@ static inline enum rue_decode rue_findings_decode(const struct rue_variant_findi
     return variant->variant.mode == RUE_RAW ? variant->job.workload.decode : RUE_DECODE_EXACT;
 }
 
-/* "preprocessed tensor float32"; a label stands in place of the mode. */
+/* "preprocessed tensor float32", or with the label in place of the mode. */
 void rue_findings_name(const struct rue_variant_findings *variant, char *out, size_t bytes);
 
 /* The same, followed by the name or path of its data if other variants have the same name. */

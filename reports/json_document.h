@@ -17,9 +17,9 @@ void rue_json_put(json_t **object, const char *key, json_t *value);
 void rue_json_put_named(json_t **object, const char *key, json_t *value);
 void rue_json_push(json_t **array, json_t *value);
 
-/* An object with members "ok:n failed:n cause:T". The letter is the type of the value: `i` int, `n` size_t or
- * uint64_t, `N` the same, null for 0, `r` double, null unless finite, `d` double of nanoseconds, rounded, `b`
- * bool, `t` text, `T` text, null for "", `o` json_t *, stolen. */
+/* An object with members "ok:n failed:n cause:T". The letter is the type of the value: `i` int; `n` size_t or
+ * uint64_t; `N` the same, null for 0; `r` double, null unless finite; `d` double of nanoseconds, rounded; `b`
+ * bool; `t` text; `T` text, null for ""; `o` json_t *, stolen. */
 json_t *rue_json_make(const char *members, ...);
 void rue_json_add(json_t **object, const char *members, ...); /* to an existing object */
 

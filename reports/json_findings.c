@@ -345,8 +345,8 @@ json_t *rue_json_sentence(void (*say)(struct rue_page *page, const struct rue_va
 static const struct rue_field notice_fields[] = {
     {"trial", RUE_FIELD_NUMBER, NOTICE(trial)},
     {"noticed_after_trials", RUE_FIELD_NUMBER, NOTICE(noticed)},
-    {"unsure_from", RUE_FIELD_NUMBER, NOTICE(unsure)},
-    {"unsure_until", RUE_FIELD_NUMBER, NOTICE(unsure_end)},
+    {"unsure_from", RUE_FIELD_NUMBER, NOTICE(uncertain)},
+    {"unsure_until", RUE_FIELD_NUMBER, NOTICE(uncertain_end)},
     {"load_slowdown_ratio", RUE_FIELD_REAL, NOTICE(load_ratio), .most = SECONDS_MAX},
     {"compute_slowdown_ratio", RUE_FIELD_REAL, NOTICE(compute_ratio), .most = SECONDS_MAX},
     {"cause", RUE_FIELD_TEXT, NOTICE(cause), RUE_FIELD_NULL},

@@ -19,14 +19,14 @@ static json_t *variant_json(const struct rue_variant_findings *variant)
 
 /* Keyword arguments of torch.utils.data.DataLoader. It refuses some without workers, and warns of pin_memory
  * without a GPU. */
-static json_t *torch_arguments(const struct rue_config *config, bool pins)
+static json_t *torch_arguments(const struct rue_config *config, bool pins_memory)
 {
     const struct rue_knobs *knobs = rue_config_knobs(config);
     bool workers = config->value[RUE_NUM_WORKERS] > 0;
     json_t *object = json_object();
     for (size_t k = 0; k < knobs->count; k++) {
         const struct rue_knob_info *knob = knobs->at[k];
-        if (knob->torch && (workers || !knob->needs_workers) && (pins || k != RUE_PIN_MEMORY))
+        if (knob->torch && (workers || !knob->needs_workers) && (pins_memory || k != RUE_PIN_MEMORY))
             rue_json_put(&object, knob->torch, rue_json_knob(knob, config->value[k]));
     }
     if (workers) rue_json_put(&object, "persistent_workers", json_true());
@@ -151,7 +151,7 @@ static json_t *recommendation_json(const struct rue_findings *findings,
                  best_by_batch_size(variant));
     if (best != RUE_NONE && strcmp(findings->runner.measured_with, "torch") == 0)
         rue_json_put(&object, "torch",
-                     torch_arguments(&variant->matrix->configs[best], findings->runner.pins));
+                     torch_arguments(&variant->matrix->configs[best], findings->runner.pins_memory));
     rue_json_put_answers(&object, variant);
     rue_json_put(&object, "configs", configs_json(variant));
     put_evidence(&object, findings, variant);
@@ -202,7 +202,7 @@ static json_t *overall_json(const struct rue_findings *findings)
         const struct rue_variant_findings all = {
             .matrix = overall->matrix, .selection = overall->selection, .baselines = overall->baselines};
         size_t best = overall->best;
-        json_t *object = rue_json_make("over:t", overall->over), *parts = json_array();
+        json_t *object = rue_json_make("over:t", overall->scope), *parts = json_array();
         const char *source = best == overall->selection->recommended ? "measured" : "predicted";
         rue_json_put_score(&object, &all, best);
         for (size_t p = 0; p < overall->part_count && best != RUE_NONE; p++) {

@@ -1,4 +1,4 @@
-/* What the terminal shows of a study: the verdict, a table for each variant, and notes. */
+/* The terminal's view of a study: the verdict, a table for each variant, and notes. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -148,7 +148,7 @@ static void put_config(struct rue_page *page, const struct rue_variant_findings 
     rue_put_number(page, job / ns * (double)RUE_NS_PER_S);
 }
 
-/* Lists the first ones, and those that sentences mention. */
+/* Lists the first configurations, and configurations that sentences mention. */
 static bool is_listed(const struct rue_selection *selection, size_t place, bool brief)
 {
     size_t config = selection->ranked[place];
@@ -175,7 +175,7 @@ static void put_configs(struct rue_page *page, const struct rue_findings *findin
     rue_page_sentence(page, RUE_LOOK_DIM, 2);
     if (unlisted && !brief)
         rue_say(page, "and %zu more configuration%s%s", unlisted, rue_prose_plural(unlisted),
-                findings->alone ? " (--json lists them)" : " in recommendation.json");
+                findings->unsaved ? " (--json lists them)" : " in recommendation.json");
 }
 
 static void put_batch_sizes(struct rue_page *page, const struct rue_variant_findings *variant)

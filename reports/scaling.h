@@ -44,8 +44,8 @@ struct rue_scaling {
     const struct rue_usage_sample *samples; /* [sample_count] borrowed */
 };
 
-/* Sorts the rows by variant, model and configuration, and sums up the resources of each: from the samples, or
- * from the trial itself if it has few samples. */
+/* Sorts the rows by variant, model and configuration, and sums up the resources of each: from its samples, or
+ * from the trial itself if there are at most 3 samples. */
 void rue_scaling_open(struct rue_scaling *scaling);
 
 /* Images per second; NaN: the trial is not ok. */

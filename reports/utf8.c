@@ -113,7 +113,7 @@ char *rue_utf8_cleaned(const char *text, bool unicode, bool keep_no_break)
     return out;
 }
 
-/* How many bytes fit in `width` columns. */
+/* Number of bytes that fit in `width` columns. */
 static size_t head_bytes(const char *text, int width)
 {
     const char *at = text;

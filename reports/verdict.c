@@ -149,7 +149,7 @@ void rue_verdict_confidence(struct rue_page *page, const struct rue_findings *fi
 void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overall)
 {
     const struct rue_selection *selection = overall->selection;
-    bool every_mode = strcmp(overall->over, "all") == 0;
+    bool every_mode = strcmp(overall->scope, "all") == 0;
     if (overall->best == RUE_NONE) return;
     const struct rue_ranking_row *row = &selection->rows[overall->best];
     rue_say(page, "One configuration for ");
@@ -157,7 +157,7 @@ void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overal
         rue_say(page, "both ");
     else
         rue_say(page, "all %zu ", overall->part_count);
-    rue_say(page, "%s%svariants: ", every_mode ? "" : overall->over, every_mode ? "" : " ");
+    rue_say(page, "%s%svariants: ", every_mode ? "" : overall->scope, every_mode ? "" : " ");
     rue_say_config(page, &overall->matrix->configs[overall->best]);
     rue_say(page, ", with " PERCENT " mean regret (", 100 * row->mean_regret_ratio);
     for (size_t p = 0; p < overall->part_count; p++)

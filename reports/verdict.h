@@ -9,7 +9,7 @@
 void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
                      const struct rue_variant_findings *variant);
 
-/* What kept the machine busy; nothing if it was idle. */
+/* Why the machine was busy; nothing if it was idle. */
 void rue_verdict_confidence(struct rue_page *page, const struct rue_findings *findings);
 
 /* Why no configuration is ranked, without a full stop. */
@@ -23,8 +23,8 @@ void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overal
 void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant);
 
 /* Also below the table: disturbed trials, replaced images and similar notes; configurations that are not
- * ranked; configurations that rank above the recommended one. Unless `brief`: those with more votes, and
- * other job lengths. (verdict_notes.c) */
+ * ranked; configurations that rank above the recommended one. Unless `brief`: a configuration with more
+ * votes, and other job lengths. (verdict_notes.c) */
 void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief);
 
 /* Further answers: the smallest set of configurations that keeps every model near its best; the regret to

@@ -8,8 +8,8 @@
 #define RUE_NO_BREAK "\xC2\xA0"
 
 /* Writes `text` (UTF-8) in lines of at most `columns` columns, each indented by `indent` spaces, the last one
- * without a newline. Breaks at spaces, and inside a word only where the word alone is too long. `columns` <=
- * indent: one line. Failures show in ferror(stream). */
+ * without a newline. Breaks at spaces, and inside words that do not fit on a line. `columns` <= indent: one
+ * line. Failures show in ferror(stream). */
 void rue_wrap(FILE *stream, const char *text, int columns, int indent);
 
 /* The same after a label. The text begins at column `indent`, or below the label if the label is too long. In

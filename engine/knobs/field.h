@@ -11,7 +11,7 @@ enum rue_field_kind {
     RUE_FIELD_FLAG,    /* bool */
     RUE_FIELD_NUMBER,  /* uint64_t, size_t, uint32_t or int, from `least` to `most`; SIZE_MAX: unknown */
     RUE_FIELD_WORD,    /* an enum: an index into `words` */
-    RUE_FIELD_REAL,    /* double; NaN: unknown, refused where `most` is not 0 */
+    RUE_FIELD_REAL,    /* double; NaN: unknown, an error if `most` is not 0 */
     RUE_FIELD_SECONDS, /* double, in seconds; written as a whole number of nanoseconds */
     RUE_FIELD_TEXT,    /* char [] */
     RUE_FIELD_STRING,  /* const char *, borrowed from the document that is read; NULL: unknown */
@@ -21,13 +21,13 @@ enum rue_field_kind {
     RUE_FIELD_OTHER,   /* as `type` says */
 };
 
-/* A member is empty if it is equal to its `fallback`, "", NaN or NULL; a real is also empty at 0 where it may
- * be null. A flag named "" is not written: it says whether the struct is present. */
+/* A member is empty if it is equal to its `fallback`, "", NaN or NULL; a real that may be null is also empty
+ * at 0. A flag named "" is not written: it is true if the struct is present. */
 enum rue_field_flags {
     RUE_FIELD_OPTIONAL = 1, /* null or absent: the member keeps its value */
     RUE_FIELD_NULL = 2,     /* empty is written as null; optional */
     RUE_FIELD_OMIT = 4,     /* empty is omitted; optional */
-    RUE_FIELD_KEY = 8,      /* the whole struct is empty where this member is */
+    RUE_FIELD_KEY = 8,      /* the whole struct is empty if this member is */
     RUE_FIELD_WRITTEN = 16, /* written, never read */
     RUE_FIELD_POINTED = 32, /* of a list: the member is a pointer; the list is allocated when it is read */
     RUE_FIELD_CHANGES_TIMES = 64, /* of a workload: the loading time depends on it */

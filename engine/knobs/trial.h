@@ -1,5 +1,5 @@
-/* A trial: the request to a runner and its result. Field names are those of the protocol, the store and the
- * CSV. Times are nanoseconds on the monotonic clock, from just before the loader's workers are started. */
+/* A trial: the request to a runner and its result. The protocol, the store and the CSV use the same field
+ * names. Times are nanoseconds on the monotonic clock, from just before the loader's workers are started. */
 #ifndef RUE_TRIAL_H
 #define RUE_TRIAL_H
 
@@ -15,7 +15,7 @@ enum { RUE_MODEL_NAME_BYTES = 96, RUE_REASON_BYTES = 512, RUE_BATCH_TIMES_MAX = 
 
 enum rue_measure {
     RUE_JOINT,   /* end to end, loader and model together */
-    RUE_LOAD,    /* the loader alone, with a consumer that takes no time */
+    RUE_LOAD,    /* the loader alone, with a consumer that needs no time */
     RUE_COMPUTE, /* the model on one resident batch */
     RUE_MEASURE_COUNT
 };
@@ -39,7 +39,7 @@ struct rue_trial_request {
     uint64_t id;
     enum rue_measure measure;
     struct rue_variant variant;
-    char model[RUE_MODEL_NAME_BYTES]; /* "" where only the loader is measured */
+    char model[RUE_MODEL_NAME_BYTES]; /* "": only the loader is measured */
     struct rue_config config;
     struct rue_workload workload;
     uint64_t images;     /* to load in this trial */
@@ -51,7 +51,7 @@ struct rue_trial_request {
     bool waits;  /* the runner reports that it is ready, and starts on request */
 };
 
-/* X(name, meaning). Integers; RUE_ABSENT where the runner did not report one. */
+/* X(name, meaning). Integers; RUE_ABSENT: the runner did not report it. */
 #define RUE_TRIAL_INTEGERS(X)                                                                        \
     X(images, "images consumed")                                                                     \
     X(batches, "batches consumed")                                                                   \
@@ -73,7 +73,7 @@ struct rue_trial_request {
     X(cache_missed, "1 if the data were not in the state (warm or cold) that the workload requires") \
     X(refused, "1 if infeasible because the system, not a limit, refused memory, threads or files")
 
-/* X(name, meaning). Reals; NaN where the runner did not report one. */
+/* X(name, meaning). Reals; NaN: the runner did not report it. */
 #define RUE_TRIAL_REALS(X) X(cpu_ratio, "CPU seconds of the process per second of the trial")
 
 #define RUE_ABSENT INT64_MIN

@@ -11,7 +11,7 @@
 #include "loading.h"
 #include "variant.h"
 
-/* Where a trial's data are read from: memory, after a warm-up read; storage; or either. */
+/* The source of a trial's data: memory, after a warm-up read; storage; or either. */
 #define RUE_CACHE_WARM  "warm"
 #define RUE_CACHE_COLD  "cold"
 #define RUE_CACHE_AS_IS "as-is"
@@ -72,7 +72,7 @@ extern const char *const rue_workload_options[]; /* NULL at the end */
 
 struct rue_workload rue_workload_default(void);
 
-/* Whether loading takes the same time with both: all fields that change times are equal. */
+/* Whether loading needs the same time with both: all fields that change times are equal. */
 bool rue_workload_same_cost(const struct rue_workload *a, const struct rue_workload *b);
 
 #endif

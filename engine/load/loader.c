@@ -98,7 +98,7 @@ static uint64_t count_batches(const struct rue_loader_options *options, uint64_t
     return options->drop_last ? images / size : (images + size - 1) / size;
 }
 
-/* Batches in flight for a job of that many batches: min(W * prefetch_factor, batches), at least 1. */
+/* Batches in flight for a job of `batches`: min(W * prefetch_factor, batches), at least 1. */
 static uint64_t choose_window(const struct rue_loader_options *options, uint64_t batches)
 {
     uint64_t window = (uint64_t)options->num_workers * (uint64_t)options->prefetch_factor;

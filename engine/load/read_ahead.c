@@ -88,7 +88,7 @@ bool rue_read_ahead_begin(struct rue_read_ahead *ahead, uint64_t item, const str
                           void *into)
 {
     if (ahead->count == RUE_READ_AHEAD_MAX || (!into && place->bytes > ahead->buffer_bytes)) return false;
-    if (ahead->count == 0) ahead->oldest = 0; /* use the same buffer again: it is in the CPU's cache */
+    if (ahead->count == 0) ahead->oldest = 0; /* reuse the same buffer: it is in the CPU's cache */
     size_t slot = (ahead->oldest + ahead->count++) % RUE_READ_AHEAD_MAX;
     char *buffer = into ? into : ahead->buffers + slot * ahead->buffer_bytes;
     ahead->reads[slot] = (struct read){.item = item, .place = *place, .into = buffer};

@@ -1,4 +1,4 @@
-/* The monotonic clock. All times in rue come from it. */
+/* The monotonic clock, which all times in rue use. */
 #ifndef RUE_CLOCK_H
 #define RUE_CLOCK_H
 
@@ -14,9 +14,8 @@ uint64_t rue_clock_suspended_ns(void);
  * slack of the thread limits the accuracy: see rue_clock_remove_slack. */
 void rue_clock_sleep_until(uint64_t deadline_ns);
 
-/* The same, more accurately: sleeps first and spins for the last quarter of the wait, at least 80 and at
- * most 200 us, because a sleeping core needs 20 to 200 us to wake. A consumer that waits for a GPU spins
- * as well. */
+/* The same, more accurately: sleeps first, and spins for the last quarter of the wait, 80 to 200 us. A
+ * sleeping core needs 20 to 200 us to wake. A consumer that waits for a GPU spins as well. */
 void rue_clock_wait_until(uint64_t deadline_ns);
 
 /* Sets the timer slack of the calling thread from the usual 50 us to 1 ns. */

@@ -110,7 +110,7 @@ static rue_status parse_quoted_field(struct rue_csv *csv, char **out, rue_error 
         return rue_fail(error, RUE_DATA,
                         "%s, line %" PRIu64 ": text after a closing quote; double a quote inside a field",
                         csv->name, csv->line);
-    *to = 0; /* at or before the closing quote, so the text after it stays unchanged */
+    *to = 0; /* at or before the closing quote: the text after it does not change */
     return RUE_OK;
 }
 

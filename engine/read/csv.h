@@ -13,7 +13,7 @@
 struct rue_csv;
 
 struct rue_csv_record {
-    uint64_t line; /* where the record begins, from 1 */
+    uint64_t line; /* line on which the record begins, from 1 */
     size_t count;
     char *const *fields; /* [count], valid until the next call; the texts stay valid until rue_csv_close */
 };

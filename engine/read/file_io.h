@@ -48,7 +48,7 @@ struct rue_mapping {
     atomic_bool filled;  /* whether the page tables are filled */
 };
 
-/* Maps the whole file. Leaves `data` NULL if that fails, or if the address space is limited (RLIMIT_AS) and
+/* Maps the whole file. `data` is NULL if that fails, or if the address space is limited (RLIMIT_AS) and
  * needed for other memory. */
 void rue_mapping_open(struct rue_mapping *mapping, int fd, uint64_t bytes);
 void rue_mapping_close(struct rue_mapping *mapping);

@@ -134,12 +134,12 @@ static rue_status add_folder(struct rue_files **files, const char *path, bool (*
     DIR *folder = opendir(path);
     if (!folder) return rue_fail_open(error, path);
     rue_status status = RUE_OK;
-    size_t length = strlen(path), others = 0;
+    size_t length = strlen(path), visible = 0;
     const char *slash = length && path[length - 1] == '/' ? "" : "/";
     char name[PATH_MAX];
     for (struct dirent *entry; status == RUE_OK && (entry = readdir(folder));) {
         bool hidden = entry->d_name[0] == '.';
-        others += !hidden;
+        visible += !hidden;
         if (hidden || !is_shard(entry->d_name)) continue;
         if ((size_t)snprintf(name, sizeof name, "%s%s%s", path, slash, entry->d_name) >= sizeof name)
             status = rue_fail(error, RUE_DATA, "the path %s/%s is too long", path, entry->d_name);
@@ -150,7 +150,7 @@ static rue_status add_folder(struct rue_files **files, const char *path, bool (*
     if (status == RUE_OK && rue_files_count(*files) == 0)
         return rue_fail(error, RUE_DATA,
                         "%s holds no shard of this format among its %zu files: give a folder of shards", path,
-                        others);
+                        visible);
     if (status == RUE_OK) rue_files_sort(*files);
     return status;
 }
@@ -172,39 +172,39 @@ rue_status rue_shards_add(const char *path, bool (*is_shard)(const char *name), 
 
 /* ---- probing ---- */
 
-static rue_status probe_shard_folder(const struct rue_shard_format *format, const char *path, bool *is,
+static rue_status probe_shard_folder(const struct rue_shard_format *format, const char *path, bool *matches,
                                      rue_error *error)
 {
     DIR *folder = opendir(path);
     if (!folder)
         return rue_fail(error, rue_source_failure(errno), "cannot read %s: %s%s", path, strerror(errno),
                         rue_advice(errno));
-    bool shards = false, others = false;
-    for (struct dirent *entry; !others && (entry = readdir(folder));) {
+    bool shards = false, excluded = false;
+    for (struct dirent *entry; !excluded && (entry = readdir(folder));) {
         const char *name = entry->d_name;
         struct stat info;
         if (name[0] == '.') continue;
         shards |= format->is_shard(name);
-        others = (format->excludes && format->excludes(name)) ||
-                 (fstatat(dirfd(folder), name, &info, 0) == 0 && S_ISDIR(info.st_mode));
+        excluded = (format->excludes && format->excludes(name)) ||
+                   (fstatat(dirfd(folder), name, &info, 0) == 0 && S_ISDIR(info.st_mode));
     }
     closedir(folder);
-    *is = shards && !others;
+    *matches = shards && !excluded;
     return RUE_OK;
 }
 
-rue_status rue_shards_probe(const struct rue_shard_format *format, const char *path, bool *is, bool *regular,
-                            rue_error *error)
+rue_status rue_shards_probe(const struct rue_shard_format *format, const char *path, bool *matches,
+                            bool *regular, rue_error *error)
 {
     struct stat info;
     bool named = format->is_shard(path), pattern = rue_shards_is_pattern(path);
     *regular = false;
-    *is = pattern && named;
+    *matches = pattern && named;
     if (pattern) return RUE_OK;
     if (stat(path, &info) != 0) return rue_fail_open(error, path);
-    if (S_ISDIR(info.st_mode)) return probe_shard_folder(format, path, is, error);
+    if (S_ISDIR(info.st_mode)) return probe_shard_folder(format, path, matches, error);
     *regular = S_ISREG(info.st_mode);
-    *is = *regular && named;
+    *matches = *regular && named;
     return RUE_OK;
 }
 

@@ -32,10 +32,10 @@ struct rue_shard_format {
                         rue_error *error);
 };
 
-/* Sets `*is` if `path` is a pattern or the name of shards, or a folder that contains shards but neither
- * folders nor files that the format excludes. Sets `*regular` if it is a regular file. */
-rue_status rue_shards_probe(const struct rue_shard_format *format, const char *path, bool *is, bool *regular,
-                            rue_error *error) RUE_MUST_CHECK;
+/* Sets `*matches` if `path` is a pattern or the name of shards. Also if it is a folder that contains shards,
+ * but neither folders nor files that the format excludes. Sets `*regular` if it is a regular file. */
+rue_status rue_shards_probe(const struct rue_shard_format *format, const char *path, bool *matches,
+                            bool *regular, rue_error *error) RUE_MUST_CHECK;
 
 /* See open of rue_source_ops. */
 rue_status rue_shards_open(const struct rue_shard_format *format, const char *path,
@@ -45,8 +45,8 @@ rue_status rue_shards_open(const struct rue_shard_format *format, const char *pa
 void rue_shards_close(void *state);
 rue_status rue_shards_read(const struct rue_index *index, uint64_t item, void *into, rue_error *error);
 
-#define RUE_SHARD_OPS                                                                               \
-    .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true}, .has_keys = true, .has_patterns = true, \
+#define RUE_SHARD_OPS                                                                                  \
+    .has_mode = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true}, .has_keys = true, .has_patterns = true, \
     .close = rue_shards_close, .read = rue_shards_read
 
 #endif

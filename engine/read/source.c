@@ -58,11 +58,11 @@ static rue_status detect_format(const char *path, const struct rue_source_ops **
         return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", path, strerror(errno),
                         rue_advice_or(errno, "; give a folder of JPEG files, or what 'rue prepare' wrote"));
     for (size_t i = 0; rue_source_formats[i]; i++) {
-        bool is = false;
+        bool matches = false;
         if (pattern && !rue_source_formats[i]->has_patterns) continue;
-        rue_status status = rue_source_formats[i]->probe(path, &is, error);
+        rue_status status = rue_source_formats[i]->probe(path, &matches, error);
         if (status != RUE_OK) return status;
-        if (is) return *out = rue_source_formats[i], RUE_OK;
+        if (matches) return *out = rue_source_formats[i], RUE_OK;
     }
     return rue_fail(error, RUE_DATA,
                     "%s has an unknown format: give a folder of JPEG files, or what 'rue prepare' wrote",
@@ -77,11 +77,11 @@ rue_status rue_source_detect(const char *path, const struct rue_source_options *
     rue_status status = detect_format(path, &ops, error);
     if (status != RUE_OK) return status;
     opening.format = ops->format;
-    *out = (struct rue_variant){.mode = ops->holds[RUE_RAW] ? RUE_RAW : RUE_PREPROCESSED};
+    *out = (struct rue_variant){.mode = ops->has_mode[RUE_RAW] ? RUE_RAW : RUE_PREPROCESSED};
     snprintf(out->format, sizeof out->format, "%s", ops->format);
     snprintf(out->image_key, sizeof out->image_key, "%s", opening.image_key ? opening.image_key : "");
     snprintf(out->label_key, sizeof out->label_key, "%s", opening.label_key ? opening.label_key : "");
-    if (!ops->holds[RUE_RAW] || !ops->holds[RUE_PREPROCESSED]) return RUE_OK;
+    if (!ops->has_mode[RUE_RAW] || !ops->has_mode[RUE_PREPROCESSED]) return RUE_OK;
     struct rue_source *source;
     status = rue_source_open(path, &opening, &source, error);
     if (status != RUE_OK) return status;
@@ -318,10 +318,10 @@ rue_status rue_source_verify(const struct rue_source *source, uint64_t item, con
                              rue_error *error)
 {
     char name[PATH_MAX + 64];
-    bool good = true;
+    bool valid = true;
     if (!source->ops->verify) return RUE_OK;
-    rue_status status = source->ops->verify(&source->index, item, data, &good, error);
-    if (status != RUE_OK || good) return status;
+    rue_status status = source->ops->verify(&source->index, item, data, &valid, error);
+    if (status != RUE_OK || valid) return status;
     rue_source_name(source, item, name, sizeof name);
     return rue_fail(error, RUE_DATA, "%s is damaged (its CRC-32C is wrong); make the file again", name);
 }

@@ -248,11 +248,11 @@ static bool ends_in_csv(const char *name)
     return length > 4 && strcasecmp(name + length - 4, ".csv") == 0;
 }
 
-static rue_status probe_csv(const char *path, bool *is, rue_error *error)
+static rue_status probe_csv(const char *path, bool *matches, rue_error *error)
 {
     struct stat info;
     (void)error;
-    *is = ends_in_csv(path) && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+    *matches = ends_in_csv(path) && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
     return RUE_OK;
 }
 
@@ -299,7 +299,7 @@ static void csv_item_key(const struct rue_index *index, uint64_t item, char *out
 
 const struct rue_source_ops rue_source_csv = {
     .format = "csv",
-    .holds = {[RUE_RAW] = true},
+    .has_mode = {[RUE_RAW] = true},
     .has_keys = true,
     .help = "a CSV file that names JPEG files and their labels",
     .probe = probe_csv,

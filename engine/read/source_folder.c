@@ -24,11 +24,11 @@ struct folder {
     char example[RUE_EXAMPLE_BYTES]; /* the name of the first of them */
 };
 
-static rue_status probe_folder(const char *path, bool *is, rue_error *error)
+static rue_status probe_folder(const char *path, bool *matches, rue_error *error)
 {
     struct stat info;
     if (stat(path, &info) != 0) return rue_fail_open(error, path);
-    *is = S_ISDIR(info.st_mode);
+    *matches = S_ISDIR(info.st_mode);
     return RUE_OK;
 }
 
@@ -152,7 +152,7 @@ static rue_status open_folder(const char *path, const struct rue_source_options 
 
 const struct rue_source_ops rue_source_folder = {
     .format = "folder",
-    .holds = {[RUE_RAW] = true},
+    .has_mode = {[RUE_RAW] = true},
     .help = "a folder of JPEG files, one folder a class, nested or flat",
     .probe = probe_folder,
     .open = open_folder,

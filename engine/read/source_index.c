@@ -61,7 +61,7 @@ static size_t class_length(const char *name)
     return slash ? (size_t)(slash - name) : 0;
 }
 
-/* Copies the name first, because it lies in the array that grows. */
+/* Copies the name first: it is in the array that grows. */
 static rue_status add_class(struct rue_index *index, const char *name, size_t length, rue_error *error)
 {
     char class[PATH_MAX];
@@ -105,10 +105,10 @@ static int32_t find_class(const struct rue_index *index, const char *name, size_
     return (int32_t)first;
 }
 
-/* Items may be in another order than their classes: "a-b/x" comes before "a/x". */
+/* The order of items may differ from that of their classes: "a-b/x" precedes "a/x". */
 rue_status rue_index_label_by_folder(struct rue_index *index, rue_error *error)
 {
-    uint64_t kept = 0;
+    uint64_t count = 0;
     rue_status status = add_folders(index, error);
     if (status != RUE_OK || index->class_count == 0) return status;
     qsort_r(index->classes, index->class_count, sizeof *index->classes, compare_class_names,
@@ -117,10 +117,10 @@ rue_status rue_index_label_by_folder(struct rue_index *index, rue_error *error)
         const char *name = rue_index_name(index, i);
         size_t length = class_length(name);
         if (!length) continue;
-        index->entries[kept] = index->entries[i];
-        index->entries[kept++].label = find_class(index, name, length);
+        index->entries[count] = index->entries[i];
+        index->entries[count++].label = find_class(index, name, length);
     }
-    index->count = kept;
+    index->count = count;
     return RUE_OK;
 }
 

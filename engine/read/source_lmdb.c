@@ -116,19 +116,19 @@ static bool find_file(const char *path, char out[PATH_MAX])
 
 static bool ends_with(const char *text, const char *end)
 {
-    size_t length = strlen(text), own = strlen(end);
-    return length >= own && strcmp(text + length - own, end) == 0;
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-static rue_status probe_lmdb(const char *path, bool *is, rue_error *error)
+static rue_status probe_lmdb(const char *path, bool *matches, rue_error *error)
 {
     char file[PATH_MAX];
     struct stat info;
     if (!find_file(path, file) || stat(file, &info) != 0 || !S_ISREG(info.st_mode)) return RUE_OK;
-    if (ends_with(file, ".mdb") || ends_with(file, ".lmdb")) return *is = true, RUE_OK;
+    if (ends_with(file, ".mdb") || ends_with(file, ".lmdb")) return *matches = true, RUE_OK;
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return rue_fail_open(error, file);
-    *is = rue_lmdb_detect(fd);
+    *matches = rue_lmdb_detect(fd);
     close(fd);
     return RUE_OK;
 }
@@ -152,7 +152,7 @@ static rue_status open_lmdb(const char *path, const struct rue_source_options *o
 
 const struct rue_source_ops rue_source_lmdb = {
     .format = "lmdb",
-    .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
+    .has_mode = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
     .can_map = true,
     .help = "an LMDB of JPEG files, or of npy files",
     .probe = probe_lmdb,

@@ -15,17 +15,17 @@
 
 enum { CLASSES_MAX = 1 << 24, CLASS_TEXT_MAX = 1 << 28, CHUNK_BYTES = 1 << 16 };
 
-static rue_status probe_tensor(const char *path, bool *is, rue_error *error)
+static rue_status probe_tensor(const char *path, bool *matches, rue_error *error)
 {
     char magic[8];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return rue_fail_open(error, path);
-    bool whole = rue_read_at(fd, magic, sizeof magic, 0);
-    int why = whole ? 0 : errno;
+    bool complete = rue_read_at(fd, magic, sizeof magic, 0);
+    int why = complete ? 0 : errno;
     close(fd);
     if (why == EIO)
         return rue_fail(error, rue_source_failure(why), "cannot read %s: %s", path, strerror(why));
-    *is = whole && memcmp(magic, RUE_TENSOR_MAGIC, sizeof magic) == 0;
+    *matches = complete && memcmp(magic, RUE_TENSOR_MAGIC, sizeof magic) == 0;
     return RUE_OK;
 }
 
@@ -163,7 +163,7 @@ static rue_status open_tensor(const char *path, const struct rue_source_options 
     return status;
 }
 
-static rue_status verify_record(const struct rue_index *index, uint64_t item, const void *data, bool *good,
+static rue_status verify_record(const struct rue_index *index, uint64_t item, const void *data, bool *valid,
                                 rue_error *error)
 {
     const struct rue_stride *stride = &index->stride;
@@ -171,13 +171,13 @@ static rue_status verify_record(const struct rue_index *index, uint64_t item, co
     uint32_t crc = 0;
     rue_status status =
         rue_files_read(index->files, 0, &crc, sizeof crc, crcs_offset + item * sizeof crc, error);
-    *good = status != RUE_OK || rue_crc32c(0, data, stride->bytes) == crc;
+    *valid = status != RUE_OK || rue_crc32c(0, data, stride->bytes) == crc;
     return status;
 }
 
 const struct rue_source_ops rue_source_tensor = {
     .format = "tensor",
-    .holds = {[RUE_PREPROCESSED] = true},
+    .has_mode = {[RUE_PREPROCESSED] = true},
     .can_map = true,
     .help = "one packed file of preprocessed images, made by 'rue prepare'",
     .probe = probe_tensor,

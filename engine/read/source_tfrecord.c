@@ -282,22 +282,22 @@ static bool is_shard(const char *name)
 static const struct rue_shard_format format = {
     .version = "tfrecord 5", .is_shard = is_shard, .index = build_index};
 
-static rue_status begins_with_head(const char *path, bool *is, rue_error *error)
+static rue_status begins_with_head(const char *path, bool *matches, rue_error *error)
 {
     unsigned char head[RUE_TF_RECORD_HEAD];
     uint64_t bytes;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return rue_fail_open(error, path);
-    *is = rue_read_at(fd, head, sizeof head, 0) && rue_tf_record_head_is_valid(head, &bytes);
+    *matches = rue_read_at(fd, head, sizeof head, 0) && rue_tf_record_head_is_valid(head, &bytes);
     close(fd);
     return RUE_OK;
 }
 
-static rue_status probe_tfrecord(const char *path, bool *is, rue_error *error)
+static rue_status probe_tfrecord(const char *path, bool *matches, rue_error *error)
 {
     bool regular;
-    rue_status status = rue_shards_probe(&format, path, is, &regular, error);
-    return status == RUE_OK && regular && !*is ? begins_with_head(path, is, error) : status;
+    rue_status status = rue_shards_probe(&format, path, matches, &regular, error);
+    return status == RUE_OK && regular && !*matches ? begins_with_head(path, matches, error) : status;
 }
 
 static rue_status open_tfrecord(const char *path, const struct rue_source_options *options,

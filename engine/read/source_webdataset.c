@@ -202,8 +202,8 @@ static rue_status add_member(struct shard *shard, const struct rue_archive_membe
 
 static bool ends_with(const char *name, const char *suffix)
 {
-    size_t length = strlen(name), own = strlen(suffix);
-    return length > own && strcasecmp(name + length - own, suffix) == 0;
+    size_t length = strlen(name), end_length = strlen(suffix);
+    return length > end_length && strcasecmp(name + length - end_length, suffix) == 0;
 }
 
 static bool is_shard(const char *name)
@@ -290,10 +290,10 @@ static rue_status build_index(const char *path, const struct rue_source_options 
 static const struct rue_shard_format format = {
     .version = "webdataset 7", .is_shard = is_shard, .excludes = is_excluded, .index = build_index};
 
-static rue_status probe_webdataset(const char *path, bool *is, rue_error *error)
+static rue_status probe_webdataset(const char *path, bool *matches, rue_error *error)
 {
     bool regular;
-    return rue_shards_probe(&format, path, is, &regular, error);
+    return rue_shards_probe(&format, path, matches, &regular, error);
 }
 
 static rue_status open_webdataset(const char *path, const struct rue_source_options *options,

@@ -173,7 +173,7 @@ rue_status rue_residency_warm(const struct rue_residency *residency, rue_error *
     return RUE_OK;
 }
 
-/* Reads a few items, and sets `*bytes` to their size on storage. */
+/* Reads some items, and sets `*bytes` to their size on storage. */
 static bool read_sample(const struct rue_residency *residency, uint64_t *bytes)
 {
     void *scratch;

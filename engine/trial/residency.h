@@ -28,8 +28,8 @@ rue_status rue_residency_warm(const struct rue_residency *residency, rue_error *
 /* Evicts the files of the items from memory. False: the source does not know their files. */
 bool rue_residency_evict(const struct rue_residency *residency);
 
-/* Whether the items can be read cold: evicts them, reads a few, and checks that the kernel counts their
- * bytes. False: `why` [bytes] has the reason. */
+/* Whether the items can be read cold: evicts them, reads some, and checks that the kernel counts their bytes.
+ * False: `why` [bytes] has the reason. */
 bool rue_residency_try_cold(const struct rue_residency *residency, char *why, size_t bytes);
 
 /* Whether a trial was warm or cold as requested, from the bytes that it read from storage. False: `why`

@@ -19,13 +19,13 @@ static bool read_header(const char header[HEADER_BYTES + 1], uint64_t *count)
     return end > 0 && *count > 0 && *count <= INT64_MAX / RECORD_BYTES - 1;
 }
 
-static rue_status probe(const char *path, bool *is, rue_error *error)
+static rue_status probe(const char *path, bool *matches, rue_error *error)
 {
     char header[HEADER_BYTES + 1] = "";
     uint64_t count;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return rue_fail_open(error, path);
-    *is = rue_read_at(fd, header, HEADER_BYTES, 0) && read_header(header, &count);
+    *matches = rue_read_at(fd, header, HEADER_BYTES, 0) && read_header(header, &count);
     close(fd);
     return RUE_OK;
 }
@@ -55,7 +55,7 @@ static rue_status open_npy(const char *path, const struct rue_source_options *op
 
 const struct rue_source_ops rue_source_npy = {
     .format = "npy",
-    .holds = {[RUE_PREPROCESSED] = true},
+    .has_mode = {[RUE_PREPROCESSED] = true},
     .help = "one float32 array of NumPy",
     .probe = probe,
     .open = open_npy,

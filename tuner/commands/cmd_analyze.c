@@ -58,7 +58,7 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     snprintf(findings->run.command_line, sizeof findings->run.command_line, "%s",
              rue_options_command_line(options));
     if (!rue_options_flag(options, QUIET)) report_skipped(table);
-    findings->alone = true;
+    findings->unsaved = true;
     status = rue_further_answers_find(findings, &rules, error);
     rue_ranking_rules_close(&rules);
     const struct rue_report *shown = rue_options_flag(options, JSON) ? &rue_report_json : &rue_report_table;

@@ -110,7 +110,7 @@ static rue_status check_format(const struct rue_options *options, const struct r
     rue_status status = RUE_OK;
     if (!sink->shards) status = refuse_option(options, SHARD_SIZE, what, error);
     if (status == RUE_OK && !sink->shards) status = refuse_option(options, SPLIT, what, error);
-    if (status == RUE_OK && !sink->holds[RUE_PREPROCESSED])
+    if (status == RUE_OK && !sink->has_mode[RUE_PREPROCESSED])
         status = refuse_option(options, DTYPE, what, error);
     return status;
 }

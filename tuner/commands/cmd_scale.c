@@ -142,7 +142,7 @@ static rue_status show_results(const struct rue_options *options, const struct r
                                const struct rue_scaling *results, rue_error *error)
 {
     const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
-    rue_status status = results->findings->alone ? RUE_OK : write_files(&study->setup, results, error);
+    rue_status status = results->findings->unsaved ? RUE_OK : write_files(&study->setup, results, error);
     if (status != RUE_OK) return status;
     return rue_options_flag(options, JSON) ? rue_scaling_json(results, stdout, error)
                                            : rue_scaling_show(results, &style, stdout, error);

@@ -15,7 +15,7 @@ static bool is_convertible(const struct rue_variant *from, const struct rue_vari
 {
     const struct rue_sink_ops *sink = rue_sink_find(to->format);
     bool decoded = from->mode == RUE_PREPROCESSED;
-    if (!sink || !sink->holds[to->mode] || (decoded && to->mode == RUE_RAW)) return false;
+    if (!sink || !sink->has_mode[to->mode] || (decoded && to->mode == RUE_RAW)) return false;
     return !decoded || strcmp(from->dtype, to->dtype) == 0 || strcmp(from->dtype, "uint8") == 0;
 }
 

@@ -38,7 +38,7 @@ static rue_status write_and_show(const struct rue_study_setup *setup, const stru
     char written[256] = "";
     rue_error unseen = {0};
     rue_status status = RUE_OK; /* `lost` keeps the first failure */
-    if (!findings->alone) {
+    if (!findings->unsaved) {
         note_replaced(setup);
         status = rue_output_write_reports(rue_reports, findings, setup->place.folder, written, sizeof written,
                                           lost);

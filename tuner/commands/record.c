@@ -244,7 +244,7 @@ static rue_status rank_trials(const struct rue_record *record, const struct rue_
     (*out)->runner = record->last->found.runner;
     (*out)->machine = record->last->found.machine;
     (*out)->run = record->last->found.run;
-    (*out)->alone = true;
+    (*out)->unsaved = true;
     return RUE_OK;
 }
 

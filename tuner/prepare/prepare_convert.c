@@ -50,8 +50,8 @@ static rue_status choose_mode(struct conversion *c, rue_error *error)
     const struct rue_variant variant = rue_source_variant(c->source);
     int mode = c->options->mode;
     if (mode == RUE_MODE_COUNT) mode = variant.mode;
-    if (c->options->mode == RUE_MODE_COUNT && !c->format->holds[mode])
-        mode = c->format->holds[RUE_RAW] ? RUE_RAW : RUE_PREPROCESSED;
+    if (c->options->mode == RUE_MODE_COUNT && !c->format->has_mode[mode])
+        mode = c->format->has_mode[RUE_RAW] ? RUE_RAW : RUE_PREPROCESSED;
     if (mode == RUE_RAW && variant.mode == RUE_PREPROCESSED)
         return rue_fail(
             error, RUE_USAGE,

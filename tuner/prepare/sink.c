@@ -61,7 +61,7 @@ rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
                          const struct rue_sink_options *options, struct rue_sink **out, rue_error *error)
 {
     assert(options->count > 0);
-    if (!ops->holds[options->mode])
+    if (!ops->has_mode[options->mode])
         return rue_fail(error, RUE_USAGE,
                         "the format %s cannot hold %s data: give another --format or --mode", ops->format,
                         rue_mode_names[options->mode]);

@@ -36,7 +36,7 @@ struct rue_sink_ops {
     const char *suffix;       /* (optional) a destination with it has this format */
     const char *other_suffix; /* (optional) another one */
     const char *help;
-    bool holds[RUE_MODE_COUNT];
+    bool has_mode[RUE_MODE_COUNT];
     bool shards;        /* it uses shard_bytes and split */
     bool by_name;       /* it stores labels only as class names */
     size_t state_bytes; /* of the zeroed state */

@@ -153,7 +153,7 @@ const struct rue_sink_ops rue_sink_lmdb = {
     .suffix = ".lmdb",
     .other_suffix = ".mdb",
     .help = "an LMDB, which python-lmdb reads",
-    .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
+    .has_mode = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
     .by_name = true,
     .state_bytes = sizeof(struct lmdb),
     .open = open_lmdb,

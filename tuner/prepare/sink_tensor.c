@@ -111,7 +111,7 @@ const struct rue_sink_ops rue_sink_tensor = {
     .format = "tensor",
     .suffix = ".tensor",
     .help = "one packed file of fixed-size records, which NumPy can map",
-    .holds = {[RUE_PREPROCESSED] = true},
+    .has_mode = {[RUE_PREPROCESSED] = true},
     .state_bytes = sizeof(struct tensor),
     .open = open_tensor,
     .add = add_to_tensor,

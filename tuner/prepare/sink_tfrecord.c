@@ -41,7 +41,7 @@ static rue_status add_to_tfrecord(void *state, const struct rue_item *item, rue_
 const struct rue_sink_ops rue_sink_tfrecord = {
     .format = "tfrecord",
     .help = "a folder of TFRecord shards of Examples",
-    .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
+    .has_mode = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
     .shards = true,
     .state_bytes = sizeof(struct rue_shard_writer),
     .open = open_tfrecord,

@@ -155,7 +155,7 @@ static rue_status add_to_webdataset(void *state, const struct rue_item *item, ru
 const struct rue_sink_ops rue_sink_webdataset = {
     .format = "webdataset",
     .help = "a folder of tar shards, as the webdataset library has them",
-    .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
+    .has_mode = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
     .shards = true,
     .state_bytes = sizeof(struct webdataset),
     .open = open_webdataset,

@@ -156,8 +156,8 @@ static rue_status conclude_run(struct rue_study *study, const struct rue_study_s
     rue_status status = rue_study_findings(study, &findings, error);
     if (status != RUE_OK) return status;
     if (end->ran == RUE_OK && steps->beside) end->ran = steps->beside(study, findings, context, &end->why);
-    findings->alone = !is_worth_keeping(&study->ledger, findings, end->ran);
-    bool keeps = !findings->alone && end->ran != RUE_STORE;
+    findings->unsaved = !is_worth_keeping(&study->ledger, findings, end->ran);
+    bool keeps = !findings->unsaved && end->ran != RUE_STORE;
     if (keeps && rue_study_keep_findings(&study->setup, &study->ledger, findings, &end->lost) != RUE_OK)
         findings->ledger = NULL; /* the store has none */
     status = steps->found(study, findings, end, context, error);

@@ -54,7 +54,7 @@ struct rue_study_steps {
     /* Measures more for the findings of a successful run, outside the budget. (optional) */
     rue_status (*beside)(struct rue_study *study, struct rue_findings *findings, void *context,
                          rue_error *error);
-    /* Shows the findings, however the run ended. The store has them unless findings->alone. */
+    /* Shows the findings, however the run ended. The store has them unless findings->unsaved. */
     rue_status (*found)(const struct rue_study *study, struct rue_findings *findings,
                         const struct rue_study_end *end, void *context, rue_error *error);
 };

@@ -35,6 +35,6 @@ void rue_study_note_error(struct rue_study_ledger *ledger, double expected_s, do
 bool rue_study_is_unsure(const struct rue_study_ledger *ledger, size_t trial)
 {
     for (size_t i = 0; i < ledger->notice_count; i++)
-        if (trial >= ledger->notices[i].unsure && trial < ledger->notices[i].unsure_end) return true;
+        if (trial >= ledger->notices[i].uncertain && trial < ledger->notices[i].uncertain_end) return true;
     return false;
 }

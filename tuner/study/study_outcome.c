@@ -81,7 +81,7 @@ static void describe_runner(const struct rue_study_setup *setup, struct rue_runn
     const struct rue_hello *hello = rue_study_hello(setup);
     COPY(out->measured_with, hello->loader);
     COPY(out->name, hello->runner);
-    out->pins = hello->varies[RUE_PIN_MEMORY];
+    out->pins_memory = hello->varies[RUE_PIN_MEMORY];
     out->virtual_clock = hello->virtual_clock;
     describe_consumer(setup, out->consumer, sizeof out->consumer);
 }
@@ -116,7 +116,7 @@ static rue_status add_notice(struct rue_study_ledger *ledger, const struct rue_n
     if (ledger->notice_count < RUE_STUDY_NOTICES_MAX) ledger->notices[ledger->notice_count++] = *notice;
     rue_speed_history_add(&ledger->speeds, notice->trial,
                           (struct rue_speed){log(notice->load_ratio), log(notice->compute_ratio)});
-    return rue_store_mark_doubtful(ledger->store, notice->unsure, notice->unsure_end, error);
+    return rue_store_mark_doubtful(ledger->store, notice->uncertain, notice->uncertain_end, error);
 }
 
 /* Each run also stores the changes that it loaded, so the last run of a scenario has all of them. */

@@ -381,7 +381,7 @@ static size_t last_good_reference(const struct rue_watch *watch, size_t trial)
 static rue_status make_notice(struct rue_watch *watch, struct rue_notice *notice, rue_error *error)
 {
     char text[RUE_NOTICE_TEXT_BYTES];
-    if (watch->causes) rue_causes_explain(watch->causes, notice->unsure, notice->cause);
+    if (watch->causes) rue_causes_explain(watch->causes, notice->uncertain, notice->cause);
     rue_notice_text(notice, text, sizeof text);
     rue_progress_note(watch->setup->progress, "%s", text);
     return rue_study_note_change(watch->setup, watch->ledger, notice, error);
@@ -414,12 +414,12 @@ static rue_status conclude_change(struct rue_watch *watch, struct rue_speed_chan
     double mean, sd;
     for (size_t v = 1; v < watch->setup->variant_count; v++)
         if (watch->references[v].pending_count > reference->pending_count) reference = &watch->references[v];
-    rue_slowdown_evidence(&watch->slowdown, &notice.unsure_end);
-    size_t good = last_good_reference(watch, notice.unsure_end);
-    notice.unsure = ledger->rows[good].trial.id + ledger->rows[good].reference;
+    rue_slowdown_evidence(&watch->slowdown, &notice.uncertain_end);
+    size_t good = last_good_reference(watch, notice.uncertain_end);
+    notice.uncertain = ledger->rows[good].trial.id + ledger->rows[good].reference;
     rue_reference_level_predict(&reference->baseline, &mean, &sd);
     double load_log = find_median(reference->pending, reference->pending_count) - mean, compute_log;
-    notice.trial = locate_change(ledger, notice.unsure, notice.unsure_end, load_log);
+    notice.trial = locate_change(ledger, notice.uncertain, notice.uncertain_end, load_log);
     rue_status status = measure_computing(watch, reference->model == RUE_NONE, load_log, &compute_log, error);
     notice.load_ratio = exp(load_log);
     notice.compute_ratio = exp(compute_log);

@@ -52,7 +52,7 @@ void rue_baseline_gains_find(const struct rue_cost_matrix *matrix, double confid
 }
 
 struct group {
-    const char *over;
+    const char *scope;
     size_t count;
     const struct rue_variant_findings **variants; /* [count] */
 };
@@ -181,7 +181,7 @@ static rue_status find_overall(struct rue_findings *findings, const struct group
     findings->overall_count++; /* now, so that it is closed if the rest fails */
     if (status == RUE_OK) status = rue_ranking_rules_select(rules, out->matrix, &selection, error);
     out->selection = selection;
-    out->over = group->over;
+    out->scope = group->scope;
     out->goal = group->variants[0]->goal;
     out->part_count = group->count;
     out->parts = calloc(group->count, sizeof *out->parts);
@@ -197,7 +197,7 @@ static rue_status find_overall(struct rue_findings *findings, const struct group
 /* Variants of the mode (RUE_MODE_COUNT: all) whose times can be compared. */
 static void collect_variants(const struct rue_findings *findings, int mode, struct group *out)
 {
-    out->over = mode == RUE_MODE_COUNT ? "all" : rue_mode_names[mode];
+    out->scope = mode == RUE_MODE_COUNT ? "all" : rue_mode_names[mode];
     out->count = 0;
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];

@@ -14,7 +14,7 @@ struct rue_fetcher_options {
     uint64_t max_pixels;            /* images with more pixels are refused; see RUE_MAX_PIXELS_DEFAULT */
     enum rue_decode decode;         /* of raw items */
     enum rue_bad_images bad_images; /* what to do with an item that cannot be decoded */
-    /* How preprocessed items are read; RUE_ACCESS_READ where the source does not support it. RUE_ACCESS_BEST
+    /* How preprocessed items are read; RUE_ACCESS_READ if the source does not support it. RUE_ACCESS_BEST
      * views data that are in memory, and uses direct reads for data larger than memory. */
     enum rue_access access;
 };
@@ -31,7 +31,7 @@ void rue_fetcher_close(struct rue_fetcher *fetcher);
 /* Bytes of one tensor: 602,112 for float32, 150,528 for uint8. */
 size_t rue_fetcher_tensor_bytes(enum rue_dtype dtype);
 
-/* Starts to read `item`, perhaps directly into `tensor`. Fetch prefetched items later in the same order.
+/* Starts to read `item`, if possible directly into `tensor`. Fetch prefetched items later in the same order.
  * False: nothing was started, because enough reads are in flight or this source is not read ahead. Tensors
  * must be aligned to RUE_BLOCK_BYTES for RUE_ACCESS_DIRECT. */
 bool rue_fetcher_prefetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor);

@@ -90,7 +90,7 @@ void rue_loader_stop(struct rue_loader *loader);
  * them, with its name. Thread-safe. */
 uint64_t rue_loader_bad_images(struct rue_loader *loader, rue_error *example);
 
-/* Stops the loader and frees it with all batches, also those that the consumer holds. */
+/* Stops the loader and frees it with all batches, including batches that the consumer holds. */
 void rue_loader_close(struct rue_loader *loader);
 
 #endif

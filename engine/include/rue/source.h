@@ -53,14 +53,14 @@ static inline RUE_MUST_CHECK rue_status rue_source_check_stop(const struct rue_s
 
 /* A format: its operations work on the index that `open` fills. index->state is for the format's own data. */
 struct rue_source_ops {
-    const char *format;
-    const char *help;
-    bool holds[RUE_MODE_COUNT];
-    bool has_keys;     /* whether image_key and label_key of the options apply */
+    const char *format;            /* its name */
+    const char *help;              /* one line for users */
+    bool has_mode[RUE_MODE_COUNT]; /* modes that its items can have */
+    bool has_keys;                 /* whether image_key and label_key of the options apply */
     bool has_patterns; /* whether `path` may be a pattern of shards instead of a file: see shards.h */
-    bool can_map;      /* whether preprocessed items lie in the first file, so that it can be mapped */
-    /* Sets `*is` to true if `path`, which exists, looks like this format. Reads at most the first bytes. */
-    rue_status (*probe)(const char *path, bool *is, rue_error *error);
+    bool can_map;      /* whether preprocessed items are in the first file, so that it can be mapped */
+    /* Sets `*matches` if `path`, which exists, looks like this format. Reads at most its first bytes. */
+    rue_status (*probe)(const char *path, bool *matches, rue_error *error);
     /* Fills the empty index, which the caller closes, also on failure. RUE_DATA: the message names the file,
      * the reason and what to do next. */
     rue_status (*open)(const char *path, const struct rue_source_options *options, struct rue_index *index,
@@ -71,8 +71,8 @@ struct rue_source_ops {
     rue_status (*read)(const struct rue_index *index, uint64_t item, void *into, rue_error *error);
     /* (optional) See rue_source_key. Default: the name of the item. */
     void (*key)(const struct rue_index *index, uint64_t item, char *out, size_t bytes);
-    /* (optional) Sets `*good` to whether `data` has the recorded checksum. Default: no checksums. */
-    rue_status (*verify)(const struct rue_index *index, uint64_t item, const void *data, bool *good,
+    /* (optional) Sets `*valid` to whether `data` has the recorded checksum. Default: no checksums. */
+    rue_status (*verify)(const struct rue_index *index, uint64_t item, const void *data, bool *valid,
                          rue_error *error);
 };
 
@@ -131,9 +131,9 @@ bool rue_source_is_sequential(const struct rue_source *source);
 bool rue_source_allows(const struct rue_source *source, enum rue_access access);
 
 /* Sets `*out` to the rue_source_bytes(item) bytes of the item. The source owns them until it is closed. Call
- * it only if rue_source_allows(RUE_ACCESS_VIEW). Thread-safe. RUE_DATA: the file became shorter. Bytes that
- * have left memory are read again on access: if storage fails then, or the file is truncated while the bytes
- * are used, the process receives SIGBUS. RUE_ACCESS_READ does not have this risk. */
+ * it only if rue_source_allows(RUE_ACCESS_VIEW). Thread-safe. RUE_DATA: the file became shorter. Evicted
+ * bytes are read again on access: if storage fails then, or the file is truncated while they are used, the
+ * process receives SIGBUS. RUE_ACCESS_READ does not have this risk. */
 rue_status rue_source_view(const struct rue_source *source, uint64_t item, const void **out,
                            rue_error *error) RUE_MUST_CHECK;
 
@@ -147,7 +147,7 @@ bool rue_source_place(const struct rue_source *source, enum rue_access access, u
 void rue_source_drop_pages(const struct rue_source *source);
 
 /* Checks that the files are the same as when they were opened. (Reading from an open file does not show that
- * it was deleted.) Takes microseconds per file. Thread-safe. RUE_DATA names the first file that was changed
+ * it was deleted.) Needs microseconds per file. Thread-safe. RUE_DATA names the first file that was changed
  * or deleted. Also the results of rue_source_failure. */
 rue_status rue_source_check(const struct rue_source *source, rue_error *error) RUE_MUST_CHECK;
 

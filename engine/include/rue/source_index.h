@@ -57,7 +57,7 @@ struct rue_index {
     enum rue_mode mode;
     enum rue_dtype dtype; /* of preprocessed items */
     uint32_t shape[3];    /* of preprocessed items: channels, height, width */
-    uint64_t seed;        /* start of the digest: a hash of what the format knows of the contents */
+    uint64_t seed;        /* start of the digest: a hash of the format's data about the contents */
     bool compressed;      /* an item can be read only after all bytes before it */
     struct rue_files *files;
     void *state; /* data of the format, freed by its close */

@@ -54,7 +54,7 @@ Test(overall, the_least_regret_over_the_models_of_all_variants_wins)
     cr_assert_eq(fixture.findings.overall_count, 1, "all are of one mode: one answer");
     const struct rue_overall *overall = &fixture.findings.overall[0];
     const struct rue_ranking_row *row = &overall->selection->rows[overall->selection->recommended];
-    cr_assert_str_eq(overall->over, "raw");
+    cr_assert_str_eq(overall->scope, "raw");
     cr_assert_eq(overall->selection->recommended, 1, "best of neither, and good for both");
     cr_assert_eq(overall->best, 1);
     cr_assert_eq(overall->selection->model_count, 4);
@@ -72,9 +72,9 @@ Test(overall, each_mode_of_several_variants_has_its_answer_and_all_together)
     add(RUE_PREPROCESSED, "c", fast_many, 3);
     find(NULL);
     cr_assert_eq(fixture.findings.overall_count, 2);
-    cr_assert_str_eq(fixture.findings.overall[0].over, "raw");
+    cr_assert_str_eq(fixture.findings.overall[0].scope, "raw");
     cr_assert_eq(fixture.findings.overall[0].selection->recommended, 0);
-    cr_assert_str_eq(fixture.findings.overall[1].over, "all");
+    cr_assert_str_eq(fixture.findings.overall[1].scope, "all");
     cr_assert_eq(fixture.findings.overall[1].part_count, 3);
 }
 
