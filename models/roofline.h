@@ -23,8 +23,7 @@ double rue_roofline_batch_ns(const struct rue_architecture *architecture, const 
 void rue_roofline_fill(const struct rue_architecture *architecture, const struct rue_device *device,
                        enum rue_precision precision, struct rue_profile *out);
 
-/* The largest batch whose weights and activations fit into the memory beside the driver's context; 0: none.
- */
+/* The largest batch whose weights and activations fit beside the driver's context; 0: none. */
 uint64_t rue_roofline_largest_batch(const struct rue_architecture *architecture,
                                     const struct rue_device *device, enum rue_precision precision);
 

@@ -78,8 +78,7 @@ _Noreturn static void on_error(j_common_ptr common)
     jump_out(jpeg, rue_fail(jpeg->error, RUE_DATA, "cannot be decoded: %s", text));
 }
 
-/* libjpeg fills missing data with grey and only warns. It also accepts ff 01 in the headers; PIL refuses it.
- */
+/* libjpeg fills missing data with grey and only warns. It accepts ff 01 in the headers; PIL refuses it. */
 static void on_message(j_common_ptr common, int level)
 {
     struct rue_jpeg *jpeg = common->client_data;
