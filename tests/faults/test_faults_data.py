@@ -145,7 +145,7 @@ FIELDS = {
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_an_impossible_field_of_the_header_is_told(hand, tensor, whole_tensor, name):
+def test_an_impossible_header_field_is_reported(hand, tensor, whole_tensor, name):
     at, layout, value, words = FIELDS[name]
     header = bytearray(whole_tensor[:HEADER])
     struct.pack_into("<" + layout, header, at, value)
@@ -177,7 +177,7 @@ def test_each_damaged_byte_of_labels_checksums_and_class_names_is_found(hand, te
         assert said["status"] == "failed" and f"{tensor}: its index" in said["reason"] and "rue prepare" in said["reason"], at
 
 
-def test_bytes_behind_the_end_are_refused(rue, tensor, whole_tensor):
+def test_bytes_after_the_end_are_refused(rue, tensor, whole_tensor):
     tensor.write_bytes(whole_tensor + b"x")
     expect_failure(rue("inspect", tensor), 3, tensor, f"byte {len(whole_tensor) + 1}", str(len(whole_tensor)))
 
@@ -234,7 +234,7 @@ def many_photos(photos, tmp_path_factory):
 
 
 @pytest.mark.parametrize("what", ["tensor", "synthetic"])
-def test_what_a_killed_writer_left_is_removed_by_the_next_one(rue, photos, many_photos, what):
+def test_files_of_a_killed_writer_are_removed_by_the_next_one(rue, photos, many_photos, what):
     long = [many_photos, "x"] if what == "tensor" else ["--synthetic", "100000", "x"]
     short = [photos, "x", "--images", "3"] if what == "tensor" else ["--synthetic", "3", "x"]
     process = rue.start("prepare", *long, "--quiet")
@@ -247,7 +247,7 @@ def test_what_a_killed_writer_left_is_removed_by_the_next_one(rue, photos, many_
     assert [path.name for path in rue.folder.iterdir()] == ["x"]
 
 
-def test_what_a_killed_tuner_left_is_removed_by_the_next_one(rue, photos, many_photos):
+def test_files_of_a_killed_tuner_are_removed_by_the_next_one(rue, photos, many_photos):
     words = ["tune", many_photos, "--model", "none", "--quiet", "--out", "out"]
     process = rue.start(*words)
     wait_until(lambda: list(rue.folder.glob("out/.rue-??????/sample.tensor")), process)
@@ -316,7 +316,7 @@ def make_socket(path):
 
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("name", CHANGES)
-def test_what_changes_during_a_study_is_named(hand, own_photos, name, workers):
+def test_data_that_change_during_a_study_are_named(hand, own_photos, name, workers):
     """The first of the data's own order; nothing hangs."""
     change, words = CHANGES[name]
     victim = sorted(own_photos.rglob("*.jpg"))[0]
@@ -379,7 +379,7 @@ def make_class(folder, photos, count=3):
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_what_is_neither_file_nor_folder_is_left_out_and_said(rue, photos, name):
+def test_other_kinds_of_files_are_skipped_and_reported(rue, photos, name):
     make, words = ODD[name]
     make(make_class(rue.folder, photos))
     done = rue("inspect", "set")
@@ -392,7 +392,7 @@ def test_what_is_neither_file_nor_folder_is_left_out_and_said(rue, photos, name)
     assert done.returncode == 0 and "odd" in done.stderr
 
 
-def test_a_folder_of_dangling_links_alone_says_so(rue):
+def test_a_folder_with_only_dangling_links_is_reported(rue):
     (rue.folder / "set").mkdir()
     for i in range(3):
         (rue.folder / f"set/{i}.jpg").symlink_to("nowhere")
@@ -494,7 +494,7 @@ REPLACED = {
 
 
 @pytest.mark.parametrize("name", REPLACED)
-def test_changed_data_are_not_mixed_with_what_was_measured(rue, own_photos, name):
+def test_trials_of_changed_data_are_not_mixed_with_older_trials(rue, own_photos, name):
     """All is measured again; once the data are what they were, the old trials count again."""
     kept = rue.folder / "kept"
     shutil.copytree(own_photos, kept)

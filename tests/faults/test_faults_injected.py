@@ -233,11 +233,11 @@ def explore(case, role):
     assert not complaints, f"seed {SEED}: {len(complaints)} of {len(faults)}:\n" + "\n".join(complaints[:40])
 
 
-def test_any_failing_call_of_a_study_that_goes_on_loses_nothing(injector, tiny_photos, tmp_path):
+def test_any_failing_call_of_a_continued_study_loses_no_trial(injector, tiny_photos, tmp_path):
     explore(TuneCase(injector, tiny_photos, tmp_path, kept=True), "tune")
 
 
-def test_any_failing_call_of_a_new_study_leaves_nothing_half_written(injector, tiny_photos, tmp_path):
+def test_any_failing_call_of_a_new_study_leaves_no_incomplete_file(injector, tiny_photos, tmp_path):
     explore(TuneCase(injector, tiny_photos, tmp_path, kept=False), "tune")
 
 
@@ -245,7 +245,7 @@ def test_any_failing_call_of_the_runner_is_a_row_or_a_restart(injector, tiny_pho
     explore(TuneCase(injector, tiny_photos, tmp_path, kept=True), "runner")
 
 
-def test_any_failing_call_of_prepare_leaves_the_whole_file_or_none(injector, tiny_photos, tmp_path):
+def test_any_failing_call_of_prepare_leaves_a_complete_file_or_none(injector, tiny_photos, tmp_path):
     def check(folder, outcome):
         looked = injector.plain(folder, "inspect", "photos.tensor", "--json")
         assert looked.returncode == 0, looked.stderr
@@ -254,14 +254,14 @@ def test_any_failing_call_of_prepare_leaves_the_whole_file_or_none(injector, tin
     explore(FileCase(injector, tmp_path, words, "photos.tensor", check), "prepare")
 
 
-def test_any_failing_call_of_synthetic_photos_leaves_all_or_none(injector, tmp_path):
+def test_any_failing_call_of_synthetic_photos_leaves_all_photos_or_none(injector, tmp_path):
     def check(folder, outcome):
         assert len(list(folder.rglob("*.jpg"))) == 2
         assert injector.plain(folder, "inspect", "photos").returncode == 0
     explore(FileCase(injector, tmp_path, ("prepare", "--synthetic", "2", "photos"), "photos", check), "prepare")
 
 
-def test_any_failing_call_of_inspect_is_told(injector, tiny_photos, tmp_path):
+def test_any_failing_call_of_inspect_is_reported(injector, tiny_photos, tmp_path):
     told = lambda text: [line for line in text.splitlines() if not line.startswith("cache ")]  # left out where nobody can tell
     whole = told(injector.plain(tmp_path, "inspect", tiny_photos).stdout)
 

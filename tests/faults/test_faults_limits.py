@@ -31,7 +31,7 @@ def test_too_few_descriptors_name_the_limit_to_raise(release, photos, tmp_path, 
     assert told
 
 
-def test_a_runner_that_has_no_room_to_open_the_data_is_infeasible(rue, release, photos):
+def test_a_runner_without_memory_to_open_the_data_is_infeasible(rue, release, photos):
     """The data are not at fault, which the exit code 3 would say."""
     wrapper = rue.folder / "runner.sh"
     wrapper.write_text(f"ulimit -n 4\nexec {release} runner\n")
@@ -48,7 +48,7 @@ def test_an_infeasible_open_of_another_runner_has_a_next_step(rue, script, reaso
     assert line.count("ulimit") == 1
 
 
-def test_refused_threads_are_no_reason_for_smaller_batches(lonely_rue, photos):  # noqa: F811
+def test_refused_threads_do_not_suggest_smaller_batches(lonely_rue, photos):  # noqa: F811
     copy_photos(photos, lonely_rue.folder / "photos")
     words = [word if word != "0,1" else "2" for word in QUICK]
     done = lonely_rue("tune", "photos", *words, most=3)  # the tuner, its keeper and the runner
@@ -61,7 +61,7 @@ def test_batches_that_do_not_fit_are_a_reason_for_smaller_ones(rue, photos):
     expect_failure(done, 4, "the limit is 1", "--batch-size", "--max-memory")
 
 
-def test_the_runner_says_infeasible_to_whoever_asks(release, photos):
+def test_the_runner_answers_infeasible_to_any_client(release, photos):
     request = dict(op="open", variant=dict(path=str(photos), mode="raw", format="folder"))
     done = subprocess.run([release, "runner"], input=json.dumps(request) + "\n", capture_output=True, text=True,
                           timeout=HANG_S, env=clean_environment(), preexec_fn=limited(resource.RLIMIT_NOFILE, 4))

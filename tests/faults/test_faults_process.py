@@ -112,7 +112,7 @@ def test_a_file_system_without_locks_is_named(release_rue, script, preload, why)
     expect_failure(done, 6, "cannot lock the folder out", os.strerror(getattr(errno, why)), "local disk", "--out")
 
 
-def test_two_that_prepare_the_same_file_leave_one_whole_file(rue, photos):
+def test_two_processes_that_prepare_the_same_file_leave_one_complete_file(rue, photos):
     processes = [rue.start("prepare", photos, "photos.tensor", "--dtype", "uint8", "--quiet") for _ in range(4)]
     codes = sorted((code, err) for code, out, err in map(finish, processes))
     assert codes[0][0] == 0 and all(code in (2, 6) and "exists" in err for code, err in codes[1:]), codes
@@ -195,7 +195,7 @@ def test_runs_survive_a_scripted_runner_being_killed_at_random(rue, script):
 
 
 @pytest.mark.parametrize("times, code", [(2, 0), (3, 1)])
-def test_a_runner_that_dies_when_it_is_started_again_gets_three_attempts(rue, script, times, code):
+def test_a_runner_that_dies_at_a_restart_gets_three_attempts(rue, script, times, code):
     one = script(TABLE, faults=[dict(when=dict(id=12), do="signal", signal="SIGSEGV")])
     wrapper = rue.folder / "dies.sh"
     wrapper.write_text(f"n=$(cat starts 2>/dev/null || echo 0); echo $((n + 1)) >starts\n"
@@ -221,7 +221,7 @@ def test_a_runner_that_dies_in_open_is_named_with_its_signal(rue, script):
     assert not one.pids()
 
 
-def test_what_dies_with_large_batches_alone_is_left_out(rue, script):
+def test_configurations_whose_runner_dies_are_not_recommended(rue, script):
     faults = [dict(when=dict(measure="joint", model="bee", cell=f"64/{w}"), do="signal", signal="SIGBUS") for w in WORKERS]
     assert tune(rue, script(TABLE, faults=faults)).returncode == 0
     assert [row["reason"] for row in bad(rue)] == ["the runner was killed by SIGBUS during the trial"] * 3
@@ -257,7 +257,7 @@ def test_a_runner_that_hangs_costs_one_row(rue, script, name):
     assert wait_until_gone(one.pids())
 
 
-def test_nothing_is_left_of_runners_that_leave_grandchildren(rue, script):
+def test_grandchildren_of_runners_are_ended(rue, script):
     """Every trial leaves a process in a session of its own that ignores SIGTERM; after every second one the runner hangs."""
     models, batches, workers = (10, 10, 10) if LONG else (4, 4, 2)
     table = make_table([f"m{i}" for i in range(models)], range(1, batches + 1), range(workers), lambda m, b, w: 1000 + b + w)
@@ -296,7 +296,7 @@ def tree(rue, kind, script, photos):
 
 @pytest.mark.parametrize("kind", ["own", "python", "session", "pipeline"])
 @pytest.mark.parametrize("name", ["KILL", "QUIT", "TERM", "HUP", "SEGV"])
-def test_nothing_outlives_its_tuner(rue, script, photos, kind, name):
+def test_no_process_outlives_its_tuner(rue, script, photos, kind, name):
     process, pids = tree(rue, kind, script, photos)
     assert len(pids) >= 2 and all(map(is_running, pids))
     begin = time.monotonic()
@@ -307,7 +307,7 @@ def test_nothing_outlives_its_tuner(rue, script, photos, kind, name):
     assert gone
 
 
-def test_nothing_outlives_a_terminal_that_is_closed(rue, script):
+def test_no_process_outlives_a_closed_terminal(rue, script):
     one = script(TABLE, faults=[dict(when=dict(measure="joint"), do="grandchild", session=True, then=dict(do="hang"))])
     pid, terminal = pty.fork()
     if pid == 0:
@@ -332,7 +332,7 @@ def test_a_tuner_under_nohup_outlives_its_terminal(rue, script):
     assert code == 0 and sorted(one.joint()) == CELLS, err
 
 
-def test_a_keeper_that_is_killed_costs_its_runner_alone(rue, script):
+def test_a_killed_keeper_ends_only_its_runner(rue, script):
     one = script(TABLE, delay_s=0.05)
     process = start(rue, one)
     one.wait_for(3, process)
@@ -368,7 +368,7 @@ GOES_ON = {
 
 
 @pytest.mark.parametrize("name", STOPS)
-def test_five_failures_alike_end_the_run(rue, script, name):
+def test_five_identical_failures_end_the_run(rue, script, name):
     one = script(TABLE, faults=failing(STOPS[name]))
     expect_failure(tune(rue, one), 4, "stopped after 5 identical failures", STOPS[name][-1], "run the same command to continue")
     assert len(one.joint()) == len(STOPS[name])
@@ -378,14 +378,14 @@ def test_five_failures_alike_end_the_run(rue, script, name):
 
 
 @pytest.mark.parametrize("name", GOES_ON)
-def test_failures_that_differ_do_not(rue, script, name):
+def test_different_failures_do_not_end_the_run(rue, script, name):
     one = script(TABLE, faults=failing(GOES_ON[name]))
     done = tune(rue, one)
     assert "in a row" not in done.stderr and len(one.joint()) == len(CELLS), done.stderr
     assert len(bad(rue)) == sum(reason is not None for reason in GOES_ON[name])
 
 
-def test_what_the_store_answers_does_not_hide_that_the_runner_fails(rue, script):
+def test_stored_trials_do_not_hide_a_failing_runner(rue, script):
     """Every second cell is stored; the others fail alike now."""
     different = [dict(status="failed", reason=letter) for letter in "abcdefghijklm"]
     one = script(TABLE, faults=[dict(when=dict(id=PROBES + 1 + 2 * i), do="answer", answer=answer)
@@ -431,20 +431,20 @@ def drive_runner(program, photos, trials, mark):
     return held, process.wait(HANG_S)
 
 
-def test_a_runner_holds_no_more_after_many_trials(release, photos):
+def test_memory_of_a_runner_does_not_grow_with_trials(release, photos):
     (before, after), code = drive_runner(release, photos, 10000 if LONG else 2000, 1000)
     print(before, after)
     assert code == 0 and after["fds"] == before["fds"] and after["threads"] == before["threads"] == 1
     assert after["anon"] <= before["anon"] + 1024, "a KiB more or less is the allocator's"
 
 
-def test_a_runner_leaks_nothing(program, photos):
+def test_a_runner_does_not_leak_memory(program, photos):
     """The leak sanitizer looks when it ends."""
     held, code = drive_runner(program, photos, 10000 if LONG else 400, 100)
     assert code == 0 and held[0]["fds"] == held[1]["fds"]
 
 
-def test_a_tuner_holds_no_more_than_its_rows(release_rue, script):
+def test_memory_of_a_tuner_grows_only_by_its_rows(release_rue, script):
     trials = 10000 if LONG else 2000
     repeats = trials // 10
     one = script(make_table(["ape"], [1, 2, 3, 4, 5], [0, 1], lambda m, b, w: 1000 + b + w))
@@ -477,7 +477,7 @@ def test_an_own_trial_that_hangs_in_a_read_is_a_timeout(release_rue, photos, pre
     assert not stuck.exists()
 
 
-def test_an_own_trial_that_takes_too_long_says_so_itself(rue, photos):
+def test_rue_s_own_runner_reports_a_trial_that_exceeds_its_time(rue, photos):
     done = rue("tune", photos, "--model", "sleep:500ms/batch", "--images", "8", "--batch-size", "1,8", "--num-workers", "0",
                "--mode", "raw", "--trial-timeout", "2s", "--budget", "10m", "--quiet", "--out", "out")
     slow = [row for row in bad(rue) if json.loads(row["config"])["batch_size"] == 1]

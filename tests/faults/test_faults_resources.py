@@ -153,7 +153,7 @@ def test_a_disk_that_fills_up_names_itself_in_every_format(fast, photos, disk, f
 
 
 @pytest.mark.parametrize("format", SINKS)
-def test_a_limit_on_the_size_of_files_is_named_in_every_format(fast, photos, format):
+def test_a_file_size_limit_is_named_in_every_format(fast, photos, format):
     done = fast("prepare", photos, "x", "--format", format, "--quiet", preexec_fn=limited(resource.RLIMIT_FSIZE, 20000))
     expect_failure(done, 6, ".rue-", "File too large", "ulimit -f")
     assert list(fast.folder.iterdir()) == []
@@ -172,7 +172,7 @@ FILE_SIZES = {0: 6, 512: 6, 4096: 6, 16384: 6, 40000: None, 70000: None, 1 << 30
 
 
 @pytest.mark.parametrize("bytes_max", FILE_SIZES)
-def test_a_limit_on_the_size_of_files_ends_a_study_in_order(rue, photos, bytes_max):
+def test_a_file_size_limit_ends_a_study_in_order(rue, photos, bytes_max):
     """Not by SIGXFSZ. Without the limit the study goes on."""
     done = rue("tune", photos, *RAW, "--out", "out", preexec_fn=limited(resource.RLIMIT_FSIZE, bytes_max))
     assert done.returncode in ((0, 6) if FILE_SIZES[bytes_max] is None else (FILE_SIZES[bytes_max],)), done.stderr
@@ -184,7 +184,7 @@ def test_a_limit_on_the_size_of_files_ends_a_study_in_order(rue, photos, bytes_m
 
 
 @pytest.mark.parametrize("bytes_max", [0, 4096, 100000, 500000])
-def test_a_limit_on_the_size_of_files_leaves_no_half_of_what_is_prepared(rue, photos, bytes_max):
+def test_a_file_size_limit_leaves_no_incomplete_file(rue, photos, bytes_max):
     limit = limited(resource.RLIMIT_FSIZE, bytes_max)
     done = rue("prepare", photos, "x.tensor", "--quiet", preexec_fn=limit)
     expect_failure(done, 6, "x.tensor", "File too large", "ulimit -f")
@@ -194,14 +194,14 @@ def test_a_limit_on_the_size_of_files_leaves_no_half_of_what_is_prepared(rue, ph
     assert list(rue.folder.iterdir()) == []
 
 
-def test_a_limit_on_the_size_of_files_ends_the_comparison_in_order(rue, photos):
+def test_a_file_size_limit_ends_the_comparison_in_order(rue, photos):
     done = rue("tune", photos, *QUICK, "--out", "out", preexec_fn=limited(resource.RLIMIT_FSIZE, 1 << 20))
     expect_failure(done, 6, "/sample.tensor", "File too large", "ulimit -f")
     assert not (rue.folder / "out").exists(), "nothing new is left behind"
 
 
 @pytest.mark.parametrize("where", ["file", "file/below", "/dev/null", "/dev/full", "/dev/null/below"])
-def test_an_output_folder_that_is_none(rue, photos, where):
+def test_an_output_path_that_is_not_a_folder_is_refused(rue, photos, where):
     (rue.folder / "file").write_text("precious")
     expect_failure(rue("tune", photos, *RAW, "--out", where), 6, where.split("/b")[0], "Not a directory")
     assert (rue.folder / "file").read_text() == "precious" and len(list(rue.folder.iterdir())) == 1
@@ -220,7 +220,7 @@ def test_an_output_folder_that_is_removed_during_the_study(rue, script):
 # ---- descriptors ----
 
 @pytest.mark.parametrize("command", ["tune", "prepare", "synthetic", "inspect"])
-def test_whatever_the_number_of_descriptors(fast, photos, command):
+def test_any_limit_of_descriptors_ends_in_order(fast, photos, command):
     """From none at all on: it works or says so in one line, and once it works it works with more."""
     words = {"tune": ["tune", photos, *QUICK, "--out", "out", "--fresh"],
              "prepare": ["prepare", photos, "x", "--force", "--quiet"],
@@ -270,7 +270,7 @@ def copy_photos(photos, folder):
 
 
 @pytest.mark.parametrize("most, feasible", [(3, "0"), (4, "01"), (6, "0123"), (7, "01234"), (40, "012348")])
-def test_threads_that_are_refused_make_infeasible_rows(lonely_rue, photos, most, feasible):
+def test_refused_threads_make_infeasible_rows(lonely_rue, photos, most, feasible):
     """The tuner, its runner and the keeper between them are three; what more workers there may be is measured, and so is the comparison."""
     copy_photos(photos, lonely_rue.folder / "photos")
     # More batches than are in flight, so that no thread ends early.
@@ -287,14 +287,14 @@ def test_threads_that_are_refused_make_infeasible_rows(lonely_rue, photos, most,
     assert str(recommended(lonely_rue.folder / "out")["num_workers"]) in feasible
 
 
-def test_a_runner_that_may_not_be_started_is_told(lonely_rue, photos):
+def test_a_runner_without_permission_to_start_is_reported(lonely_rue, photos):
     copy_photos(photos, lonely_rue.folder / "photos")
     for most in (1, 2):
         done = lonely_rue("tune", "photos", *QUICK, "--out", "out", most=most)
         expect_failure(done, 1, "cannot start", "Resource temporarily unavailable")
 
 
-def test_preparing_goes_on_with_fewer_threads_or_none(lonely_rue, photos):
+def test_prepare_continues_with_fewer_threads_or_none(lonely_rue, photos):
     copy_photos(photos, lonely_rue.folder / "photos")
     for most in (1, 2, 4):
         done = lonely_rue("prepare", "photos", f"{most}.tensor", "--num-workers", "8", "--dtype", "uint8", most=most)
@@ -311,7 +311,7 @@ HUNGRY = [*QUICK, "--batch-size", "4,16,128", "--num-workers", "0,2", "--images"
 
 
 @pytest.mark.parametrize("mebibytes", [1, 6, 9, 12, 14, 16, 20, 32, 48, 96, 256, 1000])
-def test_whatever_the_address_space(fast, photos, mebibytes):
+def test_any_limit_of_address_space_ends_in_order(fast, photos, mebibytes):
     """It ends in order, and never with a wrong number: what does not fit is infeasible."""
     limit = limited(resource.RLIMIT_AS, mebibytes << 20)
     done = fast("tune", photos, *HUNGRY, "--out", "out", preexec_fn=limit)
@@ -380,7 +380,7 @@ def make_group(limit):
     return None
 
 
-def test_what_does_not_fit_the_control_group_is_judged_before(fast, photos, memory_group):
+def test_batches_beyond_the_control_group_s_memory_are_not_tried(fast, photos, memory_group):
     done = fast("tune", photos, *HUNGRY, "--out", "out", preexec_fn=memory_group(64 << 20))
     assert done.returncode == 0, done.stderr
     rows = csv_rows(fast.folder / "out")
@@ -389,7 +389,7 @@ def test_what_does_not_fit_the_control_group_is_judged_before(fast, photos, memo
     assert recommended(fast.folder / "out")["batch_size"] in (4, 16)
 
 
-def test_a_runner_that_is_killed_for_want_of_memory_is_infeasible(fast, photos, memory_group):
+def test_a_runner_killed_by_the_memory_limit_is_infeasible(fast, photos, memory_group):
     """Told that there is plenty, it takes more than there is; the smaller configurations are measured."""
     done = fast("tune", photos, *HUNGRY, "--out", "out", "--max-memory", "64G", "--mode", "raw",
                 preexec_fn=memory_group(64 << 20))
@@ -431,7 +431,7 @@ def test_closed_streams(fast, photos, command, streams):
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["tune", "--help"],
                                    ["tune", "--runner", "RUNNER", "--dry-run"]])
-def test_a_full_disk_behind_standard_output_of_help(rue, script, words):
+def test_help_on_a_full_disk_fails(rue, script, words):
     words = [script(TABLE).command if word == "RUNNER" else word for word in words]
     with open("/dev/full", "w") as full:
         done = subprocess.run([rue.program, *words], cwd=rue.folder, stdout=full, stderr=subprocess.PIPE, text=True,
@@ -439,14 +439,14 @@ def test_a_full_disk_behind_standard_output_of_help(rue, script, words):
     assert done.returncode == 6 and "cannot write the output: No space left on device" in done.stderr.splitlines()[-1]
 
 
-def test_a_full_disk_behind_standard_error_changes_nothing(rue, photos):
+def test_standard_error_on_a_full_disk_has_no_effect(rue, photos):
     with open("/dev/full", "w") as full:
         done = subprocess.run([rue.program, "tune", photos, *RAW, "--out", "out"], cwd=rue.folder, stdout=subprocess.PIPE,
                               stderr=full, text=True, env=clean_environment(), timeout=HANG_S)
     assert done.returncode == 0 and "Use batch_size" in done.stdout and recommended(rue.folder / "out")
 
 
-def test_a_reader_of_one_line_gets_it(rue, photos):
+def test_a_reader_that_closes_after_one_line_gets_it(rue, photos):
     done = subprocess.run(["bash", "-c", '"$@" | head -n 1; exit "${PIPESTATUS[0]}"', "-", rue.program, "tune", photos, *RAW,
                            "--out", "out"], cwd=rue.folder, capture_output=True, text=True, env=clean_environment(),
                           timeout=HANG_S, stdin=subprocess.DEVNULL)

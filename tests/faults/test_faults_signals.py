@@ -253,7 +253,7 @@ def test_every_command_has_cases(rue):
 
 @pytest.mark.parametrize("number, code", SIGNALS, ids=["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("command, name", [(command, name) for command, cases in CASES.items() for name in cases])
-def test_a_signal_ends_it(world, command, name, number, code):
+def test_a_signal_ends_the_command(world, command, name, number, code):
     case, mark = CASES[command][name](world), f"mark-{uuid.uuid4()}"
     tester = world.release if "LD_PRELOAD" in case.env else world.rue
     process, reader = start(tester.program, world.folder, case, mark)

@@ -94,7 +94,7 @@ def test_a_store_that_is_cut_anywhere_is_refused(study):
         study.expect_refused()
 
 
-def test_zeros_that_are_cut_from_the_end_are_there_again(study):
+def test_zeros_cut_from_the_end_are_restored(study):
     with open(study.copy(), "rb") as file:
         content = file.read()
     os.truncate(study.db, len(content.rstrip(b"\0")) + 1)
@@ -122,7 +122,7 @@ def test_a_flipped_byte_anywhere_is_seen_or_harmless(study):
     assert found["refused"] > 5 and found["harmless"] > 5
 
 
-def test_what_to_do_with_a_store_that_is_none_names_it_and_no_command_that_would_touch_another(rue):
+def test_advice_about_a_refused_store_names_only_that_store(rue):
     (rue.folder / "out").mkdir()
     (rue.folder / "out/study.db").write_bytes(b"no store" * 1000)
     (rue.folder / "t.csv").write_text("batch_size,num_workers,time_s\n32,1,5\n")
@@ -131,7 +131,7 @@ def test_what_to_do_with_a_store_that_is_none_names_it_and_no_command_that_would
         assert "tune --fresh" not in line
 
 
-def test_it_is_the_store_that_is_moved_away_and_not_a_row(study):
+def test_advice_is_to_delete_the_row_or_move_the_store(study):
     run_sql(study.copy(), ROWS["time"])
     study.expect_refused("delete that row, or move ", "study.db away, or run 'rue tune' with --fresh")
 
@@ -147,7 +147,7 @@ def test_a_flipped_bit_in_a_value_is_named(study):
 
 
 # What somebody may do to a row with SQL.
-def test_show_and_list_do_not_tell_what_was_changed(study):
+def test_show_and_list_refuse_changed_findings(study):
     run_sql(study.copy(), ROWS["time"])
     for words in (["show", str(study.out)], ["show", str(study.out), "--trials"]):
         done = subprocess.run([str(study.program), *words], cwd=study.folder, env=clean_environment(), capture_output=True,
@@ -171,7 +171,7 @@ def test_a_row_that_was_changed_is_named(study, what):
     study.expect_refused("trial", "delete that row")
 
 
-def test_deleted_rows_are_measured_again(study):
+def test_deleted_rows_are_measured_in_the_next_run(study):
     run_sql(study.copy(), "DELETE FROM trial WHERE measure = 'joint' AND model = 'ape'")
     count = len(study.script.joint())
     assert study.tune().returncode == 0
@@ -198,14 +198,14 @@ def test_a_comment_that_swallows_a_column_is_damage(study):
     study.expect_refused("table trial", "--fresh")
 
 
-def test_columns_of_others_are_left_alone(study):
+def test_columns_of_other_programs_are_kept(study):
     run_sql(study.copy(), "ALTER TABLE trial ADD COLUMN note TEXT; UPDATE trial SET note = 'mine'")
     assert study.tune().returncode == 0
     with contextlib.closing(sqlite3.connect(study.db)) as db:
         assert db.execute("SELECT count(*) FROM trial WHERE note = 'mine'").fetchone()[0] == len(study.rows)
 
 
-def test_what_is_no_store_is_refused(study):
+def test_files_that_are_not_stores_are_refused(study):
     study.copy().write_text("my notes\n" * 1000)
     study.expect_refused("not a store of rue", "--fresh")
     study.copy().unlink()
@@ -305,7 +305,7 @@ def test_a_report_that_is_read_only_is_replaced(study, name):
 
 @pytest.mark.parametrize("damage, said", [(make_folder, "remove it"), (make_dangling, "rue did not write it")])
 @pytest.mark.parametrize("name", ["recommendation.json", "trials.csv"])
-def test_what_lies_in_the_place_of_a_report_is_told_first(study, name, damage, said):
+def test_an_obstacle_to_a_report_is_reported_before_the_trials(study, name, damage, said):
     study.copy()
     damage(study.out / name)
     before = (study.out / "study.db").read_bytes()
@@ -314,7 +314,7 @@ def test_what_lies_in_the_place_of_a_report_is_told_first(study, name, damage, s
     assert os.listdir(study.out / name) == ["inside"] if damage is make_folder else (study.out / name).is_symlink()
 
 
-def test_ctrl_c_while_reports_cannot_be_written_says_so(rue, script):
+def test_ctrl_c_reports_that_reports_cannot_be_written(rue, script):
     one = script(TABLE, delay_s=0.05)
     process = rue.start("tune", "--runner", one.command, "--out", "out")
     one.wait_for(4, process)
@@ -327,7 +327,7 @@ def test_ctrl_c_while_reports_cannot_be_written_says_so(rue, script):
     assert line.endswith("; also not written: trials.csv")
 
 
-def test_a_file_in_the_place_of_the_folder_is_told(study):
+def test_a_file_with_the_name_of_the_folder_is_reported(study):
     study.out.write_text("mine")
     expect_failure(study.tune(), 6, f"cannot open the folder {study.out}: Not a directory; choose another folder with --out")
     assert study.out.read_text() == "mine"

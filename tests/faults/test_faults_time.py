@@ -29,7 +29,7 @@ def expect_all_measured_once(rue, one, err):
 
 # ---- the calendar ----
 
-def test_a_calendar_that_jumps_changes_nothing(release_rue, script, preload):
+def test_a_clock_that_jumps_has_no_effect(release_rue, script, preload):
     one = script(TABLE)
     assert tune(release_rue, one).returncode == 0
     usual = read_json(release_rue.folder / "out/recommendation.json")["recommendations"]
@@ -39,7 +39,7 @@ def test_a_calendar_that_jumps_changes_nothing(release_rue, script, preload):
     assert max(row["started_ns"] for row in rows(release_rue)) < 10**12
 
 
-def test_a_calendar_that_jumps_is_in_no_time_of_an_own_trial(release_rue, photos, preload):
+def test_a_clock_that_jumps_does_not_change_times_of_rue_s_own_trials(release_rue, photos, preload):
     done = release_rue("tune", photos, *OWN, "--repeats", "1", env=preload(PRELOAD_CALENDAR="1"))
     assert done.returncode == 0 and not bad(release_rue), done.stderr
     values = [item for row in rows(release_rue) for item in row.items()]
@@ -62,7 +62,7 @@ def pause(process, pids):
 
 
 @pytest.mark.parametrize("who", ["tuner", "runner", "both"])
-def test_a_suspended_trial_is_measured_again(rue, script, who):
+def test_a_suspended_trial_is_repeated(rue, script, who):
     one = script(TABLE, delay_s=0.1)
     process = start(rue, one)
     one.wait_for(4, process)
@@ -76,7 +76,7 @@ def test_a_suspended_trial_is_measured_again(rue, script, who):
         expect_all_measured_once(rue, one, err)
 
 
-def test_a_suspended_own_trial_is_measured_again(rue, photos):
+def test_a_suspended_trial_of_rue_s_own_runner_is_repeated(rue, photos):
     process = rue.start("tune", photos, "--model", "sleep:400ms/batch", "--batch-size", "8", "--num-workers", "0,1",
                         "--images", "8", "--mode", "raw", "--budget", "1h", "--quiet", "--out", "out")
     for _ in range(2):
@@ -129,7 +129,7 @@ def test_control_z_and_fg_in_a_terminal(rue, script):
     expect_all_measured_once(rue, one, seen.decode())
 
 
-def test_control_z_where_nobody_could_continue_it_is_ignored(rue, script):
+def test_control_z_without_a_shell_is_ignored(rue, script):
     one = script(TABLE, delay_s=0.03)
     process = start(rue, one, start_new_session=True)
     one.wait_for(4, process)
@@ -151,7 +151,7 @@ def test_a_stopped_tuner_can_be_killed(rue, script):
     assert len(pids) == 2 and wait_until_gone(pids)
 
 
-def test_a_machine_that_slept_during_a_trial_throws_it_away(release_rue, script, preload):
+def test_a_trial_during_which_the_machine_slept_is_discarded(release_rue, script, preload):
     asleep = release_rue.folder / "asleep"
     one = script(TABLE, delay_s=0.1)
     process = start(release_rue, one, env=preload(PRELOAD_ASLEEP=asleep))
@@ -162,7 +162,7 @@ def test_a_machine_that_slept_during_a_trial_throws_it_away(release_rue, script,
     expect_all_measured_once(release_rue, one, err)
 
 
-def test_time_that_was_slept_through_is_not_spent(rue, script):
+def test_suspended_time_does_not_count_in_the_budget(rue, script):
     """Longer than the budget; on a runner with a real clock."""
     table = {"ape": {"8/0": 10**6, "8/1": 2 * 10**6}}
     one = script(table, delay_s=0.2, hello=dict(clock="real"), images=8)
@@ -178,7 +178,7 @@ def test_time_that_was_slept_through_is_not_spent(rue, script):
     assert max(row["started_ns"] for row in rows(rue)) < 8e9
 
 
-def test_one_suspended_trial_is_no_failure(rue, script):
+def test_one_suspended_trial_does_not_count_as_a_failure(rue, script):
     one = script(TABLE, faults=[dict(when=dict(joint=number), do="nap") for number in (7, 12)])
     done = tune(rue, one)
     assert done.returncode == 0

@@ -93,7 +93,7 @@ def test_there_is_an_example_of_each_kind():
     assert {os.path.dirname(name) for name in FILES} == set(HOME.values()) and len(list(changes())) > 7
 
 
-def test_the_new_source_is_known_inspected_and_tuned(own):
+def test_the_new_source_is_detected_inspected_and_tuned(own):
     save_array(own.folder / "six.npy", 6)
     shown = json.loads(own("inspect", "six.npy", "--json").stdout)
     assert (shown["format"], shown["dtype"], shown["items"], shown["mode"]) == ("npy", "float32", 6, "preprocessed")
@@ -105,13 +105,13 @@ def test_the_new_source_is_known_inspected_and_tuned(own):
     assert done.returncode == 3 and "six.npy has 1000 bytes" in done.stderr
 
 
-def test_the_new_strategy_asks_in_the_order_of_the_grid(own, script):
+def test_the_new_strategy_follows_the_order_of_the_grid(own, script):
     one = script(TABLE)
     assert own("tune", "--runner", one.command, "--out", "out", "--strategy", "inorder").returncode == 0
     assert one.joint() == [(model, cell) for cell in ("16/0", "16/2", "32/0", "32/2") for model in ("ape", "bee")]
 
 
-def test_the_new_model_takes_its_time_and_is_offered(own, photos):
+def test_the_new_model_has_its_cost_and_is_listed(own, photos):
     assert "constant" in own("models").stdout
     variant = dict(path=str(photos), mode="raw", format="folder")
     ask = dict(op="trial", id=1, measure="joint", variant=variant, model="constant", images=12, job_images=12,
@@ -122,7 +122,7 @@ def test_the_new_model_takes_its_time_and_is_offered(own, photos):
     assert (answer["status"], answer["batches"]) == ("ok", 3) and answer["compute_ns"] >= 3 * 2000000, "it cannot be less"
 
 
-def test_the_new_report_is_written_beside_the_others(own, script):
+def test_the_new_report_is_written_with_the_others(own, script):
     assert own("tune", "--runner", script(TABLE).command, "--out", "out").returncode == 0
     best = read_json(own.folder / "out/recommendation.json")["recommendations"][0]["config"]
     assert (own.folder / "out/best.txt").read_text() == f"raw {best['batch_size']}/{best['num_workers']}\n"

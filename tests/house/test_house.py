@@ -87,7 +87,7 @@ def commands():
 
 
 @pytest.mark.parametrize("folder", FOLDERS[1:])
-def test_a_folder_sees_those_that_it_may_include_and_no_other(commands, folder):
+def test_a_folder_includes_only_its_allowed_folders(commands, folder):
     folder_of = {header.name: other for other in FOLDERS if other != folder for header in sources(other, ".h")}
     asks = "".join(f'#if __has_include("{name}")\nsees {name}\n#endif\n' for name in folder_of)
     told = subprocess.run([*commands[folder], "-E", "-P", "-x", "c", "-"], input=asks, text=True, capture_output=True, cwd=ROOT)
@@ -97,13 +97,13 @@ def test_a_folder_sees_those_that_it_may_include_and_no_other(commands, folder):
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_a_folder_does_without_the_headers_that_are_not_its_business(folder):
+def test_a_folder_does_not_include_internal_headers_of_others(folder):
     for path in sources(folder):
         for header in re.findall(r'#include [<"]([^>"]+)[>"]', path.read_text()):
             assert not re.fullmatch(MUST_NOT[folder], header), f"{path.relative_to(ROOT)} includes {header}"
 
 
-def test_no_include_leaves_its_folder_by_a_path():
+def test_no_include_contains_a_path():
     for path in all_sources():
         assert '#include "../' not in path.read_text(), path
 
@@ -163,12 +163,12 @@ def test_a_folder_is_not_crowded(folder):
     assert len([path for path in (ROOT / folder).iterdir() if path.is_file()]) <= FLAT_FILES
 
 
-def test_the_picture_of_the_architecture_is_of_these_includes():
+def test_the_picture_of_the_architecture_matches_the_includes():
     drawn = subprocess.run([ROOT / "docs/architecture.py"], capture_output=True, text=True, check=True).stdout
     assert drawn == (ROOT / "docs/architecture.svg").read_text(), "docs/architecture.py > docs/architecture.svg"
 
 
-def test_the_page_of_json_fields_is_of_this_schema():
+def test_the_page_of_json_fields_matches_the_schema():
     made = subprocess.run([ROOT / "docs/json_fields.py"], capture_output=True, text=True, check=True).stdout
     assert made == (ROOT / "docs/json.md").read_text(), "docs/json_fields.py > docs/json.md"
 
@@ -177,7 +177,7 @@ def test_contributing_is_short():
     assert len((ROOT / "CONTRIBUTING.md").read_text().splitlines()) <= 200
 
 
-def test_names_of_static_functions_tell():
+def test_names_of_static_functions_are_specific():
     """grep finds at most eight of a name."""
     files = {}
     for path in (path for folder in FOLDERS for path in sources(folder, ".c")):
@@ -208,7 +208,7 @@ def file_of(member):
     return member.rpartition(":")[2].removesuffix(".o")
 
 
-def test_no_files_need_each_other_in_circles():
+def test_no_files_include_each_other_in_a_cycle():
     """What several of them share has a file that all of them may need."""
     if not PROGRAM:
         pytest.skip("skipped: rue is not built, set RUE_PROGRAM")
@@ -224,7 +224,7 @@ def test_no_files_need_each_other_in_circles():
         pytest.fail(" is needed by ".join(error.args[1]))
 
 
-def test_nothing_is_dead():
+def test_no_code_is_unused():
     """What the program's own files do not use is there for no one, but for what librue offers to others."""
     if not PROGRAM:
         pytest.skip("skipped: rue is not built, set RUE_PROGRAM")

@@ -99,7 +99,7 @@ PAGES = [path for path in files("*.md") if path.relative_to(ROOT).parts[0] != "t
 
 
 @pytest.mark.quick
-def test_the_checks_find_what_they_are_for(tmp_path):
+def test_the_checks_find_unclear_words(tmp_path):
     source = ROOT / "tests/house/unclear.c"
     found = [words for kind, text in (("string", "It is told of."), ("comment", "A file that is no file"), ("string", "word " * 26))
              for words in complain(source, 1, kind, text, LONGEST)]
@@ -107,13 +107,13 @@ def test_the_checks_find_what_they_are_for(tmp_path):
 
 
 @pytest.mark.quick
-def test_the_program_says_it_plainly():
+def test_the_program_uses_plain_words():
     found = [words for path in SOURCES for words in complaints_of_source(path)]
     assert not found, "\n".join(found)
 
 
 @pytest.mark.quick
-def test_the_pages_say_it_plainly():
+def test_the_pages_use_plain_words():
     found = [words for path in PAGES for words in complaints_of_page(path)]
     assert not found, "\n".join(found)
 

@@ -122,7 +122,7 @@ def assert_sums(reply):
     assert reply["anon_peak_bytes"] > 0 and reply["file_peak_bytes"] > 0 and reply["cpu_ratio"] > 0
 
 
-def test_hello_says_what_can_be_measured_and_varied(runner):
+def test_hello_lists_measures_and_knobs(runner):
     reply = runner.ask(dict(op="hello", protocol="rue.runner/1", later="ignored"))
     assert reply["protocol"] == "rue.runner/1" and reply["runner"] == f"torch {torch.__version__}"
     assert reply["loader"] == "torch" and reply["clock"] == "real"
@@ -158,7 +158,7 @@ class VirtualGpu:
         return types.SimpleNamespace(to=to)
 
 
-def test_pin_memory_is_a_knob_where_there_is_cuda(monkeypatch, photos):
+def test_pin_memory_is_a_knob_only_with_cuda(monkeypatch, photos):
     request = dict(variant=photos, config=config(4, 0))
     loader = lambda pinned: stored_data.StoredData().load_request({**request, "config": dict(config(4, 0), pin_memory=pinned)}, 4).loader[0]
     assert "pin_memory" not in stored_data.StoredData().space, "which PyTorch would ignore"
@@ -215,7 +215,7 @@ def test_joint_runs_every_image_and_times_sum(runner, photos, workers):
     assert runner.workers() == [], "the workers have been joined"
 
 
-def test_more_images_than_the_data_go_on_with_the_next_epoch(runner, photos):
+def test_more_images_than_the_data_continue_with_the_next_epoch(runner, photos):
     reply = runner.trial(photos, config(8, 2), images=2 * PHOTOS + 1, job_images=2 * PHOTOS + 1)
     assert_sums(reply)
     assert (reply["images"], reply["batches"]) == (45, 7), "each epoch ends with its own partial batch"
@@ -234,7 +234,7 @@ def test_load_consumes_in_no_time(runner, photos):
     assert reply["images"] == PHOTOS and reply["compute_ns"] < 10**9 and "batch_ready_ns" not in reply
 
 
-def test_drop_last_leaves_the_partial_batch_out(runner, photos):
+def test_drop_last_skips_the_partial_batch(runner, photos):
     drop = dict(drop_last=True)
     reply = runner.trial(photos, config(8, 2), workload=drop)
     assert (reply["images"], reply["batches"]) == (16, 2)
@@ -260,7 +260,7 @@ def test_the_order_is_a_permutation_of_its_seed_and_epoch():
     assert ordered(shuffle=False)[:50] == list(range(50))
 
 
-def test_compute_takes_at_least_the_profile(runner, photos):
+def test_a_compute_trial_needs_at_least_the_profile_s_time(runner, photos):
     profile = dict(batch_size=[8, 16], batch_ns=[4_000_000, 6_000_000])
     reply = runner.trial(photos, config(32, 0), measure="compute", batches=4, profile=profile)
     assert reply["status"] == "ok" and (reply["batches"], reply["images"]) == (4, 128)
@@ -292,13 +292,13 @@ def test_a_damaged_image_fails_the_trial_or_is_replaced(runner, tmp_path, worker
     assert (reply["images"], reply["bad_images"]) == (8, 1)
 
 
-def test_it_does_not_decode_fast(runner, photos):
+def test_the_torch_runner_refuses_fast_decoding(runner, photos):
     reply = runner.trial(photos, config(4, 0), images=4, workload=dict(decode="fast"))
     assert reply["status"] == "failed" and "--decode fast" in reply["reason"]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_batches_of_levels_need_a_fourth_of_the_memory(runner, photos, workers):
+def test_uint8_batches_need_a_fourth_of_the_memory(runner, photos, workers):
     slabs = 4 if workers else 1
     levels = dict(shuffle=False, batch_dtype="uint8")
     limits = dict(memory_bytes=slabs * BATCH_BYTES_8 // 4)
@@ -323,7 +323,7 @@ def test_batches_of_levels_are_those_that_are_normalised(runner, photos, tmp_pat
         assert dtype != "uint8" or np.array_equal(stored_data.TensorFile(variant, "uint8")[3][0].numpy(), values[3])
 
 
-def test_what_exceeds_the_memory_is_infeasible(runner, photos):
+def test_batches_beyond_the_memory_limit_are_infeasible(runner, photos):
     limits = dict(memory_bytes=4 * BATCH_BYTES_8)  # the job has 3 batches: 3 in flight and one held
     assert runner.trial(photos, config(8, 2, 8), limits=limits)["status"] == "ok"
     reply = runner.trial(photos, config(8, 2, 8), limits=dict(memory_bytes=4 * BATCH_BYTES_8 - 1))
@@ -333,12 +333,12 @@ def test_what_exceeds_the_memory_is_infeasible(runner, photos):
     assert reply["status"] == "infeasible" and "/dev/shm" in reply["reason"]
 
 
-def test_a_trial_that_takes_too_long_times_out(runner, photos):
+def test_a_trial_beyond_its_time_limit_times_out(runner, photos):
     reply = runner.trial(photos, config(2, 2), limits=dict(time_ns=20_000_000), profile=dict(per_batch_ns=30_000_000))
     assert reply["status"] == "timeout" and reply["images"] == 2
 
 
-def test_bad_requests_are_answered_and_the_runner_goes_on(runner, photos):
+def test_bad_requests_are_answered_and_the_runner_continues(runner, photos):
     reply = runner.ask("{garbage")
     assert reply["id"] is None and reply["status"] == "failed" and reply["reason"]
     assert runner.ask("[1]")["status"] == "failed"
@@ -369,7 +369,7 @@ def test_a_tensor_file_is_read(runner, tmp_path, dtype):
     assert label == 1 and tensor.dtype == torch.float32 and np.allclose(tensor.numpy(), expected, atol=1e-5)
 
 
-def test_a_name_that_is_no_utf8_makes_no_garbage(runner, tmp_path):
+def test_a_name_that_is_not_utf8_is_printed_cleanly(runner, tmp_path):
     write_photos(tmp_path, 2)
     os.rename(tmp_path / "class0" / "000.JPEG", os.fsencode(tmp_path) + b"/class0/\xff.JPEG")
     (tmp_path / "class1" / "001.JPEG").write_bytes(b"no photo")
@@ -406,7 +406,7 @@ def test_a_folder_is_indexed_like_torchvisions(photos):
     assert stored_data.PhotoFolder(photos).samples == datasets.ImageFolder(photos["path"]).samples
 
 
-def test_a_killed_worker_fails_the_trial_and_the_runner_goes_on(photos):
+def test_a_killed_worker_fails_the_trial_and_the_runner_continues(photos):
     one = Runner()
     one.send(dict(op="trial", id=1, measure="load", variant=photos, config=config(4, 2), images=100_000))
     workers = one.wait_for_workers(2)

@@ -75,7 +75,7 @@ def shared_table():
     return path
 
 
-def test_the_published_figures_come_out(rue):
+def test_the_published_figures_are_reproduced(rue):
     path = shared_table()
     done = rue("analyze", path, "--map", "mode=dataset_type,time_s=end_to_end_s", "--json")
     found, times = modes(done), {}
@@ -115,7 +115,7 @@ def test_the_published_figures_come_out(rue):
         ",12\n", ",12,\n").replace(",11\n", ",11,\n").replace(",21\n", ",21,\n")],
     ids=["CRLF", "CR", "BOM", "no_final_newline", "blank_lines", "spaces", "quotes", "trailing_commas", "exponent", "point_zero",
          "embedded"])
-def test_every_way_of_writing_a_table_gives_the_same_answer(rue, change):
+def test_every_form_of_a_table_gives_the_same_answer(rue, change):
     done = analyze(rue, change(PLAIN), "--json", "--quiet")
     assert ranking(modes(done)["day"]) == ranking(modes(analyze(rue, PLAIN, "--json", "--quiet"))["day"])
 
@@ -142,18 +142,18 @@ def test_every_way_of_writing_a_table_gives_the_same_answer(rue, change):
     (PLAIN.replace("mode", "model", 1).encode(), ["two columns have the name 'model'"]),
     (PLAIN.replace(",", ";").encode(), ["separated by ';'"]),
     (PLAIN.replace("mode,", "time_ms,").replace("day", "5").encode(), ["two columns of times", "--map"])])
-def test_a_table_that_makes_no_sense_is_refused_with_the_place(rue, text, words):
+def test_an_invalid_table_is_refused_with_the_line(rue, text, words):
     expect_failure(analyze(rue, text), 3, *words)
 
 
 @pytest.mark.parametrize("mapping, code, words", [
     ("modell=a", 2, ["did you mean 'model'?"]), ("mode", 2, ["'mode'"]), ("=x", 2, ["'=x'"]), ("mode=a,mode=b", 2, ["twice"]),
     ("qqq=a", 2, ["unknown name"]), ("time_s=tme_s", 3, ["no column 'tme_s'", "did you mean 'time_s'"])])
-def test_a_map_that_makes_no_sense_is_refused(rue, mapping, code, words):
+def test_an_invalid_map_is_refused(rue, mapping, code, words):
     expect_failure(analyze(rue, PLAIN, "--map", mapping), code, *words)
 
 
-def test_what_cannot_be_opened_is_named(rue):
+def test_a_file_that_cannot_be_opened_is_named(rue):
     expect_failure(rue("analyze", "nowhere.csv"), 3, "nowhere.csv")
     expect_failure(rue("analyze", "."), 3, "folder")
 
@@ -188,7 +188,7 @@ def test_repeats_count_by_their_median(rue):
     assert configs[64, 1]["end_to_end_ns"] == {"ape": 11 * 10**9, "bee": 21 * 10**9} and configs[64, 1]["repeats"] == 3
 
 
-def test_holes_and_failed_cells_are_not_ranked_and_said_so(rue):
+def test_configurations_with_missing_or_failed_cells_are_not_ranked_and_reported(rue):
     text = PLAIN.replace("num_workers,time_s", "num_workers,time_s,status,reason").replace("\n", ",,\n").replace(
         "reason,,", "reason").replace("bee,32,2,20,,", "bee,32,2,,infeasible,no room").replace("ape,64,1,11,,", "ape,64,1,oom,,")
     text += "day,ape,128,1,99,,\nday,cow,32,1,5,timeout,slow\nday,cow,32,1,6,ok,\n"
@@ -201,7 +201,7 @@ def test_holes_and_failed_cells_are_not_ranked_and_said_so(rue):
     assert "Not ranked: 3 of 4 configurations" in rue("analyze", "t.csv").stdout.replace("\n", " ")
 
 
-def test_nothing_that_can_be_ranked_is_exit_4(rue):
+def test_exit_code_is_4_if_no_configuration_is_ranked(rue):
     expect_failure(analyze(rue, HEADER + "day,ape,32,1,5\nday,bee,64,1,5\n"), 4, "day")
 
 
@@ -223,7 +223,7 @@ def test_jobs_of_different_sizes_are_ranked_apart(rue):
 
 
 @pytest.mark.parametrize("mode", ["imagenette", "raw", "t.csv"])
-def test_mode_and_format_stay_two_words(rue, mode):
+def test_mode_and_format_remain_two_words(rue, mode):
     text = "mode,format,dtype,batch_size,num_workers,time_s\n" + "".join(
         f"{mode},{f},{d},32,1,{t}\n" for f, d, t in (("folder", "", 5), ("tensor", "uint8", 3)))
     if mode == "t.csv":  # the name of a table that has no column of modes
@@ -239,7 +239,7 @@ def test_a_format_that_is_too_long_is_refused(rue):
                    "format 'webdataset_shards' is longer than 15 bytes")
 
 
-def test_many_rows_give_what_python_works_out(rue):
+def test_many_rows_give_the_ranking_that_python_computes(rue):
     times = {(f"m{m}", b, w): 1 + (m * 7919 + b * 104729 + w * 1299709) % 1000 / 100
              for m in range(7) for b in range(1, 41) for w in range(0, 20)}
     text = HEADER + "".join(f"x,{m},{b},{w},{t}\n" for (m, b, w), t in reversed(times.items()))
@@ -261,7 +261,7 @@ def test_a_table_of_a_run_gives_the_answer_of_the_run(rue, script):
     assert {cell(c): c["mean_regret_ratio"] for c in mode["configs"]} == {cell(c): c["mean_regret_ratio"] for c in run["configs"]}
 
 
-def test_a_truncated_trial_is_left_out_with_words(rue):
+def test_a_truncated_trial_is_skipped_with_a_note(rue):
     header = "model,batch_size,num_workers,requested_images,job_images,status,end_to_end_ns\n"
     done = analyze(rue, header + "a,32,0,64,1000,ok,100\na,32,2,1000,1000,ok,900\n")
     assert done.returncode == 0 and "skipped trials: 1, shorter than the job" in done.stderr

@@ -25,7 +25,7 @@ def test_rows_that_differ_in_a_column_that_is_not_read_are_repeats(rue):
     assert "ignored columns: set. Rows that differ only in these are repeats" in " ".join(done.stderr.split())
     assert set(modes(rue("analyze", "t.csv", "--map", "mode=set", "--json"))) == {"day", "night"}
 
-def test_the_heading_tells_how_many_repeats_there_are(rue):
+def test_the_heading_has_the_number_of_repeats(rue):
     assert "repeats" not in analyze(rue, PLAIN).stdout
     assert "up to 3 repeats" in analyze(rue, PLAIN + "day,ape,32,1,10\nday,ape,32,1,10\n").stdout
 
@@ -50,12 +50,12 @@ def test_every_column_that_is_read_is_named(rue):
 
 
 @pytest.mark.parametrize("number", ["10,5", "1,000.5", "1.000,5", "1,000", "10 s", "5ms"])
-def test_what_is_said_of_a_number_leads_to_one(rue, number):
+def test_a_malformed_number_is_refused_with_advice(rue, number):
     expect_failure(analyze(rue, PLAIN.replace(",10\n", f',"{number}"\n')), 3, "line 2", number, "a decimal point, without a unit or commas")
 
 
 @pytest.mark.parametrize("missing, mapping", [("time_s", "time_s=COLUMN"), ("batch_size", "batch_size=COLUMN")])
-def test_a_missing_column_is_asked_for(rue, missing, mapping):
+def test_a_missing_column_is_named(rue, missing, mapping):
     expect_failure(analyze(rue, PLAIN.replace(missing, "x")), 3, f"--map {mapping}")
 
 
@@ -67,7 +67,7 @@ def test_an_empty_map_is_named(rue):
     expect_failure(analyze(rue, PLAIN, "--map", ""), 2, "--map: the value is empty: give a list separated by commas")
 
 
-def test_what_is_said_of_a_table_is_fit_for_the_terminal(rue):
+def test_messages_about_a_table_have_no_control_characters(rue):
     names = ["ev\x1b[31mil", "x" * 60, *(f"a_column_{i}" for i in range(14))]
     text = PLAIN.replace("time_s\n", f"time_s,{','.join(names)}\n").replace("0\n", "0" + ",1" * 16 + "\n")
     text = re.sub(r"^(day,\w+,\d+,\d+,\d+)$", r"\1" + ",1" * 16, text, flags=re.M)
@@ -79,18 +79,18 @@ def test_what_is_said_of_a_table_is_fit_for_the_terminal(rue):
 
 # ---- cells without a time ----
 
-def test_a_column_without_a_time_is_no_column_of_times(rue):
+def test_a_column_without_a_time_does_not_count_as_times(rue):
     expect_failure(analyze(rue, PLAIN, "--map", "time_s=model"), 3, "column 'model' has no times", "line 2: 'ape'")
 
 
 @pytest.mark.parametrize("text, state", [("inf", "failed"), ("nan", "failed"), ("", "failed"), ("OOM", "is infeasible"),
                                          ("CUDA out of memory", "is infeasible")])
-def test_what_stands_in_place_of_a_time(rue, text, state):
+def test_a_cell_that_is_not_a_time_is_reported(rue, text, state):
     done = analyze(rue, PLAIN.replace("day,bee,32,2,20\n", f"day,bee,32,2,{text}\n"))
     assert done.returncode == 0 and f"32/2 {state} for bee" in words(done)
 
 
-def test_a_status_that_says_oom_is_infeasible(rue):
+def test_the_status_oom_is_infeasible(rue):
     text = PLAIN.replace("time_s", "time_s,status").replace("\n", ",\n").replace("status,", "status").replace(
         "bee,32,2,20,", "bee,32,2,,OOM")
     assert modes(analyze(rue, text, "--json"))["day"]["evidence"]["trials_infeasible"] == 1
@@ -103,7 +103,7 @@ def test_equal_reasons_are_counted_together(rue):
     assert "infeasible" not in done.stdout + done.stderr and "were not measured" not in done.stdout
 
 
-def test_one_cell_is_no_cells(rue):
+def test_one_cell_is_singular_in_the_message(rue):
     done = analyze(rue, HEADER.replace("\n", ",status\n") + "day,ape,32,1,,infeasible\n")
     assert done.returncode == 4 and "of 1 cell (a model with a configuration) 1 is infeasible" in words(done)
     assert "no configuration was measured" not in done.stderr, "it has been said"
@@ -111,7 +111,7 @@ def test_one_cell_is_no_cells(rue):
 
 # ---- repeats that failed ----
 
-def test_a_repeat_that_failed_is_told(rue):
+def test_a_failed_repeat_is_reported(rue):
     text = PLAIN.replace("time_s", "time_s,status,reason").replace("\n", ",,\n").replace("reason,,", "reason")
     text += "day,ape,64,1,,failed,OOM\nday,bee,32,1,,timeout,\n"
     done = analyze(rue, text)
@@ -141,7 +141,7 @@ def test_a_worst_model_that_is_not_worse_is_not_named(rue):
     assert "ape" not in row and "bee" not in row
 
 
-def test_one_model_has_one_regret_and_a_name_only_if_it_was_given_one(rue):
+def test_one_model_has_one_regret_and_its_name_only_if_the_table_has_it(rue):
     done = analyze(rue, "batch_size,num_workers,time_s\n32,1,5\n32,2,4\n")
     assert "mean regret" not in done.stdout and "worst" not in done.stdout and "all" not in done.stdout
     assert "0.0 % regret." in words(done)
@@ -149,7 +149,7 @@ def test_one_model_has_one_regret_and_a_name_only_if_it_was_given_one(rue):
     assert "mean regret" not in done.stdout and "0.0 % regret for ape" in words(done)
 
 
-def test_no_line_is_made_of_blanks(rue):
+def test_no_line_has_only_blanks(rue):
     assert not any(line and line.isspace() for line in analyze(rue, PLAIN).stdout.split("\n"))
 
 

@@ -43,7 +43,7 @@ def test_the_smallest_set_follows_its_epsilon(rue):
     assert "With 64/1 every model is within 5 % of its own best." in shown
 
 
-def test_a_set_epsilon_that_is_none_is_a_usage_error(rue):
+def test_an_invalid_set_epsilon_is_a_usage_error(rue):
     (rue.folder / "t.csv").write_text(CSV)
     for bad in ("0%", "2", "-1%", "200%", "much"):
         expect_failure(rue("analyze", "t.csv", f"--set-epsilon={bad}"), 2, "--set-epsilon")
@@ -54,7 +54,7 @@ def test_the_best_of_each_model_is_in_the_json(rue):
     assert {row["model"]: row["config"]["batch_size"] for row in mode["best_by_model"]} == {"ape": 16, "bee": 16, "cow": 32, "dog": 256}
 
 
-def test_each_model_in_turn_is_left_out(rue):
+def test_unmeasured_models_are_estimated_by_leaving_out_each_model(rue):
     mode, shown = analyze(rue, CSV)
     left = {row["model"]: (row["config"]["batch_size"], row["regret_ratio"]) for row in mode["leave_one_out"]["models"]}
     # Sums without ape: 16 .2, 32 .11, 64 .12; without cow: 16 .1, 32 .21, 64 .12
@@ -67,7 +67,7 @@ def test_each_model_in_turn_is_left_out(rue):
     assert mode["leave_one_out"] is None and "not measured" not in shown
 
 
-def test_a_table_knows_no_memory_and_one_repeat_no_interval(rue):
+def test_a_table_has_no_memory_and_one_repeat_gives_no_interval(rue):
     mode, shown = analyze(rue, CSV)
     assert mode["pareto_front"] is None and mode["interval"] is None and "CI" not in shown and "loaded batches" not in shown
 
@@ -88,7 +88,7 @@ def front(told):
     return [(c["config"]["batch_size"], c["config"]["num_workers"], c["memory_bytes"]) for c in told["pareto_front"]]
 
 
-def test_time_against_memory_of_our_own_loader(rue, script):
+def test_rue_s_loader_offers_less_memory_for_more_regret(rue, script):
     """Twice the batch in a tenth less time; two workers a hundredth faster than one."""
     times = make_table(MODELS[:2], [16, 32], [0, 1, 2], lambda model, b, w: 1000 - (b - 16) * 6 - 10 * (w == 2) + 500 * (w == 0))
     one = script(times, hello=dict(loader="rue"), images=256)
@@ -103,7 +103,7 @@ def test_time_against_memory_of_our_own_loader(rue, script):
     assert read_json(rue.folder / "foreign/recommendation.json")["recommendations"][0]["pareto_front"] is None
 
 
-def test_show_knows_the_memory_of_what_our_loader_measured(rue, photos):
+def test_show_has_the_memory_of_rue_s_loader(rue, photos):
     done = rue("tune", photos, "--mode", "raw", "--batch-size", "4,8", "--num-workers", "0,1", "--images", "16",
                "--model", "sleep:1ms/image,resnet18", "--budget", "5m", "--quiet", "--out", "out")
     assert done.returncode == 0, done.stderr
@@ -120,7 +120,7 @@ def test_a_configuration_that_needs_much_less_memory_is_named(rue, script):
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
-def test_repeats_of_everything_bound_what_is_better(rue, script, repeats):
+def test_repeats_of_all_configurations_give_a_bound(rue, script, repeats):
     times = make_table(MODELS[:2], [16, 32], [0, 1], lambda model, b, w: 10**6 - b * 300 + 5 * 10**5 * (w == 0))
     one = script(times, repeats=[1, 1.02, 0.99])
     done = rue("tune", "--runner", one.command, "--strategy", "grid", "--quiet", "--out", "out", "--repeats", repeats)
@@ -132,7 +132,7 @@ def test_repeats_of_everything_bound_what_is_better(rue, script, repeats):
         assert told["certificate"]["confidence"] == 0.95 and 0 < told["certificate"]["bound_ratio"] < 0.1
 
 
-def test_a_strategy_that_predicts_gives_an_interval_of_what_it_believes(rue, script):
+def test_a_strategy_that_predicts_gives_a_credible_interval(rue, script):
     times = make_table(MODELS[:2], [16, 32, 64], [0, 1, 2], lambda model, b, w: 10**6 - b * 3000 + 5 * 10**5 * (w == 0))
     one = script(times, images=2048)
     done = rue("tune", "--runner", one.command, "--strategy", "duel", "--quiet", "--out", "out", "--budget", "10m")

@@ -28,7 +28,7 @@ def calibrate(rue, *words):
 
 
 @pytest.mark.quick
-def test_a_device_table_holds_what_batches_took(rue):
+def test_a_device_table_has_the_times_of_batches(rue):
     models, table = calibrate(rue, "ResNet18,sleep:300us/image", "--device", "h100:bf16", "--batch-size", "1,2")
     assert table["format"] == "rue.device/1" and table["precision"] == "bf16" and "NVIDIA H100" in table["title"]
     assert table["machine"]["usable_cpus"] >= 1 and table["device"] == "h100:bf16"
@@ -40,7 +40,7 @@ def test_a_device_table_holds_what_batches_took(rue):
         assert all(took >= ns for took, ns in zip(model["batch_ns"], meant[name])), (model, meant)
 
 
-def test_a_size_that_does_not_fit_ends_a_model_s_row(rue, tmp_path):
+def test_a_batch_size_that_does_not_fit_ends_the_row_of_a_model(rue, tmp_path):
     models, table = calibrate(rue, "resnet18,vit_b_16", "--device", write_table(tmp_path), "--batch-size", "4,8,16,32")
     assert models["resnet18"]["batch_size"] == [4, 8] and models["resnet18"]["infeasible"] == [16, 32]
     assert models["resnet18"]["largest_batch"] == 8 and "does not fit" in models["resnet18"]["reason"]
@@ -51,7 +51,7 @@ def test_a_size_that_does_not_fit_ends_a_model_s_row(rue, tmp_path):
     expect_failure(rue("calibrate", "resnet18", "--device", "toaster.json", "--batch-size", "16"), 4, "at most 8 of resnet18")
 
 
-def test_models_are_simulated_as_a_table_says(rue, tmp_path):
+def test_models_are_simulated_with_the_times_of_a_table(rue, tmp_path):
     done = rue("models", "--device", write_table(tmp_path), "--batch-size", "4,6,16", "--json")
     models = {one["model"]: one for one in json.loads(done.stdout)}
     assert list(models) == ["resnet18", "vit_b_16"]
@@ -61,7 +61,7 @@ def test_models_are_simulated_as_a_table_says(rue, tmp_path):
     assert "~" not in rue("models", "--device", "toaster.json", "--batch-size", "4").stdout
 
 
-def test_all_models_of_a_table_are_listed_also_those_that_rue_does_not_know(rue, tmp_path):
+def test_all_models_of_a_table_are_listed_even_unknown_ones(rue, tmp_path):
     models = [dict(model="my_ape", batch_size=[4, 8], batch_ns=[1000, 2000]), dict(model="eff_net_v2_s", batch_size=[4], batch_ns=[9000])]
     (tmp_path / "t.json").write_text(json.dumps(table_of(models)))
     ape, known = json.loads(rue("models", "--device", "t.json", "--batch-size", "4", "--json").stdout)
@@ -73,13 +73,13 @@ def test_all_models_of_a_table_are_listed_also_those_that_rue_does_not_know(rue,
     expect_failure(rue("models", "--device", "t.json"), 2, "t.json lists no models")
 
 
-def test_what_was_measured_is_shown_in_a_narrow_window(rue):
+def test_measured_times_fit_a_narrow_window(rue):
     done = rue("calibrate", "efficientnet_v2_s,sleep:1ms", "--device", "h100", "--batches", "1", "--quiet", env=dict(COLUMNS=60))
     rows = [line for line in done.stdout.splitlines() if line.startswith("  efficientnet_v2_s ")]
     assert len(re.findall(r"[\d.]+ [um]?s\b", " ".join(rows))) == 7 and len(rows) == 2 and "…" not in done.stdout, done.stdout
 
 
-def test_a_table_that_cannot_be_written_is_told_before_it_is_measured(rue, tmp_path):
+def test_a_table_that_cannot_be_written_is_reported_before_the_trials(rue, tmp_path):
     (tmp_path / "folder.json").mkdir()
     for path in "nowhere/x.json", "folder.json":
         done = rue("calibrate", "resnet18", "--device", "h100", "--batch-size", "1", "--batches", "1", "--out", path)
@@ -88,7 +88,7 @@ def test_a_table_that_cannot_be_written_is_told_before_it_is_measured(rue, tmp_p
 
 
 @pytest.mark.quick
-def test_a_study_takes_the_models_of_a_table(rue, photos, tmp_path):
+def test_a_study_uses_the_models_of_a_table(rue, photos, tmp_path):
     done = rue("tune", photos, "--device", write_table(tmp_path), "--mode", "raw", "--batch-size", "4,16", "--images", "16",
                "--num-workers", "1", "--strategy", "grid", "--json", "--quiet", "--out", "out")
     assert done.returncode == 0, done.stderr
@@ -113,12 +113,12 @@ def test_a_study_takes_the_models_of_a_table(rue, photos, tmp_path):
     (json.dumps(table_of([dict(model=name, per_batch_ns=1) for name in ("ResNet18", "resnet18")])), ["models[1].model", "is not unique"]),
     (json.dumps(table_of([], title="")), ["title is not a text that names"]),
     (json.dumps(table_of([], title=None)), ["title"])])
-def test_what_is_no_device_table_is_refused_with_its_place(rue, tmp_path, text, said):
+def test_an_invalid_device_table_is_refused_with_the_field(rue, tmp_path, text, said):
     (tmp_path / "t.json").write_text(text)
     expect_failure(rue("models", "--device", "t.json"), 3, "t.json", *said)
 
 
-def test_a_table_that_is_no_file_is_not_waited_for(rue, tmp_path):
+def test_a_fifo_as_table_is_refused_at_once(rue, tmp_path):
     os.mkfifo(tmp_path / "t.json")
     expect_failure(rue("models", "--device", "t.json"), 3, "not a regular file of at most 64 MiB")
     expect_failure(rue("models", "--device", "none.json"), 3, "cannot open none.json")
@@ -132,11 +132,11 @@ def test_a_table_that_is_no_file_is_not_waited_for(rue, tmp_path):
     (["--device", "h101"], ["unknown device 'h101'"]),
     (["--device", "h100", "--out", "table.txt"], ["ends in .json"]),
     (["--device", "h100", "--batch-size", "1..20"], ["more than 15 values"])])
-def test_what_cannot_be_calibrated_is_refused(rue, words, said):
+def test_models_that_cannot_be_calibrated_are_refused(rue, words, said):
     expect_failure(rue("calibrate", *words), 2, *said)
 
 
-def test_a_model_that_a_table_lacks_is_refused_with_those_that_it_has(rue, photos, tmp_path):
+def test_a_model_that_a_table_lacks_is_refused_with_a_list(rue, photos, tmp_path):
     words = ["tune", photos, "--mode", "raw", "--device", write_table(tmp_path), "--out", "out", "--model"]
     expect_failure(rue(*words, "resnet50"), 2, "toaster.json has no model 'resnet50'")
     expect_failure(rue(*words, "bert_base_128"), 2, "resnet18, vit_b_16")
@@ -156,7 +156,7 @@ def ask(rue, **request):
     return json.loads(done.stdout)
 
 
-def test_the_runner_simulates_what_the_request_says(rue):
+def test_the_runner_simulates_the_profile_of_the_request(rue):
     told = dict(batch_size=[1, 3], batch_ns=[1000000, 3000000])
     answer = ask(rue, model="a model of nobody", profile=told)
     assert answer["status"] == "ok" and min(answer["batch_compute_ns"]) >= 2000000
@@ -171,7 +171,7 @@ def test_the_runner_simulates_what_the_request_says(rue):
     assert answer["status"] == "ok" and min(answer["batch_compute_ns"]) < 1e8
 
 
-def test_a_batch_beyond_what_fits_is_infeasible_on_the_device_that_the_name_says(rue):
+def test_a_batch_that_does_not_fit_is_infeasible_on_the_named_device(rue):
     told = dict(batch_size=[1], batch_ns=[1000], largest_batch=1)
     answer = ask(rue, model="resnet50@h100", profile=told)
     assert answer["status"] == "infeasible" and "memory of an NVIDIA H100" in answer["reason"]
@@ -184,14 +184,14 @@ def test_a_batch_beyond_what_fits_is_infeasible_on_the_device_that_the_name_says
     (dict(batch_size=[2, 1], batch_ns=[1, 2]), "profile.batch_size[1]"),
     (dict(batch_size=list(range(1, 18)), batch_ns=list(range(17))), "profile.batch_size is not a list of at most 16 values"),
     (dict(batch_size=[1], batch_ns=[-1]), "profile.batch_ns[0]")])
-def test_a_request_with_a_profile_that_is_none_is_refused(rue, profile, said):
+def test_a_request_with_an_invalid_profile_is_refused(rue, profile, said):
     answer = ask(rue, model="resnet50", profile=profile)
     assert answer["status"] == "failed" and said in answer["reason"], answer
 
 
 # ---- sleep that is late ----
 
-def test_a_study_says_that_its_models_slept_too_long(rue, script):
+def test_a_study_reports_that_its_models_slept_too_long(rue, script):
     times = make_table(["ape"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + w)
     late = dict(when=dict(measure="joint"), do="answer", answer=dict(load_wait_ns=0, compute_ns=900000, sleep_overshoot_ns=100000))
     for name, fault, said in (("late", [late], True), ("sharp", [], False)):

@@ -34,7 +34,7 @@ def files(folder):
 
 
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
-def test_on_the_same_machine_it_holds_and_nothing_is_written(rue, runner, strategy):
+def test_a_recommendation_holds_on_the_same_machine_and_no_file_is_written(rue, runner, strategy):
     tune(rue, runner, "--strategy", strategy)
     before, since = files(rue.folder), len(runner.requests())
     done = check(rue, runner)
@@ -47,7 +47,7 @@ def test_on_the_same_machine_it_holds_and_nothing_is_written(rue, runner, strate
 
 
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
-def test_whole_jobs_run_on_every_model_where_the_budget_holds_them(rue, runner, strategy):
+def test_whole_jobs_run_on_every_model_if_the_budget_is_enough(rue, runner, strategy):
     tune(rue, runner, "--strategy", strategy)
     for budget, words in (("60s", "Whole jobs were measured on every model."), ("5s", "Only a few trials fitted the budget")):
         since = len(runner.requests())
@@ -69,7 +69,7 @@ def test_whole_jobs_run_on_more_models_than_short_trials_would(rue, script):
     assert {request["model"] for request in runner.requests()[since:]} == set(models)
 
 
-def test_where_there_is_one_configuration_it_is_not_told_as_several(rue, runner):
+def test_the_sentence_about_one_configuration_is_singular(rue, runner):
     tune(rue, runner, "--batch-size", "32", "--num-workers", "4")
     done = check(rue, runner)
     assert done.returncode == 0, (done.stdout, done.stderr)
@@ -77,7 +77,7 @@ def test_where_there_is_one_configuration_it_is_not_told_as_several(rue, runner)
 
 
 @pytest.mark.quick
-def test_where_another_configuration_is_faster_it_does_not_hold(rue, runner):
+def test_a_recommendation_does_not_hold_if_another_configuration_is_faster(rue, runner):
     tune(rue, runner)
     runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda m, b, w: time_ns(m, b, 4) + w * 500000))
     done = check(rue, runner)
@@ -85,14 +85,14 @@ def test_where_another_configuration_is_faster_it_does_not_hold(rue, runner):
     assert "does not hold here:" in done.stdout or "may not hold here:" in done.stdout
 
 
-def test_a_machine_that_is_slower_all_over_is_told_of(rue, runner):
+def test_a_uniformly_slower_machine_is_reported(rue, runner):
     tune(rue, runner)
     runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda *cell: time_ns(*cell) * 14 // 10))
     done = check(rue, runner)
     assert "Trials take 40 % longer here." in done.stdout.replace("\n", " "), done.stdout
 
 
-def test_a_configuration_that_does_not_run_any_more_does_not_hold(rue, runner):
+def test_a_configuration_that_no_longer_runs_does_not_hold(rue, runner):
     tune(rue, runner)
     runner.write(infeasible_above=16)
     done = check(rue, runner)
@@ -120,7 +120,7 @@ def test_a_rivals_failure_is_not_that_of_the_configuration(rue, runner):
 
 
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
-def test_what_was_too_late_when_it_was_tuned_is_no_rival(rue, runner, strategy):
+def test_configurations_with_a_late_first_batch_are_not_rivals(rue, runner, strategy):
     """The fastest has its first batch too late, as the file says."""
     runner.write(faults=[answers("32/4", first_batch_ns=900_000_000)])
     tune(rue, runner, "--strategy", strategy, "--max-first-batch", "500ms")
@@ -131,7 +131,7 @@ def test_what_was_too_late_when_it_was_tuned_is_no_rival(rue, runner, strategy):
     assert "32/4" not in [cell for _, cell in runner.joint()[since:]]
 
 
-def test_a_first_batch_that_comes_too_late_here_does_not_hold(rue, runner):
+def test_a_first_batch_that_is_too_late_here_does_not_hold(rue, runner):
     tune(rue, runner, "--max-first-batch", "500ms")
     runner.write(faults=[answers("32/4", first_batch_ns=550_000_000)])
     assert check(rue, runner).returncode == 0, "as much may be chance"
@@ -142,7 +142,7 @@ def test_a_first_batch_that_comes_too_late_here_does_not_hold(rue, runner):
     assert "batch_size 32, num_workers 4 is infeasible: its first batch comes after 900 ms, and the limit is 500 ms" in words
 
 
-def test_what_is_not_as_it_was_is_told_first(rue, runner):
+def test_differences_from_the_study_are_reported_first(rue, runner):
     tune(rue, runner)
     runner.write(digest="d2", hello=dict(machine=dict(cpu="another", usable_cpus=4), runner="scripted 2.0"))
     lines = check(rue, runner).stdout.replace("\n", " ")
@@ -159,7 +159,7 @@ LIKED = dict(ape=1, bee=8, cow=1)  # the mean likes what two like, bee alone wha
 
 
 @pytest.mark.parametrize("words", [["--weights", "bee=100"], ["--objective", "worst"]], ids=["weights", "worst"])
-def test_it_is_judged_by_what_the_file_names(rue, script, words):
+def test_the_rules_of_the_file_decide_the_check(rue, script, words):
     """What is best by these rules is not by plain mean regret, and the other way round."""
     table = make_table(MODELS, [16, 32], WORKERS, lambda m, b, w: liking_time_ns(LIKED, m, w) + b)
     runner = script(table)
@@ -177,7 +177,7 @@ def test_it_is_judged_by_what_the_file_names(rue, script, words):
     assert found["best"]["num_workers"] == 1 and found["config"]["num_workers"] > 1
 
 
-def test_weights_of_a_file_that_make_no_sense_are_named(rue, runner):
+def test_invalid_weights_of_a_file_are_named(rue, runner):
     tune(rue, runner)
     report = rue.folder / "out/recommendation.json"
     whole = report.read_text()
@@ -188,12 +188,12 @@ def test_weights_of_a_file_that_make_no_sense_are_named(rue, runner):
         expect_failure(check(rue, runner), 3, next(iter(change)))
 
 
-def test_what_is_about_another_goal_than_the_time_is_not_checked(rue, runner):
+def test_recommendations_for_other_goals_than_the_time_are_not_checked(rue, runner):
     tune(rue, runner, "--goal", "throughput")
     expect_failure(check(rue, runner), 5, "cannot check", "goal is not the time of the job")
 
 
-def test_json_tells_every_trial(rue, runner):
+def test_json_has_every_trial(rue, runner):
     tune(rue, runner)
     done = check(rue, runner, "--json")
     document = json.loads(done.stdout)
@@ -223,7 +223,7 @@ def test_a_runner_of_another_loader_cannot_check(rue, runner, photos):
     assert rue("check", "out").returncode == 2
 
 
-def test_models_that_the_runner_has_no_more_are_left_out(rue, runner):
+def test_models_that_the_runner_no_longer_has_are_skipped(rue, runner):
     tune(rue, runner)
     runner.write(hello=dict(models=["bee", "elk"]))
     done = check(rue, runner)
@@ -233,7 +233,7 @@ def test_models_that_the_runner_has_no_more_are_left_out(rue, runner):
     expect_failure(check(rue, runner), 2, "does not know any model")
 
 
-def test_what_was_imported_from_a_table_cannot_be_checked(rue):
+def test_a_recommendation_from_a_table_cannot_be_checked(rue):
     (rue.folder / "t.csv").write_text("mode,model,batch_size,num_workers,time_s\nraw,a,32,2,3\nraw,a,32,4,2\n")
     assert rue("tune", "--table", "t.csv", "--strategy", "grid", "--budget", "200%", "--out", "out", "--quiet").returncode == 0
     expect_failure(rue("check", "out"), 5, "cannot check", "from a CSV table")
@@ -243,7 +243,7 @@ def test_what_was_imported_from_a_table_cannot_be_checked(rue):
     assert {part["variant"] for part in told["checks"]} == {"ssd", "hdd"}
 
 
-def test_a_part_that_cannot_be_checked_takes_no_time_from_the_others(rue, runner):
+def test_a_variant_that_cannot_be_checked_uses_no_budget(rue, runner):
     tune(rue, runner, "--strategy", "grid")
     document = read_json(rue.folder / "out/recommendation.json")
     (own,) = document["recommendations"]
@@ -257,7 +257,7 @@ def test_a_part_that_cannot_be_checked_takes_no_time_from_the_others(rue, runner
     assert tried("2s", own) < tried("10s", own) == tried("10s", own, dict(own, goal="throughput"))
 
 
-def test_what_is_no_recommendation_is_named(rue, photos):
+def test_a_file_that_is_not_a_recommendation_is_named(rue, photos):
     expect_failure(rue("check", "nowhere.json"), 3, "nowhere.json")
     (rue.folder / "half.json").write_text('{"format": "rue.recommendation/1"')
     expect_failure(rue("check", "half.json"), 3, "half.json", "is not JSON")
@@ -273,7 +273,7 @@ def test_a_check_that_is_interrupted_ends_at_once(rue, runner):
     assert finish(process)[0] == 130
 
 
-def test_a_folder_of_photos_is_checked_with_our_own_runner(rue, own_photos):
+def test_a_folder_of_photos_is_checked_with_rue_s_own_runner(rue, own_photos):
     words = ["--batch-size", "2,4", "--num-workers", "0,1", "--model", "sleep:5ms/image", "--images", "40"]
     assert rue("tune", own_photos, *words, "--budget", "30s", "--out", "out").returncode == 0
     done = rue("check", "out", "--budget", "4s")
@@ -292,7 +292,7 @@ def test_a_folder_of_photos_is_checked_with_our_own_runner(rue, own_photos):
 
 
 @pytest.mark.parametrize("more, code", [([], 0), (["--speed", "0.33"], 5)])
-def test_on_a_simulated_machine(rue, simulator, more, code):
+def test_checks_on_a_simulated_machine_are_correct(rue, simulator, more, code):
     command = f"/usr/bin/python3 {simulator} --seed 3"
     assert rue("tune", "--runner", command, "--strategy", "duel", "--out", "out", "--budget", "600s").returncode == 0
     done = rue("check", "out", "--runner", " ".join([command, "--noise-seed", "7", *more]))

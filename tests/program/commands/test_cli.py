@@ -48,7 +48,7 @@ def test_help_is_the_golden_one(rue):
     assert all(f"\n  {code} " in manual.split("Exit codes:")[1] for code in (0, 1, 2, 3, 4, 5, 6, 130, 141, 143))
 
 
-def test_the_name_alone_shows_three_examples(rue):
+def test_rue_without_a_command_shows_three_examples(rue):
     bare = rue()
     assert (bare.returncode, bare.stdout) == (2, "")
     assert len(re.findall("^  rue ", bare.stderr, re.MULTILINE)) == 3 and max(map(len, bare.stderr.splitlines())) <= 80
@@ -69,7 +69,7 @@ def test_help_of_a_command_is_the_golden_one(rue, command):
     assert len(manual.split()) >= len(words.split()) - 6, "it says at least as much"
 
 
-def test_the_help_of_tune_starts_with_the_ten_that_people_need_first(rue):
+def test_the_help_of_tune_starts_with_the_ten_most_used_options(rue):
     groups = re.split(r"\n\n([A-Z][a-z ]+):\n", rue("tune", "--help").stdout)
     assert groups[1::2] == ["Options", "Search space", "Job", "Budget and confidence", "Data", "Answer", "Output", "Advanced"]
     assert len(groups[2].splitlines()) == 10
@@ -156,7 +156,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_words_are_told_in_one_line(rue, name):
+def test_wrong_arguments_are_reported_in_one_line(rue, name):
     words, said = WRONG[name]
     done = rue(*words)
     expect_failure(done, 2, *said)
@@ -190,18 +190,18 @@ def test_underscores_and_hyphens_are_the_same(rue, script):
     ("[1]", ["rue.json", "not a JSON object"]), ('{"seed": "many"}', ["rue.json: 'many' is not a whole number"]),
     ('{"seed": [1]}', ['rue.json: "seed" must be']), ('{"repeats": 0}', ["rue.json: '0' is not a whole number from 1"]),
 ])
-def test_a_wrong_rue_json_is_told(rue, text, words):
+def test_an_invalid_rue_json_is_reported(rue, text, words):
     (rue.folder / "rue.json").write_text(text)
     expect_failure(rue("tune", "."), 2, *words)
     assert rue("tune", "--help").returncode == 0, "help is there all the same"
 
 
-def test_settings_are_read_from_a_regular_file_alone(rue):
+def test_settings_are_read_only_from_a_regular_file(rue):
     os.mkfifo(rue.folder / "rue.json")
     expect_failure(rue("inspect", "photos"), 2, "rue.json is not a regular file", "move the file away")
 
 
-def test_a_setting_that_no_command_knows_is_noted_once(rue, own_photos):
+def test_an_unknown_setting_is_reported_once(rue, own_photos):
     (rue.folder / "rue.json").write_text(json.dumps({"bugdet": "5m", "top_n": 2, "something-else": [1]}))
     done = rue("tune", own_photos, *QUICK, env=dict(RUE_BUGDET="5m", RUE_TOP_N="3", RUE_DTYPE="uint8", RUE_EMPTY=""))
     assert done.returncode == 0 and done.stderr.splitlines()[0] == (
@@ -212,7 +212,7 @@ def test_a_setting_that_no_command_knows_is_noted_once(rue, own_photos):
     assert rue("tune", "--help", env=dict(RUE_BUGDET="5m")).stderr == ""
 
 
-def test_settings_of_tune_are_none_of_prepare(rue, own_photos):
+def test_settings_of_tune_do_not_apply_to_prepare(rue, own_photos):
     """--images, --mode and --num-workers mean something else there: flags alone set them."""
     (rue.folder / "rue.json").write_text(json.dumps({"mode": "raw", "num-workers": "0,2,4"}))
     done = rue("prepare", own_photos, "all.tensor", env=dict(RUE_IMAGES=3, RUE_MODE="all", RUE_NUM_WORKERS="0..8"))
@@ -226,7 +226,7 @@ def test_settings_of_tune_are_none_of_prepare(rue, own_photos):
     (["--map", "time_ms=End to end (ms)", "--top-n=2"],
      "rue tune --table 'my table.csv' --strategy grid --budget 200% --out kept --map 'time_ms=End to end (ms)' --top-n=2"),
 ])
-def test_the_command_line_is_kept_as_it_was_typed(rue, words, kept):
+def test_the_command_line_is_stored_unchanged(rue, words, kept):
     (rue.folder / "my table.csv").write_text("model,batch_size,num_workers,End to end (ms)\na,16,1,2\na,32,1,1\n")
     assert rue("tune", "--table", "my table.csv", "--strategy", "grid", "--budget", "200%", "--out", "kept", *words).returncode == 0
     with contextlib.closing(sqlite3.connect(rue.folder / "kept/study.db")) as db:
@@ -234,7 +234,7 @@ def test_the_command_line_is_kept_as_it_was_typed(rue, words, kept):
     assert read_json(rue.folder / "kept/recommendation.json")["provenance"]["command_line"] == kept
 
 
-def test_a_long_command_line_is_kept_as_whole_words(rue, own_photos):
+def test_a_long_command_line_is_cut_between_words(rue, own_photos):
     """What does not fit is cut where a shell still reads the rest."""
     words = ["tune", own_photos, "--out", "it's mine", *QUICK, *["--top-n", "3"] * 500]
     assert rue(*words).returncode == 0
@@ -243,7 +243,7 @@ def test_a_long_command_line_is_kept_as_whole_words(rue, own_photos):
     assert len(line) < 4096 and read[-1] == "..." and read[:-1] == typed[:len(read) - 1] and len(read) > 500
 
 
-def test_a_wrong_environment_is_told(rue):
+def test_an_invalid_environment_variable_is_reported(rue):
     expect_failure(rue("tune", ".", env=dict(RUE_REPEATS="x")), 2, "RUE_REPEATS: 'x' is not a whole number")
 
 
@@ -277,7 +277,7 @@ DAMAGES = dict(png=make_png, cut=cut_short, empty=empty_it, text=make_text)
 @pytest.mark.parametrize("what, word", [("missing", "No such file"), ("empty", "is empty"), ("texts", "no JPEG"),
                                         ("file", "unknown format"), ("pngs", "*.png"), ("study", "rue show"),
                                         ("studies", "rue list")])
-def test_data_that_are_none(rue, command, what, word):
+def test_invalid_data_are_refused(rue, command, what, word):
     path = rue.folder / what
     if what == "file":
         path.write_text("neither folder nor tensor file")
@@ -319,7 +319,7 @@ def test_damaged_photos_are_replaced_and_counted(rue, own_photos):
     assert done.returncode == 0 and "4 images could not be decoded and were replaced by others" in done.stderr
 
 
-def test_nothing_but_damaged_photos(rue, tmp_path):
+def test_only_damaged_photos_fail_the_study(rue, tmp_path):
     (tmp_path / "bad").mkdir()
     for i in range(4):
         make_text(tmp_path / "bad" / f"{i}.jpg")
@@ -337,7 +337,7 @@ def test_a_mode_that_the_data_do_not_have(rue, own_photos):
     expect_failure(rue("tune", own_photos, *QUICK, "--mode", "preprocessed"), 2, own_photos, "raw data", "--mode excludes")
 
 
-def test_what_does_not_fit_in_memory(rue, own_photos):
+def test_batches_beyond_the_memory_are_infeasible(rue, own_photos):
     expect_failure(rue("tune", own_photos, *QUICK, "--max-memory", "1M"), 4, "infeasible", "--max-memory", "--batch-size")
 
 
@@ -398,7 +398,7 @@ def test_a_closed_store(nobody_rue, own_photos):
 
 # ---- where output goes ----
 
-def test_json_is_on_standard_output_alone(rue, script):
+def test_json_is_the_only_standard_output(rue, script):
     one = script(TABLE)
     done = rue("tune", "--runner", one.command, "--json", "--out", "out")
     assert done.returncode == 0 and "trials" in done.stderr and "{" not in done.stderr
@@ -427,14 +427,14 @@ def test_quiet_is_quiet(rue, script, photos):
 
 
 @pytest.mark.parametrize("words", [["inspect"], ["inspect", "--json"], ["tune", *QUICK], ["tune", *QUICK, "--json"]])
-def test_a_full_disk_behind_standard_output(rue, photos, words):
+def test_standard_output_on_a_full_disk_fails(rue, photos, words):
     with open("/dev/full", "w") as full:
         done = subprocess.run([rue.program, *words, photos], cwd=rue.folder, stdout=full, stderr=subprocess.PIPE, text=True,
                               env=clean_environment(), timeout=HANG_S)
     assert done.returncode == 6 and "cannot write the" in done.stderr.splitlines()[-1]
 
 
-def test_what_a_study_writes_lies_in_one_folder(rue, own_photos):
+def test_a_study_writes_into_one_folder(rue, own_photos):
     assert rue("tune", own_photos, *QUICK).returncode == 0
     assert [str(p.relative_to(rue.folder)) for p in sorted(rue.folder.rglob("rue-out/**/*"))] == [
         "rue-out/photos", "rue-out/photos/recommendation.json", "rue-out/photos/study.db", "rue-out/photos/trials.csv"]
@@ -541,7 +541,7 @@ def test_prepare_does_not_replace_without_force(rue, photos):
     assert len(read_tensor_file(rue.folder / "x.tensor")[0]) == 3
 
 
-def test_prepare_into_a_folder_that_is_not_there(rue, photos):
+def test_prepare_into_a_missing_folder_fails(rue, photos):
     expect_failure(rue("prepare", photos, "no/such/x.tensor"), 6, "no/such/x.tensor", "No such file or directory")
     expect_failure(rue("prepare", "--synthetic", "3", "no/such/photos"), 6, "no/such/photos", "No such file or directory")
 
@@ -561,7 +561,7 @@ def test_prepare_synthetic_photos(rue):
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("what", ["tensor", "synthetic"])
-def test_prepare_that_is_interrupted_leaves_nothing(rue, photos, tmp_path_factory, what, number, code):
+def test_an_interrupted_prepare_leaves_no_file(rue, photos, tmp_path_factory, what, number, code):
     many = tmp_path_factory.mktemp("many")
     if what == "tensor":
         for i, file in itertools.product(range(60), photos.rglob("*.jpg")):

@@ -19,7 +19,7 @@ def variants(rue, own_photos):
     return [own_photos, "u8.tensor", "copy"]
 
 
-def test_variants_stand_side_by_side(rue, variants, own_photos):
+def test_variants_are_shown_side_by_side(rue, variants, own_photos):
     done = rue("compare", *variants, *WORDS, "--out", "out", "--json")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
@@ -41,7 +41,7 @@ def test_variants_stand_side_by_side(rue, variants, own_photos):
     assert sum(bool(one["build_s_per_image"]) for one in saved) == 2, "rue show says the same later"
 
 
-def test_repeats_say_within_what_limits_it_pays(rue, variants):
+def test_repeats_give_an_interval_of_the_payback(rue, variants):
     done = rue("compare", *variants[:2], *WORDS, "--model", "none", "--repeats", "3", "--out", "out", "--json")
     assert done.returncode == 0, done.stderr
     packed = json.loads(done.stdout)["comparisons"][0]["models"][0]
@@ -51,7 +51,7 @@ def test_repeats_say_within_what_limits_it_pays(rue, variants):
     assert saved["saved_interval"]["low_ns_per_image"] < saved["saved_ns_per_image"] < saved["saved_interval"]["high_ns_per_image"]
 
 
-def test_the_page_says_when_making_another_pays(rue, variants):
+def test_the_page_has_the_payback_of_converting(rue, variants):
     done = rue("compare", *variants[:2], *WORDS, "--out", "out")
     text = " ".join(done.stdout.split())
     assert done.returncode == 0, done.stderr
@@ -65,19 +65,19 @@ def test_the_page_says_when_making_another_pays(rue, variants):
     assert sorted((path.name, path.stat().st_size) for path in (rue.folder / "out").iterdir()) == kept, "a study stays as it is"
 
 
-def test_what_cannot_be_made_is_said(rue, variants):
+def test_a_variant_that_cannot_be_converted_is_reported(rue, variants):
     done = rue("compare", "u8.tensor", "copy", *WORDS, "--out", "out")
     assert done.returncode == 0 and "copy cannot be made from" in " ".join(done.stderr.split()), "no JPEG file is made of tensors"
     assert "making it pays" not in done.stdout
 
 
-def test_bad_data_are_told_before_anything_is_written(rue, variants):
+def test_bad_data_are_reported_before_any_file_is_written(rue, variants):
     expect_failure(rue("compare", "copy", "nothing", *WORDS), 3, "cannot open nothing")
     expect_failure(rue("compare", "copy", "copy", *WORDS), 2, "copy is given twice")
     assert not (rue.folder / "rue-out").exists()
 
 
-def test_the_plan_and_its_cost_come_before_the_first_trial(rue, variants):
+def test_the_plan_and_its_cost_are_printed_before_the_first_trial(rue, variants):
     done = rue("compare", *variants[:2], *WORDS, "--out", "out", "--dry-run")
     text = " ".join(done.stdout.split())
     assert done.returncode == 0 and not (rue.folder / "out").exists(), done.stderr
@@ -92,7 +92,7 @@ def joint_trials(path):
         return 0
 
 
-def test_an_interrupted_comparison_leaves_its_study(rue, variants):
+def test_an_interrupted_comparison_keeps_its_study(rue, variants):
     process = rue.start("compare", *variants, *WORDS[2:], "--model", "sleep:100ms/image", "--out", "out")
     wait_until(lambda: joint_trials(rue.folder / "out/study.db") > 1, process)
     process.send_signal(signal.SIGINT)
@@ -102,7 +102,7 @@ def test_an_interrupted_comparison_leaves_its_study(rue, variants):
     assert rue("compare", *variants, *WORDS, "--out", "out").returncode == 0, "it goes on"
 
 
-def test_what_a_list_names_is_on_storage_too_and_shards_are_made_as_they_are(rue, own_photos):
+def test_storage_of_a_list_includes_its_images_and_shards_keep_their_format(rue, own_photos):
     (rue.folder / "list.csv").write_text("path\n" + "".join(f"{path}\n" for path in own_photos.rglob("*.jpg")))
     assert rue("prepare", own_photos, "shards", "--format", "webdataset", "--quiet").returncode == 0
     done = rue("compare", "list.csv", "shards", *WORDS, "--model", "none", "--out", "out", "--json")

@@ -10,7 +10,7 @@ from conftest import make_table, plan_of
 TABLE = make_table(["ape", "bee"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 100 * w * (m == "bee"))
 
 
-def test_a_dry_run_tells_the_value_of_every_option(rue, own_photos):
+def test_a_dry_run_shows_the_value_of_every_option(rue, own_photos):
     """Those too that nothing set, whose value is worked out: each is what the plan goes by."""
     done = rue("tune", own_photos, "--dry-run", "--mode", "raw", "--quiet")
     names = re.findall(r"^  --([a-z-]+)", rue("tune", "--help").stdout, re.MULTILINE)
@@ -24,7 +24,7 @@ def test_a_dry_run_tells_the_value_of_every_option(rue, own_photos):
 
 
 @pytest.mark.parametrize("command, given", [("compare", ["--strategy", "grid"]), ("scale", ["--period", "1s"])])
-def test_other_dry_runs_tell_it_as_well(rue, own_photos, command, given):
+def test_dry_runs_of_other_commands_show_the_values_too(rue, own_photos, command, given):
     shutil.copytree(own_photos, rue.folder / "copy")
     words = [command, own_photos, "copy", "--batch-size", "4,8", "--dry-run", "--quiet", *given]
     done = rue(*words, env=dict(RUE_SEED=5))
@@ -38,7 +38,7 @@ def test_other_dry_runs_tell_it_as_well(rue, own_photos, command, given):
     assert sorted(path.name for path in rue.folder.iterdir()) == ["copy", "photos"], "nothing is left"
 
 
-def test_the_plan_and_where_each_value_comes_from(rue, script):
+def test_a_dry_run_shows_the_plan_and_the_origin_of_each_value(rue, script):
     (rue.folder / "rue.json").write_text(json.dumps({"top_n": 2}))
     one = script(TABLE)
     done = rue("tune", "--runner", one.command, "--seed=7", "--dry-run", "--quiet", env=dict(RUE_REPEATS=2))

@@ -15,7 +15,7 @@ def listed(rue, *words):
 
 
 @pytest.mark.quick
-def test_measured_times_are_told_as_they_are_and_others_as_estimates(rue):
+def test_measured_times_are_shown_as_measured_and_others_as_estimates(rue):
     models = listed(rue, "--batch-size", "32,128")
     assert len(models) == 18
     resnet = models["resnet50"]
@@ -38,7 +38,7 @@ def test_times_outside_of_the_measured_batch_sizes_are_marked(rue):
 
 
 @pytest.mark.parametrize("columns", [40, 50, 80])
-def test_all_times_are_told_in_a_narrow_window(rue, columns):
+def test_all_times_fit_a_narrow_window(rue, columns):
     """Those of all eleven sizes that there may be: in several tables, none of them cut."""
     text = rue("models", "--device", "l4", "--batch-size", "1,2,4,8,16,32,64,128,256,512,1024", env=dict(COLUMNS=columns)).stdout
     rows = [line for line in text.splitlines() if line.startswith("  resnet50 ")]
@@ -47,13 +47,13 @@ def test_all_times_are_told_in_a_narrow_window(rue, columns):
     assert max(map(len, text.splitlines())) <= columns
 
 
-def test_weights_and_activations_are_told_in_bytes_of_the_precision(rue):
+def test_weights_and_activations_are_shown_in_bytes_of_the_precision(rue):
     for device, element in (("rtx-a5000", 4), ("h100:bf16", 2), ("host:1", 4)):
         resnet = listed(rue, "--device", device)["resnet18"]
         assert resnet["weight_bytes"] == 11689512 * element and resnet["peak_activation_bytes"] == 1605632 * element
 
 
-def test_another_device_is_faster_and_takes_what_its_memory_holds(rue):
+def test_another_device_is_faster_and_limits_batches_by_its_memory(rue):
     slow, fast = listed(rue, "--device", "t4"), listed(rue, "--device", "h100:bf16")
     for name in slow:
         assert slow[name]["largest_batch"] < fast[name]["largest_batch"]
@@ -83,11 +83,11 @@ def test_names_of_devices_are_those_of_models_in_any_letters(rue):
     (["--device", ""], ["--device", "empty"]),
     (["--batch-size", "0"], ["--batch-size: '0'"]),
     (["--batch-size", "1..16"], ["--batch-size", "more than 15 values"])])
-def test_what_is_not_known_is_refused(rue, words, said):
+def test_unknown_models_and_devices_are_refused(rue, words, said):
     expect_failure(rue("models", *words), 2, *said)
 
 
-def test_a_study_is_made_on_the_device_that_is_asked_for(rue, photos):
+def test_a_study_simulates_the_given_device(rue, photos):
     done = rue("tune", photos, "--model", "resnet18,sleep:1ms,resnet50@l4:fp16", "--device", "h100:bf16", "--mode", "raw",
                "--batch-size", "8", "--num-workers", "1,2", "--strategy", "grid", "--images", "16", "--json", "--quiet", "--out", "out")
     assert done.returncode == 0, done.stderr
@@ -96,7 +96,7 @@ def test_a_study_is_made_on_the_device_that_is_asked_for(rue, photos):
     assert rue("show", "out").returncode == 0
 
 
-def test_the_error_of_the_roofline_is_what_is_told_of_it(rue):
+def test_the_error_of_the_roofline_is_as_documented(rue):
     done = subprocess.run([sys.executable, ROOT / "tests/bench/roofline_error.py"], capture_output=True, text=True, check=True)
     errors = dict(re.findall(r"^(as it is|\w+ left out): (.* %) at most$", done.stdout, re.MULTILINE))
     assert {kind: re.findall(r"[\d.]+ %", text) for kind, text in errors.items()} == {

@@ -42,7 +42,7 @@ def begin(rue, many, *words, to="x.tensor"):
 
 @pytest.mark.quick
 @pytest.mark.parametrize("format", ["folder", "lmdb", "tensor", "tfrecord", "webdataset"])
-def test_a_conversion_that_was_killed_starts_anew(rue, many, format):
+def test_a_killed_conversion_starts_from_the_beginning(rue, many, format):
     words = ["--format", format, "--images", "600"]
     process = rue.start("prepare", many, "x", *words, "--quiet")
     wait_until(lambda: [part for part in parts(rue) if (part / "data").exists()] or process.poll() is not None, process)
@@ -55,7 +55,7 @@ def test_a_conversion_that_was_killed_starts_anew(rue, many, format):
     assert parts(rue) == [] and len(digest_of(rue, "x")) > 8
 
 
-def test_an_interruption_leaves_nothing(rue, many):
+def test_an_interruption_leaves_no_files(rue, many):
     process = begin(rue, many)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
@@ -64,7 +64,7 @@ def test_an_interruption_leaves_nothing(rue, many):
 
 
 @pytest.mark.parametrize("command", [["inspect", "list.csv"], ["prepare", "list.csv", "x.tensor"]])
-def test_ctrl_c_ends_looking_through_the_data(release_rue, preload, photos, command):
+def test_ctrl_c_ends_the_search_of_the_data(release_rue, preload, photos, command):
     photo = next(photos.rglob("*.jpg"))
     (release_rue.folder / "list.csv").write_text("path\n" + f"{photo}\n" * 3)
     done = release_rue(*command, env=preload(PRELOAD_CTRL_C_READ="list.csv"))
@@ -72,7 +72,7 @@ def test_ctrl_c_ends_looking_through_the_data(release_rue, preload, photos, comm
     assert [path.name for path in release_rue.folder.iterdir()] == ["list.csv"]
 
 
-def test_two_at_once_do_not_take_each_others_part(rue, many):
+def test_two_processes_at_the_same_time_keep_their_own_unfinished_files(rue, many):
     process = begin(rue, many)
     done = rue("prepare", many, "x.tensor", *WORDS, "--images", "10")
     assert done.returncode == 0, done.stderr
@@ -89,7 +89,7 @@ def test_a_folder_of_photos_is_copied_byte_for_byte(rue, own_photos):
     assert content(own_photos) == content(rue.folder / "copy") and digest_of(rue, own_photos) == digest_of(rue, "copy")
 
 
-def test_levels_become_normalised_values_and_not_the_other_way(rue, own_photos):
+def test_uint8_becomes_float32_but_not_the_reverse(rue, own_photos):
     assert rue("prepare", own_photos, "u8.tensor", "--dtype", "uint8").returncode == 0
     assert rue("prepare", "u8.tensor", "same.tensor").returncode == 0, "the type of the source, where none is asked for"
     assert (rue.folder / "same.tensor").read_bytes() == (rue.folder / "u8.tensor").read_bytes()
@@ -116,14 +116,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_cannot_be_written_is_refused_before_anything_is(rue, own_photos, name):
+def test_impossible_output_is_refused_before_any_file_is_written(rue, own_photos, name):
     words, said = WRONG[name]
     before = sorted(os.listdir(rue.folder))
     expect_failure(rue("prepare", own_photos, "x.tensor", *words), 2, *said)
     assert sorted(os.listdir(rue.folder)) == before
 
 
-def test_settings_that_a_format_has_no_use_for_do_no_harm(rue, own_photos):
+def test_settings_that_do_not_apply_to_a_format_are_ignored(rue, own_photos):
     more = dict(RUE_SHARD_SIZE="1M", RUE_SPLIT="val", RUE_DTYPE="uint8", RUE_LABEL_KEY="x")
     assert rue("prepare", own_photos, "out", "--format", "folder", env=more).returncode == 0
     assert rue("inspect", own_photos, env=more).returncode == 0
@@ -135,7 +135,7 @@ def test_options_that_photos_or_an_inspection_have_no_use_for_are_refused(rue, o
     expect_failure(rue("inspect", own_photos, "--image-key", "x"), 2, "--image-key", "is folder, which has")
 
 
-def test_a_folder_that_is_there_is_never_replaced(rue, own_photos):
+def test_an_existing_folder_is_never_replaced(rue, own_photos):
     (rue.folder / "taken").mkdir()
     (rue.folder / "taken/precious").write_text("x")
     expect_failure(rue("prepare", own_photos, "taken", "--format", "folder", "--force"), 2, "taken is not a regular file")
@@ -175,7 +175,7 @@ def test_labels_without_names_become_folders_in_their_order(rue, own_photos):
     assert [path.read_bytes() for path in sorted((rue.folder / "out").rglob("*.jpg"))] == [file.read_bytes() for file in files]
 
 
-def test_names_with_folders_are_no_classes_where_there_are_none(rue, own_photos):
+def test_folders_in_names_do_not_become_classes(rue, own_photos):
     files = sorted(own_photos.rglob("*.jpg"))[:6]
     write_tar(rue.folder / "x.tar", [(f"{'ab'[i % 2]}/{i}.jpg", file.read_bytes()) for i, file in enumerate(files)])
     done = rue("prepare", "x.tar", "out", "--format", "folder")
@@ -183,7 +183,7 @@ def test_names_with_folders_are_no_classes_where_there_are_none(rue, own_photos)
     assert len(list((rue.folder / "out/a").iterdir())) == len(list((rue.folder / "out/b").iterdir())) == 3
 
 
-def test_a_label_below_zero_is_no_folder(rue, own_photos):
+def test_a_negative_label_does_not_become_a_folder(rue, own_photos):
     (file,) = sorted(own_photos.rglob("*.jpg"))[:1]
     write_tar(rue.folder / "x.tar", [("a.jpg", file.read_bytes()), ("a.cls", b"-3")])
     expect_failure(rue("prepare", "x.tar", "out", "--format", "folder"), 3, "x.tar", "is not a label")
@@ -191,7 +191,7 @@ def test_a_label_below_zero_is_no_folder(rue, own_photos):
 
 
 @pytest.mark.parametrize("format", ["tensor", "webdataset"])
-def test_what_could_not_be_read_back_is_not_written(rue, own_photos, format):
+def test_names_that_could_not_be_read_back_are_not_written(rue, own_photos, format):
     (file,) = sorted(own_photos.rglob("*.jpg"))[:1]
     (rue.folder / "list.csv").write_text(f"path,label\n{file},-1\n")
     expect_failure(rue("prepare", "list.csv", "out", "--format", format), 3, file.name, "has the label -1", format)
@@ -207,7 +207,7 @@ def test_bytes_before_and_after_are_those_on_storage(rue, own_photos):
     assert f"{before / 1e6:.1f} MB became {after / 1e6:.1f} MB" in shown, (shown, before, after)
 
 
-def test_what_a_folder_cannot_hold_is_refused(rue, own_photos):
+def test_names_that_a_folder_cannot_hold_are_refused(rue, own_photos):
     first = sorted(own_photos.rglob("*.jpg"))[0]
     for label, said in (("n/a", "'n/a' cannot name a folder"), (".x", "'.x' cannot name a folder")):
         (rue.folder / "list.csv").write_text(f"path,label\n{first},{label}\n")
@@ -217,7 +217,7 @@ def test_what_a_folder_cannot_hold_is_refused(rue, own_photos):
     assert not (rue.folder / "out").exists() and not list(rue.folder.glob(".rue-*"))
 
 
-def test_a_folder_does_not_take_the_place_of_a_file(rue, own_photos):
+def test_a_folder_does_not_replace_a_file(rue, own_photos):
     (rue.folder / "out").write_text("precious")
     expect_failure(rue("prepare", own_photos, "out", "--format", "webdataset", "--force"), 2, "out is a file")
     assert (rue.folder / "out").read_text() == "precious" and not list(rue.folder.glob(".rue-*"))

@@ -126,7 +126,7 @@ def test_the_python_examples_work(place):
         assert done.returncode == 0 and re.match(r"4 [01] [\d.e-]+$", done.stdout.strip()), (where, done.stdout, done.stderr)
 
 
-def test_a_tensor_file_opens_as_the_readme_says(place):
+def test_a_tensor_file_opens_as_in_the_readme(place):
     np = pytest.importorskip("numpy", reason="skipped: NumPy is not installed (python3-numpy)")
     call = re.search(r"`(np\.memmap\([^`]*\))`", (ROOT / "docs/data.md").read_text()).group(1)
     run_in(place, "rue prepare photos/ photos.tensor --force").check_returncode()
@@ -135,7 +135,7 @@ def test_a_tensor_file_opens_as_the_readme_says(place):
     assert array.shape == (12, 3, 224, 224) and np.isfinite(array).all()
 
 
-def test_every_block_has_a_language_that_is_known():
+def test_every_block_has_a_known_language():
     for name in PAGES:
         kinds = {kind for kind, _ in BLOCK.findall((ROOT / name).read_text())}
         assert kinds <= {"sh", "text", "py", "python", "c", "diff", "json", "sql", ""}, name

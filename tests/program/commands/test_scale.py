@@ -70,7 +70,7 @@ def test_samples_are_of_the_trials(rue, own_photos, tmp_path):
         assert 0 < max(float(sample["rss_mb"]) for sample in own) <= float(row["rss_mb_peak"]) + 0.001
 
 
-def test_a_trial_shorter_than_the_period_is_known_by_what_it_says_itself(rue, both, tmp_path):
+def test_a_trial_shorter_than_the_period_uses_its_own_figures(rue, both, tmp_path):
     done = rue("scale", both[1], *QUICK, "--period", "1h", "--out", "out")
     assert done.returncode == 0, done.stderr
     with sqlite3.connect(tmp_path / "out/study.db") as store:
@@ -91,7 +91,7 @@ def test_the_tables_show_curves_and_where_they_saturate(rue, both):
     assert out.count("astest") == 4
 
 
-def test_it_is_a_study_like_any_other(rue, both):
+def test_show_and_list_accept_studies_of_scale(rue, both):
     assert rue("scale", *both, *QUICK).returncode == 0
     assert [study["state"] for study in json.loads(rue("list", "--json").stdout)] == ["complete"]
     shown = rue("show", "rue-out/photos-scale")
@@ -105,7 +105,7 @@ def test_no_line_of_a_table_is_wider_than_the_window(rue, both, columns):
 
 
 @pytest.mark.quick
-def test_json_says_the_same(rue, both, tmp_path):
+def test_json_has_the_same_figures(rue, both, tmp_path):
     done = rue("scale", *both, *QUICK, "--json", "--out", "out")
     report = json.loads(done.stdout)
     assert report["format"] == "rue.scale/2" and len(report["rows"]) == 10 and report["partial"] is None
@@ -118,7 +118,7 @@ def test_json_says_the_same(rue, both, tmp_path):
         assert [row["fastest"] for row in rows] == [row["images_per_s"] == max(r["images_per_s"] for r in rows) for row in rows]
 
 
-def test_models_are_what_tune_takes(rue, own_photos, tmp_path):
+def test_models_are_those_of_tune(rue, own_photos, tmp_path):
     done = rue("scale", own_photos, *QUICK, "--model", "none,sleep:1ms/image", "--out", "out")
     assert done.returncode == 0, done.stderr
     rows = points(tmp_path / "out")
@@ -138,13 +138,13 @@ def test_cold_trials_are_seen_to_read(rue, own_photos, tmp_path):
 
 # ---- plans and budgets ----
 
-def test_a_dry_run_tells_the_plan_and_leaves_nothing(rue, both, tmp_path):
+def test_a_dry_run_shows_the_plan_and_writes_no_file(rue, both, tmp_path):
     done = rue("scale", *both, *QUICK, "--dry-run")
     assert done.returncode == 0 and "8: 4 configurations x 1 model x 2 variants" in done.stdout
     assert plan_of(done)["trials"].startswith("8: 4 configurations") and not (tmp_path / "rue-out").exists()
 
 
-def test_nothing_is_waited_for_in_the_place_of_a_report(rue, own_photos, tmp_path):
+def test_a_fifo_with_the_name_of_a_report_does_not_block(rue, own_photos, tmp_path):
     folder = tmp_path / "rue-out/photos-scale"
     folder.mkdir(parents=True)
     os.mkfifo(folder / "scale.csv")
@@ -157,7 +157,7 @@ def test_the_usual_experiment_is_16_to_256_and_0_to_8(rue, own_photos):
     assert plan["trials"].startswith("13: 13 configurations") and plan["job"] == "300 images"
 
 
-def test_a_runner_that_says_which_workers_it_has_is_asked_for_those(rue, script, tmp_path):
+def test_a_runner_with_declared_workers_gets_only_these(rue, script, tmp_path):
     """What nobody typed is no fault of --num-workers."""
     (tmp_path / "d").mkdir()
     shutil.copy(__file__, tmp_path / "d/x.jpg")
@@ -179,7 +179,7 @@ def test_the_job_is_one_epoch_of_at_most_4096_images(rue, script, tmp_path):
     expect_failure(rue(*words, "--fresh", "--budget", "1ms"), 2, "--budget")
 
 
-def test_a_budget_that_is_spent_leaves_points_out(rue, script, tmp_path):
+def test_a_spent_budget_skips_points(rue, script, tmp_path):
     one = script({"m": {f"{b}/{w}": 1_000_000_000 for b in (4, 8) for w in range(3)}}, images=16)
     (tmp_path / "d").mkdir()
     shutil.copy(__file__, tmp_path / "d/x.jpg")
@@ -193,7 +193,7 @@ def test_a_budget_that_is_spent_leaves_points_out(rue, script, tmp_path):
 
 # ---- going on ----
 
-def test_what_was_measured_is_not_measured_again(rue, both, tmp_path):
+def test_stored_trials_are_not_repeated(rue, both, tmp_path):
     assert rue("scale", *both, *QUICK, "--out", "out").returncode == 0
     before, samples = points(tmp_path / "out"), (tmp_path / "out/samples.csv").read_text()
     assert rue("scale", *both, *QUICK, "--out", "out").returncode == 0
@@ -212,7 +212,7 @@ def test_copies_of_the_same_data_go_on_each_with_its_own_trials(rue, own_photos,
     assert len({row["trial"] for row in before}) == 8
 
 
-def test_a_trial_that_is_never_warm_is_marked_and_not_tried_again(rue, script, tmp_path, own_photos):
+def test_a_trial_that_is_never_warm_is_marked_and_not_repeated(rue, script, tmp_path, own_photos):
     one = script({"none": {f"{b}/{w}": 1000 for b in (4, 8) for w in range(3)}}, images=40,
                  faults=[dict(when=dict(cell="8/1"), do="answer", answer=dict(cache_missed=1, read_bytes=7_000_000))])
     words = ["scale", own_photos, *QUICK, "--runner", one.command, "--out", "out"]
@@ -235,7 +235,7 @@ def joint_trials(path):
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_run_leaves_what_it_has_and_goes_on(rue, own_photos, tmp_path, number, code):
+def test_an_interrupted_run_writes_its_results_and_continues_later(rue, own_photos, tmp_path, number, code):
     words = ["scale", own_photos, *QUICK, "--out", "out", "--model", "sleep:20ms/image"]
     run = rue.start(*words)
     wait_until(lambda: joint_trials(tmp_path / "out/study.db") >= 1, run)
@@ -264,7 +264,7 @@ def test_an_interrupted_run_leaves_what_it_has_and_goes_on(rue, own_photos, tmp_
     (["photos", "--runner", "/bin/false"], 1, ["/bin/false"]),
     (["photos", "--out", "/proc/nowhere"], 6, ["/proc/nowhere", "--out"]),
 ], ids=lambda value: "-".join(map(str, value)) if isinstance(value, list) else None)
-def test_what_cannot_be_is_one_line(rue, own_photos, words, code, said):
+def test_impossible_options_are_refused_in_one_line(rue, own_photos, words, code, said):
     expect_failure(rue("scale", *words, "--quiet"), code, *said)
 
 
@@ -274,7 +274,7 @@ def test_data_that_cannot_be_read_are_refused_before_anything_is_tried(rue, both
     assert not (tmp_path / "out").exists()
 
 
-def test_a_runner_that_dies_is_a_row_and_the_run_goes_on(rue, script, tmp_path, own_photos):
+def test_a_runner_that_dies_is_a_row_and_the_run_continues(rue, script, tmp_path, own_photos):
     one = script({"m": {f"{b}/{w}": 1000 for b in (4, 8) for w in range(3)}}, images=40,
                  faults=[dict(when=dict(cell="8/1"), do="signal", signal="SIGSEGV")])
     done = rue("scale", own_photos, *QUICK, "--runner", one.command, "--out", "out")

@@ -26,14 +26,14 @@ def settings(rue):
 
 
 @pytest.mark.parametrize("command, option", [(c, o) for c, (_, options) in COMMANDS.items() for o in options])
-def test_a_file_starts_nothing_and_chooses_no_place_to_write(rue, settings, command, option):
+def test_a_file_starts_no_program_and_chooses_no_output(rue, settings, command, option):
     settings(**{option: ACTING[option]})
     done = rue(*COMMANDS[command][0])
     expect_failure(done, 2, f'rue.json: "{option}" cannot be set in a file', f"use --{option} or RUE_{option.upper()}")
     assert done.stdout == "" and [path.name for path in rue.folder.iterdir()] == ["rue.json"], "nothing ran, nothing was written"
 
 
-def test_commands_without_such_an_option_pass_over_it(rue, settings):
+def test_commands_without_the_option_ignore_it(rue, settings):
     settings(**ACTING)
     for words in (["list"], ["models"], ["help", "tune"], ["tune", "--help"]):
         done = rue(*words)
@@ -48,7 +48,7 @@ def test_the_environment_is_the_user_s_own(rue, script):
         assert (rue.folder / "kept" / name).exists()
 
 
-def test_a_file_may_name_what_is_read(rue, settings):
+def test_a_file_may_name_inputs(rue, settings):
     settings(prior="earlier.json", device="machine.json")
     expect_failure(rue("models"), 3, "machine.json")
 
@@ -69,6 +69,6 @@ def test_a_hostile_file_ends_in_a_sentence(rue, make, says):
         expect_failure(rue(*words), 2, says)
 
 
-def test_a_link_that_leads_nowhere_is_no_settings_file(rue):
+def test_a_dangling_link_is_not_a_settings_file(rue):
     (rue.folder / "rue.json").symlink_to("nowhere.json")
     assert rue("models").returncode == 0

@@ -51,7 +51,7 @@ def check_same(rue, out="out"):
 @pytest.mark.parametrize("words", [["--images", "128"], ["--strategy", "duel", "--budget", "300ms", "--images", "100000"],
                                    ["--images", "100", "--drop-last"], ["--images", "128", "--repeats", "3"]],
                          ids=["full", "truncated", "drop_last", "repeats"])
-def test_show_gives_what_the_run_gave(rue, script, words):
+def test_show_prints_the_result_of_the_run(rue, script, words):
     one = script(TABLE, images=100000, repeats=[1, 1.5, 1.1])
     assert tune(rue, one, *words).returncode == 0
     check_same(rue)
@@ -63,7 +63,7 @@ def test_the_truncated_run_was_truncated(rue, script):
     assert "truncated" in {c["verified"] for c in read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["configs"]}
 
 
-def test_show_gives_what_an_interrupted_and_a_resumed_run_gave(rue, script):
+def test_show_prints_the_result_of_interrupted_and_resumed_runs(rue, script):
     one = script(TABLE, delay_s=0.01)
     process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out")
     one.wait_for(22, process)
@@ -79,7 +79,7 @@ def test_show_gives_what_an_interrupted_and_a_resumed_run_gave(rue, script):
     assert told["partial"] is False and told["partial_reason"] is None
 
 
-def test_a_study_that_has_ranked_nothing_yet_is_no_infeasible_one(rue, script):
+def test_a_study_without_a_ranking_yet_is_not_infeasible(rue, script):
     """The run and show say the same, and end with the same code."""
     one = script(TABLE, delay_s=0.4)
     process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out", "--strategy", "grid")
@@ -103,7 +103,7 @@ def check_same_words(rue, done, out="out"):
     return text
 
 
-def test_a_run_with_photos_is_shown_as_it_was_told(rue, photos):
+def test_show_prints_the_result_of_a_run_on_photos(rue, photos):
     done = rue("tune", photos, "--batch-size", "8,16", "--num-workers", "0,1", "--model", "none,sleep:1ms/batch", "--quiet",
                "--out", "out", "--budget", "5m", env=dict(COLUMNS=100))
     text = check_same_words(rue, done)
@@ -118,7 +118,7 @@ DUEL = make_table(MODELS, [16, 32, 64, 128], [1, 2, 4, 8], lambda m, b, w: 10000
 @pytest.mark.parametrize("words", [[], ["--objective", "worst"], ["--weights", "ape=3,bee=0.5"],
                                    ["--max-first-batch", "4ms"], ["--top-n", "2"], ["--set-epsilon", "20%", "--confidence", "80%"]],
                          ids=["plain", "worst", "weights", "first_batch", "top_n", "set_epsilon"])
-def test_what_a_duel_claimed_is_shown(rue, script, words):
+def test_the_bound_of_a_duel_is_shown(rue, script, words):
     one = script(DUEL, load_ns=100000)
     text = check_same_words(rue, rue("tune", "--runner", one.command, "--quiet", "--out", "out", "--budget", "40trials",
                                      "--strategy", "duel", *words, env=dict(COLUMNS=100)))
@@ -128,7 +128,7 @@ def test_what_a_duel_claimed_is_shown(rue, script, words):
     assert "%" in text and any(row["source"] == "predicted" for row in mode["configs"]), "some were never tried"
 
 
-def test_the_loader_is_what_the_runner_calls_it(rue, script):
+def test_the_loader_has_the_name_that_the_runner_reports(rue, script):
     """And not the first word of the runner's own name: of our loader the memory is known as well."""
     assert tune(rue, script(TABLE, hello=dict(loader="rue"))).returncode == 0
     (run,) = read_json(rue.folder / "out/recommendation.json")["recommendations"]
@@ -138,13 +138,13 @@ def test_the_loader_is_what_the_runner_calls_it(rue, script):
     assert fronts[0] == fronts[1] != []
 
 
-def test_a_bound_on_what_was_measured_alone_is_shown_as_that(rue, script):
+def test_a_bound_on_measured_configurations_is_shown_as_such(rue, script):
     text = check_same_words(rue, tune(rue, script(TABLE, repeats=[1, 1.5, 1.1]), "--strategy", "grid", "--repeats", "3",
                                       env=dict(COLUMNS=100)))
     assert "No other measured configuration is more than" in " ".join(text.split())
 
 
-def test_what_the_store_alone_says_is_enough(rue, script):
+def test_the_store_is_enough_without_reports(rue, script):
     done = rue("tune", "--runner", script(DUEL, load_ns=100000).command, "--quiet", "--out", "out", "--strategy", "duel",
                "--budget", "40trials", env=dict(COLUMNS=100))
     for path in ("recommendation.json", "trials.csv"):
@@ -153,7 +153,7 @@ def test_what_the_store_alone_says_is_enough(rue, script):
 
 
 @pytest.mark.parametrize("goal", ["throughput", "first-batch"])
-def test_what_the_study_minimised_is_shown(rue, script, goal):
+def test_the_goal_of_the_study_is_shown(rue, script, goal):
     one = script(TABLE, images=1000)
     done = rue("tune", "--runner", one.command, "--quiet", "--out", "out", "--goal", goal, "--objective", "worst",
                env=dict(COLUMNS=100))
@@ -167,7 +167,7 @@ def test_what_the_study_minimised_is_shown(rue, script, goal):
     assert f"%, {goal})" in rue("list", ".", env=dict(COLUMNS="")).stdout
 
 
-def test_other_rules_than_the_run_s_claim_nothing(rue, script):
+def test_other_rules_than_those_of_the_run_give_no_bound(rue, script):
     one = script(DUEL, load_ns=100000)
     assert tune(rue, one, "--strategy", "duel", "--budget", "40trials").returncode == 0
     (mode,) = shown(rue, "out", "--objective", "worst")
@@ -177,7 +177,7 @@ def test_other_rules_than_the_run_s_claim_nothing(rue, script):
     expect_failure(rue("show", "out", "--weights", "dog=2"), 2, "dog")
 
 
-def test_what_kept_the_machine_busy_is_shown(rue, script):
+def test_the_cause_of_a_busy_machine_is_shown(rue, script):
     """The machine that this runs on may be busy or not: a study is edited to say so."""
     assert tune(rue, script(TABLE)).returncode == 0
     document = json.loads(rue("show", "out", "--json").stdout)
@@ -194,7 +194,7 @@ def test_what_kept_the_machine_busy_is_shown(rue, script):
     "json_remove(findings, '$.recommendations[0].configs[3].cells.ape')",
     "json_set(findings, '$.recommendations[0].goal', 'luck')", "json_set(findings, '$.recommendations[0].configs[0]', 3)",
     "'[]'", "'{'", "json_set(findings, '$.format', 'rue.findings/1')", "json_set(findings, '$.ledger.rules.top_n', 0)"])
-def test_findings_that_make_no_sense_are_refused(rue, script, change):
+def test_invalid_findings_are_refused(rue, script, change):
     """And what the message advises works."""
     one, advice = script(TABLE), "start over with 'rue tune --fresh'"
     assert tune(rue, one).returncode == 0
@@ -223,7 +223,7 @@ def test_a_study_without_findings_is_ranked_by_its_trials(rue, script):
     assert "Partial" not in rue("show", "out").stdout
 
 
-def test_show_leaves_every_file_as_it_was(rue, script):
+def test_show_changes_no_file(rue, script):
     assert tune(rue, script(TABLE)).returncode == 0
     before = state(rue.folder / "out")
     for words in ([], ["--json"], ["--trials"]):
@@ -233,7 +233,7 @@ def test_show_leaves_every_file_as_it_was(rue, script):
     assert state(rue.folder / "out") == before
 
 
-def test_a_folder_that_nobody_may_write_is_shown(rue, script, nobody_rue):
+def test_a_read_only_folder_is_shown(rue, script, nobody_rue):
     assert tune(rue, script(TABLE)).returncode == 0
     shutil.copytree(rue.folder / "out", nobody_rue.folder / "out")
     (nobody_rue.folder / "out").chmod(0o555)
@@ -242,7 +242,7 @@ def test_a_folder_that_nobody_may_write_is_shown(rue, script, nobody_rue):
     assert "complete" in nobody_rue("list", ".").stdout
 
 
-def test_a_study_under_way_is_shown(rue, script):
+def test_a_running_study_is_shown(rue, script):
     one = script(TABLE, delay_s=0.02)
     process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out")
     one.wait_for(20, process)
@@ -268,7 +268,7 @@ def test_only_the_newest_circumstances_are_shown(rue, script):
     assert len(shown(rue, "out")) == 1 and "has 54 trials of another job" in rue("show", "out").stdout
 
 
-def test_what_the_last_run_left_out_is_counted(rue, script):
+def test_trials_outside_the_last_run_are_counted(rue, script):
     variants = [dict(path="", mode=mode, format="scripted") for mode in ("raw", "preprocessed")]
     one = script(TABLE, hello=dict(variants=variants))
     assert tune(rue, one).returncode == 0
@@ -281,7 +281,7 @@ def test_what_the_last_run_left_out_is_counted(rue, script):
     assert "trials of another job" not in rue("show", "out").stdout
 
 
-def test_models_that_were_given_a_weight_and_not_tried_yet_are_no_fault(rue, script):
+def test_models_with_a_weight_may_have_no_trials_yet(rue, script):
     one = script(TABLE, faults=[dict(when=dict(joint=2), do="hang")])
     process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out", "--weights", "ape=3,bee=2,cow=5")
     one.wait_for(2, process)
@@ -305,7 +305,7 @@ def test_every_trial_is_listed(rue, script):
     expect_failure(rue("show", "out", "--trials", "--json"), 2, "--trials")
 
 
-def test_a_repeat_that_failed_is_told_by_the_run_and_by_show(rue, script):
+def test_a_failed_repeat_is_reported_by_the_run_and_by_show(rue, script):
     one = script(TABLE)
     words = ["--images", "128", "--repeats", "2"]
     assert tune(rue, one, *words, out="first").returncode == 0
@@ -349,7 +349,7 @@ def test_headings_and_footers_fit_the_window(rue, script):
     assert max(map(len, lines)) <= 50
 
 
-def test_what_is_measured_so_far_is_no_answer_yet(rue, script):
+def test_an_interrupted_study_shows_its_answer_so_far(rue, script):
     one = script(TABLE, delay_s=0.01)
     process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out")
     one.wait_for(26, process)
@@ -366,7 +366,7 @@ def damage(path):
         file.write(b"\xff" * 8192)
 
 
-def test_what_is_no_study_is_named(rue, script):
+def test_a_folder_that_is_not_a_study_is_named(rue, script):
     expect_failure(rue("show", "nowhere"), 3, "nowhere", "rue list")
     (rue.folder / "empty").mkdir()
     expect_failure(rue("show", "empty"), 3, "is not a study")
@@ -434,7 +434,7 @@ def test_a_study_without_joint_trials_is_not_complete(rue, script):
     expect_failure(rue("show", "s/probed"), 5, "no trial to rank")
 
 
-def test_a_run_that_had_no_time_is_shown_as_it_ended(rue, script):
+def test_a_run_without_time_shows_the_earlier_result(rue, script):
     one = script(TABLE, images=100000)
     assert tune(rue, one, "--images", "128").returncode == 0
     assert tune(rue, one, "--images", "50000", "--budget", "1ms").returncode == 5
@@ -468,7 +468,7 @@ def test_a_folder_that_cannot_be_read_is_named(nobody_rue):
     assert "is not a study" not in line
 
 
-def test_list_says_what_to_type_where_there_is_nothing(rue):
+def test_list_without_studies_names_the_command_to_start(rue):
     done = rue("list")
     assert done.returncode == 0 and "rue tune FOLDER" in done.stdout and "up to 3 folders below it" in done.stdout
     assert "depth of three folders" in rue("help", "list").stdout

@@ -67,7 +67,7 @@ def test_columns_in_the_environment_win(terminal, script):
 
 
 @pytest.mark.parametrize("columns", ["", "0", "-5", "wide", "99999999999999999999"])
-def test_columns_that_are_none_are_passed_over(terminal, columns):
+def test_an_invalid_number_of_columns_is_ignored(terminal, columns):
     assert terminal(60, "tune", "--help", env=dict(COLUMNS=columns))[1].text() == terminal(60, "tune", "--help")[1].text()
 
 
@@ -207,7 +207,7 @@ def test_a_command_without_a_reader_ends_in_silence(rue, script, photos, restore
         assert (done.returncode in (141, -signal.SIGPIPE), done.stderr) == (True, ""), words
 
 
-def test_what_goes_wrong_is_told_even_without_a_reader(rue):
+def test_errors_are_reported_even_without_a_reader(rue):
     done = run_without_reader(rue, "inspect", "nothing-here")
     assert done.returncode == 3 and "nothing-here" in done.stderr
     with open("/dev/full", "w") as full:
@@ -215,7 +215,7 @@ def test_what_goes_wrong_is_told_even_without_a_reader(rue):
     assert done.returncode == 6, "a disk that is full is no reader that has gone"
 
 
-def test_files_are_written_where_nobody_reads_the_output(rue, script):
+def test_files_are_written_without_a_reader_of_the_output(rue, script):
     done = run_without_reader(rue, "tune", "--runner", script(TABLE).command, "--out", "out")
     assert done.returncode == 141 and "rue tune: " not in done.stderr, done.stderr
     assert {path.name for path in (rue.folder / "out").iterdir()} >= {"recommendation.json", "trials.csv", "study.db"}

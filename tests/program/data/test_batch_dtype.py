@@ -68,7 +68,7 @@ def test_normalised_tensors_have_no_levels(rue, photos, tensors):
     assert modes(rue)["preprocessed"]["batch_dtype"] == "uint8"
 
 
-def test_compare_and_scale_say_it(rue, photos, tensors):
+def test_compare_and_scale_show_the_batch_dtype(rue, photos, tensors):
     quick = ["--batch-size", "2", "--num-workers", "0", "--model", "none", "--quiet", "--batch-dtype", "uint8"]
     done = rue("compare", photos, tensors[1], *quick, "--sample", "4", "--out", "out")
     assert done.returncode == 0 and "images in batches of uint8, data read " in done.stdout, done.stdout + done.stderr
@@ -78,7 +78,7 @@ def test_compare_and_scale_say_it(rue, photos, tensors):
     assert done.returncode == 0 and ", batches of uint8," in " ".join(done.stdout.split())
 
 
-def test_all_trials_are_of_such_batches_and_so_are_those_of_a_check(rue, script, photos):
+def test_all_trials_and_checks_use_the_batch_dtype(rue, script, photos):
     runner = script(TABLE, opened=dict(batch_dtype="uint8"), images=100)
     words = ["--runner", runner.command, "--quiet"]
     done = rue("tune", photos, *words, "--batch-dtype", "uint8", "--strategy", "duel", "--budget", "40trials", "--mode", "raw",
@@ -90,7 +90,7 @@ def test_all_trials_are_of_such_batches_and_so_are_those_of_a_check(rue, script,
     assert {asked["workload"].get("batch_dtype") for asked in runner.requests()} == {"uint8"}
 
 
-def test_a_runner_that_passes_over_the_word_is_noticed(rue, script, photos):
+def test_a_runner_that_ignores_batch_dtype_is_refused(rue, script, photos):
     runner = script(TABLE)
     done = rue("tune", photos, "--runner", runner.command, "--batch-dtype", "uint8", "--out", "out")
     expect_failure(done, 2, "--batch-dtype uint8", "the runner scripted 1.0 does not report batches of uint8",
@@ -100,7 +100,7 @@ def test_a_runner_that_passes_over_the_word_is_noticed(rue, script, photos):
     expect_failure(rue("tune", photos, "--runner", runner.command, "--out", "out"), 2, "--batch-dtype float32")
 
 
-def test_a_table_s_times_are_what_they_are(rue):
+def test_a_table_refuses_batch_dtype(rue):
     (rue.folder / "times.csv").write_text("batch_size,num_workers,time_s\n8,1,2\n")
     expect_failure(rue("tune", "--table", "times.csv", "--batch-dtype", "uint8"), 2, "--batch-dtype", "--table times.csv")
 

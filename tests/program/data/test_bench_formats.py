@@ -15,7 +15,7 @@ def formats(release, photos, folder, *words):
     return done
 
 
-def test_formats_are_made_and_loaded_from_beside_the_plainest(release, own_photos, tmp_path):
+def test_formats_are_made_and_compared_with_the_plainest(release, own_photos, tmp_path):
     done = formats(release, own_photos, tmp_path / "made", "--only", "folder,webdataset")
     assert done.returncode == 0, done.stderr
     title, _, _, _, *lines = done.stdout.splitlines()
@@ -29,7 +29,7 @@ def test_formats_are_made_and_loaded_from_beside_the_plainest(release, own_photo
     assert rows["uint8 webdataset"][3] == "", "no tensor file was made to compare with"
 
 
-def test_a_format_that_cannot_be_made_leaves_nothing(release, own_photos, tmp_path):
+def test_a_format_that_cannot_be_made_leaves_no_files(release, own_photos, tmp_path):
     assert formats(release, own_photos / "nowhere", tmp_path / "one").returncode != 0
     done = formats(release, own_photos, tmp_path / "two", "--only", "zip")
     assert done.returncode == 2 and "formats are folder, lmdb" in done.stderr

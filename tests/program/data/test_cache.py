@@ -111,7 +111,7 @@ class Held:
 
 @pytest.mark.quick
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_warm_trial_reads_nothing_also_after_the_data_left_memory(hand, data, workers):
+def test_a_warm_trial_does_not_read_storage_even_after_eviction(hand, data, workers):
     assert hand.open("warm")["cache"] == "warm"
     for _ in range(2):
         for path in files_of(data):
@@ -122,7 +122,7 @@ def test_a_warm_trial_reads_nothing_also_after_the_data_left_memory(hand, data, 
 
 @pytest.mark.quick
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_cold_trial_reads_all_of_it_each_time(hand, data, workers):
+def test_a_cold_trial_reads_all_data_each_time(hand, data, workers):
     assert hand.open("cold")["cache"] == "cold"
     for _ in range(3):
         reply = hand.trial("cold", workers)
@@ -137,7 +137,7 @@ def test_a_short_cold_trial_answers_for_its_own_items(hand):
     assert few["data_bytes"] < all_of_them["data_bytes"] and few["cache_missed"] == 0
 
 
-def test_a_trial_whose_pages_another_process_brings_back_is_marked(hand, data):
+def test_a_trial_is_marked_if_another_process_loads_its_pages(hand, data):
     assert hand.open("cold")["cache"] == "cold"
     held = Held(data)
     reply = hand.trial("cold")
@@ -146,7 +146,7 @@ def test_a_trial_whose_pages_another_process_brings_back_is_marked(hand, data):
     assert hand.trial("cold")["cache_missed"] == 0
 
 
-def test_what_another_process_holds_from_the_beginning_is_refused(hand, data):
+def test_data_held_in_memory_by_another_process_are_refused(hand, data):
     held = Held(data)
     opened = hand.open("cold")
     assert opened["cache"] == "as-is" and "100 % of its bytes stay in memory" in opened["cache_reason"]
@@ -154,7 +154,7 @@ def test_what_another_process_holds_from_the_beginning_is_refused(hand, data):
     assert hand.open("cold")["cache"] == "cold"
 
 
-def test_nothing_is_claimed_of_trials_as_it_is(hand):
+def test_as_is_trials_are_not_judged(hand):
     assert hand.open("as-is")["cache"] == "as-is"
     assert hand.trial("as-is")["cache_missed"] == 0
 
@@ -162,7 +162,7 @@ def test_nothing_is_claimed_of_trials_as_it_is(hand):
 # ---- rue tune ----
 
 @pytest.mark.parametrize("cache", ["warm", "cold"])
-def test_a_study_is_of_one_state_and_its_rows_prove_it(rue, data, tmp_path, cache):
+def test_a_study_is_either_warm_or_cold_and_its_rows_prove_it(rue, data, tmp_path, cache):
     assert rue("tune", data, *GRID, "--mode", "all", "--sample", "20", "--cache", cache).returncode == 0
     for row in trials(tmp_path / "out"):
         assert row["status"] == "ok" and row["cache_missed"] == "0", row
@@ -174,7 +174,7 @@ def test_a_study_is_of_one_state_and_its_rows_prove_it(rue, data, tmp_path, cach
         assert rue("show", "out", *words).stdout.count("read cold") == (len(report) if cache == "cold" else 0)
 
 
-def test_states_are_not_mixed_when_a_study_goes_on(rue, data, tmp_path):
+def test_warm_and_cold_are_not_mixed_in_a_continued_study(rue, data, tmp_path):
     for count, cache in enumerate(["cold", "warm", "cold"], 1):
         assert rue("tune", data, *GRID, "--mode", "all", "--sample", "20", "--cache", cache).returncode == 0
         with sqlite3.connect(tmp_path / "out/study.db") as db:
@@ -227,7 +227,7 @@ def test_attempts_are_bounded(rue, script, tmp_path):
 
 # ---- several loaders ----
 
-def test_of_several_loaders_all_together_tell_whether_it_was_cold(program, rue, own_photos, accounted, tmp_path):
+def test_several_loaders_are_judged_together_for_a_cold_trial(program, rue, own_photos, accounted, tmp_path):
     assert rue("prepare", own_photos, "shards", "--format", "webdataset", "--quiet").returncode == 0
     words = ["tune", "shards", "--gpus", "0,1", *GRID, "--mode", "raw", "--cache", "cold"]
     assert rue(*words).returncode == 0
@@ -253,7 +253,7 @@ def test_a_cold_job_is_not_compared_with_a_smaller_sample(rue, own_photos, accou
 
 
 @pytest.mark.parametrize("images", [40, 400])
-def test_a_trial_that_reads_items_again_from_memory_was_not_cold(hand, images):
+def test_a_trial_that_rereads_items_from_memory_is_not_cold(hand, images):
     assert hand.open("cold")["cache"] == "cold"
     reply = hand.trial("cold", images=images, job_images=images)
     assert reply["cache_missed"] == 1 and "the data were not cold" in reply["reason"], reply
@@ -274,7 +274,7 @@ def test_a_file_system_without_storage_is_refused_with_the_reason(rue, own_photo
         shutil.rmtree(folder)
 
 
-def test_a_runner_that_knows_no_cold_trials_is_refused(rue, script):
+def test_a_runner_without_cold_trials_is_refused(rue, script):
     one = script({"m": {"4/1": 1000}}, opened=dict(cache="warm"))
     done = rue("tune", "--runner", one.command, "--cache", "cold", "--out", "out")
     expect_failure(done, 4, "cannot be read cold", "scripted 1.0", "warm")
@@ -300,7 +300,7 @@ def test_a_damaged_record_is_reported_and_the_others_are_warm(rue, own_photos, t
     expect_failure(rue("tune", file, *GRID, "--fresh"), 3, "CRC-32C is wrong")
 
 
-def test_inspect_tells_what_is_in_memory(rue, data):
+def test_inspect_shows_the_share_in_memory(rue, data):
     for path in files_of(data):
         path.read_bytes()
     assert json.loads(rue("inspect", data, "--json").stdout)["in_memory_ratio"] == 1

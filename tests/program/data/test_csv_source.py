@@ -66,7 +66,7 @@ def test_a_bad_list_is_one_line(rue, photos, name):
         expect_failure(rue(*command), 3, "list.csv", *words)
 
 
-def test_a_field_of_a_gigabyte_takes_little_memory(release_rue):
+def test_a_field_of_a_gigabyte_needs_little_memory(release_rue):
     path = release_rue.folder / "list.csv"
     path.write_text('path,label\n"')
     os.truncate(path, 1 << 30)  # zeros, and no block on the disk

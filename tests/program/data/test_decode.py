@@ -39,5 +39,5 @@ def test_fast_and_exact_decoding_are_jobs_of_their_own(rue, large_photos):
     assert done.returncode == 0 and ", decoded fast" in done.stdout
 
 
-def test_an_unknown_way_to_decode(rue, photos):
+def test_an_unknown_decode_value_is_refused(rue, photos):
     expect_failure(rue("tune", photos, *QUICK, "--decode", "fats"), 2, "--decode: 'fats'", "did you mean 'fast'")

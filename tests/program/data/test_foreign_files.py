@@ -139,7 +139,7 @@ def test_every_command_has_a_case(rue):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_command_leaves_what_is_not_its_own(program, here, name):
+def test_a_command_keeps_files_of_others(program, here, name):
     words, makes = CASES[name]
     before = look(here)
     for _ in range(2):  # the second time there are files of its own
@@ -149,7 +149,7 @@ def test_a_command_leaves_what_is_not_its_own(program, here, name):
 
 
 @pytest.mark.parametrize("name", IN_THE_WAY)
-def test_what_lies_in_the_place_of_a_file_of_rue_is_refused(program, here, name):
+def test_foreign_files_with_the_names_of_rue_s_files_are_refused(program, here, name):
     """Before anything is measured, and whatever it is."""
     words, _ = CASES[name]
     path, code = IN_THE_WAY[name]
@@ -165,7 +165,7 @@ def test_what_lies_in_the_place_of_a_file_of_rue_is_refused(program, here, name)
 
 
 @pytest.mark.parametrize("name", DRY)
-def test_a_dry_run_changes_nothing(program, here, name):
+def test_a_dry_run_changes_no_file(program, here, name):
     words, _ = CASES[name]
     for state in ("new", "finished", "killed"):
         if state == "finished":
@@ -186,7 +186,7 @@ def test_a_dry_run_changes_nothing(program, here, name):
 
 
 @pytest.mark.parametrize("name", IN_THE_WAY)
-def test_a_killed_command_leaves_what_is_not_its_own(release, here, name):
+def test_a_killed_command_keeps_files_of_others(release, here, name):
     """And what it leaves itself is removed by the next one."""
     draw = random.Random(f"{SEED} {name}")
     words, makes = CASES[name]
@@ -210,7 +210,7 @@ def test_a_killed_command_leaves_what_is_not_its_own(release, here, name):
 
 
 @pytest.mark.parametrize("name, first", [("study.db-journal", True), ("study.db-journal", False), ("study.db-wal", True)])
-def test_what_sqlite_would_replace_is_refused(program, here, name, first):
+def test_files_that_sqlite_would_replace_are_refused(program, here, name, first):
     words, makes = CASES["tune"]
     if not first:
         assert run(program, here, *words).returncode == 0
@@ -229,7 +229,7 @@ def test_a_store_with_another_name_is_not_written(program, here):
     expect_untouched(before, here)
 
 
-def test_a_table_is_not_replaced_by_the_report_of_it(program, here):
+def test_a_table_is_not_replaced_by_its_report(program, here):
     (here / "own").mkdir()
     shutil.copy(here / "study/trials.csv", here / "own/trials.csv")
     before = look(here)
@@ -260,7 +260,7 @@ def written_paths(log, here):
 
 @pytest.mark.parametrize("dry", [False, True])
 @pytest.mark.parametrize("name", CASES)
-def test_nothing_else_is_opened_for_writing(release, here, tmp_path, name, dry):
+def test_no_other_file_is_opened_for_writing(release, here, tmp_path, name, dry):
     if dry and name not in DRY:
         pytest.skip("skipped: it has no dry run")
     words, makes = CASES[name]

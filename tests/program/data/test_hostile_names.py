@@ -140,7 +140,7 @@ def test_words_that_are_typed_or_found(show, rue, own_photos):
     show("tune", "photos", codes=[2])
 
 
-def test_a_spreadsheet_computes_nothing_and_every_name_is_read_back(rue, evil_runner):
+def test_csv_cells_are_not_formulas_and_every_name_is_read_back(rue, evil_runner):
     assert rue("tune", "--runner", evil_runner.command, "--out", "out").returncode == 0
     with open(rue.folder / "out/trials.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))

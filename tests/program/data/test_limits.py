@@ -23,7 +23,7 @@ def tune(rue, script):
     return run
 
 
-def test_a_job_of_batches_is_so_many_of_the_largest(rue, tune):
+def test_a_job_of_batches_counts_the_largest_batches(rue, tune):
     done = tune("--batches", "7", "--budget", "1h")
     assert done.returncode == 0 and "job of 224 images" in done.stdout, done.stderr
     assert recommendation(rue)["job_images"] == 7 * 32
@@ -41,7 +41,7 @@ def test_a_job_of_images_and_of_batches_is_too_much(tune):
     assert done.returncode == 0 and "224 images" in done.stdout
 
 
-def test_more_workers_than_allowed_are_not_looked_at(rue, tune):
+def test_more_workers_than_allowed_are_not_tried(rue, tune):
     assert tune("--max-workers", "2", "--budget", "1h").returncode == 0
     assert {row["config"]["num_workers"] for row in recommendation(rue)["configs"]} == {0, 2}
     assert {int(r["cell"].split("/")[1]) for r in tune.runner.requests()} == {0, 2}
@@ -85,7 +85,7 @@ def test_a_late_first_batch_is_ruled_out_with_its_reason(rue, tune):
     assert "within the limits" in done.stdout and "limit is 500 ms" in " ".join(done.stdout.split())
 
 
-def test_where_every_first_batch_is_late_the_earliest_is_named(rue, tune):
+def test_the_earliest_is_named_if_every_first_batch_is_late(rue, tune):
     faults = [late(f"{b}/{w}", 600_000_000 + b * 1_000_000 + w) for b in (8, 32) for w in (0, 2, 4)]
     line = expect_failure(tune("--max-first-batch", "500ms", "--budget", "1h", faults=faults), 4, "608 ms", "8/0",
                           "raise --max-first-batch")
@@ -104,7 +104,7 @@ def test_no_time_for_a_first_batch_is_refused(tune):
 
 @pytest.mark.parametrize("goal, workers, key", [("time", 0, "end_to_end_ns"), ("throughput", 4, "steady_ns_per_image"),
                                                 ("first-batch", 0, "first_batch_ns")])
-def test_the_goal_decides_what_is_best(rue, tune, goal, workers, key):
+def test_the_goal_decides_the_best_configuration(rue, tune, goal, workers, key):
     """Workers are quick and slow to start: they pay off in the long run."""
     table = make_table(["ape", "bee"], [8], [0, 2, 4], lambda m, b, w: [500000, 0, 450000, 0, 400000][w])
     done = tune("--goal", goal, "--images", "160", "--budget", "1h", table=table, start_ns=50_000_000)
@@ -120,7 +120,7 @@ def test_a_strategy_that_predicts_has_one_goal(tune):
     expect_failure(tune("--goal", "throughput", "--strategy", "duel"), 2, "--goal throughput", "--strategy grid")
 
 
-def test_a_duel_recommends_nothing_whose_first_batch_is_late(rue, tune):
+def test_a_duel_does_not_recommend_a_late_first_batch(rue, tune):
     """Workers are quick and slow to start."""
     table = make_table(["ape", "bee"], [8, 32], [0, 1, 2, 4], faster_with_workers)
     words = ("--strategy", "duel", "--images", "4000", "--budget", "150s")
@@ -133,7 +133,7 @@ def test_a_duel_recommends_nothing_whose_first_batch_is_late(rue, tune):
     assert not row_of(found, 8, 4)["ranked"] and "limit is 1.5 s" in row_of(found, 8, 4)["misses"][0]["reason"]
 
 
-def test_a_duel_says_so_where_every_first_batch_is_late(tune):
+def test_a_duel_reports_that_every_first_batch_is_late(tune):
     table = make_table(["ape", "bee"], [8, 32], [1, 2, 4], faster_with_workers)
     expect_failure(tune("--strategy", "duel", "--images", "4000", "--budget", "150s", "--max-first-batch", "20ms", table=table,
                         start_ns=500_000_000, measures=["joint"]), 4, "within 20 ms", "with 8/1", "raise --max-first-batch")

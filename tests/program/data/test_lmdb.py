@@ -39,7 +39,7 @@ def records_of(path):
 
 @pytest.mark.quick
 @pytest.mark.parametrize("name", ["set.lmdb", "set.mdb"])
-def test_photos_go_there_and_back_unchanged(rue, photos, name):
+def test_photos_are_converted_and_back_unchanged(rue, photos, name):
     made(rue, photos, name)
     made(rue, name, "back", "--format", "folder")
     assert files_of(rue.folder / "back") == files_of(photos)
@@ -47,13 +47,13 @@ def test_photos_go_there_and_back_unchanged(rue, photos, name):
     assert sorted(path.name for path in (rue.folder / "set.lmdb").glob("*")) in ([], ["data.mdb"])
 
 
-def test_photographs_go_there_and_back_unchanged(rue, shared_photos):
+def test_photographs_are_converted_and_back_unchanged(rue, shared_photos):
     made(rue, shared_photos, "set.lmdb")
     made(rue, "set.lmdb", "back", "--format", "folder")
     assert files_of(rue.folder / "back") == files_of(shared_photos)
 
 
-def test_python_lmdb_reads_what_is_written(rue, photos):
+def test_python_lmdb_reads_rue_s_file(rue, photos):
     made(rue, photos, "set.lmdb")
     records, (stat, info) = records_of(rue.folder / "set.lmdb")
     assert records == files_of(photos)
@@ -77,7 +77,7 @@ def test_tensors_are_npy_files_and_those_of_the_tensor_format(rue, photos, dtype
 
 
 @pytest.mark.parametrize("how", [{}, {"subdir": False}, {"writemap": True, "sync": False}])
-def test_what_python_lmdb_wrote_is_read(rue, photos, how):
+def test_rue_reads_a_file_of_python_lmdb(rue, photos, how):
     images = sorted(files_of(photos).items())
     put(rue.folder / "theirs", [(f"{i:08d}", data) for i, (_, data) in enumerate(images)], **how)
     shown = json.loads(rue("inspect", "theirs", "--json").stdout)
@@ -114,7 +114,7 @@ def test_one_that_was_changed_many_times_is_read(rue, photos):
 
 
 @pytest.mark.parametrize("words", [[], ["--mode", "preprocessed", "--dtype", "uint8"]])
-def test_it_can_be_tuned_for(rue, photos, words):
+def test_an_lmdb_can_be_tuned_for(rue, photos, words):
     made(rue, photos, "set.lmdb", *words)
     done = rue("tune", "set.lmdb", "--model", "none", "--batch-size", "8", "--num-workers", "0..2", "--quiet", "--out", "out",
                *(["--mode", "raw"] if not words else []))

@@ -55,7 +55,7 @@ def test_odd_file_is_pil_s(name, decode):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_pil_refuses_is_refused_with_a_reason(name, decode):
+def test_files_that_pil_refuses_are_refused_with_a_reason(name, decode):
     data = REFUSED[name]()
     assert isinstance(odd.pil(data), str)
     reason = decode(data)
@@ -203,7 +203,7 @@ def test_too_many_scans_are_refused_before_decoding(name, decode):
     assert isinstance(reason, str) and SCAN_LIMIT in reason, reason
 
 
-def test_a_hidden_scan_counts_only_when_there_are_too_many(decode):
+def test_a_hidden_scan_counts_only_above_the_limit(decode):
     """What precedes is no refusal of the trick itself: with few scans PIL and rue decode it."""
     restarted = make(scans=3, restart=2)
     at = odd.restarts(restarted)[0]

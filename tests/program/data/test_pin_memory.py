@@ -54,7 +54,7 @@ def test_auto_predicts_that_pinning_is_better(rue, script, measures):
     assert all("pageable" in model for model in found["forecast"]["models"])
 
 
-def test_what_was_learned_of_both_is_a_prior(rue, script):
+def test_estimates_of_both_values_are_a_prior(rue, script):
     one = machine(script)
     words = ["tune", "--runner", one.command, "--budget", "120trials", "--strategy", "duel"]
     assert rue(*words, "--out", "first").returncode == 0
@@ -74,7 +74,7 @@ def test_a_forecast_that_cannot_be_read_is_replaced_by_the_times(rue, script):
     assert recommendation(rue.folder / "other/recommendation.json")["config"]["pin_memory"] is True
 
 
-def test_torch_gets_it_if_its_runner_names_it(rue, script):
+def test_torch_gets_pin_memory_if_its_runner_has_it(rue, script):
     for pins, value in (((True,), True), ((), None), ((True, False), True)):
         one = machine(script, pins, hello=dict(loader="torch"))
         done = rue("tune", "--runner", one.command, "--out", "out", "--fresh", "--strategy", "grid", "--budget", "5m")
@@ -84,12 +84,12 @@ def test_torch_gets_it_if_its_runner_names_it(rue, script):
         assert worst_miss(found) < 1e-3
 
 
-def test_a_runner_that_does_not_name_it_is_not_asked(rue, script):
+def test_a_runner_without_pin_memory_never_receives_it(rue, script):
     done = rue("tune", "--runner", machine(script, ()).command, "--pin-memory", "true,false", "--out", "out")
     expect_failure(done, 2, "--pin-memory: the runner scripted 1.0 cannot vary it")
 
 
-def test_a_table_may_have_it(rue):
+def test_a_table_may_have_pin_memory(rue):
     rows = [f"{b},{w},{p},{(time_ns('ape', b, w) + (p == 'False') * PAGEABLE_NS) / 1e6}" for b in BATCHES for w in WORKERS
             for p in ("True", "False")]
     (rue.folder / "times.csv").write_text("\n".join(["batch_size,num_workers,pin_memory,time_s", *rows]) + "\n")

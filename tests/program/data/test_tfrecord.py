@@ -84,19 +84,19 @@ def all_records(folder):
 
 @pytest.mark.quick
 @pytest.mark.parametrize("more", [[], ["--shard-size", "1M", "--split", "val"]])
-def test_photos_go_there_and_back_unchanged(rue, photos, more):
+def test_photos_are_converted_and_back_unchanged(rue, photos, more):
     made(rue, photos, "set", "--format", "tfrecord", *more)
     made(rue, "set", "back", "--format", "folder")
     assert files_of(rue.folder / "back") == files_of(photos)
 
 
-def test_photographs_go_there_and_back_unchanged(rue, shared_photos):
+def test_photographs_are_converted_and_back_unchanged(rue, shared_photos):
     made(rue, shared_photos, "set", "--format", "tfrecord", "--shard-size", "2M")
     made(rue, "set", "back", "--format", "folder")
     assert files_of(rue.folder / "back") == files_of(shared_photos)
 
 
-def test_others_read_what_is_written(rue, photos):
+def test_other_readers_read_rue_s_file(rue, photos):
     made(rue, photos, "set", "--format", "tfrecord", "--shard-size", "2M")
     names = sorted(path.name for path in (rue.folder / "set").glob("train-*"))
     assert len(names) > 1 and names[1] == "train-000001.tfrecord"
@@ -124,7 +124,7 @@ def test_tensors_are_npy_files_and_those_of_the_tensor_format(rue, photos, dtype
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_what_others_wrote_is_read(rue, photos, compressed):
+def test_rue_reads_files_of_other_writers(rue, photos, compressed):
     """As the usual scripts for ImageNet name features; others are passed over."""
     images = sorted(files_of(photos).items())
     data = b"".join(frame(example(image__encoded=image, image__class__label=i % 7, image__filename=name.encode(),
@@ -147,7 +147,7 @@ def test_what_others_wrote_is_read(rue, photos, compressed):
         assert done.returncode == 0, done.stderr
 
 
-def test_shards_are_known_by_their_numbers(rue):
+def test_shards_are_detected_by_their_numbers(rue):
     folder = rue.folder / "imagenet"
     folder.mkdir()
     for i in range(4):

@@ -18,7 +18,7 @@ def variants(rue, own_photos):
 
 
 @pytest.mark.quick
-def test_every_variant_has_a_recommendation_and_so_have_modes_and_all(rue, variants):
+def test_variants_modes_and_the_whole_have_recommendations(rue, variants):
     done = rue("tune", *variants, *GRID, "--out", "out")
     assert done.returncode == 0, done.stderr
     report = read_json(rue.folder / "out/recommendation.json")
@@ -38,7 +38,7 @@ def test_every_variant_has_a_recommendation_and_so_have_modes_and_all(rue, varia
     assert shown.returncode == 0 and "One configuration for all 4 variants" in " ".join(shown.stdout.split())
 
 
-def test_the_regret_of_the_common_answer_is_what_the_trials_say(rue, variants):
+def test_the_regret_of_the_common_answer_follows_from_the_trials(rue, variants):
     done = rue("tune", *variants[:3], *GRID, "--out", "out", "--json")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
@@ -52,7 +52,7 @@ def test_the_regret_of_the_common_answer_is_what_the_trials_say(rue, variants):
     assert min(mean.values()) <= own <= min(mean.values()) + 0.005
 
 
-def test_a_variant_is_given_once_and_of_the_mode_that_is_wanted(rue, variants):
+def test_a_variant_is_given_once_and_has_the_requested_mode(rue, variants):
     expect_failure(rue("tune", "copy", "./copy/", *GRID), 2, "./copy/ is given twice")
     expect_failure(rue("tune", *variants, *GRID, "--mode", "raw"), 2, "uint8.tensor is preprocessed data", "--mode")
     expect_failure(rue("tune", "copy", "nothing", *GRID), 3, "cannot open nothing")
@@ -60,7 +60,7 @@ def test_a_variant_is_given_once_and_of_the_mode_that_is_wanted(rue, variants):
     assert not (rue.folder / "rue-out").exists()
 
 
-def test_a_variant_that_fails_leaves_the_others_theirs(rue, variants):
+def test_a_variant_that_fails_does_not_affect_the_others(rue, variants):
     (rue.folder / "copy").mkdir(exist_ok=True)
     for file in (rue.folder / "copy").rglob("*.jpg"):
         file.write_bytes(b"not a JPEG")
@@ -68,14 +68,14 @@ def test_a_variant_that_fails_leaves_the_others_theirs(rue, variants):
     assert done.returncode != 0 and "copy" in done.stderr
 
 
-def test_a_study_of_several_variants_goes_on(rue, variants):
+def test_a_study_of_several_variants_continues(rue, variants):
     assert rue("tune", *variants[:3], *GRID, "--out", "out").returncode == 0
     done = rue("tune", *variants[:3], *GRID, "--out", "out")
     assert done.returncode == 0 and "continuing the study in" in " ".join(done.stderr.split())
     assert read_json(rue.folder / "out/recommendation.json")["provenance"]["reused_trials"] >= 12
 
 
-def test_what_the_data_call_images_and_labels_can_be_said(rue, own_photos):
+def test_names_of_images_and_labels_can_be_given(rue, own_photos):
     """Members of a tar file by their extensions: two images and two labels a sample."""
     import io
     import tarfile

@@ -49,7 +49,7 @@ def inspect(rue, path, *more):
 
 
 @pytest.mark.quick
-def test_photos_come_back_from_shards_as_they_were(prepare, rue, photos, tmp_path):
+def test_photos_from_shards_are_unchanged(prepare, rue, photos, tmp_path):
     shards, back = tmp_path / "shards", tmp_path / "back"
     done = prepare(photos, shards, "--format", "webdataset", "--shard-size", "1M", "--split", "val")
     assert done.returncode == 0, done.stderr
@@ -60,14 +60,14 @@ def test_photos_come_back_from_shards_as_they_were(prepare, rue, photos, tmp_pat
     assert pictures(back) == pictures(photos)
 
 
-def test_photographs_go_there_and_back_byte_for_byte(prepare, shared_photos, tmp_path):
+def test_photographs_are_converted_and_back_byte_for_byte(prepare, shared_photos, tmp_path):
     content = lambda folder: {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert prepare(shared_photos, tmp_path / "set", "--format", "webdataset", "--shard-size", "2M").returncode == 0
     assert prepare(tmp_path / "set", tmp_path / "back", "--format", "folder").returncode == 0
     assert content(tmp_path / "back") == content(shared_photos)
 
 
-def test_the_peers_read_what_rue_writes(prepare, photos, tmp_path):
+def test_other_readers_read_rue_s_shards(prepare, photos, tmp_path):
     shards, out = tmp_path / "shards", tmp_path / "out"
     assert prepare(photos, shards, "--format", "webdataset", "--shard-size", "2M").returncode == 0
     expected, found = pictures(photos), {}
@@ -93,7 +93,7 @@ def test_the_peers_read_what_rue_writes(prepare, photos, tmp_path):
 @pytest.mark.parametrize("suffix, options", [("tar", []), ("tar.gz", ["-z"]), ("tar.bz2", ["-j"]), ("tar.xz", ["-J"]),
                                              ("tar.zst", ["--zstd"]), ("tar.lz4", ["--lz4"])])
 @pytest.mark.parametrize("kind", ["ustar", "gnutar", "pax"])
-def test_rue_reads_what_bsdtar_writes(prepare, photos, tmp_path, suffix, options, kind):
+def test_rue_reads_files_of_bsdtar(prepare, photos, tmp_path, suffix, options, kind):
     if not shutil.which("bsdtar"):
         pytest.skip("skipped: no bsdtar")
     names = sorted(path.relative_to(photos).as_posix() for path in photos.rglob("*.jpg"))
@@ -104,7 +104,7 @@ def test_rue_reads_what_bsdtar_writes(prepare, photos, tmp_path, suffix, options
 
 
 @pytest.mark.parametrize("kind", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
-def test_rue_reads_what_tarfile_writes(prepare, photos, tmp_path, kind):
+def test_rue_reads_files_of_tarfile(prepare, photos, tmp_path, kind):
     expected = {"/".join(["d" * 60, name]): data for name, data in pictures(photos).items()}
     if kind != tarfile.USTAR_FORMAT:
         expected = {"/".join(["ä" * 50, "y" * 200, name]): data for name, data in expected.items()}
@@ -179,7 +179,7 @@ def test_a_pattern_can_be_tuned_for(rue, prepare, photos, tmp_path):
     assert done.returncode in (0, 5), done.stderr
 
 
-def test_archives_beside_class_folders_or_photos_leave_a_folder_of_photos(rue, own_photos, jpeg):
+def test_a_folder_of_photos_may_contain_archives(rue, own_photos, jpeg):
     make_tar(own_photos / "a.tar", [("a.jpg", jpeg)])
     assert inspect(rue, own_photos)["format"] == "folder"
     for path in own_photos.rglob("*.jpg"):
@@ -299,7 +299,7 @@ def test_names_that_lead_out_of_a_folder_are_not_written(prepare, tmp_path, jpeg
     assert not (tmp_path / "out").exists()
 
 
-def test_links_and_devices_are_left_out_and_counted(rue, tmp_path, jpeg):
+def test_links_and_devices_are_skipped_and_counted(rue, tmp_path, jpeg):
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as archive:
         add(archive, "a.jpg", jpeg)
@@ -314,13 +314,13 @@ def test_links_and_devices_are_left_out_and_counted(rue, tmp_path, jpeg):
     assert "l.jpg" in rue("inspect", path).stdout
 
 
-def test_samples_of_other_things_are_left_out_and_counted(rue, tmp_path, jpeg):
+def test_samples_without_images_are_skipped_and_counted(rue, tmp_path, jpeg):
     path = make_tar(tmp_path / "a.tar", [("a.jpg", jpeg), ("a.cls", b"1"), ("b.txt", b"x"), ("b.cls", b"2"), ("c.json", b"{}")])
     found = inspect(rue, path)
     assert (found["items"], found["skipped"]) == (1, 2)
 
 
-def test_labels_come_from_cls_or_what_is_named(rue, prepare, tmp_path, jpeg):
+def test_labels_are_read_from_cls_or_the_named_extension(rue, prepare, tmp_path, jpeg):
     path = make_tar(tmp_path / "a.tar", [("x/1.jpg", jpeg), ("x/1.cls", b"2"), ("x/1.kind", b"4\n"), ("x/1.json", b"{}"),
                                          ("x/2.jpeg", jpeg), ("x/2.cls", b"1"), ("x/2.kind", b" 5 ")])
     (tmp_path / "classes.txt").write_text("".join(f"name {i}\n" for i in range(6)))
@@ -358,7 +358,7 @@ def test_names_that_differ_in_a_dot_stay_apart_in_any_format(prepare, tmp_path, 
 
 # ---- the index ----
 
-def test_the_index_is_kept_and_made_again_when_it_is_stale_or_damaged(rue, tmp_path, jpeg):
+def test_the_index_is_saved_and_made_again_if_stale_or_damaged(rue, tmp_path, jpeg):
     folder = tmp_path / "shards"
     folder.mkdir()
     make_tar(folder / "a.tar", [("1.jpg", jpeg), ("2.jpg", jpeg)])
@@ -380,7 +380,7 @@ def test_the_index_is_kept_and_made_again_when_it_is_stale_or_damaged(rue, tmp_p
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == [index.name]
 
 
-def test_where_no_index_can_be_written_all_works_without_it(nobody_rue, jpeg):
+def test_shards_are_read_without_an_index_if_none_can_be_written(nobody_rue, jpeg):
     folder = nobody_rue.folder / "shards"
     folder.mkdir()
     make_tar(folder / "a.tar", [("1.jpg", jpeg)])

@@ -44,7 +44,7 @@ def gains(part):
 
 
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
-def test_the_gain_is_told_with_an_interval(rue, runner, strategy):
+def test_the_gain_has_an_interval(rue, runner, strategy):
     text = tune(rue, runner(), "--strategy", strategy)
     part = found(rue)
     assert label(part["config"]) == "64/2" and part["baselines"]["replaced"] is None, text
@@ -68,14 +68,14 @@ def test_a_search_runs_whole_jobs_of_both_on_every_model(rue, runner):
     assert {(model, cell) for model in MODELS for cell in ("64/2", "32/0", "32/4")} <= whole
 
 
-def test_a_gain_that_is_worth_it_need_not_be_proven(rue, runner):
+def test_a_large_gain_needs_no_proof(rue, runner):
     text = tune(rue, runner(lambda m, b, w: int(time_ns(m, b, w) if (b, w) != (32, 4) else 1.02 * time_ns(m, 64, 2))), "--strategy", "grid")
     part = found(rue)
     assert label(part["config"]) == "64/2" and part["baselines"]["replaced"] is None
     assert "is not proven to be faster than workers = CPUs, 32/4: it is 1.02 times as fast" in text
 
 
-def test_a_gain_that_is_not_proven_leaves_the_baseline(rue, runner):
+def test_the_baseline_stays_recommended_without_a_proven_gain(rue, runner):
     runner = runner(near_ns)
     text = tune(rue, runner, "--strategy", "grid")
     part = found(rue)
@@ -105,7 +105,7 @@ def test_a_baseline_that_is_the_best_is_named(rue, runner):
     assert part["baselines"]["replaced"] is None and part["baselines"]["rows"][1]["recommended"]
 
 
-def test_a_baseline_of_ones_own_may_lie_outside_of_the_grid(rue, runner):
+def test_a_given_baseline_may_be_outside_the_grid(rue, runner):
     runner = runner()
     text = tune(rue, runner, "--strategy", "grid", "--batch-size", "64", "--num-workers", "1,2", "--baseline", "batch_size=16,num_workers=4")
     assert "is 1.34 times as fast as the baseline, 16/4" in text
@@ -113,13 +113,13 @@ def test_a_baseline_of_ones_own_may_lie_outside_of_the_grid(rue, runner):
     assert {cell for _, cell in runner.joint()} == {"64/1", "64/2", "16/4"}
 
 
-def test_what_a_baseline_does_not_name_is_as_nobody_sets_it(rue, runner):
+def test_knobs_that_a_baseline_does_not_name_have_their_default(rue, runner):
     tune(rue, runner(), "--strategy", "grid", "--baseline", "num_workers=2")
     (row,) = found(rue)["baselines"]["rows"]
     assert label(row["config"]) == "32/2" and row["config"]["prefetch_factor"] == 2
 
 
-def test_one_that_is_infeasible_is_told_with_its_reason(rue, runner):
+def test_an_infeasible_baseline_is_reported_with_its_reason(rue, runner):
     runner = runner(infeasible_above=64, faults=[dict(when=dict(measure="joint", cell="32/0"), do="answer",
                                                       answer=dict(status="infeasible", reason="no room for 32"))])
     text = tune(rue, runner, "--strategy", "duel")
@@ -136,7 +136,7 @@ def test_a_baseline_that_starts_too_late_is_not_recommended(rue, runner, limit, 
     assert label(found(rue)["config"]) == best, text
 
 
-def test_a_budget_that_is_too_small_for_it_predicts_the_gain(rue, runner):
+def test_the_gain_is_predicted_if_the_budget_is_too_small(rue, runner):
     """Of a machine whose parts tell what both take together."""
     load_ns = 400000
     runner = runner(lambda m, b, w: time_ns(m, 64, 2) + (load_ns if w == 0 else 0), load_ns=load_ns)
@@ -146,7 +146,7 @@ def test_a_budget_that_is_too_small_for_it_predicts_the_gain(rue, runner):
     assert "no workers, 32/0" in text and ", predicted)." in text
 
 
-def test_room_for_it_is_kept_of_a_number_of_trials(rue, runner):
+def test_a_budget_of_trials_reserves_some_for_baselines(rue, runner):
     runner = runner()
     text = tune(rue, runner, "--strategy", "duel", "--budget", "60trials")
     assert len(runner.requests()) <= 60
@@ -156,7 +156,7 @@ def test_room_for_it_is_kept_of_a_number_of_trials(rue, runner):
     assert gain["low_ratio"] < truth < gain["high_ratio"], text
 
 
-def test_a_tenth_of_the_budget_is_for_it_and_no_more(rue, runner):
+def test_baselines_use_at_most_a_tenth_of_the_budget(rue, runner):
     runner = runner()
     tune(rue, runner, "--strategy", "duel", "--budget", "300s")
     with open(rue.folder / "out/trials.csv") as file:
@@ -176,7 +176,7 @@ def test_each_variant_has_its_own_comparison(rue, runner):
         assert gains(part) == {"no workers": pytest.approx(2, rel=0.01), "workers = CPUs": pytest.approx(1.3125, rel=0.01)}
 
 
-def test_a_table_is_asked_for_it(rue):
+def test_a_table_has_the_times_of_the_baseline(rue):
     rows = [f"raw,{m},{b},{w},{near_ns(m, b, w) / 1e6}" for m in MODELS for b in BATCHES for w in WORKERS if (b, w) != (32, 0)]
     (rue.folder / "times.csv").write_text("\n".join(["mode,model,batch_size,num_workers,time_s", *rows]) + "\n")
     done = rue("tune", "--table", "times.csv", "--out", "out", "--budget", "1000s", "--strategy", "grid", "--baseline", "batch_size=32,num_workers=4")
@@ -187,12 +187,12 @@ def test_a_table_is_asked_for_it(rue):
     assert "The recommendation was not compared with the baseline, 32/0, which was not measured on every model." in " ".join(done.stdout.split()), done.stdout
 
 
-def test_the_plan_names_them(rue, runner):
+def test_the_plan_names_the_baselines(rue, runner):
     words = ["tune", "--runner", runner().command, "--out", "out", "--strategy", "grid", "--budget", "9999s", "--dry-run"]
     assert "32/0 (no workers), 32/4 (workers = CPUs)" in rue(*words).stdout
 
 
-def test_none_is_measured_where_none_is_wanted(rue, runner):
+def test_baseline_none_measures_no_baseline(rue, runner):
     runner = runner()
     text = tune(rue, runner, "--strategy", "grid", "--baseline", "none")
     assert found(rue)["baselines"] is None and "workers = CPUs" not in text
@@ -216,7 +216,7 @@ def test_one_that_cannot_be_measured_is_refused_by_the_name_of_its_knob(rue, run
     assert not runner.requests()
 
 
-def test_check_tries_the_recommendation_beside_the_baseline(rue, runner):
+def test_check_compares_the_recommendation_with_the_baseline(rue, runner):
     runner = runner()
     tune(rue, runner, "--strategy", "grid")
     done = rue("check", "out", "--runner", runner.command, "--budget", "9999s")

@@ -67,7 +67,7 @@ def test_a_study_of_models_that_compute(rue, fake, photos):
     assert len((rue.folder / "out/trials.csv").read_text().splitlines()) == len(rows) + 1, "nothing is measured again"
 
 
-def test_where_batches_lie_is_tuned(rue, fake, photos):
+def test_pin_memory_is_searched_on_a_gpu(rue, fake, photos):
     """On a GPU that copies from other memory than page-locked one hold up."""
     done = rue("tune", photos, "--model", "resnet18@cuda", "--pin-memory", "true,false", "--images", "16", "--mode", "raw",
                "--batch-size", "4,8", "--num-workers", "0,1", "--budget", "40trials", "--out", "out",
@@ -99,7 +99,7 @@ def test_memory_that_cannot_be_locked_is_done_without(rue, fake, photos):
     assert [row["coverage"]["infeasible"] for row in found["configs"] if row["config"]["pin_memory"]] == [1, 1]
 
 
-def test_where_batches_lie_is_no_question_without_a_gpu(rue, fake, photos):
+def test_pin_memory_is_not_searched_without_a_gpu(rue, fake, photos):
     for values in ("true,false", "false"):
         done = rue("tune", photos, "--model", "resnet18", "--pin-memory", values, "--out", "out")
         expect_failure(done, 2, "--pin-memory: no model computes on a GPU here", "resnet50@cuda, or remove the option")
@@ -108,7 +108,7 @@ def test_where_batches_lie_is_no_question_without_a_gpu(rue, fake, photos):
     assert not (rue.folder / "out").exists()
 
 
-def test_a_batch_that_does_not_fit_is_infeasible_and_the_study_goes_on(rue, fake, photos):
+def test_a_batch_that_does_not_fit_is_infeasible_and_the_study_continues(rue, fake, photos):
     done = rue("tune", photos, "--model", "resnet18@cuda", "--batch-size", "2,32", "--num-workers", "0,1", "--budget", "5m",
                "--mode", "raw", "--out", "out", env=dict(fake, FAKE_CUDA_BYTES=200000000))
     assert done.returncode == 0, done.stderr
@@ -135,30 +135,30 @@ def test_levels_are_copied_in_a_fourth_of_the_time(rue, fake, photos):
     (dict(RUE_CUDA_MODULE="/nowhere/rue_cuda.so"), ["cannot open the module", "/nowhere/rue_cuda.so"]),
     (dict(RUE_CUDA_MODULE=""), ["built without CUDA", "simulate a device"]),
 ], ids=["no GPU", "version", "not there", "none"])
-def test_what_is_missing_is_one_sentence_before_anything_is_measured(rue, fake, photos, env, words):
+def test_missing_parts_are_one_sentence_before_the_first_trial(rue, fake, photos, env, words):
     done = rue("tune", photos, "--model", "resnet18@cuda", *SMALL, env={**fake, **env})
     expect_failure(done, 4, *words)
     assert not (rue.folder / "out").exists() and "opening" not in done.stderr, "nothing was begun"
 
 
-def test_an_option_that_the_gpu_does_not_have_is_named(rue, photos):
+def test_an_option_that_the_gpu_lacks_is_named(rue, photos):
     expect_failure(rue("tune", photos, "--model", "resnet18@cuda:fp8"), 2, "'fp8' is not a precision", "resnet18@cuda:bf16")
     expect_failure(rue("tune", photos, "--model", "resnet18@cuda:bf16:pageable"), 2, "'bf16:pageable' is not a precision", "with fp32, fp16 or bf16")
     expect_failure(rue("tune", photos, "--model", "resnet18@cudo"), 2, "unknown device 'cudo'", "cuda")
 
 
-def test_other_runners_compute_nothing(rue, photos):
+def test_other_runners_do_not_compute_models(rue, photos):
     hello = dict(protocol="rue.runner/1", runner="other 1", loader="other", measures=["joint"])
     runner = f"read line; echo {shlex.quote(json.dumps(hello))}; cat >/dev/null"
     done = rue("tune", photos, "--runner", runner, "--model", "resnet18@cuda", "--out", "out")
     expect_failure(done, 2, "resnet18@cuda", "the runner other 1 does not compute")
 
 
-def test_times_are_not_known_before_they_are_measured(rue):
+def test_times_are_unknown_before_they_are_measured(rue):
     expect_failure(rue("models", "--device", "cuda:fp16"), 2, "--device cuda:fp16", "unknown before", "rue calibrate MODELS")
 
 
-def test_what_a_gpu_takes_becomes_a_device_table(rue, fake):
+def test_times_of_a_gpu_become_a_device_table(rue, fake):
     words = ["calibrate", "resnet18", "--device", "cuda:bf16", "--batch-size", "1,2", "--batches", "2", "--out", "gpu.json"]
     for more, pinned, least_ns in (([], True, 0), (["--pin-memory", "false"], False, 5_000_000)):
         assert rue(*words, *more, env=dict(fake, FAKE_CUDA_PAGEABLE_NS=5_000_000)).returncode == 0
@@ -169,7 +169,7 @@ def test_what_a_gpu_takes_becomes_a_device_table(rue, fake):
     expect_failure(rue("calibrate", "resnet18", "--device", "h100", "--pin-memory", "true"), 2, "--pin-memory", "has no effect on 'h100'")
 
 
-def test_that_kernels_are_slower_is_told_where_times_are(rue, fake, photos):
+def test_slower_kernels_are_reported_with_the_times(rue, fake, photos):
     slower = dict(fake, FAKE_CUDA_SLOWER="by kernels that are slower")
     done = rue("calibrate", "resnet18", "--device", "cuda", "--batch-size", "1", "--batches", "1", "--out", "gpu.json", env=slower)
     assert "by kernels that are slower" in done.stdout and read_json(rue.folder / "gpu.json")["note"] == "by kernels that are slower"
@@ -200,7 +200,7 @@ def test_the_real_module_with_the_stub_of_the_toolkit(module, release, tmp_path)
     assert answer["status"] == "failed" and "is the stub of the CUDA toolkit, not a driver" in answer["reason"], answer
 
 
-def test_the_checks_for_a_gpu_are_skipped_with_a_reason_where_there_is_none():
+def test_gpu_checks_are_skipped_with_a_reason_without_a_gpu():
     if pathlib.Path("/dev/nvidiactl").exists():
         pytest.skip("skipped: there is a GPU here")
     done = subprocess.run([ROOT / "tests/gpu/run.sh"], capture_output=True, text=True, timeout=HANG_S, env=clean_environment())

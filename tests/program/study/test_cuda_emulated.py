@@ -53,7 +53,7 @@ def test_functions_and_numbers_are_those_of_the_toolkit(header, real, tmp_path):
 
 @pytest.mark.quick
 @pytest.mark.parametrize("seed", [0, 2])
-def test_a_study_whatever_the_order_in_which_the_device_works(rue, emulated, photos, seed):
+def test_a_study_succeeds_with_any_order_of_the_device_s_work(rue, emulated, photos, seed):
     done = rue("tune", photos, "--model", "resnet18", "--device", "cuda:bf16", "--batch-size", "10", *SMALL,
                env=dict(with_library(emulated), EMULATED_CUDA_SEED=seed))
     assert done.returncode == 0, done.stderr
@@ -67,14 +67,14 @@ def test_a_study_whatever_the_order_in_which_the_device_works(rue, emulated, pho
         assert abs(copied - images * 3 * 224 * 224 * 4 // 16) <= int(row["batches"]) and int(row["device_ns"]) > 0
 
 
-def test_products_are_rue_s_own_where_there_is_no_cublaslt(rue, emulated, photos):
+def test_rue_s_own_products_are_used_without_cublaslt(rue, emulated, photos):
     done = rue("tune", photos, "--model", "mobilenet_v2@cuda:fp16", "--batch-size", "10", *SMALL, env=emulated)
     assert done.returncode == 0, done.stderr
     assert {row["status"] for row in rows_of(rue)} == {"ok"}
     assert "rue's own kernels compute the products, which is slower than cuBLASLt: libcublasLt.so.0 was not found" in (rue.folder / "out/trials.csv").read_text()
 
 
-def test_a_batch_that_does_not_fit_is_infeasible_and_the_runner_goes_on(rue, emulated, photos):
+def test_a_batch_that_does_not_fit_is_infeasible_and_the_runner_continues(rue, emulated, photos):
     done = rue("tune", photos, "--model", "resnet18@cuda", "--batch-size", "2,32", *SMALL,
                env=dict(emulated, EMULATED_CUDA_BYTES=200000000))
     assert done.returncode == 0, done.stderr
@@ -84,14 +84,14 @@ def test_a_batch_that_does_not_fit_is_infeasible_and_the_runner_goes_on(rue, emu
     assert read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["config"]["batch_size"] == 2
 
 
-def test_what_it_takes_becomes_a_device_table(rue, emulated):
+def test_times_of_the_emulated_gpu_become_a_device_table(rue, emulated):
     done = rue("calibrate", "resnet18", "--device", "cuda:fp16", "--batch-size", "1,2", "--batches", "3", "--out", "gpu.json",
                env=with_library(emulated))
     assert done.returncode == 0, done.stderr
     assert min(read_json(rue.folder / "gpu.json")["models"][0]["batch_ns"]) > 0
 
 
-def test_a_call_that_fails_fails_its_trial_alone(program, emulated, photos):
+def test_a_failing_call_fails_only_its_trial(program, emulated, photos):
     """Wherever it is: while the model is opened, while batches are in flight, or while memory is given back."""
     ask = dict(op="trial", measure="joint", model="resnet18@cuda:bf16", images=20, job_images=20, config=dict(batch_size=8, num_workers=2),
                variant=dict(path=str(photos), mode="raw", format="folder"))

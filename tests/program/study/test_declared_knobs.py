@@ -24,7 +24,7 @@ def runner(script):
 
 
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
-def test_the_best_value_is_found_and_told_everywhere(rue, runner, strategy):
+def test_the_best_value_is_found_and_reported_everywhere(rue, runner, strategy):
     words = ["--knob", "multiprocessing_context=fork,spawn", "--knob", "chunk_mib=0.5,4", "--strategy", strategy]
     done = rue("tune", "--runner", runner(), "--quiet", "--out", "out", "--budget", "10h", *words)
     assert done.returncode == 0, done.stderr
@@ -42,7 +42,7 @@ def test_the_best_value_is_found_and_told_everywhere(rue, runner, strategy):
     assert shown["recommendations"][0]["config"] == best["config"]
 
 
-def test_its_trials_are_stored_found_again_and_ranked_alone(rue, runner, script):
+def test_trials_with_declared_knobs_are_stored_reused_and_ranked_separately(rue, runner, script):
     words = ["tune", "--runner", runner(), "--quiet", "--out", "out", "--budget", "10h", "--strategy", "grid",
              "--knob", "sync=false,true;queue_depth=8,16", "--batch-size", "16,32"]
     assert rue(*words).returncode == 0
@@ -59,7 +59,7 @@ def test_its_trials_are_stored_found_again_and_ranked_alone(rue, runner, script)
     assert found["config"]["queue_depth"] == 16 and found["config"]["sync"] is False
 
 
-def test_only_defaults_are_tried_where_nobody_asks(rue, runner):
+def test_only_defaults_are_tried_without_the_option(rue, runner):
     done = rue("tune", "--runner", runner(), "--quiet", "--out", "out", "--budget", "10h")
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader((rue.folder / "out/trials.csv").open()))
@@ -67,7 +67,7 @@ def test_only_defaults_are_tried_where_nobody_asks(rue, runner):
         {("fork", "1", "8", "false")}
 
 
-def test_a_baseline_may_name_them(rue, runner):
+def test_a_baseline_may_name_declared_knobs(rue, runner):
     expect_failure(rue("tune", "--runner", runner(), "--out", "no", "--baseline", "sync=maybe"), 2,
                    "sync must be false or true, not 'maybe'")
     done = rue("tune", "--runner", runner(), "--quiet", "--out", "out", "--budget", "10h", "--knob",
@@ -84,7 +84,7 @@ def test_a_baseline_may_name_them(rue, runner):
     (["--knob", "sync"], "'sync' is not NAME=LIST"),
     (["--knob", "sync=true", "--knob", "sync=false"], "given twice"),
 ])
-def test_what_cannot_be_asked_for_is_refused(rue, runner, words, says):
+def test_values_that_were_not_declared_are_refused(rue, runner, words, says):
     expect_failure(rue("tune", "--runner", runner(), "--out", "out", *words), 2, says)
     assert not (rue.folder / "out").exists()
 
@@ -102,5 +102,5 @@ def test_what_cannot_be_asked_for_is_refused(rue, runner, words, says):
     (dict(name="x", kind="count", min=5, max=2), '"values" must be'),
     (dict(name="x", kind="category", values=["w" * 60]), '"values" must be'),
 ])
-def test_a_declaration_that_makes_no_sense_is_refused(rue, runner, knob, says):
+def test_an_invalid_declaration_is_refused(rue, runner, knob, says):
     expect_failure(rue("tune", "--runner", runner([knob]), "--out", "out"), 1, "hello.knobs: ", says)

@@ -105,7 +105,7 @@ def test_every_cell_is_measured_once(rue, script):
     assert len({row["id"] for row in rows}) == len(rows) == len(store_rows(rue)) == len(one.requests())
 
 
-def test_a_runner_that_measures_jointly_alone_is_enough(rue, script):
+def test_a_runner_of_only_joint_trials_is_enough(rue, script):
     one = script(TABLE, measures=["joint"])
     assert tune(rue, one).returncode == 0
     assert cell(recommendation(rue)["config"]) == known_best(TABLE)
@@ -126,7 +126,7 @@ def test_repeats_count_by_their_median(rue, script):
         assert row["end_to_end_ns"] == {m: round(TABLE[m][cell(row["config"])] * IMAGES * 1.1) for m in MODELS}
 
 
-def test_what_does_not_depend_on_the_length_of_the_job_takes_short_trials(rue, script):
+def test_goals_independent_of_the_job_s_length_use_short_trials(rue, script):
     """Where whole jobs do not fit. Batches arrive evenly here, so it is exact."""
     one = script(TABLE, images=10**7)
     done = tune(rue, one, *GRID, "--goal", "throughput", "--budget", "30s")
@@ -139,7 +139,7 @@ def test_what_does_not_depend_on_the_length_of_the_job_takes_short_trials(rue, s
     assert {r["images"] for r in one.requests()[-20:] if r["measure"] == "joint"} == {5000}
 
 
-def test_the_job_and_the_order_are_what_was_asked_for(rue, script):
+def test_the_job_and_the_order_are_as_requested(rue, script):
     one = script(TABLE)
     assert tune(rue, one, "--images", "640", "--seed", "9", "--no-shuffle", "--drop-last").returncode == 0
     joint = [r for r in one.requests() if r["measure"] == "joint"]
@@ -148,7 +148,7 @@ def test_the_job_and_the_order_are_what_was_asked_for(rue, script):
     assert recommendation(rue)["job_images"] == 640
 
 
-def test_only_what_the_command_line_names_is_tried(rue, script):
+def test_only_values_of_the_command_line_are_tried(rue, script):
     one = script(make_table(MODELS, BATCHES, [0, 1, 2, 3, 4], plain_ns))
     assert tune(rue, one, "--model", "cow,ape", "--batch-size", "64", "--num-workers", "2..4").returncode == 0
     assert set(one.joint()) == set(itertools.product(["cow", "ape"], ["64/2", "64/3", "64/4"]))
@@ -192,7 +192,7 @@ BAD = ("bee", "32/2")  # the best cell of all is the one that goes wrong
 
 @pytest.mark.quick
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_a_row_and_the_run_goes_on(rue, script, name):
+def test_a_fault_is_a_row_and_the_run_continues(rue, script, name):
     fault, status, reason, restarted = FAULTS[name]
     one = script(TABLE, faults=[dict(when=dict(measure="joint", model=BAD[0], cell=BAD[1]), **fault)])
     done = tune(rue, one, *(["--trial-timeout", "1s"] if name == "hang" else []))
@@ -218,14 +218,14 @@ def test_a_fault_is_a_row_and_the_run_goes_on(rue, script, name):
 
 
 @pytest.mark.parametrize("name", ["twice", "null_id", "slow"])
-def test_what_is_odd_but_right_counts(rue, script, name):
+def test_unusual_but_valid_answers_count(rue, script, name):
     one = script(TABLE, faults=[dict(when=dict(measure="joint", model=BAD[0], cell=BAD[1]), do=name, seconds=0.4)])
     assert tune(rue, one).returncode == 0
     assert all(row["status"] == "ok" for row in csv_rows(rue))
     assert cell(recommendation(rue)["config"]) == known_best(TABLE) and len(one.requests("hello")) == 1
 
 
-def test_an_answer_that_is_stored_is_read_again(rue, script):
+def test_a_stored_answer_is_reused(rue, script):
     """SQLite keeps no -0.0: the row is the one that was stored all the same."""
     one = script(TABLE, faults=[dict(when=dict(measure="joint"), do="answer", answer=dict(cpu_ratio=-0.0))])
     assert tune(rue, one).returncode == 0
@@ -233,7 +233,7 @@ def test_an_answer_that_is_stored_is_read_again(rue, script):
     assert tune(rue, one).returncode == 0 and len(one.joint()) == asked
 
 
-def test_a_store_that_is_removed_while_it_is_written_is_told(rue, script):
+def test_a_store_removed_during_the_run_is_reported(rue, script):
     one = script(TABLE, delay_s=0.05)
     process = rue.start("tune", "--runner", one.command, "--out", "out", "--quiet")
     one.wait_for(3, process)
@@ -244,7 +244,7 @@ def test_a_store_that_is_removed_while_it_is_written_is_told(rue, script):
 
 
 @pytest.mark.parametrize("before", ["eval", "! true ||", "LC_ALL=C"])
-def test_a_runner_is_whatever_a_shell_can_run(rue, script, before):
+def test_a_runner_is_any_shell_command(rue, script, before):
     assert rue("tune", "--runner", f"{before} {script(TABLE).command}", "--out", "out", "--quiet").returncode == 0
 
 
@@ -268,7 +268,7 @@ def test_a_failed_repeat_is_not_repeated(rue, script):
 
 # ---- runners that die at the wrong time, and what they leave behind ----
 
-def test_no_grandchild_is_left(rue, script):
+def test_no_grandchild_stays_alive(rue, script):
     """A runner with a child that ignores SIGTERM and holds its pipes: it answers, it crashes, the program ends it."""
     crash = dict(do="signal", signal="SIGKILL")
     one = script(TABLE, faults=[dict(when=dict(measure="joint", model="ape", cell="16/0"), do="grandchild"),
@@ -290,7 +290,7 @@ def test_one_probe_that_fails_does_not_end_the_study(rue, script, measures):
         assert sum("SIGSEGV" in row["reason"] for row in csv_rows(rue)) == 1
 
 
-def test_a_probe_that_does_not_fit_leaves_the_smaller_grid(rue, script):
+def test_a_probe_that_does_not_fit_makes_the_grid_smaller(rue, script):
     """The probe with all workers is infeasible; what fewer workers can do is still found."""
     too_much = dict(status="infeasible", reason="too much for 4 workers")
     one = script(TABLE, faults=[dict(when=dict(cell=f"{b}/4"), do="answer", answer=too_much) for b in BATCHES])
@@ -311,7 +311,7 @@ def test_all_trials_fail(rue, script):
 
 
 @pytest.mark.parametrize("fault", [dict(do="garbage"), dict(do="other_id"), dict(do="zero")])
-def test_equal_failures_end_the_run_whatever_they_are(rue, script, fault):
+def test_any_five_equal_failures_end_the_run(rue, script, fault):
     one = script(TABLE, faults=[dict(when=dict(measure="joint"), **fault)])
     expect_failure(tune(rue, one), 4, "stopped after 5 identical failures")
 
@@ -354,7 +354,7 @@ def test_infeasible_above_a_batch_size(rue, script):
 # ---- budgets ----
 
 @pytest.mark.quick
-def test_the_budget_is_kept_on_the_runners_clock(rue, script):
+def test_the_budget_holds_on_the_runner_s_clock(rue, script):
     one = script(TABLE, images=10**6)
     assert tune(rue, one, *GRID, "--budget", "10s").returncode == 0
     spent = sum(int(row["cost_ns"]) for row in csv_rows(rue))
@@ -362,7 +362,7 @@ def test_the_budget_is_kept_on_the_runners_clock(rue, script):
     assert len(one.joint()) > 3, "it is used"
 
 
-def test_trials_that_take_longer_than_expected_end_with_the_budget(rue, script):
+def test_trials_longer_than_expected_end_with_the_budget(rue, script):
     """The probes say 1 µs an image, the trials take a hundred times as long: what was measured is reported."""
     table = make_table(MODELS, BATCHES, WORKERS, lambda m, b, w: 100 * plain_ns(m, b, w))
     probe = dict(do="answer", answer=dict(compute_ns=32))
@@ -386,7 +386,7 @@ def test_a_budget_spent_before_anything_is_ranked_is_inconclusive(rue, script):
     assert len(one.joint()) == 1 and recommendation(rue)["config"] is None
 
 
-def test_a_budget_that_is_too_small_says_what_is_enough(rue, script):
+def test_a_budget_that_is_too_small_names_the_smallest_sufficient_one(rue, script):
     for images in (1000, 10**6):
         one = script(TABLE, images=images)
         line = expect_failure(tune(rue, one, *GRID, "--budget", "1ms", "--fresh"), 2, "the budget of 1 ms is too small", "--images")
@@ -396,7 +396,7 @@ def test_a_budget_that_is_too_small_says_what_is_enough(rue, script):
         assert tune(rue, one, *GRID, "--budget", enough).returncode == 0, "and when it goes on"
 
 
-def test_a_budget_that_is_enough_says_for_how_many(rue, script):
+def test_a_sufficient_budget_shows_the_number_of_configurations(rue, script):
     """A grid of one needs no second one to be compared with."""
     words = [*GRID, "--budget", "1ms", "--images", "1000000"]
     expect_failure(tune(rue, script(TABLE), *words), 2, " to compare two configurations, or lower --images")
@@ -410,7 +410,7 @@ def test_a_budget_for_one_configuration_is_inconclusive(rue, script):
     assert recommendation(rue)["config"] and recommendation(rue)["evidence"]["trials_ok"] == 3
 
 
-def test_of_a_grid_too_large_for_the_budget_whole_configurations_are_measured(rue, script):
+def test_a_grid_too_large_for_the_budget_measures_whole_configurations(rue, script):
     batches, workers = [8, 16, 32, 64, 128], [0, 1, 2, 3, 4, 6, 8]
     table = make_table(MODELS, batches, workers, plain_ns)
     one = script(table, images=3000)
@@ -425,7 +425,7 @@ def test_of_a_grid_too_large_for_the_budget_whole_configurations_are_measured(ru
     assert cell(found["config"]) == known_best({m: {c: table[m][c] for c in table[m] if c in asked} for m in MODELS}, missing)
 
 
-def test_a_dry_run_probes_and_measures_nothing_jointly(rue, script):
+def test_a_dry_run_probes_without_joint_trials(rue, script):
     one = script(TABLE)
     done = tune(rue, one, "--dry-run")
     assert done.returncode == 0 and done.stderr == ""
@@ -455,7 +455,7 @@ def test_a_dry_run_probes_and_measures_nothing_jointly(rue, script):
     (dict(space=dict(num_workers=["many"])), ["num_workers", "has a value that is not"]),
     (dict(images=-1), ["images"]),
 ])
-def test_a_greeting_that_is_none_is_an_error(rue, script, hello, words):
+def test_an_invalid_hello_is_an_error(rue, script, hello, words):
     one = script(TABLE, hello=hello)
     expect_failure(tune(rue, one), 1, "did not answer 'hello' correctly", "Run it by hand", *words)
     assert not (rue.folder / "out").exists(), "nothing was written"
@@ -466,7 +466,7 @@ def test_a_greeting_that_is_none_is_an_error(rue, script, hello, words):
     ("true", "ended"), ("true; exit 5", "exit code 5"), ("sh -c 'exit 6'", "exit code 6"), ("kill -SEGV $$; true", "SIGSEGV"),
     ("sh -c 'kill -BUS $$'; exit $?", "SIGBUS"), ("/no/such/runner", "exit code 127"), ("cat", "hello.runner"),
 ])
-def test_a_command_that_is_no_runner_is_an_error(rue, command, word):
+def test_a_command_that_is_not_a_runner_is_an_error(rue, command, word):
     done = rue("tune", "--runner", command, "--quiet")
     expect_failure(done, 1, word, "did not answer 'hello' correctly")
 
@@ -482,7 +482,7 @@ def test_data_that_the_runner_refuses(rue, script, opened, words, code):
     expect_failure(tune(rue, script(TABLE, opened=opened)), code, *words)
 
 
-def test_knobs_and_models_that_the_runner_does_not_have(rue, script):
+def test_knobs_and_models_that_the_runner_lacks_are_refused(rue, script):
     one = script(TABLE)
     expect_failure(tune(rue, one, "--prefetch-factor", "4"), 2, "--prefetch-factor: the runner scripted 1.0 cannot vary it",
                    "remove the option")
@@ -490,7 +490,7 @@ def test_knobs_and_models_that_the_runner_does_not_have(rue, script):
     expect_failure(tune(rue, one, "--batch-size", "32,2048"), 2, "batches of 2048 are larger than the job of 1000 images")
 
 
-def test_a_runner_that_cannot_be_started_again_ends_the_study_with_a_report(rue, script):
+def test_a_runner_that_cannot_be_restarted_ends_the_study_with_a_report(rue, script):
     """It crashes once, and then does not greet any more."""
     one = script(TABLE)
     wrapper = rue.folder / "once.sh"
@@ -503,7 +503,7 @@ def test_a_runner_that_cannot_be_started_again_ends_the_study_with_a_report(rue,
     assert len(csv_rows(rue)) == 20
 
 
-def test_data_that_vanish_while_it_runs_end_the_study_with_a_report(rue, script):
+def test_data_removed_during_the_run_end_the_study_with_a_report(rue, script):
     one = script(TABLE, faults=[dict(when=dict(id=20), do="exit", code=3)])
     wrapper = rue.folder / "second.sh"
     gone = '"opened": {"status": "failed", "reason": "it is gone"}'
@@ -545,7 +545,7 @@ def test_a_signal_ends_a_trial_that_hangs(rue, script):
 
 
 @pytest.mark.parametrize("number", [17, 20, 26])
-def test_ctrl_c_between_two_trials_is_told(release_rue, script, preload, number):
+def test_ctrl_c_between_two_trials_is_reported(release_rue, script, preload, number):
     """As a row reaches the disk: no trial is in flight then."""
     done = release_rue("tune", "--runner", script(TABLE).command, "--out", "out", env=preload(PRELOAD_CTRL_C=number))
     assert done.returncode == 130 and done.stderr.splitlines()[-1] == "rue tune: interrupted", done.stderr
@@ -589,7 +589,7 @@ def test_a_runner_dies_with_its_tuner(rue, script):
     assert wait_until_gone(one.pids())
 
 
-def test_a_reader_that_goes_away_is_no_crash(rue, script):
+def test_a_reader_that_closes_the_pipe_does_not_crash_rue(rue, script):
     """rue tune ... | head -n 0: the files are written, and it ends as a filter does."""
     one = script(TABLE)
     process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out")

@@ -28,7 +28,7 @@ def recommendation(rue):
     return document["recommendations"][0]
 
 
-def test_what_it_recommends_was_measured_on_every_model_and_carries_a_bound(rue, photos):
+def test_the_recommendation_is_measured_on_every_model_and_has_a_bound(rue, photos):
     done = tune(rue, photos, "--budget", "24trials")
     assert done.returncode == 0, done.stderr
     found = recommendation(rue)
@@ -40,7 +40,7 @@ def test_what_it_recommends_was_measured_on_every_model_and_carries_a_bound(rue,
         assert "points better (95 % confidence)" in done.stdout.replace("\n", " ")
 
 
-def test_it_goes_on_with_what_is_stored(rue, photos):
+def test_a_duel_continues_with_stored_trials(rue, photos):
     def ids():
         return {line.split(",")[0] for line in (rue.folder / "out/trials.csv").read_text().splitlines()[1:]}
 
@@ -59,7 +59,7 @@ def three_models(script, **more):
 
 
 @pytest.mark.quick
-def test_a_budget_of_trials_is_kept_and_verifies(rue, script):
+def test_a_budget_of_trials_is_respected_and_includes_verification(rue, script):
     one = three_models(script)
     done = rue("tune", "--runner", one.command, "--strategy", "duel", "--out", "out", "--budget", "30trials", "--epsilon", "0.01%")
     assert done.returncode == 0, done.stderr
@@ -68,7 +68,7 @@ def test_a_budget_of_trials_is_kept_and_verifies(rue, script):
     assert "of at most 30" in done.stderr
 
 
-def test_epsilon_and_confidence_are_what_it_ends_with(rue, script):
+def test_a_duel_ends_at_epsilon_and_confidence(rue, script):
     """All configurations are nearly tied: any of them is good enough, or none for long."""
     one = script(make_table(["ape", "bee"], [16, 32, 64], [1, 2, 4], lambda m, b, w: 10**6 + 100 * w + b))
     asked = []
@@ -80,7 +80,7 @@ def test_epsilon_and_confidence_are_what_it_ends_with(rue, script):
     assert asked[0] < asked[1]
 
 
-def test_it_goes_on_with_all_that_is_stored(rue, script):
+def test_a_duel_continues_with_all_stored_trials(rue, script):
     """Whatever made the trials: none is measured twice, none is left unused."""
     one = script(make_table(["ape", "bee"], [16, 32, 64], [1, 2, 4], lambda m, b, w: 10**6 + 100 * w + b))
     run = ["tune", "--runner", one.command, "--out", "out", "--epsilon", "0.01%", "--strategy"]
@@ -94,7 +94,7 @@ def test_it_goes_on_with_all_that_is_stored(rue, script):
     assert len({line.split(",")[0] for line in lines}) == len(lines) >= before - 2 > first - 2
 
 
-def test_too_few_trials_to_measure_it_on_every_model_are_refused(rue, script):
+def test_a_budget_of_fewer_trials_than_models_is_refused(rue, script):
     done = rue("tune", "--runner", three_models(script).command, "--strategy", "duel", "--out", "out", "--budget", "2trials")
     expect_failure(done, 2, "the budget of 2 trials is too small", "--budget 6trials")
 
@@ -119,13 +119,13 @@ def test_a_simulated_machine_is_answered_in_twenty_trials(rue, simulator):
     assert chosen["evidence"]["trials_ok"] <= 20 and regrets[config] < sorted(regrets.values())[len(regrets) // 2]
 
 
-def test_the_plan_leaves_the_trials_open_and_nothing_behind(rue, photos):
+def test_a_dry_run_has_no_number_of_trials_and_writes_no_file(rue, photos):
     done = tune(rue, photos, "--dry-run")
     assert done.returncode == 0 and "as many trials as the decision needs" in done.stdout
     assert not (rue.folder / "out").exists()
 
 
-def test_a_runner_of_joint_trials_alone_will_do(rue, script):
+def test_a_runner_of_only_joint_trials_is_enough(rue, script):
     def time(model, batch, workers):
         return 4000000 // workers + 9000000 // batch + (model == "bee") * 300000
 
@@ -148,7 +148,7 @@ def test_a_budget_that_the_runners_own_models_exceed_is_refused_when_they_are_pr
 
 
 @pytest.mark.parametrize("strategy", ["auto", "duel", "grid"])
-def test_a_budget_that_the_models_alone_exceed_is_refused_before_any_trial(rue, script, strategy):
+def test_a_budget_below_the_models_own_time_is_refused_before_any_trial(rue, script, strategy):
     models = ["sleep:1ms/image", "sleep:3ms/image"]
     one = script(make_table(models, [16, 32, 64], [1, 2, 4], lambda m, b, w: 4 * 10**6), hello=dict(models=[]))
     run = ["tune", "--runner", one.command, "--strategy", strategy, "--model", ",".join(models), "--out", "out", "--budget"]
@@ -175,7 +175,7 @@ def test_a_budget_that_the_loader_exceeds_is_refused_after_its_first_trial(rue, 
     assert len(one.requests()) > 2, "what it names is no longer refused at once"
 
 
-def test_a_small_budget_goes_on_with_what_is_stored(rue, script):
+def test_a_small_budget_continues_with_stored_trials(rue, script):
     one = three_models(script, load_ns=4 * 10**6)
     run = ["tune", "--runner", one.command, "--strategy", "duel", "--out", "out", "--budget"]
     assert rue(*run, "60s").returncode == 0
@@ -188,7 +188,7 @@ def test_a_damaged_photo_is_named(rue, own_photos):
     expect_failure(tune(rue, own_photos, "--budget", "20s"), 3, damaged.name, "--bad-images replace")
 
 
-def test_a_limit_that_nothing_fits_is_named(rue, photos):
+def test_a_limit_that_no_configuration_fits_is_named(rue, photos):
     expect_failure(tune(rue, photos, "--budget", "20s", "--max-memory", "1M"), 4, "the limit is", "--max-memory")
 
 
@@ -212,7 +212,7 @@ def scattered_ns(model, batch, workers):
     return int(1000000 * (1 + (model == "bee")) * 4 ** random.Random(f"{batch}/{workers}").uniform(-1, 1))
 
 
-def test_where_no_prediction_holds_nothing_is_claimed_of_what_was_not_measured(rue, script):
+def test_wrong_predictions_give_no_bound_for_unmeasured_configurations(rue, script):
     runner = script(make_table(["ape", "bee"], [8, 16, 32, 64, 128], [0, 1, 2, 4, 8], scattered_ns))
     told = rue("tune", "--runner", runner.command, "--out", "out", "--budget", "9999s", "--strategy", "duel", "--baseline", "none")
     assert told.returncode == 0, told.stderr
@@ -223,7 +223,7 @@ def test_where_no_prediction_holds_nothing_is_claimed_of_what_was_not_measured(r
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_where_the_parts_lie_the_bound_says_so(rue, script, seed):
+def test_misleading_compute_times_find_the_best_or_widen_the_bound(rue, script, seed):
     """The models alone seem to need twice as long at batch size 64 as they do: all that says otherwise are joint trials."""
     runner = script(make_table(["ape", "bee", "cow"], [16, 32, 64], [0, 1, 2, 4], lying_ns))
     rue("tune", "--runner", runner.command, "--out", "out", "--budget", "9999s", "--strategy", "duel", "--seed", seed)

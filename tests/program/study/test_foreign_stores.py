@@ -118,7 +118,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("what", sorted(FOREIGN))
-def test_what_rue_did_not_make_is_refused_by_name(stranger, what):
+def test_foreign_objects_are_refused_by_name(stranger, what):
     sql, words = FOREIGN[what]
     stranger.run_sql(sql)
     stranger.expect_refused(*words)
@@ -127,19 +127,19 @@ def test_what_rue_did_not_make_is_refused_by_name(stranger, what):
 @pytest.mark.parametrize("sql", [DROP_VIEWS,
                                  "ALTER TABLE trial ADD COLUMN note TEXT; ALTER TABLE run ADD COLUMN \"my note\" TEXT",
                                  "DROP INDEX trial_identity"])
-def test_what_is_not_run_and_what_people_note_is_accepted(stranger, sql):
+def test_plain_columns_of_others_are_accepted(stranger, sql):
     stranger.run_sql(sql)
     stranger.expect_harmless()
 
 
-def test_fresh_puts_it_aside_without_running_it(stranger):
+def test_fresh_moves_a_foreign_store_away_without_running_it(stranger):
     stranger.run_sql(FOREIGN["a check"][0])
     content = stranger.db.read_bytes()
     assert stranger.tune("studies/out", "--fresh").returncode == 0
     assert (stranger.out / "study.db.old").read_bytes() == content
 
 
-def test_fresh_goes_on_where_a_killed_one_stopped(stranger):
+def test_fresh_completes_after_a_killed_fresh(stranger):
     """Its log, and the reports, have been renamed already: what is left gets the same ending."""
     (stranger.out / "study.db.old-wal").write_bytes(b"log")
     (stranger.out / "recommendation.json").rename(stranger.out / "recommendation.json.old")
@@ -178,14 +178,14 @@ BESIDE = {f"{lay.__name__[4:]} {name}": (lay, name) for lay in (lay_link, lay_ha
 
 
 @pytest.mark.parametrize("what", sorted(BESIDE))
-def test_nothing_is_written_through_what_lies_beside_it(stranger, what):
+def test_links_next_to_the_store_are_not_written_through(stranger, what):
     lay, name = BESIDE[what]
     (stranger.rue.folder / "precious").write_text("precious\n")
     lay(stranger, name)
     stranger.expect_refused(name, "remove it")
 
 
-def test_a_journal_has_no_file_of_others_deleted(stranger):
+def test_a_journal_does_not_delete_files_of_others(stranger):
     precious = stranger.rue.folder / "precious"
     precious.write_text("precious\n")
     (stranger.out / "study.db-journal").write_bytes(journal_naming(precious))
@@ -193,7 +193,7 @@ def test_a_journal_has_no_file_of_others_deleted(stranger):
     assert precious.read_text() == "precious\n"
 
 
-def test_a_store_that_is_no_file_or_has_no_end_hangs_nothing(stranger):
+def test_a_store_that_is_a_fifo_or_endless_does_not_block(stranger):
     with contextlib.suppress(OSError):
         os.truncate(stranger.db, 1 << 42)
         stranger.expect_harmless()

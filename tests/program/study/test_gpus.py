@@ -61,7 +61,7 @@ def trials(rue):
 
 # ---- the runner's side ----
 
-def test_a_trial_that_waits_begins_when_it_is_told(runner, photos):
+def test_a_waiting_trial_begins_at_start(runner, photos):
     one = runner()
     for measure in ["joint", "load", "compute"]:
         ask = trial(photos, 1, wait=True, measure=measure, batches=2)
@@ -95,7 +95,7 @@ def test_each_runner_sees_its_own_gpu(rue, script, tmp_path):
     assert "on each of 3 GPUs" in " ".join(done.stdout.split())
 
 
-def test_one_that_dies_fails_the_trial_of_all_and_is_started_again(rue, script, tmp_path):
+def test_a_runner_that_dies_fails_the_trial_of_all_and_is_restarted(rue, script, tmp_path):
     answer_one = 'read line; echo "$line" | RUNNER; '
     once = f'[ ! -e {tmp_path}/died ] && {{ {answer_one * 2} read trial; : > {tmp_path}/died; kill -SEGV $$; }}'
     done = rue("tune", "--gpus", "0,1", *by_gpu(script, tmp_path, **{"1": once}))
@@ -107,7 +107,7 @@ def test_one_that_dies_fails_the_trial_of_all_and_is_started_again(rue, script, 
     assert sorted((tmp_path / "gpus").read_text().split()) == ["0", "1", "1"]
 
 
-def test_one_that_comes_back_as_another_one_ends_the_study(rue, script, tmp_path):
+def test_a_runner_that_changed_after_a_restart_ends_the_study(rue, script, tmp_path):
     answer_one, another = 'read line; echo "$line" | RUNNER; ', f"sed -i 's/scripted 1.0/other 2.0/' {tmp_path}/copy.py"
     shutil.copy(SCRIPTED_RUNNER, tmp_path / "copy.py")
     once = f'if [ -e {tmp_path}/died ]; then {another}; exec {sys.executable} -S {tmp_path}/copy.py {tmp_path}/script.json; ' \
@@ -119,14 +119,14 @@ def test_one_that_comes_back_as_another_one_ends_the_study(rue, script, tmp_path
     assert [status for status, _ in rows] == ["failed"] and "was killed by SIGSEGV" in rows[0][1], rows
 
 
-def test_runners_that_are_not_alike_are_refused(rue, script, tmp_path):
+def test_runners_that_differ_are_refused(rue, script, tmp_path):
     shutil.copy(SCRIPTED_RUNNER, tmp_path / "copy.py")
     other = f"sed -i 's/scripted 1.0/other 2.0/' {tmp_path}/copy.py; exec {sys.executable} -S {tmp_path}/copy.py {tmp_path}/script.json"
     done = rue("tune", "--gpus", "0,1", *by_gpu(script, tmp_path, **{"1": f"{{ {other}; }}"}))
     expect_failure(done, 1, "the runner on GPU 1 answers 'hello' differently from the runner on GPU 0", '"runner" was "scripted 1.0" and is "other 2.0"')
 
 
-def test_which_gpus_there_are_is_part_of_the_machine(rue, script, tmp_path):
+def test_the_list_of_gpus_is_part_of_the_machine(rue, script, tmp_path):
     """Where they are not alike: each runner sees one, all of them are what counts."""
     table = make_table(["ape"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + w)
     command = script(table, hello=dict(images=1000, machine=dict(visible_gpus="0", usable_cpus=8))).command
@@ -138,7 +138,7 @@ def test_which_gpus_there_are_is_part_of_the_machine(rue, script, tmp_path):
     assert len(counts) == 2 and counts[0] == counts[1], "the third run measured nothing"
 
 
-def test_none_is_left_behind(rue, script, tmp_path):
+def test_no_runner_stays_alive(rue, script, tmp_path):
     words = by_gpu(script, tmp_path)
     process = rue.start("tune", "--gpus", "0..3", *words)
     log = tmp_path / "requests.log"
@@ -172,14 +172,14 @@ def test_a_study_on_two_gpus(rue, photos):
     assert part["gpus"] is None and part["job_images"] == 48, "another study of the same store"
 
 
-def test_a_dry_run_tells_the_job_of_all(rue, photos):
+def test_a_dry_run_shows_the_job_of_all_gpus(rue, photos):
     done = rue("tune", photos, "--gpus", "0..4", "--dry-run", *SMALL)
     assert done.returncode == 0, done.stderr
     values = dict(re.findall(r"^  ([a-z-]+) +(\S+) ", done.stdout.split("Plan:")[0], re.MULTILINE))
     assert (values["gpus"], values["images"]) == ("0..4", "48"), values
 
 
-def test_a_study_that_was_killed_shows_how_many_there_are(rue, script, tmp_path):
+def test_a_killed_study_shows_the_number_of_gpus(rue, script, tmp_path):
     words = by_gpu(script, tmp_path)
     process = rue.start("tune", "--gpus", "0,1", *words, "--repeats", "20")
     log = tmp_path / "requests.log"
@@ -189,7 +189,7 @@ def test_a_study_that_was_killed_shows_how_many_there_are(rue, script, tmp_path)
     assert "on each of 2 GPUs" in " ".join(rue("show", "out").stdout.split())
 
 
-def test_control_z_stops_all_of_them(rue, script, tmp_path):
+def test_control_z_stops_all_runners(rue, script, tmp_path):
     process = rue.start("tune", "--gpus", "0,1", *by_gpu(script, tmp_path), process_group=0)
     log = tmp_path / "requests.log"
     wait_until(lambda: log.exists() and log.read_text().count('"trial"') >= 4, process)
@@ -211,14 +211,14 @@ def test_memory_is_shared_by_all_that_load(rue, photos):
     assert "infeasible" in {row["status"] for row in trials(rue)}
 
 
-def test_a_plan_says_for_how_many_it_is(rue, photos):
+def test_a_plan_shows_the_number_of_gpus(rue, photos):
     """--images is for all of them, the job is that of each."""
     said = rue("tune", photos, "--gpus", "0,1", *SMALL, "--dry-run").stdout
     assert "24 images on each of 2 GPUs" in said
     assert re.search(r"^  images +48 ", said, re.M), said
 
 
-def test_a_check_loads_for_as_many(rue, photos):
+def test_a_check_loads_for_the_same_number_of_gpus(rue, photos):
     assert rue("tune", photos, "--gpus", "0,1", *SMALL).returncode == 0
     done = rue("check", "out", "--budget", "20s", "--json")
     assert done.returncode in (0, 5), done.stderr
@@ -244,5 +244,5 @@ def test_wrong_lists(rue, photos, words, env, said):
     expect_failure(rue("tune", *data, "--quiet", *words, env=env), 2, *said)
 
 
-def test_a_runner_that_is_none(rue, photos):
+def test_an_invalid_runner_is_refused(rue, photos):
     expect_failure(rue("tune", photos, "--gpus", "0,1", "--runner", "false", "--out", "out", "--quiet"), 1, "did not answer 'hello' correctly")

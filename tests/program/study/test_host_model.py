@@ -8,7 +8,7 @@ from conftest import expect_failure, plan_of, read_json
 SMALL = ["--images", "2", "--batch-size", "1", "--num-workers", "0,1", "--strategy", "grid", "--mode", "raw"]
 
 
-def test_a_small_study_computes_its_model_and_says_on_what(rue, own_photos):
+def test_a_small_study_computes_its_model_and_names_the_cpus(rue, own_photos):
     done = rue("tune", own_photos, *SMALL, "--model", "mobilenet_v2@host:1", "--budget", "2m", "--out", "out")
     assert done.returncode == 0, done.stderr
     assert "Model times are those of this machine's CPUs (1 core, " in " ".join(done.stdout.split())
@@ -22,19 +22,19 @@ def test_a_small_study_computes_its_model_and_says_on_what(rue, own_photos):
     assert again.returncode == 0 and (rue.folder / "out/trials.csv").read_text().count("\n") == trials.count("\n"), again.stderr
 
 
-def test_the_option_means_all_models_that_name_no_device(rue, own_photos):
+def test_the_option_applies_to_all_models_without_a_device(rue, own_photos):
     done = rue("tune", own_photos, *SMALL, "--device", "host:1", "--model", "mobilenet_v2,vit_b_32@l4", "--dry-run",
                "--budget", "6trials")
     assert plan_of(done)["models"] == "mobilenet_v2@host:1, vit_b_32@l4"
 
 
 @pytest.mark.parametrize("cores", ["0", "9999", "x"])
-def test_cores_that_there_are_not_are_refused(rue, own_photos, cores):
+def test_more_cores_than_the_machine_has_are_refused(rue, own_photos, cores):
     done = rue("tune", own_photos, "--model", f"resnet18@host:{cores}", "--dry-run")
     expect_failure(done, 2, f"resnet18@host:{cores}", "a number of usable CPUs", "resnet18@host uses all of them")
 
 
-def test_other_runners_do_not_compute_it(rue, own_photos, script):
+def test_other_runners_do_not_compute_host_models(rue, own_photos, script):
     runner = script({"resnet18@host:1": {"1/1": 1}}, hello={"models": []})
     done = rue("tune", own_photos, "--runner", runner.command, "--model", "resnet18@host:1", "--dry-run")
     expect_failure(done, 2, "does not compute resnet18@host:1")

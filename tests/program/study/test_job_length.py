@@ -35,7 +35,7 @@ def tune(rue, script):
     return lambda *words: rue("tune", "--runner", one.command, "--strategy", "grid", "--budget", "1h", "--details", *words)
 
 
-def test_the_lengths_at_which_the_answer_changes_are_told(rue, tune):
+def test_lengths_at_which_the_answer_changes_are_reported(rue, tune):
     done = tune("--out", "out")
     assert done.returncode == 0, done.stderr
     told = intervals(recommendation(rue))
@@ -48,19 +48,19 @@ def test_the_lengths_at_which_the_answer_changes_are_told(rue, tune):
 
 
 @pytest.mark.parametrize("images, workers", [(200, 0), (450, 0), (600, 2), (1800, 2), (2300, 4), (20000, 4)])
-def test_a_study_of_that_length_agrees(rue, tune, images, workers):
+def test_a_study_of_another_length_agrees_with_the_prediction(rue, tune, images, workers):
     assert tune("--images", images, "--out", "out").returncode == 0
     assert recommendation(rue)["config"]["num_workers"] == workers
     assert [told[3] for told in intervals(recommendation(rue))] == [0, 2, 4]
 
 
-def test_one_answer_for_all_lengths_is_no_news(rue, tune):
+def test_one_answer_for_all_lengths_gets_no_sentence(rue, tune):
     done = tune("--num-workers", "2", "--out", "out")
     assert done.returncode == 0 and "Other job lengths" not in done.stdout
     assert [told[3] for told in intervals(recommendation(rue))] == [2]
 
 
-def test_other_goals_know_no_length(rue, tune):
+def test_other_goals_do_not_depend_on_the_length(rue, tune):
     done = tune("--goal", "throughput", "--out", "out")
     assert done.returncode == 0 and "Other job lengths" not in done.stdout
     assert recommendation(rue)["by_job_images"] is None

@@ -41,7 +41,7 @@ def check(told, expected):
 
 
 @pytest.mark.quick
-def test_a_table_is_ranked_by_them(rue, case):
+def test_a_table_is_ranked_by_the_rules(rue, case):
     (rue.folder / "t.csv").write_text(CSV)
     done = rue("analyze", "t.csv", "--json", *CASES[case][0])
     (found,) = json.loads(done.stdout)["recommendations"]
@@ -50,7 +50,7 @@ def test_a_table_is_ranked_by_them(rue, case):
         assert SENTENCES[case].format("day") in plain(rue("analyze", "t.csv", *CASES[case][0]).stdout)
 
 
-def test_a_run_follows_them_and_show_ranks_it_anew(rue, script, case):
+def test_a_run_uses_the_rules_and_show_can_rank_by_others(rue, script, case):
     one = script(TABLE)
     done = rue("tune", "--runner", one.command, "--quiet", "--out", "out", *CASES[case][0])
     assert done.returncode == 0, done.stderr

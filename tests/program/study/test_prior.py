@@ -33,7 +33,7 @@ def probes(runner, since=0):
     return asked[:asked.index("joint")].count("load"), asked.count("compute")
 
 
-def test_a_study_that_predicts_tells_what_a_later_one_can_start_from(rue, runner):
+def test_a_study_that_predicts_stores_estimates_for_later_studies(rue, runner):
     duel(rue, runner, "out")
     document = read_json(rue.folder / "out/recommendation.json")
     jsonschema.validate(document, json.loads((ROOT / "reports/recommendation.schema.json").read_text()))
@@ -44,14 +44,14 @@ def test_a_study_that_predicts_tells_what_a_later_one_can_start_from(rue, runner
     assert found["workload"]["transform"] == "eval"
 
 
-def test_a_study_of_the_whole_grid_has_no_forecast_and_is_a_prior_all_the_same(rue, runner):
+def test_a_study_by_grid_is_a_prior_although_it_has_no_forecast(rue, runner):
     assert rue("tune", "--runner", runner.command, "--strategy", "grid", "--out", "out", "--budget", "9999s").returncode == 0
     assert read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["forecast"] is None
     done = duel(rue, runner, "again", "--prior", "out")
     assert "with its estimates of the loader and of 4 of 4 models" in done.stderr.replace("\n", " ")
 
 
-def test_a_study_of_this_machine_is_told_as_such_and_what_it_recommends_is_measured_again(rue, runner):
+def test_a_prior_of_this_machine_is_reported_and_its_answer_is_measured_again(rue, runner):
     duel(rue, runner, "out")
     since = len(runner.requests())
     done = duel(rue, runner, "again", "--prior", "out/recommendation.json")
@@ -68,7 +68,7 @@ def test_batches_of_another_type_are_other_data(rue, runner):
     assert "a study of this machine, with other data" in done.stderr.replace("\n", " "), done.stderr
 
 
-def test_on_a_simulated_machine_most_probes_are_spared(rue, simulator):
+def test_a_prior_saves_most_probes_on_a_simulated_machine(rue, simulator):
     def probes(out, noise, *words):
         done = rue("tune", "--runner", f"/usr/bin/python3 {simulator} --seed 3 --noise-seed {noise}", "--strategy", "duel",
                    "--out", out, "--budget", "600s", *words)
@@ -88,7 +88,7 @@ def test_models_that_have_changed_are_each_probed_once(rue, runner):
     assert probes(runner, since)[1] == len(MODELS), (first, probes(runner, since))
 
 
-def test_of_another_machine_only_a_first_guess_is_taken(rue, runner):
+def test_a_prior_of_another_machine_is_only_a_first_guess(rue, runner):
     duel(rue, runner, "out")
     first, since = probes(runner), len(runner.requests())
     runner.write(hello=dict(machine=dict(cpu="another", usable_cpus=64)))
@@ -110,13 +110,13 @@ def edited(rue, edit):
     (lambda part: part["variant"].update(mode="preprocessed"), "is not used: it has nothing about raw data"),
     (lambda part: part.update(configs=[], config=None, forecast=None, by_job_images=None, baselines=None), "is not used: the recommendation has no times of a job of known length"),
 ])
-def test_what_is_of_no_use_is_told(rue, runner, edit, words):
+def test_useless_priors_are_reported(rue, runner, edit, words):
     duel(rue, runner, "out")
     done = duel(rue, runner, "again", "--prior", edited(rue, edit))
     assert words in done.stderr.replace("\n", " "), done.stderr
 
 
-def test_of_two_parts_that_about_these_data_is_taken(rue, runner):
+def test_the_variant_of_a_prior_with_the_same_data_is_used(rue, runner):
     """The first is of another dtype, and of no use."""
     runner.write(hello=dict(machine=dict(cpu="one", usable_cpus=64),
                             variants=[dict(path="", mode="preprocessed", format="tensor", dtype="uint8")]))
@@ -129,13 +129,13 @@ def test_of_two_parts_that_about_these_data_is_taken(rue, runner):
     assert "a study of this machine and these data" in done.stderr.replace("\n", " "), done.stderr
 
 
-def test_other_models_and_knobs_leave_the_loader(rue, runner):
+def test_other_models_and_knobs_keep_the_loader_s_estimates(rue, runner):
     duel(rue, runner, "out", "--model", "ape,bee", "--num-workers", "1,4")
     done = duel(rue, runner, "again", "--model", "cow,dog", "--batch-size", "32,64", "--prior", "out")
     assert "with its estimates of the loader and of 0 of 2 models" in done.stderr.replace("\n", " ")
 
 
-def test_a_strategy_that_does_not_predict_says_that_it_takes_nothing(rue, runner):
+def test_a_strategy_that_does_not_predict_reports_that_it_ignores_the_prior(rue, runner):
     duel(rue, runner, "out")
     done = rue("tune", "--runner", runner.command, "--strategy", "grid", "--out", "again", "--budget", "9999s", "--prior",
                "out")
@@ -147,7 +147,7 @@ def test_a_strategy_that_does_not_predict_says_that_it_takes_nothing(rue, runner
     ('{"format": "rue.plan/1"}', "format is not rue.recommendation/1"),
     ('{"format": "rue.recommendation/1", "provenance": {}, "recommendations": {}}', "is not"),
     ('{"a": 1, "a": 2}', "duplicate")])
-def test_a_file_that_is_no_recommendation_ends_the_run_before_anything_is_written(rue, runner, text, words):
+def test_a_prior_that_is_not_a_recommendation_ends_the_run_before_any_output(rue, runner, text, words):
     if text is not None:
         (rue.folder / "prior.json").write_text(text)
     expect_failure(rue("tune", "--runner", runner.command, "--strategy", "duel", "--out", "out", "--prior", "prior.json"), 3,
@@ -155,7 +155,7 @@ def test_a_file_that_is_no_recommendation_ends_the_run_before_anything_is_writte
     assert not (rue.folder / "out").exists() and not runner.requests()
 
 
-def test_a_fifo_in_place_of_a_prior_is_not_waited_for(rue, runner):
+def test_a_fifo_as_prior_does_not_block(rue, runner):
     os.mkfifo(rue.folder / "prior.json")
     done = rue("tune", "--runner", runner.command, "--strategy", "duel", "--out", "out", "--prior", "prior.json")
     expect_failure(done, 3, "not a regular file")

@@ -57,7 +57,7 @@ def test_a_damaged_recommendation_is_refused_or_checked(rue, runner, study):
         expect_documented(done, (0, 2, 3, 4, 5), why)
 
 
-def test_rue_s_own_runner_and_the_c_example_obey_no_damaged_recommendation(rue, own_photos, load_images):
+def test_rue_s_own_runner_and_the_c_example_refuse_damaged_recommendations(rue, own_photos, load_images):
     done = rue("tune", own_photos, "--mode", "raw", "--model", "none", "--batch-size", "4,8", "--num-workers", "0,1",
                "--budget", "60s", "--out", "earlier", "--quiet")
     assert done.returncode == 0, done.stderr
@@ -76,7 +76,7 @@ def test_rue_s_own_runner_and_the_c_example_obey_no_damaged_recommendation(rue, 
     (lambda part: part["config"].update(batch_size=0), "out of range"), (lambda part: part.update(config=[]), "no recommendation"),
     (lambda part: part["config"].clear(), None),
 ], ids=range(11))
-def test_the_c_example_names_what_it_cannot_use(rue, own_photos, load_images, change, says):
+def test_the_c_example_names_unusable_values(rue, own_photos, load_images, change, says):
     part = dict(variant=dict(mode="raw"), config=dict(batch_size=4, num_workers=1), decode="exact", batch_dtype="float32")
     change(part)
     (rue.folder / "changed.json").write_text(json.dumps(dict(recommendations=[part])))

@@ -54,7 +54,7 @@ def expect_refused(validator, document):
     assert not validator.is_valid(document)
 
 
-def test_the_schema_refuses_keys_that_it_does_not_name(validator, documents):
+def test_the_schema_refuses_unknown_keys(validator, documents):
     for path in ([], ["provenance"], ["recommendations", 0], ["recommendations", 0, "config"],
                  ["recommendations", 0, "configs", 0, "coverage"], ["comparisons", 0]):
         document = copy.deepcopy(documents["plain"])
@@ -76,7 +76,7 @@ def test_the_schema_refuses_a_document_with_any_key_missing(validator, documents
         expect_refused(validator, document)
 
 
-def test_torch_arguments_come_with_torch_alone(validator, documents):
+def test_torch_arguments_are_written_only_for_torch(validator, documents):
     document = copy.deepcopy(documents["torch"])
     document["recommendations"][0]["measured_with"] = "rue"
     expect_refused(validator, document)
@@ -85,7 +85,7 @@ def test_torch_arguments_come_with_torch_alone(validator, documents):
     expect_refused(validator, document)
 
 
-def test_torch_arguments_without_workers_hold_nothing_about_workers(validator, documents):
+def test_torch_arguments_without_workers_have_no_worker_settings(validator, documents):
     arguments = documents["odd"]["recommendations"][0]["torch"]
     assert arguments == {"batch_size": 64, "num_workers": 0}
     for key, value in (("prefetch_factor", 2), ("persistent_workers", False)):
@@ -94,7 +94,7 @@ def test_torch_arguments_without_workers_hold_nothing_about_workers(validator, d
         expect_refused(validator, document)
 
 
-def test_nothing_ranked_needs_a_reason(validator, documents):
+def test_an_empty_ranking_needs_a_reason(validator, documents):
     document = copy.deepcopy(documents["nothing"])
     del document["recommendations"][0]["reason"]
     expect_refused(validator, document)

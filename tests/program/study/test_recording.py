@@ -58,7 +58,7 @@ def table(rue):
 
 
 @pytest.mark.quick
-def test_a_strategy_spends_a_share_of_the_table_and_is_told_how_good_its_answer_is(rue, table):
+def test_a_strategy_spends_a_share_of_the_table_and_reports_its_regret(rue, table):
     done = tune(rue, table, "--strategy", "duel", "--budget", "60%", "--images", JOB)
     assert done.returncode == 0, done.stderr
     told = done.stdout.replace("\n ", "")
@@ -82,7 +82,7 @@ def test_the_whole_table_ranks_as_rue_analyze_does(rue, table):
         assert found["replay"]["best"]["mean_regret_ratio"] == pytest.approx(found["mean_regret_ratio"])
 
 
-def test_a_job_that_nobody_tells_is_assumed_and_not_reported(rue, table):
+def test_an_unknown_job_length_is_assumed_and_not_reported(rue, table):
     plan = tune(rue, table, "--strategy", "duel", "--dry-run")
     assert plan.returncode == 0 and "assumed" in plan.stdout and not (rue.folder / "out").exists(), plan.stderr
     assert "10%" in plan.stdout, "the budget is a tenth of the table"
@@ -104,7 +104,7 @@ def test_variants_of_one_name_count_their_own_trials(rue):
         assert part["replay"]["spent_ratio"] == pytest.approx(1)
 
 
-def test_the_same_again_spends_and_answers_the_same(rue, table):
+def test_the_same_run_repeated_spends_and_answers_the_same(rue, table):
     assert tune(rue, table, "--strategy", "duel", "--budget", "50%").returncode == 0
     first, rows = recommendations(rue), trials(rue)
     again = tune(rue, table, "--strategy", "duel", "--budget", "50%")
@@ -112,7 +112,7 @@ def test_the_same_again_spends_and_answers_the_same(rue, table):
     assert recommendations(rue) == first and [row["id"] for row in trials(rue)] == [row["id"] for row in rows]
 
 
-def test_another_strategy_gains_nothing_from_what_is_stored(rue, table):
+def test_stored_trials_of_another_strategy_do_not_change_the_answer(rue, table):
     assert tune(rue, table, "--strategy", "grid", "--budget", "120%").returncode == 0
     assert tune(rue, table, "--strategy", "duel", "--budget", "30%").returncode in (0, 5)
     assert all(0 < found["replay"]["spent_ratio"] < 0.5 for found in recommendations(rue)), "a trial more at most"
@@ -133,13 +133,13 @@ def test_a_configuration_without_times_for_a_model_is_infeasible(rue):
         assert missed and all("no time for heavy with 64/" in row["reason"] for row in missed)
 
 
-def test_trials_that_failed_in_the_table_fail_again(rue):
+def test_failed_trials_of_the_table_fail(rue):
     table = write_table(rue.folder / "times.csv", lambda model, batch, workers, time: "OOM" if batch == 1024 else time)
     assert tune(rue, table, "--strategy", "duel", "--budget", "200%").returncode == 0
     assert all(found["config"]["batch_size"] < 1024 for found in recommendations(rue))
 
 
-def test_repeats_of_a_cell_come_in_turn(rue):
+def test_repeats_of_a_cell_are_answered_in_turn(rue):
     table = write_table(rue.folder / "times.csv", lambda model, batch, workers, time: [time, 2 * time, 3 * time])
     done = tune(rue, table, "--strategy", "grid", "--repeats", "3", "--budget", "1000%", "--batch-size", "64", "--num-workers", "2,4")
     assert done.returncode == 0, done.stderr
@@ -167,7 +167,7 @@ def test_repeats_of_a_cell_come_in_turn(rue):
     (["--table", "times.csv", "--prefetch-factor", "4"], 2, ["--prefetch-factor"]),
     (["photos", "--budget", "10%"], 2, ["10%", "--table"]),
 ])
-def test_what_makes_no_sense_is_refused_in_a_line(rue, table, photos, words, code, named):
+def test_invalid_tables_are_refused_in_one_line(rue, table, photos, words, code, named):
     words = [str(photos) if word == "photos" else word for word in words]
     named = [str(photos) if word == "photos" else word for word in named]
     expect_failure(rue("tune", *words), code, *named)

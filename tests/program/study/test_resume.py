@@ -75,7 +75,7 @@ def uninterrupted(rue, script):
 
 @pytest.mark.quick
 @pytest.mark.parametrize("seed", range(4))
-def test_kill_9_loses_nothing_that_was_stored(rue, script, uninterrupted, seed):
+def test_kill_9_loses_no_stored_row(rue, script, uninterrupted, seed):
     """Killed three times anywhere, a moment into a trial or right behind it."""
     dice = random.Random(seed)
     one = script(TABLE, delay_s=0.008)
@@ -104,7 +104,7 @@ def test_kill_9_loses_nothing_that_was_stored(rue, script, uninterrupted, seed):
 
 
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
-def test_kill_9_at_any_time_again_and_again_keeps_every_row(rue, script, strategy):
+def test_repeated_kill_9_at_any_time_keeps_every_row(rue, script, strategy):
     """Also while it opens the store, or makes it; one trial at most is lost with each kill."""
     dice = random.Random(f"{SEED} {strategy}")
     one = script(TABLE, delay_s=0.004, load_ns=100000)
@@ -142,7 +142,7 @@ def multiply_rows(file, count):
 
 
 @pytest.mark.parametrize("strategy", ["grid", "duel", "auto"] if LONG else ["duel"])
-def test_a_store_of_very_many_rows_hangs_nothing(release_rue, script, strategy):
+def test_a_store_of_very_many_rows_is_read_in_time(release_rue, script, strategy):
     """Time in proportion to the rows; more than that took many minutes (HANG_S)."""
     one = script(TABLE, load_ns=100000)
     words = ["--strategy", strategy, *([] if strategy == "auto" else ["--budget", "60trials"])]
@@ -162,7 +162,7 @@ def test_a_store_of_very_many_rows_hangs_nothing(release_rue, script, strategy):
 
 @pytest.mark.quick
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_study_goes_on(rue, script, uninterrupted, number):
+def test_an_interrupted_study_continues(rue, script, uninterrupted, number):
     one = script(TABLE, delay_s=0.01)
     process = start(rue, one)
     one.wait_for(12, process)
@@ -177,7 +177,7 @@ def test_an_interrupted_study_goes_on(rue, script, uninterrupted, number):
 
 
 @pytest.mark.quick
-def test_a_finished_study_measures_nothing(rue, script, uninterrupted):
+def test_a_finished_study_measures_no_trial(rue, script, uninterrupted):
     one = script(TABLE)
     counts = []
     for _ in range(3):
@@ -189,7 +189,7 @@ def test_a_finished_study_measures_nothing(rue, script, uninterrupted):
     assert found(rue)["provenance"]["reused_trials"] == 32
 
 
-def test_a_smaller_space_says_what_it_replaces(rue, script):
+def test_a_smaller_space_reports_the_replaced_recommendation(rue, script):
     one = script(TABLE)
     assert tune(rue, one).returncode == 0
     best = found(rue)["recommendations"][0]["config"]
@@ -256,7 +256,7 @@ def test_a_run_that_was_killed_is_not_complete(rue, script, words):
     assert tune(rue, one).returncode == 0 and state_of(rue)[0] == "complete", "a run that found all in the store"
 
 
-def test_a_run_that_fails_with_nothing_to_recommend_leaves_the_reports_of_the_one_before(rue, script):
+def test_a_run_without_a_recommendation_keeps_the_earlier_reports(rue, script):
     """The runner dies at the first trial of the model that is new, and does not come back."""
     one, wrapper = script(TABLE), rue.folder / "twice.sh"
     wrapper.write_text(f"echo >> starts\n[ $(wc -l < starts) -gt 2 ] && exit 9\nexec {one.command}\n")
@@ -271,7 +271,7 @@ def test_a_run_that_fails_with_nothing_to_recommend_leaves_the_reports_of_the_on
     assert len(stored(rue)) > 18 and "the last run ended without a report" in rue("show", "out").stdout
 
 
-def test_reports_without_their_store_are_put_aside_too(rue, script):
+def test_reports_without_their_store_are_moved_away_too(rue, script):
     one = script(TABLE)
     assert tune(rue, one).returncode == 0
     report = (rue.folder / "out/recommendation.json").read_bytes()
@@ -308,7 +308,7 @@ REUSED = {
 
 
 @pytest.mark.parametrize("name", ANEW)
-def test_what_changes_the_times_is_measured_anew(rue, script, name):
+def test_options_that_change_times_cause_new_trials(rue, script, name):
     words, changes = ANEW[name]
     one = script(TABLE)
     assert tune(rue, one).returncode == 0
@@ -321,7 +321,7 @@ def test_what_changes_the_times_is_measured_anew(rue, script, name):
 
 
 @pytest.mark.parametrize("name", REUSED)
-def test_what_does_not_is_not(rue, script, name):
+def test_options_that_do_not_change_times_reuse_trials(rue, script, name):
     words, changes = REUSED[name]
     one = script(TABLE)
     assert tune(rue, one).returncode == 0
@@ -329,7 +329,7 @@ def test_what_does_not_is_not(rue, script, name):
     assert joint(stored(rue)) == CELLS and found(rue)["recommendations"][0]["config"]
 
 
-def test_a_larger_grid_and_more_repeats_measure_what_is_missing(rue, script):
+def test_a_larger_grid_and_more_repeats_measure_only_missing_trials(rue, script):
     one = script(TABLE)
     assert tune(rue, one, "--batch-size", "16,32", "--num-workers", "0,2").returncode == 0
     assert len(one.joint()) == 12
@@ -340,7 +340,7 @@ def test_a_larger_grid_and_more_repeats_measure_what_is_missing(rue, script):
     assert {row["repeats"] for row in found(rue)["recommendations"][0]["configs"]} == {3}
 
 
-def test_what_failed_is_tried_again(rue, script):
+def test_failed_trials_are_tried_again(rue, script):
     one = script(TABLE, faults=[dict(when=dict(measure="joint", model="bee", cell="32/2"), do="zero")])
     assert tune(rue, one).returncode == 0
     assert found(rue)["recommendations"][0]["evidence"]["trials_failed"] == 1
@@ -350,7 +350,7 @@ def test_what_failed_is_tried_again(rue, script):
     assert (evidence["trials_failed"], evidence["trials_ok"]) == (0, 27)
 
 
-def test_what_was_infeasible_is_tried_again_with_more_memory_alone(rue, script):
+def test_infeasible_trials_are_repeated_only_with_more_memory(rue, script):
     one = script(TABLE, infeasible_above=32)
     assert tune(rue, one, "--max-memory", "1G").returncode == 0
     assert tune(rue, one, "--max-memory", "1G").returncode == 0
@@ -383,7 +383,7 @@ def rows_per_cell(rows):
     return sorted((row["measure"], row["mode"], *cell_of(row)) for row in rows.values())
 
 
-def test_a_killed_study_of_photos_goes_on(rue, own_photos):
+def test_a_killed_study_of_photos_continues(rue, own_photos):
     process = rue.start("tune", own_photos, *REAL)
     wait_until(lambda: count_stored(rue) >= 8, process)
     process.kill()
@@ -401,7 +401,7 @@ def test_a_killed_study_of_photos_goes_on(rue, own_photos):
     assert sorted(p.name for p in (rue.folder / "out").iterdir()) == ["recommendation.json", "study.db", "trials.csv"]
 
 
-def test_changed_photos_are_measured_anew(rue, own_photos):
+def test_changed_photos_are_measured_again(rue, own_photos):
     words = [own_photos, *REAL, "--mode", "raw", "--model", "none"]
     assert rue("tune", *words).returncode == 0
     before = stored(rue)
@@ -415,7 +415,7 @@ def test_changed_photos_are_measured_anew(rue, own_photos):
     assert len(stored(rue)) == len(rows), "the same photos in another place are the same"
 
 
-def test_what_fitted_counts_only_while_it_fits(rue, own_photos):
+def test_trials_above_a_smaller_memory_limit_become_infeasible(rue, own_photos):
     """A slab of 4 images takes 2.4 MB: 8/1 needs three of twice that. Nothing else is asked for again."""
     words = ["tune", own_photos, *REAL, "--mode", "raw", "--model", "none"]
     assert rue(*words, "--max-memory", "1G").returncode == 0
@@ -456,7 +456,7 @@ def make_newer(path):
 
 
 @pytest.mark.parametrize("spoil, fresh", [(make_garbage, True), (make_foreign, True), (make_newer, False)])
-def test_a_store_that_is_none_is_left_alone(rue, script, spoil, fresh):
+def test_a_file_that_is_not_a_store_is_not_changed(rue, script, spoil, fresh):
     one = script(TABLE)
     if spoil is make_newer:
         assert tune(rue, one).returncode == 0
@@ -474,7 +474,7 @@ def test_a_store_that_is_none_is_left_alone(rue, script, spoil, fresh):
 
 # ---- what opening a study writes ----
 
-def test_a_store_that_cannot_be_used_is_told_before_the_data_are_read(rue, script):
+def test_an_unusable_store_is_reported_before_the_data_are_read(rue, script):
     (rue.folder / "out").mkdir()
     (rue.folder / "out/study.db").write_text("no database, but somebody's")
     one = script(TABLE)
@@ -483,7 +483,7 @@ def test_a_store_that_cannot_be_used_is_told_before_the_data_are_read(rue, scrip
     assert (rue.folder / "out/study.db").read_text() == "no database, but somebody's"
 
 
-def test_a_dry_run_leaves_what_it_found(rue, script):
+def test_a_dry_run_keeps_existing_files(rue, script):
     one = script(TABLE)
     (rue.folder / "deep").mkdir()
     for out in ("new", "deep/er/and/deeper/"):

@@ -104,7 +104,7 @@ LIES = {
 
 
 @pytest.mark.parametrize("name", LIES)
-def test_a_lie_is_a_failed_trial_that_names_the_rule(rue, script, name):
+def test_an_inconsistent_reply_is_a_failed_trial_that_names_the_rule(rue, script, name):
     answer, rule = LIES[name]
     one = script(TABLE, faults=[dict(when=dict(measure="joint", model="bee", cell="16/2"), do="answer", answer=answer)])
     done = rue("tune", "--runner", one.command, "--strategy", "grid", "--quiet", "--out", "out")
@@ -114,7 +114,7 @@ def test_a_lie_is_a_failed_trial_that_names_the_rule(rue, script, name):
     assert bad[0]["images"] is None and bad[0]["first_batch_ns"] is None, "nothing else of it is stored"
 
 
-def test_times_of_batches_that_nobody_asked_for_are_not_stored(rue, script):
+def test_unrequested_times_of_batches_are_not_stored(rue, script):
     many = dict(batch_ready_ns=list(range(10_000)), batch_compute_ns=[0] * 10_000)
     one = script(TABLE, faults=[dict(when=dict(detail=False, measure=measure), do="answer", answer=many) for measure in ("joint", "load")])
     done = rue("tune", "--runner", one.command, "--strategy", "duel", "--quiet", "--out", "out", "--budget", "10s")
@@ -148,7 +148,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_runner_that_comes_back_as_another_one_ends_the_study(rue, script, name):
+def test_a_runner_that_changed_after_a_restart_ends_the_study(rue, script, name):
     """Trials before that are kept under the first one's name, and a second run with the first one continues them."""
     hello, says = CHANGES[name]
     one = script(TABLE, faults=[dict(when=dict(id=9), do="exit", code=3)])
@@ -181,6 +181,6 @@ def test_data_that_are_opened_differently_end_the_study(rue, script, now):
     assert len(rows_of(rue.folder / "out")) == 9
 
 
-def test_a_runner_that_cannot_work_says_why(rue, script):
+def test_a_runner_that_cannot_work_gives_its_reason(rue, script):
     one = script(TABLE, hello='{"status":"failed","reason":"no licence"}')
     expect_failure(rue("tune", "--runner", one.command, "--out", "out"), 1, "cannot work: no licence")

@@ -36,7 +36,7 @@ def times(document):
     return {tuple(row["config"].values()): row["end_to_end_ns"] for row in document["recommendations"][0]["configs"]}
 
 
-def test_a_machine_that_stays_as_it_is_gets_no_notice(rue, script):
+def test_a_stable_machine_gets_no_notice(rue, script):
     one = script(TABLE, load_ns=100000)
     done = tune(rue, one)
     assert found(rue)["notices"] == [] and "since trial" not in done.stdout + done.stderr
@@ -45,7 +45,7 @@ def test_a_machine_that_stays_as_it_is_gets_no_notice(rue, script):
 
 @pytest.mark.quick
 @pytest.mark.parametrize("measures", [["joint", "load", "compute"], ["joint"]])
-def test_a_slow_down_is_noticed_within_ten_trials_and_corrected(rue, script, measures):
+def test_a_slow_down_is_detected_within_ten_trials_and_corrected(rue, script, measures):
     one = script(TABLE, load_ns=100000, measures=measures)
     tune(rue, one)
     before = times(found(rue))
@@ -97,7 +97,7 @@ def marked(rue):
 
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
 @pytest.mark.parametrize("recovers", [False, True])
-def test_a_study_that_goes_on_after_a_slow_down_stays_corrected(rue, script, strategy, recovers):
+def test_a_study_continued_after_a_slow_down_stays_corrected(rue, script, strategy, recovers):
     one = script(TABLE, load_ns=100000)
     one.write(slower_from=[25, 1.3])
     words = ["--strategy", strategy, *(["--epsilon", "0.01%"] if strategy == "duel" else [])]
@@ -112,7 +112,7 @@ def test_a_study_that_goes_on_after_a_slow_down_stays_corrected(rue, script, str
     corrected(rue, strategy)
 
 
-def test_a_change_is_known_after_a_run_of_another_order(rue, script):
+def test_a_change_is_remembered_after_a_run_in_another_order(rue, script):
     one = script(TABLE, load_ns=100000, slower_from=[25, 1.3])
     tune(rue, one, "--strategy", "grid", "--num-workers", "1,2,4", "--budget", "90trials")
     (notice,) = found(rue)["notices"]
@@ -124,7 +124,7 @@ def test_a_change_is_known_after_a_run_of_another_order(rue, script):
     corrected(rue, "grid")
 
 
-def test_a_change_is_known_after_the_run_that_noticed_it_was_killed(rue, script):
+def test_a_change_is_remembered_after_a_killed_run(rue, script):
     one = script(TABLE, load_ns=100000, slower_from=[25, 1.3], delay_s=0.01)
     process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out", "--strategy", "grid")
     one.wait_for(40, process)
@@ -138,7 +138,7 @@ def test_a_change_is_known_after_the_run_that_noticed_it_was_killed(rue, script)
     corrected(rue, "grid")
 
 
-def test_a_small_change_is_looked_for_where_it_began(rue, script):
+def test_the_start_of_a_small_change_is_found(rue, script):
     """The first references behind it are not suspicious yet."""
     one = script(TABLE, load_ns=100000, slower_from=[41, 1.128])
     tune(rue, one, "--strategy", "grid", "--repeats", "3")
@@ -150,7 +150,7 @@ def test_a_small_change_is_looked_for_where_it_began(rue, script):
     assert len(one.joint()) > 144 and again, "what is in doubt is measured again"
 
 
-def test_a_second_change_of_computing_is_told_in_full(rue, script):
+def test_a_second_change_of_computing_is_reported_in_full(rue, script):
     """The model that is timed again is a new one, which was never seen at full speed."""
     one = script(TABLE, load_ns=100000, slower_from=[25, 1.3])
     words = ["--strategy", "duel", "--epsilon", "0.01%", "--budget"]
@@ -164,7 +164,7 @@ def test_a_second_change_of_computing_is_told_in_full(rue, script):
         assert abs(notice[f"{part}_slowdown_ratio"] - 1.3) < 0.02, notice
 
 
-def test_a_slow_down_of_loading_alone_leaves_computing_as_it_was(rue, script):
+def test_a_slow_down_of_loading_does_not_change_computing(rue, script):
     one = script(TABLE, load_ns=100000, faults=[])
     one.write(slower_from=[41, 1.5])
     one.write(faults=[dict(when=dict(measure="compute"), do="answer", answer=dict(compute_ns=1000000, cost_ns=1000000))])
@@ -173,7 +173,7 @@ def test_a_slow_down_of_loading_alone_leaves_computing_as_it_was(rue, script):
     assert notice["compute_slowdown_ratio"] == 1 and "loading is 1.50 times slower and computing is unchanged" in " ".join(done.stderr.split())
 
 
-def test_a_recovery_is_told_too(rue, script):
+def test_a_recovery_is_reported_too(rue, script):
     one = script(TABLE, load_ns=100000)
     one.write(slower_from=[41, 0.7])
     tune(rue, one)
@@ -193,7 +193,7 @@ def far_off(joint, ns=900000000):
     return dict(when=dict(joint=joint), do="answer", answer=dict(end_to_end_ns=ns, load_wait_ns=ns))
 
 
-def test_a_trial_far_from_its_repeats_is_marked_and_kept(rue, script):
+def test_a_trial_far_from_its_repeats_is_marked_and_not_dropped(rue, script):
     one = script(TABLE, load_ns=100000, repeats=[1, 1.01, 0.99], faults=[far_off(20)])
     for _ in range(2):
         done = tune(rue, one, "--repeats", "3")
@@ -202,7 +202,7 @@ def test_a_trial_far_from_its_repeats_is_marked_and_kept(rue, script):
     assert len(one.joint()) == 144
 
 
-def test_a_trial_far_from_what_was_predicted_stays_marked(rue, script):
+def test_a_trial_far_from_its_prediction_stays_marked(rue, script):
     """Also where there are too few trials for references, and behind a run of other trials."""
     one = script(TABLE, load_ns=100000, faults=[far_off(12)])
     words = ["--strategy", "duel", "--epsilon", "0.01%", "--budget"]
@@ -215,7 +215,7 @@ def test_a_trial_far_from_what_was_predicted_stays_marked(rue, script):
         assert set(before) <= set(marked(rue))
 
 
-def test_what_is_measured_again_is_marked_itself(rue, script):
+def test_repeated_trials_are_marked_on_their_own(rue, script):
     one = script(TABLE, load_ns=100000, repeats=[1, 1.01, 0.99], slower_from=[41, 1.3])
     tune(rue, one, "--strategy", "grid", "--repeats", "3")
     (first, end), (notice,), asked = doubted(rue), found(rue)["notices"], one.requests()
@@ -234,7 +234,7 @@ def test_references_count_in_a_budget_of_trials(rue, script):
     assert len(one.joint()) < len(asked) <= 50 and any(r["measure"] == "load" for r in asked)
 
 
-def test_references_of_all_variants_leave_room_for_whole_configurations(rue, script):
+def test_references_of_all_variants_do_not_displace_whole_configurations(rue, script):
     """Each has its own, and one more that is too short."""
     variants = [dict(path="", mode=mode, format="scripted") for mode in ("raw", "preprocessed")]
     one = script(make_table(["ape", "bee"], [8, 16, 32, 64, 128], [0, 1, 2, 3, 4], plain_ns), hello=dict(variants=variants))
@@ -246,7 +246,7 @@ def test_references_of_all_variants_leave_room_for_whole_configurations(rue, scr
     assert "every 5 trials one load-only trial" in plan["references"]
 
 
-def test_a_change_at_the_end_of_a_budget_of_trials_takes_no_more(rue, script):
+def test_a_change_at_the_end_of_a_budget_of_trials_adds_no_trials(rue, script):
     for since, budget in ((48, 51), (48, 52), (50, 53)):
         one = script(TABLE, load_ns=100000, slower_from=[since, 1.3])
         tune(rue, one, "--strategy", "duel", "--epsilon", "0.01%", "--budget", f"{budget}trials")
@@ -255,7 +255,7 @@ def test_a_change_at_the_end_of_a_budget_of_trials_takes_no_more(rue, script):
 
 
 @pytest.mark.parametrize("mode", ["raw", "preprocessed"])
-def test_a_simulated_machine_that_slows_down_by_a_fifth_is_caught(rue, simulator, mode):
+def test_a_slow_down_by_a_fifth_is_detected_on_a_simulated_machine(rue, simulator, mode):
     command = f"/usr/bin/python3 {simulator} --mode {mode} --seed 12"
     budget = true_regrets(command)[1] / 20
     done = rue("tune", "--runner", f"{command} --slow-at {budget / 4:.1f}:1.2", "--strategy", "duel", "--out", "out",

@@ -107,7 +107,7 @@ def check_views(study):
 
 
 @pytest.mark.quick
-def test_best_by_model_is_the_fastest_whole_job_and_what_rue_reports(grid):
+def test_best_by_model_is_the_fastest_whole_job_as_reported(grid):
     best = check_views(grid)
     assert len(best) == 2 and all(row["is_full"] and row["trials"] >= 2 and row["configurations"] == 6 for row in best)
     document = read_json(grid / "recommendation.json")
@@ -155,7 +155,7 @@ def described():
     return found
 
 
-def test_every_column_is_described_and_nothing_else(grid):
+def test_the_page_describes_exactly_the_columns(grid):
     store, page = grid / "study.db", described()
     names = [row[0] for row in select(store, "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")]
     assert sorted(page) == sorted(names)
@@ -165,7 +165,7 @@ def test_every_column_is_described_and_nothing_else(grid):
         assert sorted(page[name]) == sorted(columns), name
 
 
-def test_what_makes_two_trials_the_same_is_what_the_view_groups_by(grid):
+def test_the_view_groups_by_the_identity_of_trials(grid):
     (sql,) = select(grid / "study.db", "SELECT sql FROM sqlite_master WHERE name = 'configuration'")
     columns = re.search(r"PARTITION BY ([^)]*)\) AS scenario", sql[0]).group(1).split(", ")
     sentence = re.search(r"Two trials are the same if these columns are\s+equal: (.*?)\.", PAGE, re.DOTALL).group(1)

@@ -41,7 +41,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_limits_are_told_in_one_line(rue, name):
+def test_wrong_limits_are_reported_in_one_line(rue, name):
     words, said = WRONG[name]
     expect_failure(rue(*words), 2, *said)
     assert list(rue.folder.iterdir()) == [], "nothing was written"
@@ -51,7 +51,7 @@ def ranked(rue):
     return [cell(row["config"]) for row in recommendation(rue)["configs"] if row["mean_regret_ratio"] is not None]
 
 
-def test_a_grid_that_a_budget_of_trials_does_not_hold_measures_whole_configurations(rue, script):
+def test_a_grid_beyond_a_budget_of_trials_measures_whole_configurations(rue, script):
     one = script(TABLE)
     done = tune(rue, one, "--strategy", "grid", "--budget", "20trials")
     assert done.returncode == 0 and "budget 20 trials" in done.stderr and "as many configurations as the budget allows" in " ".join(done.stderr.split())
@@ -60,7 +60,7 @@ def test_a_grid_that_a_budget_of_trials_does_not_hold_measures_whole_configurati
     assert len(one.joint()) == 18 and sorted(ranked(rue)) == sorted({c for m, c in one.joint()})
 
 
-def test_configurations_that_were_left_out_are_measured_when_it_is_run_again(rue, script):
+def test_skipped_configurations_are_measured_in_the_next_run(rue, script):
     """What is stored takes nothing of the budget."""
     one = script(TABLE)
     for configs in (6, 9):
@@ -71,7 +71,7 @@ def test_configurations_that_were_left_out_are_measured_when_it_is_run_again(rue
 
 
 @pytest.mark.quick
-def test_what_is_stored_is_ranked_whatever_the_order(rue, script):
+def test_stored_trials_are_ranked_in_any_order(rue, script):
     """The last configuration that the order of the larger grid comes to was measured before."""
     one = script(TABLE)
     assert tune(rue, one, "--strategy", "grid", "--budget", "1h").returncode == 0
@@ -82,14 +82,14 @@ def test_what_is_stored_is_ranked_whatever_the_order(rue, script):
     assert len(ranked(rue)) == 3 and "/".join(last) in ranked(rue)
 
 
-def test_a_budget_of_too_few_trials_says_how_many_are_enough(rue, script):
+def test_a_budget_of_too_few_trials_names_a_sufficient_number(rue, script):
     one = script(TABLE)
     expect_failure(tune(rue, one, "--strategy", "grid", "--budget", "2trials"), 2, "the budget of 2 trials is too small", "--budget 6trials")
     assert one.joint() == [] and tune(rue, one, "--strategy", "grid", "--budget", "6trials").returncode == 0
     assert len(ranked(rue)) == 2
 
 
-def test_one_configuration_fits_whatever_references_take(rue, script):
+def test_one_configuration_fits_beside_the_references(rue, script):
     table = make_table([f"model{i}" for i in range(48)], [16, 32], [1, 2], lambda m, b, w: 1000)
     assert tune(rue, script(table), "--strategy", "grid", "--budget", "50trials", "--dry-run").returncode == 0
 
@@ -100,20 +100,20 @@ def chosen(rue):
     return read_json(rue.folder / "out/recommendation.json")["provenance"]["strategy"]
 
 
-def test_everything_is_measured_where_there_is_time_for_it(rue, script):
+def test_everything_is_measured_if_there_is_time(rue, script):
     one = script(TABLE)
     done = tune(rue, one)
     assert done.returncode == 0 and len(one.joint()) == 27 and "grid: measuring all configurations takes about" in done.stderr
     assert chosen(rue)["name"] == "grid" and chosen(rue)["chosen_by"] == "auto" and "of the budget (2 m" in chosen(rue)["why"]
 
 
-def test_where_there_is_not_it_is_predicted(rue, script):
+def test_times_are_predicted_if_there_is_not_enough_time(rue, script):
     done = tune(rue, script(TABLE, images=10**7, load_ns=2000), "--budget", "60s")
     assert done.returncode == 0 and "duel: measuring all configurations takes at least" in " ".join(done.stderr.split())
     assert chosen(rue)["name"] == "duel" and recommendation(rue)["config"]
 
 
-def test_of_a_few_configurations_as_many_as_fit_are_measured(rue, script):
+def test_a_small_grid_measures_as_many_configurations_as_fit(rue, script):
     one, words = script(TABLE), ["--batch-size", "16,32", "--num-workers", "0,2", "--images", "1000000", "--budget"]
     expected_ns = float(re.match(r"([\d.]+) s expected", plan_of(tune(rue, one, *words, "10h", "--dry-run"))["cost"]).group(1)) * 1e9
     assert tune(rue, one, *words, f"{expected_ns / 1.3e6:.0f}ms").returncode == 0
@@ -130,7 +130,7 @@ def test_trials_decide_where_they_are_the_limit(rue, script):
     assert chosen(rue)["name"] == "duel"
 
 
-def test_a_budget_without_room_for_references_is_too_small_for_everything(rue, script):
+def test_a_budget_without_room_for_references_does_not_allow_the_whole_grid(rue, script):
     table = make_table(["ape", "bee", "cow", "doe"], [8, 16, 32, 64, 128], [0, 1, 2, 3, 4], plain_ns)
     words = ["--dry-run", "--budget"]
     strategy = plan_of(tune(rue, script(table, load_ns=1000), *words, "100trials"))["strategy"]
@@ -139,26 +139,26 @@ def test_a_budget_without_room_for_references_is_too_small_for_everything(rue, s
     assert plan["strategy"].startswith("grid: ") and "suffices" in plan["strategy"] and plan["trials"].startswith("100: ")
 
 
-def test_what_is_not_predicted_is_measured(rue, script):
+def test_goals_that_cannot_be_predicted_are_measured(rue, script):
     one = script(TABLE, images=10**7, load_ns=2000)
     assert tune(rue, one, "--budget", "60s", "--goal", "throughput").returncode == 0
     assert chosen(rue) == {"name": "grid", "chosen_by": "auto", "why": "only the time of the job can be predicted"}
 
 
 @pytest.mark.quick
-def test_the_plan_says_what_was_chosen(rue, script):
+def test_the_plan_shows_the_chosen_strategy(rue, script):
     assert plan_of(tune(rue, script(TABLE), "--dry-run"))["strategy"].startswith("grid: measuring all configurations")
     assert plan_of(tune(rue, script(TABLE), "--dry-run", "--strategy", "duel"))["strategy"] == "duel"
 
 
-def test_the_plan_of_a_prediction_says_what_is_tried_and_when_it_ends(rue, script):
+def test_the_plan_of_a_duel_shows_its_space_and_when_it_ends(rue, script):
     words = ["--dry-run", "--strategy", "duel", "--epsilon", "1%", "--confidence", "90%"]
     text = " ".join(tune(rue, script(TABLE), *words).stdout.split())
     assert "when no configuration can be more than 1 point better (90 % confidence), or when the budget is spent" in text
     assert "ends" not in plan_of(tune(rue, script(TABLE), "--dry-run", "--strategy", "grid"))
 
 
-def test_a_study_goes_on_with_the_same_strategy(rue, script):
+def test_a_study_continues_with_the_same_strategy(rue, script):
     one = script(TABLE)
     assert tune(rue, one).returncode == 0
     requests = len(one.requests())
@@ -167,7 +167,7 @@ def test_a_study_goes_on_with_the_same_strategy(rue, script):
 
 # ---- searches ----
 
-def test_a_budget_is_kept_and_something_is_recommended(rue, script):
+def test_a_budget_is_respected_and_gives_a_recommendation(rue, script):
     one = script(TABLE, images=10**6)
     done = tune(rue, one, "--strategy", "duel", "--budget", "20s")
     assert done.returncode == 0, done.stderr
@@ -180,7 +180,7 @@ def test_a_budget_is_kept_and_something_is_recommended(rue, script):
 
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
 @pytest.mark.parametrize("fault", ["zero", "negative", "no_fields"])
-def test_a_runner_that_lies_ends_it_with_a_reason(rue, script, strategy, fault):
+def test_inconsistent_replies_end_the_study_with_a_reason(rue, script, strategy, fault):
     one = script(TABLE, faults=[dict(when=dict(measure="joint"), do=fault)])
     done = tune(rue, one, "--strategy", strategy, "--quiet")
     expect_failure(done, 4)
@@ -188,7 +188,7 @@ def test_a_runner_that_lies_ends_it_with_a_reason(rue, script, strategy, fault):
 
 
 @pytest.mark.parametrize("strategy", ["auto", "grid", "duel"])
-def test_a_model_that_never_runs_leaves_nothing_to_recommend(rue, script, strategy):
+def test_a_model_that_never_runs_prevents_a_recommendation(rue, script, strategy):
     one = script(TABLE, faults=[dict(when=dict(model="bee", measure="joint"), do="answer", answer=dict(status="infeasible", reason="no room"))])
     expect_failure(tune(rue, one, "--strategy", strategy, "--quiet"), 4, "no configuration could be measured on every model")
     assert recommendation(rue)["config"] is None
@@ -201,14 +201,14 @@ def test_one_point_is_an_answer(rue, script, strategy):
 
 
 @pytest.mark.parametrize("strategy", ["auto", "grid", "duel"])
-def test_where_all_is_equal_any_answer_is_right(rue, script, strategy):
+def test_equal_configurations_all_are_right_answers(rue, script, strategy):
     one = script(make_table(["ape", "bee"], [16, 32], [1, 2], lambda m, b, w: 1000))
     done = tune(rue, one, "--strategy", strategy, "--quiet", "--budget", "60trials")
     assert done.returncode == 0 and recommendation(rue)["config"], done.stderr
 
 
 @pytest.mark.parametrize("strategy", ["auto", "grid", "duel"])
-def test_no_time_for_one_trial_is_said(rue, script, strategy):
+def test_a_budget_below_one_trial_is_reported(rue, script, strategy):
     one = script(make_table(["ape", "bee"], [16, 32, 64], [1, 2], lambda m, b, w: 10**9))
     done = tune(rue, one, "--strategy", strategy, "--quiet", "--budget", "1us")
     assert done.returncode in (2, 5) and "budget" in done.stderr.splitlines()[-1]

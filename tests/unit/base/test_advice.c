@@ -14,7 +14,7 @@ Test(advice, says_which_limit_to_raise)
     cr_assert(strstr(rue_advice(ENOSPC), "free some space"));
 }
 
-Test(advice, of_what_has_many_causes_is_the_caller_s)
+Test(advice, causes_with_several_remedies_get_no_advice)
 {
     cr_assert_str_eq(rue_advice(EACCES), "");
     cr_assert_str_eq(rue_advice(0), "");

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-Test(array, what_it_holds_stays_while_it_doubles)
+Test(array, items_are_kept_while_it_doubles)
 {
     uint64_t *numbers = NULL;
     size_t capacity = 0, grown = 0;
@@ -21,7 +21,7 @@ Test(array, what_it_holds_stays_while_it_doubles)
     free(numbers);
 }
 
-Test(array, it_takes_many_at_once)
+Test(array, many_items_are_added_at_once)
 {
     char *text = NULL;
     size_t capacity = 0;
@@ -31,7 +31,7 @@ Test(array, it_takes_many_at_once)
     free(text);
 }
 
-Test(array, without_memory_it_stays_as_it_was)
+Test(array, is_unchanged_without_memory)
 {
     uint64_t *numbers = NULL;
     size_t capacity = 0;

@@ -28,7 +28,7 @@ Test(config, the_table_is_sound)
     cr_assert_eq(rue_knob_find(&rue_own_knobs, ""), -1);
 }
 
-Test(config, canonical_leaves_out_what_is_at_its_fallback)
+Test(config, canonical_json_omits_default_values)
 {
     char text[RUE_CONFIG_TEXT_BYTES];
     struct rue_config config = config_of(128, 8, 2, RUE_PARALLEL_BATCH);
@@ -43,7 +43,7 @@ Test(config, canonical_leaves_out_what_is_at_its_fallback)
     cr_assert_str_eq(text, "{\"batch_size\":1,\"num_workers\":0}", "always shown, even at the fallback");
 }
 
-Test(config, a_boolean_is_a_word_for_people_and_no_string_in_json)
+Test(config, a_boolean_is_a_word_in_text_and_a_boolean_in_json)
 {
     char text[RUE_CONFIG_TEXT_BYTES];
     int value;
@@ -65,7 +65,7 @@ Test(config, a_boolean_is_a_word_for_people_and_no_string_in_json)
                   "no other word may be written so");
 }
 
-Test(config, people_read_labels_and_descriptions)
+Test(config, labels_and_descriptions_are_readable)
 {
     char text[RUE_CONFIG_TEXT_BYTES];
     struct rue_config config = config_of(128, 8, 2, RUE_PARALLEL_BATCH);
@@ -157,7 +157,7 @@ Test(config, the_window_is_bounded_by_the_job)
     cr_assert_geq(rue_config_window(&config, 0), 1);
 }
 
-Test(config, a_last_batch_that_is_not_full_is_left_out_where_that_is_asked)
+Test(config, drop_last_skips_a_last_batch_that_is_not_full)
 {
     struct rue_config config = rue_config_default();
     config.value[RUE_BATCH_SIZE] = 64;

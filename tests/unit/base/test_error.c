@@ -26,7 +26,7 @@ Test(error, a_long_path_leaves_room_for_the_reason)
     cr_assert(strstr(error.message, "d: gone; look elsewhere"));
 }
 
-Test(error, what_fits_is_not_shortened)
+Test(error, a_message_that_fits_is_not_shortened)
 {
     char out[40];
     rue_error_shorten("exactly thirty-nine bytes, not one more", out, sizeof out);

@@ -18,7 +18,7 @@ static void make_gpu(const char *address, const char *text)
     temporary_check(file && fputs(text, file) >= 0 && fclose(file) == 0, "write", path);
 }
 
-Test(gpu, models_come_in_the_order_of_the_bus)
+Test(gpu, models_are_in_the_order_of_the_bus)
 {
     make_gpu("0000:41:00.0", "Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 211\n");
     make_gpu("0000:01:00.0", "IRQ: 5\nModel:  NVIDIA L4");

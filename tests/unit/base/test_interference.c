@@ -11,7 +11,7 @@ static void put(const char *name, const char *text)
 
 TestSuite(interference, .init = temporary_folder_make, .fini = temporary_folder_remove);
 
-Test(interference, shares_are_what_the_counters_grew_by)
+Test(interference, shares_are_the_growth_of_the_counters)
 {
     put("proc/stat", "cpu  100 0 100 700 0 0 0 100 0 0\ncpu0 1 2 3\n");
     put("proc/self/cgroup", "0::/a/b\n");
@@ -47,7 +47,7 @@ Test(interference, quotas_of_version_1_count_in_nanoseconds)
     cr_expect_float_eq(rue_interference_read(temporary_folder).counter[RUE_THROTTLED], 2.5, 1e-9);
 }
 
-Test(interference, what_is_missing_is_not_known)
+Test(interference, missing_counters_are_unknown)
 {
     struct rue_interference_reading reading = rue_interference_read(temporary_folder);
     cr_expect(isnan(reading.cpu_s) && isnan(reading.counter[RUE_THROTTLED]) &&
@@ -57,7 +57,7 @@ Test(interference, what_is_missing_is_not_known)
     cr_expect(isnan(shares[RUE_STOLEN]) && isnan(shares[RUE_BUSY]));
 }
 
-Test(interference, what_makes_no_sense_is_not_known)
+Test(interference, invalid_counters_are_unknown)
 {
     static const char *const bad[] = {"",
                                       "cpu",
@@ -79,7 +79,7 @@ Test(interference, what_makes_no_sense_is_not_known)
     }
 }
 
-Test(interference, a_counter_that_was_set_back_says_nothing)
+Test(interference, a_counter_that_was_reset_is_ignored)
 {
     put("proc/stat", "cpu  100 0 100 700 0 0 0 100 0 0\n");
     struct rue_interference_reading from = rue_interference_read(temporary_folder);
@@ -90,7 +90,7 @@ Test(interference, a_counter_that_was_set_back_says_nothing)
     cr_expect(isnan(shares[RUE_STOLEN]));
 }
 
-Test(interference, this_machine_tells_its_cpu_time)
+Test(interference, this_machine_reports_its_cpu_time)
 {
     cr_expect_gt(rue_interference_read("").cpu_s, 0);
 }

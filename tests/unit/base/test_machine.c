@@ -29,7 +29,7 @@ Test(machine, a_process_bound_to_one_cpu_may_use_one)
     cr_assert_eq(machine.usable_cpus, 1);
 }
 
-Test(machine, memory_is_there_and_some_of_it_is_free)
+Test(machine, memory_is_reported_and_some_is_free)
 {
     struct rue_machine machine = rue_machine_read();
     cr_assert_gt(machine.memory_bytes, UINT64_C(1) << 24);
@@ -37,7 +37,7 @@ Test(machine, memory_is_there_and_some_of_it_is_free)
     cr_assert(available > 0 && available <= machine.memory_bytes);
 }
 
-Test(machine, names_are_there)
+Test(machine, names_are_reported)
 {
     struct rue_machine machine = rue_machine_read();
     cr_assert_gt(strlen(machine.cpu), 0);

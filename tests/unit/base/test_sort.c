@@ -2,7 +2,7 @@
 
 #include <criterion/criterion.h>
 
-Test(sort, numbers_ascend_whatever_their_size)
+Test(sort, numbers_of_any_size_ascend)
 {
     double reals[] = {3, -1e300, 0.5, 1e-300, 3};
     uint64_t integers[] = {UINT64_MAX, 0, UINT64_C(1) << 63, 7};

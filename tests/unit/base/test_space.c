@@ -31,7 +31,7 @@ Test(space, values_stay_ascending_and_distinct)
     cr_assert_eq(rue_space_nearest(&space, RUE_BATCH_SIZE, 63), 64);
 }
 
-Test(space, no_more_values_than_there_is_room)
+Test(space, values_beyond_the_capacity_are_refused)
 {
     struct rue_space space = rue_space_default(&rue_own_knobs);
     space.count[RUE_BATCH_SIZE] = 0;

@@ -9,7 +9,7 @@
 
 TestSuite(storage, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 30);
 
-Test(storage, is_of_a_file_or_of_all_files_below_a_folder)
+Test(storage, counts_a_file_or_all_files_below_a_folder)
 {
     cr_assert_eq(mkdir(temporary_path("in"), 0777), 0);
     temporary_text("a", "12345");
@@ -20,7 +20,7 @@ Test(storage, is_of_a_file_or_of_all_files_below_a_folder)
     cr_assert(isnan(rue_storage_bytes(temporary_path("nothing"))));
 }
 
-Test(storage, of_a_list_the_images_count_too_and_a_pattern_has_items_alone)
+Test(storage, counts_the_images_of_a_list_and_the_items_of_a_pattern)
 {
     struct rue_variant variant = {.format = "csv"};
     temporary_text("list.csv", "path\n");

@@ -11,7 +11,7 @@ static const char *suggested(const char *typed)
     return word ? word : "nothing";
 }
 
-Test(suggest, a_slip_finds_its_word)
+Test(suggest, a_typing_error_finds_its_word)
 {
     static const char *const cases[][2] = {
         {"batch-sise", "batch-size"},    /* another letter */
@@ -33,7 +33,7 @@ Test(suggest, a_beginning_of_three_letters_finds_its_word)
     cr_assert_str_eq(suggested("nu"), "nothing", "two letters say too little");
 }
 
-Test(suggest, what_is_like_nothing_gets_no_suggestion)
+Test(suggest, a_word_unlike_all_others_gets_no_suggestion)
 {
     cr_assert_str_eq(suggested("zzzzzzzz"), "nothing");
     cr_assert_str_eq(suggested("xy"), "nothing");
@@ -51,7 +51,7 @@ Test(suggest, no_words_no_suggestion)
     cr_assert_null(rue_suggest("seed", words, 0));
 }
 
-Test(suggest, a_very_long_word_is_like_nothing_short)
+Test(suggest, a_very_long_word_gets_no_short_suggestion)
 {
     char typed[400];
     memset(typed, 'q', sizeof typed - 1);
@@ -59,7 +59,7 @@ Test(suggest, a_very_long_word_is_like_nothing_short)
     cr_assert_str_eq(suggested(typed), "nothing");
 }
 
-Test(suggest, a_message_ends_with_what_was_perhaps_meant)
+Test(suggest, a_message_ends_with_the_suggestion)
 {
     char out[RUE_SUGGESTION_BYTES];
     cr_assert_str_eq(rue_did_you_mean("sead", words, sizeof words / sizeof *words, "--", out),

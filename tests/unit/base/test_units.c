@@ -37,7 +37,7 @@ Test(units, a_percentage_is_a_ratio)
         cr_assert_not(rue_parse_percentage(wrong[i], &ratio), "'%s' must be refused", wrong[i]);
 }
 
-Test(units, what_is_no_duration_is_refused)
+Test(units, an_invalid_duration_is_refused)
 {
     static const char *const texts[] = {"",    "5",    "s",     "-1s",          "+1s",
                                         " 1s", "1 s",  "1s ",   "1ss",          "1.2.3s",
@@ -50,7 +50,7 @@ Test(units, what_is_no_duration_is_refused)
     }
 }
 
-Test(units, a_duration_may_end_early_where_the_caller_looks_at_the_rest)
+Test(units, a_duration_may_be_followed_by_text_if_the_caller_checks_it)
 {
     uint64_t ns;
     const char *end;
@@ -87,7 +87,7 @@ Test(units, sizes_are_powers_of_1024)
     expect_bytes("0", 0);
 }
 
-Test(units, what_is_no_size_is_refused)
+Test(units, an_invalid_size_is_refused)
 {
     static const char *const texts[] = {"",    "G",    "-1",    "+1",  "8 G",  "8G ", " 8G",
                                         "8GG", "8iB",  "8Gi",   "8BG", "8X",   "8E",  "1.2.3",
@@ -98,7 +98,7 @@ Test(units, what_is_no_size_is_refused)
     }
 }
 
-Test(units, durations_are_written_for_people)
+Test(units, durations_are_readable)
 {
     static const struct {
         uint64_t ns;
@@ -128,7 +128,7 @@ Test(units, durations_are_written_for_people)
     }
 }
 
-Test(units, what_is_written_in_one_unit_can_be_read_again)
+Test(units, a_duration_in_one_unit_can_be_read_back)
 {
     uint64_t random = 1;
     for (int i = 0; i < 1000; i++) {

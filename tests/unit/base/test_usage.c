@@ -74,7 +74,7 @@ Test(usage, bytes_from_storage_count_and_those_of_the_cache_do_not, .init = temp
     cr_assert_lt(again - after, SLACK, "the second time it came from the cache");
 }
 
-Test(usage, work_takes_processor_time)
+Test(usage, work_uses_processor_time)
 {
     struct rue_usage before = rue_usage_read(), after = before;
     volatile uint64_t sum = 0;

@@ -134,7 +134,7 @@ Test(jpeg, other_formats_are_named)
     assert_refused("G", 1, "is not a JPEG");
 }
 
-Test(jpeg, beginning_alone_is_truncated)
+Test(jpeg, a_beginning_without_an_end_is_truncated)
 {
     for (size_t bytes = 1; bytes <= 3; bytes++) assert_refused("\xFF\xD8\xFF", bytes, "is truncated");
 }
@@ -293,7 +293,7 @@ Test(jpeg, tables_do_not_leak_into_the_next_image)
     free(whole.data);
 }
 
-Test(jpeg, error_leaves_the_decoder_usable)
+Test(jpeg, decoder_is_usable_after_an_error)
 {
     struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 90, .height = 70});
     for (size_t bytes = 0; bytes < file.bytes; bytes += file.bytes / 5) {

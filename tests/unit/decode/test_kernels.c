@@ -56,7 +56,7 @@ Test(kernels, copies_are_whole_and_end_where_they_should)
         }
 }
 
-Test(kernels, planes_take_a_line_apart)
+Test(kernels, planes_are_split_from_a_line)
 {
     uint8_t line[RUE_LINE_BYTES], *planes = calloc(RUE_TENSOR_ITEMS, 1);
     float *values = calloc(RUE_TENSOR_ITEMS, sizeof *values);

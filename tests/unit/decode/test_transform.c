@@ -120,7 +120,7 @@ Test(transform, pixel_limit_is_the_caller_s)
     free(file.data);
 }
 
-Test(transform, close_takes_null)
+Test(transform, close_accepts_null)
 {
     rue_transform_close(NULL);
 }

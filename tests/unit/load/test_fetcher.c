@@ -39,7 +39,7 @@ static void fetch(struct rue_fetcher *fetcher, uint64_t item, void *into, int32_
     cr_assert_eq(damage.status, RUE_OK, "%s", damage.message);
 }
 
-Test(fetcher, a_raw_item_becomes_what_the_transform_makes_of_it)
+Test(fetcher, a_raw_item_becomes_the_transform_s_tensor)
 {
     data_photos_make(PHOTOS);
     struct rue_source *source = data_open("photos");
@@ -88,7 +88,7 @@ Test(fetcher, tensors_of_either_type_give_the_values_of_the_raw_item)
     rue_source_close(raw);
 }
 
-Test(fetcher, what_is_expected_comes_as_what_is_not)
+Test(fetcher, prefetched_items_equal_the_others)
 {
     static const struct {
         enum rue_access access;
@@ -137,7 +137,7 @@ Test(fetcher, photographs_and_views_are_not_read_ahead)
     }
 }
 
-Test(fetcher, a_file_that_is_cut_is_noticed_however_it_is_read)
+Test(fetcher, a_truncated_file_is_detected_by_every_access)
 {
     static const enum rue_access accesses[] = {RUE_ACCESS_READ, RUE_ACCESS_VIEW, RUE_ACCESS_DIRECT};
     data_photos_make(PHOTOS);
@@ -160,7 +160,7 @@ Test(fetcher, a_file_that_is_cut_is_noticed_however_it_is_read)
     }
 }
 
-Test(fetcher, levels_are_the_same_from_files_and_tensors)
+Test(fetcher, uint8_values_are_the_same_from_files_and_tensors)
 {
     data_photos_make(2);
     data_tensor_make("photos", "uint8", RUE_UINT8);
@@ -176,7 +176,7 @@ Test(fetcher, levels_are_the_same_from_files_and_tensors)
     rue_source_close(made);
 }
 
-Test(fetcher, float32_cannot_be_made_uint8_again)
+Test(fetcher, float32_cannot_become_uint8)
 {
     data_photos_make(1);
     data_tensor_make("photos", "float32", RUE_FLOAT32);
@@ -237,7 +237,7 @@ Test(fetcher, a_damaged_file_is_named_with_the_reason)
     rue_source_close(source);
 }
 
-Test(fetcher, a_bad_image_does_not_spoil_the_next)
+Test(fetcher, the_next_image_is_decoded_after_a_bad_one)
 {
     data_photos_make(3);
     data_photo_damage(1);
@@ -252,7 +252,7 @@ Test(fetcher, a_bad_image_does_not_spoil_the_next)
     rue_source_close(source);
 }
 
-Test(fetcher, replacing_takes_the_next_good_image_and_its_label)
+Test(fetcher, replacing_uses_the_next_good_image_and_its_label)
 {
     data_photos_make(3); /* items 0, 1, 2 are photos 0, 1, 2 */
     data_photo_damage(1);
@@ -271,7 +271,7 @@ Test(fetcher, replacing_takes_the_next_good_image_and_its_label)
     rue_source_close(source);
 }
 
-Test(fetcher, replacing_also_passes_over_files_that_are_gone)
+Test(fetcher, replacing_also_skips_missing_files)
 {
     data_photos_make(3);
     struct rue_source *source = data_open("photos");
@@ -285,7 +285,7 @@ Test(fetcher, replacing_also_passes_over_files_that_are_gone)
     rue_source_close(source);
 }
 
-Test(fetcher, when_all_are_bad_nothing_can_be_replaced)
+Test(fetcher, replacing_fails_if_all_images_are_bad)
 {
     data_photos_make(3);
     for (unsigned i = 0; i < 3; i++) data_photo_damage(i);
@@ -295,7 +295,7 @@ Test(fetcher, when_all_are_bad_nothing_can_be_replaced)
     rue_source_close(source);
 }
 
-Test(fetcher, what_is_not_the_item_s_fault_is_never_replaced)
+Test(fetcher, only_damaged_items_are_replaced)
 {
     data_photos_make(3);
     struct rue_source *source = data_open("photos");
@@ -325,7 +325,7 @@ Test(fetcher, the_pixel_limit_is_the_caller_s)
     rue_source_close(source);
 }
 
-Test(fetcher, close_takes_null)
+Test(fetcher, close_accepts_null)
 {
     rue_fetcher_close(NULL);
 }

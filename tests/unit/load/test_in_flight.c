@@ -124,7 +124,7 @@ static void run(enum rue_measure measure, int batch_size, int workers)
     rue_trial_run(NULL, &request, source, &model, &result);
 }
 
-Test(in_flight, a_batch_is_submitted_before_the_one_before_it_is_waited_for)
+Test(in_flight, a_batch_is_submitted_before_waiting_for_the_previous_one)
 {
     for (int workers = 0; workers < 3; workers++) {
         run(RUE_JOINT, 3, workers);
@@ -137,7 +137,7 @@ Test(in_flight, a_batch_is_submitted_before_the_one_before_it_is_waited_for)
     }
 }
 
-Test(in_flight, the_times_of_the_batches_sum_up_and_the_device_s_are_there)
+Test(in_flight, batch_times_sum_up_and_device_times_are_reported)
 {
     run(RUE_JOINT, 5, 2);
     cr_assert_eq(result.compute_count, 2);
@@ -148,14 +148,14 @@ Test(in_flight, the_times_of_the_batches_sum_up_and_the_device_s_are_there)
     cr_assert(seen.images == 5 && seen.last == 0, "no batch is short");
 }
 
-Test(in_flight, slabs_are_where_the_model_wants_them_one_more_for_each_in_flight)
+Test(in_flight, the_model_allocates_slabs_one_more_per_batch_in_flight)
 {
     run(RUE_JOINT, 1, 2);
     cr_assert_eq(seen.slabs_allocated, 2 * 2 + 2, "W * prefetch_factor + in_flight");
     cr_assert_eq(seen.slabs_released, seen.slabs_allocated);
 }
 
-Test(in_flight, nothing_is_under_way_when_a_trial_failed)
+Test(in_flight, a_failed_trial_leaves_no_batch_in_flight)
 {
     seen.failing_wait = 0;
     run(RUE_JOINT, 2, 2);
@@ -165,7 +165,7 @@ Test(in_flight, nothing_is_under_way_when_a_trial_failed)
     cr_assert_eq(seen.slabs_released, seen.slabs_allocated);
 }
 
-Test(in_flight, damage_on_the_way_leaves_nothing_under_way)
+Test(in_flight, a_damaged_image_leaves_no_batch_in_flight)
 {
     data_photo_damage(5);
     rue_source_close(source);
@@ -175,7 +175,7 @@ Test(in_flight, damage_on_the_way_leaves_nothing_under_way)
     cr_assert_eq(seen.flying, 0);
 }
 
-Test(in_flight, computing_alone_overlaps_alike)
+Test(in_flight, compute_trials_overlap_too)
 {
     run(RUE_COMPUTE, 4, 0);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);

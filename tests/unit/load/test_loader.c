@@ -56,7 +56,7 @@ static struct rue_batch *take(struct rue_loader *loader)
     return batch;
 }
 
-Test(loader, the_same_batches_come_whatever_the_workers)
+Test(loader, batches_do_not_depend_on_the_workers)
 {
     static const int prefetch_factors[] = {1, 2, 4};
     for (int w = 0; w < WORKER_COUNTS; w++)
@@ -68,7 +68,7 @@ Test(loader, the_same_batches_come_whatever_the_workers)
             }
 }
 
-Test(loader, files_come_as_tensors_do)
+Test(loader, files_give_the_same_batches_as_tensors)
 {
     struct rue_source *tensors = source;
     source = data_open("photos");
@@ -81,7 +81,7 @@ Test(loader, files_come_as_tensors_do)
     source = tensors;
 }
 
-Test(loader, float32_tensors_are_the_same_however_they_are_read)
+Test(loader, float32_tensors_are_the_same_with_every_access)
 {
     static const enum rue_access accesses[] = {RUE_ACCESS_READ, RUE_ACCESS_VIEW, RUE_ACCESS_DIRECT};
     struct rue_source *before = source;
@@ -100,7 +100,7 @@ Test(loader, float32_tensors_are_the_same_however_they_are_read)
     source = before;
 }
 
-Test(loader, levels_are_loaded_as_they_are)
+Test(loader, uint8_values_are_loaded_unchanged)
 {
     struct rue_loader_options options =
         loader_options_of((struct loader_case){3, 2, 2, RUE_PARALLEL_BATCH}, PHOTOS);
@@ -135,12 +135,12 @@ Test(loader, the_last_batch_may_be_smaller_and_data_wrap_into_the_next_epoch)
     expect_counts(false);
 }
 
-Test(loader, drop_last_leaves_out_a_batch_that_is_not_full)
+Test(loader, drop_last_skips_a_batch_that_is_not_full)
 {
     expect_counts(true);
 }
 
-Test(loader, drop_last_that_leaves_nothing_is_refused)
+Test(loader, drop_last_that_skips_every_image_is_refused)
 {
     struct rue_loader_options options =
         loader_options_of((struct loader_case){8, 1, 2, RUE_PARALLEL_BATCH}, 7);
@@ -163,7 +163,7 @@ Test(loader, each_rank_loads_its_own_share)
     }
 }
 
-Test(loader, after_the_last_batch_comes_nothing_again_and_again)
+Test(loader, every_call_after_the_last_batch_returns_none)
 {
     for (int workers = 0; workers <= 2; workers++) {
         struct rue_loader_options options =
@@ -203,7 +203,7 @@ static void hold_three(const struct rue_loader_options *options)
     rue_loader_close(loader);
 }
 
-Test(loader, batches_may_be_held_and_given_back_in_any_order)
+Test(loader, batches_may_be_held_and_released_in_any_order)
 {
     for (int w = 0; w < WORKER_COUNTS; w++)
         for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++) {
@@ -238,7 +238,7 @@ Test(loader, stopping_in_the_middle_is_clean)
             }
 }
 
-Test(loader, closing_stops_what_runs_and_takes_what_never_ran)
+Test(loader, close_stops_running_workers_and_accepts_null)
 {
     struct rue_loader_options options =
         loader_options_of((struct loader_case){3, 3, 2, RUE_PARALLEL_BATCH}, PHOTOS);

@@ -33,7 +33,7 @@ static struct rue_loader_options in_order(struct loader_case knobs, uint64_t ima
     return options;
 }
 
-Test(loader_limits, a_damaged_item_fails_its_batch_and_nothing_follows)
+Test(loader_limits, a_damaged_item_fails_its_batch_and_ends_loading)
 {
     struct rue_source *source = data_open("flat");
     for (int batch_size = 1; batch_size <= 3; batch_size++)
@@ -48,7 +48,7 @@ Test(loader_limits, a_damaged_item_fails_its_batch_and_nothing_follows)
     rue_source_close(source);
 }
 
-Test(loader_limits, replaced_items_are_the_same_whatever_the_workers)
+Test(loader_limits, replaced_items_do_not_depend_on_the_workers)
 {
     struct rue_source *source = data_open("flat");
     for (int w = 0; w < WORKER_COUNTS; w++)
@@ -72,7 +72,7 @@ Test(loader_limits, replaced_items_are_the_same_whatever_the_workers)
     rue_source_close(source);
 }
 
-Test(loader_limits, slabs_number_what_is_in_flight_and_what_is_held)
+Test(loader_limits, slab_count_is_batches_in_flight_plus_held)
 {
     struct rue_source *source = data_open("flat");
     static const struct {
@@ -107,7 +107,7 @@ Test(loader_limits, slabs_number_what_is_in_flight_and_what_is_held)
     rue_source_close(source);
 }
 
-Test(loader_limits, an_allocator_without_slabs_is_infeasible_and_gets_them_back)
+Test(loader_limits, a_failing_allocator_is_infeasible_and_its_slabs_are_freed)
 {
     struct rue_source *source = data_open("flat");
     for (int available = 0; available < 5; available++) {
@@ -126,7 +126,7 @@ Test(loader_limits, an_allocator_without_slabs_is_infeasible_and_gets_them_back)
     rue_source_close(source);
 }
 
-Test(loader_limits, memory_is_judged_for_the_job_with_the_figures)
+Test(loader_limits, memory_is_checked_for_the_job_with_figures)
 {
     struct rue_source *source = data_open("flat");
     struct rue_loader_options options = in_order((struct loader_case){64, 8, 4, RUE_PARALLEL_BATCH}, 9);
@@ -144,7 +144,7 @@ Test(loader_limits, memory_is_judged_for_the_job_with_the_figures)
     rue_source_close(source);
 }
 
-Test(loader_limits, options_that_cannot_be_are_refused)
+Test(loader_limits, impossible_options_are_refused)
 {
     struct rue_source *source = data_open("flat");
     const struct rue_loader_options good = in_order((struct loader_case){1, 1, 1, RUE_PARALLEL_BATCH}, 1);
@@ -199,7 +199,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     return real.function(thread, attributes, run, argument);
 }
 
-Test(loader_limits, threads_that_the_system_refuses_are_infeasible_and_the_others_are_stopped)
+Test(loader_limits, refused_threads_are_infeasible_and_the_others_are_stopped)
 {
     struct rue_source *source = data_open("flat");
     for (int given = 0; given < 4; given++) {

@@ -36,7 +36,7 @@ static void expect_order(uint64_t items, struct loader_case knobs, uint64_t imag
     rue_source_close(source);
 }
 
-Test(loader_scale, a_hundred_million_items_come_in_order)
+Test(loader_scale, a_hundred_million_items_are_in_order)
 {
     for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++)
         for (int workers = 0; workers <= 4; workers += 2)
@@ -90,7 +90,7 @@ static rue_status read_and_stop(const struct rue_index *index, uint64_t item, vo
     return no_work_read(index, item, into, error);
 }
 
-Test(loader_scale, a_stop_in_the_middle_of_a_batch_lends_nothing)
+Test(loader_scale, a_stop_in_the_middle_of_a_batch_delivers_no_batch)
 {
     struct rue_source_ops ops = no_work_ops;
     struct rue_batch *batch = NULL;

@@ -2,7 +2,7 @@
 
 #include <criterion/criterion.h>
 
-Test(model, none_takes_any_batch_and_reports_no_lateness)
+Test(model, none_accepts_any_batch_and_reports_no_overshoot)
 {
     struct rue_model model = rue_model_none();
     struct rue_batch batch = {.count = 1000000};
@@ -16,7 +16,7 @@ Test(model, none_takes_any_batch_and_reports_no_lateness)
     rue_model_close(&model);
 }
 
-Test(model, closing_twice_or_nothing_is_legal)
+Test(model, close_accepts_null_and_closed_models)
 {
     struct rue_model model = rue_model_none();
     rue_model_close(&model);

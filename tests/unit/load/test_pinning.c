@@ -145,7 +145,7 @@ static void expect_found(const struct rue_strategy_ops *strategy, double far)
     strategy->close(state);
 }
 
-Test(pinning, each_way_is_computed_on_by_itself, .init = setup)
+Test(pinning, pinned_and_other_batches_are_computed_separately, .init = setup)
 {
     static const double factors[] = {1.4, 0.8};
     for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
@@ -156,7 +156,7 @@ Test(pinning, each_way_is_computed_on_by_itself, .init = setup)
     }
 }
 
-Test(pinning, joint_trials_alone_tell_it_of_both, .init = setup)
+Test(pinning, joint_trials_inform_about_both_values, .init = setup)
 {
     static const double factors[] = {1.4, 0.8};
     alone = true;

@@ -78,7 +78,7 @@ Test(read_ahead, brings_every_byte)
     expect_all_pieces();
 }
 
-Test(read_ahead, does_without_what_the_system_refuses)
+Test(read_ahead, works_without_refused_system_calls)
 {
     struct rlimit limit;
     cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -88,7 +88,7 @@ Test(read_ahead, does_without_what_the_system_refuses)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-Test(read_ahead, puts_bytes_where_they_are_wanted)
+Test(read_ahead, writes_bytes_to_the_given_address)
 {
     static char into[10000];
     struct rue_read_ahead *ahead = open_ahead(0);
@@ -99,7 +99,7 @@ Test(read_ahead, puts_bytes_where_they_are_wanted)
     rue_read_ahead_close(ahead);
 }
 
-Test(read_ahead, gives_another_item_to_nobody)
+Test(read_ahead, delivers_only_the_requested_item)
 {
     struct rue_read_ahead *ahead = open_ahead(3 * RUE_BLOCK_BYTES);
     cr_assert_null(rue_read_ahead_finish(ahead, 0), "nothing was begun");
@@ -115,7 +115,7 @@ Test(read_ahead, gives_another_item_to_nobody)
     rue_read_ahead_close(ahead);
 }
 
-Test(read_ahead, of_bytes_that_are_not_there_fails)
+Test(read_ahead, fails_for_missing_bytes)
 {
     struct rue_read_ahead *ahead = open_ahead(3 * RUE_BLOCK_BYTES);
     struct rue_place past_the_end = {fd, NULL, BYTES - 10, 20}, closed = {-1, NULL, 0, 10};

@@ -60,7 +60,7 @@ Test(residency, has_each_item_once_however_long_the_trial_is)
     cr_assert_eq(rue_residency_bytes(residency), all, "0 is all of it");
 }
 
-Test(residency, of_a_short_trial_is_that_of_its_own_items)
+Test(residency, a_short_trial_counts_only_its_own_items)
 {
     const struct rue_sampler sampler = {.items = PHOTOS, .seed = 1, .shuffle = true, .world_size = 1};
     uint64_t bytes = 0;
@@ -69,7 +69,7 @@ Test(residency, of_a_short_trial_is_that_of_its_own_items)
     cr_assert_eq(rue_residency_bytes(residency), bytes);
 }
 
-Test(residency, warm_reads_what_has_left_memory)
+Test(residency, warm_reads_evicted_data)
 {
     evict();
     cr_assert_eq(rue_residency_warm(residency, NULL), RUE_OK);
@@ -79,7 +79,7 @@ Test(residency, warm_reads_what_has_left_memory)
     cr_assert_eq(rue_usage_read().read_bytes, before, "what is there is not read again");
 }
 
-Test(residency, a_damaged_or_missing_item_does_not_keep_the_others_from_getting_warm)
+Test(residency, other_items_get_warm_despite_a_damaged_or_missing_one)
 {
     char path[PATH_MAX];
     evict();
@@ -112,14 +112,14 @@ static bool judge(const char *cache, double share)
     return is;
 }
 
-Test(residency, the_kernel_s_count_says_what_a_trial_was)
+Test(residency, the_kernel_s_counters_judge_a_trial)
 {
     cr_assert(judge(RUE_CACHE_COLD, 1) && judge(RUE_CACHE_COLD, 0.91) && judge(RUE_CACHE_COLD, 1.5));
     cr_assert_not(judge(RUE_CACHE_COLD, 0.89) || judge(RUE_CACHE_COLD, 0));
     cr_assert(judge(RUE_CACHE_WARM, 0) && judge(RUE_CACHE_AS_IS, 0) && judge(RUE_CACHE_AS_IS, 1));
 }
 
-Test(residency, a_trial_longer_than_an_epoch_is_cold_only_where_each_epoch_came_from_storage)
+Test(residency, a_trial_of_several_epochs_is_cold_only_if_each_was_read_from_storage)
 {
     open_again(10 * PHOTOS);
     cr_assert_not(judge(RUE_CACHE_COLD, 1) || judge(RUE_CACHE_COLD, 8.9));
@@ -134,7 +134,7 @@ Test(residency, a_warm_trial_may_read_pages_of_the_program)
                  (1 << 18) + 1 <= rue_residency_bytes(residency) / 20);
 }
 
-Test(residency, bytes_alone_can_be_judged)
+Test(residency, a_trial_is_judged_by_its_bytes)
 {
     char why[256];
     const struct rue_workload cold = {.cache = RUE_CACHE_COLD};
@@ -143,7 +143,7 @@ Test(residency, bytes_alone_can_be_judged)
     cr_assert_str_eq(why, "the data were not cold: 850 B of the 1.0 KB loaded came from storage");
 }
 
-Test(residency, cold_is_proved_before_it_is_claimed)
+Test(residency, cold_is_verified_before_the_trial)
 {
     char why[256] = "";
     evict();
@@ -152,7 +152,7 @@ Test(residency, cold_is_proved_before_it_is_claimed)
     cr_assert(reported || strstr(why, "count"));
 }
 
-Test(residency, what_another_process_holds_in_memory_cannot_be_cold)
+Test(residency, data_held_by_another_process_cannot_be_cold)
 {
     char why[256] = "";
     evict();

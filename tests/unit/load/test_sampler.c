@@ -48,7 +48,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-Test(sampler, large_sets_stay_in_range_and_repeat_nothing)
+Test(sampler, large_sets_stay_in_range_without_repeats)
 {
     enum { WINDOW = 20000 };
     static uint64_t items[WINDOW];
@@ -94,7 +94,7 @@ Test(sampler, positions_past_the_end_are_the_next_epoch)
     }
 }
 
-Test(sampler, without_shuffling_the_order_is_that_of_the_data)
+Test(sampler, the_order_without_shuffle_is_that_of_the_data)
 {
     struct rue_sampler sampler = {.items = 7, .seed = 3, .epoch = 2, .world_size = 1};
     for (uint64_t i = 0; i < 30; i++) cr_assert_eq(rue_sampler_item(&sampler, i), i % 7);
@@ -178,7 +178,7 @@ Test(sampler, neighbours_do_not_stay_neighbours)
     cr_assert_lt(fixed, 80, "%d fixed points of about 20 that chance leaves", fixed);
 }
 
-Test(sampler, the_order_of_a_workload_is_what_it_asks_for)
+Test(sampler, the_order_of_a_workload_is_as_requested)
 {
     struct rue_workload workload = rue_workload_default();
     workload.seed = 5, workload.epoch = 6, workload.rank = 1, workload.world_size = 3;

@@ -80,7 +80,7 @@ Test(trial_loop, the_parts_of_a_joint_trial_sum_to_the_whole)
         }
 }
 
-Test(trial_loop, the_machine_s_figures_are_there)
+Test(trial_loop, figures_of_the_machine_are_reported)
 {
     struct rue_trial_request request = request_of(RUE_JOINT, 4, 2);
     run_ok(&request);
@@ -93,7 +93,7 @@ Test(trial_loop, the_machine_s_figures_are_there)
     cr_assert_eq(result.cost_ns, RUE_ABSENT, "on a real clock wall time counts");
 }
 
-Test(trial_loop, loading_alone_has_no_model_to_wait_for)
+Test(trial_loop, load_trials_do_not_wait_for_a_model)
 {
     struct rue_model none = rue_model_none();
     struct rue_trial_request request = request_of(RUE_LOAD, 3, 2);
@@ -106,7 +106,7 @@ Test(trial_loop, loading_alone_has_no_model_to_wait_for)
     rue_model_close(&none);
 }
 
-Test(trial_loop, computing_alone_needs_no_data)
+Test(trial_loop, compute_trials_need_no_data)
 {
     struct rue_trial_request request = request_of(RUE_COMPUTE, 8, 0);
     request.batches = 5;
@@ -123,7 +123,7 @@ Test(trial_loop, computing_alone_needs_no_data)
     cr_assert_geq(result.warmup_ns, 200000 + 8 * 50000);
 }
 
-Test(trial_loop, computing_has_limits_too)
+Test(trial_loop, compute_trials_have_limits_too)
 {
     struct rue_trial_request request = request_of(RUE_COMPUTE, 8, 0);
     request.batches = RUE_BATCH_TIMES_MAX + 1;
@@ -139,7 +139,7 @@ Test(trial_loop, computing_has_limits_too)
     cr_assert_eq(result.outcome, RUE_TRIAL_TIMEOUT);
 }
 
-Test(trial_loop, a_truncated_trial_takes_whole_batches)
+Test(trial_loop, a_truncated_trial_has_whole_batches)
 {
     static const struct {
         uint64_t images, job_images;
@@ -170,7 +170,7 @@ Test(trial_loop, drop_last_is_part_of_the_workload)
     cr_assert(strstr(result.reason, "drop_last"), "%s", result.reason);
 }
 
-Test(trial_loop, details_tell_when_each_batch_came)
+Test(trial_loop, details_have_the_time_of_each_batch)
 {
     for (int workers = 0; workers < 4; workers += 3) {
         struct rue_trial_request request = request_of(RUE_JOINT, 2, workers);
@@ -195,7 +195,7 @@ Test(trial_loop, details_tell_when_each_batch_came)
     cr_assert(result.ready_count == 0 && result.load_count == 0 && result.compute_count == 0);
 }
 
-Test(trial_loop, a_time_limit_ends_it_at_the_next_batch)
+Test(trial_loop, a_time_limit_ends_the_trial_at_the_next_batch)
 {
     for (int workers = 0; workers < 4; workers += 2) {
         struct rue_trial_request request = request_of(RUE_JOINT, 2, workers);
@@ -207,7 +207,7 @@ Test(trial_loop, a_time_limit_ends_it_at_the_next_batch)
     }
 }
 
-Test(trial_loop, memory_that_the_job_would_not_have_is_infeasible_at_once)
+Test(trial_loop, memory_beyond_the_job_s_limit_is_infeasible_at_once)
 {
     struct rue_trial_request request = request_of(RUE_JOINT, 2, 4);
     request.job_images = 1000000;
@@ -278,7 +278,7 @@ static rue_status prepare_nothing(void *state, const struct rue_model_input *inp
     return input->images < 8 ? RUE_OK : rue_fail(error, RUE_INFEASIBLE, "no memory for %zu", input->images);
 }
 
-Test(trial_loop, a_model_makes_ready_before_the_trial_beside_its_batches)
+Test(trial_loop, a_model_is_prepared_before_the_trial_with_its_batches)
 {
     struct rue_model_ops ops = *rue_model_none().ops;
     struct rue_model careful = {.ops = &ops};
@@ -299,7 +299,7 @@ Test(trial_loop, a_model_makes_ready_before_the_trial_beside_its_batches)
     }
 }
 
-Test(trial_loop, batches_of_levels_need_a_fourth_of_the_memory)
+Test(trial_loop, uint8_batches_need_a_fourth_of_the_memory)
 {
     struct rue_model_ops ops = *rue_model_none().ops;
     struct rue_model careful = {.ops = &ops};
@@ -346,7 +346,7 @@ static rue_status look_at_levels(void *state, const struct rue_batch *batch, uin
     return RUE_OK;
 }
 
-Test(trial_loop, a_model_is_given_the_levels_of_the_images)
+Test(trial_loop, a_model_receives_the_uint8_values)
 {
     static const struct rue_model_ops looking = {
         .name = "looking", .submit = look_at_levels, .wait = wait_for_nothing};
@@ -368,7 +368,7 @@ Test(trial_loop, a_model_is_given_the_levels_of_the_images)
     cr_assert_eq(first_level, levels[0]);
 }
 
-Test(trial_loop, the_loader_is_the_one_that_was_asked_for)
+Test(trial_loop, the_loader_has_the_requested_options)
 {
     struct rue_trial_request request = request_of(RUE_JOINT, 32, 3);
     request.workload.seed = 99;

@@ -62,7 +62,7 @@ Test(architecture, weights_of_the_layers_are_most_of_the_parameters)
     }
 }
 
-Test(architecture, activations_of_an_image_hold_its_largest_layer)
+Test(architecture, activations_of_an_image_fit_its_largest_layer)
 {
     const struct rue_architecture *model;
     for (size_t i = 0; (model = rue_architecture_at(i)); i++)

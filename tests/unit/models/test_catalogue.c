@@ -61,7 +61,7 @@ Test(catalogue, an_alias_becomes_torchvision_s_name)
     cr_assert_str_eq(find("Eff-Net-V2-L").name, "efficientnet_v2_l");
 }
 
-Test(catalogue, none_takes_no_time)
+Test(catalogue, none_needs_no_time)
 {
     struct rue_profile profile = find("none");
     cr_assert_eq(rue_profile_batch_ns(&profile, 1000), 0);
@@ -87,7 +87,7 @@ Test(catalogue, sleeping_models_add_up)
     }
 }
 
-Test(catalogue, a_sleep_that_is_not_written_right_is_refused_with_an_example)
+Test(catalogue, a_malformed_sleep_is_refused_with_an_example)
 {
     static const char *const bad[] = {
         "sleep:",      "sleep:5",          "sleep:ms",         "sleep:-5ms",
@@ -112,7 +112,7 @@ Test(catalogue, unknown_names_get_the_nearest)
     cr_assert(strstr(message, "unknown model 'none'") && !strstr(message, "'none'?"), "%s", message);
 }
 
-Test(catalogue, names_like_no_other_get_the_list)
+Test(catalogue, unknown_names_get_the_list)
 {
     const char *message = refuse("gpt");
     cr_assert(strstr(message, "vit_l_32") && strstr(message, "sleep:TIME"), "%s", message);
@@ -127,7 +127,7 @@ Test(catalogue, a_name_that_is_too_long_is_refused)
     cr_assert(strstr(refuse(spec), "too long"));
 }
 
-Test(catalogue, a_device_and_a_precision_stand_behind_the_name)
+Test(catalogue, a_device_and_a_precision_follow_the_name)
 {
     struct rue_profile usual = find("resnet50"), same = find("ResNet50@rtx-a5000:fp32"),
                        fast = find("resnet50@h100:bf16");
@@ -148,7 +148,7 @@ Test(catalogue, a_device_and_a_precision_stand_behind_the_name)
     cr_assert(strstr(message, "unknown model"), "%s", message);
 }
 
-Test(catalogue, models_of_the_host_are_computed_on_so_many_cores)
+Test(catalogue, host_models_are_computed_on_the_given_cores)
 {
     struct rue_profile profile = find("ResNet18@host:1");
     cr_assert_str_eq(profile.name, "resnet18@host:1");
@@ -161,7 +161,7 @@ Test(catalogue, models_of_the_host_are_computed_on_so_many_cores)
     cr_assert_eq(find("resnet18").consumer, RUE_CONSUMER_SLEEP);
 }
 
-Test(catalogue, the_host_is_all_cpus_where_nothing_else_is_said)
+Test(catalogue, host_without_a_number_is_all_cpus)
 {
     char name[RUE_MODEL_NAME_BYTES];
     struct rue_profile profile = find("vit_b_16@host");
@@ -170,7 +170,7 @@ Test(catalogue, the_host_is_all_cpus_where_nothing_else_is_said)
     cr_assert_str_eq(profile.name, name);
 }
 
-Test(catalogue, cores_that_there_are_not_are_refused_with_those_that_there_are)
+Test(catalogue, more_cores_than_the_machine_has_are_refused_with_their_number)
 {
     static const char *const bad[] = {"resnet18@host:0",  "resnet18@host:9999", "resnet18@host:x",
                                       "resnet18@host:",   "resnet18@host:-1",   "resnet18@host:1x",

@@ -164,12 +164,12 @@ static void check_batches(bool library)
     }
 }
 
-Test(cuda_batches, batches_hold_their_own_images_in_whatever_order_work_is_done)
+Test(cuda_batches, batches_keep_their_images_in_any_order_of_work)
 {
     check_batches(false);
 }
 
-Test(cuda_batches, batches_hold_their_own_images_with_cublaslt)
+Test(cuda_batches, batches_keep_their_images_with_cublaslt)
 {
     check_batches(true);
 }
@@ -240,7 +240,7 @@ Test(cuda_batches, a_plan_is_computed_within_its_memory_with_cublaslt)
 }
 
 /* cuBLASLt gets their addresses, and checks them. */
-Test(cuda_batches, products_of_every_model_lie_in_their_memory_and_are_aligned)
+Test(cuda_batches, products_of_every_model_are_in_bounds_and_aligned)
 {
     open_module("rue_cuda_emulated.so", true);
     emulated_cuda_skip();

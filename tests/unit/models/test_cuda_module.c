@@ -60,7 +60,7 @@ Test(cuda_module, own_products_are_sums)
     }
 }
 
-Test(cuda_module, products_of_cublaslt_are_described_as_it_takes_them)
+Test(cuda_module, products_are_described_as_cublaslt_expects)
 {
     open_module("rue_cuda_emulated.so", true);
     check_products(true);
@@ -77,7 +77,7 @@ Test(cuda_module, a_kernel_without_its_barriers_would_be_noticed)
     cr_assert_gt(worst, 0.01);
 }
 
-Test(cuda_module, what_moves_keeps_values_in_bounds)
+Test(cuda_module, move_steps_keep_values_in_bounds)
 {
     float from[800], to[800];
     struct rue_cuda_step step = {.kind = RUE_CUDA_MOVE, .rows = 800, .columns = 1, .count = 1};
@@ -178,7 +178,7 @@ Test(cuda_module, the_device_may_be_lost_in_each_call)
     fail_each_call(UINT64_MAX, UNKNOWN, RUE_CUDA_FAILED);
 }
 
-Test(cuda_module, what_does_not_fit_is_refused_and_leaves_nothing)
+Test(cuda_module, a_plan_beyond_the_memory_is_refused_and_freed)
 {
     struct rue_cuda_step steps[STEPS];
     struct rue_cuda_plan plan = plan_of(FULL, steps);
@@ -226,7 +226,7 @@ Test(cuda_module, a_batch_of_an_unknown_size_is_refused)
     check_nothing_is_left("a size");
 }
 
-Test(cuda_module, what_a_machine_lacks_is_one_sentence)
+Test(cuda_module, missing_parts_are_one_sentence)
 {
     static const struct {
         const char *device, *message;
@@ -248,7 +248,7 @@ Test(cuda_module, what_a_machine_lacks_is_one_sentence)
     }
 }
 
-Test(cuda_module, it_says_when_products_are_its_own)
+Test(cuda_module, own_products_are_reported_as_slow_reason)
 {
     struct rue_cuda_device device;
     open_module("rue_cuda_emulated.so", false);
@@ -259,7 +259,7 @@ Test(cuda_module, it_says_when_products_are_its_own)
                      "libcublasLt.so.0 was not found");
 }
 
-Test(cuda_module, it_has_nothing_to_say_with_cublaslt)
+Test(cuda_module, no_slow_reason_with_cublaslt)
 {
     struct rue_cuda_device device;
     open_module("rue_cuda_emulated.so", true);

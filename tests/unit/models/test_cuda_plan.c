@@ -43,7 +43,7 @@ Test(cuda_plan, products_are_those_of_the_layers_and_little_more)
         }
 }
 
-Test(cuda_plan, no_step_leaves_its_room)
+Test(cuda_plan, every_step_stays_in_its_buffer)
 {
     const struct rue_architecture *model;
     for (size_t i = 0; (model = make(i, 19, false)); i++)
@@ -88,7 +88,7 @@ Test(cuda_plan, a_convolution_reads_its_activations_and_not_its_windows)
     cr_assert(touched <= 1.1 * read && windows > 8 * read, "%g of %g", touched, read);
 }
 
-Test(cuda_plan, all_that_is_no_product_moves_its_elements)
+Test(cuda_plan, all_other_operations_are_moves)
 {
     const struct rue_architecture *model;
     for (size_t i = 0; (model = make(i, 32, false)); i++) {
@@ -116,7 +116,7 @@ Test(cuda_plan, weights_are_the_model_s_parameters)
     }
 }
 
-Test(cuda_plan, memory_is_for_what_is_alive_at_one_time)
+Test(cuda_plan, memory_is_for_elements_alive_at_one_time)
 {
     const struct rue_architecture *model;
     for (size_t i = 0; (model = make(i, 64, false)); i++) {

@@ -13,7 +13,7 @@ static struct rue_profile find(const char *spec)
     return profile;
 }
 
-Test(cuda_profile, options_are_written_one_way)
+Test(cuda_profile, options_have_one_spelling)
 {
     static const struct {
         const char *spec, *name;
@@ -51,7 +51,7 @@ Test(cuda_profile, others_are_refused_by_name)
 }
 
 /* What the store compares: the same before and after it was timed. */
-Test(cuda_profile, its_json_says_what_is_computed_and_not_how_long_it_takes)
+Test(cuda_profile, json_describes_the_computation_without_times)
 {
     char json[RUE_PROFILE_JSON_BYTES];
     struct rue_profile profile = find("resnet18@cuda:bf16");

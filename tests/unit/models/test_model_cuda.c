@@ -146,7 +146,7 @@ Test(model_cuda, memory_that_cannot_be_pinned_is_infeasible_and_reported)
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
 }
 
-Test(model_cuda, computing_alone_keeps_the_device_busy)
+Test(model_cuda, compute_trials_keep_the_device_busy)
 {
     struct rue_trial_request request = request_of(RUE_COMPUTE, 8, 0);
     cr_assert_eq(open_model("vit_b_16@cuda"), RUE_OK, "%s", error.message);
@@ -158,7 +158,7 @@ Test(model_cuda, computing_alone_keeps_the_device_busy)
     cr_assert_eq(result.device_ns, 6 * (BATCH_NS + 8 * IMAGE_NS));
 }
 
-Test(model_cuda, too_large_a_batch_is_infeasible_with_figures_and_a_smaller_one_goes_well)
+Test(model_cuda, a_batch_that_is_too_large_is_infeasible_and_a_smaller_one_runs)
 {
     setenv("FAKE_CUDA_BYTES", "200000000", 1);
     struct rue_trial_request request = request_of(RUE_COMPUTE, 512, 0);
@@ -176,7 +176,7 @@ Test(model_cuda, too_large_a_batch_is_infeasible_with_figures_and_a_smaller_one_
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
 }
 
-Test(model_cuda, batches_of_levels_take_less_of_the_memory)
+Test(model_cuda, uint8_batches_need_less_memory)
 {
     static const char *const reported[] = {"2 batches of images 617 MB", "2 batches of images 154 MB"};
     setenv("FAKE_CUDA_BYTES", "200000000", 1);
@@ -201,7 +201,7 @@ Test(model_cuda, layers_share_weights_where_memory_is_short)
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
 }
 
-Test(model_cuda, what_makes_it_slower_is_reported)
+Test(model_cuda, the_reason_of_slow_products_is_reported)
 {
     setenv("FAKE_CUDA_SLOWER", "by kernels of our own", 1);
     run_photos("resnet18@cuda", 8, 1);
@@ -225,7 +225,7 @@ Test(model_cuda, no_device_is_one_sentence)
     cr_assert_str_eq(error.message, "model 'resnet18@cuda': the NVIDIA driver finds no GPU");
 }
 
-Test(model_cuda, no_module_says_how_to_get_one)
+Test(model_cuda, a_missing_module_gets_advice)
 {
     unsetenv("RUE_CUDA_MODULE");
     cr_assert_eq(open_model("resnet18@cuda"), RUE_USAGE);
@@ -233,7 +233,7 @@ Test(model_cuda, no_module_says_how_to_get_one)
               error.message);
 }
 
-Test(model_cuda, a_module_that_is_named_and_not_there_is_named_in_the_message)
+Test(model_cuda, a_missing_module_is_named_in_the_message)
 {
     name_module("no_such_module.so");
     cr_assert_eq(open_model("resnet18@cuda"), RUE_USAGE);
@@ -249,7 +249,7 @@ Test(model_cuda, a_module_of_another_version_is_refused)
               error.message);
 }
 
-Test(model_cuda, a_library_that_is_no_module_is_refused)
+Test(model_cuda, a_library_that_is_not_a_module_is_refused)
 {
     setenv("RUE_CUDA_MODULE", "libm.so.6", 1);
     cr_assert_eq(open_model("resnet18@cuda"), RUE_USAGE);

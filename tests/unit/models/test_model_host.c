@@ -95,13 +95,13 @@ Test(model_host, each_model_does_all_of_its_multiplications)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) expect_all_multiplications(names[i], 1, 1);
 }
 
-Test(model_host, cores_share_them_whatever_their_number)
+Test(model_host, any_number_of_cores_shares_the_images)
 {
     static const char *const names[] = {"resnet18", "mobilenet_v2", "vit_b_32"};
     for (int i = 0; i < 3; i++) expect_all_multiplications(names[i], 2 + i, IMAGES_MAX);
 }
 
-Test(model_host, the_images_are_what_the_first_layer_reads)
+Test(model_host, the_first_layer_reads_the_images)
 {
     struct rue_model model = open_model("resnet18", 1, true);
     compute(&model, 2, 7);
@@ -147,14 +147,14 @@ Test(model_host, batches_of_any_size_follow_each_other)
     rue_model_close(&model);
 }
 
-Test(model_host, it_really_multiplies)
+Test(model_host, matrices_are_multiplied)
 {
     struct rue_model model = open_model("mobilenet_v2", 2, false);
     compute(&model, 1, 1);
     rue_model_close(&model);
 }
 
-Test(model_host, a_batch_that_memory_does_not_hold_is_infeasible)
+Test(model_host, a_batch_beyond_the_memory_is_infeasible)
 {
     rue_error error = {0};
     struct rue_model model = open_model("resnet18", 1, true);

@@ -51,7 +51,7 @@ Test(model_sleep, batches_follow_each_other_on_the_device)
     wait_for(end);
 }
 
-Test(model_sleep, waits_may_come_in_any_order)
+Test(model_sleep, waits_are_allowed_in_any_order)
 {
     uint64_t first = submit(1), second = submit(1), third = submit(1);
     wait_for(third);
@@ -81,7 +81,7 @@ Test(model_sleep, lateness_is_reported_and_never_shrinks)
     }
 }
 
-Test(model_sleep, what_is_over_is_not_late)
+Test(model_sleep, time_that_already_passed_is_not_overshoot)
 {
     uint64_t ticket = submit(1);
     rue_clock_sleep_until(ticket + 2000000);
@@ -104,7 +104,7 @@ Test(model_sleep, the_profile_is_copied)
     rue_model_close(&other);
 }
 
-Test(model_sleep, a_batch_that_its_device_cannot_hold_is_infeasible)
+Test(model_sleep, a_batch_beyond_the_device_s_memory_is_infeasible)
 {
     struct rue_profile profile = {
         .name = "ape@bee", .device = "a bee", .largest_batch = 64, .per_image_ns = 1};
@@ -121,7 +121,7 @@ Test(model_sleep, a_batch_that_its_device_cannot_hold_is_infeasible)
     rue_model_close(&small);
 }
 
-Test(model_sleep, what_does_not_fit_is_infeasible_also_on_a_device_without_a_name)
+Test(model_sleep, the_limit_of_a_device_without_a_name_is_checked)
 {
     const struct rue_profile profile = {.name = "ape", .per_batch_ns = 1, .largest_batch = 2};
     struct rue_model small;

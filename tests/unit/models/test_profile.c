@@ -13,7 +13,7 @@ Test(profile, measured_points_are_exact)
         cr_assert_eq(rue_profile_batch_ns(&measured, measured.batch_size[i]), (uint64_t)measured.batch_ns[i]);
 }
 
-Test(profile, between_points_it_is_a_line)
+Test(profile, times_between_points_are_on_a_line)
 {
     cr_assert_eq(rue_profile_batch_ns(&measured, 80), 2000);
     cr_assert_eq(rue_profile_batch_ns(&measured, 192), 5000);
@@ -31,7 +31,7 @@ Test(profile, no_time_is_negative)
     cr_assert_eq(rue_profile_batch_ns(&steep, 1), 0);
 }
 
-Test(profile, a_larger_batch_takes_no_less_than_the_largest_that_was_measured)
+Test(profile, a_larger_batch_costs_at_least_the_largest_measured_one)
 {
     struct rue_profile noisy = {.points = 2, .batch_size = {1, 8}, .batch_ns = {1010, 1000}};
     cr_assert_eq(rue_profile_batch_ns(&noisy, 65536), 1000);
@@ -45,7 +45,7 @@ Test(profile, one_point_is_a_line_through_the_origin)
     cr_assert_eq(rue_profile_batch_ns(&one, 128), 12800);
 }
 
-Test(profile, without_points_a_batch_costs_its_share_and_that_of_its_images)
+Test(profile, a_batch_costs_its_share_and_its_images_without_points)
 {
     struct rue_profile line = {.per_batch_ns = 500, .per_image_ns = 20};
     cr_assert_eq(rue_profile_batch_ns(&line, 10), 700);
@@ -58,7 +58,7 @@ Test(profile, endless_times_are_cut)
     cr_assert_eq(rue_profile_batch_ns(&endless, 65536), RUE_PROFILE_NS_MAX);
 }
 
-Test(profile, its_json_says_what_it_is)
+Test(profile, json_describes_the_profile)
 {
     char text[RUE_PROFILE_JSON_BYTES];
     rue_profile_json(&measured, text);
@@ -82,7 +82,7 @@ Test(profile, the_largest_profile_fits_its_json)
     json_decref(object);
 }
 
-Test(profile, the_json_of_real_work_holds_what_decides_its_time_and_no_estimate)
+Test(profile, json_of_computed_models_describes_the_work_without_estimates)
 {
     char text[RUE_PROFILE_JSON_BYTES];
     struct rue_profile real = {.consumer = RUE_CONSUMER_HOST,

@@ -17,7 +17,7 @@ static double batch_ns(const char *name, const char *device, enum rue_precision 
 }
 
 /* What roofline.h says of it. */
-Test(roofline, is_as_close_to_the_measured_device_as_it_says)
+Test(roofline, has_the_documented_error_on_the_measured_device)
 {
     static const uint64_t sizes[] = {32, 128, 256, 512, 1024};
     double squares = 0, worst = 0;
@@ -54,7 +54,7 @@ Test(roofline, small_batches_are_launches)
     cr_assert(one > launches && one < 1.2 * launches, "%f of %f", one, launches);
 }
 
-Test(roofline, the_largest_batch_is_what_memory_holds)
+Test(roofline, the_largest_batch_fits_the_memory)
 {
     const struct rue_device *device = rue_device_find("t4");
     uint64_t fp32 = rue_roofline_largest_batch(model("resnet50"), device, RUE_FP32);

@@ -19,7 +19,7 @@ static const char *refuse(const char *format, struct rue_sink_options options)
     return error.message;
 }
 
-Test(sink, what_a_format_cannot_hold_is_refused_before_anything_is_written)
+Test(sink, unsupported_data_are_refused_before_any_file_is_written)
 {
     cr_assert(strstr(refuse("folder", (struct rue_sink_options){.mode = RUE_PREPROCESSED}),
                      "folder cannot hold preprocessed data"));
@@ -27,7 +27,7 @@ Test(sink, what_a_format_cannot_hold_is_refused_before_anything_is_written)
         strstr(refuse("tensor", (struct rue_sink_options){.mode = RUE_RAW}), "tensor cannot hold raw data"));
 }
 
-Test(sink, the_name_of_a_destination_says_its_format)
+Test(sink, the_name_of_a_destination_gives_its_format)
 {
     cr_assert_str_eq(rue_sink_for_path("a/photos.tensor")->format, "tensor");
     cr_assert_str_eq(rue_sink_for_path("photos.tensor/")->format, "tensor");

@@ -34,7 +34,7 @@ static void expect_file(const char *name, const char *text)
     free(found);
 }
 
-Test(sink_folder, an_item_lies_in_the_folder_of_its_class_under_its_own_name)
+Test(sink_folder, an_item_is_in_the_folder_of_its_class_with_its_name)
 {
     struct rue_sink *sink = begin(4);
     cr_assert_eq(add(sink, "bee/one.JPEG", 1, "1", NULL), RUE_OK);
@@ -72,7 +72,7 @@ Test(sink_folder, an_item_twice_is_two_items_of_one_name)
     expect_one_name("ape/one.jpg", "ape/one.jpg", "first");
 }
 
-Test(sink_folder, nothing_is_written_outside)
+Test(sink_folder, no_file_is_written_outside_the_folder)
 {
     static const char *const keys[] = {"../one.jpg", "a/../../one.jpg", "/tmp/one.jpg", "a//b.jpg", "", "a/.",
                                        "."};

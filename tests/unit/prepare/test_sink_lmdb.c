@@ -21,7 +21,7 @@ static void finish(struct rue_sink *sink)
     rue_sink_close(sink);
 }
 
-Test(sink_lmdb, many_transactions_hold_all_items)
+Test(sink_lmdb, all_items_are_written_in_many_transactions)
 {
     enum { COUNT = 9000 };
     lmdb_make("set", COUNT);
@@ -45,7 +45,7 @@ Test(sink_lmdb, a_name_that_ends_in_mdb_is_that_of_a_single_file)
 }
 
 /* The map takes addresses, not disk. */
-Test(sink_lmdb, the_file_is_no_larger_than_its_pages)
+Test(sink_lmdb, the_file_has_the_size_of_its_pages)
 {
     struct stat about;
     MDB_env *env;
@@ -80,7 +80,7 @@ Test(sink_lmdb, the_map_grows_with_the_data)
     free((void *)large.data);
 }
 
-Test(sink_lmdb, names_come_once_and_fit_a_key)
+Test(sink_lmdb, names_are_unique_and_fit_a_key)
 {
     char key[600];
     rue_error error = {0};
@@ -98,7 +98,7 @@ Test(sink_lmdb, names_come_once_and_fit_a_key)
     rue_sink_close(sink);
 }
 
-Test(sink_lmdb, a_folder_that_cannot_be_made_is_told)
+Test(sink_lmdb, a_folder_that_cannot_be_made_is_reported)
 {
     rue_error error = {0};
     temporary_text("set", "a file");

@@ -45,7 +45,7 @@ static void write_file(const char *name)
     rue_sink_close(sink);
 }
 
-Test(sink_tensor, the_header_says_where_all_is)
+Test(sink_tensor, the_header_has_the_offsets_of_all_sections)
 {
     size_t bytes;
     write_file("out");
@@ -86,7 +86,7 @@ Test(sink_tensor, records_are_aligned_and_padded_with_zeros)
     free(file);
 }
 
-Test(sink_tensor, half_a_file_has_no_valid_header)
+Test(sink_tensor, an_incomplete_file_has_no_valid_header)
 {
     size_t bytes;
     struct rue_sink *sink = begin("out");
@@ -98,7 +98,7 @@ Test(sink_tensor, half_a_file_has_no_valid_header)
     rue_sink_close(sink);
 }
 
-Test(sink_tensor, a_folder_that_is_not_there_is_an_error_with_the_path)
+Test(sink_tensor, a_missing_folder_is_an_error_with_the_path)
 {
     rue_error error = {0};
     struct rue_sink *sink;
@@ -109,7 +109,7 @@ Test(sink_tensor, a_folder_that_is_not_there_is_an_error_with_the_path)
 }
 
 /* A disk that is full for everybody, root included: the process's own limit of a file's size. */
-Test(sink_tensor, a_full_disk_is_said_with_the_path)
+Test(sink_tensor, a_full_disk_is_an_error_with_the_path)
 {
     rue_error error = {0};
     unsigned char values[VALUES] = {0};

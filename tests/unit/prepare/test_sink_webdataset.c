@@ -6,7 +6,7 @@ TestSuite(sink_webdataset, .init = temporary_folder_make, .fini = temporary_fold
 
 enum { ITEMS = 40, BYTES = 3000, SHARD = 20000 };
 
-Test(sink_webdataset, the_same_items_make_the_same_shards)
+Test(sink_webdataset, equal_items_give_equal_shards)
 {
     char name[64];
     shard_make("one", ITEMS, BYTES, SHARD);

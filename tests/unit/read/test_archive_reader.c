@@ -63,7 +63,7 @@ static void expect_pieces(const char *name, bool compressed)
     rue_archive_reader_close(reader);
 }
 
-Test(archive_reader, what_is_plain_or_compressed_is_read_in_pieces)
+Test(archive_reader, plain_and_compressed_archives_are_read_in_pieces)
 {
     unsigned char *data = make_content();
     temporary_file("plain", data, BYTES);
@@ -75,7 +75,7 @@ Test(archive_reader, what_is_plain_or_compressed_is_read_in_pieces)
     free(data);
 }
 
-Test(archive_reader, one_stream_behind_another_is_one)
+Test(archive_reader, concatenated_streams_are_read_as_one)
 {
     unsigned char *data = make_content();
     for (int f = 0; f < COMPRESSED_FILTERS; f++) {

@@ -58,7 +58,7 @@ Test(compressed_shards, an_earlier_item_is_read_from_the_beginning_of_its_shard)
     rue_source_close(source);
 }
 
-Test(compressed_shards, whoever_reads_in_any_order_is_refused)
+Test(compressed_shards, random_access_is_refused)
 {
     struct rue_source *source;
     rue_error error = {0};
@@ -72,7 +72,7 @@ Test(compressed_shards, whoever_reads_in_any_order_is_refused)
     }
 }
 
-Test(compressed_shards, what_is_lost_meanwhile_is_reported)
+Test(compressed_shards, a_shard_removed_while_open_is_reported)
 {
     make_set(ARCHIVE_FILTER_GZIP);
     struct rue_source *source = open_in_order();

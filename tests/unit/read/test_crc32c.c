@@ -34,7 +34,7 @@ Test(crc32c, vectors_of_rfc_3720)
     check(read_command, sizeof read_command, 0xD9963A56);
 }
 
-Test(crc32c, nothing_changes_nothing)
+Test(crc32c, no_bytes_change_no_checksum)
 {
     check("", 0, 0);
     check(NULL, 0, 0);
@@ -69,7 +69,7 @@ Test(crc32c, long_data_agree_too)
     }
 }
 
-Test(crc32c, goes_on_where_it_stopped)
+Test(crc32c, continues_from_an_earlier_value)
 {
     static const char text[] = "one sentence that is cut in two at every place";
     for (int f = 0; f < 2; f++)

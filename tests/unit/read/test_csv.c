@@ -51,7 +51,7 @@ static void expect_error(const char *text, size_t bytes, const char *words)
     cr_assert(strncmp(got, code, strlen(code)) == 0 && strstr(got, words), "'%s' lacks '%s'", got, words);
 }
 
-Test(csv, takes_every_kind_of_line_end)
+Test(csv, reads_every_kind_of_line_end)
 {
     expect("a,b\n1,2\n", "1:a|b;2:1|2;");
     expect("a,b\r\n1,2\r\n", "1:a|b;2:1|2;");
@@ -60,7 +60,7 @@ Test(csv, takes_every_kind_of_line_end)
     expect("a\r\n\r\n\n b \n \t \n,,\nc", "1:a;4:b;7:c;");
 }
 
-Test(csv, passes_over_a_byte_order_mark_and_nothing_is_no_record)
+Test(csv, skips_a_byte_order_mark_and_empty_text_has_no_record)
 {
     expect("\xEF\xBB\xBF"
            "a,b\n",
@@ -70,7 +70,7 @@ Test(csv, passes_over_a_byte_order_mark_and_nothing_is_no_record)
     expect("\xEF\xBB\xBF", "");
 }
 
-Test(csv, quoted_fields_hold_commas_quotes_and_line_ends)
+Test(csv, quoted_fields_may_contain_commas_quotes_and_line_ends)
 {
     expect("\"a,b\",\"c\"\"d\"\n", "1:a,b|c\"d;");
     expect("\"a\nb\",c\nd,e\n", "1:a\nb|c;3:d|e;");
@@ -92,7 +92,7 @@ Test(csv, names_the_line_of_quotes_that_do_not_match)
     expect_error("a\n\"b\"c,d\n", 9, "line 2: text after a closing quote");
 }
 
-Test(csv, refuses_what_is_no_text)
+Test(csv, refuses_files_that_are_not_text)
 {
     expect_error("a\nb\0c\n", 6, "line 2: a NUL byte");
     expect_error("\xFF\xFE"
@@ -101,7 +101,7 @@ Test(csv, refuses_what_is_no_text)
     expect("\xC3\xA9,\xE2\x86\x92\n", "1:\xC3\xA9|\xE2\x86\x92;");
 }
 
-Test(csv, takes_lines_and_rows_of_any_length)
+Test(csv, reads_lines_and_rows_of_any_length)
 {
     enum { BYTES = 1 << 20, FIELDS = 5000 };
     static char text[BYTES + 2 * FIELDS + 8];

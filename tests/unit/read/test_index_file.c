@@ -60,7 +60,7 @@ static bool has(const char *path, const char *asked)
     return found;
 }
 
-Test(index_file, what_was_kept_is_loaded_as_it_was)
+Test(index_file, a_saved_index_is_loaded_unchanged)
 {
     temporary_text("s1", "one");
     temporary_text("s2", "two");
@@ -79,7 +79,7 @@ Test(index_file, what_was_kept_is_loaded_as_it_was)
     close_index(&index);
 }
 
-Test(index_file, it_is_stale_once_a_shard_is_changed_added_or_gone)
+Test(index_file, is_stale_after_a_shard_is_changed_added_or_removed)
 {
     for (int how = 0; how < 4; how++) {
         temporary_folder_remove();
@@ -99,7 +99,7 @@ Test(index_file, it_is_stale_once_a_shard_is_changed_added_or_gone)
     }
 }
 
-Test(index_file, each_way_to_name_shards_has_its_own)
+Test(index_file, each_form_of_naming_shards_has_its_own_index)
 {
     char pair[PATH_MAX], one[PATH_MAX], both[PATH_MAX];
     snprintf(pair, sizeof pair, "%s/s{1..2}", temporary_folder);
@@ -129,7 +129,7 @@ static const char *index_name(const char *ending)
     return name;
 }
 
-Test(index_file, what_a_killed_process_left_behind_is_written_over_and_a_foreign_file_is_not)
+Test(index_file, a_leftover_of_a_killed_process_is_overwritten_but_not_a_foreign_file)
 {
     size_t bytes;
     temporary_text("s1", "one");

@@ -21,7 +21,7 @@ static int make_file(void)
     return fd;
 }
 
-Test(mapping, shows_the_file_where_it_lies)
+Test(mapping, shows_the_bytes_of_the_file)
 {
     struct rue_mapping mapping;
     int fd = make_file();
@@ -49,7 +49,7 @@ Test(mapping, ends_where_the_file_does)
     close(fd);
 }
 
-Test(mapping, of_a_file_that_is_not_in_memory_is_of_no_use)
+Test(mapping, a_file_that_is_not_in_memory_is_not_mapped)
 {
     struct rue_mapping mapping;
     int fd = make_file();
@@ -63,7 +63,7 @@ Test(mapping, of_a_file_that_is_not_in_memory_is_of_no_use)
     close(fd);
 }
 
-Test(mapping, takes_no_addresses_where_they_are_limited)
+Test(mapping, uses_no_addresses_if_they_are_limited)
 {
     struct rue_mapping mapping;
     struct rlimit limit, less;
@@ -79,7 +79,7 @@ Test(mapping, takes_no_addresses_where_they_are_limited)
     close(fd);
 }
 
-Test(mapping, of_a_file_that_is_larger_than_memory_is_of_no_use)
+Test(mapping, a_file_larger_than_memory_is_not_mapped)
 {
     struct rue_mapping mapping;
     uint64_t bytes = rue_machine_read().memory_bytes + (UINT64_C(1) << 30);

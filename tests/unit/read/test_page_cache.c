@@ -40,7 +40,7 @@ static void evict(void)
     if (count(0, BYTES) == BYTES) cr_skip("the folder for temporary files lies in memory");
 }
 
-Test(page_cache, holds_what_was_just_written)
+Test(page_cache, contains_pages_just_written)
 {
     cr_assert_eq(count(0, BYTES), BYTES);
     cr_assert_eq(count(5000, 100), 100);
@@ -58,7 +58,7 @@ Test(page_cache, lets_go_of_bytes_that_were_not_on_storage_yet)
     cr_assert_eq(count(0, BYTES), BYTES);
 }
 
-Test(page_cache, being_asked_brings_nothing_in)
+Test(page_cache, a_query_loads_no_pages)
 {
     evict();
     for (int i = 0; i < 10; i++) cr_assert_eq(count((uint64_t)i * 4096, 4096), 0);
@@ -76,7 +76,7 @@ Test(page_cache, counts_the_pages_of_a_range)
     cr_assert_lt(count(9 * 4096 + 4000, 200), 200, "half of it is elsewhere");
 }
 
-Test(page_cache, keeps_what_somebody_has_mapped_and_touched)
+Test(page_cache, keeps_pages_that_are_mapped_and_touched)
 {
     evict();
     volatile char *map = mmap(NULL, BYTES, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);

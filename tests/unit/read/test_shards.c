@@ -37,7 +37,7 @@ static void make_shards(void)
     mkdir(temporary_path("d/folder"), 0777);
 }
 
-Test(shards, a_folder_holds_its_shards_in_bytewise_order)
+Test(shards, shards_of_a_folder_are_in_bytewise_order)
 {
     make_shards();
     expect_names("d", 3, (const char *const[]){"d/a-1.tar", "d/a.tar", "d/b.tar"});
@@ -67,7 +67,7 @@ static void refuse(const char *name, rue_status status, const char *word)
     cr_assert(strstr(error.message, word), "%s: %s", name, error.message);
 }
 
-Test(shards, patterns_may_hold_others)
+Test(shards, patterns_may_be_nested)
 {
     static const char *const cases[][7] = {
         {"{0,{1..2}}.tar", "0.tar", "1.tar", "2.tar"},
@@ -87,7 +87,7 @@ Test(shards, patterns_may_hold_others)
     refuse(deep, RUE_USAGE, "more than 100 braces");
 }
 
-Test(shards, what_is_missing_or_no_pattern_is_refused)
+Test(shards, missing_shards_and_malformed_patterns_are_refused)
 {
     make_shards();
     mkdir(temporary_path("empty"), 0777);
@@ -207,7 +207,7 @@ Test(shards, class_names_are_lines)
     close_index(&index);
 }
 
-Test(shards, what_is_no_list_of_class_names_is_refused)
+Test(shards, an_invalid_list_of_class_names_is_refused)
 {
     struct rue_index index = {0};
     rue_error error = {0};

@@ -29,7 +29,7 @@ Test(source, a_folder_is_detected)
     cr_assert_eq(found.mode, RUE_RAW);
 }
 
-Test(source, a_tensor_file_is_detected_whatever_its_name)
+Test(source, a_tensor_file_is_detected_with_any_name)
 {
     struct rue_variant found;
     data_photos_make(2);
@@ -39,7 +39,7 @@ Test(source, a_tensor_file_is_detected_whatever_its_name)
     cr_assert_eq(found.mode, RUE_PREPROCESSED);
 }
 
-Test(source, other_files_are_of_no_known_format)
+Test(source, other_files_have_an_unknown_format)
 {
     static const char *const contents[] = {"", "R", "RUETENS", "not a tensor file", "\xff\xd8\xff"};
     for (size_t i = 0; i < sizeof contents / sizeof *contents; i++) {
@@ -50,7 +50,7 @@ Test(source, other_files_are_of_no_known_format)
     }
 }
 
-Test(source, nothing_there_is_said_with_the_path)
+Test(source, a_missing_path_is_named)
 {
     const char *message = refuse(temporary_path("missing"), NULL, RUE_DATA);
     cr_assert(strstr(message, "/missing") && strstr(message, "No such file"), "%s", message);
@@ -95,7 +95,7 @@ Test(source, a_path_that_is_too_long_is_refused)
     refuse(path, NULL, RUE_DATA);
 }
 
-Test(source, its_variant_says_mode_format_type_and_path)
+Test(source, its_variant_has_mode_format_type_and_path)
 {
     data_photos_make(2);
     data_tensor_make("photos", "tensors", RUE_UINT8);
@@ -135,7 +135,7 @@ Test(source, only_an_item_s_own_faults_are_faults_of_the_data)
     cr_assert_eq(rue_source_failure(EIO), RUE_STORE);
 }
 
-Test(source, what_cannot_be_opened_is_reported_with_a_way_out)
+Test(source, a_file_that_cannot_be_opened_is_reported_with_advice)
 {
     rue_error error = {0};
     errno = EMFILE;
@@ -144,12 +144,12 @@ Test(source, what_cannot_be_opened_is_reported_with_a_way_out)
               error.message);
 }
 
-Test(source, close_takes_null)
+Test(source, close_accepts_null)
 {
     rue_source_close(NULL);
 }
 
-Test(source, of_your_own_has_what_its_table_has)
+Test(source, a_custom_source_uses_its_own_table)
 {
     struct rue_source *source = no_work_source_open(7);
     struct rue_variant variant = rue_source_variant(source);

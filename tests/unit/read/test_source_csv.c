@@ -78,7 +78,7 @@ Test(source_csv, columns_can_be_named)
                 "there is no column 'y'");
 }
 
-Test(source_csv, of_several_columns_the_more_usual_one_is_taken)
+Test(source_csv, the_more_usual_of_several_columns_is_used)
 {
     expect("image,path,target,label\nb.jpg,a.jpg,1,2\n", "1:2 ");
     expect("path,label,label,class\na.jpg,1,2,cow\n", "1:1 ");
@@ -95,7 +95,7 @@ Test(source_csv, labels_are_numbers_or_the_names_of_classes)
     refuse("path,label\na.jpg,1\nb.jpg,3000000000\nsub/c.jpg,2\n", "line 3: the label '3000000000'");
 }
 
-Test(source_csv, text_is_taken_as_programs_write_it)
+Test(source_csv, text_of_common_programs_is_read)
 {
     expect("\xEF\xBB\xBFpath,label\r\na.jpg,1\r\n\r\n\"sub/c.jpg\",2", "1:1 3:2 ");
     expect("path,label,,\na.jpg,1,,\nb.jpg,1,,,,\n", "1:1 2:1 ");
@@ -103,7 +103,7 @@ Test(source_csv, text_is_taken_as_programs_write_it)
     expect("path,label\n\"a, \"\"b\"\"\n.jpg\",4\n", "5:4 ");
 }
 
-Test(source_csv, blanks_are_a_part_of_what_is_quoted_alone)
+Test(source_csv, blanks_are_kept_only_in_quotes)
 {
     temporary_text(" d .jpg ", "1234");
     expect(" path , label\n\" d .jpg \", 3 \n a.jpg ,\t10\n", "4:3 1:10 ");
@@ -130,7 +130,7 @@ Test(source_csv, errors_name_the_line)
     refuse("path\nfifo.jpg\n", "line 2: not a regular file: fifo.jpg");
 }
 
-Test(source_csv, a_byte_that_is_no_text_names_the_line)
+Test(source_csv, a_byte_that_is_not_text_names_the_line)
 {
     rue_error error = {0};
     struct rue_source *source;

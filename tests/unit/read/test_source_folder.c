@@ -78,7 +78,7 @@ Test(source_folder, extensions_are_read_in_any_case)
     expect_items((const char *const[]){"1.JPG", "2.Jpeg", "3.jpE", "7.tar.jpeg", NULL});
 }
 
-Test(source_folder, classes_come_in_the_order_of_their_names)
+Test(source_folder, classes_are_in_the_order_of_their_names)
 {
     temporary_text("data/a-b/1.jpg", "");
     temporary_text("data/a/1.jpg", "");
@@ -91,7 +91,7 @@ Test(source_folder, classes_come_in_the_order_of_their_names)
     expect_classes((const char *const[]){"B", "a", "a b", "a-b"}, 4, (const int32_t[]){0, 1, 1, 1, 2, 3});
 }
 
-Test(source_folder, files_beside_class_folders_are_left_out)
+Test(source_folder, files_beside_class_folders_are_skipped)
 {
     temporary_text("data/stray.jpg", "");
     temporary_text("data/zebra.jpg", "");
@@ -100,7 +100,7 @@ Test(source_folder, files_beside_class_folders_are_left_out)
     expect_classes((const char *const[]){"dog"}, 1, (const int32_t[]){0});
 }
 
-Test(source_folder, what_is_hidden_is_left_out)
+Test(source_folder, hidden_files_are_skipped)
 {
     temporary_text("data/a/.1.jpg", "");
     temporary_text("data/a/2.jpg", "");
@@ -110,7 +110,7 @@ Test(source_folder, what_is_hidden_is_left_out)
     expect_items((const char *const[]){"a/2.jpg", NULL});
 }
 
-Test(source_folder, a_hidden_folder_that_is_asked_for_is_read)
+Test(source_folder, a_hidden_folder_given_by_name_is_read)
 {
     temporary_text(".data/1.jpg", "");
     struct rue_source *source = data_open(".data");
@@ -118,7 +118,7 @@ Test(source_folder, a_hidden_folder_that_is_asked_for_is_read)
     rue_source_close(source);
 }
 
-Test(source_folder, folders_without_images_are_no_classes)
+Test(source_folder, folders_without_images_do_not_become_classes)
 {
     temporary_text("data/a/notes.txt", "");
     temporary_text("data/b/1.jpg", "");
@@ -159,7 +159,7 @@ Test(source_folder, symbolic_links_are_followed)
     rue_source_close(source);
 }
 
-Test(source_folder, links_to_folders_that_they_lie_in_are_skipped_and_named)
+Test(source_folder, links_to_parent_folders_are_skipped_and_named)
 {
     char example[256];
     temporary_text("data/a/1.jpg", "");
@@ -193,7 +193,7 @@ Test(source_folder, a_path_that_is_too_long_is_an_error)
     cr_assert(strstr(error.message, "File name too long"), "%s", error.message);
 }
 
-Test(source_folder, a_slash_at_the_end_changes_nothing)
+Test(source_folder, a_slash_at_the_end_has_no_effect)
 {
     temporary_text("data/a/1.jpg", "");
     struct rue_source *plain = data_open("data"), *slash = data_open("data/"), *more = data_open("data///");
@@ -204,7 +204,7 @@ Test(source_folder, a_slash_at_the_end_changes_nothing)
     rue_source_close(more);
 }
 
-Test(source_folder, names_may_hold_any_bytes)
+Test(source_folder, names_may_contain_any_bytes)
 {
     static const char *const names[] = {"a b/c d.jpg", "gr\xc3\xbc\xc3\x9f/\xe2\x98\x83.jpg",
                                         "latin/\xe9\xff.jpg", "new\nline/1.jpg", NULL};
@@ -279,7 +279,7 @@ static void replace_by_folder(const char *path)
     cr_assert_eq(mkdir(path, 0777), 0);
 }
 
-Test(source_folder, a_file_that_is_gone_is_an_error)
+Test(source_folder, a_removed_file_is_an_error)
 {
     cr_assert(strstr(read_after(delete), "No such file"));
 }
@@ -292,7 +292,7 @@ Test(source_folder, a_file_that_changed_its_size_is_an_error)
     cr_assert(strstr(read_after(shrink), "changed since"));
 }
 
-Test(source_folder, a_fifo_or_folder_in_its_place_is_an_error_and_nobody_waits)
+Test(source_folder, a_fifo_or_folder_with_its_name_is_an_error_at_once)
 {
     cr_assert(strstr(read_after(replace_by_fifo), "changed since"));
     temporary_folder_remove();

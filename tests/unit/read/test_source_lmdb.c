@@ -34,7 +34,7 @@ static void expect(const char *name, const char *words)
     cr_assert(strstr(message, words), "'%s' lacks '%s'", message, words);
 }
 
-Test(source_lmdb, what_is_written_is_read_with_names_labels_and_classes)
+Test(source_lmdb, a_written_file_is_read_with_names_labels_and_classes)
 {
     enum { COUNT = 300 };
     lmdb_make("set", COUNT);
@@ -60,7 +60,7 @@ Test(source_lmdb, what_is_written_is_read_with_names_labels_and_classes)
     rue_source_close(source);
 }
 
-Test(source_lmdb, tensors_are_read_and_viewed_where_they_lie)
+Test(source_lmdb, tensors_are_read_and_viewed_in_place)
 {
     enum { COUNT = 5, SIDE = 40 };
     static float values[3 * SIDE * SIDE];
@@ -96,7 +96,7 @@ Test(source_lmdb, tensors_are_read_and_viewed_where_they_lie)
     rue_source_close(source);
 }
 
-Test(source_lmdb, jpeg_files_of_others_are_read_whatever_their_keys)
+Test(source_lmdb, jpeg_files_of_others_are_read_with_any_keys)
 {
     char key[64], read[200];
     lmdb_put("set", NULL, 0,
@@ -122,7 +122,7 @@ Test(source_lmdb, jpeg_files_of_others_are_read_whatever_their_keys)
 }
 
 /* Keys come as "a-b/1", "a/1", but classes as a folder of them has: "a", "a-b". */
-Test(source_lmdb, classes_have_the_numbers_that_folders_give_them)
+Test(source_lmdb, classes_are_numbered_as_in_folders)
 {
     char far[400];
     snprintf(far, sizeof far, "%0300d/1", 0);
@@ -163,7 +163,7 @@ Test(source_lmdb, tensors_of_another_size_than_the_first_are_refused)
     expect("bad", "the value of key a ");
 }
 
-Test(source_lmdb, what_holds_no_images_is_refused)
+Test(source_lmdb, an_lmdb_without_images_is_refused)
 {
     static const char png[] =
         "\x89PNG and so many more bytes that it is taken for an image, which has at least 65";
@@ -190,7 +190,7 @@ Test(source_lmdb, what_holds_no_images_is_refused)
     expect("fifo", "not a regular file");
 }
 
-Test(source_lmdb, without_descriptors_nothing_is_said_of_the_file)
+Test(source_lmdb, missing_descriptors_are_not_blamed_on_the_file)
 {
     struct rlimit limit;
     struct rue_source *source;
@@ -252,7 +252,7 @@ Test(source_lmdb, a_torn_page_is_an_error_or_changes_values)
 }
 
 /* The last page is the list of the free ones, which readers do not need. */
-Test(source_lmdb, a_file_that_was_cut_is_refused_wherever_it_was)
+Test(source_lmdb, a_file_truncated_anywhere_is_refused)
 {
     enum { COUNT = 60, PAGE = 4096 };
     size_t bytes;
@@ -277,7 +277,7 @@ enum {
     LAST_AT = 16 + 120
 };
 
-Test(source_lmdb, a_meta_page_that_lies_is_refused)
+Test(source_lmdb, a_wrong_meta_page_is_refused)
 {
     static const struct {
         size_t at, bytes;

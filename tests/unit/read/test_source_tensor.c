@@ -108,13 +108,13 @@ static void expect_round_trip(const char *name, enum rue_dtype dtype)
     rue_source_close(source);
 }
 
-Test(source_tensor, float32_comes_back)
+Test(source_tensor, float32_is_read_back)
 {
     make("float32", RUE_FLOAT32);
     expect_round_trip("float32", RUE_FLOAT32);
 }
 
-Test(source_tensor, uint8_comes_back)
+Test(source_tensor, uint8_is_read_back)
 {
     expect_round_trip("whole", RUE_UINT8);
 }
@@ -231,7 +231,7 @@ Test(source_tensor, every_damaged_byte_of_the_index_is_found)
         }
 }
 
-Test(source_tensor, a_file_of_an_older_rue_is_named_so)
+Test(source_tensor, a_file_of_an_older_rue_is_named_as_such)
 {
     header()->version = 1;
     const char *message = refuse(file_bytes);
@@ -266,7 +266,7 @@ Test(source_tensor, a_file_that_was_cut_is_refused_wherever)
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) refuse(cuts[i]);
 }
 
-Test(source_tensor, a_file_that_shrinks_while_it_is_open_names_the_byte)
+Test(source_tensor, a_file_that_shrinks_while_open_names_the_byte)
 {
     static unsigned char values[VALUES];
     struct rue_source *source = data_open("whole");
@@ -289,7 +289,7 @@ Test(source_tensor, the_digest_is_that_of_the_contents)
     rue_source_close(other);
 }
 
-Test(source_tensor, a_folder_is_no_tensor_file)
+Test(source_tensor, a_folder_is_not_a_tensor_file)
 {
     rue_error error = {0};
     struct rue_source *source;

@@ -50,7 +50,7 @@ Test(tf_record, lists_are_read_packed_or_not)
            "f:2:1:0;");
 }
 
-Test(tf_record, what_is_not_known_is_passed_over)
+Test(tf_record, unknown_fields_are_skipped)
 {
     expect(MESSAGE("\x10\x07\x1d"
                    "abcd\x21"
@@ -92,7 +92,7 @@ static size_t make(unsigned char *message)
     return head + 5;
 }
 
-Test(tf_record, what_is_written_is_read)
+Test(tf_record, a_written_document_is_read_back)
 {
     unsigned char message[RUE_TF_HEAD_MAX + 8];
     expect((const char *)message, make(message), "label:3:1:-1;name:1:1:a/b.jpg;image:1:1:image;");

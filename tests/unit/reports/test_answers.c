@@ -36,7 +36,7 @@ Test(answers, the_front_has_of_each_memory_the_fastest)
     cr_assert(front[0] == 4 && front[1] == 1 && front[2] == 0, "of equal ones the first");
 }
 
-Test(answers, the_front_holds_what_no_other_configuration_beats)
+Test(answers, the_front_has_configurations_that_no_other_beats)
 {
     uint64_t seed = 3;
     for (int s = 0; s < SETS; s++) {

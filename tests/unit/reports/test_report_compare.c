@@ -50,7 +50,7 @@ static double pays_after(int side, size_t model)
     return payback(side, model).epochs;
 }
 
-Test(report_compare, making_pays_after_what_it_takes_over_what_an_epoch_saves)
+Test(report_compare, payback_is_conversion_time_over_the_saving_per_epoch)
 {
     begin();
     cr_assert_float_eq(pays_after(PREPARED, 0), 2, 1e-9);
@@ -74,7 +74,7 @@ static void expect(const char *text, const char *part)
     cr_expect(strstr(text, part), "%s is not in: %s", part, text);
 }
 
-Test(report_compare, the_page_says_what_pays_and_what_to_use)
+Test(report_compare, the_page_has_the_payback_and_the_variant_to_use)
 {
     begin();
     char *text = show();
@@ -103,7 +103,7 @@ Test(report_compare, the_page_says_what_pays_and_what_to_use)
     fixture_close(&fixture);
 }
 
-Test(report_compare, what_cannot_be_compared_has_answers_of_its_own)
+Test(report_compare, variants_that_cannot_be_compared_have_their_own_answers)
 {
     begin();
     for (int v = 0; v < SIDES; v++) fixture.variants[v].goal = RUE_GOAL_THROUGHPUT;
@@ -167,7 +167,7 @@ Test(report_compare, repeats_give_an_interval_in_epochs)
     fixture_close(&fixture);
 }
 
-Test(report_compare, what_is_no_noise_counts_however_little_it_is)
+Test(report_compare, any_difference_beyond_the_noise_counts)
 {
     begin();
     repeat(RAW, 0, 0.0005);

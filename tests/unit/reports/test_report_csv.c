@@ -107,7 +107,7 @@ static const char *written(const char *text)
     return record.fields[0];
 }
 
-Test(report_csv, no_text_is_a_formula_and_all_of_it_is_read_back)
+Test(report_csv, no_text_is_a_formula_and_every_text_is_read_back)
 {
     static const char *const formulas[] = {"=1+1",      "=HYPERLINK(\"http://x\",\"a\")",
                                            "+1+1",      "-2+3",
@@ -130,14 +130,14 @@ Test(report_csv, no_text_is_a_formula_and_all_of_it_is_read_back)
     }
 }
 
-Test(report_csv, no_text_holds_what_a_terminal_obeys)
+Test(report_csv, no_text_contains_control_characters)
 {
     cr_assert_str_eq(written("\033[2J\ra\tb\nc\x7F"), "?[2J?a?b?c?");
     cr_assert_str_eq(written("\t=1"), "?=1");
     cr_assert_str_eq(written("\u202Egpj\xFF\xC2\x9B"), "?gpj??");
 }
 
-Test(report_csv, no_trials_make_a_header_alone)
+Test(report_csv, no_trials_give_only_a_header)
 {
     struct fixture fixture;
     fixture_open(&fixture);

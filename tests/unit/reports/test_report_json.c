@@ -65,7 +65,7 @@ Test(report_json, gives_the_winner_with_its_regrets)
     fixture_close(&fixture);
 }
 
-Test(report_json, says_of_each_row_whether_its_trials_were_cut_short)
+Test(report_json, each_row_says_whether_its_trials_were_truncated)
 {
     static const char *const wanted[] = {"full", "truncated", NULL, "full"};
     struct fixture fixture;
@@ -84,7 +84,7 @@ Test(report_json, says_of_each_row_whether_its_trials_were_cut_short)
     fixture_close(&fixture);
 }
 
-Test(report_json, says_what_kept_the_machine_busy)
+Test(report_json, names_the_cause_of_a_busy_machine)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -129,7 +129,7 @@ Test(report_json, compares_jobs_of_different_length_by_the_image)
     fixture_close(&fixture);
 }
 
-Test(report_json, says_what_is_missing_and_why)
+Test(report_json, names_missing_cells_with_their_reason)
 {
     struct fixture fixture;
     fixture_open_gaps(&fixture);
@@ -153,7 +153,7 @@ Test(report_json, says_what_is_missing_and_why)
     fixture_close(&fixture);
 }
 
-Test(report_json, nothing_ranked_has_no_config_but_a_reason)
+Test(report_json, an_empty_ranking_has_a_reason_and_no_config)
 {
     struct fixture fixture;
     fixture_open_nothing(&fixture);
@@ -184,7 +184,7 @@ Test(report_json, pytorch_without_workers_gets_no_worker_arguments)
     fixture_close(&fixture);
 }
 
-Test(report_json, pytorch_with_workers_gets_them)
+Test(report_json, pytorch_with_workers_gets_worker_settings)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -197,7 +197,7 @@ Test(report_json, pytorch_with_workers_gets_them)
     fixture_close(&fixture);
 }
 
-Test(report_json, writes_null_for_what_is_no_number)
+Test(report_json, writes_null_for_values_that_are_not_numbers)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -219,7 +219,7 @@ Test(report_json, an_empty_run_is_a_document_too)
     fixture_close(&fixture);
 }
 
-Test(report_json, a_full_disk_is_told)
+Test(report_json, a_full_disk_is_reported)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -235,7 +235,7 @@ Test(report_json, a_full_disk_is_told)
 }
 
 /* In the words of the rest of the program. */
-Test(report_json, gives_the_answers_beside_the_winner)
+Test(report_json, has_the_answers_besides_the_recommendation)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -270,7 +270,7 @@ Test(report_json, gives_the_answers_beside_the_winner)
     fixture_close(&fixture);
 }
 
-Test(report_json, says_what_is_gained_over_what_people_use_anyway)
+Test(report_json, has_the_speed_up_over_the_baselines)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -300,7 +300,7 @@ static void *fail_one(size_t bytes)
 }
 
 /* Long keys, so that the text grows in the middle of one. */
-Test(report_json, text_made_while_memory_ends_is_whole_or_none)
+Test(report_json, text_written_without_memory_is_complete_or_absent)
 {
     json_t *root = json_object();
     char key[300];

@@ -61,7 +61,7 @@ static void open_many_knobs(struct fixture *fixture)
     memset(variant->variant.path, 'p', 3000);
 }
 
-Test(report_table, is_never_wider_than_asked)
+Test(report_table, is_never_wider_than_requested)
 {
     static const int widths[] = {20, 40, 41, 50, 60, 72, 80, 100, 160};
     for (size_t f = 0; f <= sizeof openers / sizeof *openers; f++)
@@ -115,7 +115,7 @@ Test(report_table, columns_end_together)
     fixture_close(&fixture);
 }
 
-Test(report_table, closes_with_what_to_use_for_what_job_and_whose_consumer)
+Test(report_table, says_which_configuration_to_use_and_whose_model_times)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -136,7 +136,7 @@ Test(report_table, closes_with_what_to_use_for_what_job_and_whose_consumer)
     fixture_close(&fixture);
 }
 
-Test(report_table, what_costs_less_than_a_job_saves_pays_within_the_first)
+Test(report_table, a_conversion_below_one_epoch_s_saving_pays_back_within_the_first_epoch)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -147,7 +147,7 @@ Test(report_table, what_costs_less_than_a_job_saves_pays_within_the_first)
     fixture_close(&fixture);
 }
 
-Test(report_table, says_within_what_limits_preprocessing_pays)
+Test(report_table, has_the_interval_of_the_payback)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -162,7 +162,7 @@ Test(report_table, says_within_what_limits_preprocessing_pays)
     fixture_close(&fixture);
 }
 
-Test(report_table, says_that_repeats_of_the_winner_failed)
+Test(report_table, reports_failed_repeats_of_the_recommendation)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -198,7 +198,7 @@ Test(report_table, explains_why_the_votes_disagree)
     fixture_close(&fixture);
 }
 
-Test(report_table, names_what_was_left_out_and_labels_predictions)
+Test(report_table, names_unranked_configurations_and_labels_predictions)
 {
     struct fixture fixture;
     fixture_open_gaps(&fixture);
@@ -213,7 +213,7 @@ Test(report_table, names_what_was_left_out_and_labels_predictions)
     fixture_close(&fixture);
 }
 
-Test(report_table, says_what_rests_on_short_trials_and_what_is_predicted)
+Test(report_table, marks_rows_from_short_trials_and_predictions)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -236,7 +236,7 @@ Test(report_table, says_what_rests_on_short_trials_and_what_is_predicted)
     fixture_close(&fixture);
 }
 
-Test(report_table, nothing_ranked_is_said_plainly)
+Test(report_table, an_empty_ranking_is_explained)
 {
     struct fixture fixture;
     fixture_open_nothing(&fixture);
@@ -335,7 +335,7 @@ static void expect_few_lines(const char *text)
     cr_assert(lines <= 30, "%zu lines:\n%s", lines, text);
 }
 
-Test(report_table, tells_the_published_measurements_right)
+Test(report_table, reproduces_the_published_measurements)
 {
     static struct published published;
     FILE *file = open_published();
@@ -382,7 +382,7 @@ Test(report_table, tells_the_published_measurements_right)
     fixture_close(&fixture);
 }
 
-Test(report_table, what_is_brief_is_read_at_a_glance)
+Test(report_table, the_brief_form_is_short)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -395,7 +395,7 @@ Test(report_table, what_is_brief_is_read_at_a_glance)
     fixture_close(&fixture);
 }
 
-Test(report_table, says_what_kept_the_machine_busy)
+Test(report_table, names_the_cause_of_a_busy_machine)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -414,7 +414,7 @@ static size_t count_parts(const char *text, const char *part)
     return count;
 }
 
-Test(report_table, shows_what_is_recommended_wherever_it_ranks)
+Test(report_table, shows_the_recommendation_at_any_rank)
 {
     struct fixture fixture;
     open_many_knobs(&fixture);

@@ -83,7 +83,7 @@ static void expect(const char *text, const char *part)
     cr_expect(strstr(text, part), "%s is not in: %s", part, text);
 }
 
-Test(scaling, rows_are_sorted_and_a_rate_is_of_what_ran)
+Test(scaling, rows_are_sorted_and_a_rate_uses_the_images_that_ran)
 {
     cr_assert(rows[0].variant == 0 && rows[0].config == 0 && rows[2].config == 2 && rows[3].variant == 1);
     cr_assert(rue_scaling_rate(&rows[1]) == 200 && isnan(rue_scaling_rate(&rows[4])));
@@ -101,7 +101,7 @@ Test(scaling, a_line_is_a_point_of_a_curve)
     free(text);
 }
 
-Test(scaling, a_curve_says_where_it_saturates)
+Test(scaling, a_curve_marks_its_saturation)
 {
     char *text = written(NULL), *workers = strstr(text, "batch_size 64:");
     cr_assert(workers && strstr(text, "4 workers:") < workers, "%s", text);
@@ -116,7 +116,7 @@ Test(scaling, a_curve_says_where_it_saturates)
     free(text);
 }
 
-Test(scaling, without_a_single_rate_nothing_is_fastest)
+Test(scaling, no_point_is_fastest_without_a_rate)
 {
     for (int i = 0; i < ROWS; i++) trials[i].result.outcome = RUE_TRIAL_FAILED;
     char *text = written(NULL);
@@ -124,7 +124,7 @@ Test(scaling, without_a_single_rate_nothing_is_fastest)
     free(text);
 }
 
-Test(scaling, json_has_null_for_what_is_not_known)
+Test(scaling, json_has_null_for_unknown_values)
 {
     char *text;
     size_t bytes;
@@ -140,7 +140,7 @@ Test(scaling, json_has_null_for_what_is_not_known)
     free(text);
 }
 
-Test(scaling, a_trial_that_was_not_as_the_title_says_is_reported)
+Test(scaling, a_trial_in_the_wrong_cache_state_is_reported)
 {
     trials[0].result.cache_missed = 1;
     char *text = written(NULL);
@@ -161,7 +161,7 @@ static void watch(size_t count)
     rue_scaling_open(&scaling);
 }
 
-Test(scaling, what_a_trial_used_is_summed_up_from_the_samples_of_its_time)
+Test(scaling, usage_of_a_trial_is_summed_from_its_samples)
 {
     watch(SAMPLES); /* those at 2, 3, 4 and 5 s */
     const double *used = rows[1].figures;
@@ -179,7 +179,7 @@ Test(scaling, what_a_trial_used_is_summed_up_from_the_samples_of_its_time)
     free(text);
 }
 
-Test(scaling, samples_of_a_trial_that_was_thrown_away_are_not_of_the_next_one)
+Test(scaling, samples_of_a_discarded_trial_do_not_count_for_the_next)
 {
     rows[1].discarded_ns = 1000000000; /* it ran from 2.5 to 6.5 s */
     watch(SAMPLES);
@@ -191,7 +191,7 @@ Test(scaling, samples_of_a_trial_that_was_thrown_away_are_not_of_the_next_one)
     free(text);
 }
 
-Test(scaling, where_samples_are_few_the_trial_speaks_for_itself)
+Test(scaling, a_trial_with_few_samples_uses_its_own_figures)
 {
     struct rue_trial_result *result = &trials[rows[1].trial - trials].result;
     result->anon_peak_bytes = 700000000;

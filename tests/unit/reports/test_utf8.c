@@ -27,7 +27,7 @@ Test(utf8, counts_columns_not_bytes)
     cr_assert_eq(rue_utf8_width("\xff\xfe"), 2);
 }
 
-Test(utf8, cleans_what_a_terminal_would_act_on)
+Test(utf8, replaces_control_characters)
 {
     char out[64];
     rue_utf8_clean("a\033[2J\n\xff ü\xC2\x9B", true, out, sizeof out);

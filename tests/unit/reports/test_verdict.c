@@ -62,7 +62,7 @@ static const char *lengths_note(const struct rue_job_interval *intervals, size_t
     return said;
 }
 
-Test(verdict, the_same_answer_for_all_lengths_is_no_news)
+Test(verdict, the_same_answer_for_all_lengths_gets_no_sentence)
 {
     const struct rue_job_interval one[] = {{32, 900000, 3}};
     cr_assert_str_eq(lengths_note(one, 1), "");
@@ -81,7 +81,7 @@ Test(verdict, other_lengths_have_other_answers)
                      "Other job lengths (predicted): from 120,000 images on use 32/4.");
 }
 
-Test(verdict, of_many_lengths_the_nearest_are_named)
+Test(verdict, the_nearest_of_many_lengths_are_named)
 {
     const struct rue_job_interval intervals[] = {
         {32, 99, 2}, {100, 999, 0}, {1000, 20000, 3}, {20001, 50000, 1}, {50001, 900000, 0}};
@@ -91,7 +91,7 @@ Test(verdict, of_many_lengths_the_nearest_are_named)
     cr_assert(strstr(said, "by_job_images") && !strstr(said, "128/0"), "%s", said);
 }
 
-Test(verdict, a_bound_is_rounded_to_what_is_known)
+Test(verdict, a_bound_is_rounded_up)
 {
     static const struct {
         double bound_ratio;
@@ -113,7 +113,7 @@ Test(verdict, a_bound_is_rounded_to_what_is_known)
     fixture_close(&fixture);
 }
 
-Test(verdict, what_ranks_above_the_recommended_one_is_explained)
+Test(verdict, configurations_above_the_recommendation_are_explained)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
@@ -129,7 +129,7 @@ Test(verdict, what_ranks_above_the_recommended_one_is_explained)
     fixture_close(&fixture);
 }
 
-Test(verdict, an_interval_does_not_end_at_nothing)
+Test(verdict, the_upper_end_of_an_interval_is_never_zero)
 {
     static const struct {
         double low, high;
@@ -165,7 +165,7 @@ Test(verdict, an_answer_found_on_a_busy_machine_is_of_low_confidence)
     fixture_close(&fixture);
 }
 
-Test(verdict, variants_that_are_called_alike_have_the_name_of_their_data)
+Test(verdict, variants_with_equal_names_get_the_name_of_their_data)
 {
     static const char *const models[] = {"ape"};
     static const double times_s[] = {1.0};
@@ -204,7 +204,7 @@ static const char *sleep_note(double slept_ns, double late_ns)
     return said;
 }
 
-Test(verdict, sleep_that_is_late_by_more_than_a_percent_is_told)
+Test(verdict, overshoot_above_one_percent_is_reported)
 {
     cr_assert_str_eq(sleep_note(0, 0), "", "nothing slept");
     cr_assert_str_eq(sleep_note(1e9, 9e6), "");
@@ -212,7 +212,7 @@ Test(verdict, sleep_that_is_late_by_more_than_a_percent_is_told)
     cr_assert(strstr(said, "slept 25.0 % too long"), "%s", said);
 }
 
-Test(verdict, only_what_a_trial_tells_of_its_sleep_counts)
+Test(verdict, only_reported_overshoots_count)
 {
     struct rue_variant_findings variant = {0};
     struct rue_trial_result result = rue_trial_result_empty();

@@ -23,7 +23,7 @@ Test(wrap, breaks_at_spaces_that_may_break)
     expect_wrapped("", 5, 2, "  ");
 }
 
-Test(wrap, breaks_inside_a_word_only_when_it_is_too_long)
+Test(wrap, breaks_only_words_that_are_too_long)
 {
     expect_wrapped("a abcdefgh b", 4, 0, "a\nabcd\nefgh\nb");
     expect_wrapped("größerals", 4, 0, "größ\neral\ns");
@@ -40,14 +40,14 @@ static void expect_item(const char *label, const char *text, int columns, const 
     free(out);
 }
 
-Test(wrap, a_label_stands_beside_its_text)
+Test(wrap, a_label_is_beside_its_text)
 {
     expect_item("  --seed", "of what is random, whatever it may be", 40,
                 "  --seed  of what is random, whatever it\n          may be");
     expect_item("  --seed", "of what is random", 0, "  --seed  of what is random");
 }
 
-Test(wrap, a_long_label_stands_above_its_text)
+Test(wrap, a_long_label_is_above_its_text)
 {
     expect_item("  --budget TIME", "for all", 40, "  --budget TIME\n          for all");
     expect_item("12345678", "text", 40, "12345678  text");
@@ -60,7 +60,7 @@ Test(wrap, a_narrow_window_has_every_text_below_its_label)
                 "  --seed\n      of what is random,\n      whatever");
 }
 
-Test(wrap, wide_characters_take_two_columns_of_a_label)
+Test(wrap, wide_characters_count_as_two_columns_of_a_label)
 {
     expect_item("日本語", "text", 40, "日本語    text");
 }

@@ -25,7 +25,7 @@ Test(compute_curve, interpolates_linearly_between_measured_sizes)
     cr_assert_float_eq(batch_s(&curve, 16, 16), 1 - 16 / 96.0, 1e-12);
 }
 
-Test(compute_curve, never_answers_less_than_nothing)
+Test(compute_curve, is_never_negative)
 {
     struct rue_compute_curve curve = {0};
     cr_assert_eq(batch_s(&curve, 64, 64), 0);
@@ -71,7 +71,7 @@ Test(compute_curve, prior_sizes_are_scaled_by_measured_ones)
     cr_assert_eq(rue_compute_curve_find(&curve, 128)->trials, 0);
 }
 
-Test(compute_curve, a_model_that_computes_on_several_cpus_takes_them_all)
+Test(compute_curve, a_model_on_several_cpus_occupies_all_of_them)
 {
     struct rue_compute_curve curve = {0};
     rue_compute_curve_add(&curve, 8, 1, 1.5);

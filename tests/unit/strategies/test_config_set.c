@@ -105,7 +105,7 @@ static void check_consistent(const struct task *task, const struct rue_config_se
     cr_assert((isnan(worst) && isnan(set->max_regret_ratio)) || worst == set->max_regret_ratio);
 }
 
-Test(config_set, is_the_smallest_and_of_those_the_best_as_brute_force_has_it)
+Test(config_set, is_the_smallest_and_best_set_by_brute_force)
 {
     uint64_t seed = 7;
     size_t larger = 0;
@@ -127,7 +127,7 @@ Test(config_set, is_the_smallest_and_of_those_the_best_as_brute_force_has_it)
     free(task);
 }
 
-Test(config_set, where_the_search_takes_long_all_are_served_and_it_says_that_fewer_may_do)
+Test(config_set, a_long_search_serves_all_scenarios_and_is_marked_as_not_exact)
 {
     uint64_t seed = 11;
     size_t quick = 0, exact = 0;
@@ -144,7 +144,7 @@ Test(config_set, where_the_search_takes_long_all_are_served_and_it_says_that_few
     free(task);
 }
 
-Test(config_set, as_many_columns_as_it_takes)
+Test(config_set, works_with_many_columns)
 {
     struct task *task = calloc(1, sizeof *task);
     *task = (struct task){.scenarios = 14, .configs = 14, .epsilon = 0.05};
@@ -157,7 +157,7 @@ Test(config_set, as_many_columns_as_it_takes)
     free(task);
 }
 
-Test(config_set, one_configuration_serves_all_however_many_scenarios_there_are)
+Test(config_set, one_configuration_serves_any_number_of_scenarios)
 {
     struct task *task = calloc(1, sizeof *task);
     *task = (struct task){.scenarios = SCENARIOS_MAX, .configs = 3, .epsilon = 0.05};
@@ -176,7 +176,7 @@ Test(config_set, one_configuration_serves_all_however_many_scenarios_there_are)
     free(task);
 }
 
-Test(config_set, nothing_to_serve_needs_no_configuration)
+Test(config_set, no_scenarios_need_no_configuration)
 {
     static const struct task empty = {.configs = 3, .epsilon = 0.05},
                              unserved = {.scenarios = 2,

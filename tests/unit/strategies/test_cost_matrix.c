@@ -40,7 +40,7 @@ Test(cost_matrix, starts_with_every_cell_missing)
     rue_cost_matrix_close(matrix);
 }
 
-Test(cost_matrix, copies_what_it_is_given)
+Test(cost_matrix, copies_its_arguments)
 {
     struct rue_config config = rue_config_default();
     char name[] = "resnet";
@@ -117,7 +117,7 @@ Test(cost_matrix, a_full_trial_replaces_predictions)
     rue_cost_matrix_close(matrix);
 }
 
-Test(cost_matrix, a_time_that_is_none_is_refused_and_changes_nothing)
+Test(cost_matrix, an_invalid_time_is_refused_without_a_change)
 {
     static const double lies[] = {0, -1, NAN, INFINITY, -INFINITY};
     struct rue_cost_matrix *matrix = matrix_of(1, 1);
@@ -279,7 +279,7 @@ Test(cost_matrix, a_new_estimate_replaces_the_one_before_and_a_failure_both)
     rue_cost_matrix_close(matrix);
 }
 
-Test(cost_matrix, a_failure_leaves_a_late_cell_late)
+Test(cost_matrix, a_failure_does_not_change_a_late_cell)
 {
     struct rue_cost_matrix *matrix = matrix_limited();
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
@@ -291,7 +291,7 @@ Test(cost_matrix, a_failure_leaves_a_late_cell_late)
     rue_cost_matrix_close(matrix);
 }
 
-Test(cost_matrix, a_first_batch_that_is_none_is_refused)
+Test(cost_matrix, an_invalid_first_batch_time_is_refused)
 {
     static const double lies[] = {-1, NAN, INFINITY};
     struct rue_cost_matrix *matrix = matrix_limited();

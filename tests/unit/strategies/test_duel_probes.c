@@ -132,7 +132,7 @@ static void expect_right(const struct machine *machine, double limit)
         }
 }
 
-Test(duel_probes, what_is_known_of_this_machine_spares_most_probes)
+Test(duel_probes, a_prior_of_this_machine_saves_most_probes)
 {
     struct machine machine;
     machine_open(&machine, true, 1, 1);
@@ -145,7 +145,7 @@ Test(duel_probes, what_is_known_of_this_machine_spares_most_probes)
     machine_close(&machine);
 }
 
-Test(duel_probes, of_another_machine_every_probe_is_made)
+Test(duel_probes, another_machine_gets_every_probe)
 {
     struct machine machine;
     machine_open(&machine, false, 2, 1);
@@ -189,7 +189,7 @@ Test(duel_probes, few_trials_have_few_probes_and_cover_every_model)
     }
 }
 
-Test(duel_probes, what_was_learned_is_passed_on)
+Test(duel_probes, estimates_are_exported)
 {
     struct machine machine;
     struct rue_knowledge *learned;
@@ -211,7 +211,7 @@ Test(duel_probes, what_was_learned_is_passed_on)
     machine_close(&machine);
 }
 
-Test(duel_probes, what_was_found_of_a_cell_counts_until_trials_contradict)
+Test(duel_probes, estimates_of_a_cell_count_until_trials_contradict)
 {
     struct machine with, without;
     static const double offsets[MODELS * CONFIGS] = {[7] = 0.1};

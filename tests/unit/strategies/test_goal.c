@@ -39,7 +39,7 @@ Test(goal, each_minimises_its_own_time)
     cr_assert_float_eq(cost_ns(RUE_GOAL_FIRST_BATCH, &result, 100, &predicted), 1000, 0);
 }
 
-Test(goal, a_cut_trial_predicts_the_job_alone)
+Test(goal, a_truncated_trial_predicts_only_the_job)
 {
     bool predicted;
     struct rue_trial_result result = result_of();
@@ -51,7 +51,7 @@ Test(goal, a_cut_trial_predicts_the_job_alone)
     cr_assert_not(predicted);
 }
 
-Test(goal, what_a_runner_does_not_say_is_not_known)
+Test(goal, unreported_values_are_unknown)
 {
     bool predicted;
     struct rue_trial_result result = result_of();

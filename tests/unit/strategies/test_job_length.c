@@ -92,7 +92,7 @@ Test(job_length, the_answer_changes_where_the_lines_cross)
     cr_assert_eq(found.at[2].to_images, 1000u * RUE_JOB_LONGEST);
 }
 
-Test(job_length, it_does_not_matter_much_from_which_job_one_looks)
+Test(job_length, results_hardly_depend_on_the_reference_job)
 {
     static const struct {
         uint64_t job;

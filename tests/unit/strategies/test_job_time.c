@@ -242,7 +242,7 @@ Test(job_time, a_short_trial_falls_back_to_the_line)
     cr_assert_float_eq(rue_job_time_ns(&result, 9469, false, &predicted), expected, 1);
 }
 
-Test(job_time, what_is_not_known_is_not_guessed)
+Test(job_time, unknown_values_are_not_guessed)
 {
     bool predicted;
     struct rue_trial_result whole = simulate(&loader_bound, config_of(32, 4, 2), 256), result = whole;
@@ -295,7 +295,7 @@ Test(job_time, the_floor_is_whole_batches_or_the_job)
     cr_assert_eq(rue_job_min_images(&config, UINT64_MAX), UINT64_C(4) * 256 * 64 * 65536);
 }
 
-Test(job_time, the_steady_state_knows_neither_start_nor_end)
+Test(job_time, the_steady_state_excludes_start_and_end)
 {
     struct rue_trial_result result = simulate(&loader_bound, config_of(32, 4, 2), 4000);
     cr_assert_float_eq(rue_job_steady_ns(&result), 4e6 / 4, 4e6 / 4 * 0.01, "four workers side by side");
@@ -308,7 +308,7 @@ Test(job_time, the_steady_state_knows_neither_start_nor_end)
     cr_assert_float_eq(rue_job_steady_ns(&other), 1e6, 1e4);
 }
 
-Test(job_time, without_ready_times_the_steady_state_is_that_of_the_line)
+Test(job_time, the_steady_state_without_ready_times_is_that_of_the_line)
 {
     struct rue_trial_result result = simulate(&consumer_bound, config_of(32, 4, 2), 4000);
     result.batch_ready_ns = NULL;
@@ -346,7 +346,7 @@ static struct rue_trial_result pairs_of(uint64_t batches, uint64_t start_ns)
     return result;
 }
 
-Test(job_line, its_own_length_takes_what_the_trial_took)
+Test(job_line, a_job_of_the_trial_s_length_has_its_time)
 {
     for (uint64_t batches = 1; batches <= PAIRED_MAX; batches = batches * 3 + 1) {
         struct rue_trial_result result = pairs_of(batches, 1000);
@@ -375,7 +375,7 @@ Test(job_line, longer_jobs_go_on_as_in_the_steady_state)
                        0.001 * (double)longer.end_to_end_ns);
 }
 
-Test(job_line, without_deliveries_it_goes_from_the_first_to_the_last)
+Test(job_line, without_ready_times_deliveries_are_evenly_spaced)
 {
     struct rue_trial_result result = pairs_of(1000, 100000);
     result.ready_count = 0;
@@ -395,7 +395,7 @@ Test(job_line, the_last_batch_may_be_short)
     cr_assert_gt(rue_job_line_ns(&line, 995), rue_job_line_ns(&line, 980));
 }
 
-Test(job_line, what_a_runner_does_not_say_is_not_known)
+Test(job_line, unreported_values_are_unknown)
 {
     struct rue_trial_result result = pairs_of(10, 1000);
     result.first_batch_ns = RUE_ABSENT;

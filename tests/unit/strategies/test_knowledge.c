@@ -27,7 +27,7 @@ static struct rue_strategy_setup make_times(struct rue_config *configs, double *
     return setup;
 }
 
-Test(knowledge, times_of_a_table_predict_those_left_out)
+Test(knowledge, times_of_a_table_predict_the_missing_ones)
 {
     struct rue_config configs[CONFIGS];
     double times[MODELS * CONFIGS];
@@ -42,7 +42,7 @@ Test(knowledge, times_of_a_table_predict_those_left_out)
     rue_knowledge_close(knowledge);
 }
 
-Test(knowledge, of_a_model_without_times_nothing_is_known)
+Test(knowledge, a_model_without_times_is_unknown)
 {
     struct rue_config configs[CONFIGS];
     double times[MODELS * CONFIGS];

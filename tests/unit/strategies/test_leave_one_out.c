@@ -62,7 +62,7 @@ static struct rue_leave_one_out *leave(const struct machine *machine)
 }
 
 /* What the rules recommend of a matrix that never had the model. */
-Test(leave_one_out, is_what_the_rules_say_without_the_model)
+Test(leave_one_out, equals_the_selection_without_the_model)
 {
     uint64_t seed = 5;
     for (int i = 0; i < MACHINES; i++) {

@@ -59,7 +59,7 @@ Test(pipeline, workers_load_side_by_side)
     expect(times.end_to_end_s, 1.5 + 3 * 0.25 + 4 * 0.0625 + 8);
 }
 
-Test(pipeline, a_last_batch_is_as_short_as_it_is)
+Test(pipeline, a_short_last_batch_costs_less)
 {
     struct rue_pipeline_times whole = predict(&quick, 0, 1, config_of(8, 1, 2, RUE_PARALLEL_BATCH), 32),
                               part = predict(&quick, 0, 1, config_of(8, 1, 2, RUE_PARALLEL_BATCH), 27);
@@ -76,7 +76,7 @@ Test(pipeline, a_window_of_one_batch_makes_loading_wait_for_the_model)
     expect(times.end_to_end_s, 0.75 + 3 * 0.25 + 0.125 + 2);
 }
 
-Test(pipeline, storage_and_cpus_bound_what_workers_bring)
+Test(pipeline, storage_and_cpus_bound_the_rate_of_workers)
 {
     struct rue_pipeline_loader loader = quick;
     loader.value[RUE_PIPELINE_storage_s] = 0.5;
@@ -91,7 +91,7 @@ Test(pipeline, storage_and_cpus_bound_what_workers_bring)
     expect(times.first_batch_s, 0.5 + 8 * 0.25 + 2 * 0.0625 * 4);
 }
 
-Test(pipeline, shared_batches_come_sooner_and_no_faster)
+Test(pipeline, shared_batches_are_earlier_but_not_faster)
 {
     struct rue_pipeline_loader loader = quick;
     loader.value[RUE_PIPELINE_batch_s] = 0;
@@ -105,7 +105,7 @@ Test(pipeline, shared_batches_come_sooner_and_no_faster)
     expect(b.end_to_end_s, a.end_to_end_s);
 }
 
-Test(pipeline, without_workers_loading_and_computing_take_turns)
+Test(pipeline, loading_and_computing_alternate_without_workers)
 {
     struct rue_pipeline_times times = predict(&quick, 0.5, 0.25, config_of(4, 0, 2, RUE_PARALLEL_BATCH), 10);
     expect(times.first_batch_s, 0.125 + 4 * 0.0625);
@@ -162,7 +162,7 @@ static struct rue_pipeline_loader uneven(bool in_turn)
                                         .round_robin = in_turn};
 }
 
-Test(pipeline, a_job_is_extended_at_the_pace_that_it_would_keep)
+Test(pipeline, a_job_is_extended_at_its_steady_rate)
 {
     static const double consumers[] = {0.001, 0.05, 0.3};
     for (int c = 0; c < 3; c++)
@@ -181,7 +181,7 @@ Test(pipeline, a_job_is_extended_at_the_pace_that_it_would_keep)
         }
 }
 
-Test(pipeline, a_model_beside_the_workers_slows_images_and_first_batches_are_late)
+Test(pipeline, a_computing_model_slows_images_and_first_batches)
 {
     struct rue_pipeline_loader loader = quick;
     struct rue_config one = config_of(4, 1, 2, RUE_PARALLEL_BATCH),
@@ -212,7 +212,7 @@ Test(pipeline, workers_share_the_cpus_at_every_moment)
     expect(times.end_to_end_s - 6, times.first_batch_s + 4 * 0.0625);
 }
 
-Test(pipeline, threads_without_a_cpu_cost_the_others_nothing)
+Test(pipeline, threads_without_a_cpu_do_not_slow_the_others)
 {
     struct rue_pipeline_loader threads = quick, processes;
     threads.value[RUE_PIPELINE_batch_s] = threads.value[RUE_PIPELINE_start_worker_s] = 0;
@@ -228,7 +228,7 @@ Test(pipeline, threads_without_a_cpu_cost_the_others_nothing)
     expect(b.end_to_end_s - b.shutdown_s - 0.5, (a.end_to_end_s - a.shutdown_s - 0.5) * 4.5 / 1.5);
 }
 
-Test(pipeline, a_consumer_that_computes_takes_a_cpu_from_the_workers)
+Test(pipeline, a_computing_consumer_occupies_a_cpu_of_the_workers)
 {
     struct rue_pipeline_loader loader = quick;
     loader.value[RUE_PIPELINE_batch_s] = loader.value[RUE_PIPELINE_stop_worker_s] = 0;

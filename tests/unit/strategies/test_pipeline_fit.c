@@ -173,7 +173,7 @@ Test(pipeline_fit, a_trial_that_was_disturbed_is_seen_and_pulls_little)
     expect_found(&threads, 0, 1.5, 0.1);
 }
 
-Test(pipeline_fit, joint_trials_alone_identify_loader_and_models)
+Test(pipeline_fit, joint_trials_identify_loader_and_models)
 {
     static const struct rue_pipeline_consumer models[] = {
         {2e-3, 1e-4, 0, false}, {5e-3, 2e-3, 0, false}, {5e-3, 1e-2, 0, false}};
@@ -200,7 +200,7 @@ Test(pipeline_fit, joint_trials_alone_identify_loader_and_models)
     rue_pipeline_fit_close(fit);
 }
 
-Test(pipeline_fit, without_trials_there_is_nothing_to_find)
+Test(pipeline_fit, estimation_fails_without_trials)
 {
     struct rue_pipeline_fit *fit;
     struct rue_pipeline_sample nothing_known = {.config = config_of(32, 2),
@@ -246,7 +246,7 @@ Test(pipeline_fit, a_search_that_is_stopped_ends_at_once)
     cr_assert_str_eq(error.message, "interrupted");
 }
 
-Test(pipeline_fit, without_trials_the_prior_is_what_is_found)
+Test(pipeline_fit, the_estimate_without_trials_is_the_prior)
 {
     struct rue_pipeline_prior prior = prior_of(&pipeline_large, 0.3);
     struct rue_pipeline_fit *fit;
@@ -273,7 +273,7 @@ Test(pipeline_fit, one_probe_and_a_prior_detect_a_slower_loader)
     rue_pipeline_fit_close(fit);
 }
 
-Test(pipeline_fit, end_to_end_times_alone_are_informative)
+Test(pipeline_fit, end_to_end_times_are_informative)
 {
     struct rue_pipeline_sample samples[PROBES];
     for (int p = 0; p < PROBES; p++) {

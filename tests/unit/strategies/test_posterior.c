@@ -90,7 +90,7 @@ static double covariance_by_hand(size_t a, size_t b)
            pow(cell, 2) * (same_config * pow(0.005, 2) + (a == b) * pow(0.01, 2));
 }
 
-Test(posterior, before_any_trial_is_what_the_table_of_fields_says)
+Test(posterior, variance_before_any_trial_is_that_of_the_fields)
 {
     struct rue_posterior *posterior = open_posterior();
     for (size_t i = 0; i < CELLS; i++) {
@@ -102,7 +102,7 @@ Test(posterior, before_any_trial_is_what_the_table_of_fields_says)
     rue_posterior_close(posterior);
 }
 
-Test(posterior, one_trial_moves_every_cell_as_its_covariance_says)
+Test(posterior, one_trial_moves_every_cell_by_its_covariance)
 {
     struct rue_posterior *posterior = open_posterior();
     double drift = 0.02 * 0.02, noise_scale = 0, weights = 0, noises[] = {0.5, 1, 2, 3.5};
@@ -133,7 +133,7 @@ static void add_trials(struct rue_posterior *posterior)
         add_trial(posterior, trials[t].cell, trials[t].off, 0.0004);
 }
 
-Test(posterior, draws_and_the_mean_agree_with_what_is_expected)
+Test(posterior, draws_agree_with_mean_and_variance)
 {
     struct rue_posterior *posterior = open_posterior();
     add_trials(posterior);
@@ -161,7 +161,7 @@ Test(posterior, draws_and_the_mean_agree_with_what_is_expected)
 }
 
 /* What a trial would bring is what it brings. */
-Test(posterior, a_gain_is_the_variance_that_a_trial_takes_away)
+Test(posterior, variance_reduction_equals_the_change_by_a_trial)
 {
     struct rue_posterior *posterior = open_posterior();
     double *latent = calloc(rue_posterior_latent_size(posterior), sizeof *latent), mean, before, after;
@@ -217,7 +217,7 @@ Test(posterior, calibration_detects_overconfidence)
     rue_posterior_close(misfits);
 }
 
-Test(posterior, takes_no_more_trials_than_it_can_and_grows_until_then)
+Test(posterior, grows_with_the_number_of_trials)
 {
     struct rue_posterior *posterior = open_posterior();
     for (size_t i = 0; i < 80; i++) add_trial(posterior, i % CELLS, 0.1, 0.0004);

@@ -15,7 +15,7 @@ static struct rue_probes_budget room_of(const bool measures[RUE_MEASURE_COUNT], 
     return rue_probes_budget(&setup);
 }
 
-Test(probes, without_a_limit_of_trials_there_is_room_for_all)
+Test(probes, all_probes_are_made_without_a_limit_of_trials)
 {
     struct rue_probes_budget room = room_of(all_kinds, 12, 0);
     cr_assert(room.load == SIZE_MAX && room.compute == SIZE_MAX);
@@ -36,7 +36,7 @@ static size_t load_probes(const int *workers, int count, size_t *inlined)
     return asked;
 }
 
-Test(probes, loading_without_workers_is_probed_where_the_space_has_it)
+Test(probes, loading_without_workers_is_probed_if_the_space_has_it)
 {
     size_t inlined, asked = load_probes((const int[]){0, 1, 2, 4, 8, 16, 32, 64}, 8, &inlined);
     cr_assert(asked == RUE_PROBES_LOAD_MAX && inlined == 1, "%zu of %zu", inlined, asked);
@@ -46,7 +46,7 @@ Test(probes, loading_without_workers_is_probed_where_the_space_has_it)
     cr_assert(asked > 0 && inlined == asked, "%zu of %zu", inlined, asked);
 }
 
-Test(probes, a_trial_of_every_model_is_left_to_verify)
+Test(probes, one_trial_per_model_is_reserved_for_verification)
 {
     for (size_t models = 1; models <= 40; models++)
         for (size_t trials = models; trials <= 300; trials++) {
@@ -59,14 +59,14 @@ Test(probes, a_trial_of_every_model_is_left_to_verify)
         }
 }
 
-Test(probes, half_of_many_trials_are_left_to_decide)
+Test(probes, half_of_many_trials_are_reserved_for_the_decision)
 {
     struct rue_probes_budget room = room_of(all_kinds, 4, 40);
     cr_assert(room.load == RUE_PROBES_LOAD_MAX && room.compute == 10);
     cr_assert_eq(room_of(all_kinds, 4, 41).compute, 10);
 }
 
-Test(probes, without_load_trials_the_survey_has_its_part)
+Test(probes, the_survey_has_its_share_without_load_trials)
 {
     static const bool kinds[RUE_MEASURE_COUNT] = {[RUE_JOINT] = true, [RUE_COMPUTE] = true};
     cr_assert_eq(room_of(kinds, 4, 10).load, 0, "3 trials cannot verify 4 models");

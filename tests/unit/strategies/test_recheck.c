@@ -133,7 +133,7 @@ static struct rue_recheck_findings check(const struct machine *before, struct ma
     return check_by(before, now, budget_s, false);
 }
 
-Test(recheck, where_only_times_of_jobs_are_known_trials_are_as_long_as_the_time_allows)
+Test(recheck, trials_use_the_available_time_if_only_job_times_are_known)
 {
     struct machine machine = machine_of(1);
     struct rue_recheck_findings found = check_by(&machine, &machine, 600, true);
@@ -143,7 +143,7 @@ Test(recheck, where_only_times_of_jobs_are_known_trials_are_as_long_as_the_time_
     cr_assert(machine.shortest >= 8 * 32 && machine.shortest < JOB);
 }
 
-Test(recheck, whole_jobs_run_on_every_model_where_the_budget_holds_them)
+Test(recheck, whole_jobs_run_on_every_model_if_the_budget_is_enough)
 {
     double regrets[CONFIGS];
     struct machine machine = machine_of(1);
@@ -161,7 +161,7 @@ Test(recheck, whole_jobs_run_on_every_model_where_the_budget_holds_them)
     }
 }
 
-Test(recheck, on_the_same_machine_it_holds)
+Test(recheck, the_recommendation_holds_on_the_same_machine)
 {
     int held = 0;
     for (uint64_t seed = 0; seed < 10; seed++) {
@@ -174,7 +174,7 @@ Test(recheck, on_the_same_machine_it_holds)
     cr_assert_geq(held, 9);
 }
 
-Test(recheck, where_another_configuration_has_become_the_best_it_does_not_hold)
+Test(recheck, does_not_hold_if_another_configuration_became_the_best)
 {
     int gone = 0;
     for (uint64_t seed = 0; seed < 10; seed++) {
@@ -199,7 +199,7 @@ Test(recheck, a_uniformly_slower_machine_is_reported_and_may_hold)
     cr_assert_neq(check(&before, &now, 90).verdict, RUE_RECHECK_HOLDS);
 }
 
-Test(recheck, a_configuration_that_does_not_run_any_more_has_failed)
+Test(recheck, a_configuration_that_no_longer_runs_has_failed)
 {
     double regrets[CONFIGS];
     struct machine before = machine_of(1), now = before;
@@ -207,7 +207,7 @@ Test(recheck, a_configuration_that_does_not_run_any_more_has_failed)
     cr_assert_eq(check(&before, &now, 30).verdict, RUE_RECHECK_FAILED);
 }
 
-Test(recheck, a_rival_that_does_not_run_changes_nothing)
+Test(recheck, a_rival_that_does_not_run_has_no_effect)
 {
     double regrets[CONFIGS];
     struct machine before = machine_of(1), now = before;
@@ -219,7 +219,7 @@ Test(recheck, a_rival_that_does_not_run_changes_nothing)
     cr_assert_eq(found.verdict, RUE_RECHECK_HOLDS);
 }
 
-Test(recheck, without_comparable_times_the_verdict_is_unsure)
+Test(recheck, the_verdict_is_unsure_without_comparable_times)
 {
     struct machine before = machine_of(1), now = before;
     before.unknown = true;
@@ -229,7 +229,7 @@ Test(recheck, without_comparable_times_the_verdict_is_unsure)
     cr_assert_eq(found.verdict, RUE_RECHECK_UNSURE);
 }
 
-Test(recheck, one_pair_is_tried_whatever_it_costs)
+Test(recheck, one_pair_is_tried_at_any_cost)
 {
     struct machine machine = machine_of(2);
     struct rue_recheck_findings found = check(&machine, &machine, 0);
@@ -237,7 +237,7 @@ Test(recheck, one_pair_is_tried_whatever_it_costs)
     cr_assert_eq(found.verdict, RUE_RECHECK_HOLDS);
 }
 
-Test(recheck, without_a_configuration_there_is_nothing_to_check)
+Test(recheck, no_configuration_gives_no_verdict)
 {
     void *recheck;
     struct rue_prior prior = {.config = SIZE_MAX};

@@ -86,7 +86,7 @@ static struct rue_regret_interval interval_of(const struct machine *machine)
 }
 
 /* 120 machines each: a share of 0.95 of them has a standard error of 0.02. */
-Test(regret_interval, covers_the_true_regret_and_what_is_better)
+Test(regret_interval, covers_the_true_regret_and_the_bound)
 {
     static const struct {
         int repeats;
@@ -127,7 +127,7 @@ Test(regret_interval, covers_the_true_regret_and_what_is_better)
     }
 }
 
-Test(regret_interval, one_repeat_gives_none)
+Test(regret_interval, one_repeat_gives_no_interval)
 {
     uint64_t seed = 3;
     struct machine machine;
@@ -136,7 +136,7 @@ Test(regret_interval, one_repeat_gives_none)
     machine_close(&machine);
 }
 
-Test(regret_interval, equal_repeats_leave_nothing_open)
+Test(regret_interval, equal_repeats_give_a_zero_interval)
 {
     uint64_t seed = 5;
     struct machine machine;

@@ -46,7 +46,7 @@ static struct rue_saving_interval find(const struct rue_cost_matrix *before,
 }
 
 /* 300 machines: a share of 0.95 of them has a standard error of 0.013. */
-Test(saving_interval, covers_what_is_truly_saved)
+Test(saving_interval, covers_the_true_saving)
 {
     static const struct {
         int repeats;

@@ -186,7 +186,7 @@ Test(selection, failed_and_infeasible_cells_are_counted_separately)
     rue_cost_matrix_close(matrix);
 }
 
-Test(selection, nothing_is_recommended_where_all_failed)
+Test(selection, no_configuration_is_recommended_if_all_failed)
 {
     static const double table[] = {FAILED, INFEASIBLE, FAILED, MISSING};
     struct rue_cost_matrix *matrix = matrix_of(2, 2, table);
@@ -203,7 +203,7 @@ Test(selection, nothing_is_recommended_where_all_failed)
 }
 
 /* A model without a single ok cell leaves every configuration uncovered. */
-Test(selection, a_model_that_never_ran_leaves_nothing_ranked)
+Test(selection, no_configuration_is_ranked_if_a_model_never_ran)
 {
     static const double table[] = {1, 2, FAILED, FAILED};
     struct rue_cost_matrix *matrix = matrix_of(2, 2, table);
@@ -312,7 +312,7 @@ Test(selection, predictions_are_ranked_and_labelled)
     rue_cost_matrix_close(matrix);
 }
 
-Test(selection, an_empty_matrix_selects_nothing)
+Test(selection, an_empty_matrix_selects_no_configuration)
 {
     struct rue_cost_matrix *matrix = matrix_of(0, 0, NULL);
     struct rue_selection *selection = select_from(matrix, 3);
@@ -491,7 +491,7 @@ Test(selection, reproduces_the_published_preprocessed_figures)
     close_published(&published);
 }
 
-Test(selection, what_was_only_estimated_sets_the_best_and_is_not_recommended)
+Test(selection, estimated_cells_can_be_the_best_but_are_not_recommended)
 {
     static const double table[] = {MISSING, 12, 11};
     struct rue_cost_matrix *matrix = matrix_of(1, 3, table);

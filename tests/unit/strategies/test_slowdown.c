@@ -77,7 +77,7 @@ Test(slowdown, a_quarter_faster_is_noticed_too)
     cr_expect_geq(share_noticed(0.03, -log(1.25)), 0.95);
 }
 
-Test(slowdown, drift_and_disturbed_trials_are_no_slowdown)
+Test(slowdown, drift_and_disturbed_trials_are_not_a_slowdown)
 {
     const double sds[] = {0.013, 0.03, 0.06};
     for (int s = 0; s < 3; s++) {
@@ -110,7 +110,7 @@ Test(slowdown, reports_the_first_trial_and_resets)
     cr_expect_eq(rue_slowdown_evidence(&slowdown, NULL), 0);
 }
 
-Test(slowdown, a_baseline_begins_with_three_and_a_strange_value_moves_it_little)
+Test(slowdown, a_baseline_needs_three_values_and_resists_outliers)
 {
     struct rue_reference_level baseline = {0};
     double mean, sd, later;

@@ -17,7 +17,7 @@ static struct rue_trial_result result_of(int workers, int64_t whole, int64_t com
     return result;
 }
 
-Test(speed, what_is_slower_all_over_shrinks_as_a_whole)
+Test(speed, a_uniform_slowdown_scales_the_whole_time)
 {
     struct rue_trial_result result = result_of(4, 1000, 500, 10, 500);
     cr_expect_float_eq(rue_speed_ratio((struct rue_speed){log(1.3), log(1.3)}, &result), 1.3, 1e-12);
@@ -44,7 +44,7 @@ Test(speed, a_job_never_shrinks_below_its_computing)
     cr_expect_float_eq(1000 / ratio, 900 + 10.0 / 3, 1e-9);
 }
 
-Test(speed, without_workers_the_parts_shrink_apart)
+Test(speed, the_parts_are_scaled_separately_without_workers)
 {
     struct rue_trial_result result = result_of(0, 1000, 400, 100, 600);
     double ratio = rue_speed_ratio((struct rue_speed){log(2), 0}, &result);
@@ -57,7 +57,7 @@ Test(speed, a_trial_without_parts_scales_with_the_loader)
     cr_expect_float_eq(rue_speed_ratio((struct rue_speed){log(2), 0}, &result), 2, 1e-12);
 }
 
-Test(speed, a_history_knows_how_slow_the_machine_was_when)
+Test(speed, a_history_has_the_slowdown_at_each_trial)
 {
     struct rue_speed_history history = {0};
     rue_speed_history_add(&history, 10, (struct rue_speed){0.25, 0});
@@ -74,7 +74,7 @@ Test(speed, a_history_knows_how_slow_the_machine_was_when)
     }
 }
 
-Test(speed, a_history_that_is_full_still_knows_the_speed_of_now)
+Test(speed, a_full_history_still_has_the_present_speed)
 {
     struct rue_speed_history history = {0};
     for (size_t i = 0; i < 2 * RUE_SPEED_CHANGES_MAX; i++)

@@ -101,7 +101,7 @@ Test(speedup, estimates_count_with_their_standard_deviation)
     cr_assert_not(rue_speedup_is_proven(&gain));
 }
 
-Test(speedup, an_unmeasured_model_leaves_it_unknown)
+Test(speedup, is_unknown_with_an_unmeasured_model)
 {
     struct rue_cost_matrix *matrix = open_matrix();
     for (size_t m = 0; m < MODELS; m++) add(matrix, m, 0, 0);

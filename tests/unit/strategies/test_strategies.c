@@ -308,7 +308,7 @@ Test(strategies, refuse_a_setup_without_a_trial)
     }
 }
 
-Test(strategies, close_takes_null)
+Test(strategies, close_accepts_null)
 {
     for (size_t i = 0; rue_strategies[i]; i++) rue_strategies[i]->close(NULL);
 }

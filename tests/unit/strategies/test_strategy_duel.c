@@ -205,7 +205,7 @@ static void play(struct machine *machine, double budget_s, double epsilon_ratio,
     play_setup(machine, &setup, out);
 }
 
-Test(strategy_duel, finds_what_is_good_at_a_small_share_of_the_cost)
+Test(strategy_duel, finds_a_good_configuration_at_a_small_share_of_the_cost)
 {
     enum { MACHINES = 4 };
     static struct outcome outcome;
@@ -224,7 +224,7 @@ Test(strategy_duel, finds_what_is_good_at_a_small_share_of_the_cost)
     cr_assert_geq(held, MACHINES - 1);
 }
 
-Test(strategy_duel, what_is_reserved_is_enough_to_recommend)
+Test(strategy_duel, the_reserved_trials_are_enough_to_recommend)
 {
     static struct outcome outcome;
     for (uint64_t seed = 0; seed < 4; seed++) {
@@ -248,7 +248,7 @@ Test(strategy_duel, stops_when_the_bound_is_reached)
     cr_assert_lt(outcome.spent_s, exhaustive_s(&machine));
 }
 
-Test(strategy_duel, asks_the_same_for_the_same_answers)
+Test(strategy_duel, asks_the_same_questions_for_the_same_answers)
 {
     static struct outcome one, other;
     struct machine a = machine_of(5), b = machine_of(5);
@@ -261,7 +261,7 @@ Test(strategy_duel, asks_the_same_for_the_same_answers)
                   one.log[i].images == other.log[i].images);
 }
 
-Test(strategy_duel, does_with_joint_trials_alone)
+Test(strategy_duel, works_with_only_joint_trials)
 {
     static struct outcome outcome;
     for (uint64_t seed = 0; seed < 2; seed++) {
@@ -275,7 +275,7 @@ Test(strategy_duel, does_with_joint_trials_alone)
 }
 
 /* As recorded times are. */
-Test(strategy_duel, does_with_the_times_of_whole_jobs_alone)
+Test(strategy_duel, works_with_only_the_times_of_whole_jobs)
 {
     static struct outcome outcome;
     for (uint64_t seed = 0; seed < 2; seed++) {
@@ -290,7 +290,7 @@ Test(strategy_duel, does_with_the_times_of_whole_jobs_alone)
     }
 }
 
-Test(strategy_duel, surveys_with_another_configuration_where_the_first_does_not_run)
+Test(strategy_duel, surveys_with_another_configuration_if_the_first_does_not_run)
 {
     static struct outcome outcome;
     struct machine machine = machine_of(2);
@@ -305,7 +305,7 @@ Test(strategy_duel, surveys_with_another_configuration_where_the_first_does_not_
     cr_assert_neq(outcome.claim.config, machine.infeasible);
 }
 
-Test(strategy_duel, does_without_what_does_not_run)
+Test(strategy_duel, works_without_configurations_that_do_not_run)
 {
     static struct outcome outcome;
     struct machine machine = machine_of(2);
@@ -328,7 +328,7 @@ static size_t count_joint(const struct outcome *outcome, size_t config)
     return count;
 }
 
-Test(strategy_duel, what_did_not_run_on_one_model_is_not_tried_on_the_others)
+Test(strategy_duel, configurations_that_failed_on_one_model_are_not_tried_on_others)
 {
     static const double shares[] = {0.03, 0.06, 0.1};
     static struct outcome outcome;
@@ -347,7 +347,7 @@ Test(strategy_duel, what_did_not_run_on_one_model_is_not_tried_on_the_others)
 }
 
 /* 500 images in batches of 256 are one batch then. */
-Test(strategy_duel, a_last_batch_that_is_left_out_takes_no_time)
+Test(strategy_duel, a_skipped_last_batch_costs_no_time)
 {
     enum { FEW = 500 };
     static struct outcome outcome;
@@ -369,7 +369,7 @@ Test(strategy_duel, a_last_batch_that_is_left_out_takes_no_time)
 }
 
 /* As when a study goes on that was finished. */
-Test(strategy_duel, a_survey_whose_trials_are_known_is_not_made_again)
+Test(strategy_duel, a_survey_of_known_trials_is_not_repeated)
 {
     static struct outcome outcome;
     const struct rue_strategy_ops *duel = &rue_strategy_duel;
@@ -415,7 +415,7 @@ static double excess_in_time(const struct machine *machine, const double *regret
     return regrets[config] - least;
 }
 
-Test(strategy_duel, recommends_nothing_whose_first_batch_is_late)
+Test(strategy_duel, does_not_recommend_a_late_first_batch)
 {
     static struct outcome outcome;
     for (uint64_t seed = 0; seed < 2; seed++) {
@@ -446,7 +446,7 @@ Test(strategy_duel, a_late_configuration_is_replaced)
     cr_assert_leq(latest_s(&machine, outcome.claim.config), 1.05 * machine.first_limit_s);
 }
 
-Test(strategy_duel, claims_nothing_where_every_first_batch_is_late)
+Test(strategy_duel, gives_no_bound_if_every_first_batch_is_late)
 {
     static struct outcome outcome;
     struct machine machine = machine_of(2);
@@ -473,7 +473,7 @@ static double worst_regret_of(const struct machine *machine, size_t config)
     return worst;
 }
 
-Test(strategy_duel, makes_the_worst_regret_least_where_that_is_asked)
+Test(strategy_duel, minimises_the_worst_regret_if_requested)
 {
     static struct outcome outcome;
     for (uint64_t seed = 0; seed < 2; seed++) {
@@ -508,7 +508,7 @@ Test(strategy_duel, a_model_of_great_weight_decides)
         }
 }
 
-Test(strategy_duel, a_budget_for_less_than_the_probes_claims_nothing)
+Test(strategy_duel, a_budget_below_the_probes_gives_no_bound)
 {
     static struct outcome outcome;
     struct machine machine = machine_of(1);

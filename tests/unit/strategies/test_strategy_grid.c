@@ -55,7 +55,7 @@ static bool same_order(const struct asked *a, const struct asked *b)
     return true;
 }
 
-Test(strategy_grid, asks_every_cell_as_often_as_there_are_repeats)
+Test(strategy_grid, asks_every_cell_once_per_repeat)
 {
     static const size_t shapes[][3] = {{1, 1, 1}, {1, 7, 2}, {5, 1, 3}, {12, 45, 3}, {2, 2, 1}};
     static struct asked asked;
@@ -132,7 +132,7 @@ Test(strategy_grid, every_order_is_about_equally_likely)
         cr_assert(seen[i] > 140 && seen[i] < 260, "order %d came %d times", i, seen[i]);
 }
 
-Test(strategy_grid, a_cell_that_was_not_ok_is_not_asked_again)
+Test(strategy_grid, a_failed_cell_is_not_asked_twice)
 {
     static struct asked all, asked;
     static const enum rue_outcome outcomes[] = {RUE_TRIAL_INFEASIBLE, RUE_TRIAL_FAILED, RUE_TRIAL_TIMEOUT};

@@ -27,7 +27,7 @@ Test(trial_costs, the_mean_overhead_is_expected_of_every_trial)
     cr_assert_eq(costs.made, 2);
 }
 
-Test(trial_costs, a_change_of_model_costs_what_it_takes_more_than_its_overhead)
+Test(trial_costs, a_change_of_model_costs_its_time_above_the_overhead)
 {
     struct rue_trial_costs costs = {.made = 0};
     note(&costs, RUE_LOAD, 0, 1, 0.2);

@@ -19,7 +19,7 @@ Test(budget, a_time_or_a_number_of_trials)
     cr_assert_eq(parse("1000000000trials").trials, 1000000000);
 }
 
-Test(budget, what_is_neither_is_refused)
+Test(budget, other_texts_are_refused)
 {
     static const char *const texts[] = {"",
                                         "500",
@@ -42,7 +42,7 @@ Test(budget, what_is_neither_is_refused)
         cr_assert_not(rue_budget_parse(texts[i], &budget), "'%s' must be refused", texts[i]);
 }
 
-Test(budget, is_told_in_its_own_unit)
+Test(budget, is_printed_in_its_own_unit)
 {
     char text[64];
     cr_assert_str_eq(rue_budget_format(&(struct rue_budget){.trials = 1500}, text, sizeof text),

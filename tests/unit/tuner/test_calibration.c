@@ -9,7 +9,7 @@ static const char *title(const char *device, bool on_gpu, const char *machine)
     return out;
 }
 
-Test(calibration, a_table_is_called_as_what_it_was_measured_on)
+Test(calibration, a_table_has_the_name_of_its_device)
 {
     static const char gpu[] = "this machine's GPU (bf16)", cpus[] = "this machine's CPUs (2 cores, OpenBLAS)";
     static const char machine[] = "{\"cpu\":\"A CPU\",\"gpus\":[\"NVIDIA H100\",\"NVIDIA H100\"]}";
@@ -19,7 +19,7 @@ Test(calibration, a_table_is_called_as_what_it_was_measured_on)
                      "an NVIDIA L4 (fp32, estimated)");
 }
 
-Test(calibration, a_table_of_what_nobody_knows_is_of_another_machine)
+Test(calibration, a_table_of_an_unknown_device_counts_as_another_machine)
 {
     static const char gpu[] = "this machine's GPU (fp32)";
     cr_assert_str_eq(title(gpu, true, "{\"cpu\":\"A CPU\"}"), "another machine's GPU (fp32)");

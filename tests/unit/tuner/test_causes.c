@@ -21,7 +21,7 @@ static struct rue_causes *open_fake(void)
 
 TestSuite(causes, .init = temporary_folder_make, .fini = temporary_folder_remove);
 
-Test(causes, what_became_worse_since_a_trial_is_named)
+Test(causes, counters_that_became_worse_since_a_trial_are_named)
 {
     char text[RUE_CAUSES_BYTES];
     struct rue_causes *causes = open_fake();
@@ -36,7 +36,7 @@ Test(causes, what_became_worse_since_a_trial_is_named)
     rue_causes_close(causes);
 }
 
-Test(causes, what_was_as_bad_before_explains_nothing)
+Test(causes, counters_that_were_as_bad_before_are_not_a_cause)
 {
     char text[RUE_CAUSES_BYTES];
     struct rue_causes *causes = open_fake();
@@ -69,7 +69,7 @@ Test(causes, a_machine_that_others_use_or_steal_from_is_busy)
     cr_expect_str_eq(text, "33 % of the CPU time was stolen by the hypervisor");
 }
 
-Test(causes, a_machine_that_somebody_waits_for_is_busy)
+Test(causes, a_machine_with_waiting_processes_is_busy)
 {
     char text[RUE_CAUSES_BYTES];
     static const char before[] = "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
@@ -83,14 +83,14 @@ Test(causes, a_machine_that_somebody_waits_for_is_busy)
     rue_causes_close(causes);
 }
 
-Test(causes, others_that_leave_the_usable_cpus_alone_do_not_count)
+Test(causes, processes_on_other_cpus_do_not_count)
 {
     char text[RUE_CAUSES_BYTES];
     rue_causes_close(judge(1, 0, 1000000000, 2, text));
     cr_expect_str_eq(text, "");
 }
 
-Test(causes, nothing_is_said_where_nothing_is_known)
+Test(causes, unknown_counters_give_no_cause)
 {
     char text[RUE_CAUSES_BYTES];
     struct rue_causes *causes;

@@ -13,7 +13,7 @@ static const struct rue_command command = {
 
 TestSuite(data_options, .init = options_setup, .fini = options_teardown);
 
-Test(data_options, without_any_the_workload_is_the_default)
+Test(data_options, the_workload_without_options_is_the_default)
 {
     struct rue_workload workload = rue_workload_default();
     options_accept(&command, (const char *const[]){NULL});
@@ -28,7 +28,7 @@ Test(data_options, without_any_the_workload_is_the_default)
     cr_assert_eq(read.world_size, workload.world_size);
 }
 
-Test(data_options, the_workload_is_what_they_say)
+Test(data_options, the_workload_follows_the_options)
 {
     options_accept(&command,
                    WORDS("--seed", "7", "--decode", "fast", "--batch-dtype", "uint8", "--bad-images",
@@ -43,7 +43,7 @@ Test(data_options, the_workload_is_what_they_say)
     cr_assert(!read.shuffle && read.drop_last);
 }
 
-Test(data_options, keys_are_names_that_a_variant_can_hold)
+Test(data_options, keys_are_names_that_fit_a_variant)
 {
     struct rue_source_options keys = {0};
     char longest[RUE_VARIANT_KEY_BYTES + 1];

@@ -53,7 +53,7 @@ static rue_status acquire(const char *name, int *lock, rue_error *error)
     return rue_folder_acquire(path, "--out", lock, error);
 }
 
-Test(folder_lock, of_another_process_is_refused_with_its_number)
+Test(folder_lock, a_lock_of_another_process_is_refused_with_its_number)
 {
     pid_t holder = start(hold);
     rue_error error;

@@ -55,7 +55,7 @@ static void be_terminated_with_a_line(void)
     raise(SIGTERM);
 }
 
-Test(interrupt, with_nothing_to_finish_a_signal_ends_it_with_a_line)
+Test(interrupt, a_signal_without_work_ends_the_program_with_a_line)
 {
     char text[TEXT_BYTES];
     cr_assert_eq(end_of(be_interrupted, text), 130);
@@ -91,7 +91,7 @@ static void press_twice(void)
     raise(SIGINT);
 }
 
-Test(interrupt, what_has_begun_is_finished_but_for_a_second_key)
+Test(interrupt, started_work_is_finished_unless_a_second_signal_follows)
 {
     char text[TEXT_BYTES];
     cr_assert_eq(end_of(finish_what_began, text), SURVIVED);

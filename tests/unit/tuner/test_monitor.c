@@ -59,7 +59,7 @@ Test(monitor, sees_work_from_the_beginning_to_the_end)
     cr_assert(samples[count - 1].processes >= 1 && samples[count - 1].rss_mb > 0);
 }
 
-Test(monitor, without_a_gpu_says_nothing_of_one)
+Test(monitor, has_no_gpu_figures_without_a_gpu)
 {
     const struct rue_usage_sample *samples;
     size_t count = watch_burner(&samples);
@@ -67,7 +67,7 @@ Test(monitor, without_a_gpu_says_nothing_of_one)
         cr_assert(isnan(samples[i].gpu_percent) && isnan(samples[i].gpu_memory_mb));
 }
 
-Test(monitor, what_was_ended_at_once_has_its_last_look)
+Test(monitor, a_process_that_ended_at_once_has_a_last_sample)
 {
     const struct rue_usage_sample *samples;
     rue_monitor_stop(monitor);

@@ -44,7 +44,7 @@ static void refuse(const char *const *words, const char *says)
     cr_assert(strstr(error.message, says), "'%s' does not say '%s'", error.message, says);
 }
 
-Test(options, nothing_said_gives_the_table_s_defaults)
+Test(options, no_options_give_the_table_s_defaults)
 {
     accept(WORDS(NULL));
     cr_assert_eq(rue_options_number(options, BATCH_SIZE), 32);
@@ -106,7 +106,7 @@ Test(options, a_percentage_has_its_sign_and_keeps_its_bounds)
         refuse(WORDS("--share", wrong[i]), "is not a percentage such as 2.5% from 0.1% to 50%");
 }
 
-Test(options, what_only_a_flag_sets_no_setting_sets)
+Test(options, options_set_only_by_a_flag_cannot_be_set_elsewhere)
 {
     temporary_text("rue.json", "{\"part\": [2]}");
     setenv("RUE_PART", "three", 1);
@@ -117,7 +117,7 @@ Test(options, what_only_a_flag_sets_no_setting_sets)
     cr_assert_eq(rue_options_number(options, PART), 4);
 }
 
-Test(options, what_acts_for_the_user_no_file_sets)
+Test(options, options_that_act_for_the_user_cannot_be_set_in_a_file)
 {
     static const char *const files[] = {"{\"fresh\": true}", "{\"fresh\": false}", "{\"fresh\": [1]}"};
     for (size_t i = 0; i < 3; i++) {
@@ -154,7 +154,7 @@ Test(options, no_command_starts_writes_or_discards_because_of_a_file)
 }
 
 /* Settings have no command: what sets an option of one command sets that of the same name in all others. */
-Test(options, of_one_name_are_of_one_kind)
+Test(options, options_with_equal_names_have_equal_kinds)
 {
     size_t shared = 0;
     for (size_t i = 0; rue_commands[i]; i++)
@@ -176,7 +176,7 @@ Test(options, of_one_name_are_of_one_kind)
     cr_assert_gt(shared, 3, "quiet, json, top-n, bad-images, ...");
 }
 
-Test(options, the_command_line_is_kept_as_a_shell_reads_it)
+Test(options, the_command_line_is_stored_with_shell_quotes)
 {
     accept(WORDS("my photos", "--name", "o'brien", "--budget=5m"));
     cr_assert_str_eq(rue_options_command_line(options),
@@ -185,14 +185,14 @@ Test(options, the_command_line_is_kept_as_a_shell_reads_it)
     cr_assert_str_eq(rue_options_command_line(options), "rue try");
 }
 
-Test(options, an_empty_variable_is_none)
+Test(options, an_empty_variable_is_ignored)
 {
     setenv("RUE_BATCH_SIZE", "", 1);
     accept(WORDS(NULL));
     cr_assert_str_eq(rue_options_origin(options, BATCH_SIZE), "default");
 }
 
-Test(options, dashes_and_underscores_are_alike)
+Test(options, dashes_and_underscores_are_equivalent)
 {
     temporary_text("rue.json", "{\"batch_size\": \"48\"}");
     accept(WORDS(NULL));
@@ -236,7 +236,7 @@ Test(options, the_environment_is_checked_like_flags)
     refuse(WORDS(NULL), "RUE_WAY: 'both' is not one of batch, sample");
 }
 
-Test(options, what_was_mistyped_gets_a_suggestion)
+Test(options, a_mistyped_option_gets_a_suggestion)
 {
     refuse(WORDS("--bach-size", "5"), "did you mean '--batch-size'?");
     refuse(WORDS("--bach_size=5"), "did you mean '--batch-size'?");
@@ -245,12 +245,12 @@ Test(options, what_was_mistyped_gets_a_suggestion)
     refuse(WORDS("-b"), "unknown option -b");
 }
 
-Test(options, a_value_that_is_missing_is_said)
+Test(options, a_missing_value_is_reported)
 {
     refuse(WORDS("--budget"), "--budget needs a value (TIME)");
 }
 
-Test(options, arguments_may_stand_anywhere)
+Test(options, arguments_are_accepted_anywhere)
 {
     accept(WORDS("one", "--seed", "5", "two"));
     cr_assert_eq(rue_options_argument_count(options), 2);
@@ -259,7 +259,7 @@ Test(options, arguments_may_stand_anywhere)
     refuse(WORDS("one", "two", "three"), "one argument too many: 'three' (usage: rue try [DATA])");
 }
 
-Test(options, a_flag_takes_no_argument_away)
+Test(options, a_flag_does_not_consume_an_argument)
 {
     accept(WORDS("--fresh", "data"));
     cr_assert_eq(rue_options_argument_count(options), 1);
@@ -281,7 +281,7 @@ Test(options, a_single_dash_is_an_argument)
     cr_assert_eq(rue_options_argument_count(options), 1);
 }
 
-Test(options, an_argument_that_is_missing_is_said)
+Test(options, a_missing_argument_is_reported)
 {
     struct rue_command strict = command;
     rue_error error = {0};
@@ -290,7 +290,7 @@ Test(options, an_argument_that_is_missing_is_said)
     cr_assert(strstr(error.message, "usage: rue try [DATA]"), "%s", error.message);
 }
 
-Test(options, help_is_given_whatever_else_is_wrong)
+Test(options, help_is_shown_despite_other_errors)
 {
     accept(WORDS("--nonsense", "--help"));
     cr_assert(help);
@@ -301,7 +301,7 @@ Test(options, help_is_given_whatever_else_is_wrong)
     cr_assert(help);
 }
 
-Test(options, a_settings_file_that_is_wrong_is_said_with_its_line)
+Test(options, an_invalid_settings_file_is_reported_with_its_line)
 {
     temporary_text("rue.json", "{\n  \"seed\": 5,\n}");
     refuse(WORDS(NULL), "rue.json, line 3");
@@ -315,7 +315,7 @@ Test(options, a_settings_file_that_is_wrong_is_said_with_its_line)
     refuse(WORDS(NULL), "rue.json: '5000' is not a whole number from 1 to 1024");
 }
 
-Test(options, a_settings_file_may_hold_what_others_need)
+Test(options, a_settings_file_may_contain_options_of_other_commands)
 {
     temporary_text("rue.json", "{\"port\": [1, 2], \"budget\": \"5s\", \"way\": \"sample\"}");
     accept(WORDS(NULL));
@@ -372,7 +372,7 @@ Test(options, values_are_shown_with_their_origin)
     cr_assert(strstr(text, "the data's (default)") && strstr(text, "false (default)"), "%s", text);
 }
 
-Test(options, close_takes_null)
+Test(options, close_accepts_null)
 {
     rue_options_close(NULL);
 }

@@ -33,7 +33,7 @@ static void expect_text(const char *name, const char *text)
     free(found);
 }
 
-Test(output, replaces_what_rue_wrote_and_leaves_nothing_else)
+Test(output, replaces_rue_s_files_without_leftovers)
 {
     rue_error error = {0};
     temporary_text("trials.csv", "id,started_ns,of an older version\n");
@@ -42,7 +42,7 @@ Test(output, replaces_what_rue_wrote_and_leaves_nothing_else)
     cr_assert_eq(temporary_entries(), 1);
 }
 
-Test(output, never_replaces_what_rue_did_not_write)
+Test(output, never_replaces_foreign_files)
 {
     static const char *const texts[] = {"", "id", "my own notes, longer than the mark", "ID,STARTED_NS,"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -65,7 +65,7 @@ Test(output, never_replaces_a_link)
     cr_assert_eq(readlink(temporary_path("trials.csv"), target, sizeof target), 20);
 }
 
-Test(output, leaves_the_other_names_of_what_it_replaces)
+Test(output, keeps_other_hard_links_of_a_replaced_file)
 {
     temporary_text("kept.csv", "id,started_ns,before");
     cr_assert_eq(link(temporary_path("kept.csv"), temporary_path("trials.csv")), 0);
@@ -74,7 +74,7 @@ Test(output, leaves_the_other_names_of_what_it_replaces)
     expect_text("trials.csv", "id,started_ns,new");
 }
 
-Test(output, a_folder_in_the_way_is_named)
+Test(output, a_folder_with_the_name_of_the_file_is_reported)
 {
     rue_error error = {0};
     temporary_text("trials.csv/file", "precious");
@@ -83,7 +83,7 @@ Test(output, a_folder_in_the_way_is_named)
     cr_assert_eq(temporary_entries(), 1, "a temporary file is left behind");
 }
 
-Test(output, names_the_path_and_what_to_do)
+Test(output, an_error_names_the_path_and_the_remedy)
 {
     rue_error error = {0};
     cr_assert_eq(put("/nonexistent/folder", "new", &error), RUE_STORE);
@@ -92,7 +92,7 @@ Test(output, names_the_path_and_what_to_do)
 }
 
 /* In the words of the rest of the program. */
-Test(output, what_the_system_refuses_is_advised_as_everywhere)
+Test(output, system_errors_get_the_usual_advice)
 {
     static char much[1000]; /* written when the stream is flushed */
     memset(much, 'x', sizeof much - 1);

@@ -65,7 +65,7 @@ Test(overall, the_least_regret_over_the_models_of_all_variants_wins)
     cr_assert_float_eq(overall->parts[1].max_regret_ratio, 0.1, 1e-9);
 }
 
-Test(overall, each_mode_of_several_variants_has_its_answer_and_all_together)
+Test(overall, each_mode_of_several_variants_and_all_together_have_an_answer)
 {
     add(RUE_RAW, "a", fast_few, 3);
     add(RUE_RAW, "b", fast_few, 3);
@@ -78,7 +78,7 @@ Test(overall, each_mode_of_several_variants_has_its_answer_and_all_together)
     cr_assert_eq(fixture.findings.overall[1].part_count, 3);
 }
 
-Test(overall, only_what_all_variants_have_and_can_run_is_an_answer)
+Test(overall, only_configurations_that_run_on_all_variants_are_answers)
 {
     static const double broken[] = {1.0, FAILED, 1.5, 2.0, 2.2, 3.0};
     add(RUE_RAW, "a", broken, 3);
@@ -91,7 +91,7 @@ Test(overall, only_what_all_variants_have_and_can_run_is_an_answer)
 }
 
 /* As a study leaves it whose budget is short: each variant measured at its own best, the rest predicted. */
-Test(overall, where_nothing_was_measured_everywhere_the_best_is_a_prediction)
+Test(overall, the_best_is_a_prediction_if_none_was_measured_everywhere)
 {
     static const double first[] = {1.0, MISSING, MISSING, 2.0, MISSING, MISSING},
                         last[] = {MISSING, MISSING, 1.0, MISSING, MISSING, 2.0};
@@ -123,7 +123,7 @@ Test(overall, a_model_weighs_the_same_in_every_variant)
     cr_assert_eq(fixture.findings.overall[0].selection->recommended, 2);
 }
 
-Test(overall, one_variant_or_none_in_common_has_none)
+Test(overall, one_variant_or_no_common_model_has_no_overall_answer)
 {
     add(RUE_RAW, "a", alike, 3);
     find(NULL);

@@ -29,7 +29,7 @@ static const char *put(const char *part, const char *name)
     return path;
 }
 
-Test(part, lies_beside_its_destination_and_is_its_owners_alone)
+Test(part, is_beside_its_destination_with_access_only_for_its_owner)
 {
     char folder[RUE_PART_BYTES];
     struct stat about;
@@ -42,7 +42,7 @@ Test(part, lies_beside_its_destination_and_is_its_owners_alone)
     cr_assert_eq(temporary_entries(), 0);
 }
 
-Test(part, of_a_process_at_work_is_left_alone)
+Test(part, of_a_running_process_is_kept)
 {
     char first[RUE_PART_BYTES], second[RUE_PART_BYTES], third[RUE_PART_BYTES];
     int one = make("x", first), two = make("x", second), three = rue_part_open(temporary_path("x"), third);
@@ -54,7 +54,7 @@ Test(part, of_a_process_at_work_is_left_alone)
     close(three);
 }
 
-Test(part, of_a_process_that_is_gone_is_removed)
+Test(part, of_an_ended_process_is_removed)
 {
     char left[RUE_PART_BYTES], other[RUE_PART_BYTES], below[RUE_PART_BYTES + 8], mine[RUE_PART_BYTES];
     int held = make("x", left), of_other = make("y", other);
@@ -72,7 +72,7 @@ Test(part, of_a_process_that_is_gone_is_removed)
 }
 
 /* Removed is only what has the mark of that very folder: nothing by its name alone. */
-Test(part, of_somebody_else_is_never_touched)
+Test(part, of_another_user_is_never_removed)
 {
     char left[RUE_PART_BYTES], copy[RUE_PART_BYTES], text[1024], mine[RUE_PART_BYTES];
     int held = make("x", left);
@@ -108,7 +108,7 @@ Test(part, of_somebody_else_is_never_touched)
         cr_assert_eq(access(temporary_path(kept[i]), F_OK), 0, "%s", kept[i]);
 }
 
-Test(part, a_folder_that_is_not_there_is_an_error_without_a_name)
+Test(part, a_missing_folder_is_an_error)
 {
     char name[RUE_PART_BYTES];
     cr_assert_eq(make("no/such", name), -1);
@@ -132,7 +132,7 @@ static void expect_text(const char *name, const char *text)
     free(found);
 }
 
-Test(part, what_appeared_meanwhile_is_not_replaced)
+Test(part, a_destination_that_appeared_later_is_not_replaced)
 {
     rue_error error = {0};
     cr_assert_eq(publish("out", false, NULL), RUE_OK);
@@ -148,7 +148,7 @@ Test(part, what_appeared_meanwhile_is_not_replaced)
     expect_text("folder/file", "precious");
 }
 
-Test(part, a_tree_is_removed_and_what_its_links_lead_to_is_left)
+Test(part, a_tree_is_removed_without_following_links)
 {
     char part[RUE_PART_BYTES], path[RUE_PART_BYTES + 64];
     temporary_text("precious/file", "x");

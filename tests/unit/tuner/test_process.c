@@ -64,7 +64,7 @@ static const char *expect_failure(uint64_t patience, rue_status expected)
     return error.message;
 }
 
-Test(process, lines_go_there_and_back)
+Test(process, lines_are_echoed)
 {
     start((const char *const[]){"cat", NULL});
     say("hello");
@@ -79,7 +79,7 @@ Test(process, lines_go_there_and_back)
     cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended");
 }
 
-Test(process, a_long_line_goes_there_and_back)
+Test(process, a_long_line_is_echoed)
 {
     enum { BYTES = 300000 };
     static char text[BYTES + 1];
@@ -95,7 +95,7 @@ Test(process, a_long_line_goes_there_and_back)
     rue_process_close(process, timeout_ns);
 }
 
-Test(process, a_line_may_come_in_pieces)
+Test(process, a_line_may_arrive_in_pieces)
 {
     start_shell("printf one; sleep 0.1; printf ' line\\nand '; sleep 0.1; echo another");
     expect_line("one line");
@@ -103,7 +103,7 @@ Test(process, a_line_may_come_in_pieces)
     rue_process_close(process, timeout_ns);
 }
 
-Test(process, a_deadline_passes_and_the_line_may_still_come)
+Test(process, a_line_can_be_read_after_a_missed_deadline)
 {
     start_shell("read -r line; echo late");
     const char *message = expect_failure(20 * RUE_NS_PER_MS, RUE_TIMEOUT);
@@ -134,7 +134,7 @@ Test(process, a_line_that_is_too_long_is_refused)
     rue_process_close(process, 0);
 }
 
-Test(process, a_line_of_just_the_limit_is_taken)
+Test(process, a_line_of_the_maximum_length_is_accepted)
 {
     char text[LONGEST + 1];
     memset(text, 'x', LONGEST);
@@ -145,7 +145,7 @@ Test(process, a_line_of_just_the_limit_is_taken)
     rue_process_close(process, timeout_ns);
 }
 
-Test(process, its_end_is_told_when_it_is_read)
+Test(process, the_end_of_a_process_is_reported_at_the_next_read)
 {
     start_shell("echo last; printf unfinished");
     expect_line("last");
@@ -153,7 +153,7 @@ Test(process, its_end_is_told_when_it_is_read)
     cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended");
 }
 
-Test(process, how_it_ended_is_told_in_words)
+Test(process, the_end_of_a_process_is_described)
 {
     static const struct {
         char script[40], words[40];
@@ -174,7 +174,7 @@ Test(process, how_it_ended_is_told_in_words)
     }
 }
 
-Test(process, a_program_that_is_not_there_ends_at_once)
+Test(process, a_missing_program_ends_at_once)
 {
     int quiet = open("/dev/null", O_WRONLY);
     dup2(quiet, STDERR_FILENO);
@@ -184,7 +184,7 @@ Test(process, a_program_that_is_not_there_ends_at_once)
     cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended with exit code 127");
 }
 
-Test(process, writing_to_one_that_is_gone_is_an_error)
+Test(process, a_write_to_an_ended_process_is_an_error)
 {
     rue_error error = {0};
     start_shell("exit 0");
@@ -197,20 +197,20 @@ Test(process, writing_to_one_that_is_gone_is_an_error)
     rue_process_close(process, timeout_ns);
 }
 
-Test(process, one_that_goes_when_its_input_ends_is_not_killed)
+Test(process, a_process_that_ends_with_its_input_is_not_killed)
 {
     start_shell("cat >/dev/null; exit 5");
     cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended with exit code 5");
 }
 
-Test(process, one_that_stays_gets_sigterm_and_may_tidy_up)
+Test(process, a_process_that_stays_gets_sigterm_first)
 {
     start_shell("exec 2>/dev/null; trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done");
     expect_line("ready");
     cr_assert_str_eq(rue_process_close(process, 2 * RUE_NS_PER_S), "ended with exit code 9");
 }
 
-Test(process, one_that_ignores_sigterm_is_killed)
+Test(process, a_process_that_ignores_sigterm_is_killed)
 {
     start_shell("trap '' TERM; echo ready; while :; do sleep 0.05; done");
     expect_line("ready");
@@ -236,7 +236,7 @@ static int start_watched(const char *script)
     return ends[0];
 }
 
-Test(process, what_it_started_goes_with_it)
+Test(process, children_of_a_process_are_ended_with_it)
 {
     static const char *const scripts[] = {
         "sleep 1000 & echo ready; cat",                        /* it goes by itself, its child does not */
@@ -256,7 +256,7 @@ Test(process, what_it_started_goes_with_it)
     }
 }
 
-Test(process, one_that_does_not_read_fails_the_write_in_time)
+Test(process, a_write_to_a_process_that_does_not_read_fails_in_time)
 {
     enum { BYTES = 1 << 20 }; /* more than a pipe holds */
     static char text[BYTES + 1];
@@ -269,7 +269,7 @@ Test(process, one_that_does_not_read_fails_the_write_in_time)
     rue_process_close(process, 0);
 }
 
-Test(process, one_that_reads_slowly_gets_all_of_a_long_line)
+Test(process, a_slow_reader_gets_all_of_a_long_line)
 {
     enum { BYTES = 1 << 20 };
     static char text[BYTES + 1];
@@ -280,14 +280,14 @@ Test(process, one_that_reads_slowly_gets_all_of_a_long_line)
     rue_process_close(process, timeout_ns);
 }
 
-Test(process, one_that_closes_its_output_and_lives_is_not_said_to_have_ended)
+Test(process, a_process_that_closes_its_output_has_not_ended)
 {
     start_shell("exec >/dev/null; exec sleep 1000");
     cr_assert_str_eq(expect_failure(timeout_ns, RUE_RUNNER), "closed its output");
     rue_process_close(process, 0);
 }
 
-Test(process, that_it_was_stopped_is_told)
+Test(process, a_stopped_process_is_reported)
 {
     start((const char *const[]){"cat", NULL});
     cr_assert_eq(rue_process_suspensions(process), 0);
@@ -302,14 +302,14 @@ Test(process, that_it_was_stopped_is_told)
     rue_process_close(process, timeout_ns);
 }
 
-Test(process, one_that_is_stopped_can_be_ended)
+Test(process, a_stopped_process_can_be_ended)
 {
     start_shell("kill -STOP $$");
     while (!rue_process_stop_signal(process)) rue_process_suspensions(process);
     cr_assert_str_eq(rue_process_close(process, grace_ns), "was killed by SIGKILL");
 }
 
-Test(process, it_leads_a_group_of_its_own)
+Test(process, a_process_leads_its_own_group)
 {
     char group[32];
     const char *line;
@@ -321,7 +321,7 @@ Test(process, it_leads_a_group_of_its_own)
     rue_process_close(process, timeout_ns);
 }
 
-Test(process, it_inherits_no_pipe_of_another)
+Test(process, a_process_inherits_no_pipe_of_another)
 {
     start((const char *const[]){"cat", NULL});
     struct rue_process *first = process;
@@ -353,7 +353,7 @@ Test(process, control_c_ends_the_waiting)
     rue_process_close(process, timeout_ns);
 }
 
-Test(process, close_takes_null)
+Test(process, close_accepts_null)
 {
     cr_assert_str_eq(rue_process_close(NULL, 0), "ended");
 }

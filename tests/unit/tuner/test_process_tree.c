@@ -159,7 +159,7 @@ static void fork_restless(void)
 
 /* ---- claims ---- */
 
-Test(process_tree, work_is_counted_and_the_root_is_none_of_them)
+Test(process_tree, work_of_children_is_counted_without_the_root)
 {
     begin(fork_two_burners);
     struct rue_tree_usage before = look_until(2);
@@ -168,7 +168,7 @@ Test(process_tree, work_is_counted_and_the_root_is_none_of_them)
     cr_assert_geq(look().cpu_ns, before.cpu_ns + 2 * burnt_ns);
 }
 
-Test(process_tree, memory_is_that_of_now)
+Test(process_tree, memory_is_the_present_memory)
 {
     begin(fork_holder);
     tree_go();
@@ -194,7 +194,7 @@ static bool make_cold_file(void)
     return cold;
 }
 
-Test(process_tree, bytes_from_storage_are_counted_once_whoever_ends)
+Test(process_tree, bytes_from_storage_are_counted_once)
 {
     bool cold = make_cold_file();
     begin(fork_reader);
@@ -210,7 +210,7 @@ Test(process_tree, bytes_from_storage_are_counted_once_whoever_ends)
     cr_assert_eq(look().read_bytes, after);
 }
 
-Test(process_tree, what_a_process_used_stays_when_it_has_ended_and_counts_once)
+Test(process_tree, usage_of_an_ended_process_is_kept_and_counts_once)
 {
     begin(fork_burner);
     tree_go();
@@ -225,7 +225,7 @@ Test(process_tree, what_a_process_used_stays_when_it_has_ended_and_counts_once)
     cr_assert_eq(look().cpu_ns, after.cpu_ns);
 }
 
-Test(process_tree, a_process_that_nobody_saw_is_counted_where_its_parent_waited)
+Test(process_tree, an_unseen_process_is_counted_if_its_parent_waited)
 {
     begin(fork_burner);
     for (int i = 0; i < 2; i++) tree_go(), tree_await();
@@ -234,7 +234,7 @@ Test(process_tree, a_process_that_nobody_saw_is_counted_where_its_parent_waited)
     cr_assert_geq(after.cpu_ns, burnt_ns);
 }
 
-Test(process_tree, a_process_that_nobody_waits_for_is_not_forgotten)
+Test(process_tree, a_process_without_a_waiting_parent_is_counted)
 {
     begin(fork_ignorer);
     tree_go();
@@ -245,7 +245,7 @@ Test(process_tree, a_process_that_nobody_waits_for_is_not_forgotten)
     cr_assert(after.cpu_ns >= seen && seen >= burnt_ns);
 }
 
-Test(process_tree, a_child_whose_parent_ended_is_still_watched_and_counts_once)
+Test(process_tree, orphans_are_still_counted_and_only_once)
 {
     begin(fork_leaver);
     look_until(2);
@@ -258,7 +258,7 @@ Test(process_tree, a_child_whose_parent_ended_is_still_watched_and_counts_once)
     cr_assert(after.cpu_ns >= burnt_ns && after.cpu_ns < 2 * burnt_ns, "%lu", after.cpu_ns);
 }
 
-Test(process_tree, counters_never_shrink_while_processes_come_and_go)
+Test(process_tree, counters_never_decrease_while_processes_start_and_end)
 {
     begin(fork_restless);
     struct rue_tree_usage last = {0};
@@ -271,7 +271,7 @@ Test(process_tree, counters_never_shrink_while_processes_come_and_go)
     cr_assert_geq(last.processes, 1);
 }
 
-Test(process_tree, of_a_process_that_is_gone_is_empty)
+Test(process_tree, an_ended_process_has_no_memory)
 {
     begin(fork_burner);
     look_until(1);

@@ -29,7 +29,7 @@ static void expect_same(const struct rue_profile *profile)
     cr_assert_str_eq(read.device, "a device");
 }
 
-Test(profile_json, what_is_written_is_read)
+Test(profile_json, a_written_document_is_read_back)
 {
     expect_same(&(struct rue_profile){.points = 2, .batch_size = {1, 4}, .batch_ns = {5, 7}});
     expect_same(&(struct rue_profile){.per_batch_ns = 1e9, .per_image_ns = 2500});
@@ -43,7 +43,7 @@ Test(profile_json, what_is_written_is_read)
 }
 
 /* What of a profile is refused, and the place that the message names. */
-Test(profile_json, what_is_no_profile_is_refused_with_its_place)
+Test(profile_json, an_invalid_profile_is_refused_with_the_field)
 {
     static const struct {
         const char *text, *place;

@@ -37,14 +37,14 @@ static void expect_same(const struct rue_trial_request *a, const struct rue_tria
     cr_assert_eq(a->detail, b->detail);
 }
 
-Test(protocol, a_request_comes_back_with_every_field)
+Test(protocol, a_request_is_read_back_with_every_field)
 {
     struct rue_trial_request request = protocol_request();
     struct rue_trial_request back = decode(protocol_taken(rue_protocol_encode_trial(&request, NULL)));
     expect_same(&request, &back);
 }
 
-Test(protocol, a_compute_request_says_how_many_batches)
+Test(protocol, a_compute_request_has_the_number_of_batches)
 {
     struct rue_trial_request request = protocol_request();
     request.measure = RUE_COMPUTE;
@@ -62,7 +62,7 @@ Test(protocol, a_load_request_has_no_model)
     cr_assert_eq(decode(object).measure, RUE_LOAD);
 }
 
-Test(protocol, the_profile_travels_as_it_is)
+Test(protocol, the_profile_is_sent_unchanged)
 {
     struct rue_trial_request request = protocol_request();
     json_t *object = protocol_taken(rue_protocol_encode_trial(&request, "{\"per_batch_ns\":5}"));
@@ -190,7 +190,7 @@ Test(protocol, variants_with_wrong_values_are_refused)
     json_decref(empty);
 }
 
-Test(protocol, lines_that_are_no_object_are_refused_and_quoted)
+Test(protocol, lines_that_are_not_objects_are_refused_and_quoted)
 {
     static const char *const bad[] = {
         "", "hello", "[1]", "\"x\"", "{\"a\":1", "{\"a\":1}{}", "{a:1}", "42", "{\"a\":\"\\u0000\"}"};
@@ -203,7 +203,7 @@ Test(protocol, lines_that_are_no_object_are_refused_and_quoted)
     }
 }
 
-Test(protocol, what_a_bad_line_is_quoted_as_is_clean_utf8)
+Test(protocol, the_quote_of_a_bad_line_is_clean_utf8)
 {
     json_t *object;
     rue_error error = {0};
@@ -252,7 +252,7 @@ static rue_status decode_opened(const char *line, struct rue_opened *opened, rue
     return status;
 }
 
-Test(protocol, what_open_answers_comes_back)
+Test(protocol, an_open_reply_is_read_back)
 {
     const struct rue_opened opened = {.images = 9469,
                                       .bytes = 1234567890123,
@@ -276,7 +276,7 @@ Test(protocol, what_open_answers_comes_back)
     cr_assert_str_eq(back.cache, "as-is", "nobody said warm");
 }
 
-Test(protocol, an_open_that_failed_says_the_whole_reason)
+Test(protocol, a_failed_open_has_the_whole_reason)
 {
     struct rue_opened opened;
     char long_reason[900], *line;
@@ -292,7 +292,7 @@ Test(protocol, an_open_that_failed_says_the_whole_reason)
     cr_assert_str_eq(error.message, "it sent no \"reason\"");
 }
 
-Test(protocol, an_open_that_found_no_room_is_infeasible)
+Test(protocol, an_open_without_memory_is_infeasible)
 {
     struct rue_opened opened;
     rue_error error = {0};

@@ -26,7 +26,7 @@ static void refuse(const char *line, const char *says)
     cr_assert(strstr(error.message, says), "%s", error.message);
 }
 
-Test(protocol_hello, the_question_names_the_protocol)
+Test(protocol_hello, the_request_names_the_protocol)
 {
     json_t *object = protocol_taken(rue_protocol_encode_hello());
     cr_assert_str_eq(json_string_value(json_object_get(object, "op")), "hello");
@@ -75,7 +75,7 @@ Test(protocol_hello, a_full_answer_is_understood)
     cr_assert_eq(hello.space.values[RUE_PREFETCH_FACTOR][0], rue_own_knobs.at[RUE_PREFETCH_FACTOR]->fallback);
 }
 
-Test(protocol_hello, nulls_are_as_good_as_absent)
+Test(protocol_hello, null_means_absent)
 {
     accept(GREETING ",\"models\":null,\"variants\":null,\"space\":null,\"images\":null,\"clock\":null}");
 }
@@ -97,7 +97,7 @@ Test(protocol_hello, a_long_name_is_cut_for_the_loader)
     cr_assert_eq(strlen(hello.loader), sizeof hello.loader - 1);
 }
 
-Test(protocol_hello, a_machine_that_is_too_long_to_keep_is_none)
+Test(protocol_hello, a_description_of_the_machine_that_is_too_long_is_dropped)
 {
     char line[4000], name[3000];
     memset(name, 'n', sizeof name - 1);
@@ -114,7 +114,7 @@ Test(protocol_hello, another_protocol_is_refused)
     refuse("{\"protocol\":1,\"runner\":\"x\",\"measures\":[\"joint\"]}", "hello.protocol is not");
 }
 
-Test(protocol_hello, a_reason_not_to_greet_is_told)
+Test(protocol_hello, a_reason_in_place_of_a_hello_is_reported)
 {
     refuse("{\"id\":null,\"status\":\"infeasible\",\"reason\":\"out of memory\"}", "out of memory");
 }
@@ -171,7 +171,7 @@ static json_t *greeting_of(int count)
     return object;
 }
 
-Test(protocol_hello, more_values_of_a_knob_than_there_is_room_for_are_refused)
+Test(protocol_hello, too_many_values_of_a_knob_are_refused)
 {
     rue_error error = {0};
     json_t *most = greeting_of(RUE_SPACE_VALUES_MAX), *more = greeting_of(RUE_SPACE_VALUES_MAX + 1);
@@ -184,7 +184,7 @@ Test(protocol_hello, more_values_of_a_knob_than_there_is_room_for_are_refused)
     json_decref(more);
 }
 
-Test(protocol_hello, recorded_times_are_of_whole_jobs_and_repeat_themselves)
+Test(protocol_hello, recorded_times_are_whole_jobs_that_repeat)
 {
     accept(GREETING "}");
     cr_assert(!hello.whole_jobs && hello.answers == 0);

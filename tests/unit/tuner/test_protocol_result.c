@@ -47,7 +47,7 @@ static json_t *without(const char *key)
     return object;
 }
 
-Test(protocol_result, every_field_comes_back)
+Test(protocol_result, every_field_is_read_back)
 {
     struct rue_trial_result full = protocol_result();
     decode(protocol_taken(rue_protocol_encode_result(NULL, &full)));
@@ -67,7 +67,7 @@ Test(protocol_result, every_field_comes_back)
     rue_trial_result_close(&full);
 }
 
-Test(protocol_result, what_was_not_measured_stays_absent)
+Test(protocol_result, unmeasured_values_are_absent)
 {
     struct rue_trial_result sparse = rue_trial_result_empty();
     sparse.outcome = RUE_TRIAL_OK;
@@ -100,7 +100,7 @@ Test(protocol_result, the_id_is_echoed_and_may_be_null)
     json_decref(failure);
 }
 
-Test(protocol_result, every_outcome_comes_back_with_its_reason)
+Test(protocol_result, every_outcome_is_read_back_with_its_reason)
 {
     for (int outcome = RUE_TRIAL_INFEASIBLE; outcome < RUE_OUTCOME_COUNT; outcome++) {
         struct rue_trial_result bad = rue_trial_result_empty();
@@ -113,7 +113,7 @@ Test(protocol_result, every_outcome_comes_back_with_its_reason)
     }
 }
 
-Test(protocol_result, a_reason_that_is_no_utf8_still_arrives)
+Test(protocol_result, a_reason_that_is_not_utf8_is_kept)
 {
     struct rue_trial_result bad = rue_trial_result_empty();
     strcpy(bad.reason, "/data/caf\xe9/1.jpg is damaged");
@@ -133,7 +133,7 @@ Test(protocol_result, a_reason_that_is_too_long_is_cut)
     cr_assert_eq(strlen(result.reason), RUE_REASON_BYTES - 1);
 }
 
-Test(protocol_result, a_failure_may_say_nothing_more)
+Test(protocol_result, a_failure_needs_no_other_fields)
 {
     expect_failed(json_pack("{s:s}", "status", "failed"), "and no \"reason\"");
     expect_failed(json_pack("{s:s, s:i}", "status", "failed", "reason", 5), "and no \"reason\"");
@@ -146,7 +146,7 @@ Test(protocol_result, a_reply_without_a_known_status_fails)
     expect_failed(with("status", json_true()), "status");
 }
 
-Test(protocol_result, another_configuration_than_the_one_asked_for_fails)
+Test(protocol_result, a_configuration_that_differs_from_the_request_fails)
 {
     json_t *object = good();
     json_object_set_new(json_object_get(object, "config"), "num_workers", json_integer(11));
@@ -180,7 +180,7 @@ Test(protocol_result, values_of_the_wrong_type_or_size_fail)
     expect_failed(with("batch_compute_ns", json_string("none")), "batch_compute_ns");
 }
 
-Test(protocol_result, nothing_is_kept_of_a_reply_that_breaks_a_rule)
+Test(protocol_result, no_field_of_an_invalid_reply_is_kept)
 {
     json_t *object = with("first_batch_ns", json_integer(INT64_C(1) << 58));
     json_object_set_new(object, "spent", json_true());
@@ -193,14 +193,14 @@ Test(protocol_result, nothing_is_kept_of_a_reply_that_breaks_a_rule)
     cr_assert(result.spent, "it is started again all the same");
 }
 
-Test(protocol_result, a_failure_obeys_the_rules_too)
+Test(protocol_result, the_rules_apply_to_failures_too)
 {
     json_t *object = with("status", json_string("timeout"));
     json_object_set_new(object, "images", json_integer(INT64_C(1) << 58));
     expect_failed(object, "is more than the images requested");
 }
 
-Test(protocol_result, times_of_batches_that_were_not_asked_for_are_ignored)
+Test(protocol_result, unrequested_times_of_batches_are_ignored)
 {
     struct rue_trial_request request = protocol_request();
     request.detail = false;
@@ -212,7 +212,7 @@ Test(protocol_result, times_of_batches_that_were_not_asked_for_are_ignored)
     cr_assert(result.ready_count == 0 && result.load_count == 0 && result.compute_count == 0);
 }
 
-Test(protocol_result, more_times_of_batches_than_rue_keeps_are_left_out)
+Test(protocol_result, times_of_batches_beyond_the_limit_are_dropped)
 {
     struct rue_trial_request request = protocol_request();
     size_t count = RUE_BATCH_TIMES_MAX + 1;
@@ -233,14 +233,14 @@ Test(protocol_result, more_times_of_batches_than_rue_keeps_are_left_out)
     cr_assert(!result.batch_ready_ns && result.ready_count == 0);
 }
 
-Test(protocol_result, nulls_are_as_good_as_absent)
+Test(protocol_result, null_means_absent)
 {
     decode(with("read_bytes", json_null()));
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
     cr_assert_eq(result.read_bytes, RUE_ABSENT);
 }
 
-Test(protocol_result, a_compute_reply_needs_its_own_time_only)
+Test(protocol_result, a_compute_reply_needs_only_its_own_time)
 {
     struct rue_trial_request request = protocol_request();
     request.measure = RUE_COMPUTE;

@@ -23,7 +23,7 @@ Test(ranking_rules, models_that_are_not_named_weigh_one)
     cr_assert_eq(rue_ranking_rules_weight(&rules, "resnet18"), 1);
 }
 
-Test(ranking_rules, no_weights_are_all_alike)
+Test(ranking_rules, no_weights_means_equal_weights)
 {
     struct rue_ranking_rules rules;
     cr_assert_eq(weigh(&rules, NULL, NULL), RUE_OK);
@@ -31,7 +31,7 @@ Test(ranking_rules, no_weights_are_all_alike)
     rue_ranking_rules_close(&rules);
 }
 
-Test(ranking_rules, what_is_no_weight_is_refused)
+Test(ranking_rules, an_invalid_weight_is_refused)
 {
     static const struct {
         const char *text, *message;

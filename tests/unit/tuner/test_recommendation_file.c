@@ -80,7 +80,7 @@ static rue_status read_json(const json_t *root, struct rue_recommendation **out,
     return status;
 }
 
-Test(recommendation_file, all_that_a_later_study_needs_comes_back)
+Test(recommendation_file, everything_a_later_study_needs_is_read_back)
 {
     struct rue_recommendation *found;
     rue_error error = {0};
@@ -164,7 +164,7 @@ static size_t spoil(json_t *root, json_t *node, size_t *refused)
     return tried;
 }
 
-Test(recommendation_file, whatever_is_missing_or_something_else_is_told_or_makes_no_difference)
+Test(recommendation_file, missing_and_changed_fields_are_reported_or_harmless)
 {
     json_t *root = document(), *part = json_array_get(json_object_get(root, "recommendations"), 0),
            *forecast = json_incref(json_object_get(part, "forecast"));
@@ -179,7 +179,7 @@ Test(recommendation_file, whatever_is_missing_or_something_else_is_told_or_makes
     json_decref(root);
 }
 
-Test(recommendation_file, a_file_that_ends_anywhere_is_no_json)
+Test(recommendation_file, a_truncated_file_is_not_json)
 {
     json_t *root = document();
     char *text = json_dumps(root, JSON_COMPACT);
@@ -201,7 +201,7 @@ static void expect_refused(const char *text, const char *why)
     cr_assert(strstr(error.message, why), "%s", error.message);
 }
 
-Test(recommendation_file, what_is_wrong_is_named_with_its_place)
+Test(recommendation_file, a_wrong_field_is_named)
 {
     expect_refused("{\"format\": \"rue.recommendation/1\", \"format\": 1}", "duplicate");
     expect_refused("{\"format\": \"rue.recommendation/2\"}", "format is not rue.recommendation/1");
@@ -219,7 +219,7 @@ Test(recommendation_file, what_is_wrong_is_named_with_its_place)
     json_decref(root);
 }
 
-Test(recommendation_file, a_loader_with_other_parameters_is_passed_over)
+Test(recommendation_file, a_loader_with_other_parameters_is_ignored)
 {
     struct rue_recommendation *found;
     json_t *root = document(), *part = json_array_get(json_object_get(root, "recommendations"), 0),
@@ -233,7 +233,7 @@ Test(recommendation_file, a_loader_with_other_parameters_is_passed_over)
     json_decref(root);
 }
 
-Test(recommendation_file, what_is_no_file_is_not_waited_for)
+Test(recommendation_file, a_fifo_does_not_block)
 {
     struct rue_recommendation *found;
     cr_assert_eq(mkfifo(temporary_path("fifo"), 0600), 0);
@@ -280,7 +280,7 @@ Test(recommendation_file, a_ledger_of_another_number_of_variants_is_refused)
     fixture_close(&fixture);
 }
 
-Test(recommendation_file, cells_that_a_store_keeps_come_back_as_they_were)
+Test(recommendation_file, stored_cells_are_read_back_unchanged)
 {
     static const double times_s[] = {30, MISSING, MISSING};
     static const char *const models[] = {"ape"};
@@ -312,7 +312,7 @@ Test(recommendation_file, cells_that_a_store_keeps_come_back_as_they_were)
     fixture_close(&fixture);
 }
 
-Test(recommendation_file, baselines_that_a_store_keeps_are_compared_anew)
+Test(recommendation_file, stored_baselines_are_compared_again)
 {
     const struct rue_ranking_rules worst = {.top_n = 3, .confidence = 0.95, .objective = RUE_OBJECTIVE_WORST};
     for (int claims = 0; claims < 2; claims++) {

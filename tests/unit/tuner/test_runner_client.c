@@ -21,7 +21,7 @@ static struct rue_trial_result took(int64_t end_to_end_ns, int64_t bytes)
     return result;
 }
 
-Test(runner_client, times_are_the_slowests_and_what_is_used_adds_up)
+Test(runner_client, times_are_the_slowest_and_usage_is_summed)
 {
     struct rue_trial_result results[] = {took(100, 1), took(300, 20), took(200, 300)};
     struct rue_trial_result merged = rue_runner_merge(results, 3);
@@ -35,7 +35,7 @@ Test(runner_client, times_are_the_slowests_and_what_is_used_adds_up)
     rue_trial_result_close(&merged);
 }
 
-Test(runner_client, what_one_does_not_say_nobody_knows)
+Test(runner_client, a_value_missing_in_one_reply_is_unknown)
 {
     struct rue_trial_result results[] = {took(100, 1), took(300, 20)};
     results[0].data_bytes = 5;
@@ -53,7 +53,7 @@ Test(runner_client, what_one_does_not_say_nobody_knows)
     rue_trial_result_close(&merged);
 }
 
-Test(runner_client, what_several_have_to_say_is_said_once_each)
+Test(runner_client, notes_of_several_runners_are_said_once_each)
 {
     struct rue_trial_result results[] = {took(100, 1), took(300, 20), took(200, 300)};
     strcpy(results[0].reason, "a.jpg was replaced");

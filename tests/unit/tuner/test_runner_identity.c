@@ -39,7 +39,7 @@ Test(runner_identity, the_first_key_that_differs_is_named_with_both_values)
     expect("{\"measures\":[\"joint\"]}", "{\"measures\":[]}", "\"measures\" was [\"joint\"] and is []");
 }
 
-Test(runner_identity, null_is_absent_and_order_and_unknown_keys_say_nothing)
+Test(runner_identity, null_means_absent_and_order_and_unknown_keys_do_not_count)
 {
     cr_assert(
         !differs("{\"runner\":\"a\",\"images\":null}", "{\"mood\":1,\"runner\":\"a\"}", rue_hello_keys));

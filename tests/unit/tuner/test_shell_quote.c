@@ -11,7 +11,7 @@ static const char *quoted(const char *word)
     return out;
 }
 
-Test(shell_quote, only_what_a_shell_would_change_is_quoted)
+Test(shell_quote, only_special_characters_are_quoted)
 {
     cr_assert_str_eq(quoted("--map=time_s=s,mode=m"), "--map=time_s=s,mode=m");
     cr_assert_str_eq(quoted("my photos"), "'my photos'");
@@ -22,13 +22,13 @@ Test(shell_quote, only_what_a_shell_would_change_is_quoted)
     cr_assert_str_eq(quoted("~"), "'~'");
 }
 
-Test(shell_quote, a_quote_ends_the_quotes_and_begins_them_again)
+Test(shell_quote, a_quote_closes_and_reopens_the_quotes)
 {
     cr_assert_str_eq(quoted("o'brien"), "'o'\\''brien'");
     cr_assert_str_eq(quoted("'"), "''\\'''");
 }
 
-Test(shell_quote, what_does_not_fit_is_left_out_whole)
+Test(shell_quote, a_word_that_does_not_fit_is_dropped)
 {
     char out[] = "unchanged";
     cr_assert_eq(rue_shell_quote("a b", out, 5), 5, "the quotes and what ends the text count");
@@ -38,7 +38,7 @@ Test(shell_quote, what_does_not_fit_is_left_out_whole)
 }
 
 /* Whatever the room, the line is whole words, and says where it was cut. */
-Test(shell_quote, a_line_is_cut_behind_a_whole_word)
+Test(shell_quote, a_line_is_cut_after_a_word)
 {
     static const char *const words[] = {"rue", "tune", "my photos", "--budget", "2m"};
     static const char whole[] = "rue tune 'my photos' --budget 2m";

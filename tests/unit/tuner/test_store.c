@@ -49,7 +49,7 @@ static void check_fields(const struct rue_trial_result *expected, const struct r
     }
 }
 
-Test(store, every_field_comes_back_after_reopening)
+Test(store, every_field_is_read_back_after_reopening)
 {
     struct cell cell = cell_sample();
     cell.request.config.value[RUE_PARALLELISM] = RUE_PARALLEL_SAMPLE;
@@ -87,7 +87,7 @@ Test(store, every_field_comes_back_after_reopening)
     rue_store_close(store);
 }
 
-Test(store, what_a_row_does_not_hold_is_empty)
+Test(store, fields_without_a_value_are_empty)
 {
     struct cell cell = cell_sample();
     struct rue_trial_result result = result_sample();
@@ -104,7 +104,7 @@ Test(store, what_a_row_does_not_hold_is_empty)
     rue_store_close(store);
 }
 
-Test(store, absent_fields_are_null_and_come_back_absent)
+Test(store, absent_fields_are_null_and_read_back_as_absent)
 {
     struct cell cell = cell_sample();
     struct rue_trial_result result = rue_trial_result_empty();
@@ -185,7 +185,7 @@ Test(store, each_part_of_the_identity_counts)
     rue_store_close(store);
 }
 
-Test(store, the_path_does_not_count)
+Test(store, the_path_is_not_part_of_the_identity)
 {
     struct cell cell = cell_sample();
     struct rue_trial_result result = result_sample();
@@ -229,7 +229,7 @@ Test(store, the_nth_row_is_the_nth_oldest)
     rue_store_close(store);
 }
 
-Test(store, doubtful_rows_answer_nothing_until_the_store_is_closed)
+Test(store, doubtful_rows_are_not_reused_until_the_store_is_closed)
 {
     struct cell cell = cell_sample();
     struct rue_trial_result result = result_sample();
@@ -247,7 +247,7 @@ Test(store, doubtful_rows_answer_nothing_until_the_store_is_closed)
     rue_store_close(store);
 }
 
-Test(store, failed_and_timed_out_rows_are_kept_but_not_reused)
+Test(store, failed_and_timed_out_rows_are_stored_but_not_reused)
 {
     struct cell cell = cell_sample();
     struct rue_trial_result result = rue_trial_result_empty();
@@ -290,7 +290,7 @@ Test(store, compute_rows_are_reused_by_batches)
     rue_store_close(store);
 }
 
-Test(store, what_did_not_fit_is_asked_again_under_a_wider_limit)
+Test(store, infeasible_rows_are_not_reused_under_a_wider_limit)
 {
     struct cell cell = cell_sample();
     cell.request.limits = (struct rue_limits){.time_ns = 5, .memory_bytes = 2000};
@@ -318,7 +318,7 @@ Test(store, what_did_not_fit_is_asked_again_under_a_wider_limit)
 }
 
 /* 16 batches of 128 images and one that is held: what a job of 2048 needs. */
-Test(store, what_fitted_is_asked_again_under_a_limit_that_it_does_not_fit)
+Test(store, rows_above_a_smaller_limit_are_not_reused)
 {
     enum { NEEDED = 17 * 128 * 4 * 3 * 224 * 224 };
     struct cell cell = cell_sample();
@@ -341,7 +341,7 @@ Test(store, what_fitted_is_asked_again_under_a_limit_that_it_does_not_fit)
     rue_store_close(store);
 }
 
-Test(store, what_the_system_refused_is_asked_again)
+Test(store, rows_refused_by_the_system_are_not_reused)
 {
     struct cell cell = cell_sample();
     struct rue_trial_result result = rue_trial_result_empty();
@@ -375,7 +375,7 @@ Test(store, rows_name_their_run)
               "rows and runs do not match");
 }
 
-Test(store, people_can_query_it)
+Test(store, the_views_can_be_queried)
 {
     struct cell cell = cell_sample();
     struct rue_trial_result result = result_sample();

@@ -78,7 +78,7 @@ static void store_fill(void)
     rue_trial_result_close(&result);
 }
 
-Test(store_file, damage_in_the_middle_is_refused_and_left_alone)
+Test(store_file, damage_in_the_middle_is_refused_unchanged)
 {
     store_fill();
     size_t bytes;
@@ -98,7 +98,7 @@ Test(store_file, damage_in_the_middle_is_refused_and_left_alone)
     cr_assert(stat(old, &about) == 0 && (size_t)about.st_size == bytes, "the damaged file was not kept");
 }
 
-Test(store_file, a_truncated_file_is_refused_and_left_alone)
+Test(store_file, a_truncated_file_is_refused_unchanged)
 {
     store_fill();
     struct stat about;
@@ -110,7 +110,7 @@ Test(store_file, a_truncated_file_is_refused_and_left_alone)
     }
 }
 
-Test(store_file, a_damaged_file_with_a_log_is_left_alone)
+Test(store_file, a_damaged_file_with_a_log_is_not_changed)
 {
     struct cell cell = cell_sample();
     struct rue_trial_result result = result_sample();
@@ -146,7 +146,7 @@ Test(store_file, a_damaged_file_with_a_log_is_left_alone)
     cr_assert(stat(wal, &after) == 0 && after.st_size == before.st_size, "fresh did not keep the log");
 }
 
-Test(store_file, files_of_others_are_refused_and_left_alone)
+Test(store_file, files_of_others_are_refused_unchanged)
 {
     file_write(path, "my notes\n", 9);
     check_refused("not a store of rue");
@@ -162,14 +162,14 @@ Test(store_file, files_of_others_are_refused_and_left_alone)
     check_refused("another program");
 }
 
-Test(store_file, a_newer_version_is_refused_and_left_alone)
+Test(store_file, a_newer_version_is_refused_unchanged)
 {
     store_fill();
     sql_run(path, "PRAGMA user_version = 99");
     check_refused("newer");
 }
 
-Test(store_file, an_older_version_is_refused_and_left_alone)
+Test(store_file, an_older_version_is_refused_unchanged)
 {
     store_fill();
     sql_run(path, "PRAGMA user_version = 3");

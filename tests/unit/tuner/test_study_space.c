@@ -72,7 +72,7 @@ Test(study_space, lists_name_their_values)
     EXPECT(RUE_PARALLELISM, RUE_PARALLEL_BATCH, RUE_PARALLEL_SAMPLE);
 }
 
-Test(study_space, blanks_around_values_do_no_harm)
+Test(study_space, blanks_around_values_are_ignored)
 {
     accept(RUE_BATCH_SIZE, " 32, 64\t,128 ");
     EXPECT(RUE_BATCH_SIZE, 32, 64, 128);
@@ -83,7 +83,7 @@ Test(study_space, blanks_around_values_do_no_harm)
     refuse(RUE_BATCH_SIZE, " ", "' ' is not a list");
 }
 
-Test(study_space, more_values_than_there_is_room_for_are_refused)
+Test(study_space, too_many_values_are_refused)
 {
     accept(RUE_BATCH_SIZE, "1..64,64,1..3");
     refuse(RUE_BATCH_SIZE, "1..64,65", "more than 64 values");
@@ -99,7 +99,7 @@ Test(study_space, an_empty_place_in_a_list_is_refused)
     refuse(RUE_PARALLELISM, "batch,", "a value is missing in 'batch,'");
 }
 
-Test(study_space, values_come_sorted_and_once)
+Test(study_space, values_are_sorted_and_unique)
 {
     accept(RUE_BATCH_SIZE, "64,32,64,1,32");
     EXPECT(RUE_BATCH_SIZE, 1, 32, 64);
@@ -117,7 +117,7 @@ Test(study_space, ranges_have_both_ends)
     cr_assert_eq(space.count[RUE_NUM_WORKERS], 64);
 }
 
-Test(study_space, what_is_no_list_is_refused_with_an_example)
+Test(study_space, an_invalid_list_is_refused_with_an_example)
 {
     static const char *const bad[] = {"",    ",",      "x",     "1.5",     "1..", "..4", "4..1", "1-4", "-1",
                                       "257", "0..257", "1...3", "1..2..3", "2 4", "+2",  "0x10", "1e2"};
@@ -153,7 +153,7 @@ static void make_default(int cpus)
     EXPECT(RUE_PARALLELISM, RUE_PARALLEL_BATCH);
 }
 
-Test(study_space, without_a_wish_workers_go_to_twice_the_usable_cpus)
+Test(study_space, default_workers_reach_twice_the_usable_cpus)
 {
     make_default(1);
     EXPECT(RUE_NUM_WORKERS, 0, 1, 2);
@@ -169,7 +169,7 @@ Test(study_space, without_a_wish_workers_go_to_twice_the_usable_cpus)
     EXPECT(RUE_NUM_WORKERS, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256);
 }
 
-Test(study_space, cpus_are_those_that_the_runner_tells_of)
+Test(study_space, cpus_are_those_that_the_runner_reports)
 {
     runner_with(12);
     cr_assert_eq(rue_study_usable_cpus(&hello), 12);
@@ -205,7 +205,7 @@ Test(study_space, a_runner_s_own_space_is_the_default)
     EXPECT(RUE_PREFETCH_FACTOR, rue_own_knobs.at[RUE_PREFETCH_FACTOR]->fallback);
 }
 
-Test(study_space, a_wish_replaces_the_runner_s_values_of_that_knob)
+Test(study_space, given_values_replace_the_runner_s)
 {
     runner_with_space();
     ask(RUE_NUM_WORKERS, "1..3", "");
@@ -224,7 +224,7 @@ Test(study_space, a_knob_that_the_runner_cannot_vary_is_refused)
               error.message);
 }
 
-Test(study_space, batches_larger_than_the_job_are_left_out_of_a_default)
+Test(study_space, batches_larger_than_the_job_are_not_in_a_default)
 {
     runner_with(4);
     goal = (struct rue_study_goal){0};
@@ -241,7 +241,7 @@ Test(study_space, batches_larger_than_the_job_are_left_out_of_a_default)
     EXPECT(RUE_BATCH_SIZE, 8, 32);
 }
 
-Test(study_space, batches_larger_than_the_job_are_refused_where_they_were_asked_for)
+Test(study_space, given_batches_larger_than_the_job_are_refused)
 {
     rue_error error = {0};
     runner_with(4);
@@ -260,7 +260,7 @@ static void limit_workers(int most)
     goal.space.max_workers_origin = "--max-workers";
 }
 
-Test(study_space, workers_above_the_limit_are_left_out_of_a_default)
+Test(study_space, workers_above_the_limit_are_not_in_a_default)
 {
     runner_with(4);
     limit_workers(3);
@@ -274,7 +274,7 @@ Test(study_space, workers_above_the_limit_are_left_out_of_a_default)
     EXPECT(RUE_NUM_WORKERS, 0, 1, 2, 4, 8);
 }
 
-Test(study_space, workers_above_the_limit_are_refused_where_they_were_asked_for)
+Test(study_space, given_workers_above_the_limit_are_refused)
 {
     rue_error error = {0};
     runner_with(4);
@@ -288,7 +288,7 @@ Test(study_space, workers_above_the_limit_are_refused_where_they_were_asked_for)
     EXPECT(RUE_NUM_WORKERS, 0, 1, 2, 3, 4);
 }
 
-Test(study_space, a_limit_below_all_that_a_runner_has_is_refused)
+Test(study_space, a_limit_below_the_runner_s_values_is_refused)
 {
     rue_error error = {0};
     runner_with_space();

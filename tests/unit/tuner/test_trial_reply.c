@@ -110,7 +110,7 @@ static void break_another(size_t which)
 
 TestSuite(trial_reply, .timeout = 60);
 
-Test(trial_reply, each_is_found_where_it_is_broken)
+Test(trial_reply, each_broken_rule_is_found)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin(cases[i].compute, cases[i].failed);
@@ -125,7 +125,7 @@ Test(trial_reply, each_is_found_where_it_is_broken)
     }
 }
 
-Test(trial_reply, what_the_runner_did_not_send_breaks_none)
+Test(trial_reply, missing_values_break_no_rule)
 {
     for (int compute = 0; compute < 2; compute++) {
         begin(compute, false);
