@@ -221,14 +221,14 @@ def is_running(pid):
         return False
 
 
-def wait_until_gone(pids):
+def wait_until_ended(pids):
     deadline = time.monotonic() + 30
     while any(map(is_running, pids)) and time.monotonic() < deadline:
         time.sleep(0.01)
     return not any(map(is_running, pids))
 
 
-def plan_of(done):
+def read_plan(done):
     """What a dry run says, each line of its plan by its name; of several lines of one name the last."""
     assert done.returncode == 0, done.stderr
     lines = re.findall(r"^  ([a-z-]+)  +(\S.*(?:\n {5,}\S.*)*)$", done.stdout.split("Plan:\n")[1], re.M)
@@ -292,7 +292,7 @@ def own_photos(photos, tmp_path):
 
 
 @pytest.fixture
-def nobody_rue(program):
+def unprivileged_rue(program):
     """The program as run by somebody without rights, in an open folder; where the tests are not run by root, as run by us."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="rue-test-"))
     copy = folder / "rue"

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import tempfile
 
-from strategies import parser_of, truth_cache, truth_of
+from strategies import make_parser, truth_cache, simulated_truth
 
 CLASSES = ((0.5, "up to 0.5"), (2, "0.5 to 2"), (float("inf"), "more than 2"))
 
@@ -33,7 +33,7 @@ def check(program, recommendation, command, budget):
 
 def recommend(program, simulator, words, seed, strategy, share, folder, cache):
     command = " ".join([*simulator, *words, "--noise-seed", str(seed + 500000)])
-    budget = round(1000 * share * truth_of(simulator, words, cache)[1])
+    budget = round(1000 * share * simulated_truth(simulator, words, cache)[1])
     subprocess.run([program, "tune", "--runner", command, "--strategy", strategy, "--quiet", "--out", folder, "--budget",
                     f"{budget}ms"], capture_output=True, check=False)
     return pathlib.Path(folder) / "recommendation.json"
@@ -53,7 +53,7 @@ def play(program, simulator, mode, seed, budget, cache):
             if not found.exists():
                 recommend(program, simulator, own, seed, *made, out, cache)
             config = json.loads(found.read_text())["recommendations"][0]["config"]
-            regrets = truth_of(simulator, words, cache)[0]
+            regrets = simulated_truth(simulator, words, cache)[0]
             excess = 100 * (regrets[config["batch_size"], config["num_workers"]] - min(regrets.values()))
             command = " ".join([*simulator, *words, "--noise-seed", str(seed + 1000)])
             results.append((kind, excess, *check(program, found, command, budget)))
@@ -63,7 +63,7 @@ def play(program, simulator, mode, seed, budget, cache):
 
 
 def main():
-    parser = parser_of(__doc__)
+    parser = make_parser(__doc__)
     parser.add_argument("--budget", default="30s")
     options, cache = parser.parse_args(), truth_cache()
     print("| mode | machine | excess there, points | checks | holds | does not | verdicts |\n|" + "---|" * 7)

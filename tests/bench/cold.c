@@ -15,7 +15,7 @@ static struct rue_tensor_header header;
 static uint64_t images;
 
 /* Puts the file out of the page cache. */
-static void forget(void)
+static void evict(void)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0) exit(1);
@@ -34,7 +34,7 @@ static double load(void *context)
     struct loader_bench *bench = context;
     struct rue_source *source;
     rue_error error = {0};
-    forget();
+    evict();
     bench_check(rue_source_open(path, &(struct rue_source_options){.format = "tensor"}, &source, &error),
                 &error);
     bench->source = source;
@@ -81,7 +81,7 @@ static void close_direct(void *state)
 
 static double direct(void *context)
 {
-    forget();
+    evict();
     return thread_bench_run(context);
 }
 
@@ -104,7 +104,7 @@ static double run_fio(void *context)
         "--offset=%llu --size=%llu --output-format=terse --terse-version=3",
         path, fio->engine, fio->depth, fio->shuffle ? "randread" : "read", (unsigned)header.record_stride,
         (unsigned long long)header.data_offset, (unsigned long long)(images * header.record_stride));
-    forget();
+    evict();
     FILE *out = popen(command, "r");
     double kib = 0, ms = 0;
     int fields = out ? fscanf(out, "%*[^;];%*[^;];%*[^;];%*[^;];%*[^;];%lf;%*[^;];%*[^;];%lf", &kib, &ms) : 0;

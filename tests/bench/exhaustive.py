@@ -46,7 +46,7 @@ def tune(options, folder, *words):
         return list(csv.DictReader(trials)), json.loads(file.read_text())["recommendations"]
 
 
-def config_of(row):
+def config_key(row):
     return int(row["batch_size"]), int(row["num_workers"])
 
 
@@ -58,9 +58,9 @@ class Truth:
                 and row["requested_images"] == row["job_images"]]  # no reference that is shorter
         self.times, self.waits = collections.defaultdict(list), collections.defaultdict(list)
         for row in rows:
-            self.times[config_of(row), row["model"]].append(int(row["end_to_end_ns"]) / 1e9)
+            self.times[config_key(row), row["model"]].append(int(row["end_to_end_ns"]) / 1e9)
             if row["load_wait_ns"]:
-                self.waits[config_of(row), row["model"]].append(int(row["load_wait_ns"]) / int(row["end_to_end_ns"]))
+                self.waits[config_key(row), row["model"]].append(int(row["load_wait_ns"]) / int(row["end_to_end_ns"]))
         self.models = sorted({model for _, model in self.times})
         self.configs = sorted({config for config, _ in self.times})
         self.rounds = min(map(len, self.times.values()))
@@ -106,7 +106,7 @@ def line(strategy, share, truth, found):
               for (e, error), one in zip(excess, given) if one["certificate"]]
     errors = [error for _, error in excess]
     answers = collections.Counter(f"{one['config']['batch_size']}/{one['config']['num_workers']}" for one in given)
-    off = [100 * abs(ns / 1e9 / truth.mean[config_of(config["config"]), model] - 1)
+    off = [100 * abs(ns / 1e9 / truth.mean[config_key(config["config"]), model] - 1)
            for one in given for config in one["configs"] if config["source"] == "predicted"
            for model, ns in config["end_to_end_ns"].items()] or [math.nan]
     print(f"| {strategy} | {share:g} % | {statistics.median(points):.2f} | {quantile(points, 0.9):.2f} | "

@@ -26,7 +26,7 @@ static size_t pixel_bytes;
 static struct jpeg_decompress_struct decoder;
 static struct jpeg_error_mgr handler;
 
-static double cpu_ms_of(void (*each)(const struct photo *))
+static double measure_cpu_ms(void (*each)(const struct photo *))
 {
     double start = bench_clock(CLOCK_THREAD_CPUTIME_ID);
     for (int i = 0; i < photo_count; i++) each(&photos[i]);
@@ -78,19 +78,19 @@ static void run_huffman(const struct photo *photo)
 static double pipeline(void *context)
 {
     (void)context;
-    return cpu_ms_of(run_pipeline);
+    return measure_cpu_ms(run_pipeline);
 }
 
 static double whole(void *context)
 {
     (void)context;
-    return cpu_ms_of(run_whole);
+    return measure_cpu_ms(run_whole);
 }
 
 static double huffman(void *context)
 {
     (void)context;
-    return cpu_ms_of(run_huffman);
+    return measure_cpu_ms(run_huffman);
 }
 
 static void read_photos(const char *path)

@@ -110,14 +110,14 @@ static void measure(int round, unsigned *seed)
 
 /* ---- what comes out ---- */
 
-static const char *group_of(const struct rue_config *config)
+static const char *name_group(const struct rue_config *config)
 {
     if (config->value[RUE_NUM_WORKERS] == 0) return "no workers";
     return config->value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE ? "sample" : "batch";
 }
 
 /* How far a prediction is off, as a ratio. */
-static double error_of(const struct cell *cell, int round)
+static double relative_error(const struct cell *cell, int round)
 {
     double sorted[ROUNDS_MAX];
     memcpy(sorted, cell->measured_s, sizeof sorted);
@@ -130,8 +130,8 @@ static void show_group(const char *group)
     size_t count = 0;
     for (size_t i = 0; i < MODELS * config_count; i++)
         for (int r = 0; r < rounds; r++) {
-            double error = fabs(error_of(&cells[i], r));
-            if (strcmp(group, group_of(&configs[i % config_count])) == 0 && isfinite(error) &&
+            double error = fabs(relative_error(&cells[i], r));
+            if (strcmp(group, name_group(&configs[i % config_count])) == 0 && isfinite(error) &&
                 cells[i].predicted_s[r] > 0)
                 errors[count++] = 100 * error;
         }
@@ -158,8 +158,9 @@ static void write_cells(const char *name)
         for (int r = 0; r < rounds; r++) {
             const int *value = configs[i % config_count].value;
             fprintf(out, "%g,%d,%d,%d,%s,%d,%g,%g\n", model_share[i / config_count], value[RUE_BATCH_SIZE],
-                    value[RUE_NUM_WORKERS], value[RUE_PREFETCH_FACTOR], group_of(&configs[i % config_count]),
-                    r, cells[i].measured_s[r], cells[i].predicted_s[r]);
+                    value[RUE_NUM_WORKERS], value[RUE_PREFETCH_FACTOR],
+                    name_group(&configs[i % config_count]), r, cells[i].measured_s[r],
+                    cells[i].predicted_s[r]);
         }
     fclose(out);
 }

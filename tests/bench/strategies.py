@@ -40,7 +40,7 @@ SCENARIOS = {"base": [], "discrepancy": ["--discrepancy", "3"], "cliff": ["--cli
 SLOW_AT, SLOWER = 0.45, 1.3  # of the budget, and by how much: scenario slow-down
 
 
-def truth_of(simulator, words, cache):
+def simulated_truth(simulator, words, cache):
     """{(batch_size, num_workers): mean regret}, seconds of the whole grid"""
     kept = cache / (" ".join(words).replace("/", "_") + ".json")
     if not kept.exists():
@@ -58,7 +58,7 @@ def study_before(simulator, words, seed, prior, program, cache, folder):
         return []
     machine = [str(seed + 1) if word == str(seed) and prior == "other" else word for word in words]
     command = " ".join([*simulator, *machine, "--noise-seed", str(seed + 500000)])
-    budget_s = 0.05 * truth_of(simulator, machine, cache)[1]
+    budget_s = 0.05 * simulated_truth(simulator, machine, cache)[1]
     subprocess.run([program, "tune", "--runner", command, "--strategy", "duel", "--quiet", "--out", folder, "--budget",
                     f"{round(1000 * budget_s)}ms"], capture_output=True, check=False)
     return ["--prior", folder]
@@ -90,7 +90,7 @@ def run_peer(strategy, command, budget_s, seed):
 
 def play(simulator, words, seed, strategy, share, prior, program, cache):
     """(excess in points or infinity, bound in points or None, CPU seconds of thinking)"""
-    regrets, whole_s = truth_of(simulator, [word for word in words if word != "--slow-at"], cache)
+    regrets, whole_s = simulated_truth(simulator, [word for word in words if word != "--slow-at"], cache)
     if "--slow-at" in words:
         at = words.index("--slow-at") + 1
         words = [*words[:at], f"{SLOW_AT * share * whole_s:.1f}:{SLOWER}", *words[at:]]
@@ -141,7 +141,7 @@ def line(strategy, share, scenario, mode, results):
           f"{sum(missed)}/{len(missed)} | {thought:.2g} |", flush=True)
 
 
-def parser_of(description):
+def make_parser(description):
     """The options of every benchmark on simulated machines."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("simulator", help="a command", type=str.split)
@@ -159,7 +159,7 @@ def truth_cache():
 
 
 def main():
-    parser = parser_of(__doc__)
+    parser = make_parser(__doc__)
     for name, default in (("strategies", "duel,grid"), ("shares", "1,2,5,10"), ("scenarios", "base,discrepancy,cliff")):
         parser.add_argument(f"--{name}", default=default)
     parser.add_argument("--prior", choices=["none", "same", "other"], default="none")

@@ -22,7 +22,7 @@ import tempfile
 from strategies import ROOT, quantile
 
 
-def name_of(config):
+def config_name(config):
     return f"{config['batch_size']}/{config['num_workers']}" if config else "none"
 
 
@@ -41,9 +41,9 @@ def replay(options, strategy, share, seed):
 
 
 def line(strategy, share, mode, right, found):
-    best = [name_of(one["replay"]["best"]["config"]) for one in found if one["replay"]["best"]]
+    best = [config_name(one["replay"]["best"]["config"]) for one in found if one["replay"]["best"]]
     wanted = right.get(mode) or set(best)
-    answers = collections.Counter(name_of(one["config"]) for one in found)
+    answers = collections.Counter(config_name(one["config"]) for one in found)
     excesses = [100 * (one["replay"]["mean_regret_ratio"] - one["replay"]["best"]["mean_regret_ratio"])
                 if one["config"] else math.inf for one in found]
     bounds = [(e, 100 * one["certificate"]["bound_ratio"]) for e, one in zip(excesses, found) if one["certificate"]]

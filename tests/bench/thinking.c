@@ -41,8 +41,8 @@ static struct rue_config *configs;
 static struct rue_pipeline_consumer models[MODELS_MAX];
 static uint64_t seed = 1;
 
-static struct rue_pipeline_times times_of(const struct rue_question *ask,
-                                          struct rue_pipeline_consumer consumer)
+static struct rue_pipeline_times predict_times(const struct rue_question *ask,
+                                               struct rue_pipeline_consumer consumer)
 {
     return rue_pipeline_predict(&loader, &consumer, &configs[ask->config], ask->images ? ask->images : JOB);
 }
@@ -67,7 +67,7 @@ static struct rue_trial_result answer(const struct rue_question *ask)
         result.images = result.batches * batch;
         result.compute_ns = result.end_to_end_ns = ns((double)ask->batches * batch_s);
     } else {
-        struct rue_pipeline_times times = times_of(ask, consumer);
+        struct rue_pipeline_times times = predict_times(ask, consumer);
         result.images = (int64_t)(ask->images ? ask->images : JOB);
         result.batches = (result.images + batch - 1) / batch;
         result.end_to_end_ns = ns(noise * times.end_to_end_s);
@@ -102,7 +102,7 @@ static double whole_s(const struct size *size, size_t config_count)
     double sum = 0;
     for (size_t i = 0; i < (size_t)size->models * config_count; i++) {
         struct rue_question ask = {.scenario = i / config_count, .config = i % config_count};
-        sum += times_of(&ask, models[ask.scenario]).end_to_end_s + trial_s;
+        sum += predict_times(&ask, models[ask.scenario]).end_to_end_s + trial_s;
     }
     return sum;
 }

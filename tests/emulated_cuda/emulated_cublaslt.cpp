@@ -236,7 +236,7 @@ static void multiply_any(const Problem &problem, const void *a, const void *b, v
         multiply_all(problem, (const __nv_bfloat16 *)a, (const __nv_bfloat16 *)b, (__nv_bfloat16 *)d);
 }
 
-static size_t bytes_of(const emulated_layout &layout)
+static size_t layout_bytes(const emulated_layout &layout)
 {
     uint64_t last = (uint64_t)(layout.count - 1) * (uint64_t)layout.stride +
                     (layout.columns - 1) * (uint64_t)layout.leading + layout.rows;
@@ -245,7 +245,8 @@ static size_t bytes_of(const emulated_layout &layout)
 
 static void check_memory(const char *name, const emulated_layout &layout, const void *memory)
 {
-    if (!is_of_device(memory, bytes_of(layout))) violation("cublasLtMatmul: %s leaves its memory", name);
+    if (!is_device_memory(memory, layout_bytes(layout)))
+        violation("cublasLtMatmul: %s leaves its memory", name);
     if ((uintptr_t)memory % alignment) violation("cublasLtMatmul: %s is not aligned as was promised", name);
 }
 
@@ -253,7 +254,7 @@ static void check_apart(const emulated_layout &layout, const void *memory, const
                         const void *d)
 {
     const char *begin = (const char *)memory, *d_begin = (const char *)d;
-    if (begin < d_begin + bytes_of(d_layout) && d_begin < begin + bytes_of(layout))
+    if (begin < d_begin + layout_bytes(d_layout) && d_begin < begin + layout_bytes(layout))
         violation("cublasLtMatmul: the result overlaps a factor");
 }
 
@@ -278,7 +279,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t matmul, con
     check_apart(*b_layout, b, *d_layout, d);
     if (problem.d.count > 1 && (uint64_t)problem.d.stride < problem.m() * problem.n())
         violation("cublasLtMatmul: results overlap");
-    if (workspace_bytes < algorithm->data[7] || !is_of_device(workspace, workspace_bytes))
+    if (workspace_bytes < algorithm->data[7] || !is_device_memory(workspace, workspace_bytes))
         violation("cublasLtMatmul: the workspace is smaller than was promised");
     enqueue(
         stream,

@@ -6,7 +6,7 @@
 
 #include "emulator.hpp"
 
-static uint64_t number_of(const char *name, uint64_t otherwise)
+static uint64_t read_number(const char *name, uint64_t otherwise)
 {
     const char *text = getenv(name);
     return text ? strtoull(text, nullptr, 10) : otherwise;
@@ -15,10 +15,10 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
 static void read_environment(Device *device)
 {
     const char *kind = getenv("EMULATED_CUDA_DEVICE");
-    uint64_t fail = number_of("EMULATED_CUDA_FAIL", 0);
-    device->seed = number_of("EMULATED_CUDA_SEED", device->seed);
-    device->bytes = number_of("EMULATED_CUDA_BYTES", device->bytes);
-    device->skip = number_of("EMULATED_CUDA_SKIP", 0);
+    uint64_t fail = read_number("EMULATED_CUDA_FAIL", 0);
+    device->seed = read_number("EMULATED_CUDA_SEED", device->seed);
+    device->bytes = read_number("EMULATED_CUDA_BYTES", device->bytes);
+    device->skip = read_number("EMULATED_CUDA_SKIP", 0);
     device->kind = kind ? kind : "";
     if (fail) device->fail_first = fail - 1, device->fail_count = 1;
 }

@@ -99,7 +99,7 @@ void switch_to(Fiber *fiber)
     __sanitizer_finish_switch_fiber(scheduler_fake_stack, nullptr, nullptr);
 }
 
-Fiber *take_idle()
+Fiber *find_idle()
 {
     if (idle.empty()) {
         fibers.push_back(std::make_unique<Fiber>());
@@ -112,7 +112,7 @@ Fiber *take_idle()
 
 void run_block()
 {
-    while (block.next < block.threads) switch_to(take_idle());
+    while (block.next < block.threads) switch_to(find_idle());
     while (!parked.empty()) {
         if (block.finished) violation("some threads of a block left while others wait at a barrier");
         std::vector<Fiber *> waiting;

@@ -47,7 +47,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *bytes)
     return cudaSuccess;
 }
 
-bool is_of_device(const void *memory, size_t bytes)
+bool is_device_memory(const void *memory, size_t bytes)
 {
     const char *begin = (const char *)memory;
     for (const Allocation &allocation : device().allocations)
@@ -95,7 +95,7 @@ static bool is_pinned(const void *memory, size_t bytes)
     return false;
 }
 
-static uint64_t hash_of(const void *memory, size_t bytes)
+static uint64_t hash_memory(const void *memory, size_t bytes)
 {
     uint64_t hash = 14695981039346656037u, word = 0;
     for (size_t i = 0; i < bytes; i += sizeof word) {
@@ -114,9 +114,9 @@ static std::function<void()> copy_from_host(void *to, const void *from, size_t b
         auto kept = std::make_shared<std::vector<char>>((const char *)from, (const char *)from + bytes);
         return [=] { memcpy(to, kept->data(), bytes); };
     }
-    uint64_t before = hash_of(from, bytes);
+    uint64_t before = hash_memory(from, bytes);
     return [=] {
-        if (hash_of(from, bytes) != before)
+        if (hash_memory(from, bytes) != before)
             violation("memory of the host was changed while a copy from it was under way");
         memcpy(to, from, bytes);
     };
@@ -127,7 +127,7 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind
 {
     bool to_device = kind == cudaMemcpyHostToDevice;
     const void *host = to_device ? from : to;
-    if (!is_of_device(to_device ? to : from, bytes) || is_of_device(host, 1))
+    if (!is_device_memory(to_device ? to : from, bytes) || is_device_memory(host, 1))
         return give(cudaErrorInvalidValue);
     *out = enqueue(
         stream, to_device ? copy_from_host(to, from, bytes) : [=] { memcpy(to, from, bytes); },
@@ -156,7 +156,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
 {
     ENTER(PLAIN);
-    if (!is_of_device(memory, bytes)) return give(cudaErrorInvalidValue);
+    if (!is_device_memory(memory, bytes)) return give(cudaErrorInvalidValue);
     enqueue(
         stream, [=] { memset(memory, value, bytes); }, EMULATED_CUDA_KERNEL_NS);
     return cudaSuccess;

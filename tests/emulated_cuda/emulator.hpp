@@ -93,7 +93,7 @@ void finish_all();
 void lose_work();
 
 /* Whether all of it lies in one living allocation. */
-bool is_of_device(const void *memory, size_t bytes);
+bool is_device_memory(const void *memory, size_t bytes);
 
 /* Runs all threads of all blocks. */
 void run_grid(const std::function<void()> &thread, dim3 grid, dim3 block);

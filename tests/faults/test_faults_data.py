@@ -35,12 +35,12 @@ class Hand:
         return json.loads(line)
 
     def open(self, path, cache="warm", **more):
-        return self.ask(op="open", variant=variant_of(path), workload=dict(cache=cache, **more))
+        return self.ask(op="open", variant=make_variant(path), workload=dict(cache=cache, **more))
 
     def trial(self, path, workers=0, images=20, **more):
         config = dict(batch_size=4, num_workers=workers, prefetch_factor=2, parallelism="batch")
         workload = dict(shuffle=False, cache="as-is", **more)
-        return self.ask(op="trial", id=1, measure="load", variant=variant_of(path), config=config, images=images,
+        return self.ask(op="trial", id=1, measure="load", variant=make_variant(path), config=config, images=images,
                         job_images=images, workload=workload)
 
     def close(self):
@@ -48,7 +48,7 @@ class Hand:
         assert self.process.wait(timeout=HANG_S) == 0 and self.process.stderr.read() == ""
 
 
-def variant_of(path):
+def make_variant(path):
     kind = path.suffix[1:] or "folder"
     return dict(path=str(path), mode="preprocessed" if kind == "tensor" else "raw", format=kind)
 
@@ -334,23 +334,23 @@ def test_data_that_change_during_a_study_are_named(hand, own_photos, name, worke
     assert said["status"] == "ok" and said["bad_images"] == 1 and str(victim) in said["reason"]
 
 
-def test_an_image_without_rights_during_a_study_is_named(nobody_rue, own_photos):
-    target = nobody_rue.folder / "photos"
+def test_an_image_without_rights_during_a_study_is_named(unprivileged_rue, own_photos):
+    target = unprivileged_rue.folder / "photos"
     shutil.copytree(own_photos, target)
     for path in [target, *target.rglob("*")]:
         path.chmod(0o755)
     victim = sorted(target.rglob("*.jpg"))[0]
-    asked = [dict(op="open", variant=variant_of(target), workload=dict(cache="as-is")),
-             dict(op="trial", id=1, measure="load", variant=variant_of(target), images=20, job_images=20,
+    asked = [dict(op="open", variant=make_variant(target), workload=dict(cache="as-is")),
+             dict(op="trial", id=1, measure="load", variant=make_variant(target), images=20, job_images=20,
                   config=dict(batch_size=4, num_workers=1, prefetch_factor=2, parallelism="batch"),
                   workload=dict(shuffle=False))]
     victim.chmod(0)
-    script = nobody_rue.folder / "requests"
+    script = unprivileged_rue.folder / "requests"
     script.write_text("\n".join(map(json.dumps, asked)) + "\n")
     script.chmod(0o644)
     with open(script) as stdin:
         as_nobody = dict(user=NOBODY, group=NOBODY, extra_groups=[]) if os.geteuid() == 0 else {}
-        done = subprocess.run([nobody_rue.folder / "rue", "runner"], stdin=stdin, capture_output=True, text=True,
+        done = subprocess.run([unprivileged_rue.folder / "rue", "runner"], stdin=stdin, capture_output=True, text=True,
                               timeout=HANG_S, env=clean_environment(), **as_nobody)
     opened, said = map(json.loads, done.stdout.splitlines())
     assert opened["status"] == "ok" and said["status"] == "failed"

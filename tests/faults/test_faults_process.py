@@ -19,7 +19,7 @@ import time
 import pytest
 
 from conftest import (HANG_S, clean_environment, expect_failure, finish, is_running, make_table, read_json, stop,
-                      wait_until, wait_until_gone)
+                      wait_until, wait_until_ended)
 
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 MODELS, BATCHES, WORKERS = ["ape", "bee", "cow"], [16, 32, 64], [0, 2, 4]
@@ -68,11 +68,11 @@ def descendants(pid):
     return found
 
 
-def keeper_of(pid):
+def find_keeper(pid):
     return next((p for p, facts in descendants(pid).items() if facts[2] == "rue-keeper"), None)
 
 
-def runner_of(pid):
+def find_runner(pid):
     """The runner of a tuner: the child of its keeper."""
     every = parents()
     keeper = next((p for p, facts in every.items() if facts[0] == pid and facts[2] == "rue-keeper"), None)
@@ -169,7 +169,7 @@ def test_runs_survive_their_own_runner_being_killed_at_random(rue, photos):
     dice, kills, named, runs = random.Random(7), 0, 0, 0
     while kills < (100 if LONG else 12):
         process = rue.start("tune", photos, *OWN, "--seed", runs + 1, env=PLAIN_SIGNALS)
-        done = kill_at_random(rue, process, dice, 12, lambda: runner_of(process.pid))
+        done = kill_at_random(rue, process, dice, 12, lambda: find_runner(process.pid))
         run, failed = expect_survived(rue, process, done)
         assert all(row["images"] == 8 for row in run if row["status"] == "ok" and row["measure"] == "joint")
         kills, named, runs = kills + sum(done.values()), named + len(failed), runs + 1
@@ -182,7 +182,7 @@ def test_runs_survive_a_scripted_runner_being_killed_at_random(rue, script):
     while kills < (100 if LONG else 12):
         one = script(TABLE, delay_s=0.01)
         process = start(rue, one, "--repeats", "4", "--seed", runs + 1)
-        done = kill_at_random(rue, process, dice, 12, lambda: runner_of(process.pid))
+        done = kill_at_random(rue, process, dice, 12, lambda: find_runner(process.pid))
         run, failed = expect_survived(rue, process, done)
         for row in run:
             if row["status"] == "ok" and row["measure"] == "joint":
@@ -190,7 +190,7 @@ def test_runs_survive_a_scripted_runner_being_killed_at_random(rue, script):
                 cell = f"{config['batch_size']}/{config.get('num_workers', 0)}"
                 assert row["end_to_end_ns"] == 1000 * TABLE[row["model"]][cell]
         kills, named, runs = kills + sum(done.values()), named + len(failed), runs + 1
-        assert named > 0 and wait_until_gone(one.pids())
+        assert named > 0 and wait_until_ended(one.pids())
     print(f"{kills} kills in {runs} runs, {named} rows name a signal")
 
 
@@ -254,7 +254,7 @@ def test_a_runner_that_hangs_costs_one_row(rue, script, name):
     assert process.wait(HANG_S) == 0
     named = [row for row in bad(rue) if row["model"] == "bee" and json.loads(row["config"])["batch_size"] == 32]
     assert [(row["status"], reason in row["reason"]) for row in named if reason in row["reason"]] == [(status, True)], named
-    assert wait_until_gone(one.pids())
+    assert wait_until_ended(one.pids())
 
 
 def test_grandchildren_of_runners_are_ended(rue, script):
@@ -270,7 +270,7 @@ def test_grandchildren_of_runners_are_ended(rue, script):
     left = {entry["pid"] for entry in one.entries() if entry["op"] == "grandchild"}
     trials = models * batches * workers
     assert len(left) > trials * 0.9 and len(one.requests("hello")) >= trials / 2
-    assert wait_until_gone(one.pids())
+    assert wait_until_ended(one.pids())
     print(f"{len(left)} grandchildren, {len(one.requests('hello'))} runners, {len(bad(rue))} hung")
 
 
@@ -281,7 +281,7 @@ def tree(rue, kind, script, photos):
     if kind == "own":
         process = rue.start("tune", photos, "--model", "sleep:30s/batch", "--budget", "1h", "--quiet", "--out", "out",
                             "--mode", "raw", "--num-workers", "2", "--batch-size", "8", "--images", "16")
-        wait_until(lambda: runner_of(process.pid) and count_rows(rue) >= 1, process)
+        wait_until(lambda: find_runner(process.pid) and count_rows(rue) >= 1, process)
         return process, set(descendants(process.pid))
     leave = dict(do="grandchild", session=kind == "session", then=dict(do="hang"))
     one = script(TABLE, faults=[dict(when=dict(measure="joint"), **leave)])
@@ -301,7 +301,7 @@ def test_no_process_outlives_its_tuner(rue, script, photos, kind, name):
     assert len(pids) >= 2 and all(map(is_running, pids))
     begin = time.monotonic()
     process.send_signal(signal.Signals["SIG" + name])
-    gone = wait_until_gone(pids)
+    gone = wait_until_ended(pids)
     print(f"gone after {time.monotonic() - begin:.2f} s")
     finish(process)
     assert gone
@@ -319,7 +319,7 @@ def test_no_process_outlives_a_closed_terminal(rue, script):
         time.sleep(0.01)
     pids = set(descendants(pid)) | one.pids()
     os.close(terminal)
-    assert len(pids) >= 3 and wait_until_gone(pids)
+    assert len(pids) >= 3 and wait_until_ended(pids)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 143
     assert read_json(rue.folder / "out/recommendation.json")["partial"]
 
@@ -336,11 +336,11 @@ def test_a_killed_keeper_ends_only_its_runner(rue, script):
     one = script(TABLE, delay_s=0.05)
     process = start(rue, one)
     one.wait_for(3, process)
-    os.kill(keeper_of(process.pid), signal.SIGKILL)
+    os.kill(find_keeper(process.pid), signal.SIGKILL)
     code, out, err = finish(process)
     assert code == 0, err
     assert [row["reason"] for row in bad(rue)] == ["the runner was killed by SIGKILL during the trial"]
-    assert len(one.joint()) == len(CELLS) and wait_until_gone(one.pids())
+    assert len(one.joint()) == len(CELLS) and wait_until_ended(one.pids())
 
 
 # ---- five in a row ----

@@ -26,7 +26,7 @@ class Study:
         self.whole, self.out = folder / "whole", folder / "out"
         done = self.tune(self.whole)
         assert done.returncode == 0, done.stderr
-        self.rows = rows_of(self.whole / "study.db")
+        self.rows = read_rows(self.whole / "study.db")
         self.db = self.out / "study.db"
 
     def tune(self, out=None, *words):
@@ -41,24 +41,24 @@ class Study:
 
     def expect_refused(self, *words):
         """Exit 6, one line with the path and what to do, and no byte of the store or its log is another."""
-        before = self.bytes_of_store()
+        before = self.store_bytes()
         expect_failure(self.tune(), 6, "study.db", *words)
-        assert self.bytes_of_store() == before, "the store was changed"
+        assert self.store_bytes() == before, "the store was changed"
 
-    def bytes_of_store(self):
+    def store_bytes(self):
         files = [path for path in (self.db, pathlib.Path(f"{self.db}-wal")) if path.is_file()]
         return {path.name: path.read_bytes() for path in files if path.stat().st_size}
 
     def expect_refused_or_harmless(self, what):
         """Where the damage is seen, nothing is changed; where it is not, what is reported is what was measured."""
-        before = self.bytes_of_store()
+        before = self.store_bytes()
         done = self.tune()
         assert done.returncode in (0, 6), (what, done.returncode, done.stderr)
         if done.returncode == 6:
             assert "study.db" in error_line(done), (what, done.stderr)
-            assert self.bytes_of_store() == before, f"{what}: the store was changed"
+            assert self.store_bytes() == before, f"{what}: the store was changed"
             return "refused"
-        now = rows_of(self.db)
+        now = read_rows(self.db)
         changed = [(now[key], self.rows[key]) for key in now.keys() & self.rows.keys() if now[key] != self.rows[key]]
         assert not changed, f"{what}: a row is another: {changed[0]}"
         best = read_json(self.out / "recommendation.json")["recommendations"][0]["configs"]
@@ -66,7 +66,7 @@ class Study:
         return "harmless"
 
 
-def rows_of(file):
+def read_rows(file):
     """What was measured: {id: its values, absent ones left out}."""
     with contextlib.closing(sqlite3.connect(file, timeout=30)) as db:
         db.text_factory = lambda text: text.decode(errors="replace")  # the type of a column may be what was flipped
@@ -99,7 +99,7 @@ def test_zeros_cut_from_the_end_are_restored(study):
         content = file.read()
     os.truncate(study.db, len(content.rstrip(b"\0")) + 1)
     assert study.tune().returncode == 0
-    assert rows_of(study.db).items() >= study.rows.items()
+    assert read_rows(study.db).items() >= study.rows.items()
 
 
 def test_a_flipped_byte_anywhere_is_seen_or_harmless(study):
@@ -260,7 +260,7 @@ def test_a_damaged_log_loses_no_more_than_its_rows(study, unsettled):
         wal = study.out / "study.db-wal"
         wal.unlink() if content is None else wal.write_bytes(content)
         study.expect_refused_or_harmless(f"seed {SEED}: log {what}")
-        assert study.rows.items() <= rows_of(study.db).items(), what
+        assert study.rows.items() <= read_rows(study.db).items(), what
 
 
 def test_the_log_of_another_database_is_seen_or_harmless(study, unsettled, tmp_path):

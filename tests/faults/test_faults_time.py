@@ -6,14 +6,14 @@ import time
 
 import pytest
 
-from conftest import HANG_S, clean_environment, expect_failure, finish, read_json, state, wait_until, wait_until_gone
-from test_faults_process import CELLS, OWN, TABLE, bad, descendants, rows, runner_of, start, tune
+from conftest import HANG_S, clean_environment, expect_failure, finish, read_json, state, wait_until, wait_until_ended
+from test_faults_process import CELLS, OWN, TABLE, bad, descendants, rows, find_runner, start, tune
 
 THROWN_AWAY = "a trial was suspended: its result is discarded"
 BREAK_S = 0.3  # anything would do
 
 
-def asked_twice(one):
+def requested_twice(one):
     """The cells that were asked for more than once."""
     joint = one.joint()
     return sorted({cell for cell in joint if joint.count(cell) > 1})
@@ -23,7 +23,7 @@ def expect_all_measured_once(rue, one, err):
     """Every cell has one good row, though a trial was thrown away; and that was told once."""
     joint = [row for row in rows(rue) if row["measure"] == "joint"]
     assert len(joint) == len(CELLS) and not bad(rue)
-    assert set(one.joint()) == set(CELLS) and asked_twice(one)
+    assert set(one.joint()) == set(CELLS) and requested_twice(one)
     assert err.count(THROWN_AWAY) == 1, err
 
 
@@ -66,7 +66,7 @@ def test_a_suspended_trial_is_repeated(rue, script, who):
     one = script(TABLE, delay_s=0.1)
     process = start(rue, one)
     one.wait_for(4, process)
-    pids = dict(tuner=[process.pid], runner=[runner_of(process.pid)], both=[process.pid, runner_of(process.pid)])[who]
+    pids = dict(tuner=[process.pid], runner=[find_runner(process.pid)], both=[process.pid, find_runner(process.pid)])[who]
     pause(process, pids)
     code, out, err = finish(process)
     assert code == 0, err
@@ -81,8 +81,8 @@ def test_a_suspended_trial_of_rue_s_own_runner_is_repeated(rue, photos):
                         "--images", "8", "--mode", "raw", "--budget", "1h", "--quiet", "--out", "out")
     for _ in range(2):
         time.sleep(0.2)
-        wait_until(lambda: runner_of(process.pid), process)
-        pause(process, [runner_of(process.pid)])
+        wait_until(lambda: find_runner(process.pid), process)
+        pause(process, [find_runner(process.pid)])
     code, out, err = finish(process)
     assert code == 0 and not bad(rue), err
     assert err.count(THROWN_AWAY) <= 1
@@ -93,7 +93,7 @@ def test_control_z_stops_the_runner_too(rue, script):
     one = script(TABLE, delay_s=0.1)
     process = start(rue, one, process_group=0)
     one.wait_for(4, process)
-    runner = runner_of(process.pid)
+    runner = find_runner(process.pid)
     os.killpg(process.pid, signal.SIGTSTP)
     wait_until(lambda: state(process.pid) == state(runner) == "T", process)
     asked = len(one.joint())
@@ -103,7 +103,7 @@ def test_control_z_stops_the_runner_too(rue, script):
     code, out, err = finish(process)
     assert code == 0, err
     expect_all_measured_once(rue, one, err)
-    assert len(one.joint()) == len(CELLS) + 1 and wait_until_gone(one.pids())
+    assert len(one.joint()) == len(CELLS) + 1 and wait_until_ended(one.pids())
 
 
 def test_control_z_and_fg_in_a_terminal(rue, script):
@@ -144,11 +144,11 @@ def test_a_stopped_tuner_can_be_killed(rue, script):
     process = start(rue, one, process_group=0)
     one.wait_for(2, process)
     os.killpg(process.pid, signal.SIGTSTP)
-    wait_until(lambda: state(process.pid) == state(runner_of(process.pid)) == "T", process)
+    wait_until(lambda: state(process.pid) == state(find_runner(process.pid)) == "T", process)
     pids = set(descendants(process.pid))
     process.kill()
     finish(process)
-    assert len(pids) == 2 and wait_until_gone(pids)
+    assert len(pids) == 2 and wait_until_ended(pids)
 
 
 def test_a_trial_during_which_the_machine_slept_is_discarded(release_rue, script, preload):

@@ -216,15 +216,15 @@ static double run_batches(struct rue_cuda_run *run, const void *images, uint32_t
 }
 
 /* Of the shorter of the two, the share that took no time of its own. */
-static double overlap_of(const struct rue_cuda_times *times, double took)
+static double compute_overlap(const struct rue_cuda_times *times, double took)
 {
     double copy = (double)times->copy_ns / 1e9, compute = (double)times->compute_ns / 1e9;
     double overlap = (copy + compute - took) / fmin(copy, compute);
     return overlap < 0 ? 0 : overlap > 1 ? 1 : overlap;
 }
 
-static void try_speed_of(const char *model, enum rue_precision precision, uint32_t images,
-                         enum rue_dtype dtype, bool pinned, const struct rue_device *device)
+static void measure_speed(const char *model, enum rue_precision precision, uint32_t images,
+                          enum rue_dtype dtype, bool pinned, const struct rue_device *device)
 {
     struct rue_cuda_run *run;
     struct rue_cuda_plan plan;
@@ -238,7 +238,7 @@ static void try_speed_of(const char *model, enum rue_precision precision, uint32
     if (pinned) require(module->pin(batch, bytes, message), "pin");
     require(module->open(&plan, &run, message), model);
     int batches = images >= 256 ? 30 : 100;
-    double took = run_batches(run, batch, images, batches, &times), overlap = overlap_of(&times, took);
+    double took = run_batches(run, batch, images, batches, &times), overlap = compute_overlap(&times, took);
     double each_s = (double)times.compute_ns / 1e9 / (double)times.batches;
     double flops =
         2.0 * (double)rue_architecture_multiply_adds(rue_architecture_find(model)) * images / each_s;
@@ -267,9 +267,9 @@ static void try_speed(const struct rue_device *device)
     for (int m = 0; m < 2; m++)
         for (int precision = 0; precision < RUE_PRECISION_COUNT; precision++)
             for (int s = 0; s < 2; s++)
-                try_speed_of(models[m], precision, sizes[s], RUE_FLOAT32, true, device);
-    try_speed_of("resnet50", RUE_BF16, 256, RUE_UINT8, true, device);
-    try_speed_of("resnet50", RUE_BF16, 256, RUE_FLOAT32, false, device);
+                measure_speed(models[m], precision, sizes[s], RUE_FLOAT32, true, device);
+    measure_speed("resnet50", RUE_BF16, 256, RUE_UINT8, true, device);
+    measure_speed("resnet50", RUE_BF16, 256, RUE_FLOAT32, false, device);
 }
 
 int main(int count, char **words)

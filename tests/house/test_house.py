@@ -203,7 +203,7 @@ def symbols(*paths):
     return defined, used
 
 
-def file_of(member):
+def source_file(member):
     """commands.c of build/librue_commands.a:commands.c.o; no two files have one name."""
     return member.rpartition(":")[2].removesuffix(".o")
 
@@ -216,7 +216,7 @@ def test_no_files_include_each_other_in_a_cycle():
     needs = {}
     for name, files in used.items():
         for by in files:
-            needs.setdefault(file_of(by), set()).update(map(file_of, defined.get(name, ())))
+            needs.setdefault(source_file(by), set()).update(map(source_file, defined.get(name, ())))
     assert sum(map(len, needs.values())) > 500
     try:
         graphlib.TopologicalSorter(needs).prepare()

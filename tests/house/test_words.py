@@ -81,7 +81,7 @@ def complain(path, line, kind, text, limit):
             yield f"{place}: {count} words: {sentence}"
 
 
-def complaints_of_source(path):
+def check_source(path):
     found = [words for line, kind, text in c_texts(path) if " " in text
              for words in complain(path, line, kind, text, LONGEST if kind == "string" and not FOR_MACHINES.search(text) else 0)]
     code = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|#include[^\n]*", lambda match: "\n" * match.group().count("\n"),
@@ -90,7 +90,7 @@ def complaints_of_source(path):
                     for name in VAGUE.findall(text)]
 
 
-def complaints_of_page(path):
+def check_page(path):
     return [words for line, text in prose(path) for words in complain(path, line, "text", text, LONGEST)]
 
 
@@ -108,18 +108,18 @@ def test_the_checks_find_unclear_words(tmp_path):
 
 @pytest.mark.quick
 def test_the_program_uses_plain_words():
-    found = [words for path in SOURCES for words in complaints_of_source(path)]
+    found = [words for path in SOURCES for words in check_source(path)]
     assert not found, "\n".join(found)
 
 
 @pytest.mark.quick
 def test_the_pages_use_plain_words():
-    found = [words for path in PAGES for words in complaints_of_page(path)]
+    found = [words for path in PAGES for words in check_page(path)]
     assert not found, "\n".join(found)
 
 
 if __name__ == "__main__":
     wanted = tuple(str((ROOT / name).resolve()) for name in sys.argv[1:]) or (str(ROOT),)
     lines = [words for path in [*SOURCES, *PAGES] if str(path).startswith(wanted)
-             for words in (complaints_of_page if path.suffix == ".md" else complaints_of_source)(path)]
+             for words in (check_page if path.suffix == ".md" else check_source)(path)]
     print("\n".join([*lines, f"{len(lines)} complaints"]))

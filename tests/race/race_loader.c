@@ -22,7 +22,7 @@ static void for_all(const char *claim, uint64_t images, int held,
             for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++) {
                 struct loader_case knobs = {3, worker_counts[w], prefetch_factors[p],
                                             (enum rue_parallelism)way};
-                struct rue_loader_options options = loader_options_of(knobs, images);
+                struct rue_loader_options options = make_loader_options(knobs, images);
                 options.fetcher.dtype = RUE_UINT8; /* the cheapest to load and compare */
                 options.fetcher.access = way_to_items;
                 options.max_held = held;

@@ -8,7 +8,7 @@
 
 enum { PHOTOS = 9, SYNTHETIC = 4 };
 
-static struct rue_prepare_options options_of(int num_workers)
+static struct rue_prepare_options list_options(int num_workers)
 {
     return (struct rue_prepare_options){.format = "tensor",
                                         .split = "",
@@ -19,7 +19,7 @@ static struct rue_prepare_options options_of(int num_workers)
                                         .max_pixels = RUE_MAX_PIXELS_DEFAULT};
 }
 
-static const char *said(const rue_error *error)
+static const char *copy_message(const rue_error *error)
 {
     static char text[RUE_ERROR_MESSAGE_BYTES];
     snprintf(text, sizeof text, "%s", error->message);
@@ -37,7 +37,7 @@ static const char *prepare_fault(const char *from, const char *to, const struct 
     rue_status status =
         rue_prepare_convert(source_path, temporary_path(to), options, &progress, &prepared, &error);
     rue_progress_close(&progress);
-    if (status != RUE_OK) return said(&error);
+    if (status != RUE_OK) return copy_message(&error);
     return prepared.images == images ? NULL : "the number of images is wrong";
 }
 
@@ -51,7 +51,7 @@ static const char *difference(const char *a, const char *b)
     return same ? NULL : "the files differ";
 }
 
-static void tensors_are_the_same_whatever_the_workers(void)
+static void tensors_do_not_depend_on_the_workers(void)
 {
     static const int worker_counts[] = {1, 2, 4, 8, 0};
     for (int type = 0; type < RUE_DTYPE_COUNT; type++) {
@@ -59,7 +59,7 @@ static void tensors_are_the_same_whatever_the_workers(void)
         snprintf(expected, sizeof expected, "expected.%s", rue_dtype_names[type]);
         data_tensor_make("photos", expected, (enum rue_dtype)type);
         for (size_t w = 0; w < sizeof worker_counts / sizeof *worker_counts; w++) {
-            struct rue_prepare_options options = options_of(worker_counts[w]);
+            struct rue_prepare_options options = list_options(worker_counts[w]);
             options.dtype = (enum rue_dtype)type;
             options.overwrite = true;
             const char *fault = prepare_fault("photos", "made", &options, PHOTOS);
@@ -69,11 +69,11 @@ static void tensors_are_the_same_whatever_the_workers(void)
     }
 }
 
-static void samples_are_the_same_whatever_the_workers(void)
+static void samples_do_not_depend_on_the_workers(void)
 {
     for (int workers = 1; workers <= 4; workers++) {
         char name[32];
-        struct rue_prepare_options options = options_of(workers);
+        struct rue_prepare_options options = list_options(workers);
         options.images = 5;
         snprintf(name, sizeof name, "sample.%d", workers);
         const char *fault = prepare_fault("photos", name, &options, 5);
@@ -82,11 +82,11 @@ static void samples_are_the_same_whatever_the_workers(void)
     }
 }
 
-static void damage_leaves_nothing_behind(void)
+static void damage_leaves_no_file(void)
 {
     data_photo_damage(4);
     for (int workers = 1; workers <= 4; workers++) {
-        struct rue_prepare_options options = options_of(workers);
+        struct rue_prepare_options options = list_options(workers);
         int entries = temporary_entries();
         const char *message = prepare_fault("photos", "none", &options, PHOTOS);
         const char *fault = NULL;
@@ -103,7 +103,7 @@ static void damage_leaves_nothing_behind(void)
     free(file.data);
 }
 
-static void synthetic_photos_are_the_same_again(void)
+static void synthetic_photos_are_reproducible(void)
 {
     rue_error error = {0};
     struct rue_prepared prepared;
@@ -113,7 +113,7 @@ static void synthetic_photos_are_the_same_again(void)
     for (int i = 0; i < 2; i++)
         if (rue_prepare_synthetic(SYNTHETIC, 3, temporary_path(names[i]), i ? &progress : NULL, &prepared,
                                   &error) != RUE_OK)
-            fault = said(&error);
+            fault = copy_message(&error);
     rue_progress_close(&progress);
     for (int i = 0; !fault && i < SYNTHETIC; i++) {
         char a[64], b[64];
@@ -127,14 +127,14 @@ static void synthetic_photos_are_the_same_again(void)
 }
 
 /* The signal stays seen for the rest of the process, so this comes last. */
-static void a_signal_leaves_nothing_behind(void)
+static void a_signal_leaves_no_file(void)
 {
     rue_interrupt_install("prepare");
     rue_interrupt_defer(true);
     raise(SIGTERM);
     int entries = temporary_entries();
     struct rue_prepared prepared;
-    struct rue_prepare_options options = options_of(3);
+    struct rue_prepare_options options = list_options(3);
     char from[TEMPORARY_PATH_BYTES];
     snprintf(from, sizeof from, "%s", temporary_path("photos"));
     rue_status status = rue_prepare_convert(from, temporary_path("none"), &options, NULL, &prepared, NULL);
@@ -149,11 +149,11 @@ int main(void)
 {
     temporary_folder_make();
     data_photos_make(PHOTOS);
-    tensors_are_the_same_whatever_the_workers();
-    samples_are_the_same_whatever_the_workers();
-    damage_leaves_nothing_behind();
-    synthetic_photos_are_the_same_again();
-    a_signal_leaves_nothing_behind();
+    tensors_do_not_depend_on_the_workers();
+    samples_do_not_depend_on_the_workers();
+    damage_leaves_no_file();
+    synthetic_photos_are_reproducible();
+    a_signal_leaves_no_file();
     temporary_folder_remove();
     return race_end();
 }

@@ -8,14 +8,14 @@ import pytest
 from conftest import HANG_S, clean_environment, expect_failure, make_table, read_json
 
 
-def table_of(models, **more):
+def device_table(models, **more):
     return dict(dict(format="rue.device/1", title="a toaster", models=models), **more)
 
 
 def write_table(folder, name="toaster.json", **more):
     models = [dict(model="resnet18", batch_size=[1, 4, 8], batch_ns=[200000, 300000, 500000], largest_batch=8),
               dict(model="vit_b_16", batch_size=[4], batch_ns=[800000])]
-    (folder / name).write_text(json.dumps(table_of(models, **more)))
+    (folder / name).write_text(json.dumps(device_table(models, **more)))
     return name
 
 
@@ -63,13 +63,13 @@ def test_models_are_simulated_with_the_times_of_a_table(rue, tmp_path):
 
 def test_all_models_of_a_table_are_listed_even_unknown_ones(rue, tmp_path):
     models = [dict(model="my_ape", batch_size=[4, 8], batch_ns=[1000, 2000]), dict(model="eff_net_v2_s", batch_size=[4], batch_ns=[9000])]
-    (tmp_path / "t.json").write_text(json.dumps(table_of(models)))
+    (tmp_path / "t.json").write_text(json.dumps(device_table(models)))
     ape, known = json.loads(rue("models", "--device", "t.json", "--batch-size", "4", "--json").stdout)
     assert ape["model"] == "my_ape" and ape["parameters"] is None and (ape["batch_size"], ape["batch_ns"]) == ([4], [1000])
     assert known["model"] == "efficientnet_v2_s" and known["parameters"] == 21458488 and known["weight_bytes"] is None
     row = next(line for line in rue("models", "--device", "t.json", "--batch-size", "4,16").stdout.splitlines() if "my_ape" in line)
     assert row.split()[1] == "-" and row.split()[-4:] == ["1", "us", "~4", "us"], row
-    (tmp_path / "t.json").write_text(json.dumps(table_of([])))
+    (tmp_path / "t.json").write_text(json.dumps(device_table([])))
     expect_failure(rue("models", "--device", "t.json"), 2, "t.json lists no models")
 
 
@@ -104,15 +104,15 @@ def test_a_study_uses_the_models_of_a_table(rue, photos, tmp_path):
 @pytest.mark.parametrize("text, said", [
     ("", ["is not JSON"]),
     ("[]", ["the document is not an object"]),
-    (json.dumps(table_of([], format="rue.recommendation/1")), ["format is not rue.device/1"]),
-    (json.dumps(table_of([dict(model="a", batch_size=[2, 1], batch_ns=[1, 2])])), ["models[0].batch_size[1]", "rue calibrate"]),
-    (json.dumps(table_of([dict(model="a", per_batch_ns=1)] * 2)), ["models[1].model", "is not unique"]),
-    (json.dumps(table_of([dict(batch_size=[1], batch_ns=[2])])), ["models[0].model is not a text"]),
-    *((json.dumps(table_of([dict(model=name, per_batch_ns=1)])), ["models[0].model is not a model name without a device"])
+    (json.dumps(device_table([], format="rue.recommendation/1")), ["format is not rue.device/1"]),
+    (json.dumps(device_table([dict(model="a", batch_size=[2, 1], batch_ns=[1, 2])])), ["models[0].batch_size[1]", "rue calibrate"]),
+    (json.dumps(device_table([dict(model="a", per_batch_ns=1)] * 2)), ["models[1].model", "is not unique"]),
+    (json.dumps(device_table([dict(batch_size=[1], batch_ns=[2])])), ["models[0].model is not a text"]),
+    *((json.dumps(device_table([dict(model=name, per_batch_ns=1)])), ["models[0].model is not a model name without a device"])
       for name in ("", "resnet18@h100", "a,b")),
-    (json.dumps(table_of([dict(model=name, per_batch_ns=1) for name in ("ResNet18", "resnet18")])), ["models[1].model", "is not unique"]),
-    (json.dumps(table_of([], title="")), ["title is not a text that names"]),
-    (json.dumps(table_of([], title=None)), ["title"])])
+    (json.dumps(device_table([dict(model=name, per_batch_ns=1) for name in ("ResNet18", "resnet18")])), ["models[1].model", "is not unique"]),
+    (json.dumps(device_table([], title="")), ["title is not a text that names"]),
+    (json.dumps(device_table([], title=None)), ["title"])])
 def test_an_invalid_device_table_is_refused_with_the_field(rue, tmp_path, text, said):
     (tmp_path / "t.json").write_text(text)
     expect_failure(rue("models", "--device", "t.json"), 3, "t.json", *said)

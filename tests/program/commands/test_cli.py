@@ -353,47 +353,47 @@ def test_control_characters_do_not_break_the_line(rue):
 
 # ---- without rights ----
 
-def test_an_unreadable_photo(nobody_rue, own_photos):
-    shutil.copytree(own_photos, nobody_rue.folder / "photos")
-    for path in (nobody_rue.folder / "photos").rglob("*"):
+def test_an_unreadable_photo(unprivileged_rue, own_photos):
+    shutil.copytree(own_photos, unprivileged_rue.folder / "photos")
+    for path in (unprivileged_rue.folder / "photos").rglob("*"):
         path.chmod(0o755)
-    victim = sorted((nobody_rue.folder / "photos").rglob("*.jpg"))[2]
+    victim = sorted((unprivileged_rue.folder / "photos").rglob("*.jpg"))[2]
     victim.chmod(0)
-    out = nobody_rue.folder / "out"
+    out = unprivileged_rue.folder / "out"
     out.mkdir()
     out.chmod(0o777)
-    expect_failure(nobody_rue("tune", "photos", *QUICK, "--out", out), 3, victim, "Permission denied")
-    expect_failure(nobody_rue("prepare", "photos", out / "x.tensor"), 3, "photos/" + victim.parent.name, "Permission denied")
+    expect_failure(unprivileged_rue("tune", "photos", *QUICK, "--out", out), 3, victim, "Permission denied")
+    expect_failure(unprivileged_rue("prepare", "photos", out / "x.tensor"), 3, "photos/" + victim.parent.name, "Permission denied")
     victim.parent.chmod(0)
-    expect_failure(nobody_rue("inspect", "photos"), 3, victim.parent.name, "Permission denied")
-    (nobody_rue.folder / "photos").chmod(0)
-    expect_failure(nobody_rue("inspect", "photos"), 3, "photos", "Permission denied")
+    expect_failure(unprivileged_rue("inspect", "photos"), 3, victim.parent.name, "Permission denied")
+    (unprivileged_rue.folder / "photos").chmod(0)
+    expect_failure(unprivileged_rue("inspect", "photos"), 3, "photos", "Permission denied")
     assert list(out.glob("*.tensor*")) == []
 
 
-def test_a_folder_that_cannot_be_written(nobody_rue, own_photos):
-    shutil.copytree(own_photos, nobody_rue.folder / "photos")
-    for path in (nobody_rue.folder / "photos").rglob("*"):
+def test_a_folder_that_cannot_be_written(unprivileged_rue, own_photos):
+    shutil.copytree(own_photos, unprivileged_rue.folder / "photos")
+    for path in (unprivileged_rue.folder / "photos").rglob("*"):
         path.chmod(0o755)
-    closed = nobody_rue.folder / "closed"
+    closed = unprivileged_rue.folder / "closed"
     closed.mkdir()
-    for path in (nobody_rue.folder, closed):
+    for path in (unprivileged_rue.folder, closed):
         path.chmod(0o555)
-    expect_failure(nobody_rue("tune", "photos", *QUICK), 6, "rue-out", "Permission denied", "--out")
-    expect_failure(nobody_rue("tune", "photos", *QUICK, "--out", "closed"), 6, "closed", "Permission denied",
+    expect_failure(unprivileged_rue("tune", "photos", *QUICK), 6, "rue-out", "Permission denied", "--out")
+    expect_failure(unprivileged_rue("tune", "photos", *QUICK, "--out", "closed"), 6, "closed", "Permission denied",
                    "another folder")
-    expect_failure(nobody_rue("prepare", "photos", "closed/x.tensor"), 6, "closed/x.tensor", "Permission denied")
-    expect_failure(nobody_rue("prepare", "--synthetic", "3", "closed/x"), 6, "closed/x", "Permission denied")
+    expect_failure(unprivileged_rue("prepare", "photos", "closed/x.tensor"), 6, "closed/x.tensor", "Permission denied")
+    expect_failure(unprivileged_rue("prepare", "--synthetic", "3", "closed/x"), 6, "closed/x", "Permission denied")
 
 
-def test_a_closed_store(nobody_rue, own_photos):
-    shutil.copytree(own_photos, nobody_rue.folder / "photos")
-    for path in (nobody_rue.folder / "photos").rglob("*"):
+def test_a_closed_store(unprivileged_rue, own_photos):
+    shutil.copytree(own_photos, unprivileged_rue.folder / "photos")
+    for path in (unprivileged_rue.folder / "photos").rglob("*"):
         path.chmod(0o755)
-    nobody_rue.folder.chmod(0o777)
-    assert nobody_rue("tune", "photos", *QUICK, "--out", "out").returncode == 0
-    (nobody_rue.folder / "out/study.db").chmod(0o444)
-    expect_failure(nobody_rue("tune", "photos", *QUICK, "--out", "out"), 6, "out/study.db", "read-only")
+    unprivileged_rue.folder.chmod(0o777)
+    assert unprivileged_rue("tune", "photos", *QUICK, "--out", "out").returncode == 0
+    (unprivileged_rue.folder / "out/study.db").chmod(0o444)
+    expect_failure(unprivileged_rue("tune", "photos", *QUICK, "--out", "out"), 6, "out/study.db", "read-only")
 
 
 # ---- where output goes ----

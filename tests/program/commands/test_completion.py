@@ -56,7 +56,7 @@ def environment(rue, **more):
     return {**clean_environment(**more), "PATH": f"{rue.program.parent}:{os.environ['PATH']}"}
 
 
-def offers_of_bash(rue, folder, line):
+def bash_completions(rue, folder, line):
     done = subprocess.run([shell("bash"), "--norc", "-c", ASK_BASH, "bash", SHELL / "rue.bash", line], cwd=folder, capture_output=True,
                           text=True, env=environment(rue), timeout=HANG_S)
     assert done.returncode == 0 and done.stderr == ""
@@ -65,13 +65,13 @@ def offers_of_bash(rue, folder, line):
 
 def test_every_option_is_offered(rue, folder):
     for command in re.findall(r"^  (\w+)  ", rue("--help").stdout, re.MULTILINE):
-        assert offers_of_bash(rue, folder, f"rue {command} -") == re.findall(r"^  (--[\w-]+)", rue(command, "--help").stdout, re.MULTILINE)
+        assert bash_completions(rue, folder, f"rue {command} -") == re.findall(r"^  (--[\w-]+)", rue(command, "--help").stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_bash_offers(rue, folder, name):
     line, offered = CASES[name]
-    assert set(offers_of_bash(rue, folder, line)) == offered
+    assert set(bash_completions(rue, folder, line)) == offered
 
 
 def test_bash_itself_completes(rue, folder):
@@ -160,7 +160,7 @@ def render(page):
     return re.sub("\x1b\\[\\d*m|.\b", "", done.stdout)
 
 
-def examples_of(text):
+def find_examples(text):
     return re.findall(r"^ +((?:rue|cat|echo|eval) .*)$", text, re.MULTILINE)
 
 
@@ -175,7 +175,7 @@ def test_the_manual_is_the_help_of_every_command(rue, page):
 
 
 def test_the_runner_answers_its_example(rue):
-    example, = examples_of(rue("runner", "--help").stdout)
+    example, = find_examples(rue("runner", "--help").stdout)
     done = subprocess.run(["bash", "-c", example.replace("rue runner", f"'{rue.program}' runner")], text=True,
                           capture_output=True, timeout=HANG_S, env=clean_environment())
     assert json.loads(done.stdout)["protocol"] == "rue.runner/1" and done.stderr == ""

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from conftest import make_table, plan_of
+from conftest import make_table, read_plan
 
 TABLE = make_table(["ape", "bee"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 100 * w * (m == "bee"))
 
@@ -46,6 +46,6 @@ def test_a_dry_run_shows_the_plan_and_the_origin_of_each_value(rue, script):
     assert not one.joint(), "nothing was tried"
     assert (values["seed"], values["top-n"], values["repeats"]) == ("7 (--seed)", "2 (rue.json)", "2 (RUE_REPEATS)")
     assert (values["mode"], values["batch-size"]) == ("all (default)", "16,32 (default)"), "what an unset option comes to"
-    plan = plan_of(done)
+    plan = read_plan(done)
     assert (plan["batch-size"], plan["num-workers"], plan["models"]) == ("16, 32", "0, 2", "ape, bee")
     assert plan["trials"] == "16: 4 configurations x 2 models x 1 variant x 2 repeats" and plan["cost"].endswith("budget 2 m 00 s")

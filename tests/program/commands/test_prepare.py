@@ -10,7 +10,7 @@ from conftest import expect_failure, wait_until
 WORDS = ["--dtype", "uint8", "--num-workers", "1"]
 
 
-def digest_of(rue, path):
+def read_digest(rue, path):
     done = rue("inspect", path, "--json")
     assert done.returncode == 0, done.stderr
     return done.stdout.split('"digest"')[1].split(",")[0]
@@ -52,7 +52,7 @@ def test_a_killed_conversion_starts_from_the_beginning(rue, many, format):
         assert len(parts(rue)) == 1
         done = rue("prepare", many, "x", *words)
         assert done.returncode == 0, done.stderr
-    assert parts(rue) == [] and len(digest_of(rue, "x")) > 8
+    assert parts(rue) == [] and len(read_digest(rue, "x")) > 8
 
 
 def test_an_interruption_leaves_no_files(rue, many):
@@ -86,7 +86,7 @@ def test_a_folder_of_photos_is_copied_byte_for_byte(rue, own_photos):
     done = rue("prepare", own_photos, "copy/", "--format", "folder")
     assert done.returncode == 0, done.stderr
     content = lambda folder: {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.jpg")}
-    assert content(own_photos) == content(rue.folder / "copy") and digest_of(rue, own_photos) == digest_of(rue, "copy")
+    assert content(own_photos) == content(rue.folder / "copy") and read_digest(rue, own_photos) == read_digest(rue, "copy")
 
 
 def test_uint8_becomes_float32_but_not_the_reverse(rue, own_photos):

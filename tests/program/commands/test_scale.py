@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 
 import pytest
-from conftest import expect_failure, finish, plan_of, wait_until
+from conftest import expect_failure, finish, read_plan, wait_until
 
 QUICK = ["--batch-size", "4,8", "--num-workers", "0..2", "--images", "40", "--quiet",
          "--period", "5ms"]
@@ -141,7 +141,7 @@ def test_cold_trials_are_seen_to_read(rue, own_photos, tmp_path):
 def test_a_dry_run_shows_the_plan_and_writes_no_file(rue, both, tmp_path):
     done = rue("scale", *both, *QUICK, "--dry-run")
     assert done.returncode == 0 and "8: 4 configurations x 1 model x 2 variants" in done.stdout
-    assert plan_of(done)["trials"].startswith("8: 4 configurations") and not (tmp_path / "rue-out").exists()
+    assert read_plan(done)["trials"].startswith("8: 4 configurations") and not (tmp_path / "rue-out").exists()
 
 
 def test_a_fifo_with_the_name_of_a_report_does_not_block(rue, own_photos, tmp_path):
@@ -152,7 +152,7 @@ def test_a_fifo_with_the_name_of_a_report_does_not_block(rue, own_photos, tmp_pa
 
 
 def test_the_usual_experiment_is_16_to_256_and_0_to_8(rue, own_photos):
-    plan = plan_of(rue("scale", own_photos, "--images", "300", "--dry-run", "--budget", "1h"))
+    plan = read_plan(rue("scale", own_photos, "--images", "300", "--dry-run", "--budget", "1h"))
     assert (plan["batch-size"], plan["num-workers"]) == ("16, 32, 64, 128, 256", "0, 1, 2, 3, 4, 5, 6, 7, 8")
     assert plan["trials"].startswith("13: 13 configurations") and plan["job"] == "300 images"
 
@@ -163,9 +163,9 @@ def test_a_runner_with_declared_workers_gets_only_these(rue, script, tmp_path):
     shutil.copy(__file__, tmp_path / "d/x.jpg")
     words = ["scale", "d", "--images", "64", "--dry-run", "--runner"]
     one = script({"m": {f"{b}/{w}": 10_000 for b in (4, 8) for w in (1, 2, 4)}}, space={"batch_size": [4, 8], "num_workers": [1, 2, 4]}, images=64)
-    assert plan_of(rue(*words, one.command))["num-workers"] == "1, 2, 4"
+    assert read_plan(rue(*words, one.command))["num-workers"] == "1, 2, 4"
     one = script({"m": {f"{b}/0": 10_000 for b in (4, 8)}}, space={"batch_size": [4, 8]}, images=64)
-    assert plan_of(rue(*words, one.command))["num-workers"] == "0"
+    assert read_plan(rue(*words, one.command))["num-workers"] == "0"
     expect_failure(rue(*words, one.command, "--num-workers", "0..2"), 2, "--num-workers", "cannot vary it")
 
 

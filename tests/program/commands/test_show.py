@@ -233,13 +233,13 @@ def test_show_changes_no_file(rue, script):
     assert state(rue.folder / "out") == before
 
 
-def test_a_read_only_folder_is_shown(rue, script, nobody_rue):
+def test_a_read_only_folder_is_shown(rue, script, unprivileged_rue):
     assert tune(rue, script(TABLE)).returncode == 0
-    shutil.copytree(rue.folder / "out", nobody_rue.folder / "out")
-    (nobody_rue.folder / "out").chmod(0o555)
-    done = nobody_rue("show", "out")
+    shutil.copytree(rue.folder / "out", unprivileged_rue.folder / "out")
+    (unprivileged_rue.folder / "out").chmod(0o555)
+    done = unprivileged_rue("show", "out")
     assert done.returncode == 0 and "Use batch_size" in done.stdout and done.stderr == ""
-    assert "complete" in nobody_rue("list", ".").stdout
+    assert "complete" in unprivileged_rue("list", ".").stdout
 
 
 def test_a_running_study_is_shown(rue, script):
@@ -453,17 +453,17 @@ def test_slashes_are_not_doubled(rue, script):
     expect_failure(rue("show", "s/a/"), 6, "s/a/study.db")
 
 
-def test_a_folder_that_cannot_be_read_is_named(nobody_rue):
+def test_a_folder_that_cannot_be_read_is_named(unprivileged_rue):
     for name in ("locked", "closed"):
-        (nobody_rue.folder / "s" / name).mkdir(parents=True)
-    (nobody_rue.folder / "s/locked").chmod(0)
-    done = nobody_rue("list", "s")
-    (nobody_rue.folder / "s/locked").chmod(0o700)
+        (unprivileged_rue.folder / "s" / name).mkdir(parents=True)
+    (unprivileged_rue.folder / "s/locked").chmod(0)
+    done = unprivileged_rue("list", "s")
+    (unprivileged_rue.folder / "s/locked").chmod(0o700)
     assert done.returncode == 0 and done.stderr == "cannot read the folder s/locked: Permission denied\n"
-    (nobody_rue.folder / "s/closed/st").mkdir()
-    (nobody_rue.folder / "s/closed/st").chmod(0o600)
-    failed = nobody_rue("show", "s/closed/st")
-    (nobody_rue.folder / "s/closed/st").chmod(0o700)
+    (unprivileged_rue.folder / "s/closed/st").mkdir()
+    (unprivileged_rue.folder / "s/closed/st").chmod(0o600)
+    failed = unprivileged_rue("show", "s/closed/st")
+    (unprivileged_rue.folder / "s/closed/st").chmod(0o700)
     line = expect_failure(failed, 6, "s/closed/st/study.db: Permission denied")
     assert "is not a study" not in line
 

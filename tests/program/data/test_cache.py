@@ -27,14 +27,14 @@ def read_bytes():
         return next(int(line.split()[1]) for line in file if line.startswith("read_bytes"))
 
 
-def files_of(path):
+def list_files(path):
     return [f for f in path.rglob("*") if f.is_file()] if path.is_dir() else [path]
 
 
 @pytest.fixture
 def accounted(own_photos):
     """Where the kernel counts what is read, and the test's folder does not lie in memory."""
-    file = files_of(own_photos)[0]
+    file = list_files(own_photos)[0]
     evict(file)
     before = read_bytes()
     file.read_bytes()
@@ -96,7 +96,7 @@ class Held:
 
     def __init__(self, data):
         self.maps = []
-        for path in files_of(data):
+        for path in list_files(data):
             with open(path, "rb") as file:
                 held = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
             assert held[::4096] is not None
@@ -114,7 +114,7 @@ class Held:
 def test_a_warm_trial_does_not_read_storage_even_after_eviction(hand, data, workers):
     assert hand.open("warm")["cache"] == "warm"
     for _ in range(2):
-        for path in files_of(data):
+        for path in list_files(data):
             evict(path)
         reply = hand.trial("warm", workers)
         assert reply["read_bytes"] <= 1 << 18 and reply["cache_missed"] == 0, reply
@@ -301,10 +301,10 @@ def test_a_damaged_record_is_reported_and_the_others_are_warm(rue, own_photos, t
 
 
 def test_inspect_shows_the_share_in_memory(rue, data):
-    for path in files_of(data):
+    for path in list_files(data):
         path.read_bytes()
     assert json.loads(rue("inspect", data, "--json").stdout)["in_memory_ratio"] == 1
     assert "cache    100 % of the data is in memory" in rue("inspect", data).stdout
-    for path in files_of(data):
+    for path in list_files(data):
         evict(path)
     assert json.loads(rue("inspect", data, "--json").stdout)["in_memory_ratio"] < 0.5

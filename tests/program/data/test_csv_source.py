@@ -8,7 +8,7 @@ import pytest
 
 from conftest import expect_failure
 from test_faults_resources import limited
-from test_lmdb import files_of, made
+from test_lmdb import list_files, made
 
 
 def write_list(path, rows, header=("path", "label"), **how):

@@ -58,7 +58,7 @@ def late(cell, first_ns):
     return dict(when=dict(cell=cell), do="late", first_batch_ns=first_ns)
 
 
-def row_of(found, batch, workers):
+def find_row(found, batch, workers):
     return next(r for r in found["configs"] if (r["config"]["batch_size"], r["config"]["num_workers"]) == (batch, workers))
 
 
@@ -77,11 +77,11 @@ def test_a_late_first_batch_is_ruled_out_with_its_reason(rue, tune):
     found = recommendation(rue)
     assert done.returncode == 0 and (found["config"]["batch_size"], found["config"]["num_workers"]) == (32, 2)
     assert found["max_first_batch_ns"] == 500_000_000 and "first batch arrives within" in " ".join(done.stdout.split())
-    row = row_of(found, 8, 4)
+    row = find_row(found, 8, 4)
     assert not row["ranked"] and [m["status"] for m in row["misses"]] == ["infeasible"] * 2
     assert "900 ms" in row["misses"][0]["reason"] and "limit is 500 ms" in row["misses"][0]["reason"]
     assert row["first_batch_ns"] == dict(ape=900_000_000, bee=900_000_000) and row["end_to_end_ns"]["ape"] > 0
-    assert [m["model"] for m in row_of(found, 8, 2)["misses"]] == ["bee"], "one model is enough"
+    assert [m["model"] for m in find_row(found, 8, 2)["misses"]] == ["bee"], "one model is enough"
     assert "within the limits" in done.stdout and "limit is 500 ms" in " ".join(done.stdout.split())
 
 
@@ -110,9 +110,9 @@ def test_the_goal_decides_the_best_configuration(rue, tune, goal, workers, key):
     done = tune("--goal", goal, "--images", "160", "--budget", "1h", table=table, start_ns=50_000_000)
     found = recommendation(rue)
     assert done.returncode == 0 and (found["goal"], found["config"]["num_workers"]) == (goal, workers)
-    assert all(key in best for best in found["best_by_model"]) and row_of(found, 8, 4)[key]["ape"] > 0
+    assert all(key in best for best in found["best_by_model"]) and find_row(found, 8, 4)[key]["ape"] > 0
     if goal == "throughput":
-        assert row_of(found, 8, 4)[key] == dict(ape=400000, bee=400000)
+        assert find_row(found, 8, 4)[key] == dict(ape=400000, bee=400000)
     assert ("steady state" in " ".join(done.stdout.split())) == (goal == "throughput")
 
 
@@ -129,8 +129,8 @@ def test_a_duel_does_not_recommend_a_late_first_batch(rue, tune):
     done = tune(*words, "--max-first-batch", "1500ms", table=table, start_ns=500_000_000, measures=["joint"])
     found = recommendation(rue)
     assert done.returncode == 0 and found["config"]["num_workers"] == 2, done.stdout
-    assert all(first <= 1_500_000_000 for first in row_of(found, found["config"]["batch_size"], 2)["first_batch_ns"].values())
-    assert not row_of(found, 8, 4)["ranked"] and "limit is 1.5 s" in row_of(found, 8, 4)["misses"][0]["reason"]
+    assert all(first <= 1_500_000_000 for first in find_row(found, found["config"]["batch_size"], 2)["first_batch_ns"].values())
+    assert not find_row(found, 8, 4)["ranked"] and "limit is 1.5 s" in find_row(found, 8, 4)["misses"][0]["reason"]
 
 
 def test_a_duel_reports_that_every_first_batch_is_late(tune):

@@ -9,7 +9,7 @@ from conftest import expect_failure
 lmdb = pytest.importorskip("lmdb", reason="skipped: python-lmdb is not here")
 
 
-def files_of(folder):
+def list_files(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -27,7 +27,7 @@ def put(path, pairs, **how):
     env.close()
 
 
-def records_of(path):
+def read_records(path):
     """{key: value}, statistics."""
     env = lmdb.open(str(path), readonly=True, lock=False, subdir=path.is_dir())
     with env.begin() as transaction:
@@ -42,7 +42,7 @@ def records_of(path):
 def test_photos_are_converted_and_back_unchanged(rue, photos, name):
     made(rue, photos, name)
     made(rue, name, "back", "--format", "folder")
-    assert files_of(rue.folder / "back") == files_of(photos)
+    assert list_files(rue.folder / "back") == list_files(photos)
     assert (rue.folder / name).is_dir() == name.endswith(".lmdb")
     assert sorted(path.name for path in (rue.folder / "set.lmdb").glob("*")) in ([], ["data.mdb"])
 
@@ -50,13 +50,13 @@ def test_photos_are_converted_and_back_unchanged(rue, photos, name):
 def test_photographs_are_converted_and_back_unchanged(rue, shared_photos):
     made(rue, shared_photos, "set.lmdb")
     made(rue, "set.lmdb", "back", "--format", "folder")
-    assert files_of(rue.folder / "back") == files_of(shared_photos)
+    assert list_files(rue.folder / "back") == list_files(shared_photos)
 
 
 def test_python_lmdb_reads_rue_s_file(rue, photos):
     made(rue, photos, "set.lmdb")
-    records, (stat, info) = records_of(rue.folder / "set.lmdb")
-    assert records == files_of(photos)
+    records, (stat, info) = read_records(rue.folder / "set.lmdb")
+    assert records == list_files(photos)
     size = (rue.folder / "set.lmdb/data.mdb").stat()
     assert size.st_size == (info["last_pgno"] + 1) * stat["psize"] and size.st_blocks * 512 <= size.st_size + 8192
 
@@ -66,7 +66,7 @@ def test_tensors_are_npy_files_and_those_of_the_tensor_format(rue, photos, dtype
     numpy = pytest.importorskip("numpy", reason="skipped: no NumPy")
     made(rue, photos, "set.lmdb", "--mode", "preprocessed", "--dtype", dtype)
     made(rue, photos, "set.tensor", "--dtype", dtype)
-    records, _ = records_of(rue.folder / "set.lmdb")
+    records, _ = read_records(rue.folder / "set.lmdb")
     arrays = [numpy.load(io.BytesIO(records[key])) for key in sorted(records)]
     assert all(array.shape == (3, 224, 224) and array.dtype == dtype for array in arrays)
     made(rue, "set.lmdb", "again.tensor")
@@ -78,27 +78,27 @@ def test_tensors_are_npy_files_and_those_of_the_tensor_format(rue, photos, dtype
 
 @pytest.mark.parametrize("how", [{}, {"subdir": False}, {"writemap": True, "sync": False}])
 def test_rue_reads_a_file_of_python_lmdb(rue, photos, how):
-    images = sorted(files_of(photos).items())
+    images = sorted(list_files(photos).items())
     put(rue.folder / "theirs", [(f"{i:08d}", data) for i, (_, data) in enumerate(images)], **how)
     shown = json.loads(rue("inspect", "theirs", "--json").stdout)
     assert (shown["format"], shown["mode"], shown["items"]) == ("lmdb", "raw", len(images))
     made(rue, "theirs", "back", "--format", "folder")
-    assert files_of(rue.folder / "back") == {f"{i:08d}.jpg": data for i, (_, data) in enumerate(images)}
+    assert list_files(rue.folder / "back") == {f"{i:08d}.jpg": data for i, (_, data) in enumerate(images)}
 
 
 def test_pairs_of_images_and_words_are_read_without_labels(rue, photos):
-    images = sorted(files_of(photos).items())
+    images = sorted(list_files(photos).items())
     pairs = [(f"image-{i:09d}", data) for i, (_, data) in enumerate(images, 1)]
     pairs += [(f"label-{i:09d}", name.split("/")[0].encode()) for i, (name, _) in enumerate(images, 1)]
     put(rue.folder / "theirs", pairs + [("num-samples", str(len(images)).encode())])
     assert json.loads(rue("inspect", "theirs", "--json").stdout)["skipped"] == len(images) + 1
     made(rue, "theirs", "back", "--format", "folder")
-    assert files_of(rue.folder / "back") == {f"image-{i:09d}.jpg": data for i, (_, data) in enumerate(images, 1)}
+    assert list_files(rue.folder / "back") == {f"image-{i:09d}.jpg": data for i, (_, data) in enumerate(images, 1)}
 
 
 def test_one_that_was_changed_many_times_is_read(rue, photos):
     """Pages of several ages, some of them free again."""
-    images = sorted(files_of(photos).items())
+    images = sorted(list_files(photos).items())
     for turn in range(6):
         put(rue.folder / "theirs", [(f"{i:08d}", images[(i + turn) % 48][1]) for i in range(0, 40, turn % 3 + 1)])
         env = lmdb.open(str(rue.folder / "theirs"), map_size=1 << 28)
@@ -110,7 +110,7 @@ def test_one_that_was_changed_many_times_is_read(rue, photos):
         kept = {key.decode() + ".jpg": value for key, value in transaction.cursor()}
     env.close()
     made(rue, "theirs", "back", "--format", "folder")
-    assert files_of(rue.folder / "back") == kept
+    assert list_files(rue.folder / "back") == kept
 
 
 @pytest.mark.parametrize("words", [[], ["--mode", "preprocessed", "--dtype", "uint8"]])

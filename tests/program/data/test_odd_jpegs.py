@@ -181,8 +181,8 @@ def test_strips_of_one_pixel_are_pil_s(rue):
 
 def many_scans():
     progressive, several, restarted = make(progressive=1), make(scans=3), make(scans=3, restart=2)
-    tail, at = odd.scans_of(restarted)[-1] * 3000, odd.restarts(restarted)[0]
-    commented = odd.segment(odd.COM, b"\xff\xd9") + odd.scans_of(progressive)[-1]
+    tail, at = odd.find_scans(restarted)[-1] * 3000, odd.restarts(restarted)[0]
+    commented = odd.segment(odd.COM, b"\xff\xd9") + odd.find_scans(progressive)[-1]
     return {
         "progressive_101": odd.repeat_last_scan(progressive, 101),
         "progressive_3000": odd.repeat_last_scan(progressive, 3000),
@@ -207,7 +207,7 @@ def test_a_hidden_scan_counts_only_above_the_limit(decode):
     """What precedes is no refusal of the trick itself: with few scans PIL and rue decode it."""
     restarted = make(scans=3, restart=2)
     at = odd.restarts(restarted)[0]
-    data = restarted[:at] + b"\xff\x02" + odd.scans_of(restarted)[-1] * 5 + END
+    data = restarted[:at] + b"\xff\x02" + odd.find_scans(restarted)[-1] * 5 + END
     assert odd.compare(data, decode) is None and not isinstance(decode(data), str)
 
 

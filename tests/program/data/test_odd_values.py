@@ -21,15 +21,15 @@ WORDS = {"tune": ["--dry-run"], "compare": ["nowhere", "elsewhere"], "scale": ["
 DOCUMENTED = (0, 1, 2, 3, 4, 5, 6)
 
 
-def options_of(rue):
+def list_options(rue):
     """{command: its options}, as the help lists them."""
     listed = lambda *words: re.findall(r"^  (?:--)?([a-z][\w-]+) ", rue(*words).stdout.split(":\n")[1], re.M)
     return {command: re.findall(r"^  --([\w-]+)", rue("help", command).stdout, re.M)[:-1] for command in listed("--help")}
 
 
 def test_every_command_with_options_is_tried(rue):
-    assert {command for command, options in options_of(rue).items() if options} == set(WORDS)
-    assert sum(map(len, options_of(rue).values())) > 120
+    assert {command for command, options in list_options(rue).items() if options} == set(WORDS)
+    assert sum(map(len, list_options(rue).values())) > 120
 
 
 @pytest.mark.parametrize("command", WORDS)
@@ -38,7 +38,7 @@ def test_an_odd_value_ends_in_a_sentence_that_names_the_option(rue, script, comm
     words = list(WORDS[command])
     if command == "tune":
         words += ["--runner", script(make_table(["a"], [16, 32], [0, 2], lambda m, b, w: 1000)).command]
-    pairs = [(option, value) for option in options_of(rue)[command] for value in VALUES]
+    pairs = [(option, value) for option in list_options(rue)[command] for value in VALUES]
     if not LONG:
         draw = random.Random(f"{SEED} {command}")
         pairs = [(option, draw.choice(VALUES)) for option in draw.sample(sorted({o for o, _ in pairs}), k=min(SAMPLED, len(pairs) // len(VALUES)))]

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from conftest import expect_failure
-from test_lmdb import files_of, made
+from test_lmdb import list_files, made
 
 pytest.importorskip("google.protobuf", reason="skipped: no protobuf")
 crc32c = pytest.importorskip("crc32c", reason="skipped: no crc32c").crc32c
@@ -67,7 +67,7 @@ def example(**features):
     return made.SerializeToString()
 
 
-def records_of(path):
+def read_records(path):
     data, at = path.read_bytes(), 0
     while at < len(data):
         length, crc = struct.unpack_from("<QI", data, at)
@@ -79,7 +79,7 @@ def records_of(path):
 
 
 def all_records(folder):
-    return [record for path in sorted(folder.glob("*.tfrecord*")) for record in records_of(path)]
+    return [record for path in sorted(folder.glob("*.tfrecord*")) for record in read_records(path)]
 
 
 @pytest.mark.quick
@@ -87,13 +87,13 @@ def all_records(folder):
 def test_photos_are_converted_and_back_unchanged(rue, photos, more):
     made(rue, photos, "set", "--format", "tfrecord", *more)
     made(rue, "set", "back", "--format", "folder")
-    assert files_of(rue.folder / "back") == files_of(photos)
+    assert list_files(rue.folder / "back") == list_files(photos)
 
 
 def test_photographs_are_converted_and_back_unchanged(rue, shared_photos):
     made(rue, shared_photos, "set", "--format", "tfrecord", "--shard-size", "2M")
     made(rue, "set", "back", "--format", "folder")
-    assert files_of(rue.folder / "back") == files_of(shared_photos)
+    assert list_files(rue.folder / "back") == list_files(shared_photos)
 
 
 def test_other_readers_read_rue_s_file(rue, photos):
@@ -102,7 +102,7 @@ def test_other_readers_read_rue_s_file(rue, photos):
     assert len(names) > 1 and names[1] == "train-000001.tfrecord"
     records = all_records(rue.folder / "set")
     reported = {record["name"].bytes_list.value[0].decode(): record["image"].bytes_list.value[0] for record in records}
-    assert reported == files_of(photos)
+    assert reported == list_files(photos)
     classes = (rue.folder / "set/classes.txt").read_text().split("\n")
     assert all(record["name"].bytes_list.value[0].decode().startswith(classes[record["label"].int64_list.value[0]] + "/")
                for record in records)
@@ -126,7 +126,7 @@ def test_tensors_are_npy_files_and_those_of_the_tensor_format(rue, photos, dtype
 @pytest.mark.parametrize("compressed", [False, True])
 def test_rue_reads_files_of_other_writers(rue, photos, compressed):
     """As the usual scripts for ImageNet name features; others are passed over."""
-    images = sorted(files_of(photos).items())
+    images = sorted(list_files(photos).items())
     data = b"".join(frame(example(image__encoded=image, image__class__label=i % 7, image__filename=name.encode(),
                                   image__height=512, image__object__bbox__xmin=0.5, image__format=b"JPEG"))
                     for i, (name, image) in enumerate(images))
@@ -136,8 +136,8 @@ def test_rue_reads_files_of_other_writers(rue, photos, compressed):
     assert (shown["format"], shown["items"], shown["mode"]) == ("tfrecord", len(images), "raw")
     made(rue, file, "back", "--format", "folder")
     by_name = {name.split("/")[-1]: image for name, image in images}
-    assert {name.split("/")[-1]: image for name, image in files_of(rue.folder / "back").items()} == by_name
-    assert {name.split("/")[0] for name in files_of(rue.folder / "back")} == set("0123456"), "labels without names"
+    assert {name.split("/")[-1]: image for name, image in list_files(rue.folder / "back").items()} == by_name
+    assert {name.split("/")[0] for name in list_files(rue.folder / "back")} == set("0123456"), "labels without names"
     made(rue, file, "back.lmdb")
     done = rue("tune", file, "--mode", "raw", "--model", "none", "--batch-size", "8", "--num-workers", "0,1", "--quiet", "--out",
                "out")
@@ -164,7 +164,7 @@ def test_features_can_be_named(rue, photos):
     image = next(photos.rglob("*.jpg")).read_bytes()
     file.write_bytes(frame(example(image=b"no", picture=image, label=3, fine=[5, 6])))
     made(rue, file, "back", "--format", "folder", "--image-key", "picture", "--label-key", "fine")
-    assert files_of(rue.folder / "back") == {"5/00000000.jpg": image}
+    assert list_files(rue.folder / "back") == {"5/00000000.jpg": image}
     expect_failure(rue("inspect", file, "--label-key", "lable", "--image-key", "picture"), 3, file, "no label 'lable'")
     expect_failure(rue("prepare", file, "no", "--image-key", "other"), 3, file, "record 0", "image_key", "picture")
 
@@ -177,7 +177,7 @@ def test_a_length_may_look_like_gzip(rue):
     file = rue.folder / "x.tfrecord"
     file.write_bytes(data)
     made(rue, file, "back", "--format", "folder")
-    assert list(files_of(rue.folder / "back").values()) == [image]
+    assert list(list_files(rue.folder / "back").values()) == [image]
 
 
 def small(i):

@@ -380,13 +380,13 @@ def test_the_index_is_saved_and_made_again_if_stale_or_damaged(rue, tmp_path, jp
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == [index.name]
 
 
-def test_shards_are_read_without_an_index_if_none_can_be_written(nobody_rue, jpeg):
-    folder = nobody_rue.folder / "shards"
+def test_shards_are_read_without_an_index_if_none_can_be_written(unprivileged_rue, jpeg):
+    folder = unprivileged_rue.folder / "shards"
     folder.mkdir()
     make_tar(folder / "a.tar", [("1.jpg", jpeg)])
     folder.chmod(0o555)
     (folder / "a.tar").chmod(0o444)
-    done = nobody_rue("inspect", folder, "--json")
+    done = unprivileged_rue("inspect", folder, "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["items"] == 1, done.stderr
     assert not list(folder.glob(".rue*"))
 

@@ -29,7 +29,7 @@ def with_library(environment):
     return dict(environment, LD_LIBRARY_PATH=TESTS / "cublaslt")
 
 
-def rows_of(rue):
+def read_rows(rue):
     with open(rue.folder / "out/trials.csv", newline="") as file:
         return [row for row in csv.DictReader(file) if row["model"]]
 
@@ -58,7 +58,7 @@ def test_a_study_succeeds_with_any_order_of_the_device_s_work(rue, emulated, pho
                env=dict(with_library(emulated), EMULATED_CUDA_SEED=seed))
     assert done.returncode == 0, done.stderr
     assert "emulated CUDA:" not in done.stderr and "Sanitizer" not in done.stderr, done.stderr
-    rows = rows_of(rue)
+    rows = read_rows(rue)
     assert {(row["status"], row["reason"]) for row in rows} == {("ok", "")}, rows
     joint = [row for row in rows if row["measure"] == "joint"]
     assert len(joint) >= 2
@@ -70,7 +70,7 @@ def test_a_study_succeeds_with_any_order_of_the_device_s_work(rue, emulated, pho
 def test_rue_s_own_products_are_used_without_cublaslt(rue, emulated, photos):
     done = rue("tune", photos, "--model", "mobilenet_v2@cuda:fp16", "--batch-size", "10", *SMALL, env=emulated)
     assert done.returncode == 0, done.stderr
-    assert {row["status"] for row in rows_of(rue)} == {"ok"}
+    assert {row["status"] for row in read_rows(rue)} == {"ok"}
     assert "rue's own kernels compute the products, which is slower than cuBLASLt: libcublasLt.so.0 was not found" in (rue.folder / "out/trials.csv").read_text()
 
 
@@ -78,7 +78,7 @@ def test_a_batch_that_does_not_fit_is_infeasible_and_the_runner_continues(rue, e
     done = rue("tune", photos, "--model", "resnet18@cuda", "--batch-size", "2,32", *SMALL,
                env=dict(emulated, EMULATED_CUDA_BYTES=200000000))
     assert done.returncode == 0, done.stderr
-    rows = rows_of(rue)
+    rows = read_rows(rue)
     assert {(row["batch_size"], row["status"]) for row in rows} == {("2", "ok"), ("32", "infeasible")}
     assert all("a batch of 32 images needs" in row["reason"] for row in rows if row["batch_size"] == "32")
     assert read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["config"]["batch_size"] == 2

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import HANG_S, expect_failure, finish, make_table, read_json, stop, wait_until, wait_until_gone
+from conftest import HANG_S, expect_failure, finish, make_table, read_json, stop, wait_until, wait_until_ended
 
 MODELS, BATCHES, WORKERS = ["ape", "bee", "cow"], [16, 32, 64], [0, 2, 4]
 IMAGES = 1000
@@ -214,7 +214,7 @@ def test_a_fault_is_a_row_and_the_run_continues(rue, script, name):
     text = re.sub(r"\s+", " ", done.stdout)
     assert "Not ranked: 1 of 9 configurations" in text
     assert f"32/2 {'is infeasible' if what == 'infeasible' else 'failed'} for bee" in text
-    assert wait_until_gone(one.pids())
+    assert wait_until_ended(one.pids())
 
 
 @pytest.mark.parametrize("name", ["twice", "null_id", "slow"])
@@ -278,7 +278,7 @@ def test_no_grandchild_stays_alive(rue, script):
     (bad,) = [row for row in csv_rows(rue) if row["status"] != "ok"]
     assert "was killed by SIGKILL" in bad["reason"], "seen at once, though the pipe is still open"
     assert len(one.requests("grandchild")) == 2 and len(one.pids()) == 4
-    assert wait_until_gone(one.pids())
+    assert wait_until_ended(one.pids())
 
 
 @pytest.mark.parametrize("measures", [["joint", "load", "compute"], ["joint"]])
@@ -324,7 +324,7 @@ def test_all_trials_fail_from_the_first(rue, script):
 def test_all_trials_hang(rue, script):
     one = script(TABLE, faults=[dict(when=dict(measure="joint"), do="hang")])
     expect_failure(tune(rue, one, "--trial-timeout", "100ms"), 4, "no answer within 200 ms")
-    assert wait_until_gone(one.pids())
+    assert wait_until_ended(one.pids())
 
 
 @pytest.mark.parametrize("measures", [["joint", "load", "compute"], ["joint"]])
@@ -459,7 +459,7 @@ def test_an_invalid_hello_is_an_error(rue, script, hello, words):
     one = script(TABLE, hello=hello)
     expect_failure(tune(rue, one), 1, "did not answer 'hello' correctly", "Run it by hand", *words)
     assert not (rue.folder / "out").exists(), "nothing was written"
-    assert wait_until_gone(one.pids())
+    assert wait_until_ended(one.pids())
 
 
 @pytest.mark.parametrize("command, word", [
@@ -520,7 +520,7 @@ def expect_interrupted_report(rue, one, out):
     assert out.count("Partial results: interrupted after") == 1
     rows = csv_rows(rue)
     assert 0 < len(rows) <= len(one.requests()) < 32 and len(store_rows(rue)) == len(rows)
-    assert wait_until_gone(one.pids()), "the runner is gone"
+    assert wait_until_ended(one.pids()), "the runner is gone"
 
 
 @pytest.mark.quick
@@ -564,7 +564,7 @@ def test_a_second_ctrl_c_quits_at_once(rue, script):
     code, out, err = finish(process)
     assert code == 130 and out == "" and "Sanitizer" not in err
     assert not (rue.folder / "out/recommendation.json").exists(), "it did not stay to write"
-    assert wait_until_gone(one.pids())
+    assert wait_until_ended(one.pids())
     assert tune(rue, script(TABLE)).returncode == 0, "what was measured is still there, and the folder is free"
 
 
@@ -577,7 +577,7 @@ def test_ctrl_c_before_the_first_trial(rue, script, stage):
     wait_until(lambda: started.exists() or [r for r in one.requests() if r["measure"] == stage], process)
     code, out, err = stop(process)
     assert code == 130 and "interrupted" in err.splitlines()[-1]
-    assert wait_until_gone(one.pids())
+    assert wait_until_ended(one.pids())
 
 
 def test_a_runner_dies_with_its_tuner(rue, script):
@@ -586,7 +586,7 @@ def test_a_runner_dies_with_its_tuner(rue, script):
     one.wait_for(1, process)
     process.kill()
     finish(process)
-    assert wait_until_gone(one.pids())
+    assert wait_until_ended(one.pids())
 
 
 def test_a_reader_that_closes_the_pipe_does_not_crash_rue(rue, script):

@@ -201,7 +201,7 @@ def test_a_twentieth_of_the_cost_is_enough_on_a_simulated_machine(rue, simulator
     assert regrets[chosen["batch_size"], chosen["num_workers"]] - min(regrets.values()) < 0.02
 
 
-def lying_ns(model, batch, workers):
+def misleading_ns(model, batch, workers):
     """64/2 is the best by 5 %; without workers, where the models alone are measured, everything takes twice as long."""
     base = 1000000 + ["ape", "bee", "cow"].index(model) * 1000000
     return int(base * (1 + {0: 1, 1: 0.6, 2: 0, 4: 0.25}[workers]) * (1 if workers == 0 or batch == 64 else 1 + abs(batch - 64) / 640))
@@ -225,7 +225,7 @@ def test_wrong_predictions_give_no_bound_for_unmeasured_configurations(rue, scri
 @pytest.mark.parametrize("seed", range(4))
 def test_misleading_compute_times_find_the_best_or_widen_the_bound(rue, script, seed):
     """The models alone seem to need twice as long at batch size 64 as they do: all that says otherwise are joint trials."""
-    runner = script(make_table(["ape", "bee", "cow"], [16, 32, 64], [0, 1, 2, 4], lying_ns))
+    runner = script(make_table(["ape", "bee", "cow"], [16, 32, 64], [0, 1, 2, 4], misleading_ns))
     rue("tune", "--runner", runner.command, "--out", "out", "--budget", "9999s", "--strategy", "duel", "--seed", seed)
     part = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
     assert part["config"]["batch_size"] == 64 or part["certificate"]["bound_ratio"] > 0.05

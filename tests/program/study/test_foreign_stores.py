@@ -1,4 +1,4 @@
-"""A store from a stranger: nothing that it holds is run, nothing grows, nothing beside it is touched, and others are listed.
+"""A store from a foreign_store: nothing that it holds is run, nothing grows, nothing beside it is touched, and others are listed.
 
 RUE_LONG_TESTS=1 tries more damaged schemas."""
 import contextlib
@@ -20,7 +20,7 @@ PAGE = 4096
 ENDLESS = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT"
 
 
-class Stranger:
+class ForeignStore:
     """A study as somebody may send it: `out`, beside a healthy one, `good`, below the same folder."""
 
     def __init__(self, release, script):
@@ -75,8 +75,8 @@ class Stranger:
 
 
 @pytest.fixture
-def stranger(release_rue, script):
-    return Stranger(release_rue, script(TABLE))
+def foreign_store(release_rue, script):
+    return ForeignStore(release_rue, script(TABLE))
 
 
 def schema(was, becomes, table="trial"):
@@ -118,36 +118,36 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("what", sorted(FOREIGN))
-def test_foreign_objects_are_refused_by_name(stranger, what):
+def test_foreign_objects_are_refused_by_name(foreign_store, what):
     sql, words = FOREIGN[what]
-    stranger.run_sql(sql)
-    stranger.expect_refused(*words)
+    foreign_store.run_sql(sql)
+    foreign_store.expect_refused(*words)
 
 
 @pytest.mark.parametrize("sql", [DROP_VIEWS,
                                  "ALTER TABLE trial ADD COLUMN note TEXT; ALTER TABLE run ADD COLUMN \"my note\" TEXT",
                                  "DROP INDEX trial_identity"])
-def test_plain_columns_of_others_are_accepted(stranger, sql):
-    stranger.run_sql(sql)
-    stranger.expect_harmless()
+def test_plain_columns_of_others_are_accepted(foreign_store, sql):
+    foreign_store.run_sql(sql)
+    foreign_store.expect_harmless()
 
 
-def test_fresh_moves_a_foreign_store_away_without_running_it(stranger):
-    stranger.run_sql(FOREIGN["a check"][0])
-    content = stranger.db.read_bytes()
-    assert stranger.tune("studies/out", "--fresh").returncode == 0
-    assert (stranger.out / "study.db.old").read_bytes() == content
+def test_fresh_moves_a_foreign_store_away_without_running_it(foreign_store):
+    foreign_store.run_sql(FOREIGN["a check"][0])
+    content = foreign_store.db.read_bytes()
+    assert foreign_store.tune("studies/out", "--fresh").returncode == 0
+    assert (foreign_store.out / "study.db.old").read_bytes() == content
 
 
-def test_fresh_completes_after_a_killed_fresh(stranger):
+def test_fresh_completes_after_a_killed_fresh(foreign_store):
     """Its log, and the reports, have been renamed already: what is left gets the same ending."""
-    (stranger.out / "study.db.old-wal").write_bytes(b"log")
-    (stranger.out / "recommendation.json").rename(stranger.out / "recommendation.json.old")
-    content = stranger.db.read_bytes()
-    assert stranger.tune("studies/out", "--fresh").returncode == 0
-    assert (stranger.out / "study.db.old").read_bytes() == content
-    assert (stranger.out / "study.db.old-wal").read_bytes() == b"log"
-    assert not list(stranger.out.glob("*.old.2"))
+    (foreign_store.out / "study.db.old-wal").write_bytes(b"log")
+    (foreign_store.out / "recommendation.json").rename(foreign_store.out / "recommendation.json.old")
+    content = foreign_store.db.read_bytes()
+    assert foreign_store.tune("studies/out", "--fresh").returncode == 0
+    assert (foreign_store.out / "study.db.old").read_bytes() == content
+    assert (foreign_store.out / "study.db.old-wal").read_bytes() == b"log"
+    assert not list(foreign_store.out.glob("*.old.2"))
 
 
 # ---- what lies beside it ----
@@ -161,16 +161,16 @@ def journal_naming(path):
     return header.ljust(512, b"\0") + tail
 
 
-def lay_link(stranger, name):
-    (stranger.out / name).symlink_to(stranger.rue.folder / "precious")
+def lay_link(foreign_store, name):
+    (foreign_store.out / name).symlink_to(foreign_store.rue.folder / "precious")
 
 
-def lay_hard_link(stranger, name):
-    os.link(stranger.rue.folder / "precious", stranger.out / name)
+def lay_hard_link(foreign_store, name):
+    os.link(foreign_store.rue.folder / "precious", foreign_store.out / name)
 
 
-def lay_fifo(stranger, name):
-    os.mkfifo(stranger.out / name)
+def lay_fifo(foreign_store, name):
+    os.mkfifo(foreign_store.out / name)
 
 
 BESIDE = {f"{lay.__name__[4:]} {name}": (lay, name) for lay in (lay_link, lay_hard_link, lay_fifo)
@@ -178,31 +178,31 @@ BESIDE = {f"{lay.__name__[4:]} {name}": (lay, name) for lay in (lay_link, lay_ha
 
 
 @pytest.mark.parametrize("what", sorted(BESIDE))
-def test_links_next_to_the_store_are_not_written_through(stranger, what):
+def test_links_next_to_the_store_are_not_written_through(foreign_store, what):
     lay, name = BESIDE[what]
-    (stranger.rue.folder / "precious").write_text("precious\n")
-    lay(stranger, name)
-    stranger.expect_refused(name, "remove it")
+    (foreign_store.rue.folder / "precious").write_text("precious\n")
+    lay(foreign_store, name)
+    foreign_store.expect_refused(name, "remove it")
 
 
-def test_a_journal_does_not_delete_files_of_others(stranger):
-    precious = stranger.rue.folder / "precious"
+def test_a_journal_does_not_delete_files_of_others(foreign_store):
+    precious = foreign_store.rue.folder / "precious"
     precious.write_text("precious\n")
-    (stranger.out / "study.db-journal").write_bytes(journal_naming(precious))
-    stranger.expect_refused("study.db-journal", "move it away")
+    (foreign_store.out / "study.db-journal").write_bytes(journal_naming(precious))
+    foreign_store.expect_refused("study.db-journal", "move it away")
     assert precious.read_text() == "precious\n"
 
 
-def test_a_store_that_is_a_fifo_or_endless_does_not_block(stranger):
+def test_a_store_that_is_a_fifo_or_endless_does_not_block(foreign_store):
     with contextlib.suppress(OSError):
-        os.truncate(stranger.db, 1 << 42)
-        stranger.expect_harmless()
-    stranger.db.unlink()
-    os.mkfifo(stranger.db)
-    stranger.expect_refused("not a regular file")
-    stranger.db.unlink()
-    stranger.db.symlink_to("/dev/zero")
-    stranger.expect_refused("not a regular file")
+        os.truncate(foreign_store.db, 1 << 42)
+        foreign_store.expect_harmless()
+    foreign_store.db.unlink()
+    os.mkfifo(foreign_store.db)
+    foreign_store.expect_refused("not a regular file")
+    foreign_store.db.unlink()
+    foreign_store.db.symlink_to("/dev/zero")
+    foreign_store.expect_refused("not a regular file")
 
 
 # ---- schemas that are damaged, or made to look so ----
@@ -227,19 +227,19 @@ def damage_schema(db, dice):
     db.commit()
 
 
-def test_a_schema_that_is_damaged_anywhere_is_refused_or_harmless(stranger):
-    whole, found = stranger.db.read_bytes(), {0: 0, 6: 0}
+def test_a_schema_that_is_damaged_anywhere_is_refused_or_harmless(foreign_store):
+    whole, found = foreign_store.db.read_bytes(), {0: 0, 6: 0}
     for number in range(600 if LONG else 25):
         dice = random.Random(f"{SEED} {number}")
-        stranger.db.write_bytes(whole)
-        with contextlib.closing(sqlite3.connect(stranger.db)) as db, contextlib.suppress(sqlite3.Error):
+        foreign_store.db.write_bytes(whole)
+        with contextlib.closing(sqlite3.connect(foreign_store.db)) as db, contextlib.suppress(sqlite3.Error):
             damage_schema(db, dice)
-        damaged, what = stranger.db.read_bytes(), f"seed {SEED}, number {number}"
-        listed, shown, tuned = stranger.rue("list", "studies"), stranger.rue("show", "studies/out"), stranger.tune()
+        damaged, what = foreign_store.db.read_bytes(), f"seed {SEED}, number {number}"
+        listed, shown, tuned = foreign_store.rue("list", "studies"), foreign_store.rue("show", "studies/out"), foreign_store.tune()
         assert listed.returncode == 0 and "studies/good" in listed.stdout, what
         assert shown.returncode in (0, 6) and tuned.returncode in (0, 6), (what, shown.stderr, tuned.stderr)
-        assert tuned.returncode == 0 or stranger.db.read_bytes() == damaged, (what, "it was changed")
-        assert sum(path.stat().st_size for path in stranger.out.iterdir()) < GROWTH, what
+        assert tuned.returncode == 0 or foreign_store.db.read_bytes() == damaged, (what, "it was changed")
+        assert sum(path.stat().st_size for path in foreign_store.out.iterdir()) < GROWTH, what
         found[tuned.returncode] += 1
     print(f"\n{number + 1} damaged schemas, seed {SEED}: {found}")
     assert found[6] > 0

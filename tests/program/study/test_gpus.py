@@ -14,7 +14,7 @@ import sys
 import pytest
 
 from conftest import (HANG_S, SCRIPTED_RUNNER, clean_environment, expect_failure, make_table, read_json, state, stop,
-                      wait_until, wait_until_gone)
+                      wait_until, wait_until_ended)
 
 SMALL = ["--model", "resnet18", "--device", "h100", "--batch-size", "4,8", "--num-workers", "0,1", "--mode", "raw",
          "--strategy", "grid", "--budget", "5m", "--out", "out", "--quiet"]
@@ -146,7 +146,7 @@ def test_no_runner_stays_alive(rue, script, tmp_path):
     pids = {json.loads(line)["pid"] for line in log.read_text().split("\n")[:-1]}
     assert len(pids) == 4
     assert stop(process, signal.SIGTERM)[0] == 143
-    assert wait_until_gone(pids)
+    assert wait_until_ended(pids)
 
 
 # ---- the whole program ----
@@ -199,7 +199,7 @@ def test_control_z_stops_all_runners(rue, script, tmp_path):
     asked = log.read_text().count('"trial"')
     os.killpg(process.pid, signal.SIGCONT)
     assert process.communicate(timeout=HANG_S) and process.returncode == 0
-    assert log.read_text().count('"trial"') > asked and wait_until_gone(pids)
+    assert log.read_text().count('"trial"') > asked and wait_until_ended(pids)
 
 
 def test_memory_is_shared_by_all_that_load(rue, photos):

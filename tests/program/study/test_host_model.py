@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from conftest import expect_failure, plan_of, read_json
+from conftest import expect_failure, read_plan, read_json
 
 SMALL = ["--images", "2", "--batch-size", "1", "--num-workers", "0,1", "--strategy", "grid", "--mode", "raw"]
 
@@ -25,7 +25,7 @@ def test_a_small_study_computes_its_model_and_names_the_cpus(rue, own_photos):
 def test_the_option_applies_to_all_models_without_a_device(rue, own_photos):
     done = rue("tune", own_photos, *SMALL, "--device", "host:1", "--model", "mobilenet_v2,vit_b_32@l4", "--dry-run",
                "--budget", "6trials")
-    assert plan_of(done)["models"] == "mobilenet_v2@host:1, vit_b_32@l4"
+    assert read_plan(done)["models"] == "mobilenet_v2@host:1, vit_b_32@l4"
 
 
 @pytest.mark.parametrize("cores", ["0", "9999", "x"])

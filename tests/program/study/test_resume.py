@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from conftest import expect_failure, finish, make_table, read_json, stop, wait_until, wait_until_gone
+from conftest import expect_failure, finish, make_table, read_json, stop, wait_until, wait_until_ended
 
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
@@ -51,13 +51,13 @@ def runs(rue):
         return db.execute("SELECT count(*) FROM run").fetchone()[0]
 
 
-def cell_of(row):
+def cell_name(row):
     config = json.loads(row["config"])
     return row["model"], f"{config['batch_size']}/{config['num_workers']}"
 
 
 def joint(rows):
-    return sorted(cell_of(row) for row in rows.values() if row["measure"] == "joint")
+    return sorted(cell_name(row) for row in rows.values() if row["measure"] == "joint")
 
 
 def found(rue, out="out"):
@@ -100,7 +100,7 @@ def test_kill_9_loses_no_stored_row(rue, script, uninterrupted, seed):
     for asked_before, cells in done:
         assert not set(asked[asked_before:]) & set(cells), "what was stored is not asked for again"
     assert found(rue)["recommendations"] == uninterrupted
-    assert not found(rue)["partial"] and wait_until_gone(one.pids())
+    assert not found(rue)["partial"] and wait_until_ended(one.pids())
 
 
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
@@ -126,7 +126,7 @@ def test_repeated_kill_9_at_any_time_keeps_every_row(rue, script, strategy):
     assert tune(rue, one, *words).returncode == 0
     rows = stored(rue)
     assert known.items() <= rows.items() and len(one.requests()) - len(rows) <= kills
-    assert wait_until_gone(one.pids()) and not found(rue)["partial"]
+    assert wait_until_ended(one.pids()) and not found(rue)["partial"]
     if strategy == "grid":
         assert joint(rows) == CELLS and found(rue)["recommendations"] == found(rue, "reference")["recommendations"]
 
@@ -234,7 +234,7 @@ def test_fresh_starts_over_and_keeps_the_old_store(rue, script):
     assert found(rue)["provenance"]["reused_trials"] == 0
 
 
-def state_of(rue):
+def read_state(rue):
     return json.loads(rue("list", "out", "--json").stdout)[0]["state"], rue("show", "out").stdout
 
 
@@ -243,17 +243,17 @@ def test_a_run_that_was_killed_is_not_complete(rue, script, words):
     """Whatever the report of the run before it says, which --fresh puts aside."""
     one = script(TABLE)
     assert tune(rue, one).returncode == 0
-    assert state_of(rue)[0] == "complete"
+    assert read_state(rue)[0] == "complete"
     process = start(rue, one.write(delay_s=0.01), *words)
     one.wait_for(len(CELLS) + 9, process)
     process.kill()
     finish(process)
-    state, text = state_of(rue)
+    state, text = read_state(rue)
     assert state == "partial" and "partial" in text.lower()
     assert "ended without a report" in text
     assert tune(rue, one, *[word for word in words if word != "--fresh"]).returncode == 0
-    assert state_of(rue)[0] == "complete"
-    assert tune(rue, one).returncode == 0 and state_of(rue)[0] == "complete", "a run that found all in the store"
+    assert read_state(rue)[0] == "complete"
+    assert tune(rue, one).returncode == 0 and read_state(rue)[0] == "complete", "a run that found all in the store"
 
 
 def test_a_run_without_a_recommendation_keeps_the_earlier_reports(rue, script):
@@ -380,7 +380,7 @@ REAL = ["--batch-size", "4,8", "--num-workers", "0,1", "--model", "none,sleep:1m
 
 
 def rows_per_cell(rows):
-    return sorted((row["measure"], row["mode"], *cell_of(row)) for row in rows.values())
+    return sorted((row["measure"], row["mode"], *cell_name(row)) for row in rows.values())
 
 
 def test_a_killed_study_of_photos_continues(rue, own_photos):
@@ -423,7 +423,7 @@ def test_trials_above_a_smaller_memory_limit_become_infeasible(rue, own_photos):
     assert rue(*words, "--max-memory", "8M").returncode == 0
     after = stored(rue)
     new = [row for id, row in after.items() if id not in before]
-    assert [(row["status"], cell_of(row)[1]) for row in new if row["measure"] == "joint"] == [("infeasible", "8/1")]
+    assert [(row["status"], cell_name(row)[1]) for row in new if row["measure"] == "joint"] == [("infeasible", "8/1")]
     report = found(rue)["recommendations"][0]
     assert (report["evidence"]["trials_ok"], report["evidence"]["trials_infeasible"]) == (3, 1)
     assert [report["config"]["batch_size"], report["config"]["num_workers"]] != [8, 1]

@@ -22,7 +22,7 @@ STRATEGIES = ["auto", "grid", "duel"]
 FIELD_MAX = 2**58
 
 
-def rows_of(folder):
+def read_rows(folder):
     with contextlib.closing(sqlite3.connect(folder / "study.db", timeout=30)) as db:
         db.row_factory = sqlite3.Row
         assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
@@ -57,7 +57,7 @@ def expect_order(rue, done, folder):
         error_line(done)
     if not (folder / "study.db").exists():
         return []
-    rows = rows_of(folder)
+    rows = read_rows(folder)
     for row in rows:
         expect_plausible(row)
     assert len({(row["runner"], row["machine"], row["data_digest"]) for row in rows}) <= 1, "one identity"
@@ -109,7 +109,7 @@ def test_an_inconsistent_reply_is_a_failed_trial_that_names_the_rule(rue, script
     one = script(TABLE, faults=[dict(when=dict(measure="joint", model="bee", cell="16/2"), do="answer", answer=answer)])
     done = rue("tune", "--runner", one.command, "--strategy", "grid", "--quiet", "--out", "out")
     assert done.returncode == 0, done.stderr
-    bad = [row for row in rows_of(rue.folder / "out") if row["status"] != "ok"]
+    bad = [row for row in read_rows(rue.folder / "out") if row["status"] != "ok"]
     assert [row["status"] for row in bad] == ["failed"] and bad[0]["reason"].startswith(f"the runner's answer to 'trial' is wrong: {rule}")
     assert bad[0]["images"] is None and bad[0]["first_batch_ns"] is None, "nothing else of it is stored"
 
@@ -119,7 +119,7 @@ def test_unrequested_times_of_batches_are_not_stored(rue, script):
     one = script(TABLE, faults=[dict(when=dict(detail=False, measure=measure), do="answer", answer=many) for measure in ("joint", "load")])
     done = rue("tune", "--runner", one.command, "--strategy", "duel", "--quiet", "--out", "out", "--budget", "10s")
     assert done.returncode == 0, done.stderr
-    rows = [row for row in rows_of(rue.folder / "out") if row["measure"] != "compute"]
+    rows = [row for row in read_rows(rue.folder / "out") if row["measure"] != "compute"]
     assert {row["status"] for row in rows} == {"ok"} and (rue.folder / "out/study.db").stat().st_size < 1 << 20
     assert {row["batch_compute_ns"] for row in rows} == {None}
 
@@ -129,7 +129,7 @@ def test_more_times_than_batches_fail(rue, script):
     answer = dict(batch_ready_ns=list(range(300_000)))
     one = script(TABLE, faults=[dict(when=dict(detail=True, cell="16/2", model="bee"), do="answer", answer=answer)])
     assert rue("tune", "--runner", one.command, "--strategy", "grid", "--quiet", "--out", "out").returncode == 0
-    bad = [row["reason"] for row in rows_of(rue.folder / "out") if row["status"] != "ok"]
+    bad = [row["reason"] for row in read_rows(rue.folder / "out") if row["status"] != "ok"]
     assert bad == ["the runner's answer to 'trial' is wrong: batch_ready_ns has 300000 times, but batches is 63"]
 
 
@@ -158,7 +158,7 @@ def test_a_runner_that_changed_after_a_restart_ends_the_study(rue, script, name)
     wrapper.write_text(f"[ -e started ] && cp {other} {one.path}\ntouch started\nexec {one.command}\n")
     words = ("tune", "--runner", f"sh {wrapper}", "--strategy", "grid", "--quiet", "--out", "out")
     expect_failure(rue(*words), 1, "the restarted runner answers 'hello' differently", says, "run the same command again")
-    found, rows = read_json(rue.folder / "out/recommendation.json"), rows_of(rue.folder / "out")
+    found, rows = read_json(rue.folder / "out/recommendation.json"), read_rows(rue.folder / "out")
     assert found["partial"] and "scripted 1.0" in json.dumps(found["provenance"]) and "other" not in json.dumps(found["provenance"])
     assert len(rows) == 9 and len({(row["runner"], row["machine"]) for row in rows}) == 1
     assert len(one.requests("hello")) == 2, "another one is not tried again"
@@ -178,7 +178,7 @@ def test_data_that_are_opened_differently_end_the_study(rue, script, now):
     wrapper.write_text(f"[ -e started ] && cp {other} {one.path}\ntouch started\nexec {one.command}\n")
     done = rue("tune", "--runner", f"sh {wrapper}", "--strategy", "grid", "--quiet", "--out", "out")
     expect_failure(done, 3, "the data changed during the study", f'"{key}" was', f"and is {json.dumps(value)}")
-    assert len(rows_of(rue.folder / "out")) == 9
+    assert len(read_rows(rue.folder / "out")) == 9
 
 
 def test_a_runner_that_cannot_work_gives_its_reason(rue, script):

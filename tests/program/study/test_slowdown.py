@@ -7,7 +7,7 @@ import sqlite3
 import jsonschema
 import pytest
 
-from conftest import ROOT, finish, make_table, plan_of, read_json, true_regrets
+from conftest import ROOT, finish, make_table, read_plan, read_json, true_regrets
 
 BATCHES, WORKERS, MODELS = [16, 32, 64, 128], [1, 2, 4, 8], ["ape", "bee", "cow"]
 
@@ -73,7 +73,7 @@ def corrected(rue, strategy):
             assert abs(ns / 1000 / TABLE[model][f"{batch}/{workers}"] - 1) < (0.01 if strategy == "grid" else 0.06), (row, model)
 
 
-def forget(rue, one):
+def discard_study(rue, one):
     """The study, and what the runner was asked for."""
     (rue.folder / "out").rename(rue.folder / f"out-{len(list(rue.folder.iterdir()))}")
     one.log_path.unlink()
@@ -185,7 +185,7 @@ def test_few_trials_have_no_references(rue, script):
     one = script(make_table(["ape"], [16, 32], [1, 2], lambda m, b, w: 1000))
     tune(rue, one)
     assert [r["images"] for r in one.requests() if r["measure"] == "load"] == [128, 1000], "probes for the plan"
-    assert "references" not in plan_of(rue("tune", "--runner", one.command, "--out", "other", "--dry-run"))
+    assert "references" not in read_plan(rue("tune", "--runner", one.command, "--out", "other", "--dry-run"))
 
 
 def far_off(joint, ns=900000000):
@@ -222,7 +222,7 @@ def test_repeated_trials_are_marked_on_their_own(rue, script):
     cells = [(r["model"], r["cell"]) for r in asked[first - 1:end - 1] if r["measure"] == "joint"]
     joint = sum(r["measure"] == "joint" for r in asked[:notice["noticed_after_trials"]]) + 1
     assert one.joint()[joint - 1] == cells[0], "the first of those in doubt comes first"
-    forget(rue, one)
+    discard_study(rue, one)
     tune(rue, one.write(faults=[far_off(joint)]), "--strategy", "grid", "--repeats", "3")
     assert marked(rue) == ["900000000"]
 
@@ -242,7 +242,7 @@ def test_references_of_all_variants_do_not_displace_whole_configurations(rue, sc
     for part in found(rue)["recommendations"]:
         ranked = [row for row in part["configs"] if row["mean_regret_ratio"] is not None]
         assert part["evidence"]["trials_ok"] == 2 * len(ranked) > 30
-    plan = plan_of(rue("tune", "--runner", one.command, "--out", "other", "--strategy", "grid", "--budget", "100trials", "--dry-run"))
+    plan = read_plan(rue("tune", "--runner", one.command, "--out", "other", "--strategy", "grid", "--budget", "100trials", "--dry-run"))
     assert "every 5 trials one load-only trial" in plan["references"]
 
 
@@ -251,7 +251,7 @@ def test_a_change_at_the_end_of_a_budget_of_trials_adds_no_trials(rue, script):
         one = script(TABLE, load_ns=100000, slower_from=[since, 1.3])
         tune(rue, one, "--strategy", "duel", "--epsilon", "0.01%", "--budget", f"{budget}trials")
         assert len(one.requests()) <= budget
-        forget(rue, one)
+        discard_study(rue, one)
 
 
 @pytest.mark.parametrize("mode", ["raw", "preprocessed"])

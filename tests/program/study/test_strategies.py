@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from conftest import expect_failure, make_table, plan_of, read_json
+from conftest import expect_failure, make_table, read_plan, read_json
 
 
 def plain_ns(model, batch, workers):
@@ -115,7 +115,7 @@ def test_times_are_predicted_if_there_is_not_enough_time(rue, script):
 
 def test_a_small_grid_measures_as_many_configurations_as_fit(rue, script):
     one, words = script(TABLE), ["--batch-size", "16,32", "--num-workers", "0,2", "--images", "1000000", "--budget"]
-    expected_ns = float(re.match(r"([\d.]+) s expected", plan_of(tune(rue, one, *words, "10h", "--dry-run"))["cost"]).group(1)) * 1e9
+    expected_ns = float(re.match(r"([\d.]+) s expected", read_plan(tune(rue, one, *words, "10h", "--dry-run"))["cost"]).group(1)) * 1e9
     assert tune(rue, one, *words, f"{expected_ns / 1.3e6:.0f}ms").returncode == 0
     assert chosen(rue)["name"] == "grid" and "there are few configurations" in chosen(rue)["why"]
     assert 1 < len(ranked(rue)) < 4
@@ -133,9 +133,9 @@ def test_trials_decide_where_they_are_the_limit(rue, script):
 def test_a_budget_without_room_for_references_does_not_allow_the_whole_grid(rue, script):
     table = make_table(["ape", "bee", "cow", "doe"], [8, 16, 32, 64, 128], [0, 1, 2, 3, 4], plain_ns)
     words = ["--dry-run", "--budget"]
-    strategy = plan_of(tune(rue, script(table, load_ns=1000), *words, "100trials"))["strategy"]
+    strategy = read_plan(tune(rue, script(table, load_ns=1000), *words, "100trials"))["strategy"]
     assert strategy.startswith("duel: ") and "100 trials" in strategy and "does not leave room for reference trials" in strategy
-    plan = plan_of(tune(rue, script(table, load_ns=1000), *words, "130trials"))
+    plan = read_plan(tune(rue, script(table, load_ns=1000), *words, "130trials"))
     assert plan["strategy"].startswith("grid: ") and "suffices" in plan["strategy"] and plan["trials"].startswith("100: ")
 
 
@@ -147,15 +147,15 @@ def test_goals_that_cannot_be_predicted_are_measured(rue, script):
 
 @pytest.mark.quick
 def test_the_plan_shows_the_chosen_strategy(rue, script):
-    assert plan_of(tune(rue, script(TABLE), "--dry-run"))["strategy"].startswith("grid: measuring all configurations")
-    assert plan_of(tune(rue, script(TABLE), "--dry-run", "--strategy", "duel"))["strategy"] == "duel"
+    assert read_plan(tune(rue, script(TABLE), "--dry-run"))["strategy"].startswith("grid: measuring all configurations")
+    assert read_plan(tune(rue, script(TABLE), "--dry-run", "--strategy", "duel"))["strategy"] == "duel"
 
 
 def test_the_plan_of_a_duel_shows_its_space_and_when_it_ends(rue, script):
     words = ["--dry-run", "--strategy", "duel", "--epsilon", "1%", "--confidence", "90%"]
     text = " ".join(tune(rue, script(TABLE), *words).stdout.split())
     assert "when no configuration can be more than 1 point better (90 % confidence), or when the budget is spent" in text
-    assert "ends" not in plan_of(tune(rue, script(TABLE), "--dry-run", "--strategy", "grid"))
+    assert "ends" not in read_plan(tune(rue, script(TABLE), "--dry-run", "--strategy", "grid"))
 
 
 def test_a_study_continues_with_the_same_strategy(rue, script):

@@ -3,7 +3,7 @@
 
 #include "config.h"
 
-static struct rue_config config_of(int batch, int workers, int prefetch, int parallelism)
+static struct rue_config make_config(int batch, int workers, int prefetch, int parallelism)
 {
     struct rue_config config = rue_config_default();
     config.value[RUE_BATCH_SIZE] = batch;
@@ -31,10 +31,10 @@ Test(config, the_table_is_sound)
 Test(config, canonical_json_omits_default_values)
 {
     char text[RUE_CONFIG_TEXT_BYTES];
-    struct rue_config config = config_of(128, 8, 2, RUE_PARALLEL_BATCH);
+    struct rue_config config = make_config(128, 8, 2, RUE_PARALLEL_BATCH);
     rue_config_canonical(&config, text);
     cr_assert_str_eq(text, "{\"batch_size\":128,\"num_workers\":8}");
-    config = config_of(128, 8, 4, RUE_PARALLEL_SAMPLE);
+    config = make_config(128, 8, 4, RUE_PARALLEL_SAMPLE);
     rue_config_canonical(&config, text);
     cr_assert_str_eq(
         text, "{\"batch_size\":128,\"num_workers\":8,\"prefetch_factor\":4,\"parallelism\":\"sample\"}");
@@ -47,7 +47,7 @@ Test(config, a_boolean_is_a_word_in_text_and_a_boolean_in_json)
 {
     char text[RUE_CONFIG_TEXT_BYTES];
     int value;
-    struct rue_config config = config_of(128, 8, 2, RUE_PARALLEL_BATCH), pinned = config;
+    struct rue_config config = make_config(128, 8, 2, RUE_PARALLEL_BATCH), pinned = config;
     config.value[RUE_PIN_MEMORY] = false;
     rue_config_canonical(&config, text);
     cr_assert_str_eq(text, "{\"batch_size\":128,\"num_workers\":8,\"pin_memory\":false}");
@@ -68,12 +68,12 @@ Test(config, a_boolean_is_a_word_in_text_and_a_boolean_in_json)
 Test(config, labels_and_descriptions_are_readable)
 {
     char text[RUE_CONFIG_TEXT_BYTES];
-    struct rue_config config = config_of(128, 8, 2, RUE_PARALLEL_BATCH);
+    struct rue_config config = make_config(128, 8, 2, RUE_PARALLEL_BATCH);
     rue_config_describe(&config, text);
     cr_assert_str_eq(text, "batch_size 128, num_workers 8");
     rue_config_label(&config, text);
     cr_assert_str_eq(text, "128/8");
-    config = config_of(128, 8, 4, RUE_PARALLEL_SAMPLE);
+    config = make_config(128, 8, 4, RUE_PARALLEL_SAMPLE);
     rue_config_describe(&config, text);
     cr_assert_str_eq(text, "batch_size 128, num_workers 8, prefetch_factor 4, parallelism sample");
     rue_config_label(&config, text);
@@ -83,7 +83,7 @@ Test(config, labels_and_descriptions_are_readable)
 Test(config, the_longest_texts_fit)
 {
     char text[RUE_CONFIG_TEXT_BYTES];
-    struct rue_config config = config_of(65536, 256, 64, RUE_PARALLEL_SAMPLE);
+    struct rue_config config = make_config(65536, 256, 64, RUE_PARALLEL_SAMPLE);
     rue_config_canonical(&config, text);
     cr_assert_eq(text[strlen(text) - 1], '}');
 }
@@ -136,7 +136,7 @@ Test(config, every_value_survives_writing_and_reading)
 
 Test(config, equality_sees_every_knob)
 {
-    struct rue_config a = config_of(128, 8, 2, RUE_PARALLEL_BATCH), b = a;
+    struct rue_config a = make_config(128, 8, 2, RUE_PARALLEL_BATCH), b = a;
     cr_assert(rue_config_equal(&a, &b));
     for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
         b = a;
@@ -148,11 +148,11 @@ Test(config, equality_sees_every_knob)
 
 Test(config, the_window_is_bounded_by_the_job)
 {
-    struct rue_config config = config_of(32, 4, 2, RUE_PARALLEL_BATCH);
+    struct rue_config config = make_config(32, 4, 2, RUE_PARALLEL_BATCH);
     cr_assert_eq(rue_config_window(&config, 100), 8);
     cr_assert_eq(rue_config_window(&config, 8), 8);
     cr_assert_eq(rue_config_window(&config, 3), 3);
-    config = config_of(32, 0, 2, RUE_PARALLEL_BATCH);
+    config = make_config(32, 0, 2, RUE_PARALLEL_BATCH);
     cr_assert_eq(rue_config_window(&config, 100), 1, "without workers one batch is in flight");
     cr_assert_geq(rue_config_window(&config, 0), 1);
 }

@@ -2,7 +2,7 @@
 
 #include "space.h"
 
-static struct rue_space space_of(const int *batches, int batch_count, const int *workers, int worker_count)
+static struct rue_space make_space(const int *batches, int batch_count, const int *workers, int worker_count)
 {
     struct rue_space space = rue_space_default(&rue_own_knobs);
     space.count[RUE_BATCH_SIZE] = space.count[RUE_NUM_WORKERS] = 0;
@@ -21,7 +21,7 @@ Test(space, the_default_is_one_configuration)
 
 Test(space, values_stay_ascending_and_distinct)
 {
-    struct rue_space space = space_of((int[]){128, 32, 64, 32, 16}, 5, (int[]){0}, 1);
+    struct rue_space space = make_space((int[]){128, 32, 64, 32, 16}, 5, (int[]){0}, 1);
     static const int expected[] = {16, 32, 64, 128};
     cr_assert_eq(space.count[RUE_BATCH_SIZE], 4);
     for (int i = 0; i < 4; i++) cr_assert_eq(space.values[RUE_BATCH_SIZE][i], expected[i]);
@@ -45,7 +45,7 @@ Test(space, values_beyond_the_capacity_are_refused)
 
 Test(space, grid_order_is_batch_size_then_workers_then_the_rest)
 {
-    struct rue_space space = space_of((int[]){32, 64}, 2, (int[]){1, 2, 4}, 3);
+    struct rue_space space = make_space((int[]){32, 64}, 2, (int[]){1, 2, 4}, 3);
     rue_space_add(&space, RUE_PREFETCH_FACTOR, 4);
     cr_assert_eq(rue_space_size(&space), 12);
     size_t at = 0;

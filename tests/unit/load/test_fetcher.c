@@ -20,8 +20,8 @@ static struct rue_fetcher *fetcher_with(const struct rue_source *source,
     return fetcher;
 }
 
-static struct rue_fetcher *fetcher_of(const struct rue_source *source, enum rue_dtype dtype,
-                                      enum rue_bad_images bad_images)
+static struct rue_fetcher *make_fetcher(const struct rue_source *source, enum rue_dtype dtype,
+                                        enum rue_bad_images bad_images)
 {
     return fetcher_with(source, (struct rue_fetcher_options){.dtype = dtype,
                                                              .max_pixels = RUE_MAX_PIXELS_DEFAULT,
@@ -43,7 +43,7 @@ Test(fetcher, a_raw_item_becomes_the_transform_s_tensor)
 {
     data_photos_make(PHOTOS);
     struct rue_source *source = data_open("photos");
-    struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_FAIL);
+    struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_FAIL);
     struct rue_transform *transform;
     cr_assert_eq(rue_transform_open(RUE_MAX_PIXELS_DEFAULT, RUE_DECODE_EXACT, &transform, NULL), RUE_OK);
     for (unsigned i = 0; i < PHOTOS; i++) { /* items come class by class: 0 3, 1 4, 2 5 */
@@ -67,7 +67,7 @@ Test(fetcher, tensors_of_either_type_give_the_values_of_the_raw_item)
     static const enum rue_access accesses[] = {RUE_ACCESS_BEST, RUE_ACCESS_READ, RUE_ACCESS_VIEW,
                                                RUE_ACCESS_DIRECT};
     struct rue_source *raw = data_open("photos");
-    struct rue_fetcher *expected = fetcher_of(raw, RUE_FLOAT32, RUE_BAD_FAIL);
+    struct rue_fetcher *expected = make_fetcher(raw, RUE_FLOAT32, RUE_BAD_FAIL);
     for (int n = 0; n < 8; n++) {
         struct rue_source *source = data_open(names[n / 4]);
         struct rue_fetcher *fetcher =
@@ -129,7 +129,7 @@ Test(fetcher, photographs_and_views_are_not_read_ahead)
     static const char *const names[] = {"photos", "float32"};
     for (int n = 0; n < 2; n++) {
         struct rue_source *source = data_open(names[n]);
-        struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_FAIL);
+        struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_FAIL);
         cr_assert(!rue_fetcher_prefetch(fetcher, 0, one), "%s", names[n]);
         rue_fetcher_discard(fetcher);
         rue_fetcher_close(fetcher);
@@ -165,8 +165,8 @@ Test(fetcher, uint8_values_are_the_same_from_files_and_tensors)
     data_photos_make(2);
     data_tensor_make("photos", "uint8", RUE_UINT8);
     struct rue_source *raw = data_open("photos"), *made = data_open("uint8");
-    struct rue_fetcher *a = fetcher_of(raw, RUE_UINT8, RUE_BAD_FAIL);
-    struct rue_fetcher *b = fetcher_of(made, RUE_UINT8, RUE_BAD_FAIL);
+    struct rue_fetcher *a = make_fetcher(raw, RUE_UINT8, RUE_BAD_FAIL);
+    struct rue_fetcher *b = make_fetcher(made, RUE_UINT8, RUE_BAD_FAIL);
     fetch(a, 1, one, 1);
     fetch(b, 1, other, 1);
     cr_assert_eq(memcmp(one, other, rue_fetcher_tensor_bytes(RUE_UINT8)), 0);
@@ -206,7 +206,7 @@ static const char *fail(const struct rue_source *source, enum rue_bad_images bad
                         rue_status expected)
 {
     static rue_error error;
-    struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, bad_images);
+    struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, bad_images);
     int32_t label;
     error = (rue_error){0};
     rue_status status = rue_fetcher_fetch(fetcher, item, one, &label, NULL, &error);
@@ -242,7 +242,7 @@ Test(fetcher, the_next_image_is_decoded_after_a_bad_one)
     data_photos_make(3);
     data_photo_damage(1);
     struct rue_source *source = data_open("photos");
-    struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_FAIL);
+    struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_FAIL);
     int32_t label;
     fetch(fetcher, 2, other, 2);
     cr_assert_eq(rue_fetcher_fetch(fetcher, 1, one, &label, NULL, NULL), RUE_DATA);
@@ -258,7 +258,7 @@ Test(fetcher, replacing_uses_the_next_good_image_and_its_label)
     data_photo_damage(1);
     data_photo_damage(2);
     struct rue_source *source = data_open("photos");
-    struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_REPLACE);
+    struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_REPLACE);
     rue_error error = {0}, damage = {0};
     int32_t label = -1;
     fetch(fetcher, 0, other, 0);
@@ -276,7 +276,7 @@ Test(fetcher, replacing_also_skips_missing_files)
     data_photos_make(3);
     struct rue_source *source = data_open("photos");
     cr_assert_eq(unlink(temporary_path(data_photo_name(0))), 0);
-    struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_REPLACE);
+    struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_REPLACE);
     int32_t label = -1;
     rue_error damage = {0};
     cr_assert_eq(rue_fetcher_fetch(fetcher, 0, one, &label, &damage, NULL), RUE_OK);

@@ -48,7 +48,7 @@ static struct rue_loader *begin(const struct rue_loader_options *options)
     return loader;
 }
 
-static struct rue_batch *take(struct rue_loader *loader)
+static struct rue_batch *next_batch(struct rue_loader *loader)
 {
     rue_error error = {0};
     struct rue_batch *batch;
@@ -64,7 +64,7 @@ Test(loader, batches_do_not_depend_on_the_workers)
             for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++) {
                 struct loader_case knobs = {4, worker_counts[w], prefetch_factors[p],
                                             (enum rue_parallelism)way};
-                expect_run(loader_options_of(knobs, PHOTOS));
+                expect_run(make_loader_options(knobs, PHOTOS));
             }
 }
 
@@ -75,7 +75,7 @@ Test(loader, files_give_the_same_batches_as_tensors)
     for (int w = 0; w < WORKER_COUNTS; w++)
         for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++) {
             struct loader_case knobs = {4, worker_counts[w], 2, (enum rue_parallelism)way};
-            expect_run(loader_options_of(knobs, PHOTOS));
+            expect_run(make_loader_options(knobs, PHOTOS));
         }
     rue_source_close(source);
     source = tensors;
@@ -90,7 +90,7 @@ Test(loader, float32_tensors_are_the_same_with_every_access)
     for (int a = 0; a < 3; a++)
         for (int w = 0; w < WORKER_COUNTS; w++)
             for (int shuffle = 0; shuffle <= 1; shuffle++) {
-                struct rue_loader_options options = loader_options_of(
+                struct rue_loader_options options = make_loader_options(
                     (struct loader_case){5, worker_counts[w], 2, RUE_PARALLEL_BATCH}, 2 * PHOTOS + 3);
                 options.sampler.shuffle = shuffle;
                 options.fetcher.access = accesses[a];
@@ -103,7 +103,7 @@ Test(loader, float32_tensors_are_the_same_with_every_access)
 Test(loader, uint8_values_are_loaded_unchanged)
 {
     struct rue_loader_options options =
-        loader_options_of((struct loader_case){3, 2, 2, RUE_PARALLEL_BATCH}, PHOTOS);
+        make_loader_options((struct loader_case){3, 2, 2, RUE_PARALLEL_BATCH}, PHOTOS);
     options.fetcher.dtype = RUE_UINT8;
     data_items_free(&items);
     items = data_items_fetch(source, options.fetcher);
@@ -119,7 +119,7 @@ static void expect_counts(bool drop_last)
         for (size_t i = 0; i < sizeof images / sizeof *images; i++)
             for (int workers = 0; workers <= 2; workers += 2) {
                 if (drop_last && images[i] < (uint64_t)batch_sizes[b]) continue;
-                struct rue_loader_options options = loader_options_of(
+                struct rue_loader_options options = make_loader_options(
                     (struct loader_case){batch_sizes[b], workers, 2, RUE_PARALLEL_SAMPLE}, images[i]);
                 options.drop_last = drop_last;
                 uint64_t size = (uint64_t)batch_sizes[b];
@@ -143,7 +143,7 @@ Test(loader, drop_last_skips_a_batch_that_is_not_full)
 Test(loader, drop_last_that_skips_every_image_is_refused)
 {
     struct rue_loader_options options =
-        loader_options_of((struct loader_case){8, 1, 2, RUE_PARALLEL_BATCH}, 7);
+        make_loader_options((struct loader_case){8, 1, 2, RUE_PARALLEL_BATCH}, 7);
     struct rue_loader *loader;
     rue_error error = {0};
     options.drop_last = true;
@@ -156,7 +156,7 @@ Test(loader, each_rank_loads_its_own_share)
 {
     for (int rank = 0; rank < 3; rank++) {
         struct rue_loader_options options =
-            loader_options_of((struct loader_case){2, 2, 2, RUE_PARALLEL_BATCH}, 5);
+            make_loader_options((struct loader_case){2, 2, 2, RUE_PARALLEL_BATCH}, 5);
         options.sampler.rank = rank;
         options.sampler.world_size = 3;
         expect_run(options);
@@ -167,10 +167,10 @@ Test(loader, every_call_after_the_last_batch_returns_none)
 {
     for (int workers = 0; workers <= 2; workers++) {
         struct rue_loader_options options =
-            loader_options_of((struct loader_case){4, workers, 2, RUE_PARALLEL_BATCH}, 5);
+            make_loader_options((struct loader_case){4, workers, 2, RUE_PARALLEL_BATCH}, 5);
         struct rue_loader *loader = begin(&options);
         cr_assert_null(loader_drain(loader, &options, &items));
-        for (int i = 0; i < 3; i++) cr_assert_null(take(loader));
+        for (int i = 0; i < 3; i++) cr_assert_null(next_batch(loader));
         rue_loader_close(loader);
     }
 }
@@ -185,7 +185,7 @@ static void hold_three(const struct rue_loader_options *options)
     static const int order[] = {1, 0, 2, 2, 1, 0, 1};
     for (;;) {
         while (count < 3 && index < batches) {
-            held[count] = take(loader);
+            held[count] = next_batch(loader);
             cr_assert_not_null(held[count]);
             const char *fault = loader_batch_fault(options, &items, index++, held[count]);
             cr_assert_null(fault, "%s: %s", loader_case_name(options), fault);
@@ -198,7 +198,7 @@ static void hold_three(const struct rue_loader_options *options)
         rue_loader_release(loader, held[which]);
         held[which] = held[--count];
     }
-    cr_assert_null(take(loader));
+    cr_assert_null(next_batch(loader));
     cr_assert_eq(given, batches);
     rue_loader_close(loader);
 }
@@ -207,7 +207,7 @@ Test(loader, batches_may_be_held_and_released_in_any_order)
 {
     for (int w = 0; w < WORKER_COUNTS; w++)
         for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++) {
-            struct rue_loader_options options = loader_options_of(
+            struct rue_loader_options options = make_loader_options(
                 (struct loader_case){2, worker_counts[w], 1, (enum rue_parallelism)way}, 2 * PHOTOS);
             options.max_held = 3;
             hold_three(&options);
@@ -219,12 +219,12 @@ Test(loader, stopping_in_the_middle_is_clean)
     for (int w = 0; w < WORKER_COUNTS; w++)
         for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++)
             for (int taken = 0; taken < 3; taken++) {
-                struct rue_loader_options options = loader_options_of(
+                struct rue_loader_options options = make_loader_options(
                     (struct loader_case){3, worker_counts[w], 2, (enum rue_parallelism)way}, 10 * PHOTOS);
                 options.max_held = 2;
                 struct rue_loader *loader = begin(&options);
                 for (int i = 0; i < taken; i++) {
-                    struct rue_batch *batch = take(loader);
+                    struct rue_batch *batch = next_batch(loader);
                     if (i == 0) rue_loader_release(loader, batch);
                 }
                 rue_loader_stop(loader);
@@ -241,7 +241,7 @@ Test(loader, stopping_in_the_middle_is_clean)
 Test(loader, close_stops_running_workers_and_accepts_null)
 {
     struct rue_loader_options options =
-        loader_options_of((struct loader_case){3, 3, 2, RUE_PARALLEL_BATCH}, PHOTOS);
+        make_loader_options((struct loader_case){3, 3, 2, RUE_PARALLEL_BATCH}, PHOTOS);
     struct rue_loader *loader = begin(&options);
     rue_loader_close(loader);
     cr_assert_eq(rue_loader_open(source, &options, &loader, NULL), RUE_OK);
@@ -254,5 +254,5 @@ Test(loader, many_workers_and_few_images)
     for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++)
         for (uint64_t images = 1; images <= 4; images += 3)
             expect_run(
-                loader_options_of((struct loader_case){2, 256, 64, (enum rue_parallelism)way}, images));
+                make_loader_options((struct loader_case){2, 256, 64, (enum rue_parallelism)way}, images));
 }

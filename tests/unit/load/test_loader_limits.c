@@ -28,7 +28,7 @@ TestSuite(loader_limits, .init = setup, .fini = temporary_folder_remove, .timeou
 
 static struct rue_loader_options in_order(struct loader_case knobs, uint64_t images)
 {
-    struct rue_loader_options options = loader_options_of(knobs, images);
+    struct rue_loader_options options = make_loader_options(knobs, images);
     options.sampler.shuffle = false;
     return options;
 }

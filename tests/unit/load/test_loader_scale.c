@@ -11,7 +11,7 @@ TestSuite(loader_scale, .timeout = 120);
 static void expect_order(uint64_t items, struct loader_case knobs, uint64_t images)
 {
     struct rue_source *source = no_work_source_open(items);
-    struct rue_loader_options options = loader_options_of(knobs, images);
+    struct rue_loader_options options = make_loader_options(knobs, images);
     struct rue_sampler sampler = options.sampler;
     struct rue_loader *loader;
     struct rue_batch *batch;
@@ -65,7 +65,7 @@ Test(loader_scale, no_worker_ends_before_the_job_does)
     enum { WORKERS = 8, BATCHES = 1000000 };
     struct rue_source *source = no_work_source_open(UINT64_C(1) << 40);
     struct rue_loader_options options =
-        loader_options_of((struct loader_case){4, WORKERS, 2, RUE_PARALLEL_SAMPLE}, UINT64_C(1) << 40);
+        make_loader_options((struct loader_case){4, WORKERS, 2, RUE_PARALLEL_SAMPLE}, UINT64_C(1) << 40);
     options.sampler.shuffle = false;
     struct rue_loader *loader;
     struct rue_batch *batch;
@@ -99,7 +99,7 @@ Test(loader_scale, a_stop_in_the_middle_of_a_batch_delivers_no_batch)
     struct rue_source *source = no_work_source_open_as(&ops, 100);
     cr_assert(source);
     struct rue_loader_options options =
-        loader_options_of((struct loader_case){16, 0, 2, RUE_PARALLEL_BATCH}, 100);
+        make_loader_options((struct loader_case){16, 0, 2, RUE_PARALLEL_BATCH}, 100);
     options.sampler.shuffle = false;
     cr_assert_eq(rue_loader_open(source, &options, &to_be_stopped, &error), RUE_OK, "%s", error.message);
     cr_assert_eq(rue_loader_start(to_be_stopped, &error), RUE_OK);

@@ -30,21 +30,21 @@ static void setup(void)
     noise = 3;
 }
 
-static struct rue_pipeline_consumer model_of(size_t model, size_t config)
+static struct rue_pipeline_consumer make_consumer(size_t model, size_t config)
 {
     double factor = rue_config_pins_memory(&configs[config]) ? 1 : pageable_factor;
     return (struct rue_pipeline_consumer){1e-3, factor * 1.2e-3 * (double)(1 + model), 0, false};
 }
 
-static struct rue_pipeline_times times_of(struct rue_pipeline_consumer consumer, size_t config,
-                                          uint64_t images)
+static struct rue_pipeline_times predict_times(struct rue_pipeline_consumer consumer, size_t config,
+                                               uint64_t images)
 {
     return rue_pipeline_predict(&pipeline_small, &consumer, &configs[config], images);
 }
 
 static double truth_s(size_t model, size_t config)
 {
-    return times_of(model_of(model, config), config, JOB).end_to_end_s;
+    return predict_times(make_consumer(model, config), config, JOB).end_to_end_s;
 }
 
 static int64_t ns(double seconds)
@@ -58,7 +58,7 @@ static struct rue_trial_result perform(const struct rue_question *ask)
     struct rue_pipeline_consumer none = {1e-5, 0, 0, false};
     double batch = configs[ask->config].value[RUE_BATCH_SIZE];
     bool joint = ask->measure == RUE_JOINT, pinned = rue_config_pins_memory(&configs[ask->config]);
-    struct rue_pipeline_consumer model = model_of(ask->scenario, ask->config);
+    struct rue_pipeline_consumer model = make_consumer(ask->scenario, ask->config);
     asked[ask->measure][pinned]++;
     trials_of[ask->scenario][pinned] += ask->measure != RUE_LOAD;
     result.outcome = RUE_TRIAL_OK;
@@ -71,7 +71,7 @@ static struct rue_trial_result perform(const struct rue_question *ask)
         result.cost_ns = 2 * result.compute_ns;
         return result;
     }
-    struct rue_pipeline_times times = times_of(joint ? model : none, ask->config, ask->images);
+    struct rue_pipeline_times times = predict_times(joint ? model : none, ask->config, ask->images);
     result.images = (int64_t)ask->images;
     result.batches = (int64_t)ceil((double)ask->images / batch);
     result.end_to_end_ns = result.cost_ns = ns(times.end_to_end_s);
@@ -92,7 +92,7 @@ static double mean_regret(size_t config)
     return sum / MODELS;
 }
 
-static struct rue_strategy_setup setup_of(size_t config_count)
+static struct rue_strategy_setup make_setup(size_t config_count)
 {
     struct rue_strategy_setup setup =
         rue_strategy_setup_default((struct rue_setup_grid){MODELS, config_count, configs}, JOB);
@@ -127,7 +127,7 @@ static void *play(const struct rue_strategy_ops *strategy, const struct rue_stra
  * of, one for each part of a batch's time, is predicted. */
 static void expect_found(const struct rue_strategy_ops *strategy, double far)
 {
-    struct rue_strategy_setup plan = setup_of(CONFIGS);
+    struct rue_strategy_setup plan = make_setup(CONFIGS);
     void *state = play(strategy, &plan);
     struct rue_claim claim;
     cr_assert(strategy->claim(state, SIZE_MAX, &claim) && claim.verified);
@@ -166,7 +166,7 @@ Test(pinning, joint_trials_inform_about_both_values, .init = setup)
     }
 }
 
-static void take(void *state, struct rue_knowledge **out)
+static void export_knowledge(void *state, struct rue_knowledge **out)
 {
     cr_assert_eq(rue_strategy_duel.knowledge(state, out, NULL), RUE_OK);
     rue_strategy_duel.close(state);
@@ -175,10 +175,10 @@ static void take(void *state, struct rue_knowledge **out)
 /* A study of pinned batches knows nothing of others, and one of both knows both. */
 Test(pinning, knowledge_of_pinned_batches_is_not_used_for_others, .init = setup)
 {
-    struct rue_strategy_setup pinned = setup_of(GRID), both = setup_of(CONFIGS);
+    struct rue_strategy_setup pinned = make_setup(GRID), both = make_setup(CONFIGS);
     struct rue_knowledge *one, *two;
     pageable_factor = 1.4;
-    take(play(&rue_strategy_duel, &pinned), &one);
+    export_knowledge(play(&rue_strategy_duel, &pinned), &one);
     cr_assert(one->consumers[0].curve.count && !one->consumers[1].curve.count);
     cr_assert(isnan(rue_knowledge_job_s(one, 0, &configs[GRID], JOB)));
     struct rue_prior prior = {.knowledge = one, .widen_sd = 0.1, .same_machine = true, .config = SIZE_MAX};
@@ -188,7 +188,7 @@ Test(pinning, knowledge_of_pinned_batches_is_not_used_for_others, .init = setup)
     cr_assert(rue_strategy_duel.claim(state, SIZE_MAX, &claim));
     cr_assert(rue_config_pins_memory(&configs[claim.config]) && mean_regret(claim.config) < 0.02);
     cr_assert_geq(asked[RUE_COMPUTE][false], MODELS, "these were unknown");
-    take(state, &two);
+    export_knowledge(state, &two);
     for (size_t c = 0; c < CONFIGS; c++)
         cr_assert_float_eq(log(rue_knowledge_job_s(two, 1, &configs[c], JOB) / truth_s(1, c)), 0, 0.05);
     rue_knowledge_close(one);

@@ -44,7 +44,7 @@ static void evict(void)
     if (ratio() > 0) cr_skip("the folder for temporary files lies in memory");
 }
 
-static void open_again(uint64_t images)
+static void reopen(uint64_t images)
 {
     rue_residency_close(residency);
     cr_assert_eq(rue_residency_open(source, &workload, images, &residency, NULL), RUE_OK);
@@ -54,9 +54,9 @@ Test(residency, has_each_item_once_however_long_the_trial_is)
 {
     uint64_t all = rue_source_total_bytes(source);
     cr_assert_eq(rue_residency_bytes(residency), all);
-    open_again(10 * PHOTOS);
+    reopen(10 * PHOTOS);
     cr_assert_eq(rue_residency_bytes(residency), all);
-    open_again(0);
+    reopen(0);
     cr_assert_eq(rue_residency_bytes(residency), all, "0 is all of it");
 }
 
@@ -65,7 +65,7 @@ Test(residency, a_short_trial_counts_only_its_own_items)
     const struct rue_sampler sampler = {.items = PHOTOS, .seed = 1, .shuffle = true, .world_size = 1};
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < 3; i++) bytes += rue_source_bytes(source, rue_sampler_item(&sampler, i));
-    open_again(3);
+    reopen(3);
     cr_assert_eq(rue_residency_bytes(residency), bytes);
 }
 
@@ -93,7 +93,7 @@ Test(residency, a_tensor_file_that_is_mapped_can_be_evicted)
     data_tensor_make("photos", "x.tensor", RUE_FLOAT32);
     rue_source_close(source);
     source = data_open("x.tensor");
-    open_again(PHOTOS);
+    reopen(PHOTOS);
     cr_assert(rue_source_allows(source, RUE_ACCESS_VIEW), "it was just written");
     evict();
     cr_assert_not(rue_source_allows(source, RUE_ACCESS_VIEW));
@@ -121,7 +121,7 @@ Test(residency, the_kernel_s_counters_judge_a_trial)
 
 Test(residency, a_trial_of_several_epochs_is_cold_only_if_each_was_read_from_storage)
 {
-    open_again(10 * PHOTOS);
+    reopen(10 * PHOTOS);
     cr_assert_not(judge(RUE_CACHE_COLD, 1) || judge(RUE_CACHE_COLD, 8.9));
     cr_assert(judge(RUE_CACHE_COLD, 9.1));
 }

@@ -32,7 +32,7 @@ static void teardown(void)
 
 TestSuite(trial_loop, .init = setup, .fini = teardown, .timeout = 120);
 
-static struct rue_trial_request request_of(enum rue_measure measure, int batch_size, int workers)
+static struct rue_trial_request make_request(enum rue_measure measure, int batch_size, int workers)
 {
     struct rue_trial_request request = {.measure = measure,
                                         .config = rue_config_default(),
@@ -68,7 +68,7 @@ Test(trial_loop, the_parts_of_a_joint_trial_sum_to_the_whole)
 {
     for (int workers = 0; workers < 4; workers++)
         for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++) {
-            struct rue_trial_request request = request_of(RUE_JOINT, 4, workers);
+            struct rue_trial_request request = make_request(RUE_JOINT, 4, workers);
             request.config.value[RUE_PARALLELISM] = way;
             run_ok(&request);
             expect_sums();
@@ -82,7 +82,7 @@ Test(trial_loop, the_parts_of_a_joint_trial_sum_to_the_whole)
 
 Test(trial_loop, figures_of_the_machine_are_reported)
 {
-    struct rue_trial_request request = request_of(RUE_JOINT, 4, 2);
+    struct rue_trial_request request = make_request(RUE_JOINT, 4, 2);
     run_ok(&request);
     cr_assert_eq(result.bad_images, 0);
     cr_assert_gt(result.anon_peak_bytes, 0);
@@ -96,7 +96,7 @@ Test(trial_loop, figures_of_the_machine_are_reported)
 Test(trial_loop, load_trials_do_not_wait_for_a_model)
 {
     struct rue_model none = rue_model_none();
-    struct rue_trial_request request = request_of(RUE_LOAD, 3, 2);
+    struct rue_trial_request request = make_request(RUE_LOAD, 3, 2);
     rue_trial_run(NULL, &request, source, &none, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
     expect_sums();
@@ -108,7 +108,7 @@ Test(trial_loop, load_trials_do_not_wait_for_a_model)
 
 Test(trial_loop, compute_trials_need_no_data)
 {
-    struct rue_trial_request request = request_of(RUE_COMPUTE, 8, 0);
+    struct rue_trial_request request = make_request(RUE_COMPUTE, 8, 0);
     request.batches = 5;
     rue_trial_run(NULL, &request, NULL, &model, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
@@ -125,7 +125,7 @@ Test(trial_loop, compute_trials_need_no_data)
 
 Test(trial_loop, compute_trials_have_limits_too)
 {
-    struct rue_trial_request request = request_of(RUE_COMPUTE, 8, 0);
+    struct rue_trial_request request = make_request(RUE_COMPUTE, 8, 0);
     request.batches = RUE_BATCH_TIMES_MAX + 1;
     run(&request);
     cr_assert_eq(result.outcome, RUE_TRIAL_FAILED);
@@ -150,7 +150,7 @@ Test(trial_loop, a_truncated_trial_has_whole_batches)
         {10, 25, 4, 8}, {3, 10, 16, 10}, {5, 0, 4, 5},    {8, 9, 4, 8},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct rue_trial_request request = request_of(RUE_LOAD, cases[i].batch_size, 2);
+        struct rue_trial_request request = make_request(RUE_LOAD, cases[i].batch_size, 2);
         request.images = cases[i].images;
         request.job_images = cases[i].job_images;
         run_ok(&request);
@@ -160,7 +160,7 @@ Test(trial_loop, a_truncated_trial_has_whole_batches)
 
 Test(trial_loop, drop_last_is_part_of_the_workload)
 {
-    struct rue_trial_request request = request_of(RUE_JOINT, 4, 1);
+    struct rue_trial_request request = make_request(RUE_JOINT, 4, 1);
     request.workload.drop_last = true;
     run_ok(&request);
     cr_assert(result.images == 8 && result.batches == 2);
@@ -173,7 +173,7 @@ Test(trial_loop, drop_last_is_part_of_the_workload)
 Test(trial_loop, details_have_the_time_of_each_batch)
 {
     for (int workers = 0; workers < 4; workers += 3) {
-        struct rue_trial_request request = request_of(RUE_JOINT, 2, workers);
+        struct rue_trial_request request = make_request(RUE_JOINT, 2, workers);
         request.detail = true;
         run_ok(&request);
         cr_assert_eq(result.ready_count, 5);
@@ -190,7 +190,7 @@ Test(trial_loop, details_have_the_time_of_each_batch)
         cr_assert_eq(compute_ns, (uint64_t)result.compute_ns);
         cr_assert_leq(result.batch_load_ns[0], (uint64_t)result.first_batch_ns);
     }
-    struct rue_trial_request plain = request_of(RUE_JOINT, 2, 0);
+    struct rue_trial_request plain = make_request(RUE_JOINT, 2, 0);
     run_ok(&plain);
     cr_assert(result.ready_count == 0 && result.load_count == 0 && result.compute_count == 0);
 }
@@ -198,7 +198,7 @@ Test(trial_loop, details_have_the_time_of_each_batch)
 Test(trial_loop, a_time_limit_ends_the_trial_at_the_next_batch)
 {
     for (int workers = 0; workers < 4; workers += 2) {
-        struct rue_trial_request request = request_of(RUE_JOINT, 2, workers);
+        struct rue_trial_request request = make_request(RUE_JOINT, 2, workers);
         request.limits.time_ns = 1;
         run(&request);
         cr_assert_eq(result.outcome, RUE_TRIAL_TIMEOUT);
@@ -209,7 +209,7 @@ Test(trial_loop, a_time_limit_ends_the_trial_at_the_next_batch)
 
 Test(trial_loop, memory_beyond_the_job_s_limit_is_infeasible_at_once)
 {
-    struct rue_trial_request request = request_of(RUE_JOINT, 2, 4);
+    struct rue_trial_request request = make_request(RUE_JOINT, 2, 4);
     request.job_images = 1000000;
     request.limits.memory_bytes = 9 * 2 * 602112 - 1;
     run(&request);
@@ -227,7 +227,7 @@ Test(trial_loop, a_damaged_image_fails_the_trial_and_is_named)
     rue_source_close(source);
     source = data_open("photos");
     for (int workers = 0; workers < 4; workers++) {
-        struct rue_trial_request request = request_of(RUE_JOINT, 4, workers);
+        struct rue_trial_request request = make_request(RUE_JOINT, 4, workers);
         run(&request);
         cr_assert_eq(result.outcome, RUE_TRIAL_FAILED);
         cr_assert(strstr(result.reason, data_photo_name(5)) && strstr(result.reason, "truncated"), "%s",
@@ -261,7 +261,7 @@ Test(trial_loop, a_model_that_fails_ends_the_trial)
         .name = "failing", .submit = fail_to_submit, .wait = wait_for_nothing};
     struct rue_model broken = {.ops = &failing};
     for (int workers = 0; workers < 3; workers++) {
-        struct rue_trial_request request = request_of(RUE_JOINT, 2, workers);
+        struct rue_trial_request request = make_request(RUE_JOINT, 2, workers);
         rue_trial_result_close(&result);
         rue_trial_run(NULL, &request, source, &broken, &result);
         cr_assert_eq(result.outcome, RUE_TRIAL_FAILED);
@@ -284,7 +284,7 @@ Test(trial_loop, a_model_is_prepared_before_the_trial_with_its_batches)
     struct rue_model careful = {.ops = &ops};
     ops.prepare = prepare_nothing;
     for (int measure = RUE_JOINT; measure < RUE_MEASURE_COUNT; measure += RUE_COMPUTE) {
-        struct rue_trial_request request = request_of((enum rue_measure)measure, 4, 0);
+        struct rue_trial_request request = make_request((enum rue_measure)measure, 4, 0);
         rue_trial_result_close(&result);
         rue_trial_run(NULL, &request, source, &careful, &result);
         cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
@@ -305,7 +305,7 @@ Test(trial_loop, uint8_batches_need_a_fourth_of_the_memory)
     struct rue_model careful = {.ops = &ops};
     ops.prepare = prepare_nothing;
     for (int measure = RUE_JOINT; measure < RUE_MEASURE_COUNT; measure++) {
-        struct rue_trial_request request = request_of((enum rue_measure)measure, 2, 2);
+        struct rue_trial_request request = make_request((enum rue_measure)measure, 2, 2);
         int batches = measure == RUE_COMPUTE ? 1 : 5; /* as many as the job has, and the one held */
         request.config.value[RUE_PREFETCH_FACTOR] = 2;
         request.workload.batch_dtype = RUE_UINT8;
@@ -326,7 +326,7 @@ Test(trial_loop, uint8_batches_need_a_fourth_of_the_memory)
 /* What was measured with more memory must not stand for trials in which each loader has too little. */
 Test(trial_loop, loaders_share_the_memory_of_a_limit)
 {
-    struct rue_trial_request request = request_of(RUE_COMPUTE, 2, 2);
+    struct rue_trial_request request = make_request(RUE_COMPUTE, 2, 2);
     request.workload.world_size = 3;
     request.limits.memory_bytes = 3 * 2 * 602112 - 1;
     cr_assert(!rue_trial_fits_limit(&request));
@@ -351,7 +351,7 @@ Test(trial_loop, a_model_receives_the_uint8_values)
     static const struct rue_model_ops looking = {
         .name = "looking", .submit = look_at_levels, .wait = wait_for_nothing};
     struct rue_model model_that_looks = {.ops = &looking};
-    struct rue_trial_request request = request_of(RUE_JOINT, 4, 0);
+    struct rue_trial_request request = make_request(RUE_JOINT, 4, 0);
     const struct rue_fetcher_options options = {.dtype = RUE_UINT8, .max_pixels = RUE_MAX_PIXELS_DEFAULT};
     static uint8_t levels[RUE_TENSOR_ITEMS];
     struct rue_fetcher *fetcher;
@@ -370,7 +370,7 @@ Test(trial_loop, a_model_receives_the_uint8_values)
 
 Test(trial_loop, the_loader_has_the_requested_options)
 {
-    struct rue_trial_request request = request_of(RUE_JOINT, 32, 3);
+    struct rue_trial_request request = make_request(RUE_JOINT, 32, 3);
     request.workload.seed = 99;
     request.workload.epoch = 4;
     request.workload.rank = 1;

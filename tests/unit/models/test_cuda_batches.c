@@ -39,7 +39,7 @@ static float *copy_memory(size_t index, uint64_t count)
     return copy;
 }
 
-static void take_step(const struct rue_cuda_step *step)
+static void run_step(const struct rue_cuda_step *step)
 {
     const float *b = (step->b_is_activations ? expected.from : expected.weights) + step->b_offset;
     double absolute;
@@ -66,7 +66,7 @@ static void compare(float *wanted, size_t index, uint64_t count)
     free(memory);
 }
 
-static float value_of(const struct rue_cuda_input *input, const void *slab, uint64_t i)
+static float read_value(const struct rue_cuda_input *input, const void *slab, uint64_t i)
 {
     uint64_t channel = input->dtype ? i / input->channel_elements % 3 : 0;
     if (!input->dtype) return ((const float *)slab)[i];
@@ -79,8 +79,8 @@ static void check_batch(void)
     int batch = expected.done++;
     const struct rue_cuda_plan *plan = batch == BATCHES - 1 && expected.last ? expected.last : expected.full;
     for (uint64_t i = 0; i < plan->input_elements; i++)
-        expected.from[i] = value_of(&plan->input, expected.slabs[batch], i);
-    for (uint64_t i = 0; i < plan->step_count; i++) take_step(&plan->steps[i]);
+        expected.from[i] = read_value(&plan->input, expected.slabs[batch], i);
+    for (uint64_t i = 0; i < plan->step_count; i++) run_step(&plan->steps[i]);
     compare(expected.from, FROM, expected.full->from_elements);
     compare(expected.to, TO, expected.full->to_elements);
 }
@@ -140,7 +140,7 @@ static double run_batches(const struct rue_cuda_plan *full, const struct rue_cud
     remove_slabs(full, pinned);
     module->close(run);
     free(expected.weights), free(expected.from), free(expected.to);
-    check_nothing_is_left("batches");
+    check_all_is_freed("batches");
     return expected.worst;
 }
 
@@ -151,7 +151,7 @@ static const struct rue_cuda_input inputs[4] = {[1] = {1, 16, {0.5f, 0.4f, 0.6f}
 static void check_batches(bool library)
 {
     struct rue_cuda_step full_steps[STEPS], last_steps[STEPS];
-    struct rue_cuda_plan full = plan_of(FULL, full_steps), last = plan_of(LAST, last_steps);
+    struct rue_cuda_plan full = make_plan(FULL, full_steps), last = make_plan(LAST, last_steps);
     struct rue_cuda_times times;
     open_module("rue_cuda_emulated.so", library);
     for (uint64_t seed = 0; seed < (library ? 40 : 12); seed++) {
@@ -177,7 +177,7 @@ Test(cuda_batches, batches_keep_their_images_with_cublaslt)
 Test(cuda_batches, a_copy_that_is_not_waited_for_would_be_noticed)
 {
     struct rue_cuda_step steps[STEPS];
-    struct rue_cuda_plan full = plan_of(FULL, steps);
+    struct rue_cuda_plan full = make_plan(FULL, steps);
     struct rue_cuda_times times;
     double worst = 0;
     open_module("rue_cuda_careless.so", true); /* whose products are right */
@@ -191,7 +191,7 @@ Test(cuda_batches, a_copy_that_is_not_waited_for_would_be_noticed)
 Test(cuda_batches, times_are_those_of_copies_and_of_computing)
 {
     struct rue_cuda_step steps[STEPS];
-    struct rue_cuda_plan full = plan_of(FULL, steps);
+    struct rue_cuda_plan full = make_plan(FULL, steps);
     struct rue_cuda_times times;
     int kernels = 1 + STEPS + 1; /* one converts, and 18 products are two calls */
     int64_t copy_ns = BATCHES * (FULL * IMAGE_ELEMENTS * 4 / EMULATED_CUDA_COPY_BYTES_PER_NS),
@@ -259,5 +259,5 @@ Test(cuda_batches, products_of_every_model_are_in_bounds_and_aligned)
         rue_cuda_plan_close(&full);
         rue_cuda_plan_close(&last);
     }
-    check_nothing_is_left("all models");
+    check_all_is_freed("all models");
 }

@@ -24,7 +24,7 @@ static const struct {
     {"depthwise", PRODUCT_DEPTHWISE},
 };
 
-static double error_of(struct rue_cuda_step step, enum rue_precision precision, int own)
+static double relative_error(struct rue_cuda_step step, enum rue_precision precision, int own)
 {
     step.c_stride = step.rows * step.columns;
     size_t a_count = (step.count - 1) * step.a_stride + step.rows * step.inner,
@@ -44,11 +44,11 @@ static void check_products(bool library)
         for (int precision = 0; precision < RUE_PRECISION_COUNT; precision++) {
             bool rounded = precision == RUE_FP32 && cases[i].step.tf32 && library;
             double bound = rounded ? product_tf32_bound : product_bounds[precision];
-            double worst = error_of(cases[i].step, (enum rue_precision)precision, !library);
+            double worst = relative_error(cases[i].step, (enum rue_precision)precision, !library);
             cr_assert_leq(worst, bound, "%s, %s: %g", cases[i].name, rue_precision_names[precision], worst);
             if (rounded) cr_assert_gt(worst, product_bounds[RUE_FP32], "TF32 was asked for");
         }
-    check_nothing_is_left("products");
+    check_all_is_freed("products");
 }
 
 Test(cuda_module, own_products_are_sums)
@@ -72,7 +72,7 @@ Test(cuda_module, a_kernel_without_its_barriers_would_be_noticed)
     open_module("rue_cuda_careless.so", false);
     for (uint64_t seed = 0; seed < 4; seed++) {
         emulated_cuda_set_seed(seed);
-        worst = fmax(worst, error_of(cases[0].step, RUE_FP32, 1));
+        worst = fmax(worst, relative_error(cases[0].step, RUE_FP32, 1));
     }
     cr_assert_gt(worst, 0.01);
 }
@@ -98,7 +98,7 @@ Test(cuda_module, move_steps_keep_values_in_bounds)
 static int use_module(void)
 {
     struct rue_cuda_step full_steps[STEPS], last_steps[STEPS];
-    struct rue_cuda_plan full = plan_of(FULL, full_steps), last = plan_of(LAST, last_steps);
+    struct rue_cuda_plan full = make_plan(FULL, full_steps), last = make_plan(LAST, last_steps);
     struct rue_cuda_device device;
     struct rue_cuda_run *run = NULL;
     uint64_t tickets[2] = {0};
@@ -140,7 +140,7 @@ static void fail_each_call(uint64_t count, int error, int wanted)
         emulated_cuda_fail(call, count, error);
         int status = use_module();
         const char *failed = emulated_cuda_failed();
-        check_nothing_is_left(failed);
+        check_all_is_freed(failed);
         if (!failed[0]) {
             cr_assert_gt(call, 60, "all of them");
             break;
@@ -181,7 +181,7 @@ Test(cuda_module, the_device_may_be_lost_in_each_call)
 Test(cuda_module, a_plan_beyond_the_memory_is_refused_and_freed)
 {
     struct rue_cuda_step steps[STEPS];
-    struct rue_cuda_plan plan = plan_of(FULL, steps);
+    struct rue_cuda_plan plan = make_plan(FULL, steps);
     struct rue_cuda_run *run;
     struct rue_cuda_device device;
     size_t bytes = 32 << 20; /* which cuBLASLt is to have */
@@ -194,7 +194,7 @@ Test(cuda_module, a_plan_beyond_the_memory_is_refused_and_freed)
             module->close(run);
         else
             cr_assert_eq(status, RUE_CUDA_NO_MEMORY, "%zu: %s", bytes, message);
-        check_nothing_is_left("no memory");
+        check_all_is_freed("no memory");
     }
     cr_assert_gt(refused, 10);
     check(module->device(&device, message), "device");
@@ -214,7 +214,7 @@ Test(cuda_module, memory_of_the_host_is_not_that_of_the_gpu)
 Test(cuda_module, a_batch_of_an_unknown_size_is_refused)
 {
     struct rue_cuda_step steps[STEPS];
-    struct rue_cuda_plan plan = plan_of(FULL, steps);
+    struct rue_cuda_plan plan = make_plan(FULL, steps);
     struct rue_cuda_run *run;
     uint64_t ticket;
     float slab[FULL * IMAGE_ELEMENTS] = {0};
@@ -223,7 +223,7 @@ Test(cuda_module, a_batch_of_an_unknown_size_is_refused)
     cr_assert_eq(module->submit(run, slab, LAST, &ticket, message), RUE_CUDA_FAILED);
     cr_assert_str_eq(message, "the batch size was not prepared");
     module->close(run);
-    check_nothing_is_left("a size");
+    check_all_is_freed("a size");
 }
 
 Test(cuda_module, missing_parts_are_one_sentence)

@@ -21,7 +21,7 @@ static const struct rue_architecture *make(size_t index, uint32_t images, bool s
     return model;
 }
 
-static uint64_t last_of(uint64_t count, uint64_t stride, uint64_t size)
+static uint64_t last_element(uint64_t count, uint64_t stride, uint64_t size)
 {
     return (count - 1) * stride + size;
 }
@@ -49,7 +49,7 @@ Test(cuda_plan, every_step_stays_in_its_buffer)
     for (size_t i = 0; (model = make(i, 19, false)); i++)
         for (uint64_t k = 0; k < plan.step_count; k++) {
             const struct rue_cuda_step *step = &plan.steps[k];
-            uint64_t b = last_of(step->b_count, step->b_stride, step->columns * step->inner);
+            uint64_t b = last_element(step->b_count, step->b_stride, step->columns * step->inner);
             cr_assert(step->count && step->rows && step->columns, "%s: step %lu", model->name,
                       (unsigned long)k);
             if (step->kind == RUE_CUDA_MOVE) {
@@ -59,12 +59,14 @@ Test(cuda_plan, every_step_stays_in_its_buffer)
             }
             uint64_t one = step->kind == RUE_CUDA_DEPTHWISE ? step->a_stride + step->inner - 1
                                                             : step->rows * step->inner;
-            cr_assert_leq(last_of(step->count, step->a_stride, one), plan.from_elements);
-            cr_assert_leq(last_of(step->count, step->c_stride, step->rows * step->columns), plan.to_elements);
+            cr_assert_leq(last_element(step->count, step->a_stride, one), plan.from_elements);
+            cr_assert_leq(last_element(step->count, step->c_stride, step->rows * step->columns),
+                          plan.to_elements);
             cr_assert_leq(step->b_offset + b,
                           step->b_is_activations ? plan.from_elements : plan.weight_elements);
             if (step->b_is_activations)
-                cr_assert_geq(step->b_offset, last_of(step->count, step->a_stride, one), "B is behind A");
+                cr_assert_geq(step->b_offset, last_element(step->count, step->a_stride, one),
+                              "B is behind A");
             if (step->kind != RUE_CUDA_PRODUCT) continue;
             cr_assert(step->inner % 8 == 0 && step->columns % 8 == 0 && step->a_stride % 8 == 0 &&
                           step->b_stride % 8 == 0 && step->b_offset % 128 == 0,
@@ -84,7 +86,7 @@ Test(cuda_plan, a_convolution_reads_its_activations_and_not_its_windows)
             step = &plan.steps[k];
     cr_assert_not_null(step);
     double read = 64.0 * layer->read_elements, windows = 64.0 * layer->m * layer->k;
-    double touched = (double)last_of(step->count, step->a_stride, step->rows * step->inner);
+    double touched = (double)last_element(step->count, step->a_stride, step->rows * step->inner);
     cr_assert(touched <= 1.1 * read && windows > 8 * read, "%g of %g", touched, read);
 }
 

@@ -52,7 +52,7 @@ static rue_status open_model(const char *spec)
     return rue_model_cuda_open(&profile, &model, &error);
 }
 
-static struct rue_trial_request request_of(enum rue_measure measure, int batch_size, int workers)
+static struct rue_trial_request make_request(enum rue_measure measure, int batch_size, int workers)
 {
     struct rue_trial_request request = {.measure = measure,
                                         .config = rue_config_default(),
@@ -79,7 +79,7 @@ static void run(const char *spec, const struct rue_trial_request *request)
 
 static void run_photos(const char *spec, int batch_size, int workers)
 {
-    struct rue_trial_request request = request_of(RUE_JOINT, batch_size, workers);
+    struct rue_trial_request request = make_request(RUE_JOINT, batch_size, workers);
     run(spec, &request);
 }
 
@@ -105,7 +105,7 @@ Test(model_cuda, levels_are_copied_as_they_are)
     run_photos("resnet18@cuda:bf16", 4, 2); /* 4 and 3 images, that are no whole pages */
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
     cr_assert_eq(result.h2d_ns, 3 * COPY_NS / 4);
-    struct rue_trial_request request = request_of(RUE_COMPUTE, 3, 0);
+    struct rue_trial_request request = make_request(RUE_COMPUTE, 3, 0);
     rue_trial_result_close(&result);
     rue_trial_run(NULL, &request, NULL, &model, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
@@ -114,7 +114,7 @@ Test(model_cuda, levels_are_copied_as_they_are)
 
 Test(model_cuda, without_pin_memory_batches_are_not_pinned)
 {
-    struct rue_trial_request request = request_of(RUE_JOINT, 4, 2);
+    struct rue_trial_request request = make_request(RUE_JOINT, 4, 2);
     request.config.value[RUE_PIN_MEMORY] = false;
     run("resnet18@cuda", &request);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
@@ -127,7 +127,7 @@ Test(model_cuda, without_pin_memory_batches_are_not_pinned)
 
 Test(model_cuda, memory_that_cannot_be_pinned_is_infeasible_and_reported)
 {
-    struct rue_trial_request request = request_of(RUE_JOINT, 4, 2);
+    struct rue_trial_request request = make_request(RUE_JOINT, 4, 2);
     setenv("FAKE_CUDA_PINS", "1", 1);
     run("resnet18@cuda", &request);
     cr_assert_eq(result.outcome, RUE_TRIAL_INFEASIBLE);
@@ -148,7 +148,7 @@ Test(model_cuda, memory_that_cannot_be_pinned_is_infeasible_and_reported)
 
 Test(model_cuda, compute_trials_keep_the_device_busy)
 {
-    struct rue_trial_request request = request_of(RUE_COMPUTE, 8, 0);
+    struct rue_trial_request request = make_request(RUE_COMPUTE, 8, 0);
     cr_assert_eq(open_model("vit_b_16@cuda"), RUE_OK, "%s", error.message);
     rue_trial_run(NULL, &request, NULL, &model, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
@@ -161,7 +161,7 @@ Test(model_cuda, compute_trials_keep_the_device_busy)
 Test(model_cuda, a_batch_that_is_too_large_is_infeasible_and_a_smaller_one_runs)
 {
     setenv("FAKE_CUDA_BYTES", "200000000", 1);
-    struct rue_trial_request request = request_of(RUE_COMPUTE, 512, 0);
+    struct rue_trial_request request = make_request(RUE_COMPUTE, 512, 0);
     cr_assert_eq(open_model("resnet18@cuda:fp16"), RUE_OK, "%s", error.message);
     rue_trial_run(NULL, &request, NULL, &model, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_INFEASIBLE);
@@ -181,7 +181,7 @@ Test(model_cuda, uint8_batches_need_less_memory)
     static const char *const reported[] = {"2 batches of images 617 MB", "2 batches of images 154 MB"};
     setenv("FAKE_CUDA_BYTES", "200000000", 1);
     for (dtype = RUE_FLOAT32; dtype < RUE_DTYPE_COUNT; dtype++) {
-        struct rue_trial_request request = request_of(RUE_COMPUTE, 512, 0);
+        struct rue_trial_request request = make_request(RUE_COMPUTE, 512, 0);
         cr_assert_eq(open_model("resnet18@cuda:fp16"), RUE_OK, "%s", error.message);
         rue_trial_run(NULL, &request, NULL, &model, &result);
         cr_assert_eq(result.outcome, RUE_TRIAL_INFEASIBLE);
@@ -195,7 +195,7 @@ Test(model_cuda, uint8_batches_need_less_memory)
 Test(model_cuda, layers_share_weights_where_memory_is_short)
 {
     setenv("FAKE_CUDA_BYTES", "160000000", 1);
-    struct rue_trial_request request = request_of(RUE_COMPUTE, 1, 0);
+    struct rue_trial_request request = make_request(RUE_COMPUTE, 1, 0);
     cr_assert_eq(open_model("resnet152@cuda"), RUE_OK, "%s", error.message);
     rue_trial_run(NULL, &request, NULL, &model, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);

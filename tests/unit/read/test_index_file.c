@@ -7,7 +7,7 @@
 
 TestSuite(index_file, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
 
-static bool takes(const char *name)
+static bool is_shard(const char *name)
 {
     return name[0] == 's';
 }
@@ -16,7 +16,7 @@ static bool takes(const char *name)
 static struct rue_index open_files(const char *path)
 {
     struct rue_index index = {0};
-    cr_assert_eq(rue_shards_add(path, takes, &index.files, NULL), RUE_OK);
+    cr_assert_eq(rue_shards_add(path, is_shard, &index.files, NULL), RUE_OK);
     return index;
 }
 

@@ -7,7 +7,7 @@
 
 TestSuite(shards, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
 
-static bool takes(const char *name)
+static bool is_shard(const char *name)
 {
     size_t length = strlen(name);
     return length > 4 && strcmp(name + length - 4, ".tar") == 0;
@@ -17,7 +17,7 @@ static struct rue_files *open_set(const char *name)
 {
     struct rue_files *set = NULL;
     rue_error error = {0};
-    cr_assert_eq(rue_shards_add(temporary_path(name), takes, &set, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_shards_add(temporary_path(name), is_shard, &set, &error), RUE_OK, "%s", error.message);
     return set;
 }
 
@@ -61,7 +61,7 @@ static void refuse(const char *name, rue_status status, const char *word)
 {
     struct rue_files *set = NULL;
     rue_error error = {0};
-    cr_assert_eq(rue_shards_add(temporary_path(name), takes, &set, &error), status, "%s: %s", name,
+    cr_assert_eq(rue_shards_add(temporary_path(name), is_shard, &set, &error), status, "%s: %s", name,
                  error.message);
     rue_files_close(set);
     cr_assert(strstr(error.message, word), "%s: %s", name, error.message);
@@ -168,7 +168,7 @@ static rue_status nothing_found(const char *path, const struct rue_source_option
 
 static rue_status open_index(struct rue_index *index, rue_error *error)
 {
-    static const struct rue_shard_format format = {"test", takes, NULL, nothing_found};
+    static const struct rue_shard_format format = {"test", is_shard, NULL, nothing_found};
     const struct rue_source_options options = {.read_only = true};
     return rue_shards_open(&format, temporary_path("s.tar"), &options, index, error);
 }

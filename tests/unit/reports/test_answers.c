@@ -7,7 +7,7 @@
 enum { CONFIGS = 40, SETS = 300 };
 
 /* The front of times of one model, NaN where a configuration has none, and of memory. */
-static size_t front_of(const double *times, const double *bytes, size_t count, size_t *out)
+static size_t find_front(const double *times, const double *bytes, size_t count, size_t *out)
 {
     static const char *const names[] = {"a"};
     static const struct rue_config configs[CONFIGS];
@@ -32,7 +32,7 @@ Test(answers, the_front_has_of_each_memory_the_fastest)
 {
     static const double times[] = {102, 101, 101, 105, 100, NAN}, bytes[] = {4, 6, 6, 4, 9, 1};
     size_t front[6];
-    cr_assert_eq(front_of(times, bytes, 6, front), 3);
+    cr_assert_eq(find_front(times, bytes, 6, front), 3);
     cr_assert(front[0] == 4 && front[1] == 1 && front[2] == 0, "of equal ones the first");
 }
 
@@ -46,7 +46,7 @@ Test(answers, the_front_has_configurations_that_no_other_beats)
             times[i] = rue_random_below(&seed, 9) ? 100 + (double)rue_random_below(&seed, 12) : NAN;
             bytes[i] = (double)rue_random_below(&seed, 12);
         }
-        size_t found = front_of(times, bytes, count, front);
+        size_t found = find_front(times, bytes, count, front);
         for (size_t k = 0; k < found; k++) on_front[front[k]] = 1;
         for (size_t i = 0; i < count; i++) {
             bool beaten = isnan(times[i]);

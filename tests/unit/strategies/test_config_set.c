@@ -30,7 +30,7 @@ static struct rue_config_set *solve(const struct task *task)
 
 /* Mean regret of a set of columns, by its bits; INFINITY where it leaves a scenario out that another column
  * serves. */
-static double mean_of(const struct task *task, uint32_t columns)
+static double mean_regret(const struct task *task, uint32_t columns)
 {
     double sum = 0, weights = 0;
     for (size_t s = 0; s < task->scenarios; s++) {
@@ -59,7 +59,7 @@ static struct best brute_force(const struct task *task)
     for (uint32_t columns = 0; columns < UINT32_C(1) << task->configs; columns++) {
         size_t size = (size_t)__builtin_popcount(columns);
         if (size > best.size) continue;
-        double mean = mean_of(task, columns);
+        double mean = mean_regret(task, columns);
         if (mean == INFINITY || (size == best.size && mean >= best.mean)) continue;
         best = (struct best){size, mean};
     }

@@ -6,7 +6,7 @@
 
 static const char *const models[] = {"a", "b"};
 
-static struct rue_cost_matrix *matrix_of(size_t config_count, size_t model_count)
+static struct rue_cost_matrix *make_matrix(size_t config_count, size_t model_count)
 {
     struct rue_config configs[16];
     struct rue_cost_matrix *matrix;
@@ -25,7 +25,7 @@ static void add(struct rue_cost_matrix *matrix, double time_ns, bool predicted)
 
 Test(cost_matrix, starts_with_every_cell_missing)
 {
-    struct rue_cost_matrix *matrix = matrix_of(3, 2);
+    struct rue_cost_matrix *matrix = make_matrix(3, 2);
     cr_assert_eq(matrix->config_count, 3);
     cr_assert_eq(matrix->model_count, 2);
     cr_assert_eq(matrix->configs[2].value[RUE_BATCH_SIZE], 3);
@@ -64,7 +64,7 @@ Test(cost_matrix, may_be_empty)
 
 Test(cost_matrix, the_median_of_an_odd_number_is_the_middle_one)
 {
-    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    struct rue_cost_matrix *matrix = make_matrix(1, 1);
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
     add(matrix, 9, false);
     cr_assert_float_eq(cell->median_ns, 9, 0);
@@ -76,7 +76,7 @@ Test(cost_matrix, the_median_of_an_odd_number_is_the_middle_one)
 
 Test(cost_matrix, the_median_of_an_even_number_is_between_the_middle_two)
 {
-    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    struct rue_cost_matrix *matrix = make_matrix(1, 1);
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
     add(matrix, 9, false);
     add(matrix, 4, false);
@@ -89,7 +89,7 @@ Test(cost_matrix, the_median_of_an_even_number_is_between_the_middle_two)
 
 Test(cost_matrix, times_stay_in_the_order_added)
 {
-    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    struct rue_cost_matrix *matrix = make_matrix(1, 1);
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
     for (int i = 0; i < 100; i++) add(matrix, 1 + (i * 37) % 100, false);
     cr_assert_eq(cell->repeats, 100);
@@ -100,7 +100,7 @@ Test(cost_matrix, times_stay_in_the_order_added)
 
 Test(cost_matrix, a_full_trial_replaces_predictions)
 {
-    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    struct rue_cost_matrix *matrix = make_matrix(1, 1);
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
     add(matrix, 100, true);
     add(matrix, 200, true);
@@ -120,7 +120,7 @@ Test(cost_matrix, a_full_trial_replaces_predictions)
 Test(cost_matrix, an_invalid_time_is_refused_without_a_change)
 {
     static const double lies[] = {0, -1, NAN, INFINITY, -INFINITY};
-    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    struct rue_cost_matrix *matrix = make_matrix(1, 1);
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         rue_error error = {0};
@@ -133,7 +133,7 @@ Test(cost_matrix, an_invalid_time_is_refused_without_a_change)
 
 Test(cost_matrix, misses_set_the_state_and_the_reason)
 {
-    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    struct rue_cost_matrix *matrix = make_matrix(1, 1);
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
     rue_cost_matrix_add_failure(matrix, 0, 0, RUE_TRIAL_TIMEOUT, "too slow");
     cr_assert_eq(cell->state, RUE_CELL_FAILED);
@@ -156,7 +156,7 @@ Test(cost_matrix, misses_set_the_state_and_the_reason)
 
 Test(cost_matrix, a_long_reason_is_cut)
 {
-    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    struct rue_cost_matrix *matrix = make_matrix(1, 1);
     char reason[2 * RUE_REASON_BYTES];
     memset(reason, 'x', sizeof reason);
     reason[sizeof reason - 1] = 0;
@@ -167,7 +167,7 @@ Test(cost_matrix, a_long_reason_is_cut)
 
 Test(cost_matrix, cells_do_not_touch_each_other)
 {
-    struct rue_cost_matrix *matrix = matrix_of(3, 2);
+    struct rue_cost_matrix *matrix = make_matrix(3, 2);
     for (size_t m = 0; m < 2; m++)
         for (size_t c = 0; c < 3; c++)
             cr_assert_eq(rue_cost_matrix_add(matrix, m, c, (double)(10 * m + c + 1), false, NULL), RUE_OK);
@@ -180,7 +180,7 @@ Test(cost_matrix, cells_do_not_touch_each_other)
 /* One model, one configuration; first batches may take 100 ns. */
 static struct rue_cost_matrix *matrix_limited(void)
 {
-    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    struct rue_cost_matrix *matrix = make_matrix(1, 1);
     matrix->first_limit_ns = 100;
     return matrix;
 }
@@ -304,7 +304,7 @@ Test(cost_matrix, an_invalid_first_batch_time_is_refused)
 Test(cost_matrix, the_earliest_is_judged_by_its_latest_model)
 {
     static const double first_ns[2][3] = {{10, 60, NAN}, {90, 70, 5}};
-    struct rue_cost_matrix *matrix = matrix_of(3, 2);
+    struct rue_cost_matrix *matrix = make_matrix(3, 2);
     size_t config;
     double latest;
     cr_assert_not(rue_cost_matrix_earliest_first_batch(matrix, &config, &latest));

@@ -86,7 +86,7 @@ static void answer(struct machine *machine)
     cr_assert_eq(machine->duel.status, RUE_OK, "%s", machine->duel.error.message);
 }
 
-static const struct rue_prediction *prediction_of(const struct machine *machine)
+static const struct rue_prediction *get_prediction(const struct machine *machine)
 {
     return machine->duel.forecast->prediction;
 }
@@ -106,7 +106,7 @@ static void probe(struct machine *machine)
 static bool is_computed(const struct machine *machine, size_t model, size_t config)
 {
     struct rue_knowledge *learned;
-    cr_assert_eq(rue_prediction_knowledge(prediction_of(machine), &learned, NULL), RUE_OK);
+    cr_assert_eq(rue_prediction_knowledge(get_prediction(machine), &learned, NULL), RUE_OK);
     const struct rue_compute_point *point = rue_compute_curve_find(
         &learned->consumers[2 * model].curve, machine->configs[config].value[RUE_BATCH_SIZE]);
     bool computed = point && point->trials > 0;
@@ -126,7 +126,7 @@ static void expect_right(const struct machine *machine, double limit)
                 if (p != RUE_PIPELINE_contention_ratio && p != RUE_PIPELINE_jitter_ratio)
                     now.value[p] *= machine->slower_load;
             times = rue_pipeline_predict(&now, &consumer, &machine->configs[c], JOB);
-            double found = rue_prediction_trial_s(prediction_of(machine), m, c, JOB);
+            double found = rue_prediction_trial_s(get_prediction(machine), m, c, JOB);
             cr_assert_lt(fabs(log(found / times.end_to_end_s)), limit,
                          "model %zu, config %zu: %.2f s, not %.2f", m, c, found, times.end_to_end_s);
         }
@@ -195,17 +195,17 @@ Test(duel_probes, estimates_are_exported)
     struct rue_knowledge *learned;
     machine_open(&machine, true, 1, 1);
     cr_assert_eq(rue_duel_open(&machine.duel, &machine.setup, NULL), RUE_OK);
-    cr_assert_eq(rue_prediction_knowledge(prediction_of(&machine), &learned, NULL), RUE_OK);
+    cr_assert_eq(rue_prediction_knowledge(get_prediction(&machine), &learned, NULL), RUE_OK);
     cr_assert_null(learned, "nothing yet");
     rue_duel_close(&machine.duel);
     machine.duel = (struct rue_duel){0};
     probe(&machine);
-    cr_assert_eq(rue_prediction_knowledge(prediction_of(&machine), &learned, NULL), RUE_OK);
+    cr_assert_eq(rue_prediction_knowledge(get_prediction(&machine), &learned, NULL), RUE_OK);
     for (size_t m = 0; m < MODELS; m++) {
         cr_assert_eq(learned->consumers[2 * m].curve.count, SIZES,
                      "also of models that were not probed this time");
         double found = rue_knowledge_job_s(learned, m, &machine.configs[7], JOB);
-        cr_assert_float_eq(found / rue_prediction_trial_s(prediction_of(&machine), m, 7, JOB), 1, 1e-9);
+        cr_assert_float_eq(found / rue_prediction_trial_s(get_prediction(&machine), m, 7, JOB), 1, 1e-9);
     }
     rue_knowledge_close(learned);
     machine_close(&machine);
@@ -220,8 +220,8 @@ Test(duel_probes, estimates_of_a_cell_count_until_trials_contradict)
     with.prior.offsets = offsets;
     probe(&with);
     probe(&without);
-    double ratio = rue_prediction_trial_s(prediction_of(&with), 0, 7, JOB) /
-                   rue_prediction_trial_s(prediction_of(&without), 0, 7, JOB);
+    double ratio = rue_prediction_trial_s(get_prediction(&with), 0, 7, JOB) /
+                   rue_prediction_trial_s(get_prediction(&without), 0, 7, JOB);
     cr_assert_float_eq(log(ratio), 0.1, 1e-9);
     machine_close(&with);
     machine_close(&without);

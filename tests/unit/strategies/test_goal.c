@@ -6,7 +6,7 @@
 /* Ten batches of 10 images without workers, 100 ns each, the first after 1000 ns. */
 static uint64_t ready_ns[10];
 
-static struct rue_trial_result result_of(void)
+static struct rue_trial_result make_result(void)
 {
     struct rue_trial_result result = rue_trial_result_empty();
     result.outcome = RUE_TRIAL_OK;
@@ -33,7 +33,7 @@ static double cost_ns(enum rue_goal goal, const struct rue_trial_result *result,
 Test(goal, each_minimises_its_own_time)
 {
     bool predicted;
-    struct rue_trial_result result = result_of();
+    struct rue_trial_result result = make_result();
     cr_assert_float_eq(cost_ns(RUE_GOAL_TIME, &result, 100, &predicted), 2500, 0);
     cr_assert_float_eq(cost_ns(RUE_GOAL_THROUGHPUT, &result, 100, &predicted), 10, 1e-9);
     cr_assert_float_eq(cost_ns(RUE_GOAL_FIRST_BATCH, &result, 100, &predicted), 1000, 0);
@@ -42,7 +42,7 @@ Test(goal, each_minimises_its_own_time)
 Test(goal, a_truncated_trial_predicts_only_the_job)
 {
     bool predicted;
-    struct rue_trial_result result = result_of();
+    struct rue_trial_result result = make_result();
     cr_assert_float_eq(cost_ns(RUE_GOAL_TIME, &result, 200, &predicted), 3500, 1e-9);
     cr_assert(predicted);
     cr_assert_float_eq(cost_ns(RUE_GOAL_THROUGHPUT, &result, 200, &predicted), 10, 1e-9);
@@ -54,7 +54,7 @@ Test(goal, a_truncated_trial_predicts_only_the_job)
 Test(goal, unreported_values_are_unknown)
 {
     bool predicted;
-    struct rue_trial_result result = result_of();
+    struct rue_trial_result result = make_result();
     result.first_batch_ns = RUE_ABSENT;
     cr_assert(isnan(cost_ns(RUE_GOAL_FIRST_BATCH, &result, 100, &predicted)));
 }

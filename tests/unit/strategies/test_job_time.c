@@ -18,7 +18,7 @@ struct machine {
     double jitter; /* of loading, a ratio */
 };
 
-static struct rue_config config_of(int batch, int workers, int prefetch)
+static struct rue_config make_config(int batch, int workers, int prefetch)
 {
     struct rue_config config = rue_config_default();
     config.value[RUE_BATCH_SIZE] = batch;
@@ -72,8 +72,8 @@ static double true_ns(const struct machine *machine, struct rue_config config, u
 }
 
 /* How far the estimate from `images` images is off the whole job, a ratio with its sign. */
-static double error_of(const struct machine *machine, struct rue_config config, uint64_t images,
-                       uint64_t job_images)
+static double relative_error(const struct machine *machine, struct rue_config config, uint64_t images,
+                             uint64_t job_images)
 {
     bool predicted = false;
     double truth = true_ns(machine, config, job_images);
@@ -83,8 +83,8 @@ static double error_of(const struct machine *machine, struct rue_config config, 
     return estimate / truth - 1;
 }
 
-static double line_error_of(const struct machine *machine, struct rue_config config, uint64_t images,
-                            uint64_t job_images)
+static double relative_line_error(const struct machine *machine, struct rue_config config, uint64_t images,
+                                  uint64_t job_images)
 {
     double truth = true_ns(machine, config, job_images);
     return (double)simulate(machine, config, images).end_to_end_ns * (double)job_images / (double)images /
@@ -100,7 +100,7 @@ static const struct machine consumer_bound = {
 Test(job_time, a_full_trial_is_its_own_answer)
 {
     bool predicted = true;
-    struct rue_trial_result result = simulate(&loader_bound, config_of(32, 4, 2), 9469);
+    struct rue_trial_result result = simulate(&loader_bound, make_config(32, 4, 2), 9469);
     cr_assert_float_eq(rue_job_time_ns(&result, 9469, false, &predicted), (double)result.end_to_end_ns, 0);
     cr_assert_not(predicted);
     cr_assert_float_eq(rue_job_time_ns(&result, 5000, false, &predicted), (double)result.end_to_end_ns, 0);
@@ -110,7 +110,7 @@ Test(job_time, a_full_trial_is_its_own_answer)
 Test(job_time, the_last_partial_batch_belongs_to_the_job_unless_dropped)
 {
     bool predicted = false;
-    struct rue_trial_result result = simulate(&loader_bound, config_of(32, 4, 2), 9472 - 32);
+    struct rue_trial_result result = simulate(&loader_bound, make_config(32, 4, 2), 9472 - 32);
     cr_assert_gt(rue_job_time_ns(&result, 9469, false, &predicted), (double)result.end_to_end_ns);
     cr_assert(predicted, "29 images are not there yet");
     cr_assert_float_eq(rue_job_time_ns(&result, 9469, true, &predicted), (double)result.end_to_end_ns, 0);
@@ -120,7 +120,7 @@ Test(job_time, the_last_partial_batch_belongs_to_the_job_unless_dropped)
 Test(job_time, drop_last_shortens_the_job_of_a_truncated_trial)
 {
     bool predicted;
-    struct rue_trial_result result = simulate(&consumer_bound, config_of(32, 4, 2), 1280);
+    struct rue_trial_result result = simulate(&consumer_bound, make_config(32, 4, 2), 1280);
     double kept = rue_job_time_ns(&result, 9469, false, &predicted);
     double dropped = rue_job_time_ns(&result, 9469, true, &predicted);
     cr_assert(predicted);
@@ -132,8 +132,8 @@ Test(job_time, a_steady_loader_is_extended_exactly)
 {
     static const int workers[] = {0, 1};
     for (size_t i = 0; i < 2; i++) {
-        struct rue_config config = config_of(32, workers[i], 2);
-        double error = error_of(&loader_bound, config, rue_job_min_images(&config, 9469), 9469);
+        struct rue_config config = make_config(32, workers[i], 2);
+        double error = relative_error(&loader_bound, config, rue_job_min_images(&config, 9469), 9469);
         cr_assert_lt(fabs(error), 1e-3, "%d workers: %+.4f", workers[i], error);
     }
 }
@@ -142,8 +142,8 @@ Test(job_time, a_consumer_bound_trial_is_extended_exactly)
 {
     static const int workers[] = {2, 4, 16};
     for (size_t i = 0; i < 3; i++) {
-        struct rue_config config = config_of(32, workers[i], 2);
-        double error = error_of(&consumer_bound, config, rue_job_min_images(&config, 9469), 9469);
+        struct rue_config config = make_config(32, workers[i], 2);
+        double error = relative_error(&consumer_bound, config, rue_job_min_images(&config, 9469), 9469);
         cr_assert_lt(fabs(error), 5e-3, "%d workers: %+.4f", workers[i], error);
     }
 }
@@ -151,15 +151,15 @@ Test(job_time, a_consumer_bound_trial_is_extended_exactly)
 /* Workers that load whole batches deliver W at once. */
 Test(job_time, a_rest_of_whole_volleys_is_extended_exactly_and_any_other_within_a_volley)
 {
-    struct rue_config config = config_of(32, 16, 1);
+    struct rue_config config = make_config(32, 16, 1);
     uint64_t least = rue_job_min_images(&config, 1000000) / 32;
     double exact = 0, worst = 0, worst_line = 0, volley_ns = 32 * loader_bound.load_per_image;
     for (uint64_t n = least; n < least + 16; n++)
         for (uint64_t job = 150; job < 150 + 16; job++) {
-            double error = fabs(error_of(&loader_bound, config, n * 32, job * 32));
+            double error = fabs(relative_error(&loader_bound, config, n * 32, job * 32));
             if ((job - n) % 16 == 0) exact = fmax(exact, error);
             worst = fmax(worst, error * true_ns(&loader_bound, config, job * 32));
-            worst_line = fmax(worst_line, fabs(line_error_of(&loader_bound, config, n * 32, job * 32)));
+            worst_line = fmax(worst_line, fabs(relative_line_error(&loader_bound, config, n * 32, job * 32)));
         }
     cr_assert_lt(exact, 0.001, "off by %.4f", exact);
     cr_assert_lt(worst, volley_ns, "off by %.4f volleys", worst / volley_ns);
@@ -170,11 +170,11 @@ Test(job_time, a_rest_of_whole_volleys_is_extended_exactly_and_any_other_within_
 Test(job_time, an_opening_burst_is_not_extended)
 {
     struct machine machine = loader_bound;
-    struct rue_config config = config_of(32, 8, 2);
+    struct rue_config config = make_config(32, 8, 2);
     uint64_t images = rue_job_min_images(&config, 9469);
     machine.burst = true;
-    double line = line_error_of(&machine, config, images, 9469),
-           error = error_of(&machine, config, images, 9469);
+    double line = relative_line_error(&machine, config, images, 9469),
+           error = relative_error(&machine, config, images, 9469);
     cr_assert_eq(images, 64 * 32);
     cr_assert_lt(line, -0.1, "the straight line is off by %+.4f only: not the case it should be", line);
     cr_assert_lt(fabs(error), 0.02, "off by %+.4f", error);
@@ -186,8 +186,8 @@ Test(job_time, jitter_is_averaged_out)
     static const int workers[] = {1, 4, 8, 16};
     machine.jitter = 0.2;
     for (size_t i = 0; i < 4; i++) {
-        struct rue_config config = config_of(16, workers[i], 2);
-        double error = error_of(&machine, config, 2 * rue_job_min_images(&config, 16000), 16000);
+        struct rue_config config = make_config(16, workers[i], 2);
+        double error = relative_error(&machine, config, 2 * rue_job_min_images(&config, 16000), 16000);
         cr_assert_lt(fabs(error), 0.05, "%d workers: %+.4f", workers[i], error);
     }
 }
@@ -196,8 +196,8 @@ Test(job_time, jitter_is_averaged_out)
 Test(job_time, shared_batches_have_no_volleys)
 {
     bool predicted;
-    double truth = true_ns(&loader_bound, config_of(32, 1, 2), 32 * 101);
-    struct rue_trial_result result = simulate(&loader_bound, config_of(32, 1, 2), 32 * 40);
+    double truth = true_ns(&loader_bound, make_config(32, 1, 2), 32 * 101);
+    struct rue_trial_result result = simulate(&loader_bound, make_config(32, 1, 2), 32 * 40);
     result.config.value[RUE_NUM_WORKERS] = 6;
     result.config.value[RUE_PARALLELISM] = RUE_PARALLEL_SAMPLE;
     double estimate = rue_job_time_ns(&result, 32 * 101, false, &predicted);
@@ -208,8 +208,8 @@ Test(job_time, shared_batches_have_no_volleys)
 Test(job_time, fewer_ready_times_than_batches_are_enough)
 {
     bool predicted;
-    double truth = true_ns(&loader_bound, config_of(8, 4, 2), 16000);
-    struct rue_trial_result result = simulate(&loader_bound, config_of(8, 4, 2), 8000);
+    double truth = true_ns(&loader_bound, make_config(8, 4, 2), 16000);
+    struct rue_trial_result result = simulate(&loader_bound, make_config(8, 4, 2), 8000);
     result.ready_count = 300;
     cr_assert_float_eq(rue_job_time_ns(&result, 16000, false, &predicted), truth, 1e-3 * truth);
 }
@@ -219,8 +219,8 @@ Test(job_time, without_ready_times_the_line_runs_from_first_to_last_delivery)
     static const struct machine *const machines[] = {&loader_bound, &consumer_bound};
     for (size_t i = 0; i < 2; i++) {
         bool predicted;
-        double truth = true_ns(machines[i], config_of(32, 1, 2), 9469);
-        struct rue_trial_result result = simulate(machines[i], config_of(32, 1, 2), 320);
+        double truth = true_ns(machines[i], make_config(32, 1, 2), 9469);
+        struct rue_trial_result result = simulate(machines[i], make_config(32, 1, 2), 320);
         result.batch_ready_ns = NULL;
         result.ready_count = 0;
         double estimate = rue_job_time_ns(&result, 9469, false, &predicted);
@@ -233,7 +233,7 @@ Test(job_time, without_ready_times_the_line_runs_from_first_to_last_delivery)
 Test(job_time, a_short_trial_falls_back_to_the_line)
 {
     bool predicted;
-    struct rue_trial_result result = simulate(&consumer_bound, config_of(32, 4, 2), 8 * 32);
+    struct rue_trial_result result = simulate(&consumer_bound, make_config(32, 4, 2), 8 * 32);
     double expected = (double)result.end_to_end_ns + (9469 - 256) * consumer_bound.compute_per_image;
     cr_assert_float_eq(rue_job_time_ns(&result, 9469, false, &predicted), expected, 1e-3 * expected);
     result.compute_ns = RUE_ABSENT;
@@ -245,7 +245,7 @@ Test(job_time, a_short_trial_falls_back_to_the_line)
 Test(job_time, unknown_values_are_not_guessed)
 {
     bool predicted;
-    struct rue_trial_result whole = simulate(&loader_bound, config_of(32, 4, 2), 256), result = whole;
+    struct rue_trial_result whole = simulate(&loader_bound, make_config(32, 4, 2), 256), result = whole;
     result.batch_ready_ns = NULL;
     result.ready_count = 0;
     result.first_batch_ns = RUE_ABSENT;
@@ -272,7 +272,7 @@ Test(job_time, unknown_values_are_not_guessed)
 Test(job_time, ready_times_out_of_order_are_ignored)
 {
     bool predicted;
-    struct rue_trial_result result = simulate(&consumer_bound, config_of(32, 2, 2), 64 * 32);
+    struct rue_trial_result result = simulate(&consumer_bound, make_config(32, 2, 2), 64 * 32);
     double expected = rue_job_time_ns(&result, 9469, false, &predicted);
     for (size_t i = 0; i < result.ready_count / 2; i++) {
         uint64_t other = result.batch_ready_ns[result.ready_count - 1 - i];
@@ -284,33 +284,33 @@ Test(job_time, ready_times_out_of_order_are_ignored)
 
 Test(job_time, the_floor_is_whole_batches_or_the_job)
 {
-    struct rue_config config = config_of(32, 0, 2);
+    struct rue_config config = make_config(32, 0, 2);
     cr_assert_eq(rue_job_min_images(&config, 9469), 8 * 32);
-    config = config_of(32, 1, 1);
+    config = make_config(32, 1, 1);
     cr_assert_eq(rue_job_min_images(&config, 9469), 8 * 32);
-    config = config_of(32, 8, 2);
+    config = make_config(32, 8, 2);
     cr_assert_eq(rue_job_min_images(&config, 9469), 64 * 32);
     cr_assert_eq(rue_job_min_images(&config, 2000), 2000, "the job is not longer");
-    config = config_of(65536, 256, 64);
+    config = make_config(65536, 256, 64);
     cr_assert_eq(rue_job_min_images(&config, UINT64_MAX), UINT64_C(4) * 256 * 64 * 65536);
 }
 
 Test(job_time, the_steady_state_excludes_start_and_end)
 {
-    struct rue_trial_result result = simulate(&loader_bound, config_of(32, 4, 2), 4000);
+    struct rue_trial_result result = simulate(&loader_bound, make_config(32, 4, 2), 4000);
     cr_assert_float_eq(rue_job_steady_ns(&result), 4e6 / 4, 4e6 / 4 * 0.01, "four workers side by side");
     struct machine slow_start = loader_bound;
     slow_start.start_up = 1e11;
     slow_start.shut_down = 1e11;
-    struct rue_trial_result other = simulate(&slow_start, config_of(32, 4, 2), 4000);
+    struct rue_trial_result other = simulate(&slow_start, make_config(32, 4, 2), 4000);
     cr_assert_float_eq(rue_job_steady_ns(&other), 1e6, 1e4);
-    other = simulate(&consumer_bound, config_of(32, 4, 2), 4000);
+    other = simulate(&consumer_bound, make_config(32, 4, 2), 4000);
     cr_assert_float_eq(rue_job_steady_ns(&other), 1e6, 1e4);
 }
 
 Test(job_time, the_steady_state_without_ready_times_is_that_of_the_line)
 {
-    struct rue_trial_result result = simulate(&consumer_bound, config_of(32, 4, 2), 4000);
+    struct rue_trial_result result = simulate(&consumer_bound, make_config(32, 4, 2), 4000);
     result.batch_ready_ns = NULL;
     result.ready_count = 0;
     cr_assert_float_eq(rue_job_steady_ns(&result), 1e6, 1e4);
@@ -318,7 +318,7 @@ Test(job_time, the_steady_state_without_ready_times_is_that_of_the_line)
 
 Test(job_time, one_batch_has_no_steady_state)
 {
-    struct rue_trial_result result = simulate(&consumer_bound, config_of(32, 4, 2), 32);
+    struct rue_trial_result result = simulate(&consumer_bound, make_config(32, 4, 2), 32);
     cr_assert(isnan(rue_job_steady_ns(&result)));
     struct rue_trial_result nothing = rue_trial_result_empty();
     cr_assert(isnan(rue_job_steady_ns(&nothing)));
@@ -326,7 +326,7 @@ Test(job_time, one_batch_has_no_steady_state)
 
 /* `batches` of 10 images with two workers that deliver in pairs every 200 ns, the first after `start_ns`; the
  * model takes 5 ns an image, shutting down 70 ns. */
-static struct rue_trial_result pairs_of(uint64_t batches, uint64_t start_ns)
+static struct rue_trial_result make_pairs(uint64_t batches, uint64_t start_ns)
 {
     static uint64_t ready_ns[PAIRED_MAX];
     struct rue_trial_result result = rue_trial_result_empty();
@@ -349,7 +349,7 @@ static struct rue_trial_result pairs_of(uint64_t batches, uint64_t start_ns)
 Test(job_line, a_job_of_the_trial_s_length_has_its_time)
 {
     for (uint64_t batches = 1; batches <= PAIRED_MAX; batches = batches * 3 + 1) {
-        struct rue_trial_result result = pairs_of(batches, 1000);
+        struct rue_trial_result result = make_pairs(batches, 1000);
         struct rue_job_line line = rue_job_line_from(&result);
         cr_assert_float_eq(rue_job_line_ns(&line, batches * 10), (double)result.end_to_end_ns, 1e-6);
     }
@@ -357,10 +357,10 @@ Test(job_line, a_job_of_the_trial_s_length_has_its_time)
 
 Test(job_line, shorter_jobs_end_with_the_volley_of_their_last_batch)
 {
-    struct rue_trial_result longer = pairs_of(1000, 1000);
+    struct rue_trial_result longer = make_pairs(1000, 1000);
     struct rue_job_line line = rue_job_line_from(&longer);
     for (uint64_t batches = 1; batches < 1000; batches++) {
-        struct rue_trial_result result = pairs_of(batches, 1000);
+        struct rue_trial_result result = make_pairs(batches, 1000);
         double truth = (double)result.end_to_end_ns;
         cr_assert_float_eq(rue_job_line_ns(&line, batches * 10), truth, 151, "a volley at most: %d",
                            (int)batches);
@@ -369,7 +369,7 @@ Test(job_line, shorter_jobs_end_with_the_volley_of_their_last_batch)
 
 Test(job_line, longer_jobs_go_on_as_in_the_steady_state)
 {
-    struct rue_trial_result shorter = pairs_of(100, 1000), longer = pairs_of(2000, 1000);
+    struct rue_trial_result shorter = make_pairs(100, 1000), longer = make_pairs(2000, 1000);
     struct rue_job_line line = rue_job_line_from(&shorter);
     cr_assert_float_eq(rue_job_line_ns(&line, 20000), (double)longer.end_to_end_ns,
                        0.001 * (double)longer.end_to_end_ns);
@@ -377,7 +377,7 @@ Test(job_line, longer_jobs_go_on_as_in_the_steady_state)
 
 Test(job_line, without_ready_times_deliveries_are_evenly_spaced)
 {
-    struct rue_trial_result result = pairs_of(1000, 100000);
+    struct rue_trial_result result = make_pairs(1000, 100000);
     result.ready_count = 0;
     result.batch_ready_ns = NULL;
     struct rue_job_line line = rue_job_line_from(&result);
@@ -388,7 +388,7 @@ Test(job_line, without_ready_times_deliveries_are_evenly_spaced)
 
 Test(job_line, the_last_batch_may_be_short)
 {
-    struct rue_trial_result result = pairs_of(100, 1000);
+    struct rue_trial_result result = make_pairs(100, 1000);
     struct rue_job_line line = rue_job_line_from(&result);
     cr_assert_float_eq(rue_job_line_ns(&line, 3), 1000 + 15 + 70, 1e-6);
     cr_assert_lt(rue_job_line_ns(&line, 995), rue_job_line_ns(&line, 1000));
@@ -397,7 +397,7 @@ Test(job_line, the_last_batch_may_be_short)
 
 Test(job_line, unreported_values_are_unknown)
 {
-    struct rue_trial_result result = pairs_of(10, 1000);
+    struct rue_trial_result result = make_pairs(10, 1000);
     result.first_batch_ns = RUE_ABSENT;
     struct rue_job_line line = rue_job_line_from(&result);
     cr_assert(isnan(rue_job_line_ns(&line, 100)));

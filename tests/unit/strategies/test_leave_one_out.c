@@ -16,8 +16,8 @@ struct machine {
 };
 
 /* A matrix of `count` models, 0 where a cell was not measured; all of it or all but model `without`. */
-static struct machine machine_of(const double *table, size_t count, size_t without,
-                                 const struct rue_selection_rules *rules)
+static struct machine make_machine(const double *table, size_t count, size_t without,
+                                   const struct rue_selection_rules *rules)
 {
     struct machine machine;
     struct rue_config configs[CONFIGS];
@@ -54,7 +54,7 @@ static void machine_close(struct machine *machine)
     rue_cost_matrix_close(machine->matrix);
 }
 
-static struct rue_leave_one_out *leave(const struct machine *machine)
+static struct rue_leave_one_out *open_leave_one_out(const struct machine *machine)
 {
     struct rue_leave_one_out *left;
     cr_assert_eq(rue_leave_one_out_open(machine->matrix, machine->selection, &left, NULL), RUE_OK);
@@ -73,10 +73,10 @@ Test(leave_one_out, equals_the_selection_without_the_model)
         for (size_t m = 0; m < count; m++) weights[m] = 0.2 + rue_random_unit(&seed);
         for (size_t k = 0; k < count * CONFIGS; k++)
             table[k] = rue_random_below(&seed, 20) ? 100 + (double)rue_random_below(&seed, 60) : 0;
-        struct machine all = machine_of(table, count, RUE_NONE, &rules);
-        struct rue_leave_one_out *left = leave(&all);
+        struct machine all = make_machine(table, count, RUE_NONE, &rules);
+        struct rue_leave_one_out *left = open_leave_one_out(&all);
         for (size_t m = 0; m < count; m++) {
-            struct machine rest = machine_of(table, count, m, &rules);
+            struct machine rest = make_machine(table, count, m, &rules);
             size_t config = rest.selection->recommended;
             double regret =
                 config == RUE_NONE ? NAN : rue_selection_regret(all.selection, all.matrix, m, config);
@@ -105,8 +105,8 @@ Test(leave_one_out, two_models_are_too_few)
     double table[MODELS * CONFIGS];
     const struct rue_selection_rules rules = {.top_n = 1};
     for (size_t k = 0; k < MODELS * CONFIGS; k++) table[k] = 100 + (double)k;
-    struct machine machine = machine_of(table, 2, RUE_NONE, &rules);
-    cr_assert_null(leave(&machine));
+    struct machine machine = make_machine(table, 2, RUE_NONE, &rules);
+    cr_assert_null(open_leave_one_out(&machine));
     machine_close(&machine);
 }
 
@@ -114,8 +114,8 @@ Test(leave_one_out, ties_go_to_the_first_model)
 {
     static const double table[3 * CONFIGS] = {[0] = 10, [CONFIGS] = 10, [2 * CONFIGS] = 10};
     const struct rue_selection_rules rules = {.top_n = 1};
-    struct machine machine = machine_of(table, 3, RUE_NONE, &rules);
-    struct rue_leave_one_out *left = leave(&machine);
+    struct machine machine = make_machine(table, 3, RUE_NONE, &rules);
+    struct rue_leave_one_out *left = open_leave_one_out(&machine);
     cr_assert_eq(left->known, 3);
     cr_assert_eq(left->worst_model, 0);
     cr_assert_eq(left->max_regret_ratio, 0);

@@ -24,7 +24,7 @@ static const struct rue_pipeline_loader threads = {
 
 static const struct rue_pipeline_consumer nothing = {1e-6, 1e-8, 0, false};
 
-static struct rue_config config_of(int batch_size, int num_workers)
+static struct rue_config make_config(int batch_size, int num_workers)
 {
     struct rue_config config = rue_config_default();
     config.value[RUE_BATCH_SIZE] = batch_size;
@@ -39,11 +39,11 @@ static double predict_s(const struct rue_pipeline_loader *loader, struct rue_pip
 }
 
 /* What a trial of `rounds` batches a worker would measure. */
-static struct rue_pipeline_sample sample_of(const struct rue_pipeline_loader *loader,
-                                            struct rue_pipeline_consumer consumer, int batch_size,
-                                            int num_workers, int rounds, double factor)
+static struct rue_pipeline_sample make_sample(const struct rue_pipeline_loader *loader,
+                                              struct rue_pipeline_consumer consumer, int batch_size,
+                                              int num_workers, int rounds, double factor)
 {
-    struct rue_pipeline_sample sample = {.config = config_of(batch_size, num_workers),
+    struct rue_pipeline_sample sample = {.config = make_config(batch_size, num_workers),
                                          .images = (uint64_t)(batch_size * num_workers * rounds),
                                          .consumer = consumer,
                                          .unknown_consumer = RUE_PIPELINE_KNOWN};
@@ -67,7 +67,7 @@ static double worst_error(const struct rue_pipeline_loader *truth, const struct 
     double worst = 0;
     for (int b = 0; b < 4; b++)
         for (int w = 0; w < 5; w++) {
-            struct rue_config config = config_of(sizes[b], workers[w]);
+            struct rue_config config = make_config(sizes[b], workers[w]);
             double right = predict_s(truth, consumer, config, 9000),
                    guess = predict_s(estimate, consumer, config, 9000);
             worst = fmax(worst, fabs(guess / right - 1));
@@ -88,8 +88,8 @@ static rue_status open_fit(const struct rue_pipeline_sample *samples, size_t cou
     return rue_pipeline_fit_open(&setup, out, error);
 }
 
-static struct rue_pipeline_fit *fit_of(const struct rue_pipeline_sample *samples, size_t count,
-                                       size_t consumers, const struct rue_pipeline_loader *truth)
+static struct rue_pipeline_fit *make_fit(const struct rue_pipeline_sample *samples, size_t count,
+                                         size_t consumers, const struct rue_pipeline_loader *truth)
 {
     struct rue_pipeline_fit *fit;
     rue_error error = {0};
@@ -113,9 +113,9 @@ static void expect_found(const struct rue_pipeline_loader *truth, double noise, 
     uint64_t seed = 3;
     for (int p = 0; p < PROBES; p++) {
         double factor = exp(noise * (2 * rue_random_unit(&seed) - 1)) * (p == 3 ? disturbed : 1);
-        samples[p] = sample_of(truth, nothing, probes[p][0], probes[p][1], probes[p][2], factor);
+        samples[p] = make_sample(truth, nothing, probes[p][0], probes[p][1], probes[p][2], factor);
     }
-    struct rue_pipeline_fit *fit = fit_of(samples, PROBES, 0, truth);
+    struct rue_pipeline_fit *fit = make_fit(samples, PROBES, 0, truth);
     static const struct rue_pipeline_consumer models[] = {
         {1e-6, 1e-8, 0, false}, {2e-3, 1e-4, 0, false}, {5e-3, 2e-3, 0, false}, {5e-3, 1e-2, 0, false}};
     for (int m = 0; m < 4; m++) {
@@ -154,13 +154,13 @@ Test(pipeline_fit, a_probe_identifies_loading_without_workers)
     truth.value[RUE_PIPELINE_inline_ratio] = 0.6;
     struct rue_pipeline_sample samples[PROBES + 1];
     for (int p = 0; p < PROBES; p++)
-        samples[p] = sample_of(&truth, nothing, probes[p][0], probes[p][1], probes[p][2], 1);
-    samples[PROBES] = sample_of(&truth, nothing, 32, 1, 6, 1);
+        samples[p] = make_sample(&truth, nothing, probes[p][0], probes[p][1], probes[p][2], 1);
+    samples[PROBES] = make_sample(&truth, nothing, 32, 1, 6, 1);
     samples[PROBES].config.value[RUE_NUM_WORKERS] = 0;
     samples[PROBES].times =
         rue_pipeline_predict(&truth, &nothing, &samples[PROBES].config, samples[PROBES].images);
-    struct rue_pipeline_fit *fit = fit_of(samples, PROBES + 1, 0, &truth);
-    struct rue_config config = config_of(128, 0);
+    struct rue_pipeline_fit *fit = make_fit(samples, PROBES + 1, 0, &truth);
+    struct rue_config config = make_config(128, 0);
     double right = predict_s(&truth, nothing, config, 9000),
            error = predict_s(&fit->loader, nothing, config, 9000) / right - 1;
     cr_assert_lt(fabs(error), 0.05, "off by %.1f %%", 100 * error);
@@ -183,14 +183,14 @@ Test(pipeline_fit, joint_trials_identify_loader_and_models)
     for (size_t m = 0; m < MODELS; m++)
         for (int p = 0; p < PER_MODEL; p++) {
             samples[count] =
-                sample_of(&pipeline_large, models[m], probes[p][0], probes[p][1], probes[p][2], 1);
+                make_sample(&pipeline_large, models[m], probes[p][0], probes[p][1], probes[p][2], 1);
             samples[count++].unknown_consumer = m;
         }
-    struct rue_pipeline_fit *fit = fit_of(samples, count, MODELS, &pipeline_large);
+    struct rue_pipeline_fit *fit = make_fit(samples, count, MODELS, &pipeline_large);
     for (size_t m = 0; m < MODELS; m++) {
         static const int sizes[] = {32, 128, 256}, workers[] = {2, 6, 12};
         for (int i = 0; i < 9; i++) {
-            struct rue_config config = config_of(sizes[i / 3], workers[i % 3]);
+            struct rue_config config = make_config(sizes[i / 3], workers[i % 3]);
             double right = predict_s(&pipeline_large, models[m], config, 9000),
                    guess = predict_s(&fit->loader, fit->consumers[m], config, 9000);
             cr_assert_lt(fabs(guess / right - 1), 0.05, "model %zu, %d/%d: %.1f %% off", m, sizes[i / 3],
@@ -203,7 +203,7 @@ Test(pipeline_fit, joint_trials_identify_loader_and_models)
 Test(pipeline_fit, estimation_fails_without_trials)
 {
     struct rue_pipeline_fit *fit;
-    struct rue_pipeline_sample nothing_known = {.config = config_of(32, 2),
+    struct rue_pipeline_sample nothing_known = {.config = make_config(32, 2),
                                                 .images = 64,
                                                 .unknown_consumer = RUE_PIPELINE_KNOWN,
                                                 .times = {NAN, NAN, NAN}};
@@ -211,7 +211,7 @@ Test(pipeline_fit, estimation_fails_without_trials)
     cr_assert_eq(open_fit(&nothing_known, 1, 0, &pipeline_large, NULL, &fit, NULL), RUE_USAGE);
 }
 
-static struct rue_pipeline_prior prior_of(const struct rue_pipeline_loader *loader, double sd)
+static struct rue_pipeline_prior make_prior(const struct rue_pipeline_loader *loader, double sd)
 {
     struct rue_pipeline_prior prior = {.consumers = NULL};
     for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
@@ -232,7 +232,7 @@ Test(pipeline_fit, a_search_that_is_stopped_ends_at_once)
 {
     struct rue_pipeline_sample samples[PROBES];
     for (int p = 0; p < PROBES; p++)
-        samples[p] = sample_of(&pipeline_large, nothing, probes[p][0], probes[p][1], probes[p][2], 1);
+        samples[p] = make_sample(&pipeline_large, nothing, probes[p][0], probes[p][1], probes[p][2], 1);
     struct rue_pipeline_fit_setup setup = {.samples = samples,
                                            .sample_count = PROBES,
                                            .cpus = pipeline_large.cpus,
@@ -248,7 +248,7 @@ Test(pipeline_fit, a_search_that_is_stopped_ends_at_once)
 
 Test(pipeline_fit, the_estimate_without_trials_is_the_prior)
 {
-    struct rue_pipeline_prior prior = prior_of(&pipeline_large, 0.3);
+    struct rue_pipeline_prior prior = make_prior(&pipeline_large, 0.3);
     struct rue_pipeline_fit *fit;
     cr_assert_eq(open_fit(NULL, 0, 0, &pipeline_large, &prior, &fit, NULL), RUE_OK);
     for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
@@ -263,8 +263,8 @@ Test(pipeline_fit, one_probe_and_a_prior_detect_a_slower_loader)
 {
     struct rue_pipeline_loader slower = pipeline_large;
     slower.value[RUE_PIPELINE_item_s] *= 1.3;
-    struct rue_pipeline_prior prior = prior_of(&pipeline_large, 0.25);
-    struct rue_pipeline_sample sample = sample_of(&slower, nothing, 64, 4, 6, 1);
+    struct rue_pipeline_prior prior = make_prior(&pipeline_large, 0.25);
+    struct rue_pipeline_sample sample = make_sample(&slower, nothing, 64, 4, 6, 1);
     struct rue_pipeline_fit *fit;
     cr_assert_eq(open_fit(&sample, 1, 0, &pipeline_large, &prior, &fit, NULL), RUE_OK);
     double before = worst_error(&slower, &pipeline_large, nothing),
@@ -277,10 +277,10 @@ Test(pipeline_fit, end_to_end_times_are_informative)
 {
     struct rue_pipeline_sample samples[PROBES];
     for (int p = 0; p < PROBES; p++) {
-        samples[p] = sample_of(&pipeline_large, nothing, probes[p][0], probes[p][1], 10 * probes[p][2], 1);
+        samples[p] = make_sample(&pipeline_large, nothing, probes[p][0], probes[p][1], 10 * probes[p][2], 1);
         samples[p].times.first_batch_s = samples[p].times.shutdown_s = NAN;
     }
-    struct rue_pipeline_fit *fit = fit_of(samples, PROBES, 0, &pipeline_large);
+    struct rue_pipeline_fit *fit = make_fit(samples, PROBES, 0, &pipeline_large);
     cr_assert_lt(worst_error(&pipeline_large, &fit->loader, nothing), 0.15);
     double found_s = predict_s(&fit->loader, nothing, samples[0].config, samples[0].images);
     cr_assert_float_eq(samples[0].times.end_to_end_s / found_s, 1, 0.1);

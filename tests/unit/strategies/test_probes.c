@@ -7,7 +7,8 @@ TestSuite(probes, .timeout = 60);
 
 static const bool all_kinds[RUE_MEASURE_COUNT] = {true, true, true};
 
-static struct rue_probes_budget room_of(const bool measures[RUE_MEASURE_COUNT], size_t models, size_t trials)
+static struct rue_probes_budget plan_probes(const bool measures[RUE_MEASURE_COUNT], size_t models,
+                                            size_t trials)
 {
     struct rue_strategy_setup setup = rue_strategy_setup_default((struct rue_setup_grid){models, 0, NULL}, 1);
     setup.budget.trials = trials;
@@ -17,7 +18,7 @@ static struct rue_probes_budget room_of(const bool measures[RUE_MEASURE_COUNT], 
 
 Test(probes, all_probes_are_made_without_a_limit_of_trials)
 {
-    struct rue_probes_budget room = room_of(all_kinds, 12, 0);
+    struct rue_probes_budget room = plan_probes(all_kinds, 12, 0);
     cr_assert(room.load == SIZE_MAX && room.compute == SIZE_MAX);
 }
 
@@ -50,7 +51,7 @@ Test(probes, one_trial_per_model_is_reserved_for_verification)
 {
     for (size_t models = 1; models <= 40; models++)
         for (size_t trials = models; trials <= 300; trials++) {
-            struct rue_probes_budget room = room_of(all_kinds, models, trials);
+            struct rue_probes_budget room = plan_probes(all_kinds, models, trials);
             size_t all = room.load + room.compute;
             cr_assert_leq(all + models, trials, "%zu models, %zu trials", models, trials);
             cr_assert(all == 0 || (room.load >= 3 && room.compute >= models),
@@ -61,15 +62,15 @@ Test(probes, one_trial_per_model_is_reserved_for_verification)
 
 Test(probes, half_of_many_trials_are_reserved_for_the_decision)
 {
-    struct rue_probes_budget room = room_of(all_kinds, 4, 40);
+    struct rue_probes_budget room = plan_probes(all_kinds, 4, 40);
     cr_assert(room.load == RUE_PROBES_LOAD_MAX && room.compute == 10);
-    cr_assert_eq(room_of(all_kinds, 4, 41).compute, 10);
+    cr_assert_eq(plan_probes(all_kinds, 4, 41).compute, 10);
 }
 
 Test(probes, the_survey_has_its_share_without_load_trials)
 {
     static const bool kinds[RUE_MEASURE_COUNT] = {[RUE_JOINT] = true, [RUE_COMPUTE] = true};
-    cr_assert_eq(room_of(kinds, 4, 10).load, 0, "3 trials cannot verify 4 models");
-    cr_assert_eq(room_of(kinds, 4, 15).load, 3);
-    cr_assert_eq(room_of(kinds, 4, 15).compute, 4);
+    cr_assert_eq(plan_probes(kinds, 4, 10).load, 0, "3 trials cannot verify 4 models");
+    cr_assert_eq(plan_probes(kinds, 4, 15).load, 3);
+    cr_assert_eq(plan_probes(kinds, 4, 15).compute, 4);
 }

@@ -25,7 +25,7 @@ struct machine {
 static const struct rue_pipeline_consumer consumers[MODELS] = {
     {2e-3, 3e-4, 0, false}, {5e-3, 1e-3, 0, false}, {5e-3, 3e-3, 0, false}};
 
-static struct machine machine_of(uint64_t seed)
+static struct machine make_machine(uint64_t seed)
 {
     static const int sizes[SIZES] = {32, 128, 512}, workers[WORKERS] = {1, 4, 8, 16, 32};
     struct machine machine = {.broken = CONFIGS, .slower = 1, .shortest = JOB, .seed = rue_mix64(seed)};
@@ -135,7 +135,7 @@ static struct rue_recheck_findings check(const struct machine *before, struct ma
 
 Test(recheck, trials_use_the_available_time_if_only_job_times_are_known)
 {
-    struct machine machine = machine_of(1);
+    struct machine machine = make_machine(1);
     struct rue_recheck_findings found = check_by(&machine, &machine, 600, true);
     cr_assert_eq(found.verdict, RUE_RECHECK_HOLDS);
     cr_assert_eq(machine.shortest, JOB);
@@ -146,12 +146,12 @@ Test(recheck, trials_use_the_available_time_if_only_job_times_are_known)
 Test(recheck, whole_jobs_run_on_every_model_if_the_budget_is_enough)
 {
     double regrets[CONFIGS];
-    struct machine machine = machine_of(1);
+    struct machine machine = make_machine(1);
     size_t best = rank(&machine, regrets);
     double jobs_s = 0;
     for (size_t m = 0; m < MODELS; m++) jobs_s += 2 * time_s(&machine, m, best, JOB);
     for (int by_job = 0; by_job < 2; by_job++) {
-        machine = machine_of(1);
+        machine = make_machine(1);
         struct rue_recheck_findings found = check_by(&machine, &machine, 2 * jobs_s, by_job);
         cr_assert(found.whole_jobs && found.verdict == RUE_RECHECK_HOLDS);
         cr_assert_eq(machine.shortest, JOB);
@@ -165,7 +165,7 @@ Test(recheck, the_recommendation_holds_on_the_same_machine)
 {
     int held = 0;
     for (uint64_t seed = 0; seed < 10; seed++) {
-        struct machine machine = machine_of(seed);
+        struct machine machine = make_machine(seed);
         struct rue_recheck_findings found = check(&machine, &machine, 30);
         held += found.verdict == RUE_RECHECK_HOLDS;
         cr_assert_float_eq(found.time_ratio, 1, 0.05);
@@ -178,7 +178,7 @@ Test(recheck, does_not_hold_if_another_configuration_became_the_best)
 {
     int gone = 0;
     for (uint64_t seed = 0; seed < 10; seed++) {
-        struct machine before = machine_of(seed), now = before;
+        struct machine before = make_machine(seed), now = before;
         double regrets[CONFIGS], old_regrets[CONFIGS];
         now.loader.value[RUE_PIPELINE_item_s] *= 4;
         rank(&now, regrets);
@@ -190,7 +190,7 @@ Test(recheck, does_not_hold_if_another_configuration_became_the_best)
 
 Test(recheck, a_uniformly_slower_machine_is_reported_and_may_hold)
 {
-    struct machine before = machine_of(3), now = before;
+    struct machine before = make_machine(3), now = before;
     now.slower = 1.4;
     struct rue_recheck_findings found = check(&before, &now, 60);
     cr_assert_float_eq(found.time_ratio, 1.4, 0.1);
@@ -202,7 +202,7 @@ Test(recheck, a_uniformly_slower_machine_is_reported_and_may_hold)
 Test(recheck, a_configuration_that_no_longer_runs_has_failed)
 {
     double regrets[CONFIGS];
-    struct machine before = machine_of(1), now = before;
+    struct machine before = make_machine(1), now = before;
     now.broken = rank(&before, regrets);
     cr_assert_eq(check(&before, &now, 30).verdict, RUE_RECHECK_FAILED);
 }
@@ -210,7 +210,7 @@ Test(recheck, a_configuration_that_no_longer_runs_has_failed)
 Test(recheck, a_rival_that_does_not_run_has_no_effect)
 {
     double regrets[CONFIGS];
-    struct machine before = machine_of(1), now = before;
+    struct machine before = make_machine(1), now = before;
     size_t best = rank(&before, regrets), second = best == 0;
     for (size_t c = 0; c < CONFIGS; c++)
         if (c != best && regrets[c] < regrets[second]) second = c;
@@ -221,7 +221,7 @@ Test(recheck, a_rival_that_does_not_run_has_no_effect)
 
 Test(recheck, the_verdict_is_unsure_without_comparable_times)
 {
-    struct machine before = machine_of(1), now = before;
+    struct machine before = make_machine(1), now = before;
     before.unknown = true;
     struct rue_recheck_findings found = check(&before, &now, 30);
     cr_assert_geq(now.trials, 2);
@@ -231,7 +231,7 @@ Test(recheck, the_verdict_is_unsure_without_comparable_times)
 
 Test(recheck, one_pair_is_tried_at_any_cost)
 {
-    struct machine machine = machine_of(2);
+    struct machine machine = make_machine(2);
     struct rue_recheck_findings found = check(&machine, &machine, 0);
     cr_assert_eq(machine.trials, 2);
     cr_assert_eq(found.verdict, RUE_RECHECK_HOLDS);

@@ -77,7 +77,7 @@ static void find_truth(const struct machine *machine, double *mean, double *wors
     }
 }
 
-static struct rue_regret_interval interval_of(const struct machine *machine)
+static struct rue_regret_interval compute_interval(const struct machine *machine)
 {
     struct rue_regret_interval interval;
     cr_assert_eq(rue_regret_interval_find(machine->matrix, machine->selection, 0.95, &interval, NULL),
@@ -104,7 +104,7 @@ Test(regret_interval, covers_the_true_regret_and_the_bound)
             struct machine machine;
             double mean, worst;
             machine_open(&machine, cases[i].repeats, cases[i].noise, cases[i].objective, &seed);
-            struct rue_regret_interval interval = interval_of(&machine);
+            struct rue_regret_interval interval = compute_interval(&machine);
             find_truth(&machine, &mean, &worst);
             cr_assert_eq(interval.confidence, 0.95);
             const struct rue_ranking_row *row = &machine.selection->rows[machine.selection->recommended];
@@ -132,7 +132,7 @@ Test(regret_interval, one_repeat_gives_no_interval)
     uint64_t seed = 3;
     struct machine machine;
     machine_open(&machine, 1, 0.02, RUE_OBJECTIVE_MEAN, &seed);
-    cr_assert_eq(interval_of(&machine).confidence, 0);
+    cr_assert_eq(compute_interval(&machine).confidence, 0);
     machine_close(&machine);
 }
 
@@ -141,7 +141,7 @@ Test(regret_interval, equal_repeats_give_a_zero_interval)
     uint64_t seed = 5;
     struct machine machine;
     machine_open(&machine, 3, 0, RUE_OBJECTIVE_MEAN, &seed);
-    struct rue_regret_interval interval = interval_of(&machine);
+    struct rue_regret_interval interval = compute_interval(&machine);
     const struct rue_ranking_row *row = &machine.selection->rows[machine.selection->recommended];
     cr_assert_float_eq(interval.mean_low, row->mean_regret_ratio, 1e-9);
     cr_assert_float_eq(interval.mean_high, row->mean_regret_ratio, 1e-9);
@@ -155,7 +155,7 @@ Test(regret_interval, the_same_repeats_give_the_same)
     uint64_t seed = 9;
     struct machine machine;
     machine_open(&machine, 2, 0.03, RUE_OBJECTIVE_WORST, &seed);
-    struct rue_regret_interval one = interval_of(&machine), other = interval_of(&machine);
+    struct rue_regret_interval one = compute_interval(&machine), other = compute_interval(&machine);
     cr_assert(one.mean_low == other.mean_low && one.mean_high == other.mean_high);
     cr_assert(one.worst_low == other.worst_low && one.worst_high == other.worst_high);
     machine_close(&machine);

@@ -25,7 +25,7 @@ static struct rue_cost_matrix *matrix_open(void)
 }
 
 /* Every cell takes `true_ns`, and repeats of it scatter. */
-static struct rue_cost_matrix *matrix_of(double true_ns, int repeats, double noise)
+static struct rue_cost_matrix *make_matrix(double true_ns, int repeats, double noise)
 {
     struct rue_cost_matrix *matrix = matrix_open();
     for (size_t i = 0; i < MODELS * CONFIGS; i++)
@@ -58,8 +58,8 @@ Test(saving_interval, covers_the_true_saving)
         int held = 0;
         double width = 0;
         for (int n = 0; n < MACHINES; n++) {
-            struct rue_cost_matrix *before = matrix_of(1000, cases[i].repeats, cases[i].noise),
-                                   *after = matrix_of(3000, cases[i].repeats, cases[i].noise);
+            struct rue_cost_matrix *before = make_matrix(1000, cases[i].repeats, cases[i].noise),
+                                   *after = make_matrix(3000, cases[i].repeats, cases[i].noise);
             struct rue_saving_interval interval = find(before, after, cases[i].models);
             cr_assert_eq(interval.confidence, 0.95);
             held += interval.low_ns <= 500 && 500 <= interval.high_ns;
@@ -77,7 +77,7 @@ Test(saving_interval, covers_the_true_saving)
 Test(saving_interval, one_repeat_per_cell_gives_no_interval)
 {
     seed = 3;
-    struct rue_cost_matrix *once = matrix_of(1000, 1, 0.02), *twice = matrix_of(3000, 2, 0.02);
+    struct rue_cost_matrix *once = make_matrix(1000, 1, 0.02), *twice = make_matrix(3000, 2, 0.02);
     cr_expect_eq(find(once, once, 1).confidence, 0);
     cr_expect_eq(find(once, twice, 1).confidence, 0);
     cr_expect_eq(find(twice, once, 1).confidence, 0);

@@ -17,7 +17,7 @@ static const char *const names[] = {"a", "b", "c", "d"};
 enum { MISSING = 0, INFEASIBLE = -1, FAILED = -2 };
 
 /* A matrix from a table [model_count][config_count]; column c has batch size c + 1. */
-static struct rue_cost_matrix *matrix_of(size_t model_count, size_t config_count, const double *table)
+static struct rue_cost_matrix *make_matrix(size_t model_count, size_t config_count, const double *table)
 {
     struct rue_config configs[CONFIGS_MAX];
     struct rue_cost_matrix *matrix;
@@ -55,7 +55,7 @@ static void expect_ratio(double got, double expected)
 Test(selection, regret_is_relative_to_the_best_of_each_model)
 {
     static const double table[] = {10, 12, 15, 30, 22, 20};
-    struct rue_cost_matrix *matrix = matrix_of(2, 3, table);
+    struct rue_cost_matrix *matrix = make_matrix(2, 3, table);
     struct rue_selection *selection = select_from(matrix, 1);
     cr_assert_eq(selection->best_of_model[0], 0);
     cr_assert_eq(selection->best_of_model[1], 2);
@@ -91,7 +91,7 @@ Test(selection, ties_share_a_place)
         {1, 1, 0, 1, 1, 1}, /* N = 3: two < 3 are faster than a seven */
         {1, 1, 0, 1, 1, 1}, {1, 1, 0, 1, 1, 1}, {1, 1, 1, 1, 1, 1},
     };
-    struct rue_cost_matrix *matrix = matrix_of(1, 6, table);
+    struct rue_cost_matrix *matrix = make_matrix(1, 6, table);
     for (size_t n = 1; n <= 6; n++) {
         struct rue_selection *selection = select_from(matrix, n);
         for (size_t c = 0; c < 6; c++)
@@ -104,7 +104,7 @@ Test(selection, ties_share_a_place)
 Test(selection, all_tied_means_no_regret_and_grid_order)
 {
     static const double table[] = {4, 4, 4, 9, 9, 9};
-    struct rue_cost_matrix *matrix = matrix_of(2, 3, table);
+    struct rue_cost_matrix *matrix = make_matrix(2, 3, table);
     struct rue_selection *selection = select_from(matrix, 1);
     for (size_t c = 0; c < 3; c++) {
         cr_assert_eq(selection->ranked[c], c);
@@ -122,7 +122,7 @@ Test(selection, all_tied_means_no_regret_and_grid_order)
 Test(selection, a_configuration_with_a_missing_cell_is_not_ranked_but_sets_the_best)
 {
     static const double table[] = {20, 10, 30, 10, MISSING, 11};
-    struct rue_cost_matrix *matrix = matrix_of(2, 3, table);
+    struct rue_cost_matrix *matrix = make_matrix(2, 3, table);
     struct rue_selection *selection = select_from(matrix, 1);
     const struct rue_ranking_row *row = &selection->rows[1];
     cr_assert_not(row->ranked);
@@ -148,7 +148,7 @@ Test(selection, a_configuration_with_a_missing_cell_is_not_ranked_but_sets_the_b
 Test(selection, the_top_n_winner_is_a_ranked_configuration)
 {
     static const double table[] = {10, 20, 30, 10, 20, 30, FAILED, 20, 10};
-    struct rue_cost_matrix *matrix = matrix_of(3, 3, table);
+    struct rue_cost_matrix *matrix = make_matrix(3, 3, table);
     struct rue_selection *selection = select_from(matrix, 1);
     cr_assert_eq(selection->rows[0].top_n_count, 2);
     cr_assert_eq(selection->rows[2].top_n_count, 1);
@@ -161,7 +161,7 @@ Test(selection, the_top_n_winner_is_a_ranked_configuration)
 Test(selection, infeasible_for_one_model_is_not_recommended_for_the_set)
 {
     static const double table[] = {10, 11, 10, INFEASIBLE, 10, 12};
-    struct rue_cost_matrix *matrix = matrix_of(2, 3, table);
+    struct rue_cost_matrix *matrix = make_matrix(2, 3, table);
     struct rue_selection *selection = select_from(matrix, 3);
     cr_assert_not(selection->rows[0].ranked);
     cr_assert_eq(selection->rows[0].infeasible, 1);
@@ -175,7 +175,7 @@ Test(selection, infeasible_for_one_model_is_not_recommended_for_the_set)
 Test(selection, failed_and_infeasible_cells_are_counted_separately)
 {
     static const double table[] = {INFEASIBLE, FAILED, FAILED, 5, MISSING, FAILED};
-    struct rue_cost_matrix *matrix = matrix_of(3, 2, table);
+    struct rue_cost_matrix *matrix = make_matrix(3, 2, table);
     struct rue_selection *selection = select_from(matrix, 1);
     cr_assert_eq(selection->rows[0].infeasible, 1);
     cr_assert_eq(selection->rows[0].failed, 1);
@@ -189,7 +189,7 @@ Test(selection, failed_and_infeasible_cells_are_counted_separately)
 Test(selection, no_configuration_is_recommended_if_all_failed)
 {
     static const double table[] = {FAILED, INFEASIBLE, FAILED, MISSING};
-    struct rue_cost_matrix *matrix = matrix_of(2, 2, table);
+    struct rue_cost_matrix *matrix = make_matrix(2, 2, table);
     struct rue_selection *selection = select_from(matrix, 3);
     cr_assert_eq(selection->ranked_count, 0);
     cr_assert_eq(selection->recommended, RUE_NONE);
@@ -206,7 +206,7 @@ Test(selection, no_configuration_is_recommended_if_all_failed)
 Test(selection, no_configuration_is_ranked_if_a_model_never_ran)
 {
     static const double table[] = {1, 2, FAILED, FAILED};
-    struct rue_cost_matrix *matrix = matrix_of(2, 2, table);
+    struct rue_cost_matrix *matrix = make_matrix(2, 2, table);
     struct rue_selection *selection = select_from(matrix, 1);
     cr_assert_eq(selection->ranked_count, 0);
     cr_assert_eq(selection->best_of_model[0], 0);
@@ -218,7 +218,7 @@ Test(selection, no_configuration_is_ranked_if_a_model_never_ran)
 Test(selection, one_model_recommends_its_fastest)
 {
     static const double table[] = {8, 4, 6};
-    struct rue_cost_matrix *matrix = matrix_of(1, 3, table);
+    struct rue_cost_matrix *matrix = make_matrix(1, 3, table);
     struct rue_selection *selection = select_from(matrix, 2);
     cr_assert_eq(selection->recommended, 1);
     cr_assert_eq(selection->top_n_winner, 1);
@@ -233,7 +233,7 @@ Test(selection, one_model_recommends_its_fastest)
 Test(selection, one_configuration_has_no_regret)
 {
     static const double table[] = {8, 4};
-    struct rue_cost_matrix *matrix = matrix_of(2, 1, table);
+    struct rue_cost_matrix *matrix = make_matrix(2, 1, table);
     struct rue_selection *selection = select_from(matrix, 5);
     cr_assert_eq(selection->recommended, 0);
     cr_assert_eq(selection->rows[0].top_n_count, 2);
@@ -245,7 +245,7 @@ Test(selection, one_configuration_has_no_regret)
 Test(selection, a_top_n_beyond_the_configurations_votes_for_every_ok_cell)
 {
     static const double table[] = {8, 4, FAILED, 1, 2, 3};
-    struct rue_cost_matrix *matrix = matrix_of(2, 3, table);
+    struct rue_cost_matrix *matrix = make_matrix(2, 3, table);
     struct rue_selection *selection = select_from(matrix, 1000);
     cr_assert_eq(selection->top_n, 1000);
     cr_assert_eq(selection->rows[0].top_n_count, 2);
@@ -259,7 +259,7 @@ Test(selection, a_top_n_beyond_the_configurations_votes_for_every_ok_cell)
 Test(selection, models_weigh_the_same)
 {
     static const double table[] = {1, 1.5, 1100, 1000};
-    struct rue_cost_matrix *matrix = matrix_of(2, 2, table);
+    struct rue_cost_matrix *matrix = make_matrix(2, 2, table);
     struct rue_selection *selection = select_from(matrix, 1);
     expect_ratio(selection->rows[0].mean_regret_ratio, 0.05);
     expect_ratio(selection->rows[1].mean_regret_ratio, 0.25);
@@ -271,7 +271,7 @@ Test(selection, models_weigh_the_same)
 Test(selection, repeats_count_by_their_median)
 {
     static const double table[] = {10, 11};
-    struct rue_cost_matrix *matrix = matrix_of(1, 2, table);
+    struct rue_cost_matrix *matrix = make_matrix(1, 2, table);
     for (int i = 0; i < 3; i++) cr_assert_eq(rue_cost_matrix_add(matrix, 0, 0, 20 + i, false, NULL), RUE_OK);
     struct rue_selection *selection = select_from(matrix, 1);
     expect_ratio(rue_selection_regret(selection, matrix, 0, 0), (20.5 - 11) / 11); /* of 10 20 21 22 */
@@ -285,7 +285,7 @@ Test(selection, repeats_count_by_their_median)
 Test(selection, repeats_are_those_of_the_least_measured_model)
 {
     static const double table[] = {10, 10};
-    struct rue_cost_matrix *matrix = matrix_of(2, 1, table);
+    struct rue_cost_matrix *matrix = make_matrix(2, 1, table);
     cr_assert_eq(rue_cost_matrix_add(matrix, 1, 0, 12, false, NULL), RUE_OK);
     struct rue_selection *selection = select_from(matrix, 1);
     cr_assert_eq(selection->rows[0].repeats, 1);
@@ -296,7 +296,7 @@ Test(selection, repeats_are_those_of_the_least_measured_model)
 Test(selection, predictions_are_ranked_and_labelled)
 {
     static const double table[] = {10, MISSING, 12, 11};
-    struct rue_cost_matrix *matrix = matrix_of(2, 2, table);
+    struct rue_cost_matrix *matrix = make_matrix(2, 2, table);
     cr_assert_eq(rue_cost_matrix_add(matrix, 0, 1, 9, true, NULL), RUE_OK);
     struct rue_selection *selection = select_from(matrix, 1);
     cr_assert_not(selection->rows[0].predicted);
@@ -314,13 +314,13 @@ Test(selection, predictions_are_ranked_and_labelled)
 
 Test(selection, an_empty_matrix_selects_no_configuration)
 {
-    struct rue_cost_matrix *matrix = matrix_of(0, 0, NULL);
+    struct rue_cost_matrix *matrix = make_matrix(0, 0, NULL);
     struct rue_selection *selection = select_from(matrix, 3);
     cr_assert_eq(selection->recommended, RUE_NONE);
     rue_selection_close(selection);
     rue_selection_close(NULL);
     rue_cost_matrix_close(matrix);
-    matrix = matrix_of(0, 2, NULL);
+    matrix = make_matrix(0, 2, NULL);
     selection = select_from(matrix, 3);
     cr_assert_eq(selection->ranked_count, 0, "without models nothing is covered");
     rue_selection_close(selection);
@@ -381,7 +381,7 @@ static size_t model_at(char models[MODELS_MAX][64], size_t *count, const char *n
     return m;
 }
 
-static size_t column_of(const struct rue_space *space, int batch, int workers)
+static size_t find_column(const struct rue_space *space, int batch, int workers)
 {
     for (size_t c = 0; c < rue_space_size(space); c++) {
         struct rue_config config = rue_space_at(space, c);
@@ -390,7 +390,7 @@ static size_t column_of(const struct rue_space *space, int batch, int workers)
     return RUE_NONE;
 }
 
-static struct published published_of(const char *dataset)
+static struct published read_published(const char *dataset)
 {
     static const int batches[] = {32, 128, 256, 512, 1024}, workers[] = {1, 2, 4, 8, 12, 16, 32, 48, 64};
     static char models[MODELS_MAX][64];
@@ -410,7 +410,7 @@ static struct published published_of(const char *dataset)
     while (fgets(line, sizeof line, file)) {
         if (sscanf(line, "%63[^,],%63[^,],%d,%d,%lf", set, model, &batch, &worker, &seconds) != 5) continue;
         if (strcmp(set, dataset) != 0) continue;
-        size_t c = column_of(&published.space, batch, worker);
+        size_t c = find_column(&published.space, batch, worker);
         cr_assert_neq(c, RUE_NONE, "%s", line);
         times[model_at(models, &model_count, model)][c] = seconds;
         rows++;
@@ -449,7 +449,7 @@ struct votes {
 static void expect_regret(const struct published *published, struct figure figure)
 {
     size_t column = published->selection->ranked[figure.place];
-    cr_assert_eq(column, column_of(&published->space, figure.batch, figure.workers), "place %zu",
+    cr_assert_eq(column, find_column(&published->space, figure.batch, figure.workers), "place %zu",
                  figure.place);
     double percent = 100 * published->selection->rows[column].mean_regret_ratio;
     cr_assert_float_eq(percent, figure.percent, 0.0005, "%d/%d: %.4f %%, published %.3f %%", figure.batch,
@@ -458,7 +458,7 @@ static void expect_regret(const struct published *published, struct figure figur
 
 static void expect_votes(const struct published *published, struct votes votes)
 {
-    size_t column = column_of(&published->space, votes.batch, votes.workers);
+    size_t column = find_column(&published->space, votes.batch, votes.workers);
     size_t count = published->selection->rows[column].top_n_count;
     cr_assert_eq(count, votes.count, "%d/%d: %zu votes, published %zu", votes.batch, votes.workers, count,
                  votes.count);
@@ -470,11 +470,11 @@ Test(selection, reproduces_the_published_raw_figures)
         {0, 128, 12, 1.958}, {1, 128, 16, 2.879}, {2, 256, 12, 5.307}, {4, 128, 8, 6.420}};
     static const struct votes votes[] = {{128, 8, 6}, {128, 12, 5}, {128, 16, 5},
                                          {256, 4, 4}, {128, 4, 4},  {256, 2, 3}};
-    struct published published = published_of("imagenette");
+    struct published published = read_published("imagenette");
     for (size_t i = 0; i < 4; i++) expect_regret(&published, figures[i]);
     for (size_t i = 0; i < 6; i++) expect_votes(&published, votes[i]);
-    cr_assert_eq(published.selection->recommended, column_of(&published.space, 128, 12));
-    cr_assert_eq(published.selection->top_n_winner, column_of(&published.space, 128, 8),
+    cr_assert_eq(published.selection->recommended, find_column(&published.space, 128, 12));
+    cr_assert_eq(published.selection->top_n_winner, find_column(&published.space, 128, 8),
                  "not the regret winner");
     close_published(&published);
 }
@@ -483,18 +483,18 @@ Test(selection, reproduces_the_published_preprocessed_figures)
 {
     static const struct figure figures[] = {{0, 256, 2, 0.361}, {1, 256, 4, 0.966}, {2, 512, 2, 2.108}};
     static const struct votes votes[] = {{256, 2, 8}, {256, 1, 7}, {256, 4, 6}, {128, 2, 5}};
-    struct published published = published_of("preprocessed_ssd");
+    struct published published = read_published("preprocessed_ssd");
     for (size_t i = 0; i < 3; i++) expect_regret(&published, figures[i]);
     for (size_t i = 0; i < 4; i++) expect_votes(&published, votes[i]);
-    cr_assert_eq(published.selection->recommended, column_of(&published.space, 256, 2));
-    cr_assert_eq(published.selection->top_n_winner, column_of(&published.space, 256, 2));
+    cr_assert_eq(published.selection->recommended, find_column(&published.space, 256, 2));
+    cr_assert_eq(published.selection->top_n_winner, find_column(&published.space, 256, 2));
     close_published(&published);
 }
 
 Test(selection, estimated_cells_can_be_the_best_but_are_not_recommended)
 {
     static const double table[] = {MISSING, 12, 11};
-    struct rue_cost_matrix *matrix = matrix_of(1, 3, table);
+    struct rue_cost_matrix *matrix = make_matrix(1, 3, table);
     cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 10, NAN, 0, true, NULL), RUE_OK);
     cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 1, 1, NAN, 0, true, NULL), RUE_OK,
                  "it has a time of its own");
@@ -506,7 +506,7 @@ Test(selection, estimated_cells_can_be_the_best_but_are_not_recommended)
     expect_ratio(selection->rows[2].mean_regret_ratio, 0.1);
     rue_selection_close(selection);
     rue_cost_matrix_close(matrix);
-    matrix = matrix_of(1, 1, (const double[]){MISSING});
+    matrix = make_matrix(1, 1, (const double[]){MISSING});
     cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, INFINITY, NAN, 0, true, NULL), RUE_USAGE);
     rue_cost_matrix_close(matrix);
 }
@@ -516,7 +516,7 @@ Test(selection, weights_are_of_the_mean_and_not_of_the_worst)
 {
     static const double table[] = {10, 12, 15, 30, 22, 20}, weights[] = {3, 1};
     const struct rue_selection_rules rules = {.top_n = 1, .weights = weights};
-    struct rue_cost_matrix *matrix = matrix_of(2, 3, table);
+    struct rue_cost_matrix *matrix = make_matrix(2, 3, table);
     struct rue_selection *selection;
     cr_assert_eq(rue_selection_open(matrix, &rules, &selection, NULL), RUE_OK);
     expect_ratio(selection->rows[0].mean_regret_ratio, 0.125); /* (3 * 0 + .5) / 4 */
@@ -534,7 +534,7 @@ Test(selection, the_least_worst_regret_wins_and_ties_go_to_the_mean)
 {
     static const double table[] = {110, 101, 100, 150, 220, 224, 220, 200};
     static const size_t by_worst[] = {2, 0, 1, 3}, by_mean[] = {2, 1, 0, 3};
-    struct rue_cost_matrix *matrix = matrix_of(2, 4, table);
+    struct rue_cost_matrix *matrix = make_matrix(2, 4, table);
     for (int objective = 0; rue_objective_names[objective]; objective++) {
         const struct rue_selection_rules rules = {1, (enum rue_objective)objective, NULL};
         struct rue_selection *selection;

@@ -47,7 +47,7 @@ static size_t noticed_at(struct machine machine, size_t trials, size_t change, d
     return trials;
 }
 
-static struct machine machine_of(uint64_t stream, double noise_sd)
+static struct machine make_machine(uint64_t stream, double noise_sd)
 {
     struct machine machine = {.seed = rue_mix64(stream + 77), .noise_sd = noise_sd};
     machine.drift = 0.025 * normal(&machine.seed);
@@ -58,7 +58,7 @@ static double share_noticed(double noise_sd, double shift)
 {
     size_t noticed = 0;
     for (uint64_t stream = 0; stream < STREAMS; stream++) {
-        size_t at = noticed_at(machine_of(stream, noise_sd), BEFORE + WITHIN, BEFORE, shift);
+        size_t at = noticed_at(make_machine(stream, noise_sd), BEFORE + WITHIN, BEFORE, shift);
         noticed += at >= BEFORE && at < BEFORE + WITHIN;
     }
     return (double)noticed / STREAMS;
@@ -83,7 +83,7 @@ Test(slowdown, drift_and_disturbed_trials_are_not_a_slowdown)
     for (int s = 0; s < 3; s++) {
         size_t alarms = 0;
         for (uint64_t stream = 0; stream < STREAMS; stream++)
-            alarms += noticed_at(machine_of(stream + 100000, sds[s]), LONG, LONG, 0) < LONG;
+            alarms += noticed_at(make_machine(stream + 100000, sds[s]), LONG, LONG, 0) < LONG;
         cr_expect_leq((double)alarms / STREAMS, 0.05, "%zu of %d at %g", alarms, STREAMS, sds[s]);
     }
 }

@@ -3,8 +3,8 @@
 
 #include "slowdown.h"
 
-static struct rue_trial_result result_of(int workers, int64_t whole, int64_t compute, int64_t first,
-                                         int64_t wait)
+static struct rue_trial_result make_result(int workers, int64_t whole, int64_t compute, int64_t first,
+                                           int64_t wait)
 {
     struct rue_trial_result result = rue_trial_result_empty();
     result.config = rue_config_default();
@@ -19,41 +19,41 @@ static struct rue_trial_result result_of(int workers, int64_t whole, int64_t com
 
 Test(speed, a_uniform_slowdown_scales_the_whole_time)
 {
-    struct rue_trial_result result = result_of(4, 1000, 500, 10, 500);
+    struct rue_trial_result result = make_result(4, 1000, 500, 10, 500);
     cr_expect_float_eq(rue_speed_ratio((struct rue_speed){log(1.3), log(1.3)}, &result), 1.3, 1e-12);
     cr_expect_float_eq(rue_speed_ratio((struct rue_speed){0, 0}, &result), 1, 1e-12);
 }
 
 Test(speed, a_job_that_waits_for_its_loader_shrinks_as_the_loader_does)
 {
-    struct rue_trial_result result = result_of(4, 1300, 200, 10, 1100);
+    struct rue_trial_result result = make_result(4, 1300, 200, 10, 1100);
     cr_expect_float_eq(rue_speed_ratio((struct rue_speed){log(1.3), 0}, &result), 1.3, 1e-12);
 }
 
 Test(speed, a_job_that_computes_all_the_time_does_not_wait_for_a_slower_loader)
 {
-    struct rue_trial_result result = result_of(4, 1000, 990, 10, 10);
+    struct rue_trial_result result = make_result(4, 1000, 990, 10, 10);
     double ratio = rue_speed_ratio((struct rue_speed){log(1.3), 0}, &result);
     cr_expect(ratio > 1 && ratio < 1.01, "%g", ratio);
 }
 
 Test(speed, a_job_never_shrinks_below_its_computing)
 {
-    struct rue_trial_result result = result_of(4, 1000, 900, 10, 100);
+    struct rue_trial_result result = make_result(4, 1000, 900, 10, 100);
     double ratio = rue_speed_ratio((struct rue_speed){log(3), 0}, &result);
     cr_expect_float_eq(1000 / ratio, 900 + 10.0 / 3, 1e-9);
 }
 
 Test(speed, the_parts_are_scaled_separately_without_workers)
 {
-    struct rue_trial_result result = result_of(0, 1000, 400, 100, 600);
+    struct rue_trial_result result = make_result(0, 1000, 400, 100, 600);
     double ratio = rue_speed_ratio((struct rue_speed){log(2), 0}, &result);
     cr_expect_float_eq(1000 / ratio, 400 + 600 / 2.0, 1e-9);
 }
 
 Test(speed, a_trial_without_parts_scales_with_the_loader)
 {
-    struct rue_trial_result result = result_of(4, 1000, RUE_ABSENT, RUE_ABSENT, RUE_ABSENT);
+    struct rue_trial_result result = make_result(4, 1000, RUE_ABSENT, RUE_ABSENT, RUE_ABSENT);
     cr_expect_float_eq(rue_speed_ratio((struct rue_speed){log(2), 0}, &result), 2, 1e-12);
 }
 

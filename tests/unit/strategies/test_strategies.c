@@ -125,7 +125,7 @@ static double plain_s(const struct machine *machine, enum rue_measure measure, s
                                     : start + fmax(load, compute);
 }
 
-static struct machine machine_of(const struct oddity *oddity)
+static struct machine make_machine(const struct oddity *oddity)
 {
     struct machine machine = {.oddity = oddity, .seed = 7};
     for (size_t c = 0; c < oddity->configs; c++) {
@@ -136,7 +136,7 @@ static struct machine machine_of(const struct oddity *oddity)
     return machine;
 }
 
-static int64_t ns_of(double seconds)
+static int64_t to_ns(double seconds)
 {
     return (int64_t)(seconds * 1e9);
 }
@@ -153,12 +153,12 @@ static struct rue_trial_result perform(struct machine *machine, const struct rue
     time_s *= 1 + 0.01 * rue_random_unit(&machine->seed);
     result.config = *config;
     result.outcome = oddity->outcome ? oddity->outcome(ask->scenario, ask->config) : RUE_TRIAL_OK;
-    result.cost_ns = ns_of(0.05 + time_s);
+    result.cost_ns = to_ns(0.05 + time_s);
     if (result.outcome != RUE_TRIAL_OK) return result;
     if (oddity->time_s) time_s = oddity->time_s(ask->scenario, ask->config, time_s);
     result.images = (int64_t)images;
     result.batches = (int64_t)ceil(images / batch);
-    result.end_to_end_ns = ns_of(time_s);
+    result.end_to_end_ns = to_ns(time_s);
     result.first_batch_ns = result.end_to_end_ns / result.batches;
     result.compute_ns = computes ? result.end_to_end_ns : result.end_to_end_ns / 4;
     result.load_wait_ns = result.end_to_end_ns / 4;
@@ -166,7 +166,7 @@ static struct rue_trial_result perform(struct machine *machine, const struct rue
     return result;
 }
 
-static struct rue_strategy_setup setup_of(const struct machine *machine)
+static struct rue_strategy_setup make_setup(const struct machine *machine)
 {
     const struct oddity *oddity = machine->oddity;
     struct rue_strategy_setup setup = rue_strategy_setup_default(
@@ -253,10 +253,10 @@ static bool is_answered(const struct oddity *oddity, const struct course *course
     return false;
 }
 
-static struct course course_of(const struct rue_strategy_ops *strategy, const struct oddity *oddity)
+static struct course run_strategy(const struct rue_strategy_ops *strategy, const struct oddity *oddity)
 {
-    struct machine machine = machine_of(oddity);
-    struct rue_strategy_setup setup = setup_of(&machine);
+    struct machine machine = make_machine(oddity);
+    struct rue_strategy_setup setup = make_setup(&machine);
     rue_error error = {0};
     void *state;
     cr_assert_eq(strategy->open(&setup, &state, &error), RUE_OK, "%s, %s: %s", strategy->name, oddity->name,
@@ -279,7 +279,7 @@ ParameterizedTest(const size_t *index, strategies, come_to_an_end_on_every_odd_m
 {
     const struct oddity *oddity = &oddities[*index];
     for (size_t i = 0; rue_strategies[i]; i++) {
-        struct course course = course_of(rue_strategies[i], oddity);
+        struct course course = run_strategy(rue_strategies[i], oddity);
         if (oddity->answered)
             cr_assert(is_answered(oddity, &course), "%s, %s: nothing ran on every model",
                       rue_strategies[i]->name, oddity->name);
@@ -289,20 +289,21 @@ ParameterizedTest(const size_t *index, strategies, come_to_an_end_on_every_odd_m
 Test(strategies, ask_the_same_with_the_same_seed)
 {
     for (size_t i = 0; rue_strategies[i]; i++)
-        cr_assert_eq(course_of(rue_strategies[i], &oddities[0]).fingerprint,
-                     course_of(rue_strategies[i], &oddities[0]).fingerprint, "%s", rue_strategies[i]->name);
+        cr_assert_eq(run_strategy(rue_strategies[i], &oddities[0]).fingerprint,
+                     run_strategy(rue_strategies[i], &oddities[0]).fingerprint, "%s",
+                     rue_strategies[i]->name);
 }
 
 Test(strategies, refuse_a_setup_without_a_trial)
 {
-    struct machine machine = machine_of(&oddities[0]);
+    struct machine machine = make_machine(&oddities[0]);
     for (size_t i = 0; rue_strategies[i]; i++) {
-        struct rue_strategy_setup setup = setup_of(&machine);
+        struct rue_strategy_setup setup = make_setup(&machine);
         void *state = &setup;
         setup.grid.config_count = 0;
         cr_assert_eq(rue_strategies[i]->open(&setup, &state, NULL), RUE_USAGE);
         cr_assert_null(state);
-        setup = setup_of(&machine);
+        setup = make_setup(&machine);
         setup.grid.scenario_count = 0;
         cr_assert_eq(rue_strategies[i]->open(&setup, &state, NULL), RUE_USAGE);
     }

@@ -33,7 +33,7 @@ static double normal(uint64_t *seed)
     return radius * cos(2 * M_PI * rue_random_unit(seed));
 }
 
-static struct machine machine_of(uint64_t seed)
+static struct machine make_machine(uint64_t seed)
 {
     static const int sizes[SIZES] = {16, 64, 128, 256}, workers[WORKERS] = {0, 1, 2, 4, 8, 16};
     struct machine machine = {.noise = 0.012, .seed = rue_mix64(seed), .infeasible = CONFIGS};
@@ -55,9 +55,9 @@ static uint64_t consumed(const struct machine *machine, size_t config, uint64_t 
     return machine->drop_last ? images / batch * batch : images;
 }
 
-static struct rue_pipeline_times times_of(const struct machine *machine,
-                                          struct rue_pipeline_consumer consumer, size_t config,
-                                          uint64_t images)
+static struct rue_pipeline_times predict_times(const struct machine *machine,
+                                               struct rue_pipeline_consumer consumer, size_t config,
+                                               uint64_t images)
 {
     return rue_pipeline_predict(&machine->loader, &consumer, &machine->configs[config],
                                 consumed(machine, config, images));
@@ -65,12 +65,12 @@ static struct rue_pipeline_times times_of(const struct machine *machine,
 
 static double truth_s(const struct machine *machine, size_t model, size_t config)
 {
-    return times_of(machine, machine->models[model], config, JOB).end_to_end_s *
+    return predict_times(machine, machine->models[model], config, JOB).end_to_end_s *
            exp(machine->error[model][config]);
 }
 
 /* Mean regret of every configuration that runs; the least of all. */
-static double regrets_of(const struct machine *machine, double out[CONFIGS])
+static double compute_regrets(const struct machine *machine, double out[CONFIGS])
 {
     double least = INFINITY;
     for (size_t c = 0; c < CONFIGS; c++) out[c] = 0;
@@ -115,7 +115,7 @@ static struct rue_trial_result perform(struct machine *machine, const struct rue
     bool joint = ask->measure == RUE_JOINT;
     struct rue_pipeline_consumer none = {1e-5, 0, 0, false};
     struct rue_pipeline_times times =
-        times_of(machine, joint ? machine->models[ask->scenario] : none, ask->config, ask->images);
+        predict_times(machine, joint ? machine->models[ask->scenario] : none, ask->config, ask->images);
     if (joint) factor *= exp(machine->error[ask->scenario][ask->config]);
     uint64_t batch = (uint64_t)result.config.value[RUE_BATCH_SIZE];
     result.images = (int64_t)consumed(machine, ask->config, ask->images);
@@ -145,8 +145,8 @@ static double exhaustive_s(const struct machine *machine)
     return sum;
 }
 
-static struct rue_strategy_setup setup_of(const struct machine *machine, double budget_s,
-                                          double epsilon_ratio)
+static struct rue_strategy_setup make_setup(const struct machine *machine, double budget_s,
+                                            double epsilon_ratio)
 {
     struct rue_strategy_setup setup =
         rue_strategy_setup_default((struct rue_setup_grid){MODELS, CONFIGS, machine->configs}, JOB);
@@ -201,7 +201,7 @@ static void play_setup(struct machine *machine, const struct rue_strategy_setup 
 
 static void play(struct machine *machine, double budget_s, double epsilon_ratio, struct outcome *out)
 {
-    struct rue_strategy_setup setup = setup_of(machine, budget_s, epsilon_ratio);
+    struct rue_strategy_setup setup = make_setup(machine, budget_s, epsilon_ratio);
     play_setup(machine, &setup, out);
 }
 
@@ -211,8 +211,8 @@ Test(strategy_duel, finds_a_good_configuration_at_a_small_share_of_the_cost)
     static struct outcome outcome;
     int held = 0;
     for (uint64_t seed = 0; seed < MACHINES; seed++) {
-        struct machine machine = machine_of(seed);
-        double regrets[CONFIGS], least = regrets_of(&machine, regrets), whole_s = exhaustive_s(&machine);
+        struct machine machine = make_machine(seed);
+        double regrets[CONFIGS], least = compute_regrets(&machine, regrets), whole_s = exhaustive_s(&machine);
         play(&machine, 0.15 * whole_s, 0.005, &outcome);
         cr_assert(outcome.claimed && outcome.claim.verified, "seed %d", (int)seed);
         double excess = regrets[outcome.claim.config] - least;
@@ -228,7 +228,7 @@ Test(strategy_duel, the_reserved_trials_are_enough_to_recommend)
 {
     static struct outcome outcome;
     for (uint64_t seed = 0; seed < 4; seed++) {
-        struct machine machine = machine_of(seed);
+        struct machine machine = make_machine(seed);
         double whole_s = exhaustive_s(&machine);
         machine.other_s = 0.01 * whole_s;
         machine.infeasible = 3 * seed; /* nothing is reserved for what does not run */
@@ -241,7 +241,7 @@ Test(strategy_duel, the_reserved_trials_are_enough_to_recommend)
 Test(strategy_duel, stops_when_the_bound_is_reached)
 {
     static struct outcome outcome;
-    struct machine machine = machine_of(3);
+    struct machine machine = make_machine(3);
     play(&machine, INFINITY, 0.01, &outcome);
     cr_assert(outcome.claimed && outcome.claim.verified);
     cr_assert_leq(outcome.claim.bound_ratio, 0.03);
@@ -251,7 +251,7 @@ Test(strategy_duel, stops_when_the_bound_is_reached)
 Test(strategy_duel, asks_the_same_questions_for_the_same_answers)
 {
     static struct outcome one, other;
-    struct machine a = machine_of(5), b = machine_of(5);
+    struct machine a = make_machine(5), b = make_machine(5);
     play(&a, 100, 0.005, &one);
     play(&b, 100, 0.005, &other);
     cr_assert_eq(one.asks, other.asks);
@@ -265,8 +265,8 @@ Test(strategy_duel, works_with_only_joint_trials)
 {
     static struct outcome outcome;
     for (uint64_t seed = 0; seed < 2; seed++) {
-        struct machine machine = machine_of(seed);
-        double regrets[CONFIGS], least = regrets_of(&machine, regrets);
+        struct machine machine = make_machine(seed);
+        double regrets[CONFIGS], least = compute_regrets(&machine, regrets);
         machine.measures[RUE_LOAD] = machine.measures[RUE_COMPUTE] = false;
         play(&machine, 0.3 * exhaustive_s(&machine), 0.005, &outcome);
         cr_assert(outcome.claimed && outcome.claim.verified, "seed %d", (int)seed);
@@ -279,8 +279,8 @@ Test(strategy_duel, works_with_only_the_times_of_whole_jobs)
 {
     static struct outcome outcome;
     for (uint64_t seed = 0; seed < 2; seed++) {
-        struct machine machine = machine_of(seed);
-        double regrets[CONFIGS], least = regrets_of(&machine, regrets), whole_s = exhaustive_s(&machine);
+        struct machine machine = make_machine(seed);
+        double regrets[CONFIGS], least = compute_regrets(&machine, regrets), whole_s = exhaustive_s(&machine);
         machine.measures[RUE_LOAD] = machine.measures[RUE_COMPUTE] = false;
         machine.whole_jobs = true;
         play(&machine, 0.25 * whole_s, 0.005, &outcome);
@@ -293,10 +293,10 @@ Test(strategy_duel, works_with_only_the_times_of_whole_jobs)
 Test(strategy_duel, surveys_with_another_configuration_if_the_first_does_not_run)
 {
     static struct outcome outcome;
-    struct machine machine = machine_of(2);
+    struct machine machine = make_machine(2);
     machine.measures[RUE_LOAD] = machine.measures[RUE_COMPUTE] = false;
     play(&machine, 0.3 * exhaustive_s(&machine), 0.005, &outcome);
-    machine = machine_of(2);
+    machine = make_machine(2);
     machine.measures[RUE_LOAD] = machine.measures[RUE_COMPUTE] = false;
     machine.infeasible = outcome.log[0].config;
     play(&machine, 0.3 * exhaustive_s(&machine), 0.005, &outcome);
@@ -308,12 +308,12 @@ Test(strategy_duel, surveys_with_another_configuration_if_the_first_does_not_run
 Test(strategy_duel, works_without_configurations_that_do_not_run)
 {
     static struct outcome outcome;
-    struct machine machine = machine_of(2);
+    struct machine machine = make_machine(2);
     double regrets[CONFIGS];
     play(&machine, 0.15 * exhaustive_s(&machine), 0.005, &outcome);
-    machine = machine_of(2);
+    machine = make_machine(2);
     machine.infeasible = outcome.claim.config;
-    double least = regrets_of(&machine, regrets);
+    double least = compute_regrets(&machine, regrets);
     play(&machine, 0.2 * exhaustive_s(&machine), 0.005, &outcome);
     cr_assert(outcome.claimed && outcome.claim.verified);
     cr_assert_neq(outcome.claim.config, machine.infeasible);
@@ -334,10 +334,10 @@ Test(strategy_duel, configurations_that_failed_on_one_model_are_not_tried_on_oth
     static struct outcome outcome;
     size_t tried = 0;
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-        struct machine machine = machine_of(2);
+        struct machine machine = make_machine(2);
         play(&machine, shares[i] * exhaustive_s(&machine), 0.005, &outcome);
         if (!outcome.claimed) continue;
-        machine = machine_of(2);
+        machine = make_machine(2);
         machine.infeasible = outcome.claim.config;
         play(&machine, shares[i] * exhaustive_s(&machine), 0.005, &outcome);
         cr_assert_leq(count_joint(&outcome, machine.infeasible), 1, "%g of the time", shares[i]);
@@ -351,16 +351,16 @@ Test(strategy_duel, a_skipped_last_batch_costs_no_time)
 {
     enum { FEW = 500 };
     static struct outcome outcome;
-    struct machine machine = machine_of(4);
+    struct machine machine = make_machine(4);
     machine.drop_last = true;
-    struct rue_strategy_setup setup = setup_of(&machine, 60, 0.01);
+    struct rue_strategy_setup setup = make_setup(&machine, 60, 0.01);
     setup.job.images = FEW;
     play_setup(&machine, &setup, &outcome);
     cr_assert(outcome.claimed && outcome.claim.verified);
     for (size_t i = 0; i < MODELS * CONFIGS; i++) {
         const struct rue_estimate *cell = &outcome.cells[i / CONFIGS][i % CONFIGS];
         struct rue_pipeline_consumer model = machine.models[i / CONFIGS];
-        double true_s = times_of(&machine, model, i % CONFIGS, FEW).end_to_end_s;
+        double true_s = predict_times(&machine, model, i % CONFIGS, FEW).end_to_end_s;
         cr_assert_float_eq(cell->time_s / true_s, 1, 0.3, "model %zu, configuration %zu: %.3f, not %.3f s",
                            i / CONFIGS, i % CONFIGS, cell->time_s, true_s);
         if (setup.grid.configs[i % CONFIGS].value[RUE_BATCH_SIZE] == 256)
@@ -373,10 +373,10 @@ Test(strategy_duel, a_survey_of_known_trials_is_not_repeated)
 {
     static struct outcome outcome;
     const struct rue_strategy_ops *duel = &rue_strategy_duel;
-    struct machine machine = machine_of(1);
+    struct machine machine = make_machine(1);
     machine.measures[RUE_LOAD] = machine.measures[RUE_COMPUTE] = false;
     struct machine again = machine;
-    struct rue_strategy_setup setup = setup_of(&machine, INFINITY, 0.02);
+    struct rue_strategy_setup setup = make_setup(&machine, INFINITY, 0.02);
     play_setup(&machine, &setup, &outcome);
     void *state;
     cr_assert_eq(duel->open(&setup, &state, NULL), RUE_OK);
@@ -400,7 +400,7 @@ static double latest_s(const struct machine *machine, size_t config)
 {
     double latest = 0;
     for (size_t m = 0; m < MODELS; m++) {
-        struct rue_pipeline_times times = times_of(machine, machine->models[m], config, JOB);
+        struct rue_pipeline_times times = predict_times(machine, machine->models[m], config, JOB);
         latest = fmax(latest, times.first_batch_s * exp(machine->error[m][config]));
     }
     return latest * (1 + machine->first_excess);
@@ -419,9 +419,9 @@ Test(strategy_duel, does_not_recommend_a_late_first_batch)
 {
     static struct outcome outcome;
     for (uint64_t seed = 0; seed < 2; seed++) {
-        struct machine machine = machine_of(seed);
+        struct machine machine = make_machine(seed);
         double regrets[CONFIGS];
-        regrets_of(&machine, regrets);
+        compute_regrets(&machine, regrets);
         play(&machine, 0.2 * exhaustive_s(&machine), 0.005, &outcome);
         machine.first_limit_s = 0.8 * latest_s(&machine, outcome.claim.config);
         play(&machine, 0.2 * exhaustive_s(&machine), 0.005, &outcome);
@@ -434,9 +434,9 @@ Test(strategy_duel, does_not_recommend_a_late_first_batch)
 Test(strategy_duel, a_late_configuration_is_replaced)
 {
     static struct outcome outcome;
-    struct machine machine = machine_of(2);
+    struct machine machine = make_machine(2);
     play(&machine, 0.3 * exhaustive_s(&machine), 0.005, &outcome);
-    machine = machine_of(2);
+    machine = make_machine(2);
     machine.first_limit_s = 1.2 * latest_s(&machine, outcome.claim.config);
     machine.first_excess = 0.5;
     size_t expected_best = outcome.claim.config;
@@ -449,7 +449,7 @@ Test(strategy_duel, a_late_configuration_is_replaced)
 Test(strategy_duel, gives_no_bound_if_every_first_batch_is_late)
 {
     static struct outcome outcome;
-    struct machine machine = machine_of(2);
+    struct machine machine = make_machine(2);
     machine.first_limit_s = 1e-3;
     play(&machine, 0.5 * exhaustive_s(&machine), 0.005, &outcome);
     cr_assert_not(outcome.claimed);
@@ -459,17 +459,17 @@ Test(strategy_duel, gives_no_bound_if_every_first_batch_is_late)
               joints);
 }
 
-static double regret_of(const struct machine *machine, size_t model, size_t config)
+static double compute_regret(const struct machine *machine, size_t model, size_t config)
 {
     double best = INFINITY;
     for (size_t c = 0; c < CONFIGS; c++) best = fmin(best, truth_s(machine, model, c));
     return truth_s(machine, model, config) / best - 1;
 }
 
-static double worst_regret_of(const struct machine *machine, size_t config)
+static double compute_worst_regret(const struct machine *machine, size_t config)
 {
     double worst = 0;
-    for (size_t m = 0; m < MODELS; m++) worst = fmax(worst, regret_of(machine, m, config));
+    for (size_t m = 0; m < MODELS; m++) worst = fmax(worst, compute_regret(machine, m, config));
     return worst;
 }
 
@@ -477,14 +477,14 @@ Test(strategy_duel, minimises_the_worst_regret_if_requested)
 {
     static struct outcome outcome;
     for (uint64_t seed = 0; seed < 2; seed++) {
-        struct machine machine = machine_of(seed);
-        struct rue_strategy_setup setup = setup_of(&machine, 0.3 * exhaustive_s(&machine), 0.005);
+        struct machine machine = make_machine(seed);
+        struct rue_strategy_setup setup = make_setup(&machine, 0.3 * exhaustive_s(&machine), 0.005);
         double least = INFINITY;
         setup.aim.objective = RUE_OBJECTIVE_WORST;
-        for (size_t c = 0; c < CONFIGS; c++) least = fmin(least, worst_regret_of(&machine, c));
+        for (size_t c = 0; c < CONFIGS; c++) least = fmin(least, compute_worst_regret(&machine, c));
         play_setup(&machine, &setup, &outcome);
         cr_assert(outcome.claimed && outcome.claim.verified, "seed %d", (int)seed);
-        double excess = worst_regret_of(&machine, outcome.claim.config) - least;
+        double excess = compute_worst_regret(&machine, outcome.claim.config) - least;
         cr_assert_lt(excess, 0.03, "seed %d: %.2f points", (int)seed, 100 * excess);
         cr_assert_leq(excess, outcome.claim.bound_ratio + 0.01, "seed %d", (int)seed);
     }
@@ -496,22 +496,22 @@ Test(strategy_duel, a_model_of_great_weight_decides)
     for (size_t model = 0; model < MODELS; model += MODELS - 1)
         for (uint64_t seed = 0; seed < 2; seed++) {
             double weights[MODELS] = {1, 1, 1, 1};
-            struct machine machine = machine_of(seed);
-            struct rue_strategy_setup setup = setup_of(&machine, 0.3 * exhaustive_s(&machine), 0.005);
+            struct machine machine = make_machine(seed);
+            struct rue_strategy_setup setup = make_setup(&machine, 0.3 * exhaustive_s(&machine), 0.005);
             weights[model] = 1000;
             setup.aim.weights = weights;
             play_setup(&machine, &setup, &outcome);
             cr_assert(outcome.claimed && outcome.claim.verified, "seed %d", (int)seed);
-            cr_assert_lt(regret_of(&machine, model, outcome.claim.config), 0.025,
+            cr_assert_lt(compute_regret(&machine, model, outcome.claim.config), 0.025,
                          "seed %d model %d: %.3f bound %.3f", (int)seed, (int)model,
-                         regret_of(&machine, model, outcome.claim.config), outcome.claim.bound_ratio);
+                         compute_regret(&machine, model, outcome.claim.config), outcome.claim.bound_ratio);
         }
 }
 
 Test(strategy_duel, a_budget_below_the_probes_gives_no_bound)
 {
     static struct outcome outcome;
-    struct machine machine = machine_of(1);
+    struct machine machine = make_machine(1);
     play(&machine, 1, 0.005, &outcome);
     cr_assert(!outcome.claimed || !outcome.claim.verified);
 }
@@ -519,7 +519,7 @@ Test(strategy_duel, a_budget_below_the_probes_gives_no_bound)
 Test(strategy_duel, a_space_of_one_point_is_measured_on_every_model)
 {
     static struct outcome outcome;
-    struct machine machine = machine_of(1);
+    struct machine machine = make_machine(1);
     struct rue_strategy_setup setup =
         rue_strategy_setup_default((struct rue_setup_grid){MODELS, 1, machine.configs + 9}, JOB);
     setup.runner = (struct rue_setup_runner){.measures = {true, true, true}, .cpus = 4};

@@ -10,7 +10,7 @@ struct asked {
     struct rue_question asks[CELLS_MAX];
 };
 
-static struct rue_strategy_setup setup_of(size_t scenarios, size_t configs, int repeats, uint64_t seed)
+static struct rue_strategy_setup make_setup(size_t scenarios, size_t configs, int repeats, uint64_t seed)
 {
     static struct rue_config grid[CELLS_MAX];
     struct rue_strategy_setup setup =
@@ -62,7 +62,7 @@ Test(strategy_grid, asks_every_cell_once_per_repeat)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         static int seen[CELLS_MAX];
         size_t scenarios = shapes[i][0], configs = shapes[i][1], repeats = shapes[i][2];
-        run(setup_of(scenarios, configs, (int)repeats, 1), NULL, RUE_TRIAL_OK, &asked);
+        run(make_setup(scenarios, configs, (int)repeats, 1), NULL, RUE_TRIAL_OK, &asked);
         cr_assert_eq(asked.count, scenarios * configs * repeats);
         memset(seen, 0, sizeof seen);
         for (size_t a = 0; a < asked.count; a++) {
@@ -77,9 +77,9 @@ Test(strategy_grid, asks_every_cell_once_per_repeat)
 Test(strategy_grid, a_seed_gives_one_order)
 {
     static struct asked a, b, other;
-    run(setup_of(4, 9, 2, 7), NULL, RUE_TRIAL_OK, &a);
-    run(setup_of(4, 9, 2, 7), NULL, RUE_TRIAL_OK, &b);
-    run(setup_of(4, 9, 2, 8), NULL, RUE_TRIAL_OK, &other);
+    run(make_setup(4, 9, 2, 7), NULL, RUE_TRIAL_OK, &a);
+    run(make_setup(4, 9, 2, 7), NULL, RUE_TRIAL_OK, &b);
+    run(make_setup(4, 9, 2, 8), NULL, RUE_TRIAL_OK, &other);
     cr_assert(same_order(&a, &b));
     cr_assert_not(same_order(&a, &other));
 }
@@ -87,14 +87,14 @@ Test(strategy_grid, a_seed_gives_one_order)
 Test(strategy_grid, a_block_is_complete_before_the_next)
 {
     static struct asked asked;
-    run(setup_of(4, 9, 3, 7), NULL, RUE_TRIAL_OK, &asked);
+    run(make_setup(4, 9, 3, 7), NULL, RUE_TRIAL_OK, &asked);
     for (size_t i = 0; i < asked.count; i++) cr_assert_eq(asked.asks[i].repeat, (int)(i / 36));
 }
 
 Test(strategy_grid, a_configuration_is_complete_before_the_next)
 {
     static struct asked asked;
-    run(setup_of(4, 9, 3, 7), NULL, RUE_TRIAL_OK, &asked);
+    run(make_setup(4, 9, 3, 7), NULL, RUE_TRIAL_OK, &asked);
     for (size_t i = 0; i < asked.count; i++) cr_assert_eq(asked.asks[i].config, asked.asks[i - i % 4].config);
 }
 
@@ -102,7 +102,7 @@ Test(strategy_grid, orders_differ_between_blocks_and_between_configurations)
 {
     static struct asked asked;
     size_t scenarios = 6, configs = 20, differing = 0;
-    run(setup_of(scenarios, configs, 2, 3), NULL, RUE_TRIAL_OK, &asked);
+    run(make_setup(scenarios, configs, 2, 3), NULL, RUE_TRIAL_OK, &asked);
     const struct rue_question *first = asked.asks, *second = asked.asks + scenarios * configs;
     bool same_configs = true;
     for (size_t c = 0; c < configs; c++)
@@ -123,7 +123,7 @@ Test(strategy_grid, every_order_is_about_equally_likely)
     static struct asked asked;
     int seen[6] = {0};
     for (uint64_t seed = 0; seed < 1200; seed++) {
-        run(setup_of(1, 3, 1, seed), NULL, RUE_TRIAL_OK, &asked);
+        run(make_setup(1, 3, 1, seed), NULL, RUE_TRIAL_OK, &asked);
         size_t a = asked.asks[0].config, b = asked.asks[1].config;
         seen[2 * a + (b > 3 - a - b)]++;
     }
@@ -136,11 +136,11 @@ Test(strategy_grid, a_failed_cell_is_not_asked_twice)
 {
     static struct asked all, asked;
     static const enum rue_outcome outcomes[] = {RUE_TRIAL_INFEASIBLE, RUE_TRIAL_FAILED, RUE_TRIAL_TIMEOUT};
-    run(setup_of(3, 5, 4, 11), NULL, RUE_TRIAL_OK, &all);
+    run(make_setup(3, 5, 4, 11), NULL, RUE_TRIAL_OK, &all);
     for (size_t o = 0; o < 3; o++) {
         struct rue_question bad = {.scenario = 1, .config = 2, .repeat = 1};
         size_t at = 0;
-        run(setup_of(3, 5, 4, 11), &bad, outcomes[o], &asked);
+        run(make_setup(3, 5, 4, 11), &bad, outcomes[o], &asked);
         cr_assert_eq(asked.count, all.count - 2, "repeats 2 and 3 of one cell");
         for (size_t i = 0; i < all.count; i++) {
             const struct rue_question *ask = &all.asks[i];
@@ -155,7 +155,7 @@ Test(strategy_grid, a_failed_cell_is_not_asked_twice)
 Test(strategy_grid, ends_when_every_cell_failed)
 {
     const struct rue_strategy_ops *grid = &rue_strategy_grid;
-    struct rue_strategy_setup setup = setup_of(2, 3, 1000, 1);
+    struct rue_strategy_setup setup = make_setup(2, 3, 1000, 1);
     struct rue_trial_result result = rue_trial_result_empty();
     struct rue_question ask;
     void *state;
@@ -170,7 +170,7 @@ Test(strategy_grid, a_setup_without_a_trial_is_refused)
 {
     static const size_t shapes[][3] = {{0, 1, 1}, {1, 0, 1}, {1, 1, 0}};
     for (size_t i = 0; i < 3; i++) {
-        struct rue_strategy_setup setup = setup_of(shapes[i][0], shapes[i][1], (int)shapes[i][2], 1);
+        struct rue_strategy_setup setup = make_setup(shapes[i][0], shapes[i][1], (int)shapes[i][2], 1);
         rue_error error = {0};
         void *state;
         cr_assert_eq(rue_strategy_grid.open(&setup, &state, &error), RUE_USAGE);

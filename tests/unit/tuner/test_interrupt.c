@@ -16,7 +16,7 @@ enum { TEXT_BYTES = 256, SURVIVED = 7 };
 typedef void child_acts(void);
 
 /* The exit code of such a child, and what it wrote to standard error. */
-static int end_of(child_acts *act, char text[TEXT_BYTES])
+static int run_child(child_acts *act, char text[TEXT_BYTES])
 {
     int ends[2], how = 0;
     size_t used = 0;
@@ -58,9 +58,9 @@ static void be_terminated_with_a_line(void)
 Test(interrupt, a_signal_without_work_ends_the_program_with_a_line)
 {
     char text[TEXT_BYTES];
-    cr_assert_eq(end_of(be_interrupted, text), 130);
+    cr_assert_eq(run_child(be_interrupted, text), 130);
     cr_assert_str_eq(text, "rue list: interrupted\n");
-    cr_assert_eq(end_of(be_terminated_with_a_line, text), 143);
+    cr_assert_eq(run_child(be_terminated_with_a_line, text), 143);
     cr_assert_str_eq(text, "\r\033[Krue list: terminated\n", "the line that stands is wiped");
 }
 
@@ -94,10 +94,10 @@ static void press_twice(void)
 Test(interrupt, started_work_is_finished_unless_a_second_signal_follows)
 {
     char text[TEXT_BYTES];
-    cr_assert_eq(end_of(finish_what_began, text), SURVIVED);
+    cr_assert_eq(run_child(finish_what_began, text), SURVIVED);
     cr_assert_str_eq(text, "");
-    cr_assert_eq(end_of(be_signalled_behind_it, text), 130, "when it is finished the next signal ends it");
-    cr_assert_eq(end_of(press_twice, text), 130, "two within a tenth of a second are one");
+    cr_assert_eq(run_child(be_signalled_behind_it, text), 130, "when it is finished the next signal ends it");
+    cr_assert_eq(run_child(press_twice, text), 130, "two within a tenth of a second are one");
 }
 
 /* The other end stays open, and nobody reads. */
@@ -115,5 +115,5 @@ static void write_to_a_full_pipe(void)
 Test(interrupt, an_orderly_end_waits_for_no_reader)
 {
     char text[TEXT_BYTES];
-    cr_assert_eq(end_of(write_to_a_full_pipe, text), SURVIVED);
+    cr_assert_eq(run_child(write_to_a_full_pipe, text), SURVIVED);
 }

@@ -15,7 +15,7 @@ static void burn(void)
 {
     tree_step();
     tree_burn(BURNT_MS);
-    tree_say();
+    tree_write_line();
     tree_step();
 }
 

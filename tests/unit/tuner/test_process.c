@@ -37,7 +37,7 @@ static void start_shell(const char *script)
     start((const char *const[]){"/bin/sh", "-c", script, NULL});
 }
 
-static void say(const char *line)
+static void send(const char *line)
 {
     rue_error error = {0};
     cr_assert_eq(rue_process_write_line(process, line, rue_clock_now_ns() + timeout_ns, &error), RUE_OK, "%s",
@@ -67,12 +67,12 @@ static const char *expect_failure(uint64_t patience, rue_status expected)
 Test(process, lines_are_echoed)
 {
     start((const char *const[]){"cat", NULL});
-    say("hello");
+    send("hello");
     expect_line("hello");
-    say("");
+    send("");
     expect_line("");
-    say("one");
-    say("two\nthree");
+    send("one");
+    send("two\nthree");
     expect_line("one");
     expect_line("two");
     expect_line("three");
@@ -86,7 +86,7 @@ Test(process, a_long_line_is_echoed)
     const char *line;
     memset(text, 'x', BYTES);
     start_shell("read -r line; printf '%300000s\\n' | tr ' ' x; echo after");
-    say("go");
+    send("go");
     rue_error error = {0};
     cr_assert_eq(rue_process_read_line(process, UINT64_MAX, BYTES, &line, &error), RUE_OK, "%s",
                  error.message);
@@ -108,7 +108,7 @@ Test(process, a_line_can_be_read_after_a_missed_deadline)
     start_shell("read -r line; echo late");
     const char *message = expect_failure(20 * RUE_NS_PER_MS, RUE_TIMEOUT);
     cr_assert(strstr(message, "no answer"), "%s", message);
-    say("go");
+    send("go");
     expect_line("late");
     rue_process_close(process, timeout_ns);
 }
@@ -140,7 +140,7 @@ Test(process, a_line_of_the_maximum_length_is_accepted)
     memset(text, 'x', LONGEST);
     text[LONGEST] = 0;
     start((const char *const[]){"cat", NULL});
-    say(text);
+    send(text);
     expect_line(text);
     rue_process_close(process, timeout_ns);
 }
@@ -218,7 +218,7 @@ Test(process, a_process_that_ignores_sigterm_is_killed)
 }
 
 /* Whether all holders of the pipe's other end are gone within the patience. */
-static bool all_gone(int reading_end)
+static bool all_ended(int reading_end)
 {
     struct pollfd wait = {.fd = reading_end, .events = POLLIN};
     char byte;
@@ -251,7 +251,7 @@ Test(process, children_of_a_process_are_ended_with_it)
         int watch = start_watched(scripts[i]);
         expect_line("ready");
         rue_process_close(process, grace_ns);
-        cr_assert(all_gone(watch), "'%s' left something running", scripts[i]);
+        cr_assert(all_ended(watch), "'%s' left something running", scripts[i]);
         close(watch);
     }
 }
@@ -275,7 +275,7 @@ Test(process, a_slow_reader_gets_all_of_a_long_line)
     static char text[BYTES + 1];
     memset(text, 'x', BYTES);
     start_shell("sleep 0.1; head -c 1048577 | wc -c");
-    say(text);
+    send(text);
     expect_line("1048577");
     rue_process_close(process, timeout_ns);
 }
@@ -297,7 +297,7 @@ Test(process, a_stopped_process_is_reported)
     rue_keeper_signal(rue_process_keeper_socket(process), SIGCONT);
     while (rue_process_stop_signal(process)) rue_process_suspensions(process);
     cr_assert_eq(rue_process_suspensions(process), 1);
-    say("awake");
+    send("awake");
     expect_line("awake");
     rue_process_close(process, timeout_ns);
 }
@@ -328,7 +328,7 @@ Test(process, a_process_inherits_no_pipe_of_another)
     start((const char *const[]){"cat", NULL});
     cr_assert_str_eq(rue_process_close(first, timeout_ns), "ended",
                      "the first sees the end of its input while the second runs");
-    say("still here");
+    send("still here");
     expect_line("still here");
     rue_process_close(process, timeout_ns);
 }

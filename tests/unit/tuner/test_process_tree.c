@@ -56,7 +56,7 @@ static void burn(void)
 {
     tree_step();
     tree_burn(BURNT_MS);
-    tree_say();
+    tree_write_line();
     tree_step();
 }
 
@@ -66,7 +66,7 @@ static void burn_and_stay(void)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     tree_step();
     tree_burn(BURNT_MS);
-    tree_say();
+    tree_write_line();
     pause();
 }
 
@@ -75,10 +75,10 @@ static void hold(void)
     tree_step();
     char *memory = mmap(NULL, HELD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memset(memory, 1, HELD);
-    tree_say();
+    tree_write_line();
     tree_step();
     munmap(memory, HELD);
-    tree_say();
+    tree_write_line();
     tree_step();
 }
 
@@ -88,7 +88,7 @@ static void read_file(void)
     tree_step();
     int fd = open(temporary_path("data"), O_RDONLY);
     if (read(fd, data, BYTES) != BYTES) _exit(1);
-    tree_say();
+    tree_write_line();
     tree_step();
 }
 
@@ -114,15 +114,15 @@ static void fork_reader(void)
 }
 
 /* Its child is the root's when it ends. */
-static void leave_child(void)
+static void exit_with_a_running_child(void)
 {
     tree_fork(burn);
     while (access(temporary_path("leave"), F_OK) != 0) usleep(1000);
 }
 
-static void fork_leaver(void)
+static void fork_parent_that_exits(void)
 {
-    tree_fork(leave_child);
+    tree_fork(exit_with_a_running_child);
 }
 
 /* Nobody waits for its child. */
@@ -139,7 +139,7 @@ static void fork_ignorer(void)
     tree_fork(ignore_child);
 }
 
-static void fork_and_forget(void)
+static void fork_without_wait(void)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (;;) {
@@ -154,7 +154,7 @@ static void fork_and_forget(void)
 
 static void fork_restless(void)
 {
-    for (int i = 0; i < 4; i++) tree_fork(fork_and_forget);
+    for (int i = 0; i < 4; i++) tree_fork(fork_without_wait);
 }
 
 /* ---- claims ---- */
@@ -247,7 +247,7 @@ Test(process_tree, a_process_without_a_waiting_parent_is_counted)
 
 Test(process_tree, orphans_are_still_counted_and_only_once)
 {
-    begin(fork_leaver);
+    begin(fork_parent_that_exits);
     look_until(2);
     temporary_text("leave", "");
     tree_await();

@@ -40,7 +40,7 @@ static void expect_same(const struct rue_trial_request *a, const struct rue_tria
 Test(protocol, a_request_is_read_back_with_every_field)
 {
     struct rue_trial_request request = protocol_request();
-    struct rue_trial_request back = decode(protocol_taken(rue_protocol_encode_trial(&request, NULL)));
+    struct rue_trial_request back = decode(protocol_parse(rue_protocol_encode_trial(&request, NULL)));
     expect_same(&request, &back);
 }
 
@@ -48,7 +48,7 @@ Test(protocol, a_compute_request_has_the_number_of_batches)
 {
     struct rue_trial_request request = protocol_request();
     request.measure = RUE_COMPUTE;
-    struct rue_trial_request back = decode(protocol_taken(rue_protocol_encode_trial(&request, NULL)));
+    struct rue_trial_request back = decode(protocol_parse(rue_protocol_encode_trial(&request, NULL)));
     cr_assert(back.measure == RUE_COMPUTE && back.batches == 9);
 }
 
@@ -57,7 +57,7 @@ Test(protocol, a_load_request_has_no_model)
     struct rue_trial_request request = protocol_request();
     request.measure = RUE_LOAD;
     request.model[0] = 0;
-    json_t *object = protocol_taken(rue_protocol_encode_trial(&request, NULL));
+    json_t *object = protocol_parse(rue_protocol_encode_trial(&request, NULL));
     cr_assert_null(json_object_get(object, "model"));
     cr_assert_eq(decode(object).measure, RUE_LOAD);
 }
@@ -65,7 +65,7 @@ Test(protocol, a_load_request_has_no_model)
 Test(protocol, the_profile_is_sent_unchanged)
 {
     struct rue_trial_request request = protocol_request();
-    json_t *object = protocol_taken(rue_protocol_encode_trial(&request, "{\"per_batch_ns\":5}"));
+    json_t *object = protocol_parse(rue_protocol_encode_trial(&request, "{\"per_batch_ns\":5}"));
     json_t *profile = json_object_get(object, "profile");
     cr_assert_eq(json_integer_value(json_object_get(profile, "per_batch_ns")), 5);
     json_decref(object);
@@ -234,7 +234,7 @@ Test(protocol, a_long_bad_line_is_quoted_in_part)
 Test(protocol, an_open_request_carries_variant_workload_and_images)
 {
     struct rue_trial_request request = protocol_request();
-    json_t *object = protocol_taken(rue_protocol_encode_open(&request.variant, &request.workload, 77));
+    json_t *object = protocol_parse(rue_protocol_encode_open(&request.variant, &request.workload, 77));
     struct rue_open_request read;
     cr_assert_str_eq(json_string_value(json_object_get(object, "op")), "open");
     cr_assert_eq(rue_protocol_decode_open(object, &read, NULL), RUE_OK);
@@ -262,7 +262,7 @@ Test(protocol, an_open_reply_is_read_back)
                                       .batch_dtype = RUE_UINT8,
                                       .note = "1 was left out: \xff"};
     struct rue_opened back;
-    json_t *object = protocol_taken(rue_protocol_encode_opened(&opened));
+    json_t *object = protocol_parse(rue_protocol_encode_opened(&opened));
     cr_assert_eq(rue_protocol_decode_opened(object, &back, NULL), RUE_OK);
     json_decref(object);
     cr_assert(back.images == opened.images && back.bytes == opened.bytes && back.batch_dtype == RUE_UINT8);

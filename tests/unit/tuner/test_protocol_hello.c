@@ -28,7 +28,7 @@ static void refuse(const char *line, const char *says)
 
 Test(protocol_hello, the_request_names_the_protocol)
 {
-    json_t *object = protocol_taken(rue_protocol_encode_hello());
+    json_t *object = protocol_parse(rue_protocol_encode_hello());
     cr_assert_str_eq(json_string_value(json_object_get(object, "op")), "hello");
     cr_assert_str_eq(json_string_value(json_object_get(object, "protocol")), "rue.runner/1");
     json_decref(object);
@@ -163,7 +163,7 @@ Test(protocol_hello, lists_have_a_limit)
 }
 
 /* A greeting whose space has `count` values of num_workers, the first of them named twice. */
-static json_t *greeting_of(int count)
+static json_t *make_hello(int count)
 {
     json_t *object = protocol_object(GREETING "}"), *workers = json_pack("[i]", 1);
     for (int i = 1; i <= count; i++) json_array_append_new(workers, json_integer(i));
@@ -174,7 +174,7 @@ static json_t *greeting_of(int count)
 Test(protocol_hello, too_many_values_of_a_knob_are_refused)
 {
     rue_error error = {0};
-    json_t *most = greeting_of(RUE_SPACE_VALUES_MAX), *more = greeting_of(RUE_SPACE_VALUES_MAX + 1);
+    json_t *most = make_hello(RUE_SPACE_VALUES_MAX), *more = make_hello(RUE_SPACE_VALUES_MAX + 1);
     cr_assert_eq(rue_protocol_decode_hello(most, &hello, &error), RUE_OK, "%s", error.message);
     cr_assert_eq(hello.space.count[RUE_NUM_WORKERS], RUE_SPACE_VALUES_MAX);
     cr_assert_eq(rue_protocol_decode_hello(more, &hello, &error), RUE_RUNNER);

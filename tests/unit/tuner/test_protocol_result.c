@@ -28,7 +28,7 @@ static void expect_failed(json_t *object, const char *says)
 static json_t *good(void)
 {
     struct rue_trial_result full = protocol_result();
-    json_t *object = protocol_taken(rue_protocol_encode_result(NULL, &full));
+    json_t *object = protocol_parse(rue_protocol_encode_result(NULL, &full));
     rue_trial_result_close(&full);
     return object;
 }
@@ -50,7 +50,7 @@ static json_t *without(const char *key)
 Test(protocol_result, every_field_is_read_back)
 {
     struct rue_trial_result full = protocol_result();
-    decode(protocol_taken(rue_protocol_encode_result(NULL, &full)));
+    decode(protocol_parse(rue_protocol_encode_result(NULL, &full)));
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
     cr_assert(rue_config_equal(&result.config, &full.config));
     for (size_t i = 0; i < rue_trial_field_count; i++) {
@@ -74,7 +74,7 @@ Test(protocol_result, unmeasured_values_are_absent)
     sparse.config = protocol_request().config;
     sparse.images = 8;
     sparse.end_to_end_ns = 1;
-    json_t *object = protocol_taken(rue_protocol_encode_result(NULL, &sparse));
+    json_t *object = protocol_parse(rue_protocol_encode_result(NULL, &sparse));
     cr_assert_null(json_object_get(object, "h2d_ns"));
     cr_assert_null(json_object_get(object, "cpu_ratio"), "JSON knows no NaN");
     cr_assert_null(json_object_get(object, "batch_ready_ns"));
@@ -88,11 +88,11 @@ Test(protocol_result, the_id_is_echoed_and_may_be_null)
 {
     struct rue_trial_result full = rue_trial_result_empty();
     json_t *id = json_integer(17);
-    json_t *named = protocol_taken(rue_protocol_encode_result(id, &full));
+    json_t *named = protocol_parse(rue_protocol_encode_result(id, &full));
     cr_assert_eq(json_integer_value(json_object_get(named, "id")), 17);
-    json_t *nameless = protocol_taken(rue_protocol_encode_result(NULL, &full));
+    json_t *nameless = protocol_parse(rue_protocol_encode_result(NULL, &full));
     cr_assert(json_is_null(json_object_get(nameless, "id")));
-    json_t *failure = protocol_taken(rue_protocol_encode_failure(id, RUE_TRIAL_FAILED, "why"));
+    json_t *failure = protocol_parse(rue_protocol_encode_failure(id, RUE_TRIAL_FAILED, "why"));
     cr_assert_eq(json_integer_value(json_object_get(failure, "id")), 17);
     json_decref(id);
     json_decref(named);
@@ -107,7 +107,7 @@ Test(protocol_result, every_outcome_is_read_back_with_its_reason)
         bad.outcome = (enum rue_outcome)outcome;
         bad.config = protocol_request().config;
         strcpy(bad.reason, "because of \"this\" & that");
-        decode(protocol_taken(rue_protocol_encode_result(NULL, &bad)));
+        decode(protocol_parse(rue_protocol_encode_result(NULL, &bad)));
         cr_assert_eq(result.outcome, bad.outcome);
         cr_assert_str_eq(result.reason, bad.reason);
     }
@@ -117,9 +117,9 @@ Test(protocol_result, a_reason_that_is_not_utf8_is_kept)
 {
     struct rue_trial_result bad = rue_trial_result_empty();
     strcpy(bad.reason, "/data/caf\xe9/1.jpg is damaged");
-    decode(protocol_taken(rue_protocol_encode_result(NULL, &bad)));
+    decode(protocol_parse(rue_protocol_encode_result(NULL, &bad)));
     cr_assert_str_eq(result.reason, "/data/caf\xEF\xBF\xBD/1.jpg is damaged");
-    json_t *failure = protocol_taken(rue_protocol_encode_failure(NULL, RUE_TRIAL_FAILED, "\xff\xfe gone"));
+    json_t *failure = protocol_parse(rue_protocol_encode_failure(NULL, RUE_TRIAL_FAILED, "\xff\xfe gone"));
     cr_assert_str_eq(json_string_value(json_object_get(failure, "reason")), "\xEF\xBF\xBD\xEF\xBF\xBD gone");
     json_decref(failure);
 }

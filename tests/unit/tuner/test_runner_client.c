@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct rue_trial_result took(int64_t end_to_end_ns, int64_t bytes)
+static struct rue_trial_result make_result(int64_t end_to_end_ns, int64_t bytes)
 {
     struct rue_trial_result result = rue_trial_result_empty();
     result.outcome = RUE_TRIAL_OK;
@@ -23,7 +23,7 @@ static struct rue_trial_result took(int64_t end_to_end_ns, int64_t bytes)
 
 Test(runner_client, times_are_the_slowest_and_usage_is_summed)
 {
-    struct rue_trial_result results[] = {took(100, 1), took(300, 20), took(200, 300)};
+    struct rue_trial_result results[] = {make_result(100, 1), make_result(300, 20), make_result(200, 300)};
     struct rue_trial_result merged = rue_runner_merge(results, 3);
     cr_assert_eq(merged.outcome, RUE_TRIAL_OK);
     cr_assert(merged.end_to_end_ns == 300 && merged.first_batch_ns == 30);
@@ -37,7 +37,7 @@ Test(runner_client, times_are_the_slowest_and_usage_is_summed)
 
 Test(runner_client, a_value_missing_in_one_reply_is_unknown)
 {
-    struct rue_trial_result results[] = {took(100, 1), took(300, 20)};
+    struct rue_trial_result results[] = {make_result(100, 1), make_result(300, 20)};
     results[0].data_bytes = 5;
     results[0].bad_images = results[1].bad_images = 2;
     results[0].cache_missed = 1, results[1].cache_missed = 0;
@@ -55,7 +55,7 @@ Test(runner_client, a_value_missing_in_one_reply_is_unknown)
 
 Test(runner_client, notes_of_several_runners_are_said_once_each)
 {
-    struct rue_trial_result results[] = {took(100, 1), took(300, 20), took(200, 300)};
+    struct rue_trial_result results[] = {make_result(100, 1), make_result(300, 20), make_result(200, 300)};
     strcpy(results[0].reason, "a.jpg was replaced");
     strcpy(results[1].reason, "b.jpg was replaced");
     strcpy(results[2].reason, "a.jpg was replaced");

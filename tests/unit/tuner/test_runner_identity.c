@@ -5,7 +5,7 @@
 
 static char text[RUE_IDENTITY_TEXT_BYTES];
 
-static json_t *object_of(const char *line)
+static json_t *parse_object(const char *line)
 {
     json_t *object = json_loads(line, 0, NULL);
     cr_assert_not_null(object, "%s", line);
@@ -14,7 +14,7 @@ static json_t *object_of(const char *line)
 
 static bool differs(const char *before, const char *now, const char *const *keys)
 {
-    json_t *a = object_of(before), *b = object_of(now);
+    json_t *a = parse_object(before), *b = parse_object(now);
     text[0] = 0;
     bool does = rue_runner_identity_differs(a, b, keys, text);
     json_decref(a);

@@ -66,7 +66,7 @@ static void begin(bool compute, bool failed)
     if (failed) result.outcome = RUE_TRIAL_FAILED;
 }
 
-static void obey(const char *what)
+static void expect_valid(const char *what)
 {
     rue_error error = {0};
     cr_assert_eq(rue_trial_reply_check(&request, &result, &error), RUE_OK, "%s: %s", what, error.message);
@@ -114,7 +114,7 @@ Test(trial_reply, each_broken_rule_is_found)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin(cases[i].compute, cases[i].failed);
-        obey(cases[i].rule);
+        expect_valid(cases[i].rule);
         memcpy((char *)&result + cases[i].offset, &cases[i].value, sizeof cases[i].value);
         expect_fault(cases[i].rule);
         rue_trial_result_close(&result);
@@ -135,9 +135,9 @@ Test(trial_reply, missing_values_break_no_rule)
         result.outcome = RUE_TRIAL_OK;
         result.images = images;
         *(compute ? &result.compute_ns : &result.end_to_end_ns) = time_ns;
-        obey("the shortest reply");
+        expect_valid("the shortest reply");
         result = rue_trial_result_empty();
-        obey("a failure that says nothing");
+        expect_valid("a failure that says nothing");
     }
 }
 
@@ -145,7 +145,7 @@ Test(trial_reply, a_truncated_trial_may_run_its_last_batch_to_the_end)
 {
     begin(false, false);
     request.images = 2000;
-    obey("2,048 images of 2,000, in batches of 64");
+    expect_valid("2,048 images of 2,000, in batches of 64");
     request.images = 1984;
     expect_fault("images (2048) is more than the images requested (1984)");
     rue_trial_result_close(&result);
@@ -157,7 +157,7 @@ Test(trial_reply, times_that_are_rounded_still_fit)
     result.load_wait_ns = result.end_to_end_ns / 1000 * 1005 - result.compute_ns - result.shutdown_ns;
     result.first_batch_ns = result.end_to_end_ns + 900;
     result.batch_ready_ns[31] = (uint64_t)result.end_to_end_ns + 900;
-    obey("half a percent more");
+    expect_valid("half a percent more");
     rue_trial_result_close(&result);
 }
 
@@ -165,7 +165,7 @@ Test(trial_reply, damaged_images_are_those_of_all_loaders)
 {
     begin(false, false);
     result.bad_images = 4 * 2048;
-    obey("4 loaders");
+    expect_valid("4 loaders");
     request.workload.world_size = 1;
     expect_fault("bad_images (8192) is more than the images of all loaders (2048)");
     rue_trial_result_close(&result);
