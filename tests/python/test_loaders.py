@@ -32,7 +32,7 @@ def trial(runner, batch_size=8, num_workers=0, measure="joint", images=IMAGES, *
     return ask(runner, "trial", **{**request, **more})
 
 
-def find_runner(loader, **options):
+def make_runner(loader, **options):
     steps = options.pop("steps", None)
     return Runner(make_subject(loader, **options), steps)
 
@@ -71,7 +71,7 @@ def test_bytes_of_a_batch_are_those_of_its_arrays():
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_loader_is_rebuilt_with_other_knobs(workers):
     original = DataLoader(Squares(), batch_size=8, shuffle=True, drop_last=False, collate_fn=lambda items: torch.stack([x for x, _ in items]))
-    runner = find_runner(original)
+    runner = make_runner(original)
     answer = trial(runner, num_workers=workers, detail=True)
     assert answer["status"] == "ok", answer
     assert (answer["images"], answer["batches"]) == (IMAGES, IMAGES // 8)
@@ -81,7 +81,7 @@ def test_a_loader_is_rebuilt_with_other_knobs(workers):
 
 
 def test_hello_declares_the_knobs_of_a_loader():
-    hello = ask(find_runner(DataLoader(Squares(), batch_size=24, num_workers=1)), "hello")
+    hello = ask(make_runner(DataLoader(Squares(), batch_size=24, num_workers=1)), "hello")
     assert hello["space"]["batch_size"] == [24], "the batch size stays"
     assert {0, 1, 2} <= set(hello["space"]["num_workers"])
     knobs = {knob["name"]: knob for knob in hello["knobs"]}
@@ -100,13 +100,13 @@ def test_hello_declares_the_knobs_of_a_factory():
 
 
 def test_epochs_start_new_iterators():
-    answer = trial(find_runner(DataLoader(Squares(), batch_size=40)), batch_size=40, images=2 * IMAGES + 10, detail=True)
+    answer = trial(make_runner(DataLoader(Squares(), batch_size=40)), batch_size=40, images=2 * IMAGES + 10, detail=True)
     assert (answer["images"], answer["batches"]) == (2 * IMAGES + 10, 7), "40, 40, 16, 40, 40, 16, 10"
 
 
 @pytest.mark.parametrize("config", [dict(persistent_workers=True), dict(multiprocessing_context="spawn"), dict(prefetch_factor=4)])
 def test_knobs_of_workers_reach_them(config):
-    answer = trial(find_runner(DataLoader(Squares(), batch_size=8)), num_workers=1, config=config, images=2 * IMAGES)
+    answer = trial(make_runner(DataLoader(Squares(), batch_size=8)), num_workers=1, config=config, images=2 * IMAGES)
     assert answer["status"] == "ok" and answer["images"] == 2 * IMAGES, answer
 
 
@@ -119,7 +119,7 @@ def test_worker_threads_are_set():
 
 
 def test_drop_last_is_that_of_the_loader():
-    runner = find_runner(DataLoader(Squares(), batch_size=40, drop_last=True))
+    runner = make_runner(DataLoader(Squares(), batch_size=40, drop_last=True))
     answer = trial(runner, batch_size=40)
     assert (answer["images"], answer["batches"]) == (80, 2)
 
@@ -152,7 +152,7 @@ def test_a_space_that_makes_no_sense_is_refused(space, reason):
 
 
 def test_a_stream_that_splits_is_measured():
-    answer = trial(find_runner(DataLoader(Stream(splits=True), batch_size=8), images=IMAGES), num_workers=2)
+    answer = trial(make_runner(DataLoader(Stream(splits=True), batch_size=8), images=IMAGES), num_workers=2)
     assert answer["status"] == "ok" and answer["images"] == IMAGES
 
 
@@ -170,12 +170,12 @@ def test_a_stream_that_does_not_split_is_refused():
 def test_an_epoch_that_grows_with_the_workers_is_refused():
     def make(batch_size, num_workers):  # shuffled, so that the first batches of the workers differ
         return DataLoader(Stream(splits=num_workers < 3), batch_size=batch_size, num_workers=num_workers)
-    answer = trial(find_runner(make, space=dict(batch_size=[8])), num_workers=3, images=5 * IMAGES)
+    answer = trial(make_runner(make, space=dict(batch_size=[8])), num_workers=3, images=5 * IMAGES)
     assert answer["status"] == "failed" and "an epoch has 288 images with 3 workers, but 96 are expected" in answer["reason"]
 
 
 def test_workers_without_a_shard_make_it_infeasible():
-    answer = trial(find_runner(DataLoader(Stream(splits=True, shards=1), batch_size=8), images=IMAGES), num_workers=4)
+    answer = trial(make_runner(DataLoader(Stream(splits=True, shards=1), batch_size=8), images=IMAGES), num_workers=4)
     assert answer["status"] == "infeasible" and "only 1 of 4 workers delivered a batch" in answer["reason"], answer
 
 
@@ -184,13 +184,13 @@ def test_workers_without_a_shard_make_it_infeasible():
     (pipelines.ignores_batch_size, dict(batch_size=32), "the loader ignores batch_size: a batch has 8 images, and batch_size is 32"),
 ])
 def test_a_factory_that_ignores_a_knob_is_refused(factory, config, reason):
-    answer = trial(find_runner(factory, space=dict(batch_size=[8, 32], num_workers=[1, 2]), images=IMAGES), **config)
+    answer = trial(make_runner(factory, space=dict(batch_size=[8, 32], num_workers=[1, 2]), images=IMAGES), **config)
     assert answer["status"] == "failed" and reason in answer["reason"], answer
 
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_an_exception_is_kept_with_the_traceback_of_the_worker(workers):
-    runner = find_runner(DataLoader(Failing(), batch_size=8))
+    runner = make_runner(DataLoader(Failing(), batch_size=8))
     answer = trial(runner, num_workers=workers)
     assert answer["status"] == "failed" and "ValueError: item 48 is damaged" in answer["reason"], answer
     (traceback,) = runner.reasons.values()
@@ -199,7 +199,7 @@ def test_an_exception_is_kept_with_the_traceback_of_the_worker(workers):
 
 
 def test_a_killed_worker_is_reported():
-    runner = find_runner(DataLoader(Killed(), batch_size=8))
+    runner = make_runner(DataLoader(Killed(), batch_size=8))
     answer = trial(runner, num_workers=2)
     assert answer["status"] == "failed" and "worker" in answer["reason"], answer
     assert trial(runner, num_workers=0)["status"] == "ok"
@@ -208,14 +208,14 @@ def test_a_killed_worker_is_reported():
 def test_what_cannot_be_pickled_cannot_be_spawned():
     data = Squares()
     data.hidden = lambda: None
-    runner = find_runner(DataLoader(data, batch_size=8))
+    runner = make_runner(DataLoader(data, batch_size=8))
     answer = trial(runner, num_workers=1, config=dict(multiprocessing_context="spawn"))
     assert answer["status"] == "infeasible" and "cannot be pickled" in answer["reason"], answer
     assert trial(runner, num_workers=1)["status"] == "ok", "fork needs no pickle"
 
 
 def test_what_does_not_fit_is_infeasible(monkeypatch):
-    runner = find_runner(DataLoader(Squares(), batch_size=8))
+    runner = make_runner(DataLoader(Squares(), batch_size=8))
     answer = trial(runner, num_workers=2, limits=dict(memory_bytes=5000))
     assert answer["status"] == "infeasible" and "limits.memory_bytes" in answer["reason"]
     monkeypatch.setattr("shutil.disk_usage", lambda path: collections.namedtuple("U", "free")(4096))
@@ -224,13 +224,13 @@ def test_what_does_not_fit_is_infeasible(monkeypatch):
 
 
 def test_any_iterable_is_measured():
-    answer = trial(find_runner(pipelines.generator, images=IMAGES, space=dict(batch_size=[8], num_workers=[0])))
+    answer = trial(make_runner(pipelines.generator, images=IMAGES, space=dict(batch_size=[8], num_workers=[0])))
     assert answer["status"] == "ok" and answer["images"] == IMAGES
 
 
 def test_a_step_consumes_batches():
     seen = []
-    runner = find_runner(DataLoader(Squares(), batch_size=8), steps=dict(mine=lambda batch: seen.append(len(batch[0]))))
+    runner = make_runner(DataLoader(Squares(), batch_size=8), steps=dict(mine=lambda batch: seen.append(len(batch[0]))))
     assert ask(runner, "hello")["models"] == ["mine"]
     assert trial(runner, model="mine")["status"] == "ok" and seen == [8] * (IMAGES // 8)
     answer = trial(runner, model="mine", measure="compute", batches=3)
@@ -240,5 +240,5 @@ def test_a_step_consumes_batches():
 
 
 def test_a_trial_over_time_is_a_timeout():
-    answer = trial(find_runner(DataLoader(Squares(delay_s=0.01), batch_size=8)), limits=dict(time_ns=200_000_000))
+    answer = trial(make_runner(DataLoader(Squares(delay_s=0.01), batch_size=8)), limits=dict(time_ns=200_000_000))
     assert answer["status"] == "timeout" and "images in time" in answer["reason"]
