@@ -6,20 +6,13 @@
 
 static const double least_gain = 0.05; /* without a proof, smaller gains count as 0 */
 
-static size_t find_model(const struct rue_cost_matrix *matrix, const char *name)
-{
-    for (size_t m = 0; m < matrix->model_count; m++)
-        if (strcmp(matrix->models[m], name) == 0) return m;
-    return RUE_NONE;
-}
-
 static bool is_possible(const struct rue_variant_findings *before, const struct rue_variant_findings *after)
 {
     if (before->selection->recommended == RUE_NONE || after->selection->recommended == RUE_NONE) return false;
     if ((before->job.images == 0) != (after->job.images == 0)) return false;
     if (before->goal != RUE_GOAL_TIME || after->goal != RUE_GOAL_TIME) return false;
     for (size_t m = 0; m < before->matrix->model_count; m++)
-        if (find_model(after->matrix, before->matrix->models[m]) != RUE_NONE) return true;
+        if (rue_cost_matrix_model(after->matrix, before->matrix->models[m]) != RUE_NONE) return true;
     return false;
 }
 
@@ -77,7 +70,7 @@ static void fill_rows(struct rue_comparison *comparison, size_t (*pairs)[2])
     for (size_t m = 0; m < before->model_count; m++) {
         size_t *pair = pairs[comparison->row_count];
         pair[0] = m;
-        pair[1] = find_model(after, before->models[m]);
+        pair[1] = rue_cost_matrix_model(after, before->models[m]);
         if (pair[1] == RUE_NONE) continue;
         const struct rue_comparison_row row = make_row(comparison, pair);
         logarithms += log(row.speedup_ratio);

@@ -31,10 +31,8 @@ static void read_config_index(struct rue_json_reader *reader, const json_t *valu
     const struct rue_cost_matrix *matrix = reader->context;
     rue_json_read_config(reader, value, &config);
     size_t *out = at;
-    for (*out = 0; *out < matrix->config_count; ++*out)
-        if (rue_config_equal(&config, &matrix->configs[*out])) return;
-    *out = RUE_NONE;
-    rue_json_refuse(reader, NULL, "one of the configs");
+    *out = rue_cost_matrix_config(matrix, &config);
+    if (*out == RUE_NONE) rue_json_refuse(reader, NULL, "one of the configs");
 }
 
 const struct rue_field_type rue_json_config_index = {.write = write_config_index, .read = read_config_index};

@@ -29,7 +29,6 @@ static json_t *torch_arguments(const struct rue_config *config, bool pins_memory
         if (knob->torch && (workers || !knob->needs_workers) && (pins_memory || k != RUE_PIN_MEMORY))
             rue_json_put(&object, knob->torch, rue_json_knob(knob, config->value[k]));
     }
-    if (workers) rue_json_put(&object, "persistent_workers", json_true());
     return object;
 }
 

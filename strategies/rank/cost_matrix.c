@@ -76,6 +76,20 @@ const struct rue_cell *rue_cost_matrix_cell(const struct rue_cost_matrix *matrix
     return cell_at(matrix, model, config);
 }
 
+size_t rue_cost_matrix_model(const struct rue_cost_matrix *matrix, const char *name)
+{
+    for (size_t m = 0; m < matrix->model_count; m++)
+        if (strcmp(matrix->models[m], name) == 0) return m;
+    return SIZE_MAX;
+}
+
+size_t rue_cost_matrix_config(const struct rue_cost_matrix *matrix, const struct rue_config *config)
+{
+    for (size_t c = 0; c < matrix->config_count; c++)
+        if (rue_config_equal(&matrix->configs[c], config)) return c;
+    return SIZE_MAX;
+}
+
 /* Appends a value, and makes the scratch memory large enough to sort all of them. */
 static rue_status append_value(struct rue_cost_matrix *matrix, double **values, size_t *count,
                                size_t *capacity, double value, rue_error *error)

@@ -54,6 +54,10 @@ void rue_cost_matrix_close(struct rue_cost_matrix *matrix);
 const struct rue_cell *rue_cost_matrix_cell(const struct rue_cost_matrix *matrix, size_t model,
                                             size_t config);
 
+/* The index of the model of that name, or of an equal configuration; SIZE_MAX: none. */
+size_t rue_cost_matrix_model(const struct rue_cost_matrix *matrix, const char *name);
+size_t rue_cost_matrix_config(const struct rue_cost_matrix *matrix, const struct rue_config *config);
+
 /* Adds the time until the first batch of an ok repeat. RUE_USAGE unless it is finite and at least 0;
  * RUE_MEMORY. */
 rue_status rue_cost_matrix_add_first_batch(struct rue_cost_matrix *matrix, size_t model, size_t config,

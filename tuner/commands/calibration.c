@@ -150,7 +150,7 @@ rue_status rue_calibration_run(const struct rue_calibration_goal *goal, struct r
     if (!models) return rue_fail_memory(error, "models", RUE_DEVICE_TABLE_MODELS_MAX * sizeof *models);
     *out = (struct rue_calibration){0};
     rue_status status = list_models(goal, models, out, error);
-    if (status == RUE_OK) status = rue_runner_open(NULL, NULL, &runner, error);
+    if (status == RUE_OK) status = rue_runner_open(&(struct rue_runner_address){0}, NULL, &runner, error);
     if (status == RUE_OK) status = measure_all(goal, runner, models, out, error);
     rue_runner_close(runner);
     free(models);

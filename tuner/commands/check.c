@@ -180,7 +180,7 @@ static double baseline_trials_s(const struct rue_study_setup *setup, const struc
 {
     double sum = 0;
     for (size_t m = 0; m < setup->model_count; m++) {
-        size_t own = rue_recommended_model(part, setup->models[m].name);
+        size_t own = rue_cost_matrix_model(part->matrix, setup->models[m].name);
         if (own == RUE_NONE) return INFINITY;
         sum +=
             rue_recommended_s(part, own, part->best) + rue_recommended_s(part, own, part->baseline->config);

@@ -36,7 +36,7 @@ struct rue_check_goal {
     struct rue_recommendation *earlier;
     struct rue_recommended *part; /* of `earlier` */
     const char *data;             /* NULL: the recommendation's */
-    const char *runner;           /* NULL: rue's own */
+    struct rue_runner_address runner;
     uint64_t budget_ns, trial_timeout_ns, memory_bytes;
     const char *command_line;
     struct rue_progress *progress;

@@ -12,11 +12,11 @@ enum { MAP, TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, JSON, QUIET };
 static const struct rue_option options_table[] = {
     [MAP] = {"map", RUE_OPTION_LIST, "LIST", NULL, "columns, such as mode=dataset_type,time_s=seconds", 0, 0,
              NULL},
-    [TOP_N] = RUE_RANKING_TOP_N("3", ""),
-    [OBJECTIVE] = RUE_RANKING_OBJECTIVE("mean", ""),
-    [WEIGHTS] = RUE_RANKING_WEIGHTS(" [1 each]"),
-    [SET_EPSILON] = RUE_RANKING_SET_EPSILON("2%", ""),
-    [JSON] = RUE_STUDY_OPTION_JSON,
+    [TOP_N] = {RUE_RANKING_TOP_N("3", "")},
+    [OBJECTIVE] = {RUE_RANKING_OBJECTIVE("mean", "")},
+    [WEIGHTS] = {RUE_RANKING_WEIGHTS(" [1 each]")},
+    [SET_EPSILON] = {RUE_RANKING_SET_EPSILON("2%", "")},
+    [JSON] = {RUE_STUDY_OPTION_JSON},
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "print no notes about skipped rows", 0, 0, NULL},
 };
 
@@ -73,7 +73,7 @@ static rue_status run_analyze(const struct rue_options *options, rue_error *erro
 {
     struct rue_table table;
     rue_status status =
-        rue_table_read(rue_options_argument(options, 0), rue_options_text(options, MAP), &table, error);
+        rue_table_read(rue_options_arguments(options)[0], rue_options_text(options, MAP), &table, error);
     if (status != RUE_OK) return status;
     status = analyze(&table, options, error);
     rue_table_close(&table);

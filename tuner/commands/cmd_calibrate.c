@@ -36,7 +36,7 @@ static const struct rue_option options_table[] = {
     [OUT] = {"out", RUE_OPTION_PATH, "FILE", "device.json", "the device table to write", 0, 0, NULL,
              .set_by = RUE_SET_BY_FLAG},
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "print the device table as well", 0, 0, NULL},
-    [QUIET] = RUE_STUDY_OPTION_QUIET,
+    [QUIET] = {RUE_STUDY_OPTION_QUIET},
 };
 
 struct page {
@@ -144,7 +144,7 @@ static rue_status run_calibrate(const struct rue_options *options, rue_error *er
                         RUE_MODEL_LIST_SIZES_MAX);
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     const struct rue_calibration_goal goal = {
-        .models = rue_options_argument_count(options) ? rue_options_argument(options, 0) : default_models,
+        .models = rue_options_argument_count(options) ? rue_options_arguments(options)[0] : default_models,
         .device = device,
         .batch_sizes = space.values[RUE_BATCH_SIZE],
         .batch_size_count = sizes,

@@ -11,17 +11,18 @@
 #include "suspension.h"
 #include "terminal.h"
 
-enum { RUNNER, BUDGET, TRIAL_TIMEOUT, MAX_MEMORY, JSON, QUIET };
+enum { RUNNER, RUNNER_FD, BUDGET, TRIAL_TIMEOUT, MAX_MEMORY, JSON, QUIET };
 
 static const struct rue_option options_table[] = {
     [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL,
                 "the runner of the recommendation, if not rue's own", 0, 0, NULL, .set_by = RUE_SET_BY_USER},
+    [RUNNER_FD] = {RUE_STUDY_OPTION_RUNNER_FD},
     [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "30s", "time for the whole check", 0, 0, NULL,
                 .set_by = RUE_SET_BY_FLAG},
-    [TRIAL_TIMEOUT] = RUE_STUDY_OPTION_TRIAL_TIMEOUT,
-    [MAX_MEMORY] = RUE_STUDY_OPTION_MAX_MEMORY,
-    [JSON] = RUE_STUDY_OPTION_JSON,
-    [QUIET] = RUE_STUDY_OPTION_QUIET,
+    [TRIAL_TIMEOUT] = {RUE_STUDY_OPTION_TRIAL_TIMEOUT},
+    [MAX_MEMORY] = {RUE_STUDY_OPTION_MAX_MEMORY},
+    [JSON] = {RUE_STUDY_OPTION_JSON},
+    [QUIET] = {RUE_STUDY_OPTION_QUIET},
 };
 
 /* A recommendation and the findings of each part. */
@@ -176,19 +177,18 @@ static rue_status show_json(const struct checks *checks, bool holds, rue_error *
 static rue_status check_all(const struct rue_options *options, struct rue_recommendation *earlier,
                             struct rue_progress *progress, struct checks *out, rue_error *error)
 {
-    const char *data = rue_options_argument_count(options) > 1 ? rue_options_argument(options, 1) : NULL;
+    const char *data = rue_options_argument_count(options) > 1 ? rue_options_arguments(options)[1] : NULL;
     size_t checkable = 0;
     for (size_t i = 0; i < earlier->count; i++) checkable += !*rue_check_obstacle(&earlier->at[i], data);
     struct rue_check_goal goal = {.earlier = earlier,
                                   .data = data,
-                                  .runner = rue_options_text(options, RUNNER),
                                   .budget_ns =
                                       rue_options_number(options, BUDGET) / (checkable ? checkable : 1),
                                   .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
                                   .memory_bytes = rue_options_number(options, MAX_MEMORY),
                                   .command_line = rue_options_command_line(options),
                                   .progress = progress};
-    rue_status status = RUE_OK;
+    rue_status status = rue_runner_address_read(options, &goal.runner, error);
     for (; status == RUE_OK && out->count < earlier->count; out->count += status == RUE_OK) {
         goal.part = &earlier->at[out->count];
         status = rue_check_run(&goal, &out->at[out->count], error);
@@ -217,7 +217,7 @@ static rue_status judge(const struct checks *checks, rue_error *error)
 static rue_status run_check(const struct rue_options *options, rue_error *error)
 {
     struct rue_recommendation *earlier;
-    rue_status status = rue_recommendation_read(rue_options_argument(options, 0), &earlier, error);
+    rue_status status = rue_recommendation_read(rue_options_arguments(options)[0], &earlier, error);
     if (status != RUE_OK) return status;
     struct checks checks = {.earlier = earlier, .at = calloc(earlier->count + 1, sizeof *checks.at)};
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));

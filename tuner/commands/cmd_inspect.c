@@ -22,9 +22,9 @@ enum { IMAGE_KEY, LABEL_KEY, JSON };
 enum { CLASSES_SHOWN = 12, VALUES_AT = 9, CLASS_COLUMNS = 24, COUNT_COLUMNS = 10 };
 
 static const struct rue_option options_table[] = {
-    [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
-    [LABEL_KEY] = RUE_DATA_LABEL_KEY,
-    [JSON] = RUE_STUDY_OPTION_JSON,
+    [IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
+    [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
+    [JSON] = {RUE_STUDY_OPTION_JSON},
 };
 
 struct survey {
@@ -152,8 +152,8 @@ static rue_status run_inspect(const struct rue_options *options, rue_error *erro
     struct rue_source_options opening = {.sequential = true};
     rue_status status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &opening, error);
     if (status == RUE_OK)
-        status = rue_source_open(rue_options_argument(options, 0), &opening, &source, error);
-    if (status != RUE_OK) return rue_data_advise(status, rue_options_argument(options, 0), error);
+        status = rue_source_open(rue_options_arguments(options)[0], &opening, &source, error);
+    if (status != RUE_OK) return rue_data_advise(status, rue_options_arguments(options)[0], error);
     status =
         rue_data_options_check_key(rue_data_options_given_key(options, IMAGE_KEY, LABEL_KEY), source, error);
     if (status == RUE_OK) status = survey_items(source, &survey, error);

@@ -20,7 +20,7 @@ enum { DEPTH_MAX = 3 };
 static const char default_folder[] = "rue-out";
 
 static const struct rue_option options_table[] = {
-    [JSON] = RUE_STUDY_OPTION_JSON,
+    [JSON] = {RUE_STUDY_OPTION_JSON},
 };
 
 /* The output: a table or a JSON array. */
@@ -216,7 +216,7 @@ static rue_status finish_list(struct list *list, const char *path, rue_error *er
 static rue_status read_path(const struct rue_options *options, char out[PATH_MAX], rue_error *error)
 {
     bool given = rue_options_argument_count(options) > 0;
-    const char *path = given ? rue_options_argument(options, 0) : default_folder;
+    const char *path = given ? rue_options_arguments(options)[0] : default_folder;
     struct stat facts;
     bool there = stat(path, &facts) == 0, folder = there && S_ISDIR(facts.st_mode);
     if ((given && !there) || (there && !folder))

@@ -22,7 +22,7 @@ static const struct rue_option options_table[] = {
     [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", "1,32,128,512", "batch sizes", 0, 0, NULL,
                     .set_by = RUE_SET_BY_FLAG},
     [DEVICES] = {"devices", RUE_OPTION_FLAG, NULL, NULL, "list the devices", 0, 0, NULL},
-    [JSON] = RUE_STUDY_OPTION_JSON,
+    [JSON] = {RUE_STUDY_OPTION_JSON},
 };
 
 static void list_devices(struct rue_page *page)

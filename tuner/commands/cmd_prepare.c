@@ -40,8 +40,8 @@ static const struct rue_option options_table[] = {
                .more = "The type of preprocessed images. The default is float32 where SRC is raw."},
     [SHARD_SIZE] = {"shard-size", RUE_OPTION_BYTES, "SIZE", "256M", "start a new shard at SIZE", 1, 0, NULL},
     [SPLIT] = {"split", RUE_OPTION_TEXT, "NAME", "train", "start of the names of shards", 0, 0, NULL},
-    [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
-    [LABEL_KEY] = RUE_DATA_LABEL_KEY,
+    [IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
+    [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
     [SYNTHETIC] = {"synthetic", RUE_OPTION_COUNT, "N", NULL, "make N photo-like JPEG files, without SRC", 1,
                    100000000, NULL},
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "convert N images, drawn at random", 1,
@@ -56,13 +56,13 @@ static const struct rue_option options_table[] = {
                     1, UINT64_C(1) << 40, NULL},
     [FORCE] = {"force", RUE_OPTION_FLAG, NULL, NULL, "replace an existing DST", 0, 0, NULL,
                .set_by = RUE_SET_BY_USER},
-    [QUIET] = RUE_STUDY_OPTION_QUIET,
+    [QUIET] = {RUE_STUDY_OPTION_QUIET},
 };
 
 static void report_prepared(const struct rue_prepared *done, const struct rue_options *options,
                             struct rue_progress *progress)
 {
-    const char *path = rue_options_argument(options, rue_options_argument_count(options) - 1);
+    const char *path = rue_options_arguments(options)[rue_options_argument_count(options) - 1];
     char before[RUE_UNIT_TEXT_BYTES], after[RUE_UNIT_TEXT_BYTES], time[RUE_UNIT_TEXT_BYTES],
         count[RUE_UNIT_TEXT_BYTES];
     rue_format_bytes(done->bytes_before, before, sizeof before);
@@ -75,7 +75,7 @@ static void report_prepared(const struct rue_prepared *done, const struct rue_op
     else
         rue_progress_note(progress, "%s: %s photos made in %s, %s", path, count, time, after);
     if (done->source_images && rue_options_number(options, IMAGES) > done->source_images)
-        rue_progress_note(progress, "%s has only %s images", rue_options_argument(options, 0),
+        rue_progress_note(progress, "%s has only %s images", rue_options_arguments(options)[0],
                           rue_format_count(done->source_images, count, sizeof count));
     if (done->skipped)
         rue_progress_note(progress, "files skipped: %" PRIu64 ", such as %s", done->skipped,
@@ -139,10 +139,10 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
     rue_status status = photos ? check_photos(options, error) : RUE_OK;
     if (status != RUE_OK) return status;
     if (photos)
-        return rue_prepare_synthetic(photos, seed, rue_options_argument(options, 0), progress, done, error);
+        return rue_prepare_synthetic(photos, seed, rue_options_arguments(options)[0], progress, done, error);
     if (arguments == 1)
         return rue_fail(error, RUE_USAGE, "give a source and a destination: rue prepare SRC DST");
-    const char *destination = rue_options_argument(options, 1);
+    const char *destination = rue_options_arguments(options)[1];
     const struct rue_sink_ops *named = rue_sink_for_path(destination);
     const char *format = rue_options_text(options, FORMAT);
     struct rue_prepare_options what = {
@@ -166,7 +166,7 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
     if (status == RUE_OK) status = check_format(options, rue_sink_find(what.format), error);
     if (status == RUE_OK) status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &what.source, error);
     if (status != RUE_OK) return status;
-    const char *source = rue_options_argument(options, 0);
+    const char *source = rue_options_arguments(options)[0];
     status = rue_prepare_convert(source, destination, &what, progress, done, error);
     return rue_data_advise(status, source, error);
 }

@@ -31,6 +31,7 @@ enum {
     IMAGE_KEY = WORKLOAD + RUE_WORKLOAD_OPTIONS,
     LABEL_KEY,
     RUNNER,
+    RUNNER_FD,
     OUT,
     FRESH,
     MAX_MEMORY,
@@ -48,25 +49,26 @@ static const struct rue_option options_table[] = {
                      .more = "The curve of the batch sizes is measured at the number nearest to 4."},
     [MODEL] = {"model", RUE_OPTION_LIST, "LIST", NULL, "models such as resnet50,sleep:2ms/image [none]", 0, 0,
                NULL, .more = "With none, batches are loaded and not consumed."},
-    [DEVICE] = RUE_STUDY_OPTION_DEVICE,
+    [DEVICE] = {RUE_STUDY_OPTION_DEVICE},
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "images in each trial [one epoch, at most 4096]", 1,
                 UINT64_C(1) << 40, NULL},
     [BUDGET] = {"budget", RUE_OPTION_BUDGET, "LIMIT", "5m",
                 "limit of the whole run, such as 300s or 500trials", 0, 0, NULL},
-    [TRIAL_TIMEOUT] = RUE_STUDY_OPTION_TRIAL_TIMEOUT,
+    [TRIAL_TIMEOUT] = {RUE_STUDY_OPTION_TRIAL_TIMEOUT},
     [PERIOD] = {"period", RUE_OPTION_DURATION, "TIME", "500ms", "time between samples of resource use", 0, 0,
                 NULL, .group = RUE_GROUP_OUTPUT},
-    RUE_WORKLOAD_OPTION_ROWS(WORKLOAD)[IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
-    [LABEL_KEY] = RUE_DATA_LABEL_KEY,
-    [RUNNER] = RUE_STUDY_OPTION_RUNNER,
+    RUE_WORKLOAD_OPTION_ROWS(WORKLOAD)[IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
+    [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
+    [RUNNER] = {RUE_STUDY_OPTION_RUNNER},
+    [RUNNER_FD] = {RUE_STUDY_OPTION_RUNNER_FD},
     [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "folder for the results [rue-out/<data>-scale]", 0, 0, NULL,
              .set_by = RUE_SET_BY_FLAG},
-    [FRESH] = RUE_STUDY_OPTION_FRESH,
-    [MAX_MEMORY] = RUE_STUDY_OPTION_MAX_MEMORY,
+    [FRESH] = {RUE_STUDY_OPTION_FRESH},
+    [MAX_MEMORY] = {RUE_STUDY_OPTION_MAX_MEMORY},
     [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe the loader, show the plan and its cost, stop",
                  0, 0, NULL},
-    [JSON] = RUE_STUDY_OPTION_JSON,
-    [QUIET] = RUE_STUDY_OPTION_QUIET,
+    [JSON] = {RUE_STUDY_OPTION_JSON},
+    [QUIET] = {RUE_STUDY_OPTION_QUIET},
 };
 
 static const struct rue_report rows_file = {.file = "scale.csv", .mark = RUE_SCALING_MARK},
@@ -76,14 +78,12 @@ static const struct rue_report *const files[] = {&rue_report_json, &rue_report_c
 
 static struct rue_study_goal read_goal(const struct rue_options *options)
 {
-    const char *model = rue_options_text(options, MODEL), *runner = rue_options_text(options, RUNNER);
     struct rue_study_goal goal = {
         .data.count = (size_t)rue_options_argument_count(options),
         .data.paths = rue_options_arguments(options),
         .data.modes = {true, true},
-        .loader.runner = runner,
         .models.device = rue_options_text(options, DEVICE),
-        .models.names = model || runner ? model : "none",
+        .models.names = rue_options_text(options, MODEL),
         .job.images = rue_options_number(options, IMAGES),
         .job.epoch_most = USUAL_IMAGES,
         .space.curves = true,
@@ -168,7 +168,8 @@ static rue_status show_scaling(const struct rue_findings *findings, void *contex
                                      .config = row->config,
                                      .trial = &row->trial,
                                      .discarded_ns = row->suspended_ns,
-                                     .sampled = !row->stored && !findings->runner.virtual_clock};
+                                     .sampled = !row->stored && !findings->runner.virtual_clock &&
+                                                !study->setup.goal.loader.runner.fd};
     }
     results.sample_count = rue_monitor_samples(scaling->monitor, &results.samples);
     rue_scaling_open(&results);
@@ -197,14 +198,17 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
                         rue_options_origin(options, PERIOD));
     if (goal.output.dry_run && rue_options_flag(options, JSON))
         return rue_fail(error, RUE_USAGE, "--dry-run prints the plan as text: remove --json");
-    rue_status status = rue_knob_choices_read(options, &goal.space.knobs, error);
+    rue_status status = rue_runner_address_read(options, &goal.loader.runner, error);
+    bool own = rue_runner_address_is_own(&goal.loader.runner);
+    if (own && !goal.models.names) goal.models.names = "none";
+    if (status == RUE_OK) status = rue_knob_choices_read(options, &goal.space.knobs, error);
     if (status == RUE_OK)
         status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);
     if (status != RUE_OK) return status;
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     rue_suspension_install();
     status = rue_study_perform(&goal, &progress, &steps, &scaling, error);
-    for (size_t i = 0; i < goal.data.count && !goal.loader.runner; i++)
+    for (size_t i = 0; i < goal.data.count && own; i++)
         status = rue_data_advise(status, goal.data.paths[i], error);
     rue_monitor_close(scaling.monitor);
     rue_progress_close(&progress);

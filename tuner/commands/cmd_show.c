@@ -15,13 +15,13 @@ enum { TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, DETAILS, TRIALS, JSON };
 #define AS_STUDY " [as the study]"
 
 static const struct rue_option options_table[] = {
-    [TOP_N] = RUE_RANKING_TOP_N(NULL, AS_STUDY),
-    [OBJECTIVE] = RUE_RANKING_OBJECTIVE(NULL, AS_STUDY),
-    [WEIGHTS] = RUE_RANKING_WEIGHTS(AS_STUDY),
-    [SET_EPSILON] = RUE_RANKING_SET_EPSILON(NULL, AS_STUDY),
-    [DETAILS] = RUE_STUDY_OPTION_DETAILS,
+    [TOP_N] = {RUE_RANKING_TOP_N(NULL, AS_STUDY)},
+    [OBJECTIVE] = {RUE_RANKING_OBJECTIVE(NULL, AS_STUDY)},
+    [WEIGHTS] = {RUE_RANKING_WEIGHTS(AS_STUDY)},
+    [SET_EPSILON] = {RUE_RANKING_SET_EPSILON(NULL, AS_STUDY)},
+    [DETAILS] = {RUE_STUDY_OPTION_DETAILS},
     [TRIALS] = {"trials", RUE_OPTION_FLAG, NULL, NULL, "print the trials as CSV", 0, 0, NULL},
-    [JSON] = RUE_STUDY_OPTION_JSON,
+    [JSON] = {RUE_STUDY_OPTION_JSON},
 };
 
 static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
@@ -132,7 +132,7 @@ static rue_status run_show(const struct rue_options *options, rue_error *error)
     struct rue_record record;
     if (rue_options_flag(options, TRIALS) && rue_options_flag(options, JSON))
         return rue_fail(error, RUE_USAGE, "--trials prints CSV: remove --json, or query study.db");
-    rue_status status = rue_record_read(rue_options_argument(options, 0), &record, error);
+    rue_status status = rue_record_read(rue_options_arguments(options)[0], &record, error);
     if (status != RUE_OK) return status;
     if (rue_record_is_empty(&record))
         status =

@@ -24,6 +24,7 @@ enum {
     BUDGET,
     DEVICE,
     RUNNER,
+    RUNNER_FD,
     OUT,
     DRY_RUN,
     PREFETCH_FACTOR,
@@ -70,9 +71,15 @@ static const char *const parallelisms[] = {"batch", "sample", NULL};
 static const char *const booleans[] = {"true", "false", NULL};
 
 static const struct rue_option options_table[] = {
-    [MODEL] = RUE_STUDY_OPTION_MODEL,
-    [BATCH_SIZE] = RUE_STUDY_OPTION_BATCH_SIZE,
-    [NUM_WORKERS] = RUE_STUDY_OPTION_NUM_WORKERS,
+    [MODEL] = {"model", RUE_OPTION_LIST, "LIST", NULL, "models such as resnet50,vit_b_16 [4 of varied cost]",
+               0, 0, NULL,
+               .more = "Models are simulated: they sleep as long as a batch takes on --device. 'rue models' "
+                       "lists the catalogue; sleep:2ms/image is a model with a cost of your own, and none "
+                       "consumes batches at once."},
+    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", NULL, "batch sizes, such as 32,64,128 [16 to 256]",
+                    0, 0, NULL},
+    [NUM_WORKERS] = {"num-workers", RUE_OPTION_LIST, "LIST", NULL,
+                     "workers, such as 0..8 [0 to twice the CPUs]", 0, 0, NULL},
     [MODE] = {"mode", RUE_OPTION_WORD, "MODE", "all", "raw, preprocessed or all data", 0, 0, modes,
               .more = "Preprocessed data are tensors that are only read. Raw data alone are compared with a "
                       "preprocessed sample of themselves."},
@@ -82,8 +89,9 @@ static const struct rue_option options_table[] = {
                 NULL,
                 .more = "500trials limits the trials instead. With --table it is a share of the time of "
                         "the whole table [10%]."},
-    [DEVICE] = RUE_STUDY_OPTION_DEVICE,
-    [RUNNER] = RUE_STUDY_OPTION_RUNNER,
+    [DEVICE] = {RUE_STUDY_OPTION_DEVICE},
+    [RUNNER] = {RUE_STUDY_OPTION_RUNNER},
+    [RUNNER_FD] = {RUE_STUDY_OPTION_RUNNER_FD},
     [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "folder for the results [rue-out/<data>]", 0, 0, NULL,
              .set_by = RUE_SET_BY_USER},
     [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe the loader, show the plan and its cost, stop",
@@ -105,7 +113,7 @@ static const struct rue_option options_table[] = {
               .more = "Example: multiprocessing_context=fork,spawn. It may be repeated."},
     [MAX_WORKERS] = {"max-workers", RUE_OPTION_COUNT, "N", NULL, "largest number of workers to try", 0,
                      WORKERS_MAX, NULL, .group = RUE_GROUP_SPACE},
-    [MAX_MEMORY] = RUE_STUDY_OPTION_MAX_MEMORY,
+    [MAX_MEMORY] = {RUE_STUDY_OPTION_MAX_MEMORY},
 
     [BATCHES] = {"batches", RUE_OPTION_COUNT, "N", NULL, "length of the job in largest batches", 1,
                  BATCHES_MAX, NULL, .group = RUE_GROUP_JOB,
@@ -130,31 +138,32 @@ static const struct rue_option options_table[] = {
                      "predict."},
     [CONFIDENCE] = {"confidence", RUE_OPTION_PERCENTAGE, "PERCENT", "95%",
                     "confidence required for --epsilon", 5000, 9900, NULL, .group = RUE_GROUP_BUDGET},
-    [REPEATS] = RUE_STUDY_OPTION_REPEATS,
+    [REPEATS] = {"repeats", RUE_OPTION_COUNT, "N", "1", "measure each configuration N times", 1, 1000, NULL,
+                 .group = RUE_GROUP_BUDGET},
     [PRIOR] = {"prior", RUE_OPTION_PATH, "FILE", NULL, "start from an earlier recommendation.json", 0, 0,
                NULL, .group = RUE_GROUP_BUDGET},
 
     [SAMPLE] = {"sample", RUE_OPTION_COUNT, "N", "1024", "raw images to convert for the comparison", 1,
                 1000000, NULL, .group = RUE_GROUP_DATA},
-    RUE_WORKLOAD_OPTION_ROWS(WORKLOAD)[IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
-    [LABEL_KEY] = RUE_DATA_LABEL_KEY,
+    RUE_WORKLOAD_OPTION_ROWS(WORKLOAD)[IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
+    [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
 
     [BASELINE] = {"baseline", RUE_OPTION_LIST, "LIST", RUE_BASELINE_USUAL, "the configuration you use today",
                   0, 0, NULL, .group = RUE_GROUP_ANSWER,
                   .more = "Example: batch_size=32,num_workers=2. The result says how much faster the "
                           "recommendation is. usual: no workers, and as many workers as CPUs. none: no "
                           "comparison."},
-    [OBJECTIVE] = RUE_RANKING_OBJECTIVE("mean", ""),
-    [WEIGHTS] = RUE_RANKING_WEIGHTS(" [1 each]"),
-    [TOP_N] = RUE_RANKING_TOP_N("3", ""),
-    [SET_EPSILON] = RUE_RANKING_SET_EPSILON("2%", ""),
+    [OBJECTIVE] = {RUE_RANKING_OBJECTIVE("mean", "")},
+    [WEIGHTS] = {RUE_RANKING_WEIGHTS(" [1 each]")},
+    [TOP_N] = {RUE_RANKING_TOP_N("3", "")},
+    [SET_EPSILON] = {RUE_RANKING_SET_EPSILON("2%", "")},
 
-    [DETAILS] = RUE_STUDY_OPTION_DETAILS,
-    [JSON] = RUE_STUDY_OPTION_JSON,
-    [QUIET] = RUE_STUDY_OPTION_QUIET,
-    [FRESH] = RUE_STUDY_OPTION_FRESH,
+    [DETAILS] = {RUE_STUDY_OPTION_DETAILS},
+    [JSON] = {RUE_STUDY_OPTION_JSON},
+    [QUIET] = {RUE_STUDY_OPTION_QUIET},
+    [FRESH] = {RUE_STUDY_OPTION_FRESH},
 
-    [TRIAL_TIMEOUT] = RUE_STUDY_OPTION_TRIAL_TIMEOUT,
+    [TRIAL_TIMEOUT] = {RUE_STUDY_OPTION_TRIAL_TIMEOUT},
     [TABLE] = {"table", RUE_OPTION_PATH, "FILE", NULL, "search the times of a CSV table, without trials", 0,
                0, NULL, .group = RUE_GROUP_ADVANCED,
                .more = "To try a strategy: its trials are answered from the table, in virtual time."},
@@ -172,7 +181,6 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .data.map = rue_options_text(options, MAP),
         .data.count = (size_t)rue_options_argument_count(options),
         .data.paths = rue_options_arguments(options),
-        .loader.runner = rue_options_text(options, RUNNER),
         .loader.gpus = rue_options_text(options, GPUS),
         .data.modes = {[RUE_RAW] = mode != 2, [RUE_PREPROCESSED] = mode != 1},
         .models.device = rue_options_text(options, DEVICE),
@@ -234,17 +242,12 @@ static rue_status show_plan(const struct rue_study *study, void *context, rue_er
     return RUE_OK;
 }
 
-static bool is_typed(const struct rue_options *options, size_t index)
-{
-    return rue_options_origin(options, index)[0] == '-';
-}
-
 /* A flag for the length of the job overrides a setting for it. */
 static rue_status choose_job(const struct rue_options *options, struct rue_study_goal *goal, rue_error *error)
 {
     if (!goal->job.images || !goal->job.batches) return RUE_OK;
-    bool by_images = is_typed(options, IMAGES);
-    if (by_images == is_typed(options, BATCHES))
+    bool by_images = rue_options_given(options, IMAGES);
+    if (by_images == rue_options_given(options, BATCHES))
         return rue_fail(error, RUE_USAGE,
                         "%s %" PRIu64 " and %s %" PRIu64 " both set the length of the job: give one",
                         rue_options_origin(options, IMAGES), goal->job.images,
@@ -257,8 +260,9 @@ static rue_status choose_job(const struct rue_options *options, struct rue_study
 static rue_status check_typed(const struct rue_options *options, rue_error *error)
 {
     const struct rue_strategy_ops *strategy = rue_strategy_find(rue_options_text(options, STRATEGY));
-    bool epsilon = is_typed(options, EPSILON);
-    if ((!epsilon && !is_typed(options, CONFIDENCE)) || !is_typed(options, STRATEGY)) return RUE_OK;
+    bool epsilon = rue_options_given(options, EPSILON);
+    if ((!epsilon && !rue_options_given(options, CONFIDENCE)) || !rue_options_given(options, STRATEGY))
+        return RUE_OK;
     if (!strategy || strategy->claim) return RUE_OK;
     return rue_fail(error, RUE_USAGE,
                     "--%s has no effect with --strategy %s, which makes no predictions: remove one of them",
@@ -285,7 +289,7 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
 {
     if (!rue_options_text(options, BUDGET)) goal->search.budget.time_ns = RUE_STUDY_BUDGET_NS;
     if (!goal->data.table) {
-        if (!is_typed(options, MAP)) return RUE_OK;
+        if (!rue_options_given(options, MAP)) return RUE_OK;
         return rue_fail(error, RUE_USAGE, "--map names the columns of a table: it needs --table");
     }
     const struct {
@@ -293,7 +297,8 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
         const char *what, *why;
     } others[] = {
         {goal->data.count, goal->data.paths[0], "the table replaces the data"},
-        {goal->loader.runner, "--runner", "the table replaces the runner"},
+        {goal->loader.runner.command, "--runner", "the table replaces the runner"},
+        {goal->loader.runner.fd, "--runner-fd", "the table replaces the runner"},
         {goal->loader.gpus, rue_options_origin(options, GPUS), "the table's times are fixed"},
         {goal->loader.workload.batch_dtype != RUE_FLOAT32, "--batch-dtype", "the table's times are fixed"},
         {goal->search.minimise != RUE_GOAL_TIME, "--goal", "the table has only times of whole jobs"},
@@ -323,7 +328,8 @@ static rue_status run_variation(const struct rue_options *options, const struct 
                                 rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
-    rue_status status = rue_knob_choices_read(options, &goal.space.knobs, error);
+    rue_status status = rue_runner_address_read(options, &goal.loader.runner, error);
+    if (status == RUE_OK) status = rue_knob_choices_read(options, &goal.space.knobs, error);
     if (status == RUE_OK) status = choose_job(options, &goal, error);
     if (status == RUE_OK) status = count_loaders(options, &goal, error);
     if (status == RUE_OK)
@@ -343,7 +349,7 @@ static rue_status run_variation(const struct rue_options *options, const struct 
         .planned = show_plan, .beside = variation->beside, .found = conclude};
     struct tuning tuning = {options, variation};
     if (status == RUE_OK) status = rue_study_perform(&goal, &progress, &steps, &tuning, error);
-    for (size_t i = 0; i < goal.data.count && !goal.loader.runner; i++)
+    for (size_t i = 0; i < goal.data.count && rue_runner_address_is_own(&goal.loader.runner); i++)
         status = rue_data_advise(status, goal.data.paths[i], error);
     rue_progress_close(&progress);
     rue_ranking_rules_close(&goal.search.rules);

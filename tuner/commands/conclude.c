@@ -16,9 +16,8 @@ static void note_replaced(const struct rue_study_setup *setup)
     const struct rue_recommended *part = earlier->at;
     size_t kept = 0;
     if (earlier->count == 0) return rue_recommendation_close(earlier);
-    for (size_t i = 0; i < part->matrix->config_count; i++)
-        for (size_t c = 0; c < setup->config_count; c++)
-            kept += rue_config_equal(&part->matrix->configs[i], &setup->configs[c]);
+    for (size_t c = 0; c < setup->config_count; c++)
+        kept += rue_cost_matrix_config(part->matrix, &setup->configs[c]) != RUE_NONE;
     if (kept < part->matrix->config_count && part->best != RUE_NONE) {
         rue_config_label(&part->matrix->configs[part->best], label);
         rue_progress_note(

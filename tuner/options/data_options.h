@@ -8,17 +8,12 @@
 #include "workload.h"
 
 /* The names of images and labels in the data, for formats that have names for them. */
-#define RUE_DATA_IMAGE_KEY                                                                                 \
-    {                                                                                                      \
-        "image-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the images: column, feature or extension", 0, \
-            0, NULL, .group = RUE_GROUP_DATA,                                                              \
-                     .more = "Without it, the names that are common in each format are tried."             \
-    }
-#define RUE_DATA_LABEL_KEY                                                            \
-    {                                                                                 \
-        "label-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the labels", 0, 0, NULL, \
-            .group = RUE_GROUP_DATA                                                   \
-    }
+#define RUE_DATA_IMAGE_KEY                                                                                \
+    "image-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the images: column, feature or extension", 0, 0, \
+        NULL, .group = RUE_GROUP_DATA,                                                                    \
+              .more = "Without it, the names that are common in each format are tried."
+#define RUE_DATA_LABEL_KEY \
+    "label-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the labels", 0, 0, NULL, .group = RUE_GROUP_DATA
 
 /* The rows of the options that the fields of a workload have (workload.h), from row `at` of a command's table
  * on; RUE_WORKLOAD_OPTIONS of them. Their defaults hold unless an earlier option says otherwise. */

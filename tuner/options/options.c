@@ -436,11 +436,6 @@ int rue_options_argument_count(const struct rue_options *options)
     return options->argument_count;
 }
 
-const char *rue_options_argument(const struct rue_options *options, int index)
-{
-    return options->arguments[index];
-}
-
 const char *const *rue_options_arguments(const struct rue_options *options)
 {
     return options->arguments;

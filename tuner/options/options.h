@@ -37,7 +37,7 @@ enum rue_option_kind {
 enum rue_option_setter {
     RUE_SET_BY_ALL,  /* a flag, the environment and rue.json */
     RUE_SET_BY_USER, /* a flag and the environment; in rue.json it is an error */
-    RUE_SET_BY_FLAG, /* its name has another meaning in other commands */
+    RUE_SET_BY_FLAG, /* its name has another meaning in other commands, or its value in other processes */
 };
 
 /* The groups of options in help; the first has those that people need first. */
@@ -106,7 +106,6 @@ const char *rue_options_origin(const struct rue_options *options, size_t index);
 bool rue_options_given(const struct rue_options *options, size_t index);
 
 int rue_options_argument_count(const struct rue_options *options);
-const char *rue_options_argument(const struct rue_options *options, int index);
 const char *const *rue_options_arguments(const struct rue_options *options);
 
 /* The command line, quoted for a shell: "rue tune 'my photos' --budget 5m"; a long one is truncated after a

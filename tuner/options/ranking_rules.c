@@ -100,20 +100,13 @@ void rue_ranking_rules_close(struct rue_ranking_rules *rules)
     rules->weight_count = 0;
 }
 
-static bool has_model(const char *const *models, size_t count, const char *name)
-{
-    for (size_t m = 0; m < count; m++)
-        if (strcmp(models[m], name) == 0) return true;
-    return false;
-}
-
 rue_status rue_ranking_rules_check(const struct rue_ranking_rules *rules, const char *const *models,
                                    size_t count, rue_error *error)
 {
     for (size_t i = 0; rules->weights_origin && i < rules->weight_count; i++) {
         const char *name = rules->weights[i].model;
         char near[RUE_SUGGESTION_BYTES];
-        if (has_model(models, count, name)) continue;
+        if (rue_word_find(models, (int)count, name) >= 0) continue;
         return rue_fail(error, RUE_USAGE, "%s: '%.100s' is not one of the models%s", rules->weights_origin,
                         name, rue_did_you_mean(name, models, count, "", near));
     }

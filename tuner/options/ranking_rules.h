@@ -23,29 +23,21 @@ struct rue_ranking_rules {
 };
 
 /* Options of the rules: `fallback` is the default (NULL: none), `note` ends the line of help. */
-#define RUE_RANKING_TOP_N(fallback, note)                                                                   \
-    {                                                                                                       \
-        "top-n", RUE_OPTION_COUNT, "N", fallback, "each model votes for its N fastest" note, 1, 1000, NULL, \
-            .group = RUE_GROUP_ANSWER                                                                       \
-    }
-#define RUE_RANKING_OBJECTIVE(fallback, note)                                                       \
-    {                                                                                               \
-        "objective", RUE_OPTION_WORD, "WHAT", fallback, "minimise mean or worst regret" note, 0, 0, \
-            rue_objective_names, .group = RUE_GROUP_ANSWER                                          \
-    }
-#define RUE_RANKING_WEIGHTS(note)                                                                           \
-    {                                                                                                       \
-        "weights", RUE_OPTION_LIST, "LIST", NULL, "weights of models, such as resnet18=3" note, 0, 0, NULL, \
-            .group = RUE_GROUP_ANSWER                                                                       \
-    }
-#define RUE_RANKING_SET_EPSILON(fallback, note)                                                              \
-    {                                                                                                        \
-        "set-epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", fallback,                                           \
-            "largest regret of any model in the smallest set" note, 1, 10000, NULL,                          \
-            .group = RUE_GROUP_ANSWER,                                                                       \
-            .more = "The smallest set has the fewest configurations that keep each model this close to its " \
-                    "own best."                                                                              \
-    }
+#define RUE_RANKING_TOP_N(fallback, note)                                                               \
+    "top-n", RUE_OPTION_COUNT, "N", fallback, "each model votes for its N fastest" note, 1, 1000, NULL, \
+        .group = RUE_GROUP_ANSWER
+#define RUE_RANKING_OBJECTIVE(fallback, note)                                                   \
+    "objective", RUE_OPTION_WORD, "WHAT", fallback, "minimise mean or worst regret" note, 0, 0, \
+        rue_objective_names, .group = RUE_GROUP_ANSWER
+#define RUE_RANKING_WEIGHTS(note)                                                                       \
+    "weights", RUE_OPTION_LIST, "LIST", NULL, "weights of models, such as resnet18=3" note, 0, 0, NULL, \
+        .group = RUE_GROUP_ANSWER
+#define RUE_RANKING_SET_EPSILON(fallback, note)                                                          \
+    "set-epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", fallback,                                           \
+        "largest regret of any model in the smallest set" note, 1, 10000, NULL,                          \
+        .group = RUE_GROUP_ANSWER,                                                                       \
+        .more = "The smallest set has the fewest configurations that keep each model this close to its " \
+                "own best."
 
 /* The indices of these options in the table of a command. */
 struct rue_ranking_options {

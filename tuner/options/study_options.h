@@ -6,81 +6,44 @@
 #include "options.h"
 
 /* What is searched. */
-#define RUE_STUDY_OPTION_BATCH_SIZE                                                                      \
-    {                                                                                                    \
-        "batch-size", RUE_OPTION_LIST, "LIST", NULL, "batch sizes, such as 32,64,128 [16 to 256]", 0, 0, \
-            NULL                                                                                         \
-    }
-#define RUE_STUDY_OPTION_NUM_WORKERS                                                                       \
-    {                                                                                                      \
-        "num-workers", RUE_OPTION_LIST, "LIST", NULL, "workers, such as 0..8 [0 to twice the CPUs]", 0, 0, \
-            NULL                                                                                           \
-    }
-#define RUE_STUDY_OPTION_MODEL                                                                               \
-    {                                                                                                        \
-        "model", RUE_OPTION_LIST, "LIST", NULL, "models such as resnet50,vit_b_16 [4 of varied cost]", 0, 0, \
-            NULL,                                                                                            \
-            .more = "Models are simulated: they sleep as long as a batch takes on --device. 'rue models' "   \
-                    "lists the catalogue; sleep:2ms/image is a model with a cost of your own, and none "     \
-                    "consumes batches at once."                                                              \
-    }
-#define RUE_STUDY_OPTION_DEVICE                                                                           \
-    {                                                                                                     \
-        "device", RUE_OPTION_TEXT, "NAME", NULL, "device that models are simulated on [rtx-a5000]", 0, 0, \
-            NULL,                                                                                         \
-            .more = "h100 and h100:bf16 are in the catalogue ('rue models --devices'); 'rue calibrate' "  \
-                    "writes h100.json. host:2 computes on 2 CPU threads and cuda:bf16 on a GPU of this "  \
-                    "machine, both without simulation."                                                   \
-    }
-#define RUE_STUDY_OPTION_REPEATS                                                                    \
-    {                                                                                               \
-        "repeats", RUE_OPTION_COUNT, "N", "1", "measure each configuration N times", 1, 1000, NULL, \
-            .group = RUE_GROUP_BUDGET                                                               \
-    }
+#define RUE_STUDY_OPTION_DEVICE                                                                             \
+    "device", RUE_OPTION_TEXT, "NAME", NULL, "device that models are simulated on [rtx-a5000]", 0, 0, NULL, \
+        .more = "h100 and h100:bf16 are in the catalogue ('rue models --devices'); 'rue calibrate' "        \
+                "writes h100.json. host:2 computes on 2 CPU threads and cuda:bf16 on a GPU of this "        \
+                "machine, both without simulation."
 
 /* What measures, and its limits. */
-#define RUE_STUDY_OPTION_RUNNER                                                                              \
-    {                                                                                                        \
-        "runner", RUE_OPTION_COMMAND, "CMD", NULL, "program that measures another loader than rue's own", 0, \
-            0, NULL,                                                                                         \
-            .set_by = RUE_SET_BY_USER,                                                                       \
-            .more =                                                                                          \
-                "python3 -m rue_tuner.runner measures PyTorch's DataLoader. Any program that speaks the "    \
-                "protocol of docs/protocol.md can take its place."                                           \
-    }
-#define RUE_STUDY_OPTION_TRIAL_TIMEOUT                                                                     \
-    {                                                                                                      \
-        "trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,                                                \
-            "stop a trial after TIME [10 times expected, min 1m]", 0, 0, NULL, .group = RUE_GROUP_ADVANCED \
-    }
-#define RUE_STUDY_OPTION_MAX_MEMORY                                                            \
-    {                                                                                          \
-        "max-memory", RUE_OPTION_BYTES, "SIZE", NULL,                                          \
-            "memory for batches in flight, such as 8G [4/5 of free]", 0, 0, NULL,              \
-            .group = RUE_GROUP_SPACE, .more = "A configuration that needs more is infeasible." \
-    }
+#define RUE_STUDY_OPTION_RUNNER                                                                             \
+    "runner", RUE_OPTION_COMMAND, "CMD", NULL, "program that measures another loader than rue's own", 0, 0, \
+        NULL,                                                                                               \
+        .set_by = RUE_SET_BY_USER,                                                                          \
+        .more = "python3 -m rue_tuner.runner measures PyTorch's DataLoader. Any program that speaks the "   \
+                "protocol of docs/protocol.md can take its place."
+#define RUE_STUDY_OPTION_RUNNER_FD                                                                        \
+    "runner-fd", RUE_OPTION_COUNT, "N", NULL, "inherited socket of the program that makes the trials", 3, \
+        1 << 20, NULL,                                                                                    \
+        .set_by = RUE_SET_BY_FLAG, .group = RUE_GROUP_ADVANCED,                                           \
+        .more = "In place of --runner: the program that starts rue makes the trials itself, and speaks "  \
+                "the protocol over a socket pair."
+#define RUE_STUDY_OPTION_TRIAL_TIMEOUT                  \
+    "trial-timeout", RUE_OPTION_DURATION, "TIME", NULL, \
+        "stop a trial after TIME [10 times expected, min 1m]", 0, 0, NULL, .group = RUE_GROUP_ADVANCED
+#define RUE_STUDY_OPTION_MAX_MEMORY                                                                         \
+    "max-memory", RUE_OPTION_BYTES, "SIZE", NULL, "memory for batches in flight, such as 8G [4/5 of free]", \
+        0, 0, NULL, .group = RUE_GROUP_SPACE, .more = "A configuration that needs more is infeasible."
 
 /* Earlier results in the same folder. */
-#define RUE_STUDY_OPTION_FRESH                                                                           \
-    {                                                                                                    \
-        "fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; older results are kept as *.old", 0, 0, NULL, \
-            .set_by = RUE_SET_BY_USER, .group = RUE_GROUP_OUTPUT                                         \
-    }
+#define RUE_STUDY_OPTION_FRESH                                                                       \
+    "fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; older results are kept as *.old", 0, 0, NULL, \
+        .set_by = RUE_SET_BY_USER, .group = RUE_GROUP_OUTPUT
 
 /* What is printed. */
-#define RUE_STUDY_OPTION_DETAILS                                                                           \
-    {                                                                                                      \
-        "details", RUE_OPTION_FLAG, NULL, NULL, "show more: each batch size, smallest set, other jobs", 0, \
-            0, NULL, .group = RUE_GROUP_OUTPUT                                                             \
-    }
-#define RUE_STUDY_OPTION_JSON                                                        \
-    {                                                                                \
-        "json", RUE_OPTION_FLAG, NULL, NULL, "print the result as JSON", 0, 0, NULL, \
-            .group = RUE_GROUP_OUTPUT                                                \
-    }
-#define RUE_STUDY_OPTION_QUIET                                                                           \
-    {                                                                                                    \
-        "quiet", RUE_OPTION_FLAG, NULL, NULL, "print no progress", 0, 0, NULL, .group = RUE_GROUP_OUTPUT \
-    }
+#define RUE_STUDY_OPTION_DETAILS                                                                          \
+    "details", RUE_OPTION_FLAG, NULL, NULL, "show more: each batch size, smallest set, other jobs", 0, 0, \
+        NULL, .group = RUE_GROUP_OUTPUT
+#define RUE_STUDY_OPTION_JSON \
+    "json", RUE_OPTION_FLAG, NULL, NULL, "print the result as JSON", 0, 0, NULL, .group = RUE_GROUP_OUTPUT
+#define RUE_STUDY_OPTION_QUIET \
+    "quiet", RUE_OPTION_FLAG, NULL, NULL, "print no progress", 0, 0, NULL, .group = RUE_GROUP_OUTPUT
 
 #endif

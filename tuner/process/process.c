@@ -21,8 +21,8 @@
 static const uint64_t keeper_delay_ns = 500 * RUE_NS_PER_MS;
 
 struct rue_process {
-    struct rue_keeper keeper;
-    int in, out; /* our ends of the pipes */
+    struct rue_keeper keeper; /* pid 0, socket_fd -1: not a child */
+    int in, out;              /* our ends of the pipes, or twice the socket */
     bool ended;
     bool gone;       /* the last call failed because it ended */
     int wait_status; /* as of waitpid, once it ended */
@@ -54,6 +54,16 @@ rue_status rue_process_open(const char *const argv[], struct rue_process **out, 
     fcntl(to[1], F_SETFL, O_NONBLOCK);
     process->in = to[1];
     process->out = from[0];
+    *out = process;
+    return RUE_OK;
+}
+
+rue_status rue_process_adopt(int socket_fd, struct rue_process **out, rue_error *error)
+{
+    struct rue_process *process = calloc(1, sizeof *process);
+    if (!process) return rue_fail_memory(error, "a process", sizeof *process);
+    *process = (struct rue_process){.keeper = {.socket_fd = -1}, .in = socket_fd, .out = socket_fd};
+    fcntl(socket_fd, F_SETFL, O_NONBLOCK);
     *out = process;
     return RUE_OK;
 }
@@ -127,10 +137,11 @@ static rue_status wait_for_fd(struct rue_process *process, int fd, short events,
     }
 }
 
-/* Waits up to `timeout_ns`. True: the child ended. */
+/* Waits up to `timeout_ns`. True: the child ended. The end of a connection is that of the program. */
 static bool wait_for_exit(struct rue_process *process, uint64_t timeout_ns)
 {
     uint64_t deadline = rue_suspension_awake_ns() + timeout_ns;
+    process->ended |= !process->keeper.pid;
     for (;;) {
         read_keeper(process);
         int left = remaining_ms(deadline);
@@ -148,7 +159,7 @@ static rue_status write_bytes(struct rue_process *process, const char *text, siz
         if (put < 0 && errno == EAGAIN) {
             rue_status status = wait_for_fd(process, process->in, POLLOUT, deadline_ns, error);
             if (status != RUE_OK) return status;
-        } else if (put < 0 && errno == EPIPE) {
+        } else if (put < 0 && (errno == EPIPE || errno == ECONNRESET)) {
             process->gone = wait_for_exit(process, keeper_delay_ns);
             return rue_fail(error, RUE_RUNNER, process->gone ? "ended" : "does not read its requests");
         } else if (put < 0 && errno != EINTR) {
@@ -178,7 +189,7 @@ static rue_status read_chunk(struct rue_process *process, rue_error *error)
         process->capacity = capacity;
     }
     ssize_t got = read(process->out, process->buffer + process->used, process->capacity - process->used);
-    if (got < 0 && errno == EINTR) return RUE_OK;
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return RUE_OK;
     if (got <= 0) {
         process->gone = wait_for_exit(process, keeper_delay_ns);
         return rue_fail(error, RUE_RUNNER, "%s", process->gone ? "ended" : "closed its output");
@@ -228,9 +239,8 @@ static const char *describe_exit(int wait_status)
     return text;
 }
 
-const char *rue_process_close(struct rue_process *process, uint64_t grace_ns)
+static void end_child(struct rue_process *process, uint64_t grace_ns)
 {
-    if (!process) return "ended";
     close(process->in);
     if (!wait_for_exit(process, grace_ns)) {
         rue_keeper_signal(process->keeper.socket_fd, SIGTERM);
@@ -241,8 +251,14 @@ const char *rue_process_close(struct rue_process *process, uint64_t grace_ns)
     wait_for_exit(process, UINT64_MAX / 2); /* the keeper ends within seconds */
     while (waitpid(process->keeper.pid, NULL, 0) < 0 && errno == EINTR) continue;
     close(process->keeper.socket_fd);
-    int wait_status = process->wait_status;
     close(process->out);
+}
+
+const char *rue_process_close(struct rue_process *process, uint64_t grace_ns)
+{
+    if (!process) return "ended";
+    if (process->keeper.pid) end_child(process, grace_ns);
+    int wait_status = process->wait_status;
     free(process->buffer);
     free(process);
     return describe_exit(wait_status);

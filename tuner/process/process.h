@@ -1,4 +1,5 @@
-/* A child process in its own group, which reads and writes lines over pipes. */
+/* A child process in its own group, which reads and writes lines over pipes; or a program at the other end of
+ * a socket. */
 #ifndef RUE_PROCESS_H
 #define RUE_PROCESS_H
 
@@ -17,7 +18,11 @@ struct rue_process;
 rue_status rue_process_open(const char *const argv[], struct rue_process **out,
                             rue_error *error) RUE_MUST_CHECK;
 
-/* The socket for rue_suspension_follow. */
+/* The program at the other end of a connected stream socket, which is borrowed. It counts as ended when the
+ * connection ends; its suspensions are unknown. RUE_MEMORY. */
+rue_status rue_process_adopt(int socket_fd, struct rue_process **out, rue_error *error) RUE_MUST_CHECK;
+
+/* The socket for rue_suspension_follow; -1, which is ignored there, if the process is not a child. */
 int rue_process_keeper_socket(const struct rue_process *process);
 
 /* The number of times that the child was stopped. Its descendants are not watched. */
@@ -43,8 +48,9 @@ rue_status rue_process_read_line(struct rue_process *process, uint64_t deadline_
                                  const char **line, rue_error *error) RUE_MUST_CHECK;
 
 /* Ends the child: closes its input, waits `grace_ns`, sends SIGTERM to its group, waits `grace_ns`, sends
- * SIGKILL. Kills all its descendants in any group or session, too. Returns how it ended, to continue "the
- * runner": "was killed by SIGSEGV", "ended with exit code 3", "ended". The text is valid until the next call.
+ * SIGKILL. Kills all its descendants in any group or session, too. Only forgets a program that is not a
+ * child. Returns how it ended, to continue "the runner": "was killed by SIGSEGV", "ended with exit code 3",
+ * "ended". The text is valid until the next call.
  */
 const char *rue_process_close(struct rue_process *process, uint64_t grace_ns);
 

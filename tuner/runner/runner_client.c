@@ -73,8 +73,8 @@ static rue_status merge_greetings(struct rue_runner *runner, rue_error *error)
     return status;
 }
 
-rue_status rue_runner_open(const char *command, const struct rue_gpu_list *gpus, struct rue_runner **out,
-                           rue_error *error)
+rue_status rue_runner_open(const struct rue_runner_address *address, const struct rue_gpu_list *gpus,
+                           struct rue_runner **out, rue_error *error)
 {
     rue_status status = RUE_OK;
     struct rue_runner *runner = calloc(1, sizeof *runner);
@@ -82,7 +82,7 @@ rue_status rue_runner_open(const char *command, const struct rue_gpu_list *gpus,
     if (gpus) runner->gpus = *gpus;
     runner->count = gpus ? gpus->count : 1;
     for (size_t i = 0; status == RUE_OK && i < runner->count; i++)
-        status = rue_connection_open(command, gpus ? runner->gpus.names[i] : NULL,
+        status = rue_connection_open(address, gpus ? runner->gpus.names[i] : NULL,
                                      &runner->members[i].connection, error);
     if (status == RUE_OK && gpus) status = merge_greetings(runner, error);
     if (status != RUE_OK) return rue_runner_close(runner), status;

@@ -9,11 +9,10 @@
 
 struct rue_runner;
 
-/* Starts a runner for each GPU (NULL: one that sees all) and exchanges hello; `command` as in
- * rue_connection_open. RUE_RUNNER: one does not start, does not speak the protocol, or differs from the
- * first; RUE_INTERRUPTED, RUE_TERMINATED. */
-rue_status rue_runner_open(const char *command, const struct rue_gpu_list *gpus, struct rue_runner **out,
-                           rue_error *error) RUE_MUST_CHECK;
+/* Opens a runner for each GPU (NULL: one that sees all) and exchanges hello. RUE_RUNNER: one does not start,
+ * does not speak the protocol, or differs from the first; RUE_INTERRUPTED, RUE_TERMINATED. */
+rue_status rue_runner_open(const struct rue_runner_address *address, const struct rue_gpu_list *gpus,
+                           struct rue_runner **out, rue_error *error) RUE_MUST_CHECK;
 
 /* A runner in this process, without a child process: recorded times. `state` is borrowed until the close. */
 struct rue_local_runner {
@@ -37,9 +36,9 @@ rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_vari
 
 /* Makes one trial; `profile` as in rue_protocol_encode_trial. A runner that crashes, sends a wrong answer, or
  * gives none within `timeout_ns` makes a result with the outcome failed or timeout, and a reason. The next
- * trial then restarts it (3 attempts), as after "spent". RUE_OK with a result; RUE_INTERRUPTED or
- * RUE_TERMINATED: a signal ended the trial; RUE_RUNNER: it cannot be restarted, or answers hello differently
- * (runner_identity.h); RUE_DATA: the data changed. */
+ * trial then restarts it (3 attempts), as after "spent"; a runner at a socket fails that trial. RUE_OK with a
+ * result; RUE_INTERRUPTED or RUE_TERMINATED: a signal ended the trial; RUE_RUNNER: it cannot be restarted, or
+ * answers hello differently (runner_identity.h); RUE_DATA: the data changed. */
 rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
                             uint64_t timeout_ns, struct rue_trial_result *result,
                             rue_error *error) RUE_MUST_CHECK;

@@ -48,7 +48,7 @@ struct flight {
 };
 
 struct rue_connection {
-    char command[4096];          /* "": this program's own runner */
+    struct rue_runner_address address;
     const char *gpu;             /* the only GPU that it sees; NULL: it sees all */
     struct rue_process *process; /* NULL: not running */
     json_t *greeting;            /* the first answer to hello; later ones must be equal */
@@ -58,6 +58,7 @@ struct rue_connection {
     size_t open_count;
     struct open_data opens[OPEN_LINES_MAX]; /* to repeat for a new runner */
     uint64_t oom_kills;                     /* of the system, at the start of the trial */
+    char failure[RUE_REASON_BYTES];         /* of a runner at a socket: why it has no more trials */
     struct flight flight;
 };
 
@@ -92,13 +93,15 @@ static rue_status open_process(const char *const *words, const char *gpu, struct
 
 static rue_status start_process(struct rue_connection *connection, rue_error *error)
 {
-    char command[sizeof connection->command + 8];
-    snprintf(command, sizeof command, "%s%s", is_simple_command(connection->command) ? "exec " : "",
-             connection->command);
+    if (connection->address.fd) return rue_process_adopt(connection->address.fd, &connection->process, error);
+    const char *typed = connection->address.command;
+    char *command = NULL;
+    if (typed && asprintf(&command, "%s%s", is_simple_command(typed) ? "exec " : "", typed) < 0)
+        return rue_fail_memory(error, "a command", strlen(typed));
     static const char *const own[] = {"/proc/self/exe", "runner", NULL};
     const char *const shell[] = {"/bin/sh", "-c", command, NULL};
-    rue_status status =
-        open_process(connection->command[0] ? shell : own, connection->gpu, &connection->process, error);
+    rue_status status = open_process(typed ? shell : own, connection->gpu, &connection->process, error);
+    free(command);
     if (status == RUE_OK) rue_suspension_follow(rue_process_keeper_socket(connection->process));
     return status;
 }
@@ -147,24 +150,31 @@ static rue_status check_greeting(struct rue_connection *connection, json_t *repl
                     difference);
 }
 
+static const char *runner_name(const struct rue_connection *connection)
+{
+    static char name[240];
+    snprintf(name, sizeof name, "the runner '%.200s'",
+             connection->address.command ? connection->address.command : "rue runner");
+    return connection->address.fd ? "the program that serves the trials" : name;
+}
+
 static rue_status fail_greeting(struct rue_connection *connection, rue_status status, const json_t *reply,
                                 const char *why, rue_error *error)
 {
     char refusal[RUE_ERROR_MESSAGE_BYTES] = "";
     const char *reason = json_string_value(json_object_get(reply, "reason"));
     if (reason) rue_error_shorten(reason, refusal, sizeof refusal);
-    const char *name = connection->command[0] ? connection->command : "rue runner";
     bool started = connection->process, gone = started && rue_process_is_gone(connection->process);
     const char *exit_text = started ? end_process(connection, grace_ns) : "";
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
-    if (refusal[0] && !connection->command[0]) return rue_fail(error, RUE_RUNNER, "%s", refusal);
+    if (refusal[0] && !connection->address.command) return rue_fail(error, RUE_RUNNER, "%s", refusal);
     if (refusal[0] || !started)
-        return rue_fail(error, RUE_RUNNER, "the runner '%.200s' cannot work: %s", name,
+        return rue_fail(error, RUE_RUNNER, "%s cannot work: %s", runner_name(connection),
                         started ? refusal : why);
-    return rue_fail(error, RUE_RUNNER,
-                    "the runner '%.200s' did not answer 'hello' correctly: it %s. Run it by hand and type "
-                    "{\"op\":\"hello\"} to see its answer",
-                    name, gone ? exit_text : why);
+    return rue_fail(
+        error, RUE_RUNNER, "%s did not answer 'hello' correctly: it %s%s", runner_name(connection),
+        gone ? exit_text : why,
+        connection->address.fd ? "" : ". Run it by hand and type {\"op\":\"hello\"} to see its answer");
 }
 
 /* Starts the runner. `*changed`: its greeting differs from the first one. */
@@ -187,18 +197,13 @@ static rue_status greet_runner(struct rue_connection *connection, bool *changed,
     return status;
 }
 
-rue_status rue_connection_open(const char *command, const char *gpu, struct rue_connection **out,
-                               rue_error *error)
+rue_status rue_connection_open(const struct rue_runner_address *address, const char *gpu,
+                               struct rue_connection **out, rue_error *error)
 {
-    const char *text = command ? command : "";
     struct rue_connection *connection = calloc(1, sizeof *connection);
     if (!connection) return rue_fail_memory(error, "a runner", sizeof *connection);
-    if (strlen(text) >= sizeof connection->command)
-        return free(connection),
-               rue_fail(error, RUE_USAGE,
-                        "the runner's command has more than %zu bytes: put it into a script",
-                        sizeof connection->command - 1);
-    snprintf(connection->command, sizeof connection->command, "%s", text);
+    connection->address = *address;
+    snprintf(connection->failure, sizeof connection->failure, "cannot make another trial");
     connection->gpu = gpu;
     connection->next_id = 1;
     bool changed = false;
@@ -251,7 +256,8 @@ static rue_status send_open(struct rue_connection *connection, const char *line,
     }
     bool says = status == RUE_DATA || status == RUE_INFEASIBLE;
     return rue_fail(error, status, "%s%s%s",
-                    says && connection->command[0] ? "the runner cannot open the data: " : "", why.message,
+                    says && connection->address.command ? "the runner cannot open the data: " : "",
+                    why.message,
                     status == RUE_INFEASIBLE && !rue_advice_given(why.message) ? rue_advice(ENOMEM) : "");
 }
 
@@ -330,11 +336,14 @@ static rue_status restart_runner(struct rue_connection *connection, bool *change
     return status;
 }
 
-/* Starts a new runner and repeats the opens. It is tried STARTS_MAX times, because one crash must not end the
- * study. */
+/* Starts a new runner, unless it is at a socket, and repeats the opens. It is tried STARTS_MAX times, because
+ * one crash must not end the study. */
 static rue_status ensure_process(struct rue_connection *connection, rue_error *error)
 {
     if (connection->process) return RUE_OK;
+    if (connection->address.fd)
+        return rue_fail(error, RUE_RUNNER, "%s %s, so no more trials are possible", runner_name(connection),
+                        connection->failure);
     rue_error why = {0};
     rue_status status = RUE_RUNNER;
     bool changed = false;
@@ -394,12 +403,14 @@ static void fill_failure(struct rue_connection *connection, rue_status status, c
                       : out_of_memory       ? RUE_TRIAL_INFEASIBLE
                                             : RUE_TRIAL_FAILED;
     if (status == RUE_TIMEOUT)
-        snprintf(result->reason, sizeof result->reason,
-                 "the runner%s gave no answer within %s and was killed", stop,
-                 rue_format_duration(timeout_ns, text, sizeof text));
+        snprintf(connection->failure, sizeof connection->failure, "gave no answer within %s%s",
+                 rue_format_duration(timeout_ns, text, sizeof text),
+                 connection->address.fd ? "" : " and was killed");
     else
-        snprintf(result->reason, sizeof result->reason, "the runner %.400s%s%s", died ? exit_text : why,
+        snprintf(connection->failure, sizeof connection->failure, "%.400s%s%s", died ? exit_text : why,
                  died ? " during the trial" : "", out_of_memory ? ": the system was out of memory" : "");
+    snprintf(result->reason, sizeof result->reason, "the runner%s %.*s", stop, RUE_REASON_BYTES - 48,
+             connection->failure);
 }
 
 static struct stop_counts count_stops(struct rue_connection *connection)

@@ -1,19 +1,20 @@
 /* The tuner's end of the protocol with one runner: starts it, requests trials, and restarts it after a crash.
- */
+ * A runner at a socket is neither started, killed nor restarted. */
 #ifndef RUE_RUNNER_CONNECTION_H
 #define RUE_RUNNER_CONNECTION_H
 
 #include <sys/types.h>
 
 #include "protocol.h"
+#include "runner_address.h"
 
 struct rue_connection;
 
-/* Starts a runner with the shell command `command` (NULL: this program's own runner) and exchanges hello. It
- * sees only `gpu`, as in CUDA_VISIBLE_DEVICES (NULL: all GPUs; borrowed). RUE_RUNNER: it does not start or
- * does not speak the protocol; RUE_INTERRUPTED, RUE_TERMINATED. */
-rue_status rue_connection_open(const char *command, const char *gpu, struct rue_connection **out,
-                               rue_error *error) RUE_MUST_CHECK;
+/* Starts the runner, or uses the socket, and exchanges hello. Borrows the command. It sees only `gpu`, as in
+ * CUDA_VISIBLE_DEVICES (NULL: all GPUs; borrowed). RUE_RUNNER: it does not start or does not speak the
+ * protocol; RUE_INTERRUPTED, RUE_TERMINATED. */
+rue_status rue_connection_open(const struct rue_runner_address *address, const char *gpu,
+                               struct rue_connection **out, rue_error *error) RUE_MUST_CHECK;
 
 /* Ends the runner, and kills everything that it started. */
 void rue_connection_close(struct rue_connection *connection);

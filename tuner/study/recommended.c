@@ -278,13 +278,6 @@ bool rue_recommended_is_unfit(const struct rue_recommended *recommended, size_t 
     return unfit;
 }
 
-size_t rue_recommended_model(const struct rue_recommended *recommended, const char *name)
-{
-    for (size_t m = 0; m < recommended->matrix->model_count; m++)
-        if (strcmp(recommended->matrix->models[m], name) == 0) return m;
-    return RUE_NONE;
-}
-
 rue_status rue_recommended_make_knowledge(struct rue_recommended *recommended, int cpus, bool in_turn,
                                           rue_error *error)
 {

@@ -38,9 +38,6 @@ double rue_recommended_s(const struct rue_recommended *recommended, size_t model
 /* Whether a configuration failed or is infeasible on any model; a first batch that is too late counts. */
 bool rue_recommended_is_unfit(const struct rue_recommended *recommended, size_t config);
 
-/* The index of the model of that name; RUE_NONE: none. */
-size_t rue_recommended_model(const struct rue_recommended *recommended, const char *name);
-
 /* Makes a forecast from the times if the file has none. Fails as rue_knowledge_from_jobs does; RUE_DATA: no
  * times. */
 rue_status rue_recommended_make_knowledge(struct rue_recommended *recommended, int cpus, bool in_turn,

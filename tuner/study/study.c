@@ -35,7 +35,7 @@ static void now_text(char *out, size_t bytes)
 static void identify_runner(struct rue_study_setup *setup)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
-    const char *command = setup->goal.loader.runner;
+    const char *command = setup->goal.loader.runner.command;
     if (command) {
         uint64_t hash = rue_hash(RUE_HASH_START, hello->runner, strlen(hello->runner) + 1);
         snprintf(setup->host.identity, sizeof setup->host.identity, "%.50s: %.50s #%016" PRIx64,
@@ -54,8 +54,11 @@ static rue_status open_runner(struct rue_study_setup *setup, rue_error *error)
     if (goal->data.table) return rue_study_open_recording(setup, error);
     rue_status status =
         goal->loader.gpus ? rue_gpu_list_parse(goal->loader.gpus, "--gpus", &gpus, error) : RUE_OK;
+    if (status == RUE_OK && goal->loader.gpus && goal->loader.runner.fd)
+        return rue_fail(error, RUE_USAGE, "--runner-fd is one loader, so it cannot load for several GPUs");
     if (status != RUE_OK) return status;
-    return rue_runner_open(goal->loader.runner, goal->loader.gpus ? &gpus : NULL, &setup->host.runner, error);
+    return rue_runner_open(&goal->loader.runner, goal->loader.gpus ? &gpus : NULL, &setup->host.runner,
+                           error);
 }
 
 static rue_status open_parts(struct rue_study *study, rue_error *error)

@@ -8,6 +8,7 @@
 #include "ranking_rules.h"
 #include "recommendation_file.h"
 #include "report.h"
+#include "runner_address.h"
 #include "source.h"
 #include "units.h"
 
@@ -26,9 +27,9 @@ struct rue_study_goal {
             sample_images; /* size limit of the converted sample, to compare raw with preprocessed; 0: none */
     } data;
     struct {
-        const char *runner; /* a shell command; NULL: our own */
-        const char *gpus;   /* one loader on each, at the same time, see gpu_list.h; NULL: one loader. The
-                               workload's world_size is their number */
+        struct rue_runner_address runner;
+        const char *gpus; /* one loader on each, at the same time, see gpu_list.h; NULL: one loader. The
+                             workload's world_size is their number */
         struct rue_workload workload;
         uint64_t memory_bytes;     /* limit for batches in flight; 0: 4/5 of free memory */
         uint64_t trial_timeout_ns; /* 0: 10 times the expected time, at least 1 min */

@@ -33,8 +33,17 @@ static rue_status check_work(const struct rue_study_setup *setup, const struct r
                     hello->runner, profile->name);
 }
 
-static rue_status add_model(struct rue_study_setup *setup, const char *typed, bool ours, rue_error *error)
+static bool runner_has(const struct rue_hello *hello, const char *name)
 {
+    for (size_t i = 0; i < hello->model_count; i++)
+        if (strcmp(hello->models[i], name) == 0) return true;
+    return false;
+}
+
+/* A model of that name is the runner's, or else rue's. */
+static rue_status add_model(struct rue_study_setup *setup, const char *typed, rue_error *error)
+{
+    bool ours = !runner_has(rue_study_hello(setup), typed);
     char spec[RUE_MODEL_NAME_BYTES];
     if (setup->model_count == RUE_STUDY_MODELS_MAX)
         return rue_fail(error, RUE_USAGE, "more than %d models; give fewer", RUE_STUDY_MODELS_MAX);
@@ -57,21 +66,20 @@ static rue_status add_model(struct rue_study_setup *setup, const char *typed, bo
     return RUE_OK;
 }
 
-static bool runner_has(const struct rue_hello *hello, const char *name)
+/* A model that is not the runner's must be in the catalogue. A table has times of its own models only. */
+static rue_status check_known(const struct rue_study_setup *setup, const char *spec, rue_error *error)
 {
-    for (size_t i = 0; i < hello->model_count; i++)
-        if (strcmp(hello->models[i], name) == 0) return true;
-    return false;
-}
-
-static rue_status fail_foreign(const struct rue_hello *hello, const char *spec, rue_error *error)
-{
+    const struct rue_hello *hello = rue_study_hello(setup);
     const char *names[RUE_HELLO_LIST_MAX];
-    for (size_t i = 0; i < hello->model_count; i++) names[i] = hello->models[i];
     char near[RUE_SUGGESTION_BYTES];
+    rue_error why = {0};
+    struct rue_profile profile;
+    if (!hello->model_count || runner_has(hello, spec)) return RUE_OK;
+    if (!setup->host.recording && rue_device_table_model(spec, &profile, &why) == RUE_OK) return RUE_OK;
+    for (size_t i = 0; i < hello->model_count; i++) names[i] = hello->models[i];
     rue_did_you_mean(spec, names, hello->model_count, "", near);
-    return rue_fail(error, RUE_USAGE, "the runner %s does not know the model '%s'%s", hello->runner, spec,
-                    *near ? near : "; without --model all of its models are used");
+    return rue_fail(error, RUE_USAGE, "the runner %s does not know the model '%s'%s%s%s", hello->runner, spec,
+                    near, *near || !*why.message ? "" : "; in rue's catalogue: ", *near ? "" : why.message);
 }
 
 /* Chooses the models of the checked study, except those that no longer exist. */
@@ -83,10 +91,8 @@ static rue_status choose_checked(struct rue_study_setup *setup, rue_error *error
     for (size_t m = 0; status == RUE_OK && m < earlier->matrix->model_count; m++) {
         const char *name = earlier->matrix->models[m];
         struct rue_profile profile;
-        bool known = hello->model_count ? runner_has(hello, name)
-                                        : rue_device_table_model(name, &profile, NULL) == RUE_OK;
-        if (known)
-            status = add_model(setup, name, hello->model_count == 0, error);
+        if (runner_has(hello, name) || rue_device_table_model(name, &profile, NULL) == RUE_OK)
+            status = add_model(setup, name, error);
         else
             rue_progress_note(setup->progress, "the model %s is unknown here and is skipped", name);
     }
@@ -102,7 +108,7 @@ static rue_status add_table_models(struct rue_study_setup *setup, const char *pa
     if (!table) return rue_fail_memory(error, "a device table", sizeof *table);
     rue_status status = rue_device_table_read(path, table, error);
     for (size_t i = 0; status == RUE_OK && i < table->count; i++)
-        status = add_model(setup, table->profiles[i].name, true, error);
+        status = add_model(setup, table->profiles[i].name, error);
     if (status == RUE_OK && table->count == 0)
         status = rue_fail(error, RUE_USAGE, "--device: %s has no models; run 'rue calibrate'", path);
     free(table);
@@ -114,12 +120,9 @@ static rue_status choose_requested(struct rue_study_setup *setup, rue_error *err
     const struct rue_hello *hello = rue_study_hello(setup);
     const char *list = setup->goal.models.names;
     rue_status status = RUE_OK;
-    if (setup->goal.models.device && hello->model_count)
-        return rue_fail(error, RUE_USAGE, "--device: the runner %s has models of its own; remove the option",
-                        hello->runner);
     if (!list && hello->model_count) {
         for (size_t i = 0; status == RUE_OK && i < hello->model_count; i++)
-            status = add_model(setup, hello->models[i], false, error);
+            status = add_model(setup, hello->models[i], error);
         return status;
     }
     if (!list && setup->goal.models.device && rue_device_is_table(setup->goal.models.device))
@@ -134,8 +137,8 @@ static rue_status choose_requested(struct rue_study_setup *setup, rue_error *err
         if (!*spec)
             return rue_fail(error, RUE_USAGE,
                             "--model: a name is empty in '%s': separate names with one comma", list);
-        if (hello->model_count && !runner_has(hello, spec)) return fail_foreign(hello, spec, error);
-        status = add_model(setup, spec, hello->model_count == 0, error);
+        status = check_known(setup, spec, error);
+        if (status == RUE_OK) status = add_model(setup, spec, error);
     }
     return status;
 }
@@ -143,10 +146,18 @@ static rue_status choose_requested(struct rue_study_setup *setup, rue_error *err
 rue_status rue_study_choose_models(struct rue_study_setup *setup, rue_error *error)
 {
     const char *names[RUE_STUDY_MODELS_MAX];
+    bool simulates = false;
     if (setup->goal.search.checked) return choose_checked(setup, error);
     rue_status status = choose_requested(setup, error);
     if (status != RUE_OK) return status;
-    for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
+    for (size_t m = 0; m < setup->model_count; m++) {
+        names[m] = setup->models[m].name;
+        simulates |= *setup->models[m].profile_json;
+    }
+    if (setup->goal.models.device && !simulates)
+        return rue_fail(error, RUE_USAGE,
+                        "--device: all models are those of the runner %s; remove the option",
+                        rue_study_hello(setup)->runner);
     return rue_ranking_rules_check(&setup->goal.search.rules, names, setup->model_count, error);
 }
 

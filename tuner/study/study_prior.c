@@ -87,7 +87,7 @@ static void copy_models(const struct rue_study_setup *setup, const struct rue_re
                         bool same_machine, struct rue_study_prior *out)
 {
     for (size_t m = 0; m < setup->model_count; m++) {
-        size_t earlier = rue_recommended_model(part, setup->models[m].name);
+        size_t earlier = rue_cost_matrix_model(part->matrix, setup->models[m].name);
         if (earlier == RUE_NONE || !is_same_model(&setup->models[m], part->profiles[earlier], same_machine))
             continue;
         for (size_t i = 0; i < 2; i++)
@@ -99,7 +99,7 @@ static void copy_offsets(const struct rue_study_setup *setup, const struct rue_r
                          size_t config, size_t own, struct rue_study_prior *out)
 {
     for (size_t m = 0; m < setup->model_count; m++) {
-        size_t earlier = rue_recommended_model(part, setup->models[m].name);
+        size_t earlier = rue_cost_matrix_model(part->matrix, setup->models[m].name);
         if (earlier == RUE_NONE) continue;
         double found_s = rue_recommended_s(part, earlier, config);
         double predicted_s =
@@ -112,12 +112,12 @@ static void copy_offsets(const struct rue_study_setup *setup, const struct rue_r
 static void copy_configs(const struct rue_study_setup *setup, const struct rue_recommended *part,
                          struct rue_study_prior *out)
 {
-    for (size_t c = 0; c < part->matrix->config_count; c++)
-        for (size_t own = 0; own < setup->config_count; own++) {
-            if (!rue_config_equal(&setup->configs[own], &part->matrix->configs[c])) continue;
-            if (c == part->best) out->prior.config = own;
-            if (out->prior.same_machine) copy_offsets(setup, part, c, own, out);
-        }
+    for (size_t own = 0; own < setup->config_count; own++) {
+        size_t earlier = rue_cost_matrix_config(part->matrix, &setup->configs[own]);
+        if (earlier == RUE_NONE) continue;
+        if (earlier == part->best) out->prior.config = own;
+        if (out->prior.same_machine) copy_offsets(setup, part, earlier, own, out);
+    }
 }
 
 static void report_use(const struct rue_study_setup *setup, size_t variant, bool same_machine)

@@ -57,13 +57,6 @@ struct group {
     const struct rue_variant_findings **variants; /* [count] */
 };
 
-static size_t find_column(const struct rue_cost_matrix *matrix, const struct rue_config *config)
-{
-    for (size_t c = 0; c < matrix->config_count; c++)
-        if (rue_config_equal(&matrix->configs[c], config)) return c;
-    return RUE_NONE;
-}
-
 /* Configurations that every variant has, in the order of the first; returns their number. */
 static size_t common_configs(const struct group *group, struct rue_config *out)
 {
@@ -73,7 +66,7 @@ static size_t common_configs(const struct group *group, struct rue_config *out)
         const struct rue_config *config = &first->configs[c];
         bool common = true;
         for (size_t v = 1; common && v < group->count; v++)
-            common = find_column(group->variants[v]->matrix, config) != RUE_NONE;
+            common = rue_cost_matrix_config(group->variants[v]->matrix, config) != RUE_NONE;
         if (common) out[count++] = *config;
     }
     return count;
@@ -102,7 +95,7 @@ static rue_status fill_cells(const struct group *group, struct rue_cost_matrix *
     for (size_t v = 0; v < group->count; first += group->variants[v++]->matrix->model_count) {
         const struct rue_cost_matrix *own = group->variants[v]->matrix;
         for (size_t c = 0; c < matrix->config_count; c++) {
-            size_t column = find_column(own, &matrix->configs[c]);
+            size_t column = rue_cost_matrix_config(own, &matrix->configs[c]);
             for (size_t m = 0; status == RUE_OK && m < own->model_count; m++)
                 status = copy_cell(rue_cost_matrix_cell(own, m, column), matrix, first + m, c, error);
         }
@@ -164,7 +157,7 @@ static void find_gains(const struct group *group, const struct rue_ranking_rules
     const struct rue_variant_findings *first = group->variants[0];
     for (size_t i = 0; i < first->baselines.count; i++) {
         struct rue_baseline_row row = first->baselines.rows[i];
-        row.config = find_column(out->matrix, &first->matrix->configs[row.config]);
+        row.config = rue_cost_matrix_config(out->matrix, &first->matrix->configs[row.config]);
         if (row.config != RUE_NONE) out->baselines.rows[out->baselines.count++] = row;
     }
     rue_baseline_gains_find(out->matrix, rules->confidence, selection, &out->baselines);

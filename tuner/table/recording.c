@@ -74,20 +74,13 @@ static rue_status add_variant(struct rue_recording *recording, const struct rue_
     return RUE_OK;
 }
 
-static size_t find_model(const struct rue_cost_matrix *matrix, const char *name)
-{
-    for (size_t m = 0; m < matrix->model_count; m++)
-        if (strcmp(matrix->models[m], name) == 0) return m;
-    return RUE_NONE;
-}
-
 static rue_status list_models(struct rue_recording *recording, rue_error *error)
 {
     const struct rue_names *models = &recording->table.tally.models;
     for (size_t m = 0; m < models->count; m++) {
         bool known = false;
         for (size_t v = 0; !known && v < recording->variant_count; v++)
-            known = find_model(recording->found[v]->matrix, models->texts[m]) != RUE_NONE;
+            known = rue_cost_matrix_model(recording->found[v]->matrix, models->texts[m]) != RUE_NONE;
         if (known && recording->model_count == RUE_HELLO_LIST_MAX)
             return fail_many(recording, "models", error);
         if (known) recording->models[recording->model_count++] = models->texts[m];
@@ -219,7 +212,7 @@ const struct rue_cell *rue_recording_find_cell(const struct rue_recording *recor
     const struct rue_cost_matrix *matrix = recording->found[number]->matrix;
     const struct rue_config *found =
         bsearch(config, matrix->configs, matrix->config_count, sizeof *config, rue_config_compare);
-    size_t row = find_model(matrix, model);
+    size_t row = rue_cost_matrix_model(matrix, model);
     if (!found || row == RUE_NONE) return NULL;
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, row, (size_t)(found - matrix->configs));
     return cell->state == RUE_CELL_MISSING ? NULL : cell;

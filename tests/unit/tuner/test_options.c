@@ -254,8 +254,8 @@ Test(options, arguments_are_accepted_anywhere)
 {
     accept(WORDS("one", "--seed", "5", "two"));
     cr_assert_eq(rue_options_argument_count(options), 2);
-    cr_assert_str_eq(rue_options_argument(options, 0), "one");
-    cr_assert_str_eq(rue_options_argument(options, 1), "two");
+    cr_assert_str_eq(rue_options_arguments(options)[0], "one");
+    cr_assert_str_eq(rue_options_arguments(options)[1], "two");
     refuse(WORDS("one", "two", "three"), "one argument too many: 'three' (usage: rue try [DATA])");
 }
 
@@ -269,8 +269,8 @@ Test(options, after_two_dashes_all_are_arguments)
 {
     accept(WORDS("--fresh", "--", "--seed", "-"));
     cr_assert_eq(rue_options_argument_count(options), 2);
-    cr_assert_str_eq(rue_options_argument(options, 0), "--seed");
-    cr_assert_str_eq(rue_options_argument(options, 1), "-");
+    cr_assert_str_eq(rue_options_arguments(options)[0], "--seed");
+    cr_assert_str_eq(rue_options_arguments(options)[1], "-");
     accept(WORDS("--", "--help"));
     cr_assert_not(help);
 }
