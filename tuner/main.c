@@ -17,18 +17,18 @@
 #include "utf8.h"
 
 /* Cleans the message, as it may quote any file name or runner. */
-static void print_line(const char *who, const char *message)
+static void print_line(const char *program, const char *message)
 {
     char clean[RUE_ERROR_MESSAGE_BYTES];
     rue_utf8_clean(message, rue_terminal_style(stderr, 0).unicode, clean, sizeof clean);
-    fprintf(stderr, "%s: %s\n", who, clean);
+    fprintf(stderr, "%s: %s\n", program, clean);
 }
 
 static void print_error(const struct rue_command *command, const rue_error *error)
 {
-    char who[64];
-    snprintf(who, sizeof who, "rue%s%s", command ? " " : "", command ? command->name : "");
-    if (error->message[0]) print_line(who, error->message);
+    char program[64];
+    snprintf(program, sizeof program, "rue%s%s", command ? " " : "", command ? command->name : "");
+    if (error->message[0]) print_line(program, error->message);
 }
 
 /* Whether the reader of the output is gone, as behind `rue show | head -1`. */

@@ -11,8 +11,8 @@
 static const double base_inflation = 1.1;       /* the posterior is overconfident; set by simulation */
 static const double quantile_confidence = 0.95; /* of the upper bound of a quantile of draws */
 static const double prior_configs = 4; /* prior weight of a calibration ratio of 1, in configurations */
-static const double max_ratio = 2;     /* calibration ratio, from which on only measured ones are claimed */
-enum { CALIBRATED_CONFIGS = 5 };       /* which the ratio needs at least */
+static const double max_ratio = 2;     /* calibration ratio above which only measured ones are claimed */
+enum { CALIBRATED_CONFIGS = 5 };       /* minimum for a calibration ratio */
 static const double min_bound = 0.001; /* smaller differences cannot be measured */
 
 double rue_forecast_regret(const struct rue_forecast *forecast, size_t config)
@@ -21,7 +21,7 @@ double rue_forecast_regret(const struct rue_forecast *forecast, size_t config)
     return rue_regret_summary_value(&forecast->summaries[config], forecast->setup->aim.objective);
 }
 
-/* Of the last sample. */
+/* The objective in the last sample. */
 static double sampled_regret(const struct rue_forecast *forecast, size_t config)
 {
     if (forecast->ineligible[config]) return INFINITY;
@@ -37,12 +37,12 @@ size_t rue_forecast_ranked(const struct rue_forecast *forecast, size_t rank)
 size_t rue_forecast_challenger(struct rue_forecast *forecast)
 {
     size_t leader = rue_forecast_ranked(forecast, 0), challenger = leader;
-    double least = INFINITY;
+    double min_excess = INFINITY;
     rue_forecast_sample(forecast, &forecast->draws.seed);
     for (size_t c = 0; c < forecast->configs; c++) {
         double regret = sampled_regret(forecast, c);
-        if (c == leader || regret >= least) continue;
-        least = regret;
+        if (c == leader || regret >= min_excess) continue;
+        min_excess = regret;
         challenger = c;
     }
     return challenger;
@@ -68,7 +68,6 @@ bool rue_forecast_is_any_verified(const struct rue_forecast *forecast)
     return best_verified(forecast) != SIZE_MAX;
 }
 
-/* Draws regrets from the posterior. */
 static void sample_regrets(struct rue_forecast *forecast, size_t claimed, uint64_t seed)
 {
     struct rue_forecast_draws *draws = &forecast->draws;
@@ -83,9 +82,9 @@ static void sample_regrets(struct rue_forecast *forecast, size_t claimed, uint64
             draws->means[c] += regrets[c] / (double)draws->count;
         }
         for (size_t i = 0; i < cells; i++) draws->squares[i] += pow(forecast->deviation[i], 2);
-        const struct rue_regret_summary *own = &forecast->sampled[claimed];
-        draws->claimed[0][d] = rue_regret_summary_value(own, RUE_OBJECTIVE_MEAN);
-        draws->claimed[1][d] = rue_regret_summary_value(own, RUE_OBJECTIVE_WORST);
+        const struct rue_regret_summary *summary = &forecast->sampled[claimed];
+        draws->claimed[0][d] = rue_regret_summary_value(summary, RUE_OBJECTIVE_MEAN);
+        draws->claimed[1][d] = rue_regret_summary_value(summary, RUE_OBJECTIVE_WORST);
     }
 }
 
@@ -119,12 +118,12 @@ static double excess_bound(struct rue_forecast *forecast, size_t claimed)
 {
     struct rue_forecast_draws *draws = &forecast->draws;
     size_t configs = forecast->configs;
-    double least = rue_forecast_regret(forecast, claimed) -
+    double bound = rue_forecast_regret(forecast, claimed) -
                    rue_forecast_regret(forecast, rue_forecast_ranked(forecast, 0));
     memset(draws->excess, 0, draws->count * sizeof *draws->excess);
     for (size_t c = 0; c < configs; c++) {
         if (forecast->ineligible[c] || c == claimed) continue;
-        least = fmax(least, min_bound);
+        bound = fmax(bound, min_bound);
         if (draws->prediction_error > 0 && !is_verified(forecast, c)) continue;
         double mean = draws->means[claimed] - draws->means[c];
         double inflation = draws->prediction_error > 0 ? base_inflation : draws->inflation;
@@ -135,11 +134,11 @@ static double excess_bound(struct rue_forecast *forecast, size_t claimed)
         }
     }
     rue_sort_doubles(draws->excess, draws->count);
-    return fmax(least, quantile_upper_bound(draws->excess, draws->count, forecast->setup->aim.confidence));
+    return fmax(bound, quantile_upper_bound(draws->excess, draws->count, forecast->setup->aim.confidence));
 }
 
-/* A credible interval of the drawn regrets, inflated about the median. Noise of the draws lowers each minimum
- * and so raises regrets; therefore the low end starts from `expected` if that is smaller. */
+/* A credible interval of the drawn regrets, inflated about the median. Noise of the draws lowers each
+ * minimum and so raises regrets. So the low end uses `expected` if that is smaller. */
 static void regret_interval(const struct rue_forecast *forecast, double expected, double *values, double *low,
                             double *high)
 {

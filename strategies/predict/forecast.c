@@ -19,8 +19,8 @@ static const double truncated_sd = 0.005;    /* of a log time that is extended f
 
 enum { DRAWS_MIN = 12, DRAW_CELLS_MAX = 5000000 }; /* limits the draws on large grids */
 
-/* Whether the runner has no new result for such a trial: it repeats recorded ones. Counts trials before `end`
- * (NULL: all). */
+/* Whether the runner would only repeat recorded results for such a trial. Counts trials before `end` (NULL:
+ * all). */
 static bool is_uninformative(const struct rue_forecast *forecast, size_t model, size_t config,
                              uint64_t images, const struct rue_logged_trial *end)
 {
@@ -90,7 +90,7 @@ static void summarise_regrets(struct rue_forecast *forecast,
     rue_objective_summarise(&times, out);
 }
 
-/* Ineligible ones last; ties in grid order. */
+/* Ineligible configurations last; ties in grid order. */
 static int compare_configs(const void *a, const void *b, void *context)
 {
     const struct rue_forecast *forecast = context;
@@ -108,7 +108,6 @@ static void rank_configs_by_regret(struct rue_forecast *forecast)
     qsort_r(forecast->ranked, configs, sizeof *forecast->ranked, compare_configs, forecast);
 }
 
-/* Recomputes means and ranking from the posterior. */
 static void update_means(struct rue_forecast *forecast)
 {
     rue_posterior_mean(forecast->posterior, forecast->latent);
@@ -150,13 +149,13 @@ bool rue_forecast_predict_trial(struct rue_forecast *forecast, size_t model, siz
     return true;
 }
 
-/* Ineligible are excluded configurations, and those whose first batch is later than the limit on some model.
- * Predictions may be wrong, so if none remains, the one nearest to the limit that was not measured to be late
- * is eligible: until one was measured to be late, or while its predicted excess is small. Returns whether any
- * is eligible. */
+/* Marks configurations that are excluded, or whose first batch is later than the limit on some model.
+ * Predictions may be wrong. So if none is eligible, the one nearest to the limit that was not measured as
+ * late becomes eligible, unless another was measured as late and its predicted excess is large. Returns
+ * whether any is eligible. */
 static bool find_ineligible(struct rue_forecast *forecast)
 {
-    double limit_s = forecast->setup->job.first_batch_limit_s, least = INFINITY;
+    double limit_s = forecast->setup->job.first_batch_limit_s, earliest_s = INFINITY;
     size_t fallback = SIZE_MAX, eligible = 0;
     bool any_measured_late = false;
     for (size_t c = 0; c < forecast->configs; c++) {
@@ -171,12 +170,12 @@ static bool find_ineligible(struct rue_forecast *forecast)
         any_measured_late |= measured_late;
         forecast->ineligible[c] = forecast->excluded[c] || latest > limit_s;
         eligible += !forecast->ineligible[c];
-        if (measured_late || forecast->excluded[c] || latest >= least) continue;
-        least = latest;
+        if (measured_late || forecast->excluded[c] || latest >= earliest_s) continue;
+        earliest_s = latest;
         fallback = c;
     }
     if (eligible > 0 || fallback == SIZE_MAX) return eligible > 0;
-    forecast->ineligible[fallback] = any_measured_late && least > limit_s * (1 + first_batch_error);
+    forecast->ineligible[fallback] = any_measured_late && earliest_s > limit_s * (1 + first_batch_error);
     return !forecast->ineligible[fallback];
 }
 
@@ -230,16 +229,16 @@ static rue_status restart_posterior(struct rue_forecast *forecast, rue_error *er
     return status;
 }
 
-/* The posterior is linear in the parameters. If trials move a prediction far, predicts again with the
- * parameters' posterior mean and linearises there. */
+/* The posterior is linear in the parameters. If trials change a prediction by more than `min_change`,
+ * linearises again at the parameters' posterior mean. */
 static rue_status relinearise(struct rue_forecast *forecast, rue_error *error)
 {
-    double most = 0;
+    double change = 0;
     rue_posterior_mean(forecast->posterior, forecast->latent);
     for (size_t i = 0; i < forecast->cells; i++)
-        most = fmax(most,
-                    fabs(cblas_ddot(RUE_LOADER_SLOPES, forecast->latent, 1, forecast->points[i].slopes, 1)));
-    if (most < min_change || !rue_prediction_move_parameters(forecast->prediction, forecast->latent))
+        change = fmax(
+            change, fabs(cblas_ddot(RUE_LOADER_SLOPES, forecast->latent, 1, forecast->points[i].slopes, 1)));
+    if (change < min_change || !rue_prediction_move_parameters(forecast->prediction, forecast->latent))
         return RUE_OK;
     rue_status status = predict_jobs(forecast, error);
     if (status == RUE_OK) status = restart_posterior(forecast, error);
@@ -292,7 +291,7 @@ void rue_forecast_sample(struct rue_forecast *forecast, uint64_t *seed)
     summarise_regrets(forecast, sampled_job_s, forecast->sampled);
 }
 
-/* The derivative of a regret by the logarithm of its time. */
+/* The derivative of a regret with respect to the logarithm of its time. */
 static double relative_time(const struct rue_forecast *forecast, size_t model, size_t config)
 {
     double best = INFINITY;
@@ -336,7 +335,7 @@ double rue_forecast_variance_reduction(const struct rue_forecast *forecast, size
     double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images);
     if (!(predicted_s > 0) || is_uninformative(forecast, model, config, images, NULL)) return 0;
     struct rue_posterior_trial trial = posterior_trial(forecast, model, config, images, predicted_s);
-    if (joints->count > 0) { /* soon after the last one, so it shares its drift */
+    if (joints->count > 0) { /* it will be made soon after the last trial, so both share the drift */
         trial.seconds = joints->at[joints->count - 1].seconds;
         trial.speed = rue_prediction_speed(forecast->prediction, &joints->at[joints->count - 1]);
     }

@@ -1,6 +1,7 @@
-/* The posterior of the job's time in every cell (model × configuration) of one variant: the pipeline model's
- * prediction, corrected by joint trials. From it, the ranking of configurations and the claim about the
- * recommended one. Regrets are summarised over models, and compared over all eligible configurations. */
+/* The posterior of the job's time in every cell (model × configuration) of one variant: the pipeline
+ * model's prediction, corrected by joint trials. It yields the ranking of configurations and the claim
+ * about the recommended one. Regrets are summarised over models, and compared over all eligible
+ * configurations. */
 #ifndef RUE_FORECAST_H
 #define RUE_FORECAST_H
 
@@ -63,7 +64,7 @@ rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error) 
  * measured. */
 struct rue_estimate rue_forecast_estimate(const struct rue_forecast *forecast, size_t model, size_t config);
 
-/* Predicted seconds of a job of `images`, corrected by the log ratio of the setup's job. NaN without
+/* Predicted seconds of a job of `images`, corrected by the log ratio of the setup's job. NaN if out of
  * memory. */
 double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images);
 
@@ -81,7 +82,7 @@ void rue_forecast_set_contrast(struct rue_forecast *forecast, size_t first, size
 /* The posterior covariance of a cell's log time with the contrast. */
 double rue_forecast_covariance(const struct rue_forecast *forecast, size_t model, size_t config);
 
-/* By how much a trial would reduce the posterior variance of the contrast. */
+/* The reduction of the contrast's posterior variance by a trial. */
 double rue_forecast_variance_reduction(const struct rue_forecast *forecast, size_t model, size_t config,
                                        uint64_t images);
 
@@ -101,18 +102,18 @@ bool rue_forecast_is_any_verified(const struct rue_forecast *forecast);
 /* Draws of a look during the search, and of the final claim; fewer on large grids. */
 enum { RUE_FORECAST_LOOK_DRAWS = 256, RUE_FORECAST_CLAIM_DRAWS = 2048 };
 
-/* Makes a claim about `config`; SIZE_MAX: about the one that would be recommended, which has the least regret
- * of those measured on every model, else of all. The number of joint `trials` seeds the draws, so each claim
- * has independent draws. */
+/* Makes a claim about `config`; SIZE_MAX: about the recommended configuration. This has the least regret of
+ * those measured on every model, or of all if none was. The number of joint `trials` seeds the draws, so
+ * each claim has independent draws. */
 void rue_forecast_claim(struct rue_forecast *forecast, size_t trials, size_t draws, size_t config,
                         struct rue_claim *out);
 
-/* The standard deviation of the logarithm of the job's time, inflated as in the last claim. NaN before, and
- * for an untried cell when predictions are far off. */
+/* The standard deviation of the logarithm of the job's time, inflated as in the last claim. NaN before the
+ * first claim, and for an untried cell when predictions are far off. */
 double rue_forecast_sd(const struct rue_forecast *forecast, size_t model, size_t config);
 
-/* The factor that inflates the spread of draws: base inflation, times the calibration ratio, times the t
- * quantile over the normal one, because few configurations estimate that ratio. */
+/* The factor that inflates the spread of draws: base inflation, times the calibration ratio, times the
+ * ratio of the t quantile to the normal one, because few configurations estimate the calibration ratio. */
 double rue_forecast_inflation(const struct rue_forecast *forecast);
 
 #endif

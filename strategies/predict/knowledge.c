@@ -26,20 +26,20 @@ void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, doub
     if (point) point->batch_s += (batch_s - point->batch_s) / ++point->trials;
 }
 
-void rue_compute_curve_add_prior(struct rue_compute_curve *curve, const struct rue_compute_curve *known)
+void rue_compute_curve_add_prior(struct rue_compute_curve *curve, const struct rue_compute_curve *prior)
 {
-    double measured_s = 0, known_s = 0;
-    if (curve->trials == 0) curve->cpu_ratio = known->cpu_ratio;
+    double measured_s = 0, prior_s = 0;
+    if (curve->trials == 0) curve->cpu_ratio = prior->cpu_ratio;
     for (size_t i = 0; i < curve->count; i++) {
         if (curve->points[i].trials == 0) continue;
-        struct rue_pipeline_consumer consumer = rue_compute_curve_at(known, curve->points[i].batch_size);
+        struct rue_pipeline_consumer consumer = rue_compute_curve_at(prior, curve->points[i].batch_size);
         measured_s += curve->points[i].batch_s;
-        known_s += consumer.batch_s + curve->points[i].batch_size * consumer.image_s;
+        prior_s += consumer.batch_s + curve->points[i].batch_size * consumer.image_s;
     }
-    double factor = known_s > 0 && measured_s > 0 ? measured_s / known_s : 1;
-    for (size_t i = 0; i < known->count; i++) {
-        struct rue_compute_point *point = find_or_insert_point(curve, known->points[i].batch_size);
-        if (point && point->trials == 0) point->batch_s = factor * known->points[i].batch_s;
+    double factor = prior_s > 0 && measured_s > 0 ? measured_s / prior_s : 1;
+    for (size_t i = 0; i < prior->count; i++) {
+        struct rue_compute_point *point = find_or_insert_point(curve, prior->points[i].batch_size);
+        if (point && point->trials == 0) point->batch_s = factor * prior->points[i].batch_s;
     }
 }
 
@@ -61,10 +61,10 @@ struct rue_pipeline_consumer rue_compute_curve_at(const struct rue_compute_curve
     while (upper + 1 < curve->count && points[upper].batch_size < batch_size) upper++;
     const struct rue_compute_point *left = &points[upper - 1], *right = &points[upper];
     double image_s = fmax(0, (right->batch_s - left->batch_s) / (right->batch_size - left->batch_size));
-    double whole_s = fmax(0, left->batch_s + image_s * (batch_size - left->batch_size));
+    double batch_s = fmax(0, left->batch_s + image_s * (batch_size - left->batch_size));
     /* A line with a negative intercept is replaced by one through the origin. */
-    if (whole_s < image_s * batch_size) image_s = whole_s / batch_size;
-    return (struct rue_pipeline_consumer){fmax(0, whole_s - image_s * batch_size), image_s, curve->cpu_ratio,
+    if (batch_s < image_s * batch_size) image_s = batch_s / batch_size;
+    return (struct rue_pipeline_consumer){fmax(0, batch_s - image_s * batch_size), image_s, curve->cpu_ratio,
                                           true};
 }
 
@@ -94,9 +94,9 @@ void rue_knowledge_close(struct rue_knowledge *knowledge)
 struct rue_pipeline_consumer rue_knowledge_consumer(const struct rue_knowledge *knowledge, size_t consumer,
                                                     int batch_size)
 {
-    const struct rue_knowledge_model *known = &knowledge->consumers[consumer];
-    if (!known->curve.count) return known->consumer;
-    struct rue_pipeline_consumer out = rue_compute_curve_at(&known->curve, batch_size);
+    const struct rue_knowledge_model *prior = &knowledge->consumers[consumer];
+    if (!prior->curve.count) return prior->consumer;
+    struct rue_pipeline_consumer out = rue_compute_curve_at(&prior->curve, batch_size);
     out.batch_s += knowledge->hand_over.batch_s;
     out.image_s += knowledge->hand_over.image_s;
     return out;

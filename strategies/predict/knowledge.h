@@ -26,9 +26,9 @@ struct rue_compute_curve {
  * while it computes, for example 2 for two threads; NaN: unknown. */
 void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, double batch_s, double cpu_ratio);
 
-/* Adds the sizes of the prior curve `known` that were not measured, scaled by the ratio of measured to prior
+/* Adds the sizes of the curve `prior` that were not measured, scaled by the ratio of measured to prior
  * times; and its CPUs if no trial reported them. */
-void rue_compute_curve_add_prior(struct rue_compute_curve *curve, const struct rue_compute_curve *known);
+void rue_compute_curve_add_prior(struct rue_compute_curve *curve, const struct rue_compute_curve *prior);
 
 /* The point of that size, with `trials` 0 if it is from a prior; NULL: none. */
 const struct rue_compute_point *rue_compute_curve_find(const struct rue_compute_curve *curve, int batch_size);
@@ -49,7 +49,7 @@ struct rue_knowledge {
     struct rue_knowledge_model *consumers; /* [2 * model_count] owned */
 };
 
-/* Each model is two consumers, because copying a batch to a GPU is part of its time, and is faster from
+/* Each model counts as two consumers. Copying a batch to a GPU is part of its time, and is faster from
  * page-locked memory: 2 * m for pinned batches (the default), 2 * m + 1 for others. */
 static inline bool rue_config_pins_memory(const struct rue_config *config)
 {
@@ -81,7 +81,7 @@ struct rue_prior {
     double widen_sd;       /* added to the standard deviation of each loader parameter's logarithm */
     bool same_machine;     /* the study was of this machine and these data, so few probes suffice */
     bool whole_jobs;       /* only times of whole jobs are known */
-    const double *offsets; /* [models][configs] log of the time found over predicted; 0: unknown */
+    const double *offsets; /* [models][configs] log of measured over predicted time; 0: unknown */
     size_t config;         /* the recommended one; SIZE_MAX: not in the space */
 };
 

@@ -55,13 +55,13 @@ static double batch_images(const struct pipeline *pipeline, uint64_t batch)
     return (double)(left < pipeline->job.batch_size ? left : pipeline->job.batch_size);
 }
 
-/* Seconds per image of one of `busy` workers, while other threads use `others` CPUs. */
+/* Seconds per image of one of `busy` workers, while other threads use `other_cpus` CPUs. */
 static double busy_image_s(const struct rue_pipeline_loader *loader, double item_s, double busy,
-                           double others)
+                           double other_cpus)
 {
     double rivals = loader->round_robin ? busy : fmin(busy, loader->cpus);
-    double alone = item_s * (1 + param(loader, RUE_PIPELINE_contention_ratio) * fmax(0, rivals - 1));
-    return fmax(alone * fmax(1, (busy + others) / loader->cpus),
+    double own_cpu_s = item_s * (1 + param(loader, RUE_PIPELINE_contention_ratio) * fmax(0, rivals - 1));
+    return fmax(own_cpu_s * fmax(1, (busy + other_cpus) / loader->cpus),
                 busy * param(loader, RUE_PIPELINE_storage_s));
 }
 
@@ -70,11 +70,11 @@ static double batch_service_s(const struct pipeline *pipeline, double images)
 {
     const struct rue_pipeline_loader *loader = pipeline->loader;
     double busy = (double)(pipeline->shared ? pipeline->threads : pipeline->busy);
-    double others = pipeline->computing ? pipeline->consumer->cpu_ratio : 0;
+    double other_cpus = pipeline->computing ? pipeline->consumer->cpu_ratio : 0;
     double item_s = param(loader, RUE_PIPELINE_item_s);
     if (pipeline->consumer->is_model) item_s *= param(loader, RUE_PIPELINE_beside_ratio);
     double service_s =
-        param(loader, RUE_PIPELINE_batch_s) + images * busy_image_s(loader, item_s, busy, others);
+        param(loader, RUE_PIPELINE_batch_s) + images * busy_image_s(loader, item_s, busy, other_cpus);
     return pipeline->shared ? service_s / (double)pipeline->threads : service_s;
 }
 
@@ -109,9 +109,9 @@ static void fill_jitter(struct pipeline *pipeline)
 static void push_loading(struct pipeline *pipeline, struct loading added)
 {
     struct loading *queue = pipeline->loading;
-    uint64_t place = pipeline->busy++;
-    for (; place > 0 && queue[place - 1].end > added.end; place--) queue[place] = queue[place - 1];
-    queue[place] = added;
+    uint64_t index = pipeline->busy++;
+    for (; index > 0 && queue[index - 1].end > added.end; index--) queue[index] = queue[index - 1];
+    queue[index] = added;
 }
 
 static struct loading pop_loading(struct pipeline *pipeline)
@@ -234,7 +234,6 @@ static double loader_start_s(const struct rue_pipeline_loader *loader, const str
            param(loader, RUE_PIPELINE_start_worker_s) * config->value[RUE_NUM_WORKERS] + warm_up_s;
 }
 
-/* Allocates all arrays of a pipeline. */
 static bool allocate_pipeline(struct pipeline *pipeline)
 {
     pipeline->ring = 1;

@@ -1,15 +1,15 @@
-/* The pipeline model: the time that a loader and a consumer take together, from a few parameters of each. The
+/* The pipeline model: the time that a loader and a consumer need together, from a few parameters of each. The
  * loader does not depend on the model, and the model does not depend on the workers, so a few trials of each
  * predict all combinations.
  *
- * Workers load whole batches (parallelism = batch). While n of them are busy, a worker completes a batch of k
- * images at a rate of one in
+ * Workers load whole batches (parallelism = batch). While n of them are busy, a worker loads a batch of k
+ * images at a rate of one in S(n) seconds, and batch i is loaded after jitter(i) times that:
  *
  *   S(n) = batch + k * max(item * beside * (1 + contention * (m - 1)) * max(1, (n + c) / CPUs), n * storage)
  *
- * seconds; batch i is loaded after jitter(i) such units. m is n for processes. For threads it is at most the
- * number of CPUs, because a thread without a CPU does not slow others down. c is the number of CPUs that the
- * consumer uses while it computes: 0 when it sleeps or waits for a device. beside is 1 if no model runs.
+ * m is n for processes. For threads it is at most the number of CPUs, because a thread without a CPU does not
+ * slow others down. c is the number of CPUs that the consumer uses while it computes: 0 when it sleeps or
+ * waits for a device. beside is 1 if no model runs.
  *
  *   batch i may start          at once for i < window, else when batch i - window is delivered
  *   it is delivered, in order  when it is loaded and the consumer is done with the batch before
@@ -22,8 +22,8 @@
  *
  * Processes load batches in round-robin order, as PyTorch's do; threads load the next batch when they are
  * free. Workers that share batches (parallelism = sample) are modelled as one worker that is n times as fast.
- * Without workers, loading and computing alternate, and a batch takes `inline` times as long as one worker
- * needs: processes also pay for the hand-over, while a library's own threads do not compete. */
+ * Without workers, loading and computing alternate, and a batch needs `inline` times the time of one worker:
+ * processes also pay for the hand-over, while a library's own threads do not compete. */
 #ifndef RUE_PIPELINE_H
 #define RUE_PIPELINE_H
 
@@ -60,17 +60,17 @@ struct rue_pipeline_loader {
     bool round_robin; /* worker i loads every num_workers-th batch; else a free worker loads the next */
 };
 
-/* The consumer's thread takes batch_s + k * image_s for a batch of k images. */
+/* The consumer's thread needs batch_s + k * image_s for a batch of k images. */
 struct rue_pipeline_consumer {
     double batch_s, image_s;
-    double cpu_ratio; /* CPUs used meanwhile: 0 sleeps, 2 computes on two */
+    double cpu_ratio; /* CPUs that it uses: 0 sleeps, 2 computes on two */
     bool is_model;    /* beside_ratio applies */
 };
 
 struct rue_pipeline_times {
     double first_batch_s; /* until batch 0 is delivered */
     double end_to_end_s;  /* until the workers are stopped */
-    double shutdown_s;    /* from the last batch until then */
+    double shutdown_s;    /* from the end of the last batch to end_to_end_s */
 };
 
 /* From the first batch to the last; NaN: the first is unknown. */
@@ -80,7 +80,7 @@ static inline double rue_pipeline_middle_s(const struct rue_pipeline_times *time
 }
 
 /* Predicts the times of `images` (at least 1) with `config`; the last batch may be partial. Only the first
- * RUE_PIPELINE_BATCHES_MAX batches are simulated; the others follow at their steady rate. All NaN without
+ * RUE_PIPELINE_BATCHES_MAX batches are simulated; the others follow at their steady rate. All NaN if out of
  * memory. */
 enum { RUE_PIPELINE_BATCHES_MAX = 1024 };
 struct rue_pipeline_times rue_pipeline_predict(const struct rue_pipeline_loader *loader,

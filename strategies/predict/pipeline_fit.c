@@ -71,8 +71,8 @@ static struct rue_pipeline_consumer sample_consumer(const struct rue_pipeline_sa
                                                     const double *theta)
 {
     if (sample->unknown_consumer == RUE_PIPELINE_KNOWN) return sample->consumer;
-    const double *own = theta + N + 2 * sample->unknown_consumer;
-    return (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0, false};
+    const double *logs = theta + N + 2 * sample->unknown_consumer;
+    return (struct rue_pipeline_consumer){exp(logs[0]), exp(logs[1]), 0, false};
 }
 
 static rue_status check_fit_stop(const struct problem *problem)
@@ -100,12 +100,12 @@ static rue_status sample_residuals(const struct problem *problem, const struct r
                                    size_t index, double *residuals)
 {
     const struct rue_pipeline_times *measured = &problem->samples[index].times;
-    double *own = residuals + TIMES * index;
+    double *out = residuals + TIMES * index;
     bool whole = isnan(measured->first_batch_s); /* times of the parts are unknown */
-    own[0] = log_residual(measured->first_batch_s, times->first_batch_s, noise_sd[0]);
-    own[1] = whole ? log_residual(measured->end_to_end_s, times->end_to_end_s, noise_sd[1])
+    out[0] = log_residual(measured->first_batch_s, times->first_batch_s, noise_sd[0]);
+    out[1] = whole ? log_residual(measured->end_to_end_s, times->end_to_end_s, noise_sd[1])
                    : log_residual(rue_pipeline_middle_s(measured), rue_pipeline_middle_s(times), noise_sd[1]);
-    own[2] = log_residual(measured->shutdown_s, times->shutdown_s, noise_sd[2]);
+    out[2] = log_residual(measured->shutdown_s, times->shutdown_s, noise_sd[2]);
     return isnan(times->end_to_end_s) ? RUE_MEMORY : check_fit_stop(problem);
 }
 
@@ -139,7 +139,7 @@ static int fit_residuals(const gsl_vector *at, void *context, gsl_vector *out)
     return GSL_SUCCESS;
 }
 
-/* Disturbed times get less weight. */
+/* Gives disturbed times less weight. */
 static void reweigh_residuals(struct problem *problem)
 {
     for (size_t r = 0; r < TIMES * problem->sample_count; r++) {
@@ -149,8 +149,8 @@ static void reweigh_residuals(struct problem *problem)
     }
 }
 
-/* Iterates until a step hardly reduces the sum of squares. Returns GSL's code; a step that makes no progress
- * is success. */
+/* Iterates until a step hardly reduces the sum of squares. Returns GSL's code; a step without progress is
+ * success. */
 static int iterate_fit(gsl_multifit_nlinear_workspace *work)
 {
     const gsl_vector *residuals = gsl_multifit_nlinear_residual(work);
@@ -164,8 +164,8 @@ static int iterate_fit(gsl_multifit_nlinear_workspace *work)
     return code == GSL_ENOPROG ? GSL_SUCCESS : code;
 }
 
-/* Maximum a posteriori estimate into `point`, by iteratively reweighted least squares; `covariance`
- * [count][count]. */
+/* Writes the maximum a posteriori estimate to `theta`, by iteratively reweighted least squares;
+ * `covariance` [count][count]. */
 static rue_status maximise_posterior(struct problem *problem, double *theta, double *covariance,
                                      rue_error *error)
 {
@@ -210,9 +210,9 @@ static double guess_image_s(const struct problem *problem)
     for (size_t s = 0; s < problem->sample_count; s++) {
         const struct rue_pipeline_sample *sample = &problem->samples[s];
         int workers = (int)rue_trial_loaders(&sample->config);
-        double took_s = sample->times.end_to_end_s;
-        if (!(took_s > 0) || (!isnan(guess) && workers >= fewest)) continue;
-        guess = took_s / (double)sample->images *
+        double duration_s = sample->times.end_to_end_s;
+        if (!(duration_s > 0) || (!isnan(guess) && workers >= fewest)) continue;
+        guess = duration_s / (double)sample->images *
                 (workers < problem->setup->cpus ? workers : problem->setup->cpus);
         fewest = workers;
     }
@@ -230,8 +230,8 @@ static void fill_prior(struct problem *problem)
             centre = prior ? prior->value[p] : priors[p].centre;
             sd = prior ? prior->sd[p] : priors[p].sd;
         } else if (prior && prior->consumers) {
-            const struct rue_pipeline_consumer *own = &prior->consumers[(p - N) / 2];
-            centre = (p - N) % 2 ? own->image_s : own->batch_s;
+            const struct rue_pipeline_consumer *known = &prior->consumers[(p - N) / 2];
+            centre = (p - N) % 2 ? known->image_s : known->batch_s;
             if (centre > 0) sd = known_consumer_sd;
         }
         if (!(centre > 0)) centre = problem->image_s * (p == RUE_PIPELINE_storage_s ? storage_share : 1);
@@ -246,8 +246,8 @@ static void fill_fit(const struct problem *problem, struct rue_pipeline_fit *fit
         fit->prior_covariance[p * (fit->count + 1)] = problem->sd[p] * problem->sd[p];
     fit->loader = loader_from(problem, fit->estimate);
     for (size_t c = 0; c < fit->consumer_count; c++) {
-        const double *own = fit->estimate + N + 2 * c;
-        fit->consumers[c] = (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0, false};
+        const double *logs = fit->estimate + N + 2 * c;
+        fit->consumers[c] = (struct rue_pipeline_consumer){exp(logs[0]), exp(logs[1]), 0, false};
     }
 }
 
@@ -286,11 +286,11 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
     if (prior && !(problem.image_s > 0)) problem.image_s = prior->value[RUE_PIPELINE_item_s];
     if (!(problem.image_s > 0)) return rue_fail(error, RUE_USAGE, "no trial to fit the model to");
     size_t doubles = 3 * problem.count + 2 * problem.rows;
-    double *room = calloc(doubles, sizeof *room);
+    double *block = calloc(doubles, sizeof *block);
     struct rue_pipeline_fit *fit = allocate_fit(consumer_count, problem.count);
-    rue_status status = room && fit ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
+    rue_status status = block && fit ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *block);
     if (status == RUE_OK) {
-        problem.centre = room;
+        problem.centre = block;
         problem.sd = problem.centre + problem.count;
         problem.theta = problem.sd + problem.count;
         problem.weight = problem.theta + problem.count;
@@ -299,7 +299,7 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
         status = maximise_posterior(&problem, fit->estimate, fit->covariance, error);
         if (status == RUE_OK) fill_fit(&problem, fit);
     }
-    free(room);
+    free(block);
     if (status != RUE_OK) return rue_pipeline_fit_close(fit), status;
     *out = fit;
     return RUE_OK;

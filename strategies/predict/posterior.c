@@ -232,7 +232,7 @@ static void update_disturbed(struct rue_posterior *gp)
     }
 }
 
-/* If most trials of a configuration, at least two, seem disturbed, the prediction is wrong instead, so they
+/* If most trials of a configuration (at least 2) seem disturbed, the prediction is wrong instead, so they
  * count fully. */
 static void restore_consistent(struct rue_posterior *gp)
 {
@@ -255,7 +255,7 @@ bool rue_posterior_is_last_disturbed(const struct rue_posterior *gp)
     return gp->count > 0 && gp->disturbed[gp->count - 1] > 0.5;
 }
 
-/* The trials `members` of one configuration are predicted from all others; returns the error of their mean in
+/* Predicts the trials `members` of one configuration from all others; returns the error of their mean in
  * standard deviations. */
 static double left_out_residual(struct rue_posterior *gp, const size_t *members, size_t count)
 {

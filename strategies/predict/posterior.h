@@ -53,8 +53,8 @@ rue_status rue_posterior_open(const struct rue_posterior_setup *setup, struct ru
                               rue_error *error) RUE_MUST_CHECK;
 void rue_posterior_close(struct rue_posterior *posterior);
 
-/* Conditions on one more trial. Ignored: trials after the 240th, and a trial that makes the covariance matrix
- * singular, as numbers of a damaged prior do. */
+/* Conditions on one more trial. Ignored: trials after the 240th, and a trial that makes the covariance
+ * matrix singular, for example with a damaged prior. */
 enum { RUE_POSTERIOR_TRIALS_MAX = 240 };
 void rue_posterior_add(struct rue_posterior *posterior, const struct rue_posterior_trial *trial);
 size_t rue_posterior_trial_count(const struct rue_posterior *posterior);
@@ -81,26 +81,26 @@ void rue_posterior_predict(const struct rue_posterior *posterior, const struct r
 size_t rue_posterior_latent_size(const struct rue_posterior *posterior);
 
 /* The log ratio of a point that a latent vector implies. */
-double rue_posterior_evaluate(const struct rue_posterior *posterior, const double *state,
+double rue_posterior_evaluate(const struct rue_posterior *posterior, const double *latent,
                               const struct rue_posterior_point *point);
 
 /* Writes the posterior mean into `latent`. */
-void rue_posterior_mean(const struct rue_posterior *posterior, double *state);
+void rue_posterior_mean(const struct rue_posterior *posterior, double *latent);
 
 /* Writes a sample from the posterior into `latent`. */
-void rue_posterior_sample(struct rue_posterior *posterior, uint64_t *seed, double *state);
+void rue_posterior_sample(struct rue_posterior *posterior, uint64_t *seed, double *latent);
 
 /* Adds weight * point to a linear combination of points; `latent` is zeros at first. */
 void rue_posterior_accumulate(const struct rue_posterior *posterior, const struct rue_posterior_point *point,
-                              double weight, double *state);
+                              double weight, double *latent);
 
-/* Replaces a linear combination, the contrast, by its posterior covariances with all latent variables.
- * rue_posterior_variance_reduction is about it until a trial is added. */
-void rue_posterior_set_contrast(struct rue_posterior *posterior, double *state);
+/* Replaces a linear combination, the contrast, by its posterior covariances with all latent variables. The
+ * result is valid until a trial is added. */
+void rue_posterior_set_contrast(struct rue_posterior *posterior, double *latent);
 
-/* By how much such a trial would reduce the posterior variance of the contrast. `latent`: as set_contrast has
- * written it. */
-double rue_posterior_variance_reduction(const struct rue_posterior *posterior, const double *state,
+/* The reduction of the contrast's posterior variance by such a trial. `latent`: the result of
+ * rue_posterior_set_contrast. */
+double rue_posterior_variance_reduction(const struct rue_posterior *posterior, const double *latent,
                                         const struct rue_posterior_trial *trial);
 
 #endif

@@ -56,7 +56,7 @@ struct rue_speed rue_prediction_speed(const struct rue_prediction *prediction,
     return rue_speed_history_at(&prediction->speeds, trial->trial);
 }
 
-/* The trial as it would have been at the initial speed. */
+/* Converts the times of a trial to the initial speed. */
 static struct rue_logged_trial at_initial_speed(const struct rue_prediction *prediction,
                                                 const struct rue_logged_trial *trial)
 {
@@ -137,7 +137,7 @@ static struct rue_pipeline_consumer consumer_at(const struct rue_prediction *pre
     return isnan(consumer.batch_s) ? known->hand_over : consumer;
 }
 
-/* The logarithm of the cell's time found by an earlier study over the time predicted. */
+/* The logarithm of the cell's measured over predicted time in an earlier study. */
 static double offset_at(const struct rue_prediction *prediction, size_t model, size_t config)
 {
     const struct rue_prior *prior = prediction->setup->known.prior;
@@ -329,18 +329,18 @@ rue_status rue_prediction_update(struct rue_prediction *prediction, bool *change
 }
 
 /* The gradient of a log time by the logarithms of the parameters: the loader's, and if `unknown` the
- * consumer's batch_s and image_s, which share the derivative by their shares of the time. */
+ * consumer's batch_s and image_s, which divide the derivative in proportion to their times. */
 static void fill_slopes(const struct rue_prediction *prediction, const struct rue_pipeline_times *base,
                         const struct rue_pipeline_consumer *consumer, bool unknown, size_t config,
                         uint64_t images, double slopes[RUE_POSTERIOR_SLOPES])
 {
     const struct rue_pipeline_loader *loader = &prediction->knowledge->loader;
-    const struct rue_config *own = &prediction->setup->grid.configs[config];
+    const struct rue_config *knobs = &prediction->setup->grid.configs[config];
     for (size_t p = 0; p < RUE_LOADER_SLOPES; p++) {
         struct rue_pipeline_loader shifted = *loader;
         shifted.value[p] *= exp(step);
         slopes[p] =
-            log(rue_pipeline_predict(&shifted, consumer, own, images).end_to_end_s / base->end_to_end_s) /
+            log(rue_pipeline_predict(&shifted, consumer, knobs, images).end_to_end_s / base->end_to_end_s) /
             step;
     }
     if (!unknown) return;
@@ -348,7 +348,7 @@ static void fill_slopes(const struct rue_prediction *prediction, const struct ru
     slower.batch_s *= exp(step);
     slower.image_s *= exp(step);
     double slope =
-        log(rue_pipeline_predict(loader, &slower, own, images).end_to_end_s / base->end_to_end_s) / step;
+        log(rue_pipeline_predict(loader, &slower, knobs, images).end_to_end_s / base->end_to_end_s) / step;
     double images_share = 1 / (1 + consumer->batch_s / (consumer->image_s * batch_size(prediction, config)));
     slopes[RUE_LOADER_SLOPES] = slope * (1 - images_share);
     slopes[RUE_LOADER_SLOPES + 1] = slope * images_share;
@@ -359,7 +359,7 @@ static double clip_share(double share)
     return fmax(0, fmin(1, share));
 }
 
-/* Slopes are NaN without memory. */
+/* Slopes are NaN if out of memory. */
 static struct rue_posterior_point linearise(const struct rue_prediction *prediction, size_t model,
                                             size_t config, uint64_t images)
 {
@@ -374,9 +374,9 @@ static struct rue_posterior_point linearise(const struct rue_prediction *predict
     fill_slopes(prediction, &base, &consumer, unknown, config, images, point.slopes);
     double batches = ceil((double)images / batch_size(prediction, config)),
            compute_s = batches * consumer.batch_s + (double)images * consumer.image_s;
-    size_t own = consumer_index(prediction, model, config);
-    const struct rue_compute_point *known =
-        rue_compute_curve_find(&prediction->knowledge->consumers[own].curve, batch_size(prediction, config));
+    size_t exact = consumer_index(prediction, model, config);
+    const struct rue_compute_point *known = rue_compute_curve_find(
+        &prediction->knowledge->consumers[exact].curve, batch_size(prediction, config));
     double *amplitude = point.site.amplitude;
     amplitude[RUE_AMPLITUDE_ONE] = 1;
     amplitude[RUE_AMPLITUDE_LOAD] =

@@ -63,8 +63,8 @@ struct rue_speed rue_prediction_speed(const struct rue_prediction *prediction,
 rue_status rue_prediction_update(struct rue_prediction *prediction, bool *changed,
                                  rue_error *error) RUE_MUST_CHECK;
 
-/* Predicted seconds of a trial or job of `images` at that speed; RUE_PREDICTION_NO_MODEL predicts a load-only
- * trial. NaN before the first update, and without memory. */
+/* Predicted seconds of a trial or job of `images` at that speed; RUE_PREDICTION_NO_MODEL predicts a
+ * load-only trial. NaN before the first update, and if out of memory. */
 #define RUE_PREDICTION_NO_MODEL SIZE_MAX
 double rue_prediction_time_s(const struct rue_prediction *prediction, size_t model, size_t config,
                              uint64_t images, struct rue_speed speed);
@@ -85,7 +85,7 @@ rue_status rue_prediction_knowledge(const struct rue_prediction *prediction, str
                                     rue_error *error) RUE_MUST_CHECK;
 
 /* The same, fitted to times of jobs, `time_s` [models][configs] in seconds, NaN: unknown: for a study that
- * kept nothing else. Uses a sample spread over the space. RUE_USAGE if all are unknown; RUE_MEMORY;
+ * stored only these. Uses a sample spread over the space. RUE_USAGE if all are unknown; RUE_MEMORY;
  * RUE_INTERNAL if the fit fails. */
 rue_status rue_knowledge_from_jobs(const struct rue_strategy_setup *setup, const double *time_s,
                                    struct rue_knowledge **out, rue_error *error) RUE_MUST_CHECK;

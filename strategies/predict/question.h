@@ -11,7 +11,7 @@
 #include "slowdown.h"
 #include "trial.h"
 
-/* What a strategy starts from. Pointers are borrowed for the strategy's life. */
+/* The input of a strategy. Pointers are borrowed for the strategy's life. */
 struct rue_strategy_setup {
     struct rue_setup_grid {
         size_t scenario_count, config_count;
@@ -19,7 +19,7 @@ struct rue_strategy_setup {
     } grid;
     struct rue_setup_job {
         uint64_t images;            /* of the job; a last batch that is not full counts unless drop_last */
-        bool drop_last;             /* a last batch that is not full is left out */
+        bool drop_last;             /* skip a last batch that is not full */
         double first_batch_limit_s; /* a later first batch is not acceptable; 0: no
                                        limit */
     } job;
@@ -50,7 +50,7 @@ struct rue_strategy_setup {
     } known;
     uint64_t seed;
     /* (optional) Called often during long computations. A status other than RUE_OK ends them: the strategy
-     * asks nothing more, and estimates from what it had. */
+     * asks no more questions, and estimates from the trials so far. */
     rue_status (*stop)(void);
 };
 
@@ -74,7 +74,7 @@ static inline RUE_MUST_CHECK rue_status rue_setup_check_stop(const struct rue_st
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "interrupted");
 }
 
-/* The images that a trial or job of `images` consumes with `config`, without a left-out last batch. */
+/* The images that a trial or job of `images` consumes with `config`, without a skipped last batch. */
 static inline uint64_t rue_setup_images(const struct rue_strategy_setup *setup, size_t config,
                                         uint64_t images)
 {
@@ -108,8 +108,8 @@ struct rue_estimate {
 struct rue_claim {
     size_t config;
     double bound_ratio;
-    double prediction_error_ratio; /* 0: the bound covers all configurations. Else predictions had errors of
-                                      so many times their uncertainty, and it covers only those measured on
+    double prediction_error_ratio; /* 0: the bound covers all configurations. Else prediction errors are this
+                                      multiple of their uncertainty, and it covers only those measured on
                                       every model */
     bool verified;                 /* has joint trials on every model */
     double mean_low, mean_high, worst_low, worst_high; /* intervals of its regrets */

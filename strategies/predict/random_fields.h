@@ -1,12 +1,12 @@
-/* The prior of prediction errors beside the pipeline's parameters: a sum of independent Gaussian random
- * fields over the cells, model × configuration. The error of a log time is the sum of amplitude * value. The
- * covariance of a field is a product over axes (the model, the configuration, each knob). Along an axis,
- * values are identical, independent, or have a Matern 3/2 kernel in doublings of the knob. Because of the
- * product, fields are sampled axis by axis.
+/* The prior of prediction errors that the pipeline's parameters do not explain: a sum of independent Gaussian
+ * random fields over the cells, model × configuration. The error of a log time is the sum of amplitude *
+ * value. The covariance of a field is a product over axes (the model, the configuration, each knob). Along an
+ * axis, values are identical, independent, or have a Matern 3/2 kernel in doublings of the knob. Because of
+ * the product, fields are sampled axis by axis.
  *
- * The pipeline ignores knobs that a runner declares, so the field `declared` has an independent error for
- * each of their words; so does every field that has independent errors for words of rue's own knobs. Counts
- * and numbers have a Matern kernel. */
+ * The pipeline ignores knobs that a runner declares. So the field `declared` has an independent error for
+ * each of their words, as does every field with independent errors for words of rue's own knobs. Counts and
+ * numbers have a Matern kernel. */
 #ifndef RUE_RANDOM_FIELDS_H
 #define RUE_RANDOM_FIELDS_H
 
@@ -37,8 +37,7 @@ enum rue_random_field {
 
 enum rue_field_scale { RUE_SCALE_FIXED, RUE_SCALE_MODEL, RUE_SCALE_SMOOTH, RUE_SCALE_CELL, RUE_SCALE_COUNT };
 
-/* The factor of a field's values: 1, or the share of the time that loading, the first batch, or computing
- * takes. */
+/* The factor of a field's values: 1, or the share of loading, the first batch, or computing in the time. */
 enum rue_field_amplitude {
     RUE_AMPLITUDE_ONE,
     RUE_AMPLITUDE_LOAD,

@@ -9,7 +9,7 @@
 
 static const double shifts[RUE_SLOWDOWN_SHIFTS] = {0.15,  0.22,  0.33,  0.5,  0.8,  1.3,
                                                    -0.15, -0.22, -0.33, -0.5, -0.8, -1.3};
-static const double shift_spread = 0.2; /* of a shift, relative: a shift stands for its neighbourhood */
+static const double shift_spread = 0.2; /* of a shift, relative: a shift represents similar ones */
 
 double rue_slowdown_log_likelihood_ratio(double error, double sd, double shift)
 {
@@ -50,7 +50,7 @@ void rue_slowdown_reset(struct rue_slowdown *slowdown)
     for (int i = 0; i < RUE_SLOWDOWN_SHIFTS; i++) slowdown->sums[i] = (struct rue_slowdown_sum){0};
 }
 
-/* Prior of the scatter: so many values with this standard deviation. */
+/* Prior of the scatter: `prior_count` values with this standard deviation. */
 static const double prior_sd = 0.04, prior_count = 4;
 static const double drift_sd = 0.02;
 static const double allowance_sds = 1.5;          /* of the median, in its standard deviations */
@@ -65,7 +65,7 @@ static double level_scatter(const struct rue_reference_level *level)
 static double level_median(const struct rue_reference_level *level)
 {
     double values[RUE_REFERENCE_VALUES];
-    memcpy(values, level->kept, level->count * sizeof *values);
+    memcpy(values, level->recent, level->count * sizeof *values);
     return gsl_stats_median(values, 1, level->count);
 }
 
@@ -102,7 +102,7 @@ void rue_reference_level_add_scatter(struct rue_reference_level *level, double v
 void rue_reference_level_add(struct rue_reference_level *level, double value)
 {
     rue_reference_level_add_scatter(level, value);
-    level->kept[level->next] = value;
+    level->recent[level->next] = value;
     level->next = (level->next + 1) % RUE_REFERENCE_VALUES;
     if (level->count < RUE_REFERENCE_VALUES) level->count++;
 }
@@ -112,7 +112,8 @@ void rue_reference_level_reset(struct rue_reference_level *level)
     level->count = level->next = 0;
 }
 
-static const double loader_bound_share = 0.05; /* of the trial; if waiting takes more, the loader is slower */
+static const double loader_bound_share =
+    0.05; /* of the trial; a longer wait means that the loader is slower */
 
 static struct rue_speed sum_speeds(struct rue_speed a, struct rue_speed b)
 {
@@ -124,21 +125,21 @@ bool rue_speed_differs(struct rue_speed a, struct rue_speed b)
     return a.load != b.load || a.compute != b.compute;
 }
 
-void rue_speed_history_add(struct rue_speed_history *history, size_t since, struct rue_speed by)
+void rue_speed_history_add(struct rue_speed_history *history, size_t since, struct rue_speed slowdown)
 {
     if (history->count < RUE_SPEED_CHANGES_MAX) {
-        history->at[history->count++] = (struct rue_speed_change){since, by};
+        history->at[history->count++] = (struct rue_speed_change){since, slowdown};
         return;
     }
     struct rue_speed_change *last = &history->at[RUE_SPEED_CHANGES_MAX - 1];
-    last->by = sum_speeds(last->by, by);
+    last->slowdown = sum_speeds(last->slowdown, slowdown);
 }
 
 struct rue_speed rue_speed_history_at(const struct rue_speed_history *history, size_t trial)
 {
     struct rue_speed speed = {0, 0};
     for (size_t i = 0; i < history->count; i++)
-        if (trial >= history->at[i].since) speed = sum_speeds(speed, history->at[i].by);
+        if (trial >= history->at[i].since) speed = sum_speeds(speed, history->at[i].slowdown);
     return speed;
 }
 
@@ -148,11 +149,11 @@ double rue_speed_ratio(struct rue_speed speed, const struct rue_trial_result *re
     if (speed.load == speed.compute || result->compute_ns < 0 || result->compute_ns > result->end_to_end_ns)
         return load;
     double computing = (double)result->compute_ns / compute;
-    double rest = (whole - (double)result->compute_ns) / load;
+    double loading = (whole - (double)result->compute_ns) / load;
     bool reported = result->load_wait_ns >= 0 && result->first_batch_ns >= 0;
     double waiting = reported ? (double)(result->load_wait_ns - result->first_batch_ns) : 0;
     if (result->config.value[RUE_NUM_WORKERS] == 0 || waiting < loader_bound_share * whole)
-        return whole / (computing + rest);
+        return whole / (computing + loading);
     double start_and_end =
         (double)result->first_batch_ns + (result->shutdown_ns > 0 ? (double)result->shutdown_ns : 0);
     return whole / fmax(whole / load, computing + start_and_end / load);

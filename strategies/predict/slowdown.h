@@ -50,8 +50,8 @@ enum { RUE_REFERENCE_VALUES = 9, RUE_REFERENCE_VALUES_MIN = 3 };
 /* Zeroed: no values. */
 struct rue_reference_level {
     size_t count, next;
-    double kept[RUE_REFERENCE_VALUES]; /* [count], a ring */
-    double squares, square_count;      /* weighted sum of squared errors of prediction, and of weights */
+    double recent[RUE_REFERENCE_VALUES]; /* [count], a ring */
+    double squares, square_count;        /* weighted sum of squared errors of prediction, and of weights */
 };
 
 /* Predicts the next value; false before RUE_REFERENCE_VALUES_MIN values. */
@@ -86,11 +86,11 @@ struct rue_speed_history {
     size_t count;
     struct rue_speed_change {
         size_t since; /* the first trial after the change; trials are numbered in the order they were made */
-        struct rue_speed by;
+        struct rue_speed slowdown;
     } at[RUE_SPEED_CHANGES_MAX];
 };
 
-void rue_speed_history_add(struct rue_speed_history *history, size_t since, struct rue_speed by);
+void rue_speed_history_add(struct rue_speed_history *history, size_t since, struct rue_speed slowdown);
 
 /* The slow-down in a trial; SIZE_MAX: at present. */
 struct rue_speed rue_speed_history_at(const struct rue_speed_history *history, size_t trial);

@@ -162,15 +162,15 @@ rue_status rue_regret_interval_find(const struct rue_cost_matrix *matrix,
     double *work = calloc(3 * count, sizeof *work);
     draw.summaries = calloc(configs, sizeof *draw.summaries);
     draw.times = calloc(configs, sizeof *draw.times);
-    bool enough = work && draw.summaries && draw.times;
-    if (enough) {
+    bool allocated = work && draw.summaries && draw.times;
+    if (allocated) {
         out->confidence = confidence;
         bootstrap_regrets(&draw, work, count, out);
     }
     free(work);
     free(draw.summaries);
     free(draw.times);
-    return enough ? RUE_OK : rue_fail_memory(error, "an interval of the regret", configs * sizeof(double));
+    return allocated ? RUE_OK : rue_fail_memory(error, "an interval of the regret", configs * sizeof(double));
 }
 
 /* ---- speed-up ---- */
@@ -194,13 +194,13 @@ bool rue_speedup_find(const struct rue_cost_matrix *matrix, const struct rue_sel
     struct scatter scatter = shrunken_scatter(matrix);
     bool estimated = true;
     for (size_t m = 0; m < selection->model_count; m++) {
-        const struct rue_cell *own = rue_cost_matrix_cell(matrix, m, candidate),
-                              *its = rue_cost_matrix_cell(matrix, m, baseline);
+        const struct rue_cell *after = rue_cost_matrix_cell(matrix, m, candidate),
+                              *before = rue_cost_matrix_cell(matrix, m, baseline);
         double weight = rue_objective_weight(selection->weights, m);
-        gain += weight * log(its->median_ns / own->median_ns);
-        variance += pow(weight * cell_sd(&scatter, own), 2) + pow(weight * cell_sd(&scatter, its), 2);
+        gain += weight * log(before->median_ns / after->median_ns);
+        variance += pow(weight * cell_sd(&scatter, after), 2) + pow(weight * cell_sd(&scatter, before), 2);
         weights += weight;
-        estimated &= !own->times_ns && !its->times_ns;
+        estimated &= !after->times_ns && !before->times_ns;
     }
     if (!isfinite(variance)) return false;
     if (estimated) scatter.freedom = 0;

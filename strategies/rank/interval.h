@@ -55,8 +55,8 @@ struct rue_saving_side {
     double scale;
 };
 
-/* Of scale * time before - scale * time after; negative: slower. First-order error propagation; the interval
- * uses the t quantile of the side with fewer degrees of freedom. */
+/* The interval of scale * time before - scale * time after; negative: slower. First-order error
+ * propagation; the interval uses the t quantile of the side with fewer degrees of freedom. */
 struct rue_saving_interval {
     double confidence; /* 0: unknown, because no cell was repeated */
     double low_ns, high_ns;

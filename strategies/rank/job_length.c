@@ -22,7 +22,7 @@ struct search {
     double *times;                        /* [configs] of one model, for a job of `images` */
     struct rue_regret_summary *summaries; /* [configs] for a job of `images` */
     uint64_t images;                      /* length that is evaluated */
-    uint64_t least, most;                 /* range of lengths */
+    uint64_t shortest, longest;           /* range of lengths */
 };
 
 static uint64_t batch_images(const struct rue_job_length_setup *setup, size_t config)
@@ -99,7 +99,7 @@ static rue_status evaluate_length(struct search *search, uint64_t images, size_t
 static uint64_t next_length(const struct search *search, uint64_t at, bool upwards)
 {
     double next = (double)at * (upwards ? length_step : 1 / length_step);
-    uint64_t images = (uint64_t)llround(fmin(next, (double)search->most)), largest = 1;
+    uint64_t images = (uint64_t)llround(fmin(next, (double)search->longest)), largest = 1;
     for (size_t c = 0; c < search->configs; c++) {
         uint64_t batch = batch_images(search->setup, c);
         if (!isnan(search->lines[c].reach_s) && batch <= images && batch > largest) largest = batch;
@@ -107,8 +107,8 @@ static uint64_t next_length(const struct search *search, uint64_t at, bool upwar
     images -= images % largest;
     if (upwards && images <= at) images = at - at % largest + largest;
     if (!upwards && images >= at) images = at - 1;
-    if (images < search->least) images = search->least;
-    return images < search->most ? images : search->most;
+    if (images < search->shortest) images = search->shortest;
+    return images < search->longest ? images : search->longest;
 }
 
 /* Writes intervals from that of the job, at[MIDDLE], to one end of the range, or until the array is full.
@@ -116,10 +116,10 @@ static uint64_t next_length(const struct search *search, uint64_t at, bool upwar
 static rue_status extend_intervals(struct search *search, bool upwards, struct rue_job_interval *at,
                                    size_t *edge, rue_error *error)
 {
-    uint64_t here = search->setup->job_images, end = upwards ? search->most : search->least;
-    while (here != end && *edge != (upwards ? RUE_JOB_INTERVALS_MAX - 1 : 0)) {
+    uint64_t length = search->setup->job_images, end = upwards ? search->longest : search->shortest;
+    while (length != end && *edge != (upwards ? RUE_JOB_INTERVALS_MAX - 1 : 0)) {
         struct rue_job_interval *now = &at[*edge];
-        uint64_t next = next_length(search, here, upwards);
+        uint64_t next = next_length(search, length, upwards);
         size_t best = RUE_NONE;
         rue_status status = evaluate_length(search, next, &best, error);
         if (status != RUE_OK) return status;
@@ -127,7 +127,7 @@ static rue_status extend_intervals(struct search *search, bool upwards, struct r
         double excess = length_regret(search, now->config) -
                         length_regret(search, best); /* NaN: the configuration cannot run this length */
         if (!(excess <= search->setup->epsilon_ratio)) {
-            uint64_t boundary = (uint64_t)ceil(sqrt((double)here * (double)next));
+            uint64_t boundary = (uint64_t)ceil(sqrt((double)length * (double)next));
             uint64_t batch = batch_images(search->setup, upwards ? best : now->config);
             if (boundary < batch) boundary = batch;
             *edge += upwards ? 1 : -1;
@@ -135,9 +135,9 @@ static rue_status extend_intervals(struct search *search, bool upwards, struct r
                 (struct rue_job_interval){upwards ? boundary : 0, upwards ? UINT64_MAX : boundary - 1, best};
             *(upwards ? &now->to_images : &now->from_images) = upwards ? boundary - 1 : boundary;
         }
-        here = next;
+        length = next;
     }
-    *(upwards ? &at[*edge].to_images : &at[*edge].from_images) = here;
+    *(upwards ? &at[*edge].to_images : &at[*edge].from_images) = length;
     return RUE_OK;
 }
 
@@ -151,22 +151,22 @@ static void search_close(struct search *search)
 static rue_status search_open(const struct rue_job_length_setup *setup, struct search *out, rue_error *error)
 {
     size_t models = setup->matrix->model_count, configs = setup->matrix->config_count;
-    bool huge = setup->job_images > UINT64_MAX / RUE_JOB_LONGEST;
+    bool overflows = setup->job_images > UINT64_MAX / RUE_JOB_LONGEST;
     *out = (struct search){.setup = setup,
                            .models = models,
                            .configs = configs,
                            .lines = calloc(models * configs, sizeof *out->lines),
                            .times = calloc(configs, sizeof *out->times),
                            .summaries = calloc(configs, sizeof *out->summaries),
-                           .least = setup->job_images,
-                           .most = setup->job_images * (huge ? 1 : RUE_JOB_LONGEST)};
+                           .shortest = setup->job_images,
+                           .longest = setup->job_images * (overflows ? 1 : RUE_JOB_LONGEST)};
     rue_status status = RUE_OK;
     if (!out->lines || !out->times || !out->summaries)
         status = rue_fail_memory(error, "jobs of other lengths", models * configs * sizeof *out->lines);
     for (size_t c = 0; status == RUE_OK && c < configs; c++) {
         bool considered = setup->selection->rows[c].ranked;
         uint64_t batch = batch_images(setup, c);
-        if (considered && batch < out->least) out->least = batch;
+        if (considered && batch < out->shortest) out->shortest = batch;
         for (size_t m = 0; m < models; m++)
             out->lines[m * configs + c] =
                 considered ? line_beyond_reach(setup, m, c) : (struct line){NAN, NAN};

@@ -79,10 +79,10 @@ double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_image
                        bool *predicted)
 {
     struct rue_job_line line = rue_job_line_from(result);
-    double rest = (double)rue_config_images(&result->config, drop_last, job_images) - line.images;
-    *predicted = line.images > 0 && rest > 0;
+    double remaining = (double)rue_config_images(&result->config, drop_last, job_images) - line.images;
+    *predicted = line.images > 0 && remaining > 0;
     if (line.images == 0) return NAN;
-    return line.end_ns + (*predicted ? rest * line.steady_image_ns : 0);
+    return line.end_ns + (*predicted ? remaining * line.steady_image_ns : 0);
 }
 
 void rue_job_extend(struct rue_trial_result *result, uint64_t job_images, bool drop_last)

@@ -32,8 +32,9 @@ double rue_regret_summary_value(const struct rue_regret_summary *summary, enum r
 bool rue_regret_summary_is_better(const struct rue_regret_summary *one,
                                   const struct rue_regret_summary *other, enum rue_objective objective)
 {
-    double own = rue_regret_summary_value(one, objective), its = rue_regret_summary_value(other, objective);
-    if (own != its) return own < its || (!isnan(own) && isnan(its));
+    double value = rue_regret_summary_value(one, objective),
+           rival = rue_regret_summary_value(other, objective);
+    if (value != rival) return value < rival || (!isnan(value) && isnan(rival));
     return one->sum / one->weights < other->sum / other->weights;
 }
 

@@ -183,30 +183,30 @@ rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct
 
 /* `weights` [models] are changed during the call and restored. */
 static rue_status score_left_out(const struct rue_cost_matrix *matrix, const struct rue_selection *selection,
-                                 double *weights, struct rue_leave_one_out *left, rue_error *error)
+                                 double *weights, struct rue_leave_one_out *out, rue_error *error)
 {
     const struct rue_selection_rules rules = {1, selection->objective, weights};
     struct rue_regret_summary summary = {0};
-    for (size_t m = 0; m < left->model_count; m++) weights[m] = rue_objective_weight(selection->weights, m);
-    for (size_t m = 0; m < left->model_count; m++) {
-        struct rue_leave_one_out_row *row = &left->rows[m];
-        struct rue_selection *rest;
+    for (size_t m = 0; m < out->model_count; m++) weights[m] = rue_objective_weight(selection->weights, m);
+    for (size_t m = 0; m < out->model_count; m++) {
+        struct rue_leave_one_out_row *row = &out->rows[m];
+        struct rue_selection *others;
         double weight = weights[m];
         weights[m] = 0;
-        rue_status status = rue_selection_open(matrix, &rules, &rest, error);
+        rue_status status = rue_selection_open(matrix, &rules, &others, error);
         weights[m] = weight;
         if (status != RUE_OK) return status;
-        row->config = rest->recommended;
-        rue_selection_close(rest);
+        row->config = others->recommended;
+        rue_selection_close(others);
         row->regret_ratio =
             row->config == RUE_NONE ? NAN : rue_selection_regret(selection, matrix, m, row->config);
         if (isnan(row->regret_ratio)) continue;
-        left->known++;
+        out->known++;
         rue_regret_summary_add(&summary, m, weight, row->regret_ratio);
     }
-    left->mean_regret_ratio = summary.sum / summary.weights;
-    left->max_regret_ratio = summary.worst;
-    left->worst_model = summary.worst_model;
+    out->mean_regret_ratio = summary.sum / summary.weights;
+    out->max_regret_ratio = summary.worst;
+    out->worst_model = summary.worst_model;
     return RUE_OK;
 }
 
@@ -216,23 +216,25 @@ rue_status rue_leave_one_out_open(const struct rue_cost_matrix *matrix, const st
     size_t models = selection->model_count;
     *out = NULL;
     if (models < RUE_LEAVE_ONE_OUT_MODELS) return RUE_OK;
-    struct rue_leave_one_out *left = calloc(1, sizeof *left);
+    struct rue_leave_one_out *result = calloc(1, sizeof *result);
     double *weights = calloc(models, sizeof *weights);
-    if (left) *left = (struct rue_leave_one_out){models, calloc(models, sizeof *left->rows), 0, 0, 0, 0};
-    rue_status status = left && left->rows && weights
-                            ? score_left_out(matrix, selection, weights, left, error)
-                            : rue_fail_memory(error, "models left out in turn", models * sizeof *left->rows);
+    if (result)
+        *result = (struct rue_leave_one_out){models, calloc(models, sizeof *result->rows), 0, 0, 0, 0};
+    rue_status status =
+        result && result->rows && weights
+            ? score_left_out(matrix, selection, weights, result, error)
+            : rue_fail_memory(error, "models left out in turn", models * sizeof *result->rows);
     free(weights);
-    if (status == RUE_OK && left->known)
-        *out = left;
+    if (status == RUE_OK && result->known)
+        *out = result;
     else
-        rue_leave_one_out_close(left);
+        rue_leave_one_out_close(result);
     return status;
 }
 
-void rue_leave_one_out_close(struct rue_leave_one_out *left)
+void rue_leave_one_out_close(struct rue_leave_one_out *result)
 {
-    if (!left) return;
-    free(left->rows);
-    free(left);
+    if (!result) return;
+    free(result->rows);
+    free(result);
 }

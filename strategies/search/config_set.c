@@ -15,9 +15,9 @@ struct search {
     const double *regrets, *weights;
     size_t scenario_count, config_count;
     double epsilon_ratio;
-    size_t *served; /* [scenario_count] members that serve it; one more if no column does */
+    size_t *covers; /* [scenario_count] members that cover it; one more if no column does */
     size_t size;
-    size_t *members; /* [scenario_count] at most; each serves a scenario that those before it do not serve */
+    size_t *members; /* [scenario_count] at most; each covers a scenario that those before it do not */
     size_t *best;    /* [size] */
     double best_sum; /* sum of regrets; INFINITY: none found */
     double work;
@@ -28,7 +28,7 @@ static double regret_at(const struct search *search, size_t scenario, size_t con
     return search->regrets[scenario * search->config_count + config];
 }
 
-static bool config_serves(const struct search *search, size_t scenario, size_t config)
+static bool config_covers(const struct search *search, size_t scenario, size_t config)
 {
     return regret_at(search, scenario, config) <= search->epsilon_ratio; /* false for NaN */
 }
@@ -39,7 +39,7 @@ static size_t best_member(const struct search *search, size_t scenario, const si
     size_t best = SIZE_MAX;
     for (size_t k = 0; k < size; k++) {
         size_t c = members ? members[k] : k;
-        if (config_serves(search, scenario, c) &&
+        if (config_covers(search, scenario, c) &&
             (best == SIZE_MAX || regret_at(search, scenario, c) < regret_at(search, scenario, best)))
             best = c;
     }
@@ -61,18 +61,18 @@ static void keep_if_better(struct search *search)
 
 static void extend_set(struct search *search, size_t position)
 {
-    size_t unserved = 0;
-    while (unserved < search->scenario_count && search->served[unserved]) unserved++;
-    if (unserved == search->scenario_count) return keep_if_better(search);
+    size_t uncovered = 0;
+    while (uncovered < search->scenario_count && search->covers[uncovered]) uncovered++;
+    if (uncovered == search->scenario_count) return keep_if_better(search);
     if (position == search->size) return;
     search->work += (double)search->config_count;
     for (size_t c = 0; c < search->config_count && search->work < work_max; c++) {
-        if (!config_serves(search, unserved, c)) continue;
+        if (!config_covers(search, uncovered, c)) continue;
         search->work += (double)(search->scenario_count * (position + 1));
         search->members[position] = c;
-        for (size_t s = 0; s < search->scenario_count; s++) search->served[s] += config_serves(search, s, c);
+        for (size_t s = 0; s < search->scenario_count; s++) search->covers[s] += config_covers(search, s, c);
         extend_set(search, position + 1);
-        for (size_t s = 0; s < search->scenario_count; s++) search->served[s] -= config_serves(search, s, c);
+        for (size_t s = 0; s < search->scenario_count; s++) search->covers[s] -= config_covers(search, s, c);
     }
 }
 
@@ -87,7 +87,7 @@ static void find_smallest_set(struct search *search)
     }
     search->size = 0;
     for (size_t s = 0; s < search->scenario_count; s++)
-        if (!search->served[s] && best_member(search, s, search->best, search->size) == SIZE_MAX)
+        if (!search->covers[s] && best_member(search, s, search->best, search->size) == SIZE_MAX)
             search->best[search->size++] = best_member(search, s, NULL, search->config_count);
 }
 
@@ -125,14 +125,14 @@ rue_status rue_config_set_open(const double *regrets, size_t scenario_count, siz
                             .scenario_count = scenario_count,
                             .config_count = config_count,
                             .epsilon_ratio = epsilon_ratio,
-                            .served = calloc(scenario_count + 1, sizeof *search.served),
+                            .covers = calloc(scenario_count + 1, sizeof *search.covers),
                             .members = calloc(scenario_count + 1, sizeof *search.members),
                             .best = calloc(scenario_count + 1, sizeof *search.best)};
     size_t *chosen = calloc(scenario_count + 1, sizeof *chosen);
-    bool enough = set && chosen && search.served && search.members && search.best;
-    if (enough) {
+    bool allocated = set && chosen && search.covers && search.members && search.best;
+    if (allocated) {
         for (size_t s = 0; s < scenario_count; s++)
-            search.served[s] = best_member(&search, s, NULL, config_count) == SIZE_MAX;
+            search.covers[s] = best_member(&search, s, NULL, config_count) == SIZE_MAX;
         find_smallest_set(&search);
         rue_sort_integers(search.best, search.size);
         *set = (struct rue_config_set){.epsilon_ratio = epsilon_ratio,
@@ -147,8 +147,8 @@ rue_status rue_config_set_open(const double *regrets, size_t scenario_count, siz
         free(chosen);
         free(search.best);
     }
-    *out = enough ? set : NULL;
-    free(search.served);
+    *out = allocated ? set : NULL;
+    free(search.covers);
     free(search.members);
-    return enough ? RUE_OK : rue_fail_memory(error, "a set of configurations", config_count);
+    return allocated ? RUE_OK : rue_fail_memory(error, "a set of configurations", config_count);
 }

@@ -2,9 +2,9 @@
  * 1972). Each scenario runs with the member that is best for it. Of several smallest sets, the one with the
  * least mean regret.
  *
- * Some member must serve the first scenario that the others do not serve, so the search branches on its
+ * Some member must cover the first scenario that the others do not cover, so the search branches on its
  * candidates: sets of one column, then of two, and so on. If that takes too long, a greedy search adds the
- * best configuration of each unserved scenario; that set may not be the smallest. */
+ * best configuration of each uncovered scenario; that set may not be the smallest. */
 #ifndef RUE_CONFIG_SET_H
 #define RUE_CONFIG_SET_H
 
@@ -19,8 +19,8 @@ struct rue_config_set {
     size_t config_count;
     size_t *configs; /* [config_count] columns, ascending */
     size_t scenario_count;
-    size_t *chosen; /* [scenario_count] the column that serves it; SIZE_MAX: none is within epsilon */
-    double mean_regret_ratio, max_regret_ratio; /* of the served scenarios; NaN: none */
+    size_t *chosen; /* [scenario_count] the column that covers it; SIZE_MAX: none is within epsilon */
+    double mean_regret_ratio, max_regret_ratio; /* of the covered scenarios; NaN: none */
 };
 
 /* `regrets` [scenario_count][config_count], at least 0, NaN: did not run; `weights` [scenario_count] of the

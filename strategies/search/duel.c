@@ -54,7 +54,7 @@ static void add_cost(struct rue_trial_cost *cost, double seconds)
 void rue_trial_costs_add(struct rue_trial_costs *costs, const struct rue_question *question,
                          const struct rue_trial_result *result)
 {
-    costs->made += !question->stored;
+    costs->new_trials += !question->stored;
     if (result->cost_ns <= 0) return; /* free or unknown */
     bool computes = question->measure == RUE_COMPUTE;
     int64_t reported_ns = computes ? result->compute_ns : result->end_to_end_ns;
@@ -142,7 +142,7 @@ double rue_duel_remaining_s(const struct rue_duel *duel)
 bool rue_duel_lacks_trials(const struct rue_duel *duel, size_t requested)
 {
     size_t budget = duel->setup.budget.trials;
-    return budget > 0 && duel->costs.made + requested > budget;
+    return budget > 0 && duel->costs.new_trials + requested > budget;
 }
 
 double rue_duel_cost_s(const struct rue_duel *duel, size_t model, size_t config, uint64_t images)

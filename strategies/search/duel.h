@@ -25,9 +25,9 @@ int rue_question_queue_count_same(const struct rue_question_queue *queue,
 
 /* The overhead of trials beside their own time: a mean per trial, and more after a change of model. */
 struct rue_trial_costs {
-    double spent_s;  /* by new trials */
-    double stored_s; /* by stored trials */
-    size_t made;     /* new trials */
+    double spent_s;    /* by */
+    double stored_s;   /* by stored trials */
+    size_t new_trials; /* new trials */
     struct rue_trial_cost {
         double mean_s, count;
     } overhead, change; /* per trial; per change of model, in addition */
@@ -62,7 +62,7 @@ rue_status rue_duel_open(struct rue_duel *duel, const struct rue_strategy_setup 
                          rue_error *error) RUE_MUST_CHECK;
 void rue_duel_close(struct rue_duel *duel);
 
-/* The functions below record failures in `status`; this returns it. */
+/* Returns the first failure of the functions below. */
 rue_status rue_duel_status(const struct rue_duel *duel, rue_error *error) RUE_MUST_CHECK;
 
 /* Records the result of a question. */
@@ -75,7 +75,7 @@ void rue_duel_update(struct rue_duel *duel);
 void rue_duel_push(struct rue_duel *duel, const struct rue_question *question);
 void rue_duel_push_joint(struct rue_duel *duel, size_t model, size_t config, uint64_t images);
 
-/* The budget that remains, in seconds; whether it is smaller than `requested` trials. */
+/* The remaining budget in seconds; whether it is smaller than `requested` trials. */
 double rue_duel_remaining_s(const struct rue_duel *duel);
 bool rue_duel_lacks_trials(const struct rue_duel *duel, size_t requested);
 
@@ -95,8 +95,8 @@ void rue_duel_push_compute_probes(struct rue_duel *duel);
 
 /* ---- joint trials ---- */
 
-/* Verification: a joint trial of the configuration on each model where it has none. Its cost in seconds, with
- * a margin, and its number of trials; queueing it. */
+/* Verification: a joint trial of the configuration on each model where it has none. The first function
+ * returns its cost in seconds, with a margin, and its number of trials; the second queues it. */
 double rue_duel_verification_s(const struct rue_duel *duel, size_t config, size_t *trials);
 void rue_duel_push_verification(struct rue_duel *duel, size_t config);
 
@@ -105,17 +105,17 @@ void rue_duel_push_verification(struct rue_duel *duel, size_t config);
 void rue_duel_push_best_verification(struct rue_duel *duel);
 
 /* Queues whole jobs of the finalists, alternating, on every model: confirmation before an early stop. False
- * if that costs more than `max_cost_s`; true, with nothing queued, if all have run. */
+ * if that costs more than `limit_s`; true, without queueing, if all have run. */
 bool rue_duel_push_finalists(struct rue_duel *duel, double limit_s);
 
 /* Queues the trial with the largest expected reduction of variance per second that costs at most
- * `max_cost_s`, if any. `miscalibrated`: predictions are far off, so half of the trials are audits of
+ * `limit_s`, if any. `miscalibrated`: predictions are far off, so half of the trials are audits of
  * unmeasured cells. `audits`: the number so far. */
 void rue_duel_push_next(struct rue_duel *duel, double limit_s, bool miscalibrated, size_t *audits);
 
-/* Whole jobs of the leader and of the baselines in use today, alternating, on every model, if those of the
- * baselines cost a small part of the budget. The cost in seconds of those that have not run, with a margin,
- * and their number; queueing them if the budget suffices. */
+/* Whole jobs of the leader and of the baselines, alternating, on every model, if the baselines cost a small
+ * part of the budget. The first function returns the cost in seconds of those that have not run, with a
+ * margin, and their number. The second queues them if the budget suffices. */
 double rue_duel_baselines_s(const struct rue_duel *duel, size_t *trials);
 void rue_duel_push_baselines(struct rue_duel *duel);
 

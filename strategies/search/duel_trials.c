@@ -126,9 +126,9 @@ static size_t list_baselines(const struct rue_duel *duel, size_t out[BASELINES_M
         size_t config = setup->known.baselines[i];
         if (config == out[0] || duel->forecast->excluded[config]) continue;
         for (size_t m = 0; m < models; m++) cost_s += rue_duel_cost_s(duel, m, config, setup->job.images);
-        bool many =
+        bool exceeds_trials =
             setup->budget.trials && (double)(count * models) > baselines_share * (double)setup->budget.trials;
-        if (many || cost_s > baselines_share * setup->budget.seconds) break;
+        if (exceeds_trials || cost_s > baselines_share * setup->budget.seconds) break;
         out[count++] = config;
     }
     return count > 1 ? count : 0;
@@ -136,18 +136,18 @@ static size_t list_baselines(const struct rue_duel *duel, size_t out[BASELINES_M
 
 double rue_duel_baselines_s(const struct rue_duel *duel, size_t *trials)
 {
-    size_t listed[BASELINES_MAX], count = list_baselines(duel, listed);
+    size_t configs[BASELINES_MAX], count = list_baselines(duel, configs);
     double sum = 0;
-    for (size_t i = 0; i < count; i++) sum += missing_s(duel, listed[i], true, trials);
+    for (size_t i = 0; i < count; i++) sum += missing_s(duel, configs[i], true, trials);
     return cost_margin * sum;
 }
 
 void rue_duel_push_baselines(struct rue_duel *duel)
 {
-    size_t listed[BASELINES_MAX], count = list_baselines(duel, listed), trials = 0;
+    size_t configs[BASELINES_MAX], count = list_baselines(duel, configs), trials = 0;
     double needed_s = rue_duel_baselines_s(duel, &trials) / cost_margin;
     if (needed_s <= rue_duel_remaining_s(duel) && !rue_duel_lacks_trials(duel, trials))
-        push_missing(duel, listed, count, true);
+        push_missing(duel, configs, count, true);
 }
 
 /* ---- the next trial ---- */

@@ -15,7 +15,7 @@ size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double
                           double num_workers)
 {
     size_t best = SIZE_MAX;
-    double least = INFINITY;
+    double min = INFINITY;
     for (size_t c = 0; c < count; c++) {
         const struct rue_knobs *knobs = rue_config_knobs(&configs[c]);
         const int *value = configs[c].value;
@@ -27,8 +27,8 @@ size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double
             double off = rue_knob_position(knob, value[k]) - rue_knob_position(knob, knob->fallback);
             distance += 0.01 + 0.1 * fabs(off);
         }
-        if (distance >= least) continue;
-        least = distance;
+        if (distance >= min) continue;
+        min = distance;
         best = c;
     }
     return best;
@@ -36,18 +36,18 @@ size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double
 
 /* Range of a knob in the space, and its geometric mean. */
 struct range {
-    double least, middle, most;
+    double min, middle, max;
 };
 
 static struct range knob_range(const struct rue_strategy_setup *setup, enum rue_knob knob)
 {
     struct range range = {INFINITY, 0, 0};
     for (size_t c = 0; c < setup->grid.config_count; c++) {
-        range.least = fmin(range.least, setup->grid.configs[c].value[knob]);
-        range.most = fmax(range.most, setup->grid.configs[c].value[knob]);
+        range.min = fmin(range.min, setup->grid.configs[c].value[knob]);
+        range.max = fmax(range.max, setup->grid.configs[c].value[knob]);
     }
-    if (knob == RUE_NUM_WORKERS && range.most >= 1) range.least = fmax(1, range.least);
-    range.middle = sqrt(fmax(range.least, 1) * range.most);
+    if (knob == RUE_NUM_WORKERS && range.max >= 1) range.min = fmax(1, range.min);
+    range.middle = sqrt(fmax(range.min, 1) * range.max);
     return range;
 }
 
@@ -69,14 +69,13 @@ static bool is_config_asked(const struct rue_question *questions, size_t count, 
 size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_question *out)
 {
     struct range batch = knob_range(setup, RUE_BATCH_SIZE), workers = knob_range(setup, RUE_NUM_WORKERS);
-    double low = sqrt(workers.least * workers.middle), high = sqrt(workers.middle * workers.most);
-    double large = sqrt(batch.middle * batch.most);
+    double low = sqrt(workers.min * workers.middle), high = sqrt(workers.middle * workers.max);
+    double large = sqrt(batch.middle * batch.max);
     const double probes[RUE_PROBES_LOAD_MAX][3] = {
-        {batch.least, workers.least, 6}, {batch.middle, workers.middle, 3},
-        {batch.least, high, 4},          {batch.least, 0, 16},
-        {batch.middle, high, 2},         {batch.least, workers.most, 3},
-        {batch.least, low, 6},           {large, workers.middle, 1},
-        {batch.middle, workers.most, 1}, {large, workers.least, 1},
+        {batch.min, workers.min, 6}, {batch.middle, workers.middle, 3}, {batch.min, high, 4},
+        {batch.min, 0, 16},          {batch.middle, high, 2},           {batch.min, workers.max, 3},
+        {batch.min, low, 6},         {large, workers.middle, 1},        {batch.middle, workers.max, 1},
+        {large, workers.min, 1},
     };
     size_t count = 0;
     for (int p = 0; p < RUE_PROBES_LOAD_MAX; p++) {
@@ -102,7 +101,7 @@ static size_t find_twin(const struct rue_strategy_setup *setup, size_t config)
 size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *out)
 {
     struct range batch = knob_range(setup, RUE_BATCH_SIZE);
-    const double sizes[] = {batch.least, batch.middle};
+    const double sizes[] = {batch.min, batch.middle};
     size_t count = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         size_t config = rue_probes_nearest(setup->grid.configs, setup->grid.config_count, sizes[i], 1),
@@ -133,9 +132,9 @@ struct rue_probes_budget rue_probes_budget(const struct rue_strategy_setup *setu
 {
     size_t models = setup->grid.scenario_count, budget = setup->budget.trials,
            compute = min_compute_probes(setup);
-    size_t least = RUE_PROBES_LOAD_MIN + compute, total = budget / 2 > least ? budget / 2 : least;
+    size_t min = RUE_PROBES_LOAD_MIN + compute, total = budget / 2 > min ? budget / 2 : min;
     if (budget == 0) return (struct rue_probes_budget){SIZE_MAX, SIZE_MAX};
-    if (budget < models + least) return (struct rue_probes_budget){0, 0};
+    if (budget < models + min) return (struct rue_probes_budget){0, 0};
     total = min_count(total, budget - models);
     size_t load = min_count(RUE_PROBES_LOAD_MAX, total - compute);
     return (struct rue_probes_budget){load, total - load};

@@ -25,7 +25,7 @@ struct recheck {
     size_t pairs;   /* queued so far */
     size_t ratio_count;
     double ratios[TRIALS_MAX]; /* [ratio_count] measured over expected time, where known */
-    bool done, failed;         /* nothing more is asked; because the checked configuration failed */
+    bool done, failed;         /* the search has ended; because the checked configuration failed */
 };
 
 static void recheck_close(void *state)
@@ -48,7 +48,7 @@ static uint64_t trial_images(const struct recheck *recheck, size_t config)
     return images < least_regret ? least_regret : images;
 }
 
-/* Of the checked configuration and, if there is one, its rival. */
+/* Cost of one trial of the checked configuration and, if any, of the rival. */
 static double pair_cost_s(const struct recheck *recheck, size_t model, size_t rival)
 {
     const struct rue_duel *duel = &recheck->duel;
@@ -109,15 +109,14 @@ static size_t choose_rival(struct recheck *recheck)
     return rival == recheck->checked ? SIZE_MAX : rival;
 }
 
-/* Models take turns. */
 static void push_pair(struct recheck *recheck)
 {
     struct rue_duel *duel = &recheck->duel;
     size_t rival = choose_rival(recheck), model = recheck->pairs % duel->setup.grid.scenario_count;
-    bool many = !runs_whole_jobs(recheck) && duel->history.count + 2 > TRIALS_MAX;
+    bool queue_full = !runs_whole_jobs(recheck) && duel->history.count + 2 > TRIALS_MAX;
     bool affordable =
         duel->joints == 0 || cost_margin * pair_cost_s(recheck, model, rival) <= rue_duel_remaining_s(duel);
-    if (!affordable || many) {
+    if (!affordable || queue_full) {
         recheck->done = true;
         return;
     }
@@ -201,7 +200,7 @@ static void judge_verdict(struct recheck *recheck, double margin_ratio, struct r
         double least_regret = INFINITY;
         size_t config;
         rue_forecast_sample(duel->forecast, &seed);
-        for (size_t place = 0; (config = rue_forecast_ranked(duel->forecast, place)) != SIZE_MAX; place++)
+        for (size_t rank = 0; (config = rue_forecast_ranked(duel->forecast, rank)) != SIZE_MAX; rank++)
             least_regret = fmin(least_regret, rue_regret_summary_value(&sampled[config], objective));
         double checked = rue_regret_summary_value(&sampled[recheck->checked], objective),
                excess = checked - rue_regret_summary_value(&sampled[out->best], objective);

@@ -15,16 +15,16 @@
 
 enum rue_recheck_verdict {
     RUE_RECHECK_HOLDS,
-    RUE_RECHECK_BEATEN,  /* another configuration is better by more than the margin */
-    RUE_RECHECK_UNSURE,  /* times are more than twice or less than half those expected, or too much may be
-                            lost, or no time was expected */
-    RUE_RECHECK_FAILED,  /* the configuration does not run */
+    RUE_RECHECK_BEATEN, /* another configuration is better by more than the margin */
+    RUE_RECHECK_UNSURE, /* times differ from the expected ones by more than a factor of 2, the loss may be too
+                           large, or no time was expected */
+    RUE_RECHECK_FAILED, /* the configuration does not run */
     RUE_RECHECK_UNTRIED, /* it has no trial that succeeded or failed */
 };
 
 struct rue_recheck_findings {
     enum rue_recheck_verdict verdict;
-    double time_ratio;   /* median of measured over expected time; NaN: nothing was expected */
+    double time_ratio;   /* median of measured over expected time; NaN: unknown */
     size_t best;         /* the configuration with the least expected regret */
     double excess_ratio; /* expected excess of the checked configuration over it, in mean regret */
     size_t tried;        /* configurations */

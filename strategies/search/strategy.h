@@ -37,7 +37,7 @@ struct rue_strategy_ops {
     /* The machine is slower by `change` from that trial on. A strategy without predictions has no such
      * function. (optional) */
     void (*shift)(void *state, size_t trial, struct rue_speed change);
-    /* The study used a part of the budget for other trials. (optional) */
+    /* The study spent a part of the budget on other trials. (optional) */
     void (*spend)(void *state, double seconds, size_t trials);
     /* Sets the part of the budget that the strategy still needs for a recommendation, if any. (optional) */
     void (*reserve)(void *state, double *seconds, size_t *trials);
@@ -54,7 +54,7 @@ extern const struct rue_strategy_ops rue_strategy_recheck; /* checks a recommend
 extern const struct rue_strategy_ops *const rue_strategies[];
 extern const char *const rue_strategy_names[]; /* RUE_STRATEGY_AUTO, then their names in the same order */
 
-/* Stands for a choice that the caller makes from costs and budget. */
+/* The caller chooses the strategy from costs and budget. */
 #define RUE_STRATEGY_AUTO "auto"
 
 /* The strategy of that name, or NULL, also for RUE_STRATEGY_AUTO. */

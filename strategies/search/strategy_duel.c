@@ -8,7 +8,7 @@
 #include "duel.h"
 #include "probes.h"
 
-enum { FIRST_LOOK = 5, PASSED_LOOKS = 2 };
+enum { FIRST_LOOK = 5, STOP_LOOKS = 2 };
 
 static const double load_share = 0.12;    /* of the budget, for load probes */
 static const double survey_share = 0.3;   /* of the budget, for the joint trials that replace them */
@@ -20,8 +20,8 @@ enum phase { LOAD, COMPUTE, DECIDE, ENDED };
 struct search {
     struct rue_duel duel;
     enum phase phase;
-    size_t next_look;    /* number of joint trials */
-    size_t passed_looks; /* consecutive looks that reached epsilon */
+    size_t next_look;  /* number of joint trials */
+    size_t stop_looks; /* consecutive looks that reached epsilon */
     size_t audits;
     bool baselines_done;    /* whole jobs of the baselines are queued */
     struct rue_claim claim; /* made after claim_joints - 1 joint trials */
@@ -78,7 +78,7 @@ static void start_decide_phase(struct search *search)
 
 /* An interim look at the claim. Looks are spaced by a factor, because each is one more chance of a false
  * stop. */
-static void take_look(struct search *search)
+static void make_interim_look(struct search *search)
 {
     struct rue_duel *duel = &search->duel;
     double joints = (double)duel->joints;
@@ -87,9 +87,9 @@ static void take_look(struct search *search)
     bool skipped = joints >= look_growth * (double)search->next_look; /* looks missed by a resumed study */
     search->next_look = (size_t)ceil(fmax(joints + 2, look_growth * joints));
     renew_claim(search, RUE_FORECAST_LOOK_DRAWS, SIZE_MAX);
-    bool passed = search->claim.verified && search->claim.prediction_error_ratio == 0 &&
-                  search->claim.bound_ratio <= duel->setup.aim.epsilon_ratio;
-    search->passed_looks = passed ? search->passed_looks + 1 + skipped : 0;
+    bool may_stop = search->claim.verified && search->claim.prediction_error_ratio == 0 &&
+                    search->claim.bound_ratio <= duel->setup.aim.epsilon_ratio;
+    search->stop_looks = may_stop ? search->stop_looks + 1 + skipped : 0;
 }
 
 static void push_next_trial(struct search *search, bool look_due)
@@ -98,22 +98,22 @@ static void push_next_trial(struct search *search, bool look_due)
     size_t leader = rue_forecast_ranked(duel->forecast, 0), untried, reserved = 0;
     double reserve_s = search->baselines_done ? 0 : rue_duel_baselines_s(duel, &reserved);
     double remaining_s = rue_duel_remaining_s(duel) - rue_duel_verification_s(duel, leader, &untried),
-           rest_s = remaining_s - reserve_s;
-    bool stop_search = rest_s < 0 ||
+           available_s = remaining_s - reserve_s;
+    bool stop_search = available_s < 0 ||
                        rue_posterior_trial_count(duel->forecast->posterior) >= RUE_POSTERIOR_TRIALS_MAX ||
                        rue_duel_lacks_trials(duel, untried + 1 + reserved);
     bool affordable = remaining_s >= 0 && !rue_duel_lacks_trials(duel, untried);
-    bool passed = search->passed_looks >= PASSED_LOOKS && duel->joints >= 2 * duel->setup.grid.scenario_count;
+    bool may_stop = search->stop_looks >= STOP_LOOKS && duel->joints >= 2 * duel->setup.grid.scenario_count;
     /* Only a claim about a configuration measured on every model can stop the search. */
     bool epsilon_reached =
         search->claim_joints > 0 && search->claim.bound_ratio <= duel->setup.aim.epsilon_ratio;
-    if (passed && rue_duel_push_finalists(duel, rest_s)) return;
+    if (may_stop && rue_duel_push_finalists(duel, available_s)) return;
     if (look_due && epsilon_reached && affordable && untried > 0) {
         rue_duel_push_best_verification(duel);
         return;
     }
     if (!stop_search)
-        rue_duel_push_next(duel, rest_s, search->claim.prediction_error_ratio > 0, &search->audits);
+        rue_duel_push_next(duel, available_s, search->claim.prediction_error_ratio > 0, &search->audits);
     if (!rue_question_queue_is_empty(&duel->queue)) return;
     if (duel->status == RUE_OK && (affordable || !rue_forecast_is_any_verified(duel->forecast)))
         rue_duel_push_best_verification(duel);
@@ -123,7 +123,7 @@ static void decide_next_trial(struct search *search)
 {
     struct rue_duel *duel = &search->duel;
     bool look_due = duel->joints >= search->next_look;
-    if (search->outdated || look_due) take_look(search);
+    if (search->outdated || look_due) make_interim_look(search);
     if (duel->status == RUE_OK) push_next_trial(search, look_due);
     if (duel->status == RUE_OK && rue_question_queue_is_empty(&duel->queue) && !search->baselines_done) {
         search->baselines_done = true;
@@ -137,7 +137,7 @@ static bool is_probed_enough(const struct rue_duel *duel)
 {
     size_t least = duel->surveys ? duel->setup.grid.scenario_count : RUE_PROBES_LOAD_MIN;
     double share = duel->surveys ? survey_share : load_share;
-    return duel->costs.made >= least && duel->costs.spent_s > share * duel->setup.budget.seconds;
+    return duel->costs.new_trials >= least && duel->costs.spent_s > share * duel->setup.budget.seconds;
 }
 
 /* Whether a queued question is still needed: excluded configurations are not tried on other models. */
@@ -257,7 +257,7 @@ static void duel_spend(void *state, double seconds, size_t trials)
 {
     struct rue_duel *duel = &((struct search *)state)->duel;
     duel->costs.spent_s += seconds;
-    duel->costs.made += trials;
+    duel->costs.new_trials += trials;
 }
 
 static void duel_reserve(void *state, double *seconds, size_t *trials)

@@ -43,11 +43,11 @@ static rue_status grid_open(const struct rue_strategy_setup *setup, void **state
     struct grid *grid = calloc(1, sizeof *grid);
     if (!grid) return rue_fail_memory(error, "the grid", sizeof *grid);
     grid->setup = *setup;
-    bool huge = __builtin_mul_overflow(setup->grid.scenario_count, setup->grid.config_count, &cells) ||
-                __builtin_mul_overflow(cells, (size_t)setup->aim.repeats, &grid->trial_count);
+    bool overflows = __builtin_mul_overflow(setup->grid.scenario_count, setup->grid.config_count, &cells) ||
+                     __builtin_mul_overflow(cells, (size_t)setup->aim.repeats, &grid->trial_count);
     grid->configs = calloc(setup->grid.config_count, sizeof *grid->configs);
     grid->scenarios = calloc(setup->grid.scenario_count, sizeof *grid->scenarios);
-    grid->failed = huge ? NULL : calloc(cells, sizeof *grid->failed);
+    grid->failed = overflows ? NULL : calloc(cells, sizeof *grid->failed);
     if (!grid->configs || !grid->scenarios || !grid->failed) {
         grid_close(grid);
         return rue_fail_memory(error, "the grid", cells);

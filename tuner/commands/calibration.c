@@ -115,12 +115,12 @@ static rue_status measure_all(const struct rue_calibration_goal *goal, struct ru
 static rue_status list_models(const struct rue_calibration_goal *goal, struct rue_profile *models,
                               struct rue_calibration *out, rue_error *error)
 {
-    char copy[4096], *rest = copy;
+    char copy[4096], *list = copy;
     if (strlen(goal->models) >= sizeof copy)
         return rue_fail(error, RUE_USAGE, "the list of models is too long: give at most %d",
                         RUE_DEVICE_TABLE_MODELS_MAX);
     snprintf(copy, sizeof copy, "%s", goal->models);
-    for (char *typed; (typed = rue_word_list_next(&rest));) {
+    for (char *typed; (typed = rue_word_list_next(&list));) {
         size_t m = out->table.count;
         if (m == RUE_DEVICE_TABLE_MODELS_MAX)
             return rue_fail(error, RUE_USAGE, "more than %d models: give fewer", RUE_DEVICE_TABLE_MODELS_MAX);
@@ -169,15 +169,15 @@ static const char *processor(const json_t *machine, bool on_gpu)
 
 void rue_calibration_title(const char *device, bool on_gpu, const char *machine_json, char *out, size_t bytes)
 {
-    static const char here[] = "this machine's ";
+    static const char local_gpu[] = "this machine's ";
     snprintf(out, bytes, "%s", device);
-    if (strncmp(device, here, sizeof here - 1) != 0) return;
+    if (strncmp(device, local_gpu, sizeof local_gpu - 1) != 0) return;
     json_t *machine = json_loads(machine_json, 0, NULL);
     const char *name = processor(machine, on_gpu), *options = strchrnul(device, '(');
     if (name && *name)
         snprintf(out, bytes, "%s %s", name, options);
     else
-        snprintf(out, bytes, "another machine's %s", device + sizeof here - 1);
+        snprintf(out, bytes, "another machine's %s", device + sizeof local_gpu - 1);
     json_decref(machine);
 }
 

@@ -218,8 +218,8 @@ static rue_status check_baseline(const struct rue_study_setup *setup, struct rue
     const char *names[RUE_STUDY_MODELS_MAX];
     struct rue_cost_matrix *matrix;
     struct rue_selection *selection = NULL;
-    double left_s = ((double)goal->budget_ns - (double)rue_study_spent_ns(setup, ledger)) / 1e9;
-    if (!part->baseline || baseline_trials_s(setup, part, out->findings.time_ratio) > left_s) return RUE_OK;
+    double budget_s = ((double)goal->budget_ns - (double)rue_study_spent_ns(setup, ledger)) / 1e9;
+    if (!part->baseline || baseline_trials_s(setup, part, out->findings.time_ratio) > budget_s) return RUE_OK;
     for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
     out->baseline = part->matrix->configs[part->baseline->config];
     snprintf(out->baseline_name, sizeof out->baseline_name, "%s", part->baseline->name);
@@ -269,7 +269,7 @@ static rue_status conclude(const struct rue_study *study, struct rue_findings *f
 rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *out, rue_error *error)
 {
     static const struct rue_study_steps steps = {
-        .planned = compare_circumstances, .beside = check_and_compare, .found = conclude};
+        .show_plan = compare_circumstances, .extend = check_and_compare, .show_findings = conclude};
     const struct rue_variant *variant = &goal->part->found.variant;
     struct checking checking = {goal, out, .data = goal->data};
     *out = (struct rue_check){.findings = {.verdict = RUE_RECHECK_UNTRIED}};

@@ -93,10 +93,10 @@ static void put_configs(struct rue_page *page, const struct rue_check *check)
         {.header = "note"}};
     rue_page_table(page, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < check->trial_count; i++) {
-        bool seen = false;
+        bool listed = false;
         for (size_t j = 0; j < i; j++)
-            seen |= rue_config_equal(&check->trials[j].config, &check->trials[i].config);
-        if (!seen) put_config_trials(page, check, i);
+            listed |= rue_config_equal(&check->trials[j].config, &check->trials[i].config);
+        if (!listed) put_config_trials(page, check, i);
     }
 }
 
@@ -199,19 +199,20 @@ static rue_status check_all(const struct rue_options *options, struct rue_recomm
 /* Fails if any checked part does not hold. */
 static rue_status judge(const struct checks *checks, rue_error *error)
 {
-    size_t held = 0, checked = 0, unsure = 0;
+    size_t confirmed = 0, checked = 0, unclear = 0;
     for (size_t i = 0; i < checks->count; i++) {
         checked += checks->at[i].findings.verdict != RUE_RECHECK_UNTRIED;
-        held += rue_check_holds(&checks->at[i]);
-        unsure += checks->at[i].findings.verdict == RUE_RECHECK_UNSURE;
+        confirmed += rue_check_holds(&checks->at[i]);
+        unclear += checks->at[i].findings.verdict == RUE_RECHECK_UNSURE;
     }
-    if (checked && held == checked) return RUE_OK;
+    if (checked && confirmed == checked) return RUE_OK;
     if (!checked)
         return rue_fail(error, RUE_INCONCLUSIVE, "cannot check %s: %s", checks->earlier->path,
                         checks->count ? checks->at[0].skipped : "it recommends no configuration");
-    return rue_fail(
-        error, RUE_INCONCLUSIVE, "%s %s hold here: run 'rue tune' again, with --prior %s to start from it",
-        checks->earlier->path, held + unsure == checked ? "may not" : "does not", checks->earlier->path);
+    return rue_fail(error, RUE_INCONCLUSIVE,
+                    "%s %s hold here: run 'rue tune' again, with --prior %s to start from it",
+                    checks->earlier->path, confirmed + unclear == checked ? "may not" : "does not",
+                    checks->earlier->path);
 }
 
 static rue_status run_check(const struct rue_options *options, rue_error *error)

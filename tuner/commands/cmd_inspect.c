@@ -77,8 +77,8 @@ static void put_line(const char *label, const char *text, const struct rue_repor
 static void show_class(const char *name, uint64_t items, const struct rue_report_style *style)
 {
     char clean[512], shown[516], count[RUE_UNIT_TEXT_BYTES];
-    int room = style->columns - VALUES_AT - COUNT_COLUMNS;
-    int width = room < CLASS_COLUMNS && room > 0 ? room : CLASS_COLUMNS;
+    int available = style->columns - VALUES_AT - COUNT_COLUMNS;
+    int width = available < CLASS_COLUMNS && available > 0 ? available : CLASS_COLUMNS;
     rue_utf8_clean(name, style->unicode, clean, sizeof clean);
     rue_utf8_shorten(clean, width, style->unicode, shown, sizeof shown);
     printf("%*s%s%*s %s\n", VALUES_AT, "", shown, width - rue_utf8_width(shown), "",

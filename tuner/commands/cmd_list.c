@@ -162,7 +162,7 @@ static void warn_unreadable(const char *path, int why)
 static rue_status walk_folders(struct list *list, char *path, rue_error *error)
 {
     char store[PATH_MAX + sizeof RUE_STORE_FILE], *const roots[] = {path, NULL};
-    struct stat facts;
+    struct stat info;
     rue_status status = RUE_OK;
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, compare_names);
     if (!tree) return rue_fail_memory(error, "a walk through folders", sizeof *tree);
@@ -173,7 +173,7 @@ static rue_status walk_folders(struct list *list, char *path, rue_error *error)
         if (hidden || entry->fts_level == DEPTH_MAX) fts_set(tree, entry, FTS_SKIP);
         if (hidden) continue;
         snprintf(store, sizeof store, "%s/" RUE_STORE_FILE, entry->fts_path);
-        if (lstat(store, &facts) == 0) {
+        if (lstat(store, &info) == 0) {
             status = add_study(list, entry->fts_path, error);
         } else if (errno != ENOENT) {
             warn_unreadable(entry->fts_path, errno);
@@ -217,11 +217,11 @@ static rue_status read_path(const struct rue_options *options, char out[PATH_MAX
 {
     bool given = rue_options_argument_count(options) > 0;
     const char *path = given ? rue_options_arguments(options)[0] : default_folder;
-    struct stat facts;
-    bool there = stat(path, &facts) == 0, folder = there && S_ISDIR(facts.st_mode);
-    if ((given && !there) || (there && !folder))
+    struct stat info;
+    bool exists = stat(path, &info) == 0, folder = exists && S_ISDIR(info.st_mode);
+    if ((given && !exists) || (exists && !folder))
         return rue_fail(error, RUE_DATA, "cannot list %s: %s; give a folder that holds studies", path,
-                        there ? "not a folder" : strerror(errno));
+                        exists ? "not a folder" : strerror(errno));
     snprintf(out, PATH_MAX, "%s", path);
     for (size_t end = strlen(out); end > 1 && out[end - 1] == '/';) out[--end] = 0;
     return RUE_OK;

@@ -93,40 +93,40 @@ static rue_status check_split(const char *split, rue_error *error)
                     split);
 }
 
-static rue_status refuse_option(const struct rue_options *options, size_t option, const char *what,
+static rue_status refuse_option(const struct rue_options *options, size_t option, const char *cause,
                                 rue_error *error)
 {
     if (!rue_options_given(options, option)) return RUE_OK;
     return rue_fail(error, RUE_USAGE, "%s has no effect on %s: remove it",
-                    rue_options_origin(options, option), what);
+                    rue_options_origin(options, option), cause);
 }
 
 /* Options without effect are refused; settings without effect are not, as they serve other destinations. */
 static rue_status check_format(const struct rue_options *options, const struct rue_sink_ops *sink,
                                rue_error *error)
 {
-    char what[64];
-    snprintf(what, sizeof what, "the format %s", sink->format);
+    char cause[64];
+    snprintf(cause, sizeof cause, "the format %s", sink->format);
     rue_status status = RUE_OK;
-    if (!sink->shards) status = refuse_option(options, SHARD_SIZE, what, error);
-    if (status == RUE_OK && !sink->shards) status = refuse_option(options, SPLIT, what, error);
+    if (!sink->shards) status = refuse_option(options, SHARD_SIZE, cause, error);
+    if (status == RUE_OK && !sink->shards) status = refuse_option(options, SPLIT, cause, error);
     if (status == RUE_OK && !sink->has_mode[RUE_PREPROCESSED])
-        status = refuse_option(options, DTYPE, what, error);
+        status = refuse_option(options, DTYPE, cause, error);
     return status;
 }
 
 static rue_status check_photos(const struct rue_options *options, rue_error *error)
 {
-    static const size_t others[] = {FORMAT, MODE, DTYPE, SHARD_SIZE, SPLIT, IMAGE_KEY, LABEL_KEY, IMAGES};
+    static const size_t refused[] = {FORMAT, MODE, DTYPE, SHARD_SIZE, SPLIT, IMAGE_KEY, LABEL_KEY, IMAGES};
     rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < sizeof others / sizeof *others; i++)
-        status = refuse_option(options, others[i], "--synthetic, which makes JPEG files", error);
+    for (size_t i = 0; status == RUE_OK && i < sizeof refused / sizeof *refused; i++)
+        status = refuse_option(options, refused[i], "--synthetic, which makes JPEG files", error);
     return status;
 }
 
-static int word_or_default(const struct rue_options *options, size_t option, int otherwise)
+static int word_or_default(const struct rue_options *options, size_t option, int fallback)
 {
-    return rue_options_text(options, option) ? rue_options_word(options, option) : otherwise;
+    return rue_options_text(options, option) ? rue_options_word(options, option) : fallback;
 }
 
 static rue_status prepare(const struct rue_options *options, struct rue_progress *progress,
@@ -145,7 +145,7 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
     const char *destination = rue_options_arguments(options)[1];
     const struct rue_sink_ops *named = rue_sink_for_path(destination);
     const char *format = rue_options_text(options, FORMAT);
-    struct rue_prepare_options what = {
+    struct rue_prepare_options job = {
         .format = format  ? format
                   : named ? named->format
                           : "tensor",
@@ -161,13 +161,13 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         .bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES),
         .overwrite = rue_options_flag(options, FORCE),
     };
-    what.given_key = rue_data_options_given_key(options, IMAGE_KEY, LABEL_KEY);
-    status = check_split(what.split, error);
-    if (status == RUE_OK) status = check_format(options, rue_sink_find(what.format), error);
-    if (status == RUE_OK) status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &what.source, error);
+    job.given_key = rue_data_options_given_key(options, IMAGE_KEY, LABEL_KEY);
+    status = check_split(job.split, error);
+    if (status == RUE_OK) status = check_format(options, rue_sink_find(job.format), error);
+    if (status == RUE_OK) status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &job.source, error);
     if (status != RUE_OK) return status;
     const char *source = rue_options_arguments(options)[0];
-    status = rue_prepare_convert(source, destination, &what, progress, done, error);
+    status = rue_prepare_convert(source, destination, &job, progress, done, error);
     return rue_data_advise(status, source, error);
 }
 

@@ -189,7 +189,7 @@ static rue_status conclude(const struct rue_study *study, struct rue_findings *f
 
 static rue_status run_scale(const struct rue_options *options, rue_error *error)
 {
-    static const struct rue_study_steps steps = {.planned = start_monitor, .found = conclude};
+    static const struct rue_study_steps steps = {.show_plan = start_monitor, .show_findings = conclude};
     struct rue_study_goal goal = read_goal(options);
     struct scaling scaling = {.options = options};
     if (rue_options_number(options, PERIOD) < RUE_NS_PER_MS)

@@ -294,8 +294,8 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
     }
     const struct {
         bool given;
-        const char *what, *why;
-    } others[] = {
+        const char *option, *why;
+    } conflicts[] = {
         {goal->data.count, goal->data.paths[0], "the table replaces the data"},
         {goal->loader.runner.command, "--runner", "the table replaces the runner"},
         {goal->loader.runner.fd, "--runner-fd", "the table replaces the runner"},
@@ -304,10 +304,10 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
         {goal->search.minimise != RUE_GOAL_TIME, "--goal", "the table has only times of whole jobs"},
         {goal->search.max_first_batch_ns, "--max-first-batch", "the table has only times of whole jobs"},
     };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (others[i].given)
+    for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++)
+        if (conflicts[i].given)
             return rue_fail(error, RUE_USAGE, "%s cannot be used with --table %s: %s; remove one of them",
-                            others[i].what, goal->data.table, others[i].why);
+                            conflicts[i].option, goal->data.table, conflicts[i].why);
     if (!rue_options_text(options, BUDGET)) goal->search.budget = (struct rue_budget){.share = TABLE_SHARE};
     return RUE_OK;
 }
@@ -346,7 +346,7 @@ static rue_status run_variation(const struct rue_options *options, const struct 
     const char *prior = rue_options_text(options, PRIOR);
     if (status == RUE_OK && prior) status = rue_recommendation_read(prior, &goal.search.prior, error);
     const struct rue_study_steps steps = {
-        .planned = show_plan, .beside = variation->beside, .found = conclude};
+        .show_plan = show_plan, .extend = variation->extend, .show_findings = conclude};
     struct tuning tuning = {options, variation};
     if (status == RUE_OK) status = rue_study_perform(&goal, &progress, &steps, &tuning, error);
     for (size_t i = 0; i < goal.data.count && rue_runner_address_is_own(&goal.loader.runner); i++)

@@ -82,4 +82,4 @@ static rue_status measure_variants(struct rue_study *study, struct rue_findings 
 }
 
 const struct rue_tune_variation rue_tune_compare = {
-    .table = &rue_report_compare, .json = &rue_report_compare_json, .beside = measure_variants};
+    .table = &rue_report_compare, .json = &rue_report_compare_json, .extend = measure_variants};

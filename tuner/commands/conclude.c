@@ -10,15 +10,15 @@
 static void note_replaced(const struct rue_study_setup *setup)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
-    rue_error unread = {0};
+    rue_error read_error = {0};
     struct rue_recommendation *earlier;
-    if (rue_recommendation_read(setup->place.folder, &earlier, &unread) != RUE_OK) return;
+    if (rue_recommendation_read(setup->place.folder, &earlier, &read_error) != RUE_OK) return;
     const struct rue_recommended *part = earlier->at;
-    size_t kept = 0;
+    size_t included = 0;
     if (earlier->count == 0) return rue_recommendation_close(earlier);
     for (size_t c = 0; c < setup->config_count; c++)
-        kept += rue_cost_matrix_config(part->matrix, &setup->configs[c]) != RUE_NONE;
-    if (kept < part->matrix->config_count && part->best != RUE_NONE) {
+        included += rue_cost_matrix_config(part->matrix, &setup->configs[c]) != RUE_NONE;
+    if (included < part->matrix->config_count && part->best != RUE_NONE) {
         rue_config_label(&part->matrix->configs[part->best], label);
         rue_progress_note(
             setup->progress,
@@ -34,20 +34,20 @@ static void note_replaced(const struct rue_study_setup *setup)
 static rue_status write_and_show(const struct rue_study_setup *setup, const struct rue_findings *findings,
                                  rue_study_shown *show, void *context, rue_error *lost)
 {
-    char written[256] = "";
-    rue_error unseen = {0};
+    char files[256] = "";
+    rue_error failure = {0};
     rue_status status = RUE_OK; /* `lost` keeps the first failure */
     if (!findings->unsaved) {
         note_replaced(setup);
-        status = rue_output_write_reports(rue_reports, findings, setup->place.folder, written, sizeof written,
-                                          lost);
+        status =
+            rue_output_write_reports(rue_reports, findings, setup->place.folder, files, sizeof files, lost);
     }
-    status = show(findings, context, &unseen);
+    status = show(findings, context, &failure);
     fflush(stdout);
-    if (status == RUE_OK && written[0])
-        rue_progress_note(setup->progress, "written: %s/%s, " RUE_STORE_FILE, setup->place.folder, written);
+    if (status == RUE_OK && files[0])
+        rue_progress_note(setup->progress, "written: %s/%s, " RUE_STORE_FILE, setup->place.folder, files);
     /* After a signal the reader is often gone too; that is not reported. */
-    if (status != RUE_OK && rue_interrupt_status() == RUE_OK) rue_fail(lost, status, "%s", unseen.message);
+    if (status != RUE_OK && rue_interrupt_status() == RUE_OK) rue_fail(lost, status, "%s", failure.message);
     return lost->status;
 }
 

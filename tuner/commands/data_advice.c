@@ -45,18 +45,18 @@ rue_status rue_data_advise(rue_status status, const char *path, rue_error *error
 {
     rue_error advice = {0};
     if (status != RUE_DATA) return status;
-    const struct contents held = count_files(path);
-    if (held.jpeg) return status;
-    if (held.images)
+    const struct contents found = count_files(path);
+    if (found.jpeg) return status;
+    if (found.images)
         rue_fail(
             &advice, status,
             "%s has no JPEG file, only other images (%zu, such as *%s): convert them (find %s -name '*%s' "
             "-exec mogrify -format jpg {} +), or write a runner (rue tune --runner)",
-            path, held.images, held.ending, path, held.ending);
-    else if (held.study && !held.other_files)
+            path, found.images, found.ending, path, found.ending);
+    else if (found.study && !found.other_files)
         rue_fail(&advice, status, "%s is the folder of a study, not data; to see its result: rue show %s",
                  path, path);
-    else if (held.studies_below && !held.other_files)
+    else if (found.studies_below && !found.other_files)
         rue_fail(&advice, status, "%s holds studies, not data; to list them: rue list %s", path, path);
     if (advice.message[0]) *error = advice;
     return status;

@@ -1,4 +1,4 @@
-/* Advice for a user who gives something else than data: a study, or images that are not JPEG files. */
+/* Advice for a user who gives a study or images other than JPEG files as data. */
 #ifndef RUE_DATA_ADVICE_H
 #define RUE_DATA_ADVICE_H
 

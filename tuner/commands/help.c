@@ -41,7 +41,7 @@ static void show_details(const char *details, int columns, FILE *out)
     }
 }
 
-/* `whole`: with all that there is to say, else in one line. */
+/* `whole`: with all details, else on one line. */
 static void show_option(const struct rue_option *option, bool whole, int columns, FILE *out)
 {
     static const char *const notes[] = {[RUE_SET_BY_ALL] = "",

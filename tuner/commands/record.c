@@ -39,11 +39,11 @@ static rue_status find_place(const char *path, bool folder, struct rue_record *r
 /* As find_place, for `path`, a study's folder or its store. Fails if there is no study. */
 static rue_status find_store(const char *path, struct rue_record *record, rue_error *error)
 {
-    struct stat facts;
-    if (stat(path, &facts) != 0)
+    struct stat info;
+    if (stat(path, &info) != 0)
         return rue_fail(error, RUE_DATA, "cannot open %s: %s; to find studies below a folder: rue list DIR",
                         path, strerror(errno));
-    bool folder = S_ISDIR(facts.st_mode);
+    bool folder = S_ISDIR(info.st_mode);
     rue_status status = find_place(path, folder, record, error);
     if (status != RUE_OK) return status;
     const char *ending = strrchr(path, '.');
@@ -72,18 +72,18 @@ static rue_status read_last(struct rue_record *record, struct rue_store *store, 
                             rue_error *error)
 {
     for (size_t nth = 0; !record->is_current; nth++) {
-        struct rue_recommendation *noted;
+        struct rue_recommendation *notes;
         char *text;
         rue_status status = rue_store_load_findings(store, nth, &text, error);
         if (status != RUE_OK || !text) return status;
-        status = rue_recommendation_read_kept(text, record->store, &noted, error);
+        status = rue_recommendation_read_kept(text, record->store, &notes, error);
         free(text);
         if (status != RUE_OK) return status;
-        bool under_way = noted->ledger.under_way, unchanged = noted->ledger.trials == trials;
+        bool under_way = notes->ledger.under_way, unchanged = notes->ledger.trials == trials;
         record->is_current = !under_way && unchanged;
-        struct rue_recommendation *spare = noted;
-        if (record->is_current || !record->last) spare = record->last, record->last = noted;
-        rue_recommendation_close(spare);
+        struct rue_recommendation *unused = notes;
+        if (record->is_current || !record->last) unused = record->last, record->last = notes;
+        rue_recommendation_close(unused);
         if (!under_way || !unchanged) break;
     }
     return RUE_OK;
@@ -161,15 +161,15 @@ static rue_status add_joint(struct rue_record *record, const struct rue_store_tr
     struct rue_tally *tally = &record->tally;
     struct rue_tally_trial judged = judge_trial(trial);
     size_t variant = rue_record_variant(record, trial);
-    bool made;
+    bool created;
     record->other_trials += variant == RUE_NONE;
     if (variant == RUE_NONE) return RUE_OK;
     memcpy(record->recorded, trial->recorded, sizeof record->recorded);
     rue_status status =
-        rue_tally_find_group(tally, record->last->ledger.scenarios[variant], &judged.group, &made, error);
+        rue_tally_find_group(tally, record->last->ledger.scenarios[variant], &judged.group, &created, error);
     if (status != RUE_OK) return status;
     struct rue_variant_findings *facts = &tally->groups[judged.group];
-    if (made) status = fill_facts(record, trial, facts, error);
+    if (created) status = fill_facts(record, trial, facts, error);
     if (status == RUE_OK) status = rue_tally_add_trial(tally, &judged, trial->scenario.model, error);
     rue_findings_count_trial(facts, &trial->result);
     return status;

@@ -7,7 +7,7 @@
 struct rue_tune_variation {
     const struct rue_report *table, *json;
     /* (optional) As in struct rue_study_steps. */
-    rue_status (*beside)(struct rue_study *study, struct rue_findings *findings, void *context,
+    rue_status (*extend)(struct rue_study *study, struct rue_findings *findings, void *context,
                          rue_error *error);
 };
 

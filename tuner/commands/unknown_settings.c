@@ -13,7 +13,7 @@
 enum { NAME_BYTES = 64, NAMES_MAX = 512 };
 
 static const char prefix[] = "RUE_";
-static const char module_name[] = "CUDA_MODULE"; /* path of the CUDA module; not an option */
+static const char module_name[] = "CUDA_MODULE"; /* not an option: path of the CUDA module */
 
 /* Lists the option names as spelled in variables or in the settings file; returns their number. */
 static size_t list_known(bool variable, char known[NAMES_MAX][NAME_BYTES])

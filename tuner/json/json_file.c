@@ -12,11 +12,11 @@ enum { FILE_BYTES_MAX = 64 << 20 };
 /* O_NONBLOCK keeps a FIFO in the file's place from blocking. */
 static rue_status open_file(const char *path, const char *advice, int *out, rue_error *error)
 {
-    struct stat about;
+    struct stat info;
     *out = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (*out < 0 || fstat(*out, &about) != 0)
+    if (*out < 0 || fstat(*out, &info) != 0)
         return rue_fail(error, RUE_DATA, "cannot open %s: %s; %s", path, strerror(errno), advice);
-    if (!S_ISREG(about.st_mode) || about.st_size > FILE_BYTES_MAX)
+    if (!S_ISREG(info.st_mode) || info.st_size > FILE_BYTES_MAX)
         return rue_fail(error, RUE_DATA, "%s is not a regular file of at most %d MiB; %s", path,
                         FILE_BYTES_MAX >> 20, advice);
     return RUE_OK;

@@ -1,5 +1,5 @@
-/* Options about data that several commands have: their rows, once, so that the same name means the same in
- * all of them, and what they say. */
+/* Options about data that several commands share. Each row is defined once, so that a name means the same
+ * in all commands. */
 #ifndef RUE_DATA_OPTIONS_H
 #define RUE_DATA_OPTIONS_H
 
@@ -15,18 +15,18 @@
 #define RUE_DATA_LABEL_KEY \
     "label-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the labels", 0, 0, NULL, .group = RUE_GROUP_DATA
 
-/* The rows of the options that the fields of a workload have (workload.h), from row `at` of a command's table
- * on; RUE_WORKLOAD_OPTIONS of them. Their defaults hold unless an earlier option says otherwise. */
+/* The rows of the options that the fields of a workload have (workload.h), from row `at` of a command's
+ * table on; RUE_WORKLOAD_OPTIONS of them. An earlier option may change their defaults. */
 #define RUE_WORKLOAD_OPTION_ROW(at, field, kind, words, least, most, usual, times, written, option, \
                                 argument, text, help)                                               \
     [(at) + RUE_WORKLOAD_OPTION_##                                                                  \
-        field] = {option, RUE_WORKLOAD_OPTION_OF_##kind, argument, text, help, least, most,         \
+        field] = {option, RUE_WORKLOAD_KIND_##kind, argument, text, help, least, most,              \
                   words,  .group = RUE_GROUP_DATA},
-#define RUE_WORKLOAD_OPTION_OF_FLAG   RUE_OPTION_FLAG
-#define RUE_WORKLOAD_OPTION_OF_NUMBER RUE_OPTION_COUNT
-#define RUE_WORKLOAD_OPTION_OF_WORD   RUE_OPTION_WORD
-#define RUE_WORKLOAD_OPTION_OF_TEXT   RUE_OPTION_WORD
-#define RUE_WORKLOAD_OPTION_ROWS(at)  RUE_WORKLOAD_BY_OPTION(RUE_WORKLOAD_OPTION_ROW, at)
+#define RUE_WORKLOAD_KIND_FLAG       RUE_OPTION_FLAG
+#define RUE_WORKLOAD_KIND_NUMBER     RUE_OPTION_COUNT
+#define RUE_WORKLOAD_KIND_WORD       RUE_OPTION_WORD
+#define RUE_WORKLOAD_KIND_TEXT       RUE_OPTION_WORD
+#define RUE_WORKLOAD_OPTION_ROWS(at) RUE_WORKLOAD_BY_OPTION(RUE_WORKLOAD_OPTION_ROW, at)
 
 enum {
 #define X(at, field, ...) RUE_WORKLOAD_OPTION_##field,

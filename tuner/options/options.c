@@ -129,7 +129,7 @@ static rue_status fail_value(const struct rue_option *option, const struct value
                     rue_did_you_mean(value->text, option->words, count, "", near));
 }
 
-/* If an option has two values of the same origin, the later one counts; of settings both count. */
+/* If an option has two values of the same origin, the later one counts; settings add up. */
 static rue_status set_value(struct rue_options *options, size_t index, const char *text, const char *origin,
                             rue_error *error)
 {
@@ -190,17 +190,17 @@ static const char settings_advice[] = "write settings such as {\"budget\": \"5m\
 
 rue_status rue_settings_read(json_t **out, rue_error *error)
 {
-    struct stat about;
+    struct stat info;
     rue_error why = {0};
     json_t *settings = NULL;
     *out = NULL;
-    bool there = stat(RUE_SETTINGS_FILE, &about) == 0;
-    if (!there && errno == ENOENT)
+    bool exists = stat(RUE_SETTINGS_FILE, &info) == 0;
+    if (!exists && errno == ENOENT)
         return (*out = json_object()) ? RUE_OK : rue_fail_memory(error, "settings", sizeof **out);
-    if (!there)
+    if (!exists)
         return rue_fail(error, RUE_DATA, "cannot open %s: %s; %s", RUE_SETTINGS_FILE, strerror(errno),
                         settings_advice);
-    if (about.st_size > SETTINGS_BYTES_MAX)
+    if (info.st_size > SETTINGS_BYTES_MAX)
         return rue_fail(error, RUE_USAGE, "%s is larger than %d bytes; %s", RUE_SETTINGS_FILE,
                         SETTINGS_BYTES_MAX, settings_advice);
     if (rue_json_file_read(RUE_SETTINGS_FILE, settings_advice, &settings, &why) != RUE_OK)
@@ -277,11 +277,11 @@ static rue_status read_flag(struct rue_options *options, int argc, char **argv, 
     return fail_unknown(options->command, name, error);
 }
 
-/* Reports `what` is wrong with the arguments, and the usage. */
-static rue_status fail_arguments(const struct rue_command *command, const char *what, const char *word,
+/* Reports a fault of the arguments, and the usage. */
+static rue_status fail_arguments(const struct rue_command *command, const char *fault, const char *word,
                                  rue_error *error)
 {
-    return rue_fail(error, RUE_USAGE, "%s%.200s%s (usage: rue %s%s%s)", what, word, *word ? "'" : "",
+    return rue_fail(error, RUE_USAGE, "%s%.200s%s (usage: rue %s%s%s)", fault, word, *word ? "'" : "",
                     command->name, *command->arguments ? " " : "", command->arguments);
 }
 
@@ -304,9 +304,9 @@ static rue_status check_arguments(const struct rue_options *options, rue_error *
         at += strspn(at, " ");
         if (*at != '[' && left-- == 0) break;
     }
-    char what[64];
-    snprintf(what, sizeof what, "%.*s is missing", (int)strcspn(at, " "), at);
-    return fail_arguments(command, what, "", error);
+    char fault[64];
+    snprintf(fault, sizeof fault, "%.*s is missing", (int)strcspn(at, " "), at);
+    return fail_arguments(command, fault, "", error);
 }
 
 static rue_status read_command_line(struct rue_options *options, int argc, char **argv, bool *help,
@@ -446,9 +446,8 @@ const char *rue_options_command_line(const struct rue_options *options)
     return options->command_line;
 }
 
-/* The value and its origin. A flag that is not set is "false"; other options have the text in `unset`, or
- * NULL.
- */
+/* The value and its origin. An unset flag is "false"; other unset options have the text in `unset`, or
+ * NULL. */
 static const char *find_value(const struct rue_options *options, const struct rue_unset *unset, size_t index,
                               const char **origin)
 {

@@ -5,9 +5,9 @@
 #include <string.h>
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:=+@%";
-static const char quote[] = "'", escaped_quote[] = "'\\''", rest[] = " ...";
+static const char quote[] = "'", escaped_quote[] = "'\\''", ellipsis[] = " ...";
 
-/* Appends `text` if it fits; returns the length with it in any case. */
+/* Appends `text` if it fits; returns the length with it even if not. */
 static size_t append_bytes(const char *text, size_t length, size_t at, char *out, size_t bytes)
 {
     if (at + length < bytes) memcpy(out + at, text, length);
@@ -17,12 +17,12 @@ static size_t append_bytes(const char *text, size_t length, size_t at, char *out
 size_t rue_shell_quote(const char *word, char *out, size_t bytes)
 {
     size_t used = 0;
-    bool bare = *word && !word[strspn(word, plain)];
-    if (!bare) used = append_bytes(quote, 1, used, out, bytes);
+    bool safe = *word && !word[strspn(word, plain)];
+    if (!safe) used = append_bytes(quote, 1, used, out, bytes);
     for (const char *at = word; *at; at++)
-        used = !bare && *at == '\'' ? append_bytes(escaped_quote, sizeof escaped_quote - 1, used, out, bytes)
+        used = !safe && *at == '\'' ? append_bytes(escaped_quote, sizeof escaped_quote - 1, used, out, bytes)
                                     : append_bytes(at, 1, used, out, bytes);
-    if (!bare) used = append_bytes(quote, 1, used, out, bytes);
+    if (!safe) used = append_bytes(quote, 1, used, out, bytes);
     if (bytes) out[used < bytes ? used : 0] = 0;
     return used;
 }
@@ -32,11 +32,11 @@ void rue_shell_quote_line(const char *const *words, size_t count, char *out, siz
     size_t used = 0;
     out[0] = 0;
     for (size_t i = 0; i < count; i++) {
-        size_t from = used + (i > 0), kept = i + 1 < count ? sizeof rest - 1 : 0;
-        size_t room = from + kept < bytes ? bytes - from - kept : 0;
-        size_t length = room ? rue_shell_quote(words[i], out + from, room) : 0;
-        if (length >= room) {
-            snprintf(out + used, bytes - used, "%s", rest + (i == 0));
+        size_t from = used + (i > 0), reserved = i + 1 < count ? sizeof ellipsis - 1 : 0;
+        size_t space = from + reserved < bytes ? bytes - from - reserved : 0;
+        size_t length = space ? rue_shell_quote(words[i], out + from, space) : 0;
+        if (length >= space) {
+            snprintf(out + used, bytes - used, "%s", ellipsis + (i == 0));
             return;
         }
         if (i > 0) out[used] = ' ';

@@ -1,18 +1,18 @@
-/* Options about studies and their trials that several commands have: their rows, once, so that the same name
- * means the same in all of them. */
+/* Options about studies and trials that several commands share. Each row is defined once, so that a name
+ * means the same in all commands. */
 #ifndef RUE_STUDY_OPTIONS_H
 #define RUE_STUDY_OPTIONS_H
 
 #include "options.h"
 
-/* What is searched. */
+/* The search space. */
 #define RUE_STUDY_OPTION_DEVICE                                                                             \
     "device", RUE_OPTION_TEXT, "NAME", NULL, "device that models are simulated on [rtx-a5000]", 0, 0, NULL, \
         .more = "h100 and h100:bf16 are in the catalogue ('rue models --devices'); 'rue calibrate' "        \
                 "writes h100.json. host:2 computes on 2 CPU threads and cuda:bf16 on a GPU of this "        \
                 "machine, both without simulation."
 
-/* What measures, and its limits. */
+/* The runner and its limits. */
 #define RUE_STUDY_OPTION_RUNNER                                                                             \
     "runner", RUE_OPTION_COMMAND, "CMD", NULL, "program that measures another loader than rue's own", 0, 0, \
         NULL,                                                                                               \
@@ -37,7 +37,7 @@
     "fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; older results are kept as *.old", 0, 0, NULL, \
         .set_by = RUE_SET_BY_USER, .group = RUE_GROUP_OUTPUT
 
-/* What is printed. */
+/* The output. */
 #define RUE_STUDY_OPTION_DETAILS                                                                          \
     "details", RUE_OPTION_FLAG, NULL, NULL, "show more: each batch size, smallest set, other jobs", 0, 0, \
         NULL, .group = RUE_GROUP_OUTPUT

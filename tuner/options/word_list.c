@@ -3,9 +3,9 @@
 #include <stddef.h>
 #include <string.h>
 
-char *rue_word_list_next(char **rest)
+char *rue_word_list_next(char **list)
 {
-    char *word = strsep(rest, ",");
+    char *word = strsep(list, ",");
     if (!word) return NULL;
     word += strspn(word, " \t");
     size_t length = strlen(word);

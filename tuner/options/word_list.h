@@ -4,6 +4,6 @@
 
 /* Removes the next word from `*rest`, whose text it changes, and returns it without the blanks around it; "":
  * nothing between two commas; NULL: no more words. */
-char *rue_word_list_next(char **rest);
+char *rue_word_list_next(char **list);
 
 #endif

@@ -34,8 +34,8 @@ struct rue_prepared {
     char skipped_example[RUE_ERROR_MESSAGE_BYTES];
 };
 
-/* Converts `source_path` to `path`, which appears only when it is complete. Removes what killed runs left.
- * `progress` is nullable. RUE_DATA, RUE_USAGE (`path` exists), RUE_STORE, RUE_INTERRUPTED. */
+/* Converts `source_path` to `path`, which appears only when it is complete. Removes temporary folders of
+ * killed runs. `progress` is nullable. RUE_DATA, RUE_USAGE (`path` exists), RUE_STORE, RUE_INTERRUPTED. */
 rue_status rue_prepare_convert(const char *source_path, const char *path,
                                const struct rue_prepare_options *options, struct rue_progress *progress,
                                struct rue_prepared *out, rue_error *error) RUE_MUST_CHECK;

@@ -43,7 +43,7 @@ struct conversion {
     struct rue_prepared *out;
 };
 
-/* ---- what is to be done ---- */
+/* ---- the plan ---- */
 
 static rue_status choose_mode(struct conversion *c, rue_error *error)
 {
@@ -117,18 +117,18 @@ static rue_status check_space(const struct conversion *c, rue_error *error)
         rue_format_bytes(free_bytes, available, sizeof available));
 }
 
-/* ---- where it is written ---- */
+/* ---- the destination ---- */
 
 static rue_status check_destination(const struct conversion *c, rue_error *error)
 {
-    struct stat about;
-    if (lstat(c->path, &about) != 0) return RUE_OK;
+    struct stat info;
+    if (lstat(c->path, &info) != 0) return RUE_OK;
     if (!c->options->overwrite) {
-        rue_part_sweep(c->path); /* a run that was killed after the rename left its folder */
+        rue_part_sweep(c->path); /* a run killed after the rename did not remove its folder */
         return rue_fail(error, RUE_USAGE, "%s exists: give another name%s", c->path,
-                        S_ISREG(about.st_mode) ? ", or --force to replace it" : "");
+                        S_ISREG(info.st_mode) ? ", or --force to replace it" : "");
     }
-    if (!S_ISREG(about.st_mode))
+    if (!S_ISREG(info.st_mode))
         return rue_fail(error, RUE_USAGE, "%s is not a regular file and is not replaced: give another name",
                         c->path);
     return RUE_OK;
@@ -298,8 +298,8 @@ static rue_status fail_with_path(const struct conversion *c, rue_status status, 
 /* A folder never replaces a file. */
 static rue_status check_file_kind(const struct conversion *c, rue_error *error)
 {
-    struct stat written, there;
-    if (stat(c->path, &there) != 0 || stat(c->data, &written) != 0 || !S_ISDIR(written.st_mode))
+    struct stat written, existing;
+    if (stat(c->path, &existing) != 0 || stat(c->data, &written) != 0 || !S_ISDIR(written.st_mode))
         return RUE_OK;
     return rue_fail(error, RUE_USAGE, "%s is a file, but the format %s writes a folder: give another name",
                     c->path, c->format->format);

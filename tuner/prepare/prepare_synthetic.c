@@ -94,13 +94,13 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
                                  struct rue_progress *progress, struct rue_prepared *out, rue_error *error)
 {
     char whole[PATH_MAX], part[RUE_PART_BYTES], folder[RUE_PART_BYTES + 8];
-    struct stat about;
+    struct stat info;
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/') length--;
     if (length + 32 >= sizeof whole) return rue_fail(error, RUE_USAGE, "the path %.64s... is too long", path);
     snprintf(whole, sizeof whole, "%.*s", (int)length, path);
-    rue_part_sweep(whole); /* a run that was killed after the rename left its folder */
-    if (lstat(whole, &about) == 0)
+    rue_part_sweep(whole); /* a run killed after the rename did not remove its folder */
+    if (lstat(whole, &info) == 0)
         return rue_fail(error, RUE_USAGE, "%s exists: remove it, or give another name", whole);
     struct job job = {
         .whole = whole, .folder = folder, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};

@@ -1,6 +1,6 @@
 /* The lmdb format: JPEG or npy files under their names (source_lmdb.c). liblmdb writes them in transactions
- * of TRANSACTION_BYTES. The map takes addresses, but no disk. It grows between transactions, so that it is
- * never full within one. There is no lock file: no other process has the data yet. */
+ * of TRANSACTION_BYTES. The map needs addresses, but no disk space. It grows between transactions, so that
+ * it is never full within one. There is no lock file: no other process has the data yet. */
 #include <errno.h>
 #include <lmdb.h>
 #include <stddef.h>
@@ -42,19 +42,19 @@ static rue_status fail_lmdb(const struct lmdb *lmdb, int code, rue_error *error)
                     rue_advice_or(code, "; write to another folder"));
 }
 
-/* Grows the map to the most that a transaction needs: twice the pages of its values, and one page per key. */
+/* Grows the map for the largest transaction: twice the pages of its values, and one page per key. */
 static int make_room(struct lmdb *lmdb, uint64_t bytes)
 {
     MDB_envinfo info;
-    MDB_stat about;
+    MDB_stat pages;
     int code = mdb_env_info(lmdb->env, &info);
-    if (code == 0) code = mdb_env_stat(lmdb->env, &about);
+    if (code == 0) code = mdb_env_stat(lmdb->env, &pages);
     if (code != 0) return code;
     if (bytes < TRANSACTION_BYTES) bytes = TRANSACTION_BYTES;
-    uint64_t need = (info.me_last_pgno + 1 + TRANSACTION_ITEMS) * about.ms_psize + 2 * bytes + SLACK_BYTES;
-    uint64_t room = info.me_mapsize;
-    while (room < need) room *= 2;
-    return room == info.me_mapsize ? 0 : mdb_env_set_mapsize(lmdb->env, room);
+    uint64_t needed = (info.me_last_pgno + 1 + TRANSACTION_ITEMS) * pages.ms_psize + 2 * bytes + SLACK_BYTES;
+    uint64_t map_bytes = info.me_mapsize;
+    while (map_bytes < needed) map_bytes *= 2;
+    return map_bytes == info.me_mapsize ? 0 : mdb_env_set_mapsize(lmdb->env, map_bytes);
 }
 
 static int begin_txn(struct lmdb *lmdb, uint64_t bytes)

@@ -20,8 +20,8 @@ static rue_status add_to_tfrecord(void *state, const struct rue_item *item, rue_
     unsigned char head[RUE_TF_RECORD_HEAD + RUE_TF_HEAD_MAX + RUE_ITEM_FILE_NPY_BYTES];
     unsigned char *message = head + RUE_TF_RECORD_HEAD;
     size_t npy = options->mode == RUE_PREPROCESSED ? RUE_ITEM_FILE_NPY_BYTES : 0;
-    const struct rue_tf_item what = {item->key, item->label, npy + item->bytes};
-    size_t begun = rue_tf_example_head(&what, message);
+    const struct rue_tf_item entry = {item->key, item->label, npy + item->bytes};
+    size_t begun = rue_tf_example_head(&entry, message);
     if (npy) rue_item_file_npy_header(options, (char *)message + begun);
     begun += npy;
     uint64_t bytes = begun + item->bytes;

@@ -50,9 +50,9 @@ static const int peaks[3][OCTAVES] = {{104, 176, 272, 288, 288, 288, 288, 256},
                                       {0, 40, 64, 80, 96, 96, 96, 96},
                                       {0, 40, 64, 80, 96, 96, 96, 96}};
 
-static int random_between(uint64_t *stream, int least, int most)
+static int random_between(uint64_t *stream, int min, int max)
 {
-    return least + (int)rue_random_below(stream, (uint64_t)(most - least + 1));
+    return min + (int)rue_random_below(stream, (uint64_t)(max - min + 1));
 }
 
 /* One draw per statement, because the order of draws defines the photo. */
@@ -78,9 +78,9 @@ static void choose_scene(struct picture *p, uint64_t seed, uint64_t index)
     }
 }
 
-static int clamp(int value, int least, int most)
+static int clamp(int value, int min, int max)
 {
-    return value < least ? least : value > most ? most : value;
+    return value < min ? min : value > max ? max : value;
 }
 
 /* The first material is the background. Each later one is a lens between two parabolas, in front of the

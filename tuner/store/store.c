@@ -15,8 +15,8 @@
 #include "store_schema.h"
 #include "trial_loop.h"
 
-/* How long to wait for another process that writes. A run waits longer than opening: otherwise a person who
- * edits the store would make it lose a trial. */
+/* How long to wait for another process that writes. A run waits longer than opening, so that it loses no
+ * trial while a person edits the store. */
 enum { OPEN_BUSY_MS = 2000, WRITE_BUSY_MS = 60000, COPY_ATTEMPTS = 5 };
 
 struct rue_store {
@@ -65,12 +65,12 @@ static rue_status configure_connection(struct rue_store *store, rue_error *error
 
 static rue_status open_database(struct rue_store *store, const char *file, rue_error *error)
 {
-    struct stat about;
+    struct stat info;
     int code = sqlite3_open_v2(file, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (code == SQLITE_OK) code = rue_store_guard_open(store->db);
     if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->db, OPEN_BUSY_MS);
     /* An empty file needs no journal, and a killed process would leave it behind. */
-    if (code == SQLITE_OK && stat(file, &about) == 0 && about.st_size == 0)
+    if (code == SQLITE_OK && stat(file, &info) == 0 && info.st_size == 0)
         code = sqlite3_exec(store->db, "PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL", NULL, NULL,
                             NULL);
     if (code != SQLITE_OK) return fail_store(store, code, "opening the store", error);
@@ -339,14 +339,14 @@ static int bind_search(struct rue_store *store, const struct rue_store_scenario 
 static rue_status read_next_row(struct rue_store *store, sqlite3_stmt *statement, struct rue_store_trial *out,
                                 bool *found, rue_error *error)
 {
-    bool all = statement == store->list;
+    bool is_list = statement == store->list;
     *found = false;
     out->result = rue_trial_result_empty();
     int code = sqlite3_step(statement);
     if (code == SQLITE_DONE) return RUE_OK;
     if (code != SQLITE_ROW) return fail_store(store, code, "reading a trial", error);
-    rue_status status = rue_store_row_read(statement, all ? 0 : offsetof(struct rue_store_trial, id),
-                                           all ? &store->cache : NULL, store->path, out, error);
+    rue_status status = rue_store_row_read(statement, is_list ? 0 : offsetof(struct rue_store_trial, id),
+                                           is_list ? &store->cache : NULL, store->path, out, error);
     *found = status == RUE_OK;
     return status;
 }

@@ -67,7 +67,8 @@ rue_status rue_store_begin_run(struct rue_store *store, const char *command_line
                                const char *started, const struct rue_knobs *knobs,
                                rue_error *error) RUE_MUST_CHECK;
 
-/* Saves the findings of the run, final or so far (a recommendation.json). Replaces its earlier findings. */
+/* Saves the findings of the run, final or preliminary (a recommendation.json). Replaces its earlier
+ * findings. */
 rue_status rue_store_save_findings(struct rue_store *store, const char *findings,
                                    rue_error *error) RUE_MUST_CHECK;
 

@@ -79,30 +79,30 @@ enum {
 enum { SQLITE_FILE_BYTES = 512 };
 
 /* False if `file` + `suffix` does not exist. */
-static bool stat_file(const char *file, const char *suffix, struct stat *about)
+static bool stat_file(const char *file, const char *suffix, struct stat *info)
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "%s%s", file, suffix);
-    return lstat(name, about) == 0;
+    return lstat(name, info) == 0;
 }
 
 bool rue_store_file_has_wal(const char *file)
 {
-    struct stat about;
-    return stat_file(file, "-wal", &about) && about.st_size > 0;
+    struct stat info;
+    return stat_file(file, "-wal", &info) && info.st_size > 0;
 }
 
 static rue_status check_companions(const char *file, const char *path, rue_error *error)
 {
-    struct stat about;
+    struct stat info;
     for (int i = 0; companions[i][0]; i++)
-        if (stat_file(file, companions[i], &about) && (!S_ISREG(about.st_mode) || about.st_nlink > 1))
+        if (stat_file(file, companions[i], &info) && (!S_ISREG(info.st_mode) || info.st_nlink > 1))
             return rue_fail(error, RUE_STORE,
                             "%s: %s%s is a link or not a regular file, and SQLite would write to it; "
                             "remove it, or " RUE_STORE_MOVE_AWAY,
                             path, path, companions[i], path);
     /* rue writes no such journal. SQLite would copy it over the store, and delete the file that it names. */
-    if (stat_file(file, "-journal", &about) && about.st_size > 0)
+    if (stat_file(file, "-journal", &info) && info.st_size > 0)
         return rue_fail(error, RUE_STORE,
                         "%s: the file %s-journal is not from rue; move it away, or choose another folder",
                         path, path);
@@ -122,23 +122,23 @@ static rue_status check_folder(const char *file, const char *path, rue_error *er
 
 rue_status rue_store_file_check(const char *file, const char *path, bool for_writing, rue_error *error)
 {
-    struct stat about;
+    struct stat info;
     rue_status status = check_companions(file, path, error);
-    bool there = stat_file(file, "", &about);
-    if (status == RUE_OK && !there && for_writing) status = check_folder(file, path, error);
+    bool exists = stat_file(file, "", &info);
+    if (status == RUE_OK && !exists && for_writing) status = check_folder(file, path, error);
     if (status != RUE_OK) return status;
-    if (there && !S_ISREG(about.st_mode))
+    if (exists && !S_ISREG(info.st_mode))
         return rue_fail(error, RUE_STORE,
                         "%s: not a regular file, so it cannot be the store; choose another folder", path);
-    if (there && for_writing && about.st_nlink > 1)
+    if (exists && for_writing && info.st_nlink > 1)
         return rue_fail(error, RUE_STORE,
                         "%s has other hard links, whose content would change too; replace it by a copy",
                         path);
-    if (there && about.st_size > 0 && about.st_size < SQLITE_FILE_BYTES)
+    if (exists && info.st_size > 0 && info.st_size < SQLITE_FILE_BYTES)
         return rue_fail(error, RUE_STORE,
                         "%s: not a store of rue: too short for an SQLite file; " RUE_STORE_MOVE_AWAY, path,
                         path);
-    if ((!there || about.st_size == 0) && rue_store_file_has_wal(file))
+    if ((!exists || info.st_size == 0) && rue_store_file_has_wal(file))
         return rue_fail(error, RUE_STORE,
                         "%s: the store is damaged: it is empty or missing, but its log %s-wal is "
                         "not; " RUE_STORE_MOVE_AWAY,
@@ -168,11 +168,11 @@ static bool find_free_suffix(const char *file, char out[32])
     for (int n = 1; n <= OLD_STORES_MAX; n++) {
         bool renamed = false;
         char from[NAME_BYTES], to[NAME_BYTES];
-        struct stat about;
+        struct stat info;
         snprintf(out, 32, n == 1 ? ".old" : ".old.%d", n);
         for (int i = 0; !renamed && format_old_name(file, i, "", from) && format_old_name(file, i, out, to);
              i++)
-            renamed = stat_file(to, "", &about) && (stat_file(from, "", &about) || strcmp(from, file) == 0);
+            renamed = stat_file(to, "", &info) && (stat_file(from, "", &info) || strcmp(from, file) == 0);
         if (!renamed) return true;
     }
     return false;

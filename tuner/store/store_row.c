@@ -221,8 +221,8 @@ static bool read_config(sqlite3_stmt *statement, struct rue_store_cache *cache, 
                         struct rue_store_trial *trial)
 {
     const char *declared = (const char *)sqlite3_column_text(statement, sqlite3_column_count(statement) - 1);
-    size_t kept = rue_hash(RUE_HASH_START, text, strlen(text)) % RUE_STORE_CONFIGS_CACHED;
-    struct rue_store_cached_text *knobs = &cache->knobs, *parsed = &cache->configs[kept];
+    size_t slot = rue_hash(RUE_HASH_START, text, strlen(text)) % RUE_STORE_CONFIGS_CACHED;
+    struct rue_store_cached_text *knobs = &cache->knobs, *parsed = &cache->configs[slot];
     if (!declared) declared = "";
     if (!is_parsed(knobs, declared)) knobs->valid = parse_knobs(declared, &knobs->knobs);
     if (!is_parsed(parsed, text) || parsed->config.knobs != knobs->knobs)

@@ -10,8 +10,7 @@
 
 /* ---- statements ---- */
 
-/* Comments are before the comma: ALTER TABLE ... DROP COLUMN deletes from the last comma before the column.
- */
+/* Comments precede the comma: ALTER TABLE ... DROP COLUMN deletes from the last comma before the column. */
 static char *make_run_table(void)
 {
     return sqlite3_mprintf("CREATE TABLE run (\n"
@@ -232,9 +231,9 @@ int rue_store_checksum_add(sqlite3 *db)
 
 /* ---- checking a file ---- */
 
-static rue_status fail_damaged(const char *path, const char *what, rue_error *error)
+static rue_status fail_damaged(const char *path, const char *fault, rue_error *error)
 {
-    return rue_fail(error, RUE_STORE, "%s: the store is damaged: %.200s; " RUE_STORE_MOVE_AWAY, path, what,
+    return rue_fail(error, RUE_STORE, "%s: the store is damaged: %.200s; " RUE_STORE_MOVE_AWAY, path, fault,
                     path);
 }
 
@@ -257,38 +256,38 @@ static const char *skip_comment(const char *at)
 
 /* Where the statement differs from that of rue, apart from comments; NULL: nowhere. Columns that people added
  * come after those of rue and may contain only names and keywords, no expression that would be run. */
-static const char *find_difference(const char *found, const char *own)
+static const char *find_difference(const char *found, const char *own_sql)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ \",";
-    for (; *own; own = skip_comment(own), found = skip_comment(found)) {
-        if (*own != *found) break;
-        own++, found++;
+    for (; *own_sql; own_sql = skip_comment(own_sql), found = skip_comment(found)) {
+        if (*own_sql != *found) break;
+        own_sql++, found++;
     }
-    size_t added = strcmp(own, ")") == 0 && *found == ',' ? strspn(found, plain) : 0;
-    return strcmp(found + added, own) == 0 ? NULL : found;
+    size_t added = strcmp(own_sql, ")") == 0 && *found == ',' ? strspn(found, plain) : 0;
+    return strcmp(found + added, own_sql) == 0 ? NULL : found;
 }
 
 static rue_status check_object(const char *type, const char *name, const char *sql, const char *path,
                                rue_error *error)
 {
-    const struct object *own = NULL;
-    for (int i = 0; !own && i < OBJECTS; i++)
-        if (strcmp(objects[i].type, type) == 0 && strcmp(objects[i].name, name) == 0) own = &objects[i];
-    if (!own)
+    const struct object *object = NULL;
+    for (int i = 0; !object && i < OBJECTS; i++)
+        if (strcmp(objects[i].type, type) == 0 && strcmp(objects[i].name, name) == 0) object = &objects[i];
+    if (!object)
         return rue_fail(error, RUE_STORE,
                         "%s: contains the %.16s \"%.64s\", which rue did not make; remove it with SQLite, "
                         "or " RUE_STORE_MOVE_AWAY,
                         path, type, name, path);
-    char *made = own->make();
-    if (!made) return rue_fail_memory(error, "the schema", 0);
-    const char *difference = find_difference(sql, made);
+    char *own_sql = object->make();
+    if (!own_sql) return rue_fail_memory(error, "the schema", 0);
+    const char *difference = find_difference(sql, own_sql);
     rue_status status = RUE_OK;
     if (difference)
         status = rue_fail(
             error, RUE_STORE,
             "%s: the declaration of the %s %s differs from that of rue at \"%.40s\"; " RUE_STORE_MOVE_AWAY,
             path, type, name, difference, path);
-    sqlite3_free(made);
+    sqlite3_free(own_sql);
     return status;
 }
 

@@ -12,8 +12,8 @@
 #include "machine.h"
 #include "usage.h"
 
-static const double worth = 0.02;
-static const double worse = 1.5; /* a share is worse if it is over 1.5 times the former one plus `worth` */
+static const double min_growth = 0.02;
+static const double growth = 1.5;      /* reported if over 1.5 times the former share plus `min_growth` */
 static const double spare_ratio = 0.1; /* of the usable CPUs; others may use them without a warning */
 
 struct moment {
@@ -87,16 +87,16 @@ static void measure_shares(const struct moment *from, const struct moment *to, d
 }
 
 /* Writes the shares to report. `before`: only shares that are worse than these. `alone`: only causes that
- * count without a slowdown. `room`: there are CPUs for other processes, so their use is not reported. */
-static void write_shares(const double shares[RUE_INTERFERENCES], const double *before, bool alone, bool room,
+ * count without a slowdown. `idle`: enough CPUs are idle, so the use by other processes is not reported. */
+static void write_shares(const double shares[RUE_INTERFERENCES], const double *before, bool alone, bool idle,
                          char out[RUE_CAUSES_BYTES])
 {
     out[0] = 0;
     for (int c = 0; c < RUE_INTERFERENCES; c++) {
         size_t used = strlen(out);
-        bool more = !before || isnan(before[c]) || shares[c] > worse * before[c] + worth;
+        bool more = !before || isnan(before[c]) || shares[c] > growth * before[c] + min_growth;
         if (!(shares[c] >= cause_texts[c].least) || !more || (alone && !cause_texts[c].alone) ||
-            (room && c == RUE_BUSY))
+            (idle && c == RUE_BUSY))
             continue;
         used += (size_t)snprintf(out + used, RUE_CAUSES_BYTES - used, "%s", used ? ", " : "");
         if (used < RUE_CAUSES_BYTES)
@@ -128,18 +128,18 @@ void rue_causes_judge(const struct rue_causes *causes, int online_cpus, int usab
 {
     double shares[RUE_INTERFERENCES];
     measure_shares(causes->moments, &causes->moments[causes->count - 1], shares);
-    bool room = online_cpus - shares[RUE_BUSY] >= (1 - spare_ratio) * usable_cpus;
-    write_shares(shares, NULL, false, room, out);
+    bool idle = online_cpus - shares[RUE_BUSY] >= (1 - spare_ratio) * usable_cpus;
+    write_shares(shares, NULL, false, idle, out);
 }
 
-static const uint64_t most_ns = 50000000; /* 5 ticks of the kernel's CPU time counters */
+static const uint64_t look_max_ns = 50000000; /* 5 ticks of the kernel's CPU time counters */
 enum { BUDGET_PART = 20 };
 
 rue_status rue_causes_check_idle(const struct rue_study_setup *setup, const char *when,
                                  char out[RUE_CAUSES_BYTES], rue_error *error)
 {
     struct rue_causes *causes;
-    uint64_t budget_ns = setup->goal.search.budget.time_ns, look_ns = most_ns;
+    uint64_t budget_ns = setup->goal.search.budget.time_ns, look_ns = look_max_ns;
     bool recommends = budget_ns || setup->goal.search.budget.trials;
     if (!recommends || setup->goal.output.dry_run || rue_study_hello(setup)->virtual_clock) return RUE_OK;
     if (budget_ns && budget_ns / BUDGET_PART < look_ns) look_ns = budget_ns / BUDGET_PART;

@@ -1,5 +1,5 @@
 /* Why this machine is slow: readings of the kernel's counters during a study, and text for what they show.
- * They mean nothing for a runner with a virtual clock. */
+ * They are meaningless for a runner with a virtual clock. */
 #ifndef RUE_CAUSES_H
 #define RUE_CAUSES_H
 
@@ -11,11 +11,11 @@ struct rue_causes;
 
 enum { RUE_CAUSES_BYTES = 256 };
 
-/* Takes the first reading. `root` as of rue_interference_open. RUE_MEMORY. */
+/* Makes the first reading. `root` as of rue_interference_open. RUE_MEMORY. */
 rue_status rue_causes_open(const char *root, struct rue_causes **out, rue_error *error) RUE_MUST_CHECK;
 void rue_causes_close(struct rue_causes *causes);
 
-/* Takes a reading after trial number `trial` (ascending). `cpu_s`: seconds of CPU time that the runner used
+/* Makes a reading after trial number `trial` (ascending). `cpu_s`: seconds of CPU time that the runner used
  * for it; NaN: unknown. RUE_MEMORY. */
 rue_status rue_causes_record(struct rue_causes *causes, size_t trial, double cpu_s,
                              rue_error *error) RUE_MUST_CHECK;
@@ -28,7 +28,7 @@ void rue_causes_explain(const struct rue_causes *causes, size_t since, char out[
 void rue_causes_summarise(const struct rue_causes *causes, char out[RUE_CAUSES_BYTES]);
 
 /* Describes what kept the machine busy while rue ran no trial: "other processes used 1.3 CPUs, ...". Other
- * processes count if they leave fewer than `usable_cpus` of `online_cpus` idle. "": idle, or unknown. */
+ * processes are reported if fewer than `usable_cpus` of `online_cpus` are idle. "": idle, or unknown. */
 void rue_causes_judge(const struct rue_causes *causes, int online_cpus, int usable_cpus,
                       char out[RUE_CAUSES_BYTES]);
 

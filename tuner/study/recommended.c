@@ -121,7 +121,7 @@ static void read_cells(struct rue_json_reader *reader, const json_t *object, str
     rue_json_exit(reader, outer);
 }
 
-/* ---- what a later study can start from ---- */
+/* ---- the prior of a later study ---- */
 
 /* Of a logarithm: a standard deviation above a factor of e^10 carries no information. */
 static const double most_variance = 100;
@@ -195,7 +195,7 @@ static void read_forecast(struct rue_json_reader *reader, const json_t *forecast
         rue_knowledge_close(knowledge);
 }
 
-/* ---- all of it ---- */
+/* ---- the variant ---- */
 
 #define RECOMMENDED(member) RUE_FIELD_AT(rue_recommended, member)
 

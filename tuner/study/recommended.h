@@ -1,5 +1,4 @@
-/* One variant of a recommendation.json: its facts, its cells, and the estimates that a later study can start
- * from. */
+/* One variant of a recommendation.json: its facts, its cells, and the prior of a later study. */
 #ifndef RUE_RECOMMENDED_H
 #define RUE_RECOMMENDED_H
 

@@ -72,8 +72,7 @@ static rue_status open_parts(struct rue_study *study, rue_error *error)
     if (status == RUE_OK) status = rue_study_check_pinning(&study->setup, error);
     if (status == RUE_OK) status = rue_study_choose_data(&study->setup, error);
     if (status == RUE_OK) status = rue_study_try_models(&study->setup, error);
-    /* Errors in options come before anything is written or read; those that depend on J, before the sample.
-     */
+    /* Options are checked before anything is written or read; those that depend on J, before the sample. */
     if (status == RUE_OK) status = rue_study_space(goal, hello, UINT64_MAX, &study->setup.space, error);
     if (status == RUE_OK && !goal->output.keep_nothing) status = rue_study_open_folder(&study->setup, error);
     const int *sizes = study->setup.space.values[RUE_BATCH_SIZE],
@@ -158,12 +157,12 @@ static rue_status conclude_run(struct rue_study *study, const struct rue_study_s
     struct rue_findings *findings;
     rue_status status = rue_study_findings(study, &findings, error);
     if (status != RUE_OK) return status;
-    if (end->ran == RUE_OK && steps->beside) end->ran = steps->beside(study, findings, context, &end->why);
+    if (end->ran == RUE_OK && steps->extend) end->ran = steps->extend(study, findings, context, &end->why);
     findings->unsaved = !is_worth_keeping(&study->ledger, findings, end->ran);
     bool keeps = !findings->unsaved && end->ran != RUE_STORE;
     if (keeps && rue_study_keep_findings(&study->setup, &study->ledger, findings, &end->lost) != RUE_OK)
         findings->ledger = NULL; /* the store has none */
-    status = steps->found(study, findings, end, context, error);
+    status = steps->show_findings(study, findings, end, context, error);
     rue_further_answers_close(findings);
     rue_tally_findings_close(findings);
     return status;
@@ -177,7 +176,7 @@ static rue_status run_steps(struct rue_study *study, const struct rue_study_step
     if (status == RUE_OK) status = rue_study_make_priors(&study->setup, error);
     if (status != RUE_OK) return status;
     rue_progress_close(study->setup.progress);
-    status = steps->planned(study, context, error);
+    status = steps->show_plan(study, context, error);
     if (status != RUE_OK || study->setup.goal.output.dry_run) return status;
     end.ran = rue_study_run(study, &end.why);
     rue_progress_close(study->setup.progress);

@@ -50,13 +50,13 @@ struct rue_study_end {
 /* Callbacks of a command. */
 struct rue_study_steps {
     /* Shows the plan. A dry run ends after it. */
-    rue_status (*planned)(const struct rue_study *study, void *context, rue_error *error);
-    /* Measures more for the findings of a successful run, outside the budget. (optional) */
-    rue_status (*beside)(struct rue_study *study, struct rue_findings *findings, void *context,
+    rue_status (*show_plan)(const struct rue_study *study, void *context, rue_error *error);
+    /* Adds measurements to the findings of a successful run, outside the budget. (optional) */
+    rue_status (*extend)(struct rue_study *study, struct rue_findings *findings, void *context,
                          rue_error *error);
     /* Shows the findings, however the run ended. The store has them unless findings->unsaved. */
-    rue_status (*found)(const struct rue_study *study, struct rue_findings *findings,
-                        const struct rue_study_end *end, void *context, rue_error *error);
+    rue_status (*show_findings)(const struct rue_study *study, struct rue_findings *findings,
+                                const struct rue_study_end *end, void *context, rue_error *error);
 };
 
 /* Runs a study from opening to close. A run that failed without a recommendation does not replace the

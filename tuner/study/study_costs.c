@@ -25,14 +25,14 @@ struct rate {
 void rue_study_note_loader(struct rue_study_setup *setup, size_t variant,
                            const struct rue_trial_result *result)
 {
-    double took_s = (double)result->end_to_end_ns / 1e9,
+    double duration_s = (double)result->end_to_end_ns / 1e9,
            *rate = &setup->costs.one_worker_images_per_s[variant];
-    if (*rate > 0 || !(took_s > 0)) return;
-    *rate = (double)result->images / took_s / fmax(1, result->config.value[RUE_NUM_WORKERS]);
+    if (*rate > 0 || !(duration_s > 0)) return;
+    *rate = (double)result->images / duration_s / fmax(1, result->config.value[RUE_NUM_WORKERS]);
     /* On a real clock, the first trial also reads the data into memory. */
     if (rue_study_hello(setup)->virtual_clock && result->cost_ns != RUE_ABSENT)
         setup->costs.trial_overhead_s =
-            fmax(setup->costs.trial_overhead_s, (double)result->cost_ns / 1e9 - took_s);
+            fmax(setup->costs.trial_overhead_s, (double)result->cost_ns / 1e9 - duration_s);
 }
 
 void rue_study_note_compute(struct rue_study_setup *setup, size_t model,
@@ -55,7 +55,7 @@ static rue_status probe_rate(struct rue_study_setup *setup, struct rue_study_led
     request.config.value[RUE_NUM_WORKERS] = workers;
     uint64_t job = setup->variants[variant].job_images,
              batch = (uint64_t)request.config.value[RUE_BATCH_SIZE];
-    size_t asked = variant;
+    size_t requested = variant;
     if (!setup->variants[variant].opened.digest[0]) variant = 0; /* a dry run has no converted sample */
     request.images = images < 2 * batch ? 2 * batch : images;
 
@@ -68,39 +68,40 @@ static rue_status probe_rate(struct rue_study_setup *setup, struct rue_study_led
     if (rue_study_is_data_fault(setup, variant, result.outcome, result.reason))
         status = rue_study_fail_probe(setup, variant, result.outcome, result.reason, error);
     if (result.outcome == RUE_TRIAL_OK) {
-        double took_s = (double)result.end_to_end_ns / 1e9;
-        out->images_per_s = (double)result.images / took_s;
-        if (result.cost_ns != RUE_ABSENT) out->overhead_s = fmax(0, (double)result.cost_ns / 1e9 - took_s);
-        rue_study_note_loader(setup, asked, &result);
+        double duration_s = (double)result.end_to_end_ns / 1e9;
+        out->images_per_s = (double)result.images / duration_s;
+        if (result.cost_ns != RUE_ABSENT)
+            out->overhead_s = fmax(0, (double)result.cost_ns / 1e9 - duration_s);
+        rue_study_note_loader(setup, requested, &result);
     }
     rue_trial_result_close(&result);
     return status;
 }
 
-/* Measures with one worker and with one worker per CPU. If one of the two fails, the other stands for both;
- * if both fail, tries the smallest number of workers. */
+/* Measures with one worker and with one worker per CPU. If one of the two fails, the other replaces it; if
+ * both fail, tries the smallest number of workers. */
 static rue_status probe_loader(struct rue_study_setup *setup, struct rue_study_ledger *ledger, size_t variant,
                                rue_error *error)
 {
     int one = rue_space_nearest(&setup->space, RUE_NUM_WORKERS, 1);
     int all =
         rue_space_nearest(&setup->space, RUE_NUM_WORKERS, rue_study_usable_cpus(rue_study_hello(setup)));
-    struct rate few = {0}, many;
+    struct rate single = {0}, multi;
     rue_progress_show(setup->progress, "probing the loader: %s",
                       rue_mode_names[setup->variants[variant].variant.mode]);
-    rue_status status = probe_rate(setup, ledger, variant, one, FEW_IMAGES, &few, error);
-    many = few;
+    rue_status status = probe_rate(setup, ledger, variant, one, FEW_IMAGES, &single, error);
+    multi = single;
     if (status == RUE_OK && all != one)
-        status = probe_rate(setup, ledger, variant, all, MANY_IMAGES, &many, error);
+        status = probe_rate(setup, ledger, variant, all, MANY_IMAGES, &multi, error);
     int least = setup->space.values[RUE_NUM_WORKERS][0];
-    if (status == RUE_OK && !few.images_per_s && !many.images_per_s && least < one)
-        status = probe_rate(setup, ledger, variant, least, FEW_IMAGES, &few, error);
+    if (status == RUE_OK && !single.images_per_s && !multi.images_per_s && least < one)
+        status = probe_rate(setup, ledger, variant, least, FEW_IMAGES, &single, error);
     if (status != RUE_OK) return status;
-    if (!few.images_per_s && !many.images_per_s)
-        return rue_study_fail_probe(setup, variant, few.outcome, few.reason, error);
-    setup->costs.all_workers_images_per_s[variant] = fmax(few.images_per_s, many.images_per_s);
+    if (!single.images_per_s && !multi.images_per_s)
+        return rue_study_fail_probe(setup, variant, single.outcome, single.reason, error);
+    setup->costs.all_workers_images_per_s[variant] = fmax(single.images_per_s, multi.images_per_s);
     setup->costs.trial_overhead_s =
-        fmax(setup->costs.trial_overhead_s, fmax(few.overhead_s, many.overhead_s));
+        fmax(setup->costs.trial_overhead_s, fmax(single.overhead_s, multi.overhead_s));
     return RUE_OK;
 }
 
@@ -132,10 +133,10 @@ rue_status rue_study_probe_least(struct rue_study_setup *setup, struct rue_study
                                  rue_error *error)
 {
     int one = rue_space_nearest(&setup->space, RUE_NUM_WORKERS, 1);
-    struct rate few;
+    struct rate single;
     rue_status status = RUE_OK;
     for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++)
-        status = probe_rate(setup, ledger, v, one, FEW_IMAGES, &few, error);
+        status = probe_rate(setup, ledger, v, one, FEW_IMAGES, &single, error);
     ledger->probe_rows = ledger->row_count;
     return status;
 }
@@ -223,15 +224,16 @@ double rue_study_budget_left_s(const struct rue_study_setup *setup, const struct
 }
 
 /* Formats the smallest --budget that leaves `s` seconds for trials: "12ms", "3s". */
-static const char *format_enough_budget(const struct rue_study_setup *setup,
-                                        const struct rue_study_ledger *ledger, double s, char *out,
-                                        size_t bytes)
+static const char *format_smallest_budget(const struct rue_study_setup *setup,
+                                          const struct rue_study_ledger *ledger, double s, char *out,
+                                          size_t bytes)
 {
-    double enough_s = ((double)rue_study_spent_ns(setup, ledger) / 1e9 + s) * estimate_margin / budget_share;
-    if (enough_s < 1)
-        snprintf(out, bytes, "%.0fms", ceil(enough_s * 1e3));
+    double suggested_s =
+        ((double)rue_study_spent_ns(setup, ledger) / 1e9 + s) * estimate_margin / budget_share;
+    if (suggested_s < 1)
+        snprintf(out, bytes, "%.0fms", ceil(suggested_s * 1e3));
     else
-        snprintf(out, bytes, "%.0fs", ceil(enough_s));
+        snprintf(out, bytes, "%.0fs", ceil(suggested_s));
     return out;
 }
 
@@ -247,7 +249,7 @@ rue_status rue_study_check_trials(const struct rue_study_setup *setup, rue_error
                     rue_budget_format(&setup->goal.search.budget, text, sizeof text), least, 2 * least);
 }
 
-/* Compute probes come after those of the loader. */
+/* Compute probes follow the loader's. */
 static bool is_probed(const struct rue_study_setup *setup)
 {
     for (size_t m = 0; m < setup->model_count; m++)
@@ -281,18 +283,18 @@ static double smallest_config_s(const struct rue_study_setup *setup, size_t vari
     return sum_s;
 }
 
-/* Seconds of the cheapest configuration. `enough_s`: of the two cheapest if the strategy does not predict. */
-static double cheapest_s(const struct rue_study_setup *setup, size_t variants, double *enough_s)
+/* Seconds of the cheapest configuration. `suggested_s`: of the two cheapest without predictions. */
+static double cheapest_s(const struct rue_study_setup *setup, size_t variants, double *suggested_s)
 {
-    double least_s = INFINITY, second_s = INFINITY;
+    double first_s = INFINITY, second_s = INFINITY;
     for (size_t i = 0; i < setup->config_count; i++) {
         double s = smallest_config_s(setup, variants, &setup->configs[i]);
-        second_s = fmin(second_s, fmax(s, least_s));
-        least_s = fmin(least_s, s);
+        second_s = fmin(second_s, fmax(s, first_s));
+        first_s = fmin(first_s, s);
     }
-    bool two = setup->plan.strategy && !rue_study_predicts(setup) && isfinite(second_s);
-    *enough_s = two ? least_s + second_s : least_s;
-    return least_s;
+    bool compares = setup->plan.strategy && !rue_study_predicts(setup) && isfinite(second_s);
+    *suggested_s = compares ? first_s + second_s : first_s;
+    return first_s;
 }
 
 rue_status rue_study_check_smallest(const struct rue_study_setup *setup,
@@ -303,9 +305,9 @@ rue_status rue_study_check_smallest(const struct rue_study_setup *setup,
     bool known = searches ? ledger->found_trials >= variants * setup->model_count : setup->plan.stored_s > 0;
     if (!setup->goal.search.budget.time_ns || setup->goal.search.checked || known) return RUE_OK;
     for (size_t v = 0; v < variants; v++) loaders |= setup->costs.one_worker_images_per_s[v] > 0;
-    double enough_s, least_s = cheapest_s(setup, variants, &enough_s);
-    if (least_s <= rue_study_budget_left_s(setup, ledger)) return RUE_OK;
-    char budget[64], enough[64], spent[RUE_UNIT_TEXT_BYTES], needed[RUE_UNIT_TEXT_BYTES];
+    double suggested_s, needed_s = cheapest_s(setup, variants, &suggested_s);
+    if (needed_s <= rue_study_budget_left_s(setup, ledger)) return RUE_OK;
+    char budget[64], suggested[64], spent[RUE_UNIT_TEXT_BYTES], needed[RUE_UNIT_TEXT_BYTES];
     return rue_fail(
         error, RUE_USAGE,
         "the budget of %s is too small: %s took %s, and one configuration on every model and variant "
@@ -313,8 +315,8 @@ rue_status rue_study_check_smallest(const struct rue_study_setup *setup,
         rue_budget_format(&setup->goal.search.budget, budget, sizeof budget),
         loaders ? "opening and probing" : "opening",
         rue_format_duration(rue_study_spent_ns(setup, ledger), spent, sizeof spent),
-        rue_format_duration((uint64_t)(least_s * 1e9), needed, sizeof needed),
+        rue_format_duration((uint64_t)(needed_s * 1e9), needed, sizeof needed),
         loaders ? "measured by the first probes" : "the models alone",
-        format_enough_budget(setup, ledger, enough_s, enough, sizeof enough),
-        enough_s > least_s ? " to compare two configurations" : "");
+        format_smallest_budget(setup, ledger, suggested_s, suggested, sizeof suggested),
+        suggested_s > needed_s ? " to compare two configurations" : "");
 }

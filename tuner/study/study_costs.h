@@ -4,9 +4,7 @@
 
 #include "study.h"
 
-/* Probes the loader of each variant and the models, once. Fails as rue_study_measure and
- * rue_study_fail_probe.
- */
+/* Probes each variant's loader and the models, once. Fails as rue_study_measure and rue_study_fail_probe. */
 rue_status rue_study_probe(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                            rue_error *error) RUE_MUST_CHECK;
 
@@ -36,12 +34,11 @@ double rue_study_trial_s(const struct rue_study_setup *setup, size_t variant, si
 uint64_t rue_study_trial_images(const struct rue_study_setup *setup, size_t variant,
                                 const struct rue_config *config);
 
-/* Seconds of such trials with `config` on every model and variant; seconds of the whole space, all repeats.
- */
+/* Seconds of such trials with `config` on every model and variant; of the whole space, all repeats. */
 double rue_study_config_s(const struct rue_study_setup *setup, const struct rue_config *config);
 double rue_study_whole_s(const struct rue_study_setup *setup);
 
-/* Seconds left for trials in a budget of time, at least 0; 3 % of the budget is kept for the reports. */
+/* Remaining seconds for trials in a budget of time, at least 0; 3 % of the budget is reserved for reports. */
 double rue_study_budget_left_s(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger);
 
 /* RUE_USAGE if a budget of trials is too small for one configuration on every scenario. */

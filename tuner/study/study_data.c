@@ -1,4 +1,4 @@
-/* The data of a study: the given ones, and the converted sample to compare them with. */
+/* The data of a study: those of the goal, and a converted sample for comparison. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -98,25 +98,25 @@ static uint64_t sample_size(const struct rue_study_setup *setup, uint64_t images
 {
     const uint64_t image_bytes = rue_fetcher_tensor_bytes(setup->goal.loader.workload.batch_dtype);
     uint64_t count = setup->goal.data.sample_images, memory = rue_machine_available_bytes();
-    uint64_t room = memory ? memory / 4 : UINT64_MAX;
+    uint64_t max_bytes = memory ? memory / 4 : UINT64_MAX;
     struct statvfs disk;
-    if (statvfs(setup->place.folder, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize / 4 < room)
-        room = (uint64_t)disk.f_bavail * disk.f_frsize / 4;
+    if (statvfs(setup->place.folder, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize / 4 < max_bytes)
+        max_bytes = (uint64_t)disk.f_bavail * disk.f_frsize / 4;
     uint64_t half = images / 2 > SAMPLE_FLOOR ? images / 2 : SAMPLE_FLOOR;
     if (count > half) count = half;
     if (count > images) count = images;
-    if (count > room / image_bytes) count = room / image_bytes;
+    if (count > max_bytes / image_bytes) count = max_bytes / image_bytes;
     return count;
 }
 
 /* Other runners may change their working directory, so they get absolute paths. */
 static rue_status absolute_path(const char *path, char *out, rue_error *error)
 {
-    char here[PATH_MAX];
+    char working_folder[PATH_MAX];
     bool pattern = rue_shards_is_pattern(path);
-    if (pattern && (path[0] == '/' || getcwd(here, sizeof here)) &&
-        snprintf(out, PATH_MAX, "%s%s%s", path[0] == '/' ? "" : here, path[0] == '/' ? "" : "/", path) <
-            PATH_MAX)
+    if (pattern && (path[0] == '/' || getcwd(working_folder, sizeof working_folder)) &&
+        snprintf(out, PATH_MAX, "%s%s%s", path[0] == '/' ? "" : working_folder, path[0] == '/' ? "" : "/",
+                 path) < PATH_MAX)
         return RUE_OK;
     if (!pattern && realpath(path, out)) return RUE_OK;
     return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));

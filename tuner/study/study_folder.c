@@ -84,8 +84,8 @@ rue_status rue_study_open_folder(struct rue_study_setup *setup, rue_error *error
 {
     rue_study_choose_folder(setup);
     setup->place.existing_length = find_existing_length(setup->place.folder);
-    bool made = !setup->place.folder[setup->place.existing_length];
-    if (setup->goal.output.dry_run && !made) return RUE_OK;
+    bool is_new = !setup->place.folder[setup->place.existing_length];
+    if (setup->goal.output.dry_run && !is_new) return RUE_OK;
     rue_status status = rue_folder_acquire(setup->place.folder, "--out", &setup->place.lock, error);
     if (status == RUE_OK)
         status = rue_output_check_reports(setup->goal.output.reports, setup->place.folder,

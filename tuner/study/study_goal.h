@@ -65,7 +65,7 @@ struct rue_study_goal {
         struct rue_ranking_rules rules;
         struct rue_recommendation *prior; /* (optional) an earlier study, to start from */
         struct rue_recommended *checked;  /* (optional) its variant to check: the models that exist here, and
-                                             the  configurations that ran */
+                                             the configurations that ran */
     } search;
     struct {
         const char *folder;                      /* NULL: rue-out/<name of the data> */

@@ -43,7 +43,7 @@ struct rue_study_ledger {
     size_t probe_rows;           /* the first of `rows`, measured for the plan */
     size_t reused;               /* of `rows`, from the store */
     bool was_stored;             /* the last trial came from the store, or was measured for the plan */
-    size_t made;                 /* trials of this run since its plan, including references */
+    size_t run_trials;           /* trials of this run since its plan, including references */
     size_t answered;             /* questions of strategies, by stored or new trials */
     size_t last_row;             /* of the last answer */
     struct rue_speed_history speeds;
@@ -53,7 +53,7 @@ struct rue_study_ledger {
         struct rue_findings_ledger facts; /* borrow the rest */
         char scenarios[RUE_STUDY_VARIANTS_MAX][RUE_LEDGER_KEY_BYTES];
         char *rules_json; /* owned */
-    } kept;               /* the part of the store that the findings rest on */
+    } kept;               /* the part of the store that the findings use */
 };
 
 /* Time of the budget that is spent so far. */
@@ -70,7 +70,7 @@ void rue_study_count_cost(const struct rue_study_setup *setup, struct rue_study_
 /* Records the error of the last row against the time that a strategy expected. */
 void rue_study_note_error(struct rue_study_ledger *ledger, double expected_s, double expected_sd);
 
-/* Whether it is unknown if a trial was made before or after a change. */
+/* Whether a trial may have been made before or after a change. */
 bool rue_study_is_unsure(const struct rue_study_ledger *ledger, size_t trial);
 
 #endif

@@ -43,14 +43,14 @@ static bool runner_has(const struct rue_hello *hello, const char *name)
 /* A model of that name is the runner's, or else rue's. */
 static rue_status add_model(struct rue_study_setup *setup, const char *typed, rue_error *error)
 {
-    bool ours = !runner_has(rue_study_hello(setup), typed);
+    bool built_in = !runner_has(rue_study_hello(setup), typed);
     char spec[RUE_MODEL_NAME_BYTES];
     if (setup->model_count == RUE_STUDY_MODELS_MAX)
         return rue_fail(error, RUE_USAGE, "more than %d models; give fewer", RUE_STUDY_MODELS_MAX);
     struct rue_study_model *model = &setup->models[setup->model_count];
-    *model = (struct rue_study_model){.known = ours};
+    *model = (struct rue_study_model){.known = built_in};
     snprintf(model->name, sizeof model->name, "%s", typed);
-    if (ours) {
+    if (built_in) {
         rue_status status = add_device(setup, typed, spec, error);
         if (status == RUE_OK) status = rue_device_table_model(spec, &model->profile, error);
         if (status == RUE_OK) status = check_work(setup, &model->profile, error);

@@ -22,7 +22,7 @@
 #include "tally.h"
 #include "workload_json.h"
 
-/* Describes the part of the store that the findings rest on. */
+/* Describes the part of the store that the findings use. */
 static rue_status describe_ledger(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   bool under_way, rue_error *error)
 {

@@ -1,4 +1,4 @@
-/* The outcome of a study, and the part of it that its store keeps. */
+/* The outcome of a study, and the part of it that is stored. */
 #ifndef RUE_STUDY_OUTCOME_H
 #define RUE_STUDY_OUTCOME_H
 
@@ -20,8 +20,8 @@ struct rue_study_outcome {
     char partial_reason[160];
 };
 
-/* Stores the findings as a recommendation.json, with the ledger that they rest on, which is added to
- * `findings`. RUE_STORE, RUE_MEMORY. */
+/* Stores the findings as a recommendation.json, with their ledger, which is added to `findings`. RUE_STORE,
+ * RUE_MEMORY. */
 rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                    struct rue_findings *findings, rue_error *error) RUE_MUST_CHECK;
 
@@ -29,8 +29,7 @@ rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct r
 rue_status rue_study_load_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   rue_error *error) RUE_MUST_CHECK;
 
-/* Stores the scenario of the run and the changes that it knows, in case it is killed. RUE_STORE, RUE_MEMORY.
- */
+/* Stores the run's scenario and known changes, in case it is killed. RUE_STORE, RUE_MEMORY. */
 rue_status rue_study_note_under_way(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                     rue_error *error) RUE_MUST_CHECK;
 

@@ -54,13 +54,13 @@ static rue_status choose_by_time(struct rue_study_setup *setup, struct rue_study
     bool exceeds = rue_study_whole_s(setup) > share * budget_s;
     if (status == RUE_OK && !exceeds) status = rue_study_probe(setup, ledger, error);
     if (status != RUE_OK) return status;
-    double all_s = rue_study_whole_s(setup),
-           left_s = budget_s - (double)rue_study_spent_ns(setup, ledger) / 1e9;
-    bool fits = !exceeds && all_s <= share * left_s;
+    double whole_s = rue_study_whole_s(setup),
+           remaining_s = budget_s - (double)rue_study_spent_ns(setup, ledger) / 1e9;
+    bool fits = !exceeds && whole_s <= share * remaining_s;
     snprintf(setup->plan.why, sizeof setup->plan.why,
              "%smeasuring all configurations takes %s %s; the limit for grid is %g %% of the budget (%s)",
              few ? "there are few configurations; " : "", exceeds ? "at least" : "about",
-             format_s(all_s, all), 100 * share, format_s(budget_s, budget));
+             format_s(whole_s, all), 100 * share, format_s(budget_s, budget));
     return use_strategy(setup, fits ? "grid" : "duel");
 }
 

@@ -96,27 +96,27 @@ static void copy_models(const struct rue_study_setup *setup, const struct rue_re
 }
 
 static void copy_offsets(const struct rue_study_setup *setup, const struct rue_recommended *part,
-                         size_t config, size_t own, struct rue_study_prior *out)
+                         size_t config, size_t column, struct rue_study_prior *out)
 {
     for (size_t m = 0; m < setup->model_count; m++) {
         size_t earlier = rue_cost_matrix_model(part->matrix, setup->models[m].name);
         if (earlier == RUE_NONE) continue;
-        double found_s = rue_recommended_s(part, earlier, config);
+        double measured_s = rue_recommended_s(part, earlier, config);
         double predicted_s =
-            rue_knowledge_job_s(out->knowledge, m, &setup->configs[own], part->found.job.images);
-        double offset = log(found_s / predicted_s);
-        if (fabs(offset) < most_offset) out->offsets[m * setup->config_count + own] = offset;
+            rue_knowledge_job_s(out->knowledge, m, &setup->configs[column], part->found.job.images);
+        double offset = log(measured_s / predicted_s);
+        if (fabs(offset) < most_offset) out->offsets[m * setup->config_count + column] = offset;
     }
 }
 
 static void copy_configs(const struct rue_study_setup *setup, const struct rue_recommended *part,
                          struct rue_study_prior *out)
 {
-    for (size_t own = 0; own < setup->config_count; own++) {
-        size_t earlier = rue_cost_matrix_config(part->matrix, &setup->configs[own]);
+    for (size_t column = 0; column < setup->config_count; column++) {
+        size_t earlier = rue_cost_matrix_config(part->matrix, &setup->configs[column]);
         if (earlier == RUE_NONE) continue;
-        if (earlier == part->best) out->prior.config = own;
-        if (out->prior.same_machine) copy_offsets(setup, part, earlier, own, out);
+        if (earlier == part->best) out->prior.config = column;
+        if (out->prior.same_machine) copy_offsets(setup, part, earlier, column, out);
     }
 }
 
@@ -163,9 +163,9 @@ static rue_status make_prior(const struct rue_study_setup *setup, const struct r
     return RUE_OK;
 }
 
-/* The part that a variant can start from, with its knowledge; NULL: none, and `why`. */
-static struct rue_recommended *usable_part(const struct rue_study_setup *setup,
-                                           const struct rue_variant *variant, char *why, size_t bytes)
+/* The part that can be a variant's prior, with its knowledge; NULL: none, and `why`. */
+static struct rue_recommended *find_usable_part(const struct rue_study_setup *setup,
+                                                const struct rue_variant *variant, char *why, size_t bytes)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
     const struct rue_recommendation *earlier = setup->goal.search.prior;
@@ -187,7 +187,7 @@ static rue_status make_variant_prior(struct rue_study_setup *setup, size_t varia
 {
     const struct rue_study_variant *data = &setup->variants[variant];
     char why[RUE_ERROR_MESSAGE_BYTES];
-    const struct rue_recommended *part = usable_part(setup, &data->variant, why, sizeof why);
+    const struct rue_recommended *part = find_usable_part(setup, &data->variant, why, sizeof why);
     if (!part) {
         rue_progress_note(setup->progress, "%s is not used: %s", setup->goal.search.prior->path, why);
         return RUE_OK;

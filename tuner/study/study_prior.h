@@ -1,4 +1,4 @@
-/* Estimates of an earlier study that this one starts from. */
+/* Estimates of an earlier study as the prior of this one. */
 #ifndef RUE_STUDY_PRIOR_H
 #define RUE_STUDY_PRIOR_H
 

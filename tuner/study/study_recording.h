@@ -1,5 +1,4 @@
-/* A study of recorded times, to see what a strategy would have cost and how good its answer would have been.
- */
+/* A study of recorded times: what a strategy would have cost, and how good its answer would be. */
 #ifndef RUE_STUDY_RECORDING_H
 #define RUE_STUDY_RECORDING_H
 

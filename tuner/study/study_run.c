@@ -40,7 +40,7 @@ struct tracks {
     /* Of a strategy that does not predict: */
     size_t config;     /* current one */
     int repeat;        /* current one */
-    bool left_out;     /* the current ones do not fit the budget: only their stored trials count */
+    bool over_budget;  /* the current ones do not fit the budget: only their stored trials count */
     size_t new_trials; /* trials that were not stored */
     double expected_s; /* of the new trials */
     size_t skipped;
@@ -51,49 +51,50 @@ struct cell {
     size_t variant, model, config;
 };
 
-static struct cell ask_cell(const struct rue_study_setup *setup, const struct track *track,
-                            const struct rue_question *ask)
+static struct cell find_cell(const struct rue_study_setup *setup, const struct track *track,
+                             const struct rue_question *question)
 {
-    return (struct cell){track->first_variant + ask->scenario / setup->model_count,
-                         ask->scenario % setup->model_count, ask->config};
+    return (struct cell){track->first_variant + question->scenario / setup->model_count,
+                         question->scenario % setup->model_count, question->config};
 }
 
 static void show_progress(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                          const struct track *track, const struct rue_question *ask, uint64_t run_start_ns)
+                          const struct track *track, const struct rue_question *question,
+                          uint64_t run_start_ns)
 {
     if (ledger->answered > 1 && !rue_progress_due(setup->progress)) return;
-    char count[64], best[160], label[RUE_CONFIG_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES];
-    struct cell cell = ask_cell(setup, track, ask);
+    char count[64], best[160], label[RUE_CONFIG_TEXT_BYTES], duration[RUE_UNIT_TEXT_BYTES];
+    struct cell cell = find_cell(setup, track, question);
     rue_config_label(&setup->configs[cell.config], label);
     if (rue_study_predicts(setup))
         rue_progress_describe_claim(setup, track->state, best, sizeof best);
     else
         rue_progress_describe_best(setup, ledger, cell.variant, best, sizeof best);
     rue_progress_describe_count(setup, ledger, count, sizeof count);
-    double rest = rue_progress_rest_s(setup, ledger, rue_study_spent_ns(setup, ledger) - run_start_ns);
+    double remaining_s = rue_progress_rest_s(setup, ledger, rue_study_spent_ns(setup, ledger) - run_start_ns);
     const struct rue_variant *variant = &setup->variants[cell.variant].variant;
     rue_progress_show(setup->progress, "%s%.60s %s %s, %s left%s", count,
                       setup->host.recording ? variant->path : rue_mode_names[variant->mode],
                       setup->models[cell.model].name, label,
-                      rue_format_duration((uint64_t)(rest * 1e9), left, sizeof left), best);
+                      rue_format_duration((uint64_t)(remaining_s * 1e9), duration, sizeof duration), best);
 }
 
-static uint64_t expected_ns(const struct rue_study_setup *setup, const struct rue_question *ask)
+static uint64_t expected_ns(const struct rue_study_setup *setup, const struct rue_question *question)
 {
-    if (ask->expected_s > 0) return (uint64_t)(ask->expected_s * 1e9);
+    if (question->expected_s > 0) return (uint64_t)(question->expected_s * 1e9);
     if (rue_study_predicts(setup))
         return setup->goal.search.budget.time_ns / 10; /* the timeout of a probe is then the budget */
     return (uint64_t)(setup->plan.expected_s * 1e9 / (double)setup->plan.trials);
 }
 
 static struct rue_trial_request make_request(const struct rue_study_setup *setup, struct cell cell,
-                                             const struct rue_question *ask)
+                                             const struct rue_question *question)
 {
-    struct rue_trial_request request = {.measure = ask->measure,
+    struct rue_trial_request request = {.measure = question->measure,
                                         .config = setup->configs[cell.config],
-                                        .images = ask->images,
-                                        .batches = ask->batches};
-    bool joint = ask->measure == RUE_JOINT;
+                                        .images = question->images,
+                                        .batches = question->batches};
+    bool joint = question->measure == RUE_JOINT;
     if (rue_study_hello(setup)->whole_jobs || (joint && !request.images))
         request.images = rue_study_trial_images(setup, cell.variant, &request.config);
     request.detail = joint && (!rue_study_predicts(setup) || setup->goal.search.checked);
@@ -102,12 +103,13 @@ static struct rue_trial_request make_request(const struct rue_study_setup *setup
 
 /* Answers a question with the `nth` stored trial, or with a new one. */
 static rue_status answer_question(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                  struct cell cell, const struct rue_question *ask, size_t nth,
+                                  struct cell cell, const struct rue_question *question, size_t nth,
                                   struct rue_trial_result *result, rue_error *error)
 {
-    struct rue_trial_request request = make_request(setup, cell, ask);
-    return rue_study_measure(setup, ledger, cell.variant, ask->measure == RUE_LOAD ? RUE_NONE : cell.model,
-                             &request, nth, expected_ns(setup, ask), result, error);
+    struct rue_trial_request request = make_request(setup, cell, question);
+    return rue_study_measure(setup, ledger, cell.variant,
+                             question->measure == RUE_LOAD ? RUE_NONE : cell.model, &request, nth,
+                             expected_ns(setup, question), result, error);
 }
 
 static void mark_partial(struct rue_study *study, const char *why)
@@ -121,7 +123,7 @@ static void mark_partial(struct rue_study *study, const char *why)
 
 /* The track that has spent least of its share, and its next question; NULL: no track has one. */
 static struct track *next_track(const struct rue_study_setup *setup, struct tracks *tracks,
-                                struct rue_question *ask)
+                                struct rue_question *question)
 {
     for (;;) {
         struct track *next = NULL;
@@ -131,7 +133,7 @@ static struct track *next_track(const struct rue_study_setup *setup, struct trac
             if (!next || (double)track->spent_ns / track->share < (double)next->spent_ns / next->share)
                 next = track;
         }
-        if (!next || setup->plan.strategy->ask(next->state, ask)) return next;
+        if (!next || setup->plan.strategy->ask(next->state, question)) return next;
         next->ended = true;
     }
 }
@@ -139,20 +141,20 @@ static struct track *next_track(const struct rue_study_setup *setup, struct trac
 /* Lets the strategy observe the result. Stored trials count at their former cost, so that tracks alternate in
  * the same order when a study continues. */
 static void observe_result(const struct rue_study_setup *setup, struct track *track,
-                           const struct rue_question *ask, const struct rue_trial_result *result)
+                           const struct rue_question *question, const struct rue_trial_result *result)
 {
     if (result->cost_ns > 0) track->spent_ns += (uint64_t)result->cost_ns;
-    if (setup->plan.strategy->observe) setup->plan.strategy->observe(track->state, ask, result);
+    if (setup->plan.strategy->observe) setup->plan.strategy->observe(track->state, question, result);
 }
 
 /* Records what a probe shows about costs. True if rue_study_check_smallest now knows more: after the first
  * load-only probe, and after the compute probe of the last model. */
-static bool note_costs(struct rue_study_setup *setup, size_t variant, const struct rue_question *ask,
+static bool note_costs(struct rue_study_setup *setup, size_t variant, const struct rue_question *question,
                        const struct rue_trial_result *result)
 {
-    size_t model = ask->scenario % setup->model_count;
-    bool load = ask->measure == RUE_LOAD && !(setup->costs.one_worker_images_per_s[variant] > 0);
-    bool compute = ask->measure == RUE_COMPUTE && !setup->models[model].known &&
+    size_t model = question->scenario % setup->model_count;
+    bool load = question->measure == RUE_LOAD && !(setup->costs.one_worker_images_per_s[variant] > 0);
+    bool compute = question->measure == RUE_COMPUTE && !setup->models[model].known &&
                    !(setup->costs.compute_s_per_image[model] > 0);
     if (load) rue_study_note_loader(setup, variant, result);
     if (compute) rue_study_note_compute(setup, model, result);
@@ -164,17 +166,17 @@ static bool note_costs(struct rue_study_setup *setup, size_t variant, const stru
 /* Checks after a probe whether the budget suffices. Damaged data end the run at once; other failures are
  * recorded, because more probes follow. */
 static rue_status check_probe(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                              struct track *track, const struct rue_question *ask,
+                              struct track *track, const struct rue_question *question,
                               const struct rue_trial_result *result, rue_error *error)
 {
     bool ok = result->outcome == RUE_TRIAL_OK;
-    if (ok && note_costs(setup, track->first_variant, ask, result))
+    if (ok && note_costs(setup, track->first_variant, question, result))
         return rue_study_check_smallest(setup, ledger, setup->variant_count, error);
     bool first = ledger->answered == 1;
-    if ((ask->measure == RUE_JOINT && !first) || ok) return RUE_OK;
+    if ((question->measure == RUE_JOINT && !first) || ok) return RUE_OK;
     if (rue_study_is_data_fault(setup, track->first_variant, result->outcome, result->reason))
         return rue_study_fail_probe(setup, track->first_variant, result->outcome, result->reason, error);
-    if (ask->measure == RUE_JOINT || track->probe_outcome != RUE_TRIAL_OK) return RUE_OK;
+    if (question->measure == RUE_JOINT || track->probe_outcome != RUE_TRIAL_OK) return RUE_OK;
     track->probe_outcome = result->outcome;
     snprintf(track->probe_reason, sizeof track->probe_reason, "%s", result->reason);
     return RUE_OK;
@@ -184,7 +186,7 @@ static bool is_spent(const struct rue_study_setup *setup, const struct rue_study
 {
     const struct rue_budget *budget = &setup->goal.search.budget;
     return (budget->time_ns && rue_study_spent_ns(setup, ledger) >= budget->time_ns) ||
-           (budget->trials && ledger->made >= budget->trials);
+           (budget->trials && ledger->run_trials >= budget->trials);
 }
 
 /* Repeats the trials that may lie before or after a change of the machine. */
@@ -197,10 +199,10 @@ static rue_status repeat_trial(const struct rue_study_setup *setup, struct rue_s
          i = rue_study_next_unsure(ledger, i + 1)) {
         struct rue_trial_result result;
         const struct cell cell = {ledger->rows[i].variant, ledger->rows[i].model, ledger->rows[i].config};
-        const struct rue_question ask = {.measure = RUE_JOINT, .config = cell.config};
+        const struct rue_question question = {.measure = RUE_JOINT, .config = cell.config};
         status = rue_interrupt_status();
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
-        status = answer_question(setup, ledger, cell, &ask, RUE_STUDY_NEW_TRIAL, &result, error);
+        status = answer_question(setup, ledger, cell, &question, RUE_STUDY_NEW_TRIAL, &result, error);
         if (status != RUE_OK) return status;
         if (ledger->rows[ledger->last_row].cost_ns > 0) {
             ledger->rows[ledger->last_row].config = cell.config;
@@ -216,11 +218,11 @@ static rue_status apply_change(const struct rue_study_setup *setup, struct rue_s
                                struct tracks *tracks, const struct rue_speed_change *change, rue_error *error)
 {
     for (size_t i = 0; setup->plan.strategy->shift && i < tracks->count; i++)
-        setup->plan.strategy->shift(tracks->at[i].state, change->since, change->by);
+        setup->plan.strategy->shift(tracks->at[i].state, change->since, change->slowdown);
     return rue_study_predicts(setup) ? RUE_OK : repeat_trial(setup, ledger, error);
 }
 
-/* What all tracks need for a recommendation. */
+/* The budget that all tracks need for a recommendation. */
 static struct rue_watch_reserve watch_reserve(const struct rue_study_setup *setup,
                                               const struct tracks *tracks)
 {
@@ -242,47 +244,47 @@ static rue_status check_machine(const struct rue_study_setup *setup, struct rue_
     struct rue_speed_change change;
     if (!tracks->watch) return RUE_OK;
     uint64_t before_ns = rue_study_spent_ns(setup, ledger);
-    size_t made = ledger->made;
+    size_t run_trials = ledger->run_trials;
     rue_status status =
         rue_watch_check(tracks->watch, watch_reserve(setup, tracks), &changed, &change, error);
     if (status == RUE_OK && changed) status = apply_change(setup, ledger, tracks, &change, error);
     uint64_t spent_ns = rue_study_spent_ns(setup, ledger) - before_ns;
     track->spent_ns += spent_ns;
     if (setup->plan.strategy->spend)
-        setup->plan.strategy->spend(track->state, (double)spent_ns / 1e9, ledger->made - made);
+        setup->plan.strategy->spend(track->state, (double)spent_ns / 1e9, ledger->run_trials - run_trials);
     return status;
 }
 
-/* Answers one question, by the `nth` stored trial if there is one, and updates everything that depends on it.
- */
+/* Answers one question, by the `nth` stored trial if it exists, and updates everything that depends on it. */
 static rue_status step_track(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                             struct tracks *tracks, struct track *track, struct rue_question *ask, size_t nth,
-                             struct rue_same_failures *failures, rue_error *error)
+                             struct tracks *tracks, struct track *track, struct rue_question *question,
+                             size_t nth, struct rue_same_failures *failures, rue_error *error)
 {
     const struct rue_strategy_ops *strategy = setup->plan.strategy;
-    struct cell cell = ask_cell(setup, track, ask);
+    struct cell cell = find_cell(setup, track, question);
     struct rue_trial_result result;
     double expected_s = 0, expected_sd = 0;
-    bool expects = strategy->expect && strategy->expect(track->state, ask, &expected_s, &expected_sd);
-    rue_status status = answer_question(setup, ledger, cell, ask, nth, &result, error);
+    bool expected = strategy->expect && strategy->expect(track->state, question, &expected_s, &expected_sd);
+    rue_status status = answer_question(setup, ledger, cell, question, nth, &result, error);
     if (status != RUE_OK) return status;
-    ask->stored = ledger->was_stored;
+    question->stored = ledger->was_stored;
     struct rue_ledger_row *row = &ledger->rows[ledger->last_row];
-    ask->trial = row->trial.id;
-    if (ask->measure == RUE_JOINT) row->config = cell.config;
-    observe_result(setup, track, ask, &result);
+    question->trial = row->trial.id;
+    if (question->measure == RUE_JOINT) row->config = cell.config;
+    observe_result(setup, track, question, &result);
     ledger->answered++;
-    if (!ask->stored && !rue_study_predicts(setup)) {
+    if (!question->stored && !rue_study_predicts(setup)) {
         tracks->new_trials++;
         const struct rue_config *config = &setup->configs[cell.config];
         uint64_t images = rue_study_trial_images(setup, cell.variant, config);
         tracks->expected_s += rue_study_trial_s(setup, cell.variant, cell.model, config, images);
     }
-    if (status == RUE_OK) status = check_probe(setup, ledger, track, ask, &result, error);
-    if (status == RUE_OK && !ask->stored) status = rue_same_failures_count(failures, &result, error);
+    if (status == RUE_OK) status = check_probe(setup, ledger, track, question, &result, error);
+    if (status == RUE_OK && !question->stored) status = rue_same_failures_count(failures, &result, error);
     rue_trial_result_close(&result);
-    if (status != RUE_OK || ask->stored) return status;
-    if (expects && !rue_study_hello(setup)->whole_jobs) rue_study_note_error(ledger, expected_s, expected_sd);
+    if (status != RUE_OK || question->stored) return status;
+    if (expected && !rue_study_hello(setup)->whole_jobs)
+        rue_study_note_error(ledger, expected_s, expected_sd);
     return check_machine(setup, ledger, tracks, track, error);
 }
 
@@ -334,17 +336,17 @@ static bool fits_budget(const struct rue_study_setup *setup, const struct rue_st
 
 /* `*out`: skip this question, because it does not fit the budget and the store has no answer. */
 static rue_status check_skip(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                             struct tracks *tracks, struct cell cell, const struct rue_question *ask,
+                             struct tracks *tracks, struct cell cell, const struct rue_question *question,
                              size_t nth, double spent_s, bool *out, rue_error *error)
 {
     *out = false;
     if (rue_study_predicts(setup)) return RUE_OK;
-    if (tracks->config != ask->config || tracks->repeat != ask->repeat)
-        tracks->left_out = !fits_budget(setup, ledger, tracks, ask->config, spent_s);
-    tracks->config = ask->config;
-    tracks->repeat = ask->repeat;
-    if (!tracks->left_out && !is_spent(setup, ledger)) return RUE_OK;
-    struct rue_trial_request request = make_request(setup, cell, ask);
+    if (tracks->config != question->config || tracks->repeat != question->repeat)
+        tracks->over_budget = !fits_budget(setup, ledger, tracks, question->config, spent_s);
+    tracks->config = question->config;
+    tracks->repeat = question->repeat;
+    if (!tracks->over_budget && !is_spent(setup, ledger)) return RUE_OK;
+    struct rue_trial_request request = make_request(setup, cell, question);
     bool stored = false;
     rue_status status = RUE_OK;
     if (ledger->found_trials)
@@ -357,10 +359,10 @@ static rue_status check_skip(const struct rue_study_setup *setup, struct rue_stu
 static rue_status run_questions(struct rue_study *study, struct tracks *tracks, rue_error *error)
 {
     struct rue_same_failures failures = {0};
-    struct rue_question ask;
+    struct rue_question question;
     struct track *track;
     uint64_t run_start_ns = rue_study_spent_ns(&study->setup, &study->ledger);
-    while ((track = next_track(&study->setup, tracks, &ask))) {
+    while ((track = next_track(&study->setup, tracks, &question))) {
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) rue_fail(error, status, "interrupted");
         if (status == RUE_OK && rue_study_predicts(&study->setup) &&
@@ -368,29 +370,30 @@ static rue_status run_questions(struct rue_study *study, struct tracks *tracks, 
             mark_partial(study, "the budget was spent");
             return RUE_OK;
         }
-        size_t nth =
-            study->ledger.stored_unobserved && ask.repeat > 0 ? RUE_STUDY_NEW_TRIAL : (size_t)ask.repeat;
+        size_t nth = study->ledger.stored_unobserved && question.repeat > 0 ? RUE_STUDY_NEW_TRIAL
+                                                                            : (size_t)question.repeat;
         double spent_s = (double)(rue_study_spent_ns(&study->setup, &study->ledger) - run_start_ns) / 1e9;
-        struct cell cell = ask_cell(&study->setup, track, &ask);
+        struct cell cell = find_cell(&study->setup, track, &question);
         bool skipped = false;
         if (status == RUE_OK)
-            status =
-                check_skip(&study->setup, &study->ledger, tracks, cell, &ask, nth, spent_s, &skipped, error);
+            status = check_skip(&study->setup, &study->ledger, tracks, cell, &question, nth, spent_s,
+                                &skipped, error);
         if (skipped) continue;
         if (status == RUE_OK)
-            status = step_track(&study->setup, &study->ledger, tracks, track, &ask, nth, &failures, error);
+            status =
+                step_track(&study->setup, &study->ledger, tracks, track, &question, nth, &failures, error);
         if (status != RUE_OK) {
             bool signal = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
             mark_partial(study, signal ? "interrupted" : "stopped");
             return status;
         }
-        show_progress(&study->setup, &study->ledger, track, &ask, run_start_ns);
+        show_progress(&study->setup, &study->ledger, track, &question, run_start_ns);
     }
     if (tracks->skipped) mark_partial(study, "the budget was spent");
     return check_signal(study, tracks, error);
 }
 
-/* If a baseline is recommended and not the strategy's choice, the claim must be about the baseline. */
+/* If a baseline is recommended instead of the strategy's choice, the claim must be about the baseline. */
 static rue_status claim_recommended(struct rue_study *study, const struct track *track, rue_error *error)
 {
     size_t variant = track->first_variant;
@@ -465,7 +468,7 @@ static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_st
                               struct tracks *out, rue_error *error)
 {
     bool predicts = rue_study_predicts(setup);
-    double left_s = setup->goal.search.budget.time_ns ? setup->plan.expected_s : INFINITY;
+    double remaining_s = setup->goal.search.budget.time_ns ? setup->plan.expected_s : INFINITY;
     size_t count = predicts ? setup->variant_count : 1;
     for (size_t b = 0; b < setup->baselines.count; b++) out->baselines[b] = setup->baselines.at[b].column;
     rue_status status = RUE_OK;
@@ -481,7 +484,7 @@ static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_st
                                                     .confidence = setup->goal.search.confidence,
                                                     .repeats = setup->goal.search.repeats};
         strategy_setup.budget =
-            (struct rue_setup_budget){left_s * track->share, setup->goal.search.budget.trials / count};
+            (struct rue_setup_budget){remaining_s * track->share, setup->goal.search.budget.trials / count};
         strategy_setup.job.first_batch_limit_s = (double)setup->goal.search.max_first_batch_ns / 1e9;
         strategy_setup.known.baselines = out->baselines;
         strategy_setup.known.baseline_count = setup->baselines.count;
@@ -513,7 +516,7 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
 {
     struct tracks tracks = {.config = SIZE_MAX};
     rue_status status = open_tracks(&study->setup, &study->ledger, &tracks, error);
-    study->ledger.made = 0;
+    study->ledger.run_trials = 0;
     if (status == RUE_OK) status = rue_watch_open(&study->setup, &study->ledger, &tracks.watch, error);
     if (status == RUE_OK) status = run_questions(study, &tracks, error);
     bool usable = status == RUE_OK || study->outcome.partial;

@@ -41,7 +41,7 @@ struct rue_study_baselines {
     } at[RUE_BASELINES_MAX]; /* [count] */
 };
 
-/* Where a variant's strategy starts from. */
+/* The prior of a variant's strategy. */
 struct rue_study_prior {
     bool used;
     struct rue_prior prior; /* borrows from the next two */
@@ -49,7 +49,7 @@ struct rue_study_prior {
     double *offsets; /* [models][configs] */
 };
 
-/* Who makes the trials. */
+/* The runner or recording that answers trials. */
 struct rue_study_host {
     struct rue_runner *runner;
     struct rue_recording *recording; /* to replay; NULL: make trials */

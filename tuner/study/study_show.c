@@ -44,9 +44,9 @@ static void write_line(struct line *line, const char *name, const struct rue_rep
     *line = (struct line){0};
 }
 
-static void add_count(struct line *line, size_t count, const char *what, const char *then)
+static void add_count(struct line *line, size_t count, const char *noun, const char *suffix)
 {
-    add_text(line, "%zu %s%s%s", count, what, count == 1 ? "" : "s", then);
+    add_text(line, "%zu %s%s%s", count, noun, count == 1 ? "" : "s", suffix);
 }
 
 static double remaining_s(const struct rue_study_setup *setup)
@@ -114,9 +114,9 @@ static void add_trials(struct line *line, const struct rue_study_setup *setup,
 
 static void add_data(struct line *line, const struct rue_study_variant *variant)
 {
-    char count[RUE_UNIT_TEXT_BYTES], what[64];
-    rue_variant_describe(&variant->variant, what, sizeof what);
-    add_text(line, "%s: %s images%s, read %s", what,
+    char count[RUE_UNIT_TEXT_BYTES], description[64];
+    rue_variant_describe(&variant->variant, description, sizeof description);
+    add_text(line, "%s: %s images%s, read %s", description,
              rue_format_count(variant->opened.images, count, sizeof count),
              variant->sample ? " (a converted sample)" : "", variant->workload.cache);
 }
@@ -230,11 +230,11 @@ void rue_progress_describe_claim(const struct rue_study_setup *setup, void *stat
 void rue_progress_describe_count(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                                  char *out, size_t bytes)
 {
-    size_t most = setup->goal.search.budget.trials, done = ledger->answered;
+    size_t limit = setup->goal.search.budget.trials, done = ledger->answered;
     if (!rue_study_predicts(setup))
         snprintf(out, bytes, "%zu of %zu trials: ", done, setup->plan.trials);
-    else if (most)
-        snprintf(out, bytes, "%zu of at most %zu trials: ", done, most + done - ledger->made);
+    else if (limit)
+        snprintf(out, bytes, "%zu of at most %zu trials: ", done, limit + done - ledger->run_trials);
     else
         snprintf(out, bytes, "%zu trial%s: ", done, done == 1 ? "" : "s");
 }
@@ -243,10 +243,12 @@ double rue_progress_rest_s(const struct rue_study_setup *setup, const struct rue
                            uint64_t spent_ns)
 {
     const struct rue_budget *budget = &setup->goal.search.budget;
-    double spent_s = (double)spent_ns / 1e9, made = (double)ledger->made, done = (double)ledger->answered;
-    double left_s = budget->time_ns ? rue_study_budget_left_s(setup, ledger) : INFINITY;
-    if (budget->trials) left_s = spent_s / fmax(1, made) * fmax(0, (double)budget->trials - made);
-    if (rue_study_predicts(setup)) return left_s;
-    double all = (double)setup->plan.trials, rest = all - done;
-    return fmin(left_s, done > all / 10 ? spent_s / done * rest : setup->plan.expected_s * rest / all);
+    double spent_s = (double)spent_ns / 1e9, made = (double)ledger->run_trials,
+           done = (double)ledger->answered;
+    double budget_s = budget->time_ns ? rue_study_budget_left_s(setup, ledger) : INFINITY;
+    if (budget->trials) budget_s = spent_s / fmax(1, made) * fmax(0, (double)budget->trials - made);
+    if (rue_study_predicts(setup)) return budget_s;
+    double all = (double)setup->plan.trials, remaining = all - done;
+    return fmin(budget_s,
+                done > all / 10 ? spent_s / done * remaining : setup->plan.expected_s * remaining / all);
 }

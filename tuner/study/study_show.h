@@ -19,8 +19,7 @@ void rue_progress_describe_best(const struct rue_study_setup *setup, const struc
 /* ", best so far 128/2, no other more than 1.8 points better", "" before the strategy predicts anything. */
 void rue_progress_describe_claim(const struct rue_study_setup *setup, void *state, char *out, size_t bytes);
 
-/* "57 of 60 trials: ", "57 of at most 500 trials: ". A count, because trial numbers mean rows of trials.csv.
- */
+/* "57 of 60 trials: ", "57 of at most 500 trials: ". Not trial numbers: these are rows of trials.csv. */
 void rue_progress_describe_count(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                                  char *out, size_t bytes);
 

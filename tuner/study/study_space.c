@@ -45,16 +45,16 @@ static void default_values(struct rue_space *space, size_t knob, int cpus, bool 
 }
 
 /* A batch cannot be larger than the job. */
-static rue_status bound_batch_size(struct rue_space *space, const char *asked_by, uint64_t job_images,
+static rue_status bound_batch_size(struct rue_space *space, const char *origin, uint64_t job_images,
                                    rue_error *error)
 {
     int *count = &space->count[RUE_BATCH_SIZE], *values = space->values[RUE_BATCH_SIZE];
     while (*count > 0 && (uint64_t)values[*count - 1] > job_images) {
-        if (asked_by)
+        if (origin)
             return rue_fail(
                 error, RUE_USAGE,
                 "%s: batches of %d are larger than the job of %llu images: remove them, or raise --images",
-                asked_by, values[*count - 1], (unsigned long long)job_images);
+                origin, values[*count - 1], (unsigned long long)job_images);
         --*count;
     }
     if (*count == 0) rue_space_add(space, RUE_BATCH_SIZE, (int)job_images);
@@ -73,11 +73,11 @@ static const char *knob_origin(const struct rue_study_goal *goal, enum rue_knob 
 static rue_status bound_workers(struct rue_space *space, const struct rue_study_goal *goal, rue_error *error)
 {
     int *count = &space->count[RUE_NUM_WORKERS], *values = space->values[RUE_NUM_WORKERS];
-    const char *asked_by = knob_origin(goal, RUE_NUM_WORKERS);
+    const char *origin = knob_origin(goal, RUE_NUM_WORKERS);
     while (goal->space.limits_workers && *count > 0 && values[*count - 1] > goal->space.max_workers) {
-        if (asked_by)
+        if (origin)
             return rue_fail(error, RUE_USAGE, "%s: %d workers exceed %s %d: remove them, or raise the limit",
-                            asked_by, values[*count - 1], goal->space.max_workers_origin,
+                            origin, values[*count - 1], goal->space.max_workers_origin,
                             goal->space.max_workers);
         --*count;
     }
@@ -200,7 +200,7 @@ struct rue_strategy_setup rue_study_strategy_setup(const struct rue_study_setup 
 
 enum { USUAL_BATCH_SIZE = 32 };
 
-static int usual_batch_size(const struct rue_space *space)
+static int default_batch_size(const struct rue_space *space)
 {
     const int *values = space->values[RUE_BATCH_SIZE];
     int best = values[0];
@@ -211,14 +211,14 @@ static int usual_batch_size(const struct rue_space *space)
 }
 
 /* Values of the knobs that are not given: no workers, and the default of every other knob. */
-static struct rue_config usual_config(const struct rue_space *space)
+static struct rue_config default_config(const struct rue_space *space)
 {
     struct rue_config config = rue_config_default_for(space->knobs);
     for (size_t k = 0; k < space->knobs->count; k++) {
         int fallback = space->knobs->at[k]->fallback;
         config.value[k] = rue_space_has_value(space, k, fallback) ? fallback : space->values[k][0];
     }
-    config.value[RUE_BATCH_SIZE] = usual_batch_size(space);
+    config.value[RUE_BATCH_SIZE] = default_batch_size(space);
     config.value[RUE_NUM_WORKERS] = 0;
     return config;
 }
@@ -232,11 +232,11 @@ static void add_baseline(struct rue_study_setup *setup, const struct rue_config 
 
 /* Adds the default baselines that lie in the space. Without workers, knobs that need workers have their first
  * value. A table has none, because its CPUs and defaults are unknown. */
-static void add_usual(struct rue_study_setup *setup)
+static void add_default_baselines(struct rue_study_setup *setup)
 {
     const struct rue_space *space = &setup->space;
     const struct rue_hello *hello = rue_study_hello(setup);
-    struct rue_config config = usual_config(space);
+    struct rue_config config = default_config(space);
     if (setup->host.recording) return;
     bool torch = strcmp(hello->loader, "torch") == 0;
     struct rue_config alone = config;
@@ -267,15 +267,15 @@ static rue_status parse_knob(const struct rue_study_setup *setup, char *word, st
     if (knob < 0)
         return rue_fail(error, RUE_USAGE, "%s: '%.100s' is not a knob%s", origin, word,
                         rue_did_you_mean(word, names, knobs->count, "", near));
-    int asked;
+    int requested;
     rue_knob_describe(knobs->at[knob], known, sizeof known);
-    if (!rue_knob_parse(knobs->at[knob], value, &asked))
+    if (!rue_knob_parse(knobs->at[knob], value, &requested))
         return rue_fail(error, RUE_USAGE, "%s: %s must be %s, not '%.100s'", origin, names[knob], known,
                         value);
-    if (!hello->varies[knob] && asked != config->value[knob])
+    if (!hello->varies[knob] && requested != config->value[knob])
         return rue_fail(error, RUE_USAGE, "%s: the runner %s cannot vary %s; remove it", origin,
                         hello->runner, names[knob]);
-    config->value[knob] = asked;
+    config->value[knob] = requested;
     return RUE_OK;
 }
 
@@ -300,14 +300,14 @@ static rue_status check_limits(const struct rue_study_setup *setup, const struct
 
 rue_status rue_study_choose_baselines(struct rue_study_setup *setup, rue_error *error)
 {
-    const char *asked = setup->goal.space.baseline;
-    char copy[1024], *rest = copy;
-    if (!asked || strcmp(asked, RUE_BASELINE_NONE) == 0) return RUE_OK;
-    if (strcmp(asked, RUE_BASELINE_USUAL) == 0) return add_usual(setup), RUE_OK;
-    struct rue_config config = usual_config(&setup->space);
-    snprintf(copy, sizeof copy, "%s", asked);
+    const char *requested = setup->goal.space.baseline;
+    char copy[1024], *list = copy;
+    if (!requested || strcmp(requested, RUE_BASELINE_NONE) == 0) return RUE_OK;
+    if (strcmp(requested, RUE_BASELINE_USUAL) == 0) return add_default_baselines(setup), RUE_OK;
+    struct rue_config config = default_config(&setup->space);
+    snprintf(copy, sizeof copy, "%s", requested);
     rue_status status = RUE_OK;
-    for (char *word; status == RUE_OK && (word = rue_word_list_next(&rest));)
+    for (char *word; status == RUE_OK && (word = rue_word_list_next(&list));)
         status = parse_knob(setup, word, &config, error);
     if (status == RUE_OK) status = check_limits(setup, &config, error);
     if (status == RUE_OK) add_baseline(setup, &config, "the baseline");

@@ -178,7 +178,7 @@ static rue_status measure_cell(const struct rue_study_setup *setup, struct rue_s
     if (status != RUE_OK) return status;
     at.suspended_ns = ledger->clock.suspended_ns;
     rue_study_count_cost(setup, ledger, trial->started_ns, result);
-    ledger->made++;
+    ledger->run_trials++;
     if (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK && attempt < MISSED_MAX)
         result->outcome = RUE_TRIAL_FAILED;
     status =
@@ -243,14 +243,14 @@ enum { OBSERVED_MAX = 500 };
 /* A stored row that a strategy can observe. */
 struct stored {
     uint64_t id;
-    struct rue_question ask;
+    struct rue_question question;
     size_t newer; /* rows of the same cell after it */
 };
 
 struct stored_list {
     struct stored *at; /* [count] */
     size_t count, capacity;
-    struct rue_question ask; /* of the visited cell */
+    struct rue_question question; /* of the visited cell */
 };
 
 static rue_status add_stored(void *context, uint64_t id, const struct rue_trial_result *result,
@@ -262,32 +262,32 @@ static rue_status add_stored(void *context, uint64_t id, const struct rue_trial_
         rue_array_grow(&list->at, &list->capacity, list->count + 1, sizeof *list->at, "stored trials", error);
     if (status != RUE_OK) return status;
     struct stored *stored = &list->at[list->count++];
-    *stored = (struct stored){.id = id, .ask = list->ask};
-    if (stored->ask.measure == RUE_COMPUTE)
-        stored->ask.batches = (uint64_t)result->batches;
+    *stored = (struct stored){.id = id, .question = list->question};
+    if (stored->question.measure == RUE_COMPUTE)
+        stored->question.batches = (uint64_t)result->batches;
     else
-        stored->ask.images = (uint64_t)result->images;
+        stored->question.images = (uint64_t)result->images;
     return RUE_OK;
 }
 
-static size_t ask_model(const struct rue_question *ask)
+static size_t ask_model(const struct rue_question *question)
 {
-    return ask->measure == RUE_LOAD ? RUE_NONE : ask->scenario;
+    return question->measure == RUE_LOAD ? RUE_NONE : question->scenario;
 }
 
 /* Collects all rows of one cell, of any length, oldest first. */
 static rue_status collect_cell(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                               size_t variant, struct rue_question ask, struct stored_list *list,
+                               size_t variant, struct rue_question question, struct stored_list *list,
                                rue_error *error)
 {
     size_t first = list->count;
     struct rue_trial_request request = {
-        .measure = ask.measure, .config = setup->configs[ask.config], .images = 1, .batches = 1};
-    list->ask = ask;
+        .measure = question.measure, .config = setup->configs[question.config], .images = 1, .batches = 1};
+    list->question = question;
     rue_status status = rue_interrupt_status();
     if (status == RUE_OK)
-        status = rue_study_visit_stored(setup, ledger, variant, ask_model(&ask), &request, add_stored, list,
-                                        error);
+        status = rue_study_visit_stored(setup, ledger, variant, ask_model(&question), &request, add_stored,
+                                        list, error);
     for (size_t i = first; i < list->count; i++) list->at[i].newer = list->count - 1 - i;
     return status;
 }
@@ -297,12 +297,12 @@ static rue_status collect_stored(const struct rue_study_setup *setup, struct rue
 {
     rue_status status = RUE_OK;
     for (size_t c = 0; status == RUE_OK && c < setup->config_count; c++) {
-        struct rue_question ask = {.measure = RUE_LOAD, .config = c, .stored = true};
-        status = collect_cell(setup, ledger, variant, ask, list, error);
+        struct rue_question question = {.measure = RUE_LOAD, .config = c, .stored = true};
+        status = collect_cell(setup, ledger, variant, question, list, error);
         for (size_t i = 0; status == RUE_OK && i < 2 * setup->model_count; i++) {
-            ask.measure = i % 2 ? RUE_JOINT : RUE_COMPUTE;
-            ask.scenario = i / 2;
-            status = collect_cell(setup, ledger, variant, ask, list, error);
+            question.measure = i % 2 ? RUE_JOINT : RUE_COMPUTE;
+            question.scenario = i / 2;
+            status = collect_cell(setup, ledger, variant, question, list, error);
         }
     }
     return status;
@@ -343,20 +343,20 @@ rue_status rue_study_load_stored(const struct rue_study_setup *setup, struct rue
 static rue_status observe_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                  size_t variant, void *state, struct stored *stored, rue_error *error)
 {
-    struct rue_trial_request request = {.measure = stored->ask.measure,
-                                        .config = setup->configs[stored->ask.config],
+    struct rue_trial_request request = {.measure = stored->question.measure,
+                                        .config = setup->configs[stored->question.config],
                                         .images = 1,
                                         .batches = 1};
     struct rue_trial_result result;
     bool found;
-    rue_status status = rue_study_load_stored(setup, ledger, variant, ask_model(&stored->ask), &request,
+    rue_status status = rue_study_load_stored(setup, ledger, variant, ask_model(&stored->question), &request,
                                               stored->id, &found, &result, error);
     if (status != RUE_OK || !found) return status;
     struct rue_ledger_row *row = &ledger->rows[ledger->last_row];
-    row->trial.request.images = stored->ask.images;
-    if (request.measure == RUE_JOINT) row->config = stored->ask.config;
-    stored->ask.trial = stored->id;
-    setup->plan.strategy->observe(state, &stored->ask, &result);
+    row->trial.request.images = stored->question.images;
+    if (request.measure == RUE_JOINT) row->config = stored->question.config;
+    stored->question.trial = stored->id;
+    setup->plan.strategy->observe(state, &stored->question, &result);
     rue_trial_result_close(&result);
     return RUE_OK;
 }
@@ -378,7 +378,7 @@ rue_status rue_study_observe_stored(const struct rue_study_setup *setup, struct 
         if (status == RUE_OK) status = observe_stored(setup, ledger, variant, state, &list.at[i], error);
     }
     for (size_t i = 0; setup->plan.strategy->shift && i < ledger->speeds.count; i++)
-        setup->plan.strategy->shift(state, ledger->speeds.at[i].since, ledger->speeds.at[i].by);
+        setup->plan.strategy->shift(state, ledger->speeds.at[i].since, ledger->speeds.at[i].slowdown);
     ledger->probe_rows = ledger->row_count;
     free(list.at);
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", rue_status_text(status));
@@ -440,10 +440,10 @@ rue_status rue_same_failures_count(struct rue_same_failures *failures, const str
                                    rue_error *error)
 {
     if (result->outcome == RUE_TRIAL_INFEASIBLE) return RUE_OK;
-    bool bad = result->outcome == RUE_TRIAL_FAILED || result->outcome == RUE_TRIAL_TIMEOUT;
-    bool same = bad && is_same_failure(failures->reason, result->reason);
-    failures->in_a_row = bad ? (same ? failures->in_a_row + 1 : 1) : 0;
-    snprintf(failures->reason, sizeof failures->reason, "%s", bad ? result->reason : "");
+    bool failed = result->outcome == RUE_TRIAL_FAILED || result->outcome == RUE_TRIAL_TIMEOUT;
+    bool is_repeat = failed && is_same_failure(failures->reason, result->reason);
+    failures->in_a_row = failed ? (is_repeat ? failures->in_a_row + 1 : 1) : 0;
+    snprintf(failures->reason, sizeof failures->reason, "%s", failed ? result->reason : "");
     if (failures->in_a_row < SAME_FAILURES_MAX) return RUE_OK;
     return rue_fail(
         error, RUE_INFEASIBLE,

@@ -13,7 +13,7 @@ struct rue_store_scenario rue_study_scenario(const struct rue_study_setup *setup
 /* The ledger's key for a variant, see rue_recommendation_scenario. */
 void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_LEDGER_KEY_BYTES]);
 
-/* As `nth`: measure, whatever the store has. */
+/* As `nth`: measure, even if the store has an answer. */
 #define RUE_STUDY_NEW_TRIAL SIZE_MAX
 
 /* Answers `request` (the caller sets measure, config, images, batches, detail) on a variant and a model

@@ -94,8 +94,7 @@ static double cell_error(const struct rue_study *study, const struct rue_ledger_
     return log(corrected_ns(&study->setup, &study->ledger, row) / cell->median_ns);
 }
 
-/* Standard deviation of the errors in all cells, without the medians themselves; infinite if out of memory.
- */
+/* Standard deviation of the errors in all cells, without the medians; infinite if out of memory. */
 static double cell_scatter(const struct rue_study *study)
 {
     double *distances = calloc(study->ledger.row_count + 1, sizeof *distances), sd = INFINITY;
@@ -116,17 +115,17 @@ static double posterior_error(const struct rue_study *study, const struct rue_le
 {
     const struct rue_trial_result *result = &row->trial.result;
     const struct rue_speed_history *speeds = &study->ledger.speeds;
-    struct rue_question ask = {.measure = RUE_JOINT,
-                               .scenario = row->model,
-                               .config = row->config,
-                               .images = row->trial.request.images};
+    struct rue_question question = {.measure = RUE_JOINT,
+                                    .scenario = row->model,
+                                    .config = row->config,
+                                    .images = row->trial.request.images};
     double expected_s;
-    if (result->end_to_end_ns <= 0 || !study->setup.plan.strategy->expect(state, &ask, &expected_s, sd))
+    if (result->end_to_end_ns <= 0 || !study->setup.plan.strategy->expect(state, &question, &expected_s, sd))
         return 0;
     *sd *= RUE_STUDY_SPREAD;
-    double then = rue_speed_ratio(rue_speed_history_at(speeds, row->trial.id), result),
-           now = rue_speed_ratio(rue_speed_history_at(speeds, SIZE_MAX), result);
-    return log((double)result->end_to_end_ns / 1e9 / expected_s * now / then);
+    double former = rue_speed_ratio(rue_speed_history_at(speeds, row->trial.id), result),
+           current = rue_speed_ratio(rue_speed_history_at(speeds, SIZE_MAX), result);
+    return log((double)result->end_to_end_ns / 1e9 / expected_s * current / former);
 }
 
 void rue_study_mark_disturbed(struct rue_study *study, size_t variant, void *state)
@@ -145,7 +144,7 @@ void rue_study_mark_disturbed(struct rue_study *study, size_t variant, void *sta
 
 /* ---- lengths ---- */
 
-/* Where times of other lengths come from. */
+/* The source of times for other lengths. */
 struct source {
     const struct rue_study *study;
     size_t variant;

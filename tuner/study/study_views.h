@@ -14,8 +14,7 @@ rue_status rue_study_open_matrix(const struct rue_study_setup *setup, struct rue
 rue_status rue_study_matrix(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                             size_t variant, struct rue_cost_matrix **out, rue_error *error) RUE_MUST_CHECK;
 
-/* The first row from `from` on that must be repeated, because it may lie before or after a change; RUE_NONE:
- * none. */
+/* The first row from `from` on that may lie before or after a change, so must be repeated; or RUE_NONE. */
 size_t rue_study_next_unsure(const struct rue_study_ledger *ledger, size_t from);
 
 /* Marks the variant's disturbed trials (disturbance.h): those far from what the strategy with this `state`

@@ -24,17 +24,17 @@ enum {
     COMPUTE_REPEATS = 2 /* compute trials after a change */
 };
 
-static const double suspicion = 2;          /* log likelihood ratio; by chance 1 in 7 */
-static const double false_alarms = 0.05;    /* per study of USUAL_REFERENCES references, 500 trials */
-static const double cost_share = 0.12;      /* of the time, for references */
-static const double suspected_share = 0.25; /* of the time, if a change is suspected */
-static const double least_s = 0.1, trial_share = 0.3; /* length of a reference: 0.1 s, or 0.3 usual trials */
-static const double computing_sd = 0.05;              /* noise between two compute trials */
-static const double equal_tolerance = 0.08;           /* smaller differences count as the same change */
+static const double suspicion = 2;                  /* log likelihood ratio; by chance 1 in 7 */
+static const double false_alarms = 0.05;            /* per study of USUAL_REFERENCES references, 500 trials */
+static const double cost_share = 0.12;              /* of the time, for references */
+static const double suspected_share = 0.25;         /* of the time, if a change is suspected */
+static const double min_s = 0.1, trial_share = 0.3; /* length of a reference: 0.1 s, or 0.3 usual trials */
+static const double computing_sd = 0.05;            /* noise between two compute trials */
+static const double equal_tolerance = 0.08;         /* smaller differences count as the same change */
 
 /* The reference of a variant. */
 struct reference {
-    bool chosen, dead; /* dead: it failed */
+    bool chosen, failed;
     size_t model;
     struct rue_trial_request request;
     struct rue_reference_level baseline;
@@ -55,7 +55,7 @@ struct rue_watch {
     double trials_s, trial_count;
 };
 
-/* ---- what a reference is ---- */
+/* ---- the reference ---- */
 
 static void choose_reference(const struct rue_study_setup *setup, size_t variant, size_t *model,
                              struct rue_trial_request *request)
@@ -165,7 +165,7 @@ static bool lengthen_reference(const struct rue_watch *watch, size_t variant, st
                                double value)
 {
     uint64_t job = watch->setup->variants[variant].job_images;
-    double usual_s = watch->trials_s / watch->trial_count, target_s = fmin(least_s, trial_share * usual_s);
+    double mean_s = watch->trials_s / watch->trial_count, target_s = fmin(min_s, trial_share * mean_s);
     if (reference->baseline.count > 0 || reference->model != RUE_NONE || !(target_s > 1.5 * exp(value)) ||
         reference->request.images >= job)
         return false;
@@ -222,7 +222,7 @@ static size_t count_trials(const struct stored *stored, uint64_t images)
     return count;
 }
 
-/* The most frequent length is that of the references. */
+/* References have the most frequent length. */
 static uint64_t most_frequent(const struct stored *stored)
 {
     uint64_t images = 0;
@@ -272,7 +272,7 @@ static rue_status run_reference(struct rue_watch *watch, size_t variant, rue_err
     watch->trials_since = 0;
     if (status != RUE_OK) return status;
     if (isnan(value))
-        reference->dead = true;
+        reference->failed = true;
     else if (!lengthen_reference(watch, variant, reference, value))
         judge_reference(watch, reference, value);
     return RUE_OK;
@@ -288,12 +288,13 @@ static bool is_due(const struct rue_watch *watch, size_t variant, struct rue_wat
     const struct rue_study_setup *setup = watch->setup;
     const struct reference *reference = &watch->references[variant];
     const struct rue_budget *budget = &setup->goal.search.budget;
-    if (reference->dead || rue_slowdown_is_detected(&watch->slowdown)) return false;
+    if (reference->failed || rue_slowdown_is_detected(&watch->slowdown)) return false;
     double spent_s = (double)rue_study_spent_ns(setup, watch->ledger) / 1e9;
     if (budget->time_ns && spent_s + reserve.seconds + watch->last_s >= (double)budget->time_ns / 1e9)
         return false;
-    size_t kept_back = rue_study_hello(setup)->measures[RUE_COMPUTE] ? COMPUTE_REPEATS : 0;
-    if (budget->trials && watch->ledger->made + kept_back + reserve.trials >= budget->trials) return false;
+    size_t reserved = rue_study_hello(setup)->measures[RUE_COMPUTE] ? COMPUTE_REPEATS : 0;
+    if (budget->trials && watch->ledger->run_trials + reserved + reserve.trials >= budget->trials)
+        return false;
     size_t begun = reference->baseline.count;
     if (begun < RUE_REFERENCE_VALUES_MIN)
         return begun || rue_study_predicts(setup) ||
@@ -368,7 +369,7 @@ static rue_status measure_computing(struct rue_watch *watch, bool by_loader, dou
     return RUE_OK;
 }
 
-/* The row of the last expected reference before that trial: the change is later. */
+/* The row of the last reference with the expected time before that trial: the change is later. */
 static size_t last_good_reference(const struct rue_watch *watch, size_t trial)
 {
     size_t at = watch->ledger->row_count - 1;

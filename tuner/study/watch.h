@@ -24,14 +24,14 @@ struct rue_watch_plan {
 };
 bool rue_watch_plan(const struct rue_study_setup *setup, struct rue_watch_plan *out);
 
-/* How many of a budget of `trials` are left for the strategy; a small budget has no references. */
+/* The trials for the strategy in a budget of `trials`; a small budget has no references. */
 size_t rue_watch_strategy_trials(const struct rue_study_setup *setup, size_t trials);
 
 /* Borrows both after the plan. `*out` is NULL if the study is too short. RUE_MEMORY. */
 rue_status rue_watch_open(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                           struct rue_watch **out, rue_error *error) RUE_MUST_CHECK;
 
-/* Writes what disturbed the whole study. (`disturbance` is nullable) */
+/* Describes what disturbed the whole study. (`disturbance` is nullable) */
 void rue_watch_close(struct rue_watch *watch, char disturbance[RUE_CAUSES_BYTES]);
 
 /* Part of the budget that references may not spend. */
@@ -40,8 +40,8 @@ struct rue_watch_reserve {
     size_t trials;
 };
 
-/* Makes the references that are due after the ledger's last trial, and that leave `reserve`. `*changed`: they
- * show `*change` of the machine, which is then stored and reported. Fails as rue_study_measure does. */
+/* Makes the references that are due after the ledger's last trial, and do not spend `reserve`. `*changed`:
+ * they show `*change` of the machine, which is then stored and reported. Fails as rue_study_measure. */
 rue_status rue_watch_check(struct rue_watch *watch, struct rue_watch_reserve reserve, bool *changed,
                            struct rue_speed_change *change, rue_error *error) RUE_MUST_CHECK;
 

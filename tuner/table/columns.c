@@ -64,17 +64,17 @@ static rue_status read_map_entry(struct column_search *search, char *entry, rue_
                         entry);
     *equals = 0;
     entry = rue_csv_trim(entry);
-    char *theirs = rue_csv_trim(equals + 1);
-    const char *ours[RUE_COLUMN_COUNT];
+    char *column = rue_csv_trim(equals + 1);
+    const char *known[RUE_COLUMN_COUNT];
     for (int c = 0; c < RUE_COLUMN_COUNT; c++) {
-        ours[c] = rue_column_name(c);
-        if (strcmp(ours[c], entry) != 0) continue;
+        known[c] = rue_column_name(c);
+        if (strcmp(known[c], entry) != 0) continue;
         if (search->mapped[c]) return rue_fail(error, RUE_USAGE, "--map: %s is given twice", entry);
-        search->mapped[c] = theirs;
+        search->mapped[c] = column;
         return RUE_OK;
     }
     char near[RUE_SUGGESTION_BYTES];
-    if (*rue_did_you_mean(entry, ours, RUE_COLUMN_COUNT, "", near))
+    if (*rue_did_you_mean(entry, known, RUE_COLUMN_COUNT, "", near))
         return rue_fail(error, RUE_USAGE, "--map: unknown name '%.60s'%s", entry, near);
     char list[512];
     rue_columns_list(list, sizeof list);
@@ -100,11 +100,11 @@ static rue_status find_field(const struct column_search *search, const char *nam
     *out = NONE;
     for (int exact = 1; exact >= 0 && *out == NONE; exact--)
         for (size_t f = 0; f < search->header->count; f++) {
-            const char *theirs = search->header->fields[f];
-            if (exact ? strcmp(theirs, name) != 0 : strcasecmp(theirs, name) != 0) continue;
+            const char *field = search->header->fields[f];
+            if (exact ? strcmp(field, name) != 0 : strcasecmp(field, name) != 0) continue;
             if (*out != NONE)
                 return rue_fail(error, RUE_DATA, "%s: two columns have the name '%s'; rename one of them",
-                                search->file, theirs);
+                                search->file, field);
             *out = f;
         }
     return RUE_OK;
@@ -113,25 +113,24 @@ static rue_status find_field(const struct column_search *search, const char *nam
 static rue_status find_mapped(const struct column_search *search, enum rue_column column, size_t *out,
                               rue_error *error)
 {
-    const char *theirs = search->mapped[column];
-    rue_status status = find_field(search, theirs, out, error);
+    const char *field = search->mapped[column];
+    rue_status status = find_field(search, field, out, error);
     if (status != RUE_OK || *out != NONE) return status;
-    const char *near =
-        rue_suggest(theirs, (const char *const *)search->header->fields, search->header->count);
+    const char *near = rue_suggest(field, (const char *const *)search->header->fields, search->header->count);
     return rue_fail(error, RUE_DATA, "%s has no column '%.60s' (--map %s=%.60s)%s%.60s%s; its columns: %s",
-                    search->file, theirs, rue_column_name(column), theirs, near ? ": did you mean '" : "",
+                    search->file, field, rue_column_name(column), field, near ? ": did you mean '" : "",
                     near ? near : "", near ? "'?" : "", search->list);
 }
 
-static rue_status fail_missing(const struct column_search *search, const char *what, enum rue_column column,
-                               rue_error *error)
+static rue_status fail_missing(const struct column_search *search, const char *content,
+                               enum rue_column column, rue_error *error)
 {
-    const char *only = search->header->fields[0];
-    if (search->header->count == 1 && only[strcspn(only, ";\t")])
+    const char *name = search->header->fields[0];
+    if (search->header->count == 1 && name[strcspn(name, ";\t")])
         return rue_fail(error, RUE_DATA, "%s: its columns seem to be separated by %s; save it with commas",
-                        search->file, strchr(only, ';') ? "';'" : "tabs");
+                        search->file, strchr(name, ';') ? "';'" : "tabs");
     return rue_fail(error, RUE_DATA, "%s: no column of %s; name it with --map %s=COLUMN; its columns: %s",
-                    search->file, what, rue_column_name(column), search->list);
+                    search->file, content, rue_column_name(column), search->list);
 }
 
 /* Chooses the column of times that was mapped, else the only one. */

@@ -203,14 +203,15 @@ rue_status rue_overall_find(struct rue_findings *findings, const struct rue_rank
                             rue_error *error)
 {
     struct group group;
-    size_t of_mode = 0;
+    size_t mode_variants = 0;
     rue_status status = RUE_OK;
     group.variants = calloc(findings->variant_count + 1, sizeof *group.variants);
     if (!group.variants) return rue_fail_memory(error, "variants", sizeof *group.variants);
     for (int mode = 0; status == RUE_OK && mode <= RUE_MODE_COUNT; mode++) {
         collect_variants(findings, mode, &group);
-        if (mode == RUE_MODE_COUNT && group.count == of_mode) break; /* all variants have the same mode */
-        if (group.count > of_mode) of_mode = group.count;
+        if (mode == RUE_MODE_COUNT && group.count == mode_variants)
+            break; /* all variants have the same mode */
+        if (group.count > mode_variants) mode_variants = group.count;
         status = find_overall(findings, &group, rules, error);
     }
     free(group.variants);
@@ -228,7 +229,7 @@ void rue_overall_close(struct rue_findings *findings)
     findings->overall_count = 0;
 }
 
-/* Of the batches in flight. */
+/* Bytes of the batches in flight. */
 static double memory_bytes(const struct rue_variant_findings *variant, const struct rue_config *config)
 {
     struct rue_trial_request request = {.measure = RUE_JOINT,

@@ -218,7 +218,7 @@ const struct rue_cell *rue_recording_find_cell(const struct rue_recording *recor
     return cell->state == RUE_CELL_MISSING ? NULL : cell;
 }
 
-/* ---- as a runner ---- */
+/* ---- the runner ---- */
 
 static void answer_hello(const void *state, struct rue_hello *out)
 {

@@ -53,14 +53,14 @@ static rue_status read_file(const char *path, const char *name, char **out, size
 static rue_status check_utf8(const char *name, const char *text, rue_error *error)
 {
     for (const char *at = text; *at;) {
-        const char *here = at;
+        const char *invalid = at;
         if ((unsigned char)*at < 0x80)
             at++;
         else if (rue_utf8_next(&at) < 0)
             return rue_fail(error, RUE_DATA,
                             "%s, line %" PRIu64 ": the byte 0x%02X is not UTF-8; save the file as UTF-8 "
                             "(iconv -f latin1 -t utf-8)",
-                            name, rue_csv_line(text, here), (unsigned char)*here);
+                            name, rue_csv_line(text, invalid), (unsigned char)*invalid);
     }
     return RUE_OK;
 }
@@ -161,8 +161,7 @@ static rue_status read_status(const struct row *row, int *out, rue_error *error)
     return fail_cell(row, RUE_COLUMN_STATUS, why, error);
 }
 
-/* A number with a mistake in it, such as "1,5", in contrast to a word that says that the trial did not run.
- */
+/* A mistyped number such as "1,5", in contrast to a word instead of a time. */
 static bool is_mistyped_number(const char *text)
 {
     return strcspn(text, "0123456789") < strspn(text, "+-.0123456789");
