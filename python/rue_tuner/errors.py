@@ -1,4 +1,5 @@
 """What can go wrong, for callers and for the runner."""
+import re
 
 
 class TuneError(RuntimeError):
@@ -14,11 +15,12 @@ class Refused(Exception):
 
 
 def one_line(error):
-    """The message of an exception as one line. That of a worker's includes its traceback; its last line says why."""
+    """The message of an exception as one line. That of a worker's holds its traceback, and after it what was raised."""
     if isinstance(error, KeyError):
         return f"missing key {error}"
     lines = str(error).strip().splitlines() or [""]
-    line = lines[-1].split("Refused: ", 1)[-1] or type(error).__name__
-    if not isinstance(error, Refused) and len(lines) == 1 and type(error).__name__ not in line:
+    raised = [line for line in lines[1:] if re.match(r"[\w.]+(Error|Exception|Refused|Exit|Interrupt|Iteration)\b", line)]
+    line = (raised or lines[-1:])[-1].split("Refused: ", 1)[-1]
+    if len(lines) == 1 and not isinstance(error, Refused) and type(error).__name__ not in line:
         line = f"{type(error).__name__}: {line}"
     return line[:500].encode("utf-8", "replace").decode()  # file names may not be UTF-8

@@ -110,6 +110,8 @@ class Runner:
         text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
         if "pickle" in text and not isinstance(error, Refused):
             reason, status = f"the workers cannot get the data set, because it cannot be pickled: {reason}", "infeasible"
+        if "fewer shards than workers" in text:  # as webdataset says
+            status = "infeasible"
         if not isinstance(error, Refused) and reason not in self.reasons:
             self.reasons[reason] = text
             print(text if self.show else "", end="", file=self.show, flush=True)

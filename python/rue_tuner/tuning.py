@@ -4,11 +4,13 @@ import inspect
 import json
 import os
 import pathlib
+import shlex
 import sys
 import tempfile
 
 from torch.utils.data import get_worker_info
 
+from .distributed import LeadingRunner, Ranks, world_size
 from .errors import Refused, TuneError, one_line
 from .loaders import make_subject
 from .program import INTERRUPTED, Run
@@ -42,32 +44,60 @@ def tune(loader, models=None, *, budget="2m", images=None, epochs=1, space=None,
     Trials run in the calling thread. Returns a Result; after Ctrl-C, that of the trials so far.
     Raises TypeError or ValueError for arguments that make no sense, TuneError for a study without a result.
     """
-    subject, steps, runner = prepare(loader, models, images, epochs, space, count)
+    subject, steps = prepare(loader, models, images, epochs, space, count)
+    arguments = ["--budget", str(budget), *model_words(models), *knob_words(subject),
+                 *option_words({"cache": "as-is", "baseline": subject.baseline(), **options})]
+    if world_size() == 1:
+        return run_study(subject, Runner(subject, steps), arguments, out, isolate, quiet)
+    if isolate:
+        raise ValueError("isolate=True cannot be used under torch.distributed: the ranks make the trials together")
+    return tune_together(subject, steps, arguments, out, quiet)
+
+
+def tune_together(subject, steps, arguments, out, quiet):
+    """All ranks call it; rank 0 searches, and all get its Result, or its error."""
+    ranks = Ranks()
+    if ranks.rank > 0:
+        subject.examine()
+        outcome = ranks.follow(Runner(subject, steps))
+        if isinstance(outcome, str):
+            raise TuneError(outcome)
+        return Result(*outcome)
+    try:
+        result = run_study(subject, LeadingRunner(ranks, subject, steps), arguments, out, False, quiet)
+    except BaseException as error:
+        ranks.end(str(error) or type(error).__name__)
+        raise
+    ranks.end((result.document, result.report, result.interrupted))
+    return result
+
+
+def run_study(subject, runner, arguments, out, isolate, quiet):
+    """Runs `rue tune` in the folder `out`, or in one that is removed. Returns the Result."""
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(out or stack.enter_context(tempfile.TemporaryDirectory(prefix="rue-")))
-        words = ["tune", "--out", str(folder), "--budget", str(budget), *model_words(models), *knob_words(subject),
-                 *option_words({"cache": "as-is", "baseline": subject.baseline(), **options})]
-        run = perform(words, runner, subject, isolate, quiet, job=epochs > 1)
+        run = perform(["tune", "--out", str(folder), *arguments], runner, subject, isolate, quiet)
         path = folder / "recommendation.json"
-        if run.code not in (0, INCONCLUSIVE, *INTERRUPTED) or run.stack is not None and not path.exists():
-            raise failure(run, runner)
-        if not path.exists():
-            if run.code in INTERRUPTED:
-                raise KeyboardInterrupt
+        if run.code in INTERRUPTED and run.stack is None and not path.exists():
+            raise KeyboardInterrupt
+        if run.code not in (0, INCONCLUSIVE, *INTERRUPTED) or not path.exists():
             raise failure(run, runner)
         document = json.loads(path.read_text())
-        for part in document["recommendations"]:
-            part["torch"] = {name: value for name, value in (part.get("torch") or {}).items() if name in subject.arguments()}
-        return Result(document, run.report, run.code in INTERRUPTED or run.stack is not None)
+    for part in document["recommendations"]:
+        part["torch"] = {name: value for name, value in (part.get("torch") or {}).items() if name in subject.arguments()}
+    if document["recommendations"][0]["config"] is None:
+        raise failure(run, runner)
+    return Result(document, run.report, run.code in INTERRUPTED or run.stack is not None)
 
 
 def check(result, loader, *, budget, models, quiet, images=None, epochs=1, space=None, count=None):
     """As Result.check."""
-    subject, steps, runner = prepare(loader, models, images, epochs, space, count)
+    subject, steps = prepare(loader, models, images, epochs, space, count)
+    runner = Runner(subject, steps)
     with tempfile.TemporaryDirectory(prefix="rue-") as folder:
         path = pathlib.Path(folder, "recommendation.json")
         result.save(path)
-        run = perform(["check", str(path), "--budget", str(budget)], runner, subject, False, quiet, job=False)
+        run = perform(["check", str(path), "--budget", str(budget)], runner, subject, False, quiet)
     if run.code:
         raise failure(run, runner)
     return run.report
@@ -86,15 +116,16 @@ def prepare(loader, models, images, epochs, space, count):
     for name, step in steps.items():
         if not callable(step):
             raise TypeError(f"models: {name} must be a function of a batch, or None for a model of the catalogue")
-    return subject, steps, Runner(subject, steps, show=None)
+    return subject, steps
 
 
-def perform(words, runner, subject, isolate, quiet, job):
+def perform(words, runner, subject, isolate, quiet):
     """Runs rue with the subject's options."""
     global running
     if subject.drops_last():
         words.append("--drop-last")
     run = Run(words + (["--quiet"] if quiet else []), quiet)
+    job = words[0] == "tune" and subject.epochs > 1
     running = True
     try:
         if isolate:
@@ -156,7 +187,6 @@ def option_words(options):
 
 def isolated_command(subject, steps):
     """The command of a runner that imports the factory by its name."""
-    import shlex
     words = [sys.executable, "-m", "rue_tuner.runner", import_name(getattr(subject, "factory", None), "loader")]
     for name, knob in subject.knobs.items():
         if name in subject.requested:

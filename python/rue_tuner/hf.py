@@ -1,0 +1,26 @@
+"""Hugging Face transformers: tunes the training loader of a Trainer."""
+from .adapters import tune_attributes
+
+ARGUMENTS = {"batch_size": "per_device_train_batch_size", "num_workers": "dataloader_num_workers",
+             "prefetch_factor": "dataloader_prefetch_factor", "pin_memory": "dataloader_pin_memory",
+             "persistent_workers": "dataloader_persistent_workers"}
+
+
+def tune(trainer, models=None, *, space=None, **options):
+    """Tunes `trainer.get_train_dataloader()`, and sets the dataloader_* training arguments to the result.
+
+    The batch size stays, unless `space` has others. Other arguments as for `rue_tuner.tune`. Returns the Result.
+    """
+    def make():
+        prepared = trainer.accelerator._dataloaders  # accelerate keeps each loader, and with it the workers
+        known, size = len(prepared), trainer._train_batch_size
+        trainer._train_batch_size = trainer.args.per_device_train_batch_size
+        try:
+            return trainer.get_train_dataloader()
+        finally:
+            trainer._train_batch_size = size
+            del prepared[known:]
+
+    result = tune_attributes(trainer.args, ARGUMENTS, make, models, space, options)
+    trainer._train_batch_size = trainer.args.per_device_train_batch_size
+    return result

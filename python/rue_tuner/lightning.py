@@ -1,0 +1,16 @@
+"""PyTorch Lightning: tunes a LightningDataModule."""
+from .adapters import tune_attributes
+
+KNOBS = ("batch_size", "num_workers", "prefetch_factor", "pin_memory", "persistent_workers")
+
+
+def tune(datamodule, models=None, *, space=None, stage="fit", **options):
+    """Tunes `datamodule.train_dataloader()`, and sets the attributes of the data module to the result.
+
+    Varied are the attributes num_workers, prefetch_factor, pin_memory and persistent_workers, as far as the data module
+    has them and `train_dataloader` reads them. `batch_size` stays, unless `space` has others. Other arguments as for
+    `rue_tuner.tune`. Calls prepare_data() and setup(stage) first. Returns the Result.
+    """
+    datamodule.prepare_data()
+    datamodule.setup(stage)
+    return tune_attributes(datamodule, {name: name for name in KNOBS}, datamodule.train_dataloader, models, space, options)

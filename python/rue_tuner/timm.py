@@ -1,0 +1,22 @@
+"""timm: tunes the arguments of timm.data.create_loader."""
+from . import tuning
+
+
+def tune(dataset, models=None, *, space=None, batch_size, **arguments):
+    """Tunes `timm.data.create_loader(dataset, batch_size=..., **arguments)`.
+
+    Arguments of `rue_tuner.tune` and of create_loader are told apart by their names. The batch size stays, unless
+    `space` has others. Use the result as `create_loader(dataset, **result.dataloader_kwargs, **arguments)`.
+    """
+    from timm.data import create_loader
+    own = {name: arguments.pop(name) for name in ("budget", "images", "epochs", "count", "out", "quiet") if name in arguments}
+    fixed = {name: value for name, value in arguments.items() if name not in (space or {})}
+
+    def make_loader(batch_size, num_workers, **knobs):
+        return create_loader(dataset, batch_size=batch_size, num_workers=num_workers,
+                             **{"persistent_workers": False, **fixed, **knobs} if num_workers else {**fixed, "persistent_workers": False})
+
+    space = {"batch_size": [batch_size], **(space or {})}
+    if own.get("epochs", 1) > 1:
+        space.setdefault("persistent_workers", [False, True])
+    return tuning.tune(make_loader, models, space=space, **own)
