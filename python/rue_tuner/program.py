@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import traceback
 
 from .errors import TuneError
@@ -47,12 +48,12 @@ class Relay(threading.Thread):
 
 
 class Watchdog(threading.Thread):
-    """Interrupts the main thread if rue gives up a trial that this process still runs."""
+    """Interrupts the main thread if rue gives up a trial that this process still runs, or dies during one."""
 
-    def __init__(self, connection, runner):
+    def __init__(self, connection, runner, process):
         super().__init__(daemon=True)
-        self.connection, self.runner, self.main = connection, runner, threading.current_thread()
-        self.stack = None
+        self.connection, self.runner, self.process, self.main = connection, runner, process, threading.current_thread()
+        self.acted, self.stack = False, None
         self.start()
 
     def run(self):
@@ -62,8 +63,12 @@ class Watchdog(threading.Thread):
         if not self.runner.busy:
             return
         frame = sys._current_frames().get(self.main.ident)
-        self.stack = "".join(traceback.format_stack(frame)) if frame else ""
-        sys.stderr.write("rue gave up waiting for this trial. The stack of the thread that runs it:\n" + self.stack)
+        stack = "".join(traceback.format_stack(frame)) if frame else ""
+        time.sleep(0.1)  # a process that dies closes its connection before its parent knows
+        if (self.process.poll() or 0) >= 0:
+            self.stack = stack
+            sys.stderr.write("rue gave up waiting for this trial. The stack of the thread that runs it:\n" + stack)
+        self.acted = True
         if self.main is threading.main_thread():
             signal.pthread_kill(self.main.ident, signal.SIGINT)
 
@@ -115,12 +120,12 @@ class Run:
         try:
             with theirs:
                 self.start("--runner-fd", str(theirs.fileno()), pass_fds=[theirs.fileno()])
-            watchdog = Watchdog(ours, runner)
+            watchdog = Watchdog(ours, runner, self.process)
             try:
-                with ours, ours.makefile("r", encoding="utf-8") as requests, ours.makefile("w", encoding="utf-8") as replies:
-                    runner.serve(requests, replies)
+                with ours, ours.makefile("r", encoding="utf-8") as requests:
+                    runner.serve(requests, lambda text: ours.sendall(text.encode()))
             except KeyboardInterrupt:
-                if watchdog.stack is None:
+                if not watchdog.acted:
                     self.interrupt()
             self.stack = watchdog.stack
             self.finish()

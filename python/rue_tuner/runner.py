@@ -72,7 +72,7 @@ def main(arguments=None):
         torch.set_num_threads(1)
         subject = StoredData()
     steps = {name: import_target(target) for name, _, target in (text.partition("=") for text in options.model)}
-    Runner(subject, steps, show=sys.stderr).serve(sys.stdin, replies)
+    Runner(subject, steps, show=sys.stderr).serve(sys.stdin, replies.write)
 
 
 if __name__ == "__main__":

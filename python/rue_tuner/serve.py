@@ -118,13 +118,12 @@ class Runner:
         traceback.clear_frames(error.__traceback__)  # they keep the iterator of a failed trial, and its workers, alive
         return dict(status=status, reason=reason)
 
-    def serve(self, requests, replies):
-        """Answers each line of `requests` on `replies`, until they end."""
-        for line in requests:
-            if line.strip():
-                with contextlib.suppress(BrokenPipeError, ConnectionError):
-                    replies.write(json.dumps(finite(self.answer(line))) + "\n")
-                    replies.flush()
+    def serve(self, requests, send):
+        """Answers each line of `requests` by `send(text)`, until they end or nobody listens."""
+        with contextlib.suppress(ConnectionError):
+            for line in requests:
+                if line.strip():
+                    send(json.dumps(finite(self.answer(line))) + "\n")
 
 
 def finite(answer):

@@ -152,6 +152,8 @@ def need_images():
 def failure(run, runner):
     """A TuneError with rue's message, and the traceback of a loader's exception."""
     text = run.message or f"rue ended with exit code {run.code}"
+    if run.code < 0:
+        text = f"rue was killed by signal {-run.code}"
     if run.stack is not None:
         text = f"a trial took too long and was given up: {text}\n\nThe thread that ran it was here:\n{run.stack}"
     tracebacks = [trace for reason, trace in runner.reasons.items() if reason in text] or list(runner.reasons.values())[-1:]
@@ -195,7 +197,7 @@ def isolated_command(subject, steps):
         words += ["--images", str(subject.given_images)]
     for name, step in steps.items():
         words += ["--model", f"{name}={import_name(step, name)}"]
-    path = os.pathsep.join([str(pathlib.Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    path = os.pathsep.join([str(pathlib.Path(__file__).parents[1]), *filter(None, sys.path)])
     return f"env PYTHONPATH={shlex.quote(path)} " + " ".join(map(shlex.quote, words + ["--epochs", str(subject.epochs)]))
 
 

@@ -44,4 +44,4 @@ class WholeBatches(stored_data.StoredData):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    serve.Runner(WholeBatches()).serve(sys.stdin, sys.stdout)
+    serve.Runner(WholeBatches()).serve(sys.stdin, lambda text: print(text, end="", flush=True))

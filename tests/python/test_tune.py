@@ -1,0 +1,220 @@
+"""rue_tuner.tune and Result.check with the real program: in this process, isolated, with faults."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
+import pipelines  # noqa: E402
+import rue_tuner as rue  # noqa: E402
+from conftest import HANG_S, PROGRAM, ROOT, clean_environment  # noqa: E402
+from pipelines import IMAGES, Failing, Hanging, Squares, Stream  # noqa: E402
+from torch.utils.data import DataLoader  # noqa: E402
+
+SMALL = dict(budget="60trials", quiet=True)
+SPACE = dict(num_workers=[0, 1])
+
+
+@pytest.fixture(autouse=True)
+def program(monkeypatch, tmp_path):
+    if not PROGRAM:
+        pytest.skip("skipped: rue is not built, set RUE_PROGRAM")
+    monkeypatch.setenv("RUE_PROGRAM", str(PROGRAM))
+    monkeypatch.chdir(tmp_path)
+
+
+def run_script(text, *words, **more):
+    """Runs Python code in a process of its own, which can import the package and pipelines."""
+    environment = clean_environment(RUE_PROGRAM=str(PROGRAM), PYTHONPATH=os.pathsep.join([str(ROOT / "python"), str(ROOT / "tests/python")]))
+    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(text), *words], env=environment, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, **more)
+
+
+def test_a_loader_is_tuned_with_steps_and_models_of_the_catalogue():
+    seen = []
+    collate = lambda items: torch.stack([image for image, _ in items])
+    result = rue.tune(DataLoader(Squares(), batch_size=8, collate_fn=collate), space=SPACE,
+                      models={"mine": lambda batch: seen.append(len(batch)), "resnet18@h100": None}, **SMALL)
+    assert seen and result.best["models"] == ["mine", "resnet18@h100"]
+    assert result.dataloader_kwargs == dict(batch_size=8, num_workers=result.config["num_workers"],
+                                            **({} if not result.config["num_workers"] else
+                                               dict(prefetch_factor=2, persistent_workers=False, multiprocessing_context="fork")))
+    DataLoader(Squares(), **result.dataloader_kwargs)
+    assert 0 <= result.mean_regret <= result.worst_regret and result.worst_model in ("mine", "resnet18@h100")
+    assert len(result.rows) == 2 and result.rows[0]["mean_regret"] <= result.rows[1]["mean_regret"]
+    assert "batch_size=8" in repr(result) and "<table>" in result._repr_html_() and "Use batch_size 8" in result.report
+
+
+def test_a_result_is_saved_and_loaded(tmp_path):
+    result = rue.tune(DataLoader(Squares(), batch_size=8), ["resnet18@h100"], space=SPACE, **SMALL)
+    result.save(tmp_path / "best.json")
+    again = rue.load(tmp_path / "best.json")
+    assert again.document == result.document and again.dataloader_kwargs == result.dataloader_kwargs
+    with pytest.raises(ValueError, match="not a recommendation"):
+        rue.Result({})
+
+
+def test_a_result_is_checked():
+    loader = DataLoader(Squares(delay_s=0.001), batch_size=8)
+    result = rue.tune(loader, ["resnet18@h100"], space=SPACE, **SMALL)
+    try:
+        assert "hold" in result.check(loader, budget="20s", quiet=True)
+    except rue.TuneError as error:  # on a busy machine
+        assert "hold" in str(error) or "check" in str(error)
+
+
+def test_a_factory_is_tuned_with_a_knob_of_its_own():
+    result = rue.tune(pipelines.make_loader, {"mine": pipelines.step}, strategy="grid",
+                      space=dict(batch_size=[16], num_workers=[0], decoder=["pil", "cv2"]), budget="4trials", quiet=True)
+    assert result.dataloader_kwargs["decoder"] == "cv2", result.rows
+    assert pipelines.make_loader(**result.dataloader_kwargs).batch_size == 16
+
+
+def test_an_isolated_study_is_of_another_process():
+    result = rue.tune(pipelines.make_loader, {"mine": pipelines.step}, isolate=True,
+                      space=dict(batch_size=[16], num_workers=[0, 1], decoder=["cv2"]), **SMALL)
+    assert result.dataloader_kwargs["decoder"] == "cv2" and result.best["models"] == ["mine"]
+
+
+def test_what_cannot_be_imported_cannot_be_isolated():
+    with pytest.raises(TypeError, match="isolate=True imports the loader in another process"):
+        rue.tune(DataLoader(Squares()), isolate=True, **SMALL)
+
+
+def test_a_study_is_continued(tmp_path):
+    loader = DataLoader(Squares(), batch_size=8)
+    for _ in range(2):
+        result = rue.tune(loader, ["resnet18@h100"], space=SPACE, out="study", **SMALL)
+    assert result.document["ledger"] and (tmp_path / "study/study.db").exists()
+
+
+def test_a_job_of_epochs_varies_persistent_workers():
+    result = rue.tune(DataLoader(Squares(), batch_size=8), ["resnet18@h100"], space=dict(num_workers=[1]), epochs=3, **SMALL)
+    assert {row["persistent_workers"] for row in result.rows} == {False, True}
+    assert result.best["job_images"] == 3 * IMAGES
+
+
+@pytest.mark.parametrize("loader, reason", [
+    (lambda: DataLoader(Failing(), batch_size=8), "item 48 is damaged"),
+    (lambda: DataLoader(Stream(splits=False), batch_size=8), "does not split its items among workers"),
+    (lambda: DataLoader([], batch_size=8), "delivered no batch"),
+])
+def test_a_broken_pipeline_is_an_error_and_no_recommendation(loader, reason):
+    with pytest.raises(rue.TuneError, match=reason) as caught:
+        rue.tune(loader(), ["resnet18@h100"], **SMALL)
+    assert "Failing" not in str(loader) and ("pipelines.py" in str(caught.value)) == ("damaged" in reason), "with the traceback"
+
+
+@pytest.mark.parametrize("arguments, error, reason", [
+    (dict(models=["resnet81"]), rue.TuneError, "resnet81"),
+    (dict(budget="soon"), rue.TuneError, "soon"),
+    (dict(strategy="guess"), rue.TuneError, "guess"),
+    (dict(images=0), ValueError, "images must be a whole number, at least 1"),
+    (dict(epochs=1.5), ValueError, "epochs must be a whole number"),
+    (dict(models={"mine": 3}), TypeError, "mine must be a function of a batch"),
+    (dict(wrong_option=1), rue.TuneError, "wrong-option"),
+])
+def test_arguments_that_make_no_sense_are_named(arguments, error, reason):
+    with pytest.raises(error, match=reason):
+        rue.tune(DataLoader(Squares(), batch_size=8), **{**SMALL, **arguments})
+
+
+def test_calls_within_a_trial_or_a_worker_are_refused():
+    def step(batch):
+        with pytest.raises(rue.TuneError, match="within a trial of another tune"):
+            rue.tune(DataLoader(Squares(), batch_size=8), **SMALL)
+    rue.tune(DataLoader(Squares(), batch_size=8), {"mine": step}, space=SPACE, **SMALL)
+
+    class Nested(Squares):
+        def __getitem__(self, index):
+            return rue.tune(DataLoader(Squares(), batch_size=8), **SMALL)
+    with pytest.raises(Exception, match="tune\\(\\) was called in a worker"):
+        next(iter(DataLoader(Nested(), num_workers=1)))
+
+
+def test_a_hang_ends_with_the_stack(capfd):
+    start = time.monotonic()
+    with pytest.raises(rue.TuneError) as caught:
+        rue.tune(DataLoader(Hanging(), batch_size=8), ["resnet18@h100"], space=dict(num_workers=[0]), budget="2m", quiet=True,
+                 trial_timeout="2s")
+    assert "time.sleep(1000)" in str(caught.value) and time.monotonic() - start < HANG_S
+    assert "gave up" in capfd.readouterr().err
+    assert rue.tune(DataLoader(Squares(), batch_size=8), ["resnet18@h100"], space=SPACE, **SMALL).config, "the next study works"
+
+
+SCRIPT = """
+    import os, signal, sys, threading, time
+    import rue_tuner as rue
+    from pipelines import *
+    seen = []
+    def step(batch):
+        seen.append(1)
+        if len(seen) == int(sys.argv[1]): print("ready", flush=True)
+        time.sleep(0.01)
+    try:
+        result = rue.tune(DataLoader(Squares(), batch_size=8), {"mine": step}, budget="10m", repeats=1000, strategy="grid",
+                          space=dict(num_workers=[0, 1]), out="study", quiet=True)
+        print("result", result.interrupted, result.config["batch_size"])
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("batches, ends", [(1, "interrupted"), (200, "result True 8")])
+def test_ctrl_c_ends_with_the_results_so_far(batches, ends):
+    with run_script(SCRIPT, str(batches)) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=HANG_S)
+    assert process.returncode == 0 and out.strip() == ends, (out, err)
+
+
+def test_a_killed_program_is_an_error():
+    code = """
+    import os, signal, subprocess
+    import rue_tuner as rue
+    from pipelines import *
+    def step(batch):
+        subprocess.run(["pkill", "-KILL", "-P", str(os.getpid()), "rue"])
+    try:
+        rue.tune(DataLoader(Squares(), batch_size=8), {"mine": step}, space=dict(num_workers=[0]), budget="1m", quiet=True)
+    except rue.TuneError as error:
+        print("error:", error)
+    """
+    with run_script(code) as process:
+        out, err = process.communicate(timeout=HANG_S)
+    assert out.startswith("error: rue was killed by signal 9") and process.returncode == 0, (out, err)
+
+
+def test_a_read_only_folder_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(rue.TuneError, match="file"):
+        rue.tune(DataLoader(Squares(), batch_size=8), ["resnet18@h100"], out=tmp_path / "file" / "study", **SMALL)
+
+
+def test_the_package_needs_no_torch_for_results(tmp_path):
+    code = "import sys; sys.modules['torch'] = None; import rue_tuner as rue; print(rue.Result, 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], env=clean_environment(PYTHONPATH=str(ROOT / "python")), capture_output=True, text=True)
+    assert "Result" in done.stdout and "False" in done.stdout, done.stderr
+
+
+def test_loaders_on_the_command_line(tmp_path):
+    words = [str(PROGRAM), "tune", "--runner", f"{sys.executable} -m rue_tuner.runner {ROOT}/tests/python/pipelines.py:make_loader --knob decoder=cv2,pil",
+             "--batch-size", "16", "--num-workers", "0", "--knob", "decoder=cv2,pil", "--model", "resnet18@h100", "--strategy", "grid",
+             "--budget", "4trials", "--quiet", "--out", "study"]
+    done = subprocess.run(words, env=clean_environment(PYTHONPATH=str(ROOT / "python")), capture_output=True, text=True, timeout=HANG_S)
+    assert done.returncode in (0, 5), done.stderr
+    best = json.loads(pathlib.Path("study/recommendation.json").read_text())["recommendations"][0]
+    assert best["torch"]["decoder"] == "cv2"
+
+
+def test_a_target_that_does_not_exist_is_named():
+    done = subprocess.run([sys.executable, "-m", "rue_tuner.runner", "nonsense"], env=clean_environment(PYTHONPATH=str(ROOT / "python")),
+                          capture_output=True, text=True, timeout=HANG_S, stdin=subprocess.DEVNULL)
+    assert done.returncode != 0 and "give MODULE:NAME" in done.stderr
