@@ -112,8 +112,8 @@ static double quantile_upper_bound(const double *sorted, size_t count, double sh
 }
 
 /* The upper bound of the regret that another configuration can save. The draws' spread about the mean
- * difference is inflated. The bound is at least the difference to the leader. If predictions are far off, it
- * covers only configurations measured on every model, with the base inflation. */
+ * difference is inflated. The bound is at least the difference to the leader. If the calibration ratio is
+ * above `max_ratio`, it covers only configurations measured on every model, with the base inflation. */
 static double excess_bound(struct rue_forecast *forecast, size_t claimed)
 {
     struct rue_forecast_draws *draws = &forecast->draws;

@@ -150,8 +150,8 @@ bool rue_forecast_predict_trial(struct rue_forecast *forecast, size_t model, siz
 }
 
 /* Marks configurations that are excluded, or whose first batch is later than the limit on some model.
- * Predictions may be wrong. So if none is eligible, the one nearest to the limit that was not measured as
- * late becomes eligible, unless another was measured as late and its predicted excess is large. Returns
+ * Predictions may be wrong. If none is eligible, the one nearest to the limit that was not measured as late
+ * is used. It is ineligible only if another was measured as late and its predicted excess is large. Returns
  * whether any is eligible. */
 static bool find_ineligible(struct rue_forecast *forecast)
 {

@@ -112,8 +112,8 @@ void rue_forecast_claim(struct rue_forecast *forecast, size_t trials, size_t dra
  * first claim, and for an untried cell when predictions are far off. */
 double rue_forecast_sd(const struct rue_forecast *forecast, size_t model, size_t config);
 
-/* The factor that inflates the spread of draws: base inflation, times the calibration ratio, times the
- * ratio of the t quantile to the normal one, because few configurations estimate the calibration ratio. */
+/* The factor that inflates the spread of draws: base inflation * calibration ratio * t quantile / normal
+ * quantile. The t quantile is used because few configurations estimate the calibration ratio. */
 double rue_forecast_inflation(const struct rue_forecast *forecast);
 
 #endif

@@ -27,7 +27,7 @@ struct pipeline {
     uint64_t workers; /* 1 if shared, else the threads */
     double now_s;
     double progress;         /* of a worker that is always busy, in whole batches */
-    struct loading *loading; /* [busy] the first to finish comes first; capacity [workers] */
+    struct loading *loading; /* [busy] ordered by end; capacity [workers] */
     uint64_t busy;
     uint64_t started, delivered;
     bool *loaded;       /* [ring] whether batch i is loaded, at i % ring */
@@ -92,8 +92,8 @@ static bool *loaded_slot(const struct pipeline *pipeline, uint64_t batch)
 }
 
 /* Time of each of the first JITTER_COUNT batches relative to the mean: quantiles of the logistic
- * distribution, which is close to the normal one, at points that fill the unit interval evenly for any count
- * (steps of the golden ratio, approximated by a quotient of Fibonacci numbers). */
+ * distribution, which is close to the normal one. Their points fill the unit interval evenly for any count:
+ * steps of the golden ratio, approximated by a quotient of Fibonacci numbers. */
 static void fill_jitter(struct pipeline *pipeline)
 {
     static const double sd_of_logistic = 1.8137993642342178;

@@ -2,8 +2,8 @@
  * loader does not depend on the model, and the model does not depend on the workers, so a few trials of each
  * predict all combinations.
  *
- * Workers load whole batches (parallelism = batch). While n of them are busy, a worker loads a batch of k
- * images at a rate of one in S(n) seconds, and batch i is loaded after jitter(i) times that:
+ * Workers load whole batches (parallelism = batch). While n of them are busy, a worker loads batches of k
+ * images at a rate of one in S(n) seconds. Batch i is loaded after jitter(i) times that:
  *
  *   S(n) = batch + k * max(item * beside * (1 + contention * (m - 1)) * max(1, (n + c) / CPUs), n * storage)
  *

@@ -1,11 +1,11 @@
 /* The posterior distribution of the log ratio, the logarithm of measured over predicted time, in every cell
  * (model × configuration): a Gaussian process (Rasmussen and Williams 2006).
  *
- * The log ratio of a trial is J (theta - theta0), where the pipeline's parameters theta are known by their
- * mean and covariance and J is the gradient, plus random fields (random_fields.h) for the errors of the
- * pipeline model, plus drift of the machine, whose correlation decays with time, plus noise. A trial that was
- * probably disturbed (disturbance.h) gets a larger noise variance. The scales of fields and noise are
- * hyperparameters, averaged over a grid of hypotheses.
+ * The log ratio of a trial is the sum of four terms: J (theta - theta0), random fields, drift and noise. J is
+ * the gradient by the pipeline's parameters theta, of which the mean and covariance are known. The fields
+ * (random_fields.h) are the errors of the pipeline model. Drift of the machine has a correlation that decays
+ * with time. A trial that was probably disturbed (disturbance.h) gets a larger noise variance. The scales of
+ * fields and noise are hyperparameters, averaged over a grid of hypotheses.
  *
  * Calibration: each configuration is left out in turn, and its trials are predicted from the others. */
 #ifndef RUE_POSTERIOR_H

@@ -4,8 +4,8 @@
  * Errors are normal, contaminated by disturbed trials (disturbance.h). For each of several shifts of that
  * distribution, in both directions, the logarithm of the likelihood ratio is summed, and reset to 0 when
  * negative (CUSUM; Page 1954). By chance, a sum exceeds log(1 / p) with a probability of at most p for each
- * trial at which it may have started (Ville 1939). The threshold log(trials * shifts / p) therefore keeps the
- * probability of any false alarm below p. One disturbed trial does not suffice, nor do two with different
+ * trial at which it may have started (Ville 1939). The threshold log(trials * shifts / p) therefore bounds
+ * the probability of any false alarm by p. One disturbed trial does not suffice, nor do two with different
  * errors. Pure: no clock, no I/O. */
 #ifndef RUE_SLOWDOWN_H
 #define RUE_SLOWDOWN_H

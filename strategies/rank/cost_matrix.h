@@ -1,5 +1,6 @@
-/* The cost matrix of one variant: scenarios (rows, one per model) × configurations (columns). A cell holds
- * the measured times of the job. The arrays of a cell grow by doubling; all memory belongs to the matrix. */
+/* The cost matrix of one variant: scenarios (rows, one per model) × configurations (columns). A cell
+ * contains the measured times of the job. The arrays of a cell grow by doubling; all memory belongs to the
+ * matrix. */
 #ifndef RUE_COST_MATRIX_H
 #define RUE_COST_MATRIX_H
 
@@ -41,8 +42,8 @@ struct rue_cost_matrix {
     struct rue_cell *cells;     /* [model_count * config_count], row by row */
     double *scratch;            /* [scratch_capacity] for medians */
     size_t scratch_capacity;
-    uint64_t first_limit_ns; /* a cell with a later first batch is infeasible; 0: no limit. Set it before
-                                anything is added */
+    uint64_t first_limit_ns; /* a cell with a later first batch is infeasible; 0: no limit. Set it before the
+                                first trial */
 };
 
 /* Copies `configs` [config_count] and `models` [model_count]; both may be empty. RUE_MEMORY on failure. */

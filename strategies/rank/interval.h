@@ -1,8 +1,8 @@
 /* Intervals for measurement noise: of the recommended configuration's regrets, of the speed-up of one
  * configuration over another, and of the time that one variant saves over another. All use one standard
- * deviation: that of the logarithm of a time about the median of its cell, pooled over the cells of a matrix,
- * without repeats that were likely disturbed (disturbance.h). The median of n repeats has pi / (2n + pi - 2)
- * times the variance of one repeat. Intervals cover these models only. Pure. */
+ * deviation, of the logarithm of a time about the median of its cell. It is pooled over the cells of a
+ * matrix, without repeats that were likely disturbed (disturbance.h). The variance of the median of n
+ * repeats is pi / (2n + pi - 2) times that of one repeat. Intervals cover these models only. Pure. */
 #ifndef RUE_INTERVAL_H
 #define RUE_INTERVAL_H
 

@@ -45,13 +45,13 @@ void rue_job_extend(struct rue_trial_result *result, uint64_t job_images, bool d
  *
  * Let b be the batch size and W the batches of a wave. The steady state begins at i = num_workers *
  * prefetch_factor, the first batch loaded after the initial burst. It ends before the last W batches, which
- * were loaded with fewer busy workers. With j the largest index in it for which j - i is a multiple of W, the
- * time per image is (ready[j] - ready[i]) / (j - i) / b.
+ * were loaded with fewer busy workers. The time per image is (ready[j] - ready[i]) / (j - i) / b, where j is
+ * the largest index in the steady state for which j - i is a multiple of W.
  *
  * If there is no j > i, or `batch_ready_ns` is missing, the time from the first delivery to the last is used:
  * the consumer's time is spread over N - 1 batches, the rest over the ceil(N / W) - 1 waves after the first.
  * A trial of one wave only gives the loading time of that wave; later waves are assumed to be as slow.
- * Without compute_ns, all time is spread evenly. Exact only for even arrivals. NaN if not even that is known
+ * Without compute_ns, all time is spread evenly. Exact only for even arrivals. NaN if that is unknown, too
  * (no images, one batch, times missing or not increasing). */
 double rue_job_steady_ns(const struct rue_trial_result *result);
 

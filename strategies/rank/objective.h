@@ -1,6 +1,6 @@
-/* The definition of "best". The regret of a configuration on a model is the excess of its time over the least
- * time of that model, as a ratio of the latter. Over several models the objective is the mean regret, or the
- * largest regret (minimax regret). */
+/* The definition of "best". The regret of a configuration on a model is its time over the model's shortest
+ * time, minus 1. Over several models the objective is the mean regret, or the largest regret (minimax
+ * regret). */
 #ifndef RUE_OBJECTIVE_H
 #define RUE_OBJECTIVE_H
 

@@ -8,7 +8,7 @@
 #include "objective.h"
 #include "sort.h"
 
-static const double work_max = 1e8; /* regrets visited; then the greedy search takes over */
+static const double work_max = 1e8; /* regrets visited; beyond it, the search is greedy */
 
 /* Searches the sets of `size` columns. */
 struct search {

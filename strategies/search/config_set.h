@@ -3,7 +3,7 @@
  * least mean regret.
  *
  * Some member must cover the first scenario that the others do not cover, so the search branches on its
- * candidates: sets of one column, then of two, and so on. If that takes too long, a greedy search adds the
+ * candidates: sets of one column, then of two, and so on. If that is too slow, a greedy search adds the
  * best configuration of each uncovered scenario; that set may not be the smallest. */
 #ifndef RUE_CONFIG_SET_H
 #define RUE_CONFIG_SET_H

@@ -1,12 +1,13 @@
-/* The first trials. Load probes measure the loader, compute probes each model. If the runner makes only joint
- * trials, or the budget has few, the survey runs the most informative configurations as joint trials, on the
- * models in turn; with few trials, one configuration on every model. */
+/* The first trials. Load probes measure the loader, compute probes each model. A survey replaces the load
+ * probes if the runner makes only joint trials, or the budget has few. It runs the most informative
+ * configurations as joint trials, each on the next model; with few trials, one configuration on every model.
+ */
 #include <math.h>
 
 #include "duel.h"
 #include "probes.h"
 
-/* If an earlier study used this machine and these data, a few probes show what has changed. */
+/* If an earlier study used this machine and these data, a few probes show the changes. */
 void rue_duel_push_load_probes(struct rue_duel *duel)
 {
     struct rue_question questions[RUE_PROBES_LOAD_MAX];

@@ -226,8 +226,8 @@ static bool push_repeat(struct rue_duel *duel, double limit_s)
     return true;
 }
 
-/* Audits: a fraction of the trials are of random cells, preferably of unmeasured ones, because predictions
- * must also be tested where the search would not look. Whole jobs if they are cheap. */
+/* Audits: some trials are of random cells, preferably unmeasured ones. They test predictions where the
+ * search would not look. Whole jobs if they are cheap. */
 static bool push_audit(struct rue_duel *duel, double limit_s, bool miscalibrated, size_t *audits)
 {
     double joints = (double)duel->joints, share = miscalibrated ? miscalibrated_audit_share : audit_share;

@@ -184,8 +184,8 @@ static bool is_tried(const struct recheck *recheck, size_t config)
     return false;
 }
 
-/* For a checked configuration that runs. Counts the draws in which the expected best one is better by more
- * than the margin, and those in which the loss to the draw's best one is too large. */
+/* For a checked configuration that runs. Counts two kinds of draws: the expected best one is better by more
+ * than the margin; the loss to the draw's best one is too large. */
 static void judge_verdict(struct recheck *recheck, double margin_ratio, struct rue_recheck_findings *out)
 {
     struct rue_duel *duel = &recheck->duel;

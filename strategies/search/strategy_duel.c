@@ -1,5 +1,5 @@
-/* Model-based search. A few probes predict every cell. Then each trial is chosen to separate the leader from
- * its challenger (top-two sampling), on any cell and of any length, by reduction of variance per second.
+/* Model-based search. A few probes predict every cell. Then each trial is the one that best separates the
+ * leader from its challenger (top-two sampling): any cell and length, by reduction of variance per second.
  * Stops when, with the requested confidence, no configuration is better by more than epsilon, or at the end
  * of the budget; by then the leader has been measured on every model. */
 #include <math.h>

@@ -66,7 +66,7 @@ static rue_status convert_sample(const struct rue_study_setup *setup, size_t ind
     return RUE_OK;
 }
 
-/* Measures what a study does not: storage and the time of converting. */
+/* Measures storage and the time of converting. */
 static rue_status measure_variants(struct rue_study *study, struct rue_findings *findings, void *context,
                                    rue_error *error)
 {

@@ -4,8 +4,8 @@
 
 #include "error.h"
 
-/* Returns `status`. Where that is RUE_DATA and the folder `path` holds only studies or other images, `error`
- * becomes a message that says so. Walks the folder. */
+/* Returns `status`. If that is RUE_DATA and the folder `path` has only studies or other images, `error`
+ * becomes a message about them. Walks the folder. */
 rue_status rue_data_advise(rue_status status, const char *path, rue_error *error);
 
 #endif

@@ -32,8 +32,8 @@ enum rue_option_kind {
     RUE_OPTION_WORD,       /* one of `words` */
 };
 
-/* What may set an option. Another person may have written a rue.json that comes with a folder. So it must not
- * start a program, choose where to write, or replace or remove anything. */
+/* What may set an option. A downloaded folder may contain a rue.json. So this must not start a program,
+ * choose where to write, or replace or remove files. */
 enum rue_option_setter {
     RUE_SET_BY_ALL,  /* a flag, the environment and rue.json */
     RUE_SET_BY_USER, /* a flag and the environment; in rue.json it is an error */

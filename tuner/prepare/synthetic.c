@@ -132,7 +132,7 @@ static void draw_component(struct picture *p, int component)
     }
 }
 
-/* One block holds everything that a picture needs. */
+/* Allocates all memory of a picture as one block. */
 static rue_status allocate_picture(struct picture *p, rue_error *error)
 {
     size_t pixels = (size_t)p->width * (size_t)p->height,

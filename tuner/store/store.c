@@ -69,7 +69,7 @@ static rue_status open_database(struct rue_store *store, const char *file, rue_e
     int code = sqlite3_open_v2(file, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (code == SQLITE_OK) code = rue_store_guard_open(store->db);
     if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->db, OPEN_BUSY_MS);
-    /* An empty file needs no journal, and a killed process would leave it behind. */
+    /* An empty file needs no journal, which a killed process would not remove. */
     if (code == SQLITE_OK && stat(file, &info) == 0 && info.st_size == 0)
         code = sqlite3_exec(store->db, "PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL", NULL, NULL,
                             NULL);

@@ -161,8 +161,8 @@ static bool format_old_name(const char *file, int index, const char *suffix, cha
     return true;
 }
 
-/* The first unused suffix of ".old", ".old.2", .... If a crash left some files renamed, their suffix is used
- * for the rest. */
+/* The first unused suffix of ".old", ".old.2", .... After a crash between two renames, the suffix of the
+ * renamed files is used again. */
 static bool find_free_suffix(const char *file, char out[32])
 {
     for (int n = 1; n <= OLD_STORES_MAX; n++) {

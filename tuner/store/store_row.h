@@ -54,7 +54,7 @@ struct rue_store_cached_text {
     };
 };
 
-/* The texts that were parsed last: many rows share a few texts, and parsing one takes as long as reading the
+/* The texts that were parsed last: many rows share a few texts, and parsing one is as slow as reading the
  * rest of its row. A zeroed struct is empty. */
 enum { RUE_STORE_CONFIGS_CACHED = 512 };
 struct rue_store_cache {

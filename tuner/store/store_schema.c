@@ -254,8 +254,8 @@ static const char *skip_comment(const char *at)
     return end ? end + 2 : at;
 }
 
-/* Where the statement differs from that of rue, apart from comments; NULL: nowhere. Columns that people added
- * come after those of rue and may contain only names and keywords, no expression that would be run. */
+/* Where the statement differs from that of rue, apart from comments; NULL: nowhere. Columns that people
+ * added must follow those of rue and contain only names and keywords, no expression that would be run. */
 static const char *find_difference(const char *found, const char *own_sql)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ \",";

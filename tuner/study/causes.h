@@ -34,7 +34,7 @@ void rue_causes_judge(const struct rue_causes *causes, int online_cpus, int usab
 
 /* Writes to the screen and to `out` what keeps the machine busy; "": nothing. `when`: "before the first
  * trial". Sleeps 50 ms, or 1/20 of the budget if that is less. Does nothing for a virtual clock, a dry run,
- * or a study without a budget, which recommends nothing. RUE_MEMORY. */
+ * or a study without a budget, as it gives no recommendation. RUE_MEMORY. */
 rue_status rue_causes_check_idle(const struct rue_study_setup *setup, const char *when,
                                  char out[RUE_CAUSES_BYTES], rue_error *error) RUE_MUST_CHECK;
 

@@ -45,10 +45,10 @@ double rue_study_budget_left_s(const struct rue_study_setup *setup, const struct
 rue_status rue_study_check_trials(const struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 
 /* RUE_USAGE, with a budget that suffices, if the budget is too small for the smallest study of `variants`
- * variants, the last of which may not be open yet. The smallest study has one trial of the cheapest
- * configuration on every scenario, and the probes that a predicting strategy needs. Unknown costs count as 0,
- * so call this again when more is known. The suggested budget suffices for two configurations if the strategy
- * does not predict. */
+ * variants. The last one may not be open yet. The smallest study has one trial of the cheapest
+ * configuration on every scenario, and the probes that a predicting strategy needs. Unknown costs count as
+ * 0, so call this again when more is known. The suggested budget suffices for two configurations if the
+ * strategy does not predict. */
 rue_status rue_study_check_smallest(const struct rue_study_setup *setup,
                                     const struct rue_study_ledger *ledger, size_t variants,
                                     rue_error *error) RUE_MUST_CHECK;

@@ -23,7 +23,7 @@ struct rue_ledger_row {
     struct rue_trial_row trial; /* as reports show it */
     size_t variant, model;      /* model RUE_NONE: without a model */
     size_t config;              /* requested by a strategy, so it counts in matrices; else RUE_NONE */
-    double cost_ns;             /* what is minimised, from an ok joint trial; NaN: unknown */
+    double cost_ns;             /* the minimised cost, from an ok joint trial; NaN: unknown */
     bool predicted;             /* cost_ns is extrapolated from a truncated trial */
     struct rue_job_line line;   /* its times for jobs of other lengths */
     double error, error_sd;     /* logarithm of measured over expected time, and its standard deviation; 0:

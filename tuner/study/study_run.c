@@ -147,7 +147,7 @@ static void observe_result(const struct rue_study_setup *setup, struct track *tr
     if (setup->plan.strategy->observe) setup->plan.strategy->observe(track->state, question, result);
 }
 
-/* Records what a probe shows about costs. True if rue_study_check_smallest now knows more: after the first
+/* Records the costs that a probe shows. True if rue_study_check_smallest now knows more: after the first
  * load-only probe, and after the compute probe of the last model. */
 static bool note_costs(struct rue_study_setup *setup, size_t variant, const struct rue_question *question,
                        const struct rue_trial_result *result)
@@ -255,7 +255,7 @@ static rue_status check_machine(const struct rue_study_setup *setup, struct rue_
     return status;
 }
 
-/* Answers one question, by the `nth` stored trial if it exists, and updates everything that depends on it. */
+/* Answers one question, by the `nth` stored trial if it exists, and updates all that depends on it. */
 static rue_status step_track(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                              struct tracks *tracks, struct track *track, struct rue_question *question,
                              size_t nth, struct rue_same_failures *failures, rue_error *error)

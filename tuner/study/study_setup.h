@@ -63,7 +63,7 @@ struct rue_study_place {
     size_t existing_length; /* of the part of `folder` that existed before */
     int lock;               /* descriptor */
     bool store_is_new;
-    bool discard;                          /* remove what is new at the end: the folder and its store */
+    bool discard;                          /* remove the new folder and its store at the end */
     char part[RUE_PART_BYTES];             /* the folder of the converted sample; "" : none */
     char sample_path[RUE_PART_BYTES + 32]; /* of the sample in it */
     int part_lock;                         /* descriptor */

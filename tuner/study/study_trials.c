@@ -81,7 +81,7 @@ static uint64_t timeout_ns(uint64_t limit_ns)
     return limit_ns + (limit_ns < grace ? limit_ns : grace);
 }
 
-/* Computes what is minimised from an ok joint trial, before its arrays are dropped. */
+/* Computes the minimised cost of an ok joint trial, before its arrays are dropped. */
 static void judge_row(const struct rue_study_setup *setup, const struct rue_trial_result *result,
                       struct rue_ledger_row *row)
 {

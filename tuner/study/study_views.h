@@ -17,9 +17,9 @@ rue_status rue_study_matrix(const struct rue_study_setup *setup, const struct ru
 /* The first row from `from` on that may lie before or after a change, so must be repeated; or RUE_NONE. */
 size_t rue_study_next_unsure(const struct rue_study_ledger *ledger, size_t from);
 
-/* Marks the variant's disturbed trials (disturbance.h): those far from what the strategy with this `state`
- * expects, or, if it does not predict, far from the median of at least 3 repeats of the cell. Marks none if
- * out of memory. */
+/* Marks the variant's disturbed trials (disturbance.h): those far from the expectation of the strategy with
+ * this `state`. If it does not predict, far from the median of at least 3 repeats of the cell. Marks none
+ * if out of memory. */
 void rue_study_mark_disturbed(struct rue_study *study, size_t variant, void *state);
 
 /* Finds the lengths of the job at which the answer changes, from the predictions of the strategy with this

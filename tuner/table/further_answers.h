@@ -6,8 +6,8 @@
 #include "ranking_rules.h"
 
 /* Fills in the gains of `baselines`, whose rows have names and columns of the matrix. The best baseline is
- * recommended instead of the best configuration if that is at most 0.5 points of regret better, and if whole
- * jobs of both on every model do not prove it to be faster. */
+ * recommended instead of the best configuration if two conditions hold: that is at most 0.5 points of
+ * regret better, and whole jobs of both on every model do not prove it to be faster. */
 void rue_baseline_gains_find(const struct rue_cost_matrix *matrix, double confidence,
                              struct rue_selection *selection, struct rue_baseline_findings *baselines);
 

@@ -1,5 +1,5 @@
-/* A tally: joint trials from a table (table.h) or a store (record.h), sorted by group (one data mode under
- * the same conditions), model and configuration, and their ranking. */
+/* A tally: joint trials from a table (table.h) or a store (record.h), and their ranking. Trials are sorted by
+ * group (one data mode under the same conditions), model and configuration. */
 #ifndef RUE_TALLY_H
 #define RUE_TALLY_H
 
