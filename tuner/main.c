@@ -17,7 +17,7 @@
 #include "utf8.h"
 
 /* Cleans the message, as it may quote any file name or runner. */
-static void print_line(const char *program, const char *message)
+static void print_message(const char *program, const char *message)
 {
     char clean[RUE_ERROR_MESSAGE_BYTES];
     rue_utf8_clean(message, rue_terminal_style(stderr, 0).unicode, clean, sizeof clean);
@@ -28,7 +28,7 @@ static void print_error(const struct rue_command *command, const rue_error *erro
 {
     char program[64];
     snprintf(program, sizeof program, "rue%s%s", command ? " " : "", command ? command->name : "");
-    if (error->message[0]) print_line(program, error->message);
+    if (error->message[0]) print_message(program, error->message);
 }
 
 /* Whether the reader of the output is gone, as behind `rue show | head -1`. */
@@ -59,7 +59,7 @@ static void note_unknown_settings(void)
     char names[RUE_ERROR_MESSAGE_BYTES - 64], line[RUE_ERROR_MESSAGE_BYTES];
     rue_unknown_settings_list(names, sizeof names);
     snprintf(line, sizeof line, "unknown settings are ignored: %s", names);
-    if (names[0]) print_line("note", line);
+    if (names[0]) print_message("note", line);
 }
 
 /* If the shell closed a standard descriptor, the next opened file would get it, and messages would be written

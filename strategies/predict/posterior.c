@@ -273,7 +273,7 @@ static double left_out_residual(struct rue_posterior *gp, const size_t *members,
 }
 
 /* Each configuration counts once, because its trials share their prediction error. */
-static void calibrate(struct rue_posterior *gp)
+static void calibrate_posterior(struct rue_posterior *gp)
 {
     size_t members[N];
     double sum = 0;
@@ -302,7 +302,7 @@ rue_status rue_posterior_update(struct rue_posterior *gp, rue_error *error)
         update_disturbed(gp);
         restore_consistent(gp);
     }
-    if (status == RUE_OK) calibrate(gp);
+    if (status == RUE_OK) calibrate_posterior(gp);
     return status;
 }
 

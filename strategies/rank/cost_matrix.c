@@ -142,8 +142,8 @@ static void update_cell_state(const struct rue_cost_matrix *matrix, struct rue_c
     cell->state = late ? RUE_CELL_INFEASIBLE : RUE_CELL_OK;
 }
 
-static rue_status check_time(const struct rue_cost_matrix *matrix, size_t model, double time_ns,
-                             rue_error *error)
+static rue_status check_cell_time(const struct rue_cost_matrix *matrix, size_t model, double time_ns,
+                                  rue_error *error)
 {
     if (isfinite(time_ns) && time_ns > 0) return RUE_OK;
     return rue_fail(error, RUE_USAGE, "a trial of %s reported %g ns for its job; a time must be positive",
@@ -153,7 +153,7 @@ static rue_status check_time(const struct rue_cost_matrix *matrix, size_t model,
 static rue_status add_time(struct rue_cost_matrix *matrix, struct rue_cell *cell, size_t model,
                            double time_ns, bool predicted, rue_error *error)
 {
-    rue_status status = check_time(matrix, model, time_ns, error);
+    rue_status status = check_cell_time(matrix, model, time_ns, error);
     if (status != RUE_OK) return status;
     bool measured = cell->repeats > 0 && !cell->predicted;
     if (predicted && measured) return RUE_OK;
@@ -193,7 +193,7 @@ rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model
 {
     struct rue_cell *cell = cell_at(matrix, model, config);
     if (cell->state != RUE_CELL_MISSING && !is_estimated(cell)) return RUE_OK;
-    rue_status status = check_time(matrix, model, time_ns, error);
+    rue_status status = check_cell_time(matrix, model, time_ns, error);
     if (status != RUE_OK) return status;
     cell->median_ns = time_ns;
     cell->estimate_sd = sd;

@@ -1,6 +1,5 @@
-/* The cost matrix of one variant: scenarios (rows, one per model) × configurations (columns). A cell
- * contains the measured times of the job. The arrays of a cell grow by doubling; all memory belongs to the
- * matrix. */
+/* The cost matrix of one variant: scenarios (rows, one per model) × configurations (columns). A cell has the
+ * measured times of the job. The arrays of a cell grow by doubling; all memory belongs to the matrix. */
 #ifndef RUE_COST_MATRIX_H
 #define RUE_COST_MATRIX_H
 

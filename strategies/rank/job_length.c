@@ -53,7 +53,7 @@ static struct line line_beyond_reach(const struct rue_job_length_setup *setup, s
 }
 
 /* NaN: the job is smaller than a batch, or its time is unknown. */
-static double time_s(const struct search *search, size_t model, size_t config, uint64_t images)
+static double job_time_s(const struct search *search, size_t model, size_t config, uint64_t images)
 {
     const struct rue_job_length_setup *setup = search->setup;
     const struct line *line = &search->lines[model * search->configs + config];
@@ -72,7 +72,7 @@ static double length_regret(const struct search *search, size_t config)
 static double time_at_length(const void *context, size_t model, size_t config)
 {
     const struct search *search = context;
-    return time_s(search, model, config, search->images);
+    return job_time_s(search, model, config, search->images);
 }
 
 /* Sets `*best` to the best configuration for jobs of `images`, or RUE_NONE. */

@@ -46,7 +46,7 @@ static bool changes_model(const struct rue_trial_costs *costs, size_t model)
     return !costs->any_model || model != costs->model;
 }
 
-static void add_cost(struct rue_trial_cost *cost, double seconds)
+static void add_trial_cost(struct rue_trial_cost *cost, double seconds)
 {
     cost->mean_s += (fmax(0, seconds) - cost->mean_s) / ++cost->count;
 }
@@ -64,9 +64,9 @@ void rue_trial_costs_add(struct rue_trial_costs *costs, const struct rue_questio
     if (computes && result->batches > 0) reported_ns += reported_ns / result->batches; /* for the warm-up */
     double overhead_s = trial_s - (double)reported_ns / 1e9;
     if (question->measure != RUE_LOAD && changes_model(costs, question->scenario))
-        add_cost(&costs->change, overhead_s - costs->overhead.mean_s);
+        add_trial_cost(&costs->change, overhead_s - costs->overhead.mean_s);
     else
-        add_cost(&costs->overhead, overhead_s);
+        add_trial_cost(&costs->overhead, overhead_s);
     if (question->measure == RUE_LOAD) return;
     costs->any_model = true;
     costs->model = question->scenario;

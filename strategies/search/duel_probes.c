@@ -1,7 +1,6 @@
-/* The first trials. Load probes measure the loader, compute probes each model. A survey replaces the load
- * probes if the runner makes only joint trials, or the budget has few. It runs the most informative
- * configurations as joint trials, each on the next model; with few trials, one configuration on every model.
- */
+/* The first trials. Load probes measure the loader, compute probes each model. A survey replaces load probes
+ * if the runner makes only joint trials, or the budget has few. It runs the most informative configurations
+ * as joint trials, on the models in turn; with few trials, one configuration on every model. */
 #include <math.h>
 
 #include "duel.h"

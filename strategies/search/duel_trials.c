@@ -85,7 +85,7 @@ void rue_duel_push_verification(struct rue_duel *duel, size_t config)
     push_missing(duel, &config, 1, false);
 }
 
-static bool fits_budget(const struct rue_duel *duel, size_t config)
+static bool can_verify(const struct rue_duel *duel, size_t config)
 {
     size_t trials = 0;
     return missing_s(duel, config, false, &trials) <= rue_duel_remaining_s(duel) &&
@@ -95,7 +95,7 @@ static bool fits_budget(const struct rue_duel *duel, size_t config)
 void rue_duel_push_best_verification(struct rue_duel *duel)
 {
     size_t rank = 0, leader = rue_forecast_ranked(duel->forecast, 0), config = leader;
-    while (config != SIZE_MAX && !rue_forecast_is_any_verified(duel->forecast) && !fits_budget(duel, config))
+    while (config != SIZE_MAX && !rue_forecast_is_any_verified(duel->forecast) && !can_verify(duel, config))
         config = rue_forecast_ranked(duel->forecast, ++rank);
     rue_duel_push_verification(duel, config == SIZE_MAX ? leader : config);
 }

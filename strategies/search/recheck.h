@@ -1,10 +1,9 @@
 /* Checks whether an earlier recommendation still holds, with a few joint trials: the recommended
- * configuration and its most probable rival, back to back, on one model after the other. Trials are as long
- * as a budget of one pair per model allows. If it allows whole jobs of both on every model, these are
- * first. The strategy is `rue_strategy_recheck` (strategy.h). Its setup has a prior, whose config is
- * checked, and a budget, which the first pair may exceed. A rival that is better by at most epsilon does
- * not matter. If the prior knows only times of whole jobs, trials run the job, or enough of it to extend
- * its time. */
+ * configuration and its most probable rival, back to back, on each model in turn. Trials are as long as a
+ * budget of one pair per model allows. If it allows whole jobs of both on every model, these are first. The
+ * strategy is `rue_strategy_recheck` (strategy.h). Its setup has a prior, whose config is checked, and a
+ * budget, which the first pair may exceed. A rival that is better by at most epsilon does not matter. If the
+ * prior knows only times of whole jobs, trials run the job, or enough of it to extend its time. */
 #ifndef RUE_RECHECK_H
 #define RUE_RECHECK_H
 

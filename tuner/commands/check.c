@@ -149,8 +149,8 @@ static void limit_first_batch(const struct rue_study_setup *setup, const struct 
              rue_format_duration(limit_ns, limit, sizeof limit));
 }
 
-static void list_trial(const struct rue_study_setup *setup, const struct rue_ledger_row *row,
-                       struct rue_check *out)
+static void list_check_trial(const struct rue_study_setup *setup, const struct rue_ledger_row *row,
+                             struct rue_check *out)
 {
     if (out->trial_count == RUE_CHECK_TRIALS_MAX) return;
     const struct rue_trial_result *result = &row->trial.result;
@@ -252,13 +252,13 @@ static rue_status check_and_compare(struct rue_study *study, struct rue_findings
     checking->out->config = study->setup.configs[study->setup.priors[0].prior.config];
     checking->out->best = study->setup.configs[study->outcome.recheck.best];
     for (size_t i = 0; i < study->ledger.row_count; i++)
-        list_trial(&study->setup, &study->ledger.rows[i], checking->out);
+        list_check_trial(&study->setup, &study->ledger.rows[i], checking->out);
     if (checking->out->findings.verdict != RUE_RECHECK_HOLDS) return RUE_OK;
     return check_baseline(&study->setup, &study->ledger, checking->goal, checking->out, error);
 }
 
-static rue_status conclude(const struct rue_study *study, struct rue_findings *findings,
-                           const struct rue_study_end *end, void *context, rue_error *error)
+static rue_status conclude_check(const struct rue_study *study, struct rue_findings *findings,
+                                 const struct rue_study_end *end, void *context, rue_error *error)
 {
     (void)study;
     (void)findings;
@@ -269,7 +269,7 @@ static rue_status conclude(const struct rue_study *study, struct rue_findings *f
 rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *out, rue_error *error)
 {
     static const struct rue_study_steps steps = {
-        .show_plan = compare_circumstances, .extend = check_and_compare, .show_findings = conclude};
+        .show_plan = compare_circumstances, .extend = check_and_compare, .show_findings = conclude_check};
     const struct rue_variant *variant = &goal->part->found.variant;
     struct checking checking = {goal, out, .data = goal->data};
     *out = (struct rue_check){.findings = {.verdict = RUE_RECHECK_UNTRIED}};
@@ -305,7 +305,7 @@ static void say_trials(struct rue_page *page, const struct rue_check *check)
 }
 
 /* Adds nothing if no baseline was measured. */
-static void say_gain(struct rue_page *page, const struct rue_check *check)
+static void say_check_gain(struct rue_page *page, const struct rue_check *check)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
     const struct rue_speedup *gain = &check->gain;
@@ -341,7 +341,7 @@ void rue_check_say(struct rue_page *page, const struct rue_check *check)
         else
             rue_say(page, "still holds here: %s is within %.1f %% of the best of %zu configurations.", config,
                     rue_prose_bound_percent(found->excess_ratio), found->tried);
-        say_gain(page, check);
+        say_check_gain(page, check);
         say_trials(page, check);
         break;
     case RUE_RECHECK_BEATEN:

@@ -78,7 +78,7 @@ static rue_status check_file(const char *path, rue_error *error)
                     strerror(errno));
 }
 
-static void put_line(struct rue_page *out, const char *before, const char *text)
+static void put_sentence(struct rue_page *out, const char *before, const char *text)
 {
     rue_page_sentence(out, RUE_LOOK_PLAIN, 0);
     rue_say(out, "%s%s%s", before, before[0] ? ": " : "", text);
@@ -91,21 +91,21 @@ static rue_status show_calibration(const struct page *page, rue_error *error)
     struct rue_page out = {0};
     const struct rue_model_list list = {&calibration->table, NULL, page->goal->batch_sizes,
                                         page->goal->batch_size_count};
-    put_line(&out, calibration->title, "");
+    put_sentence(&out, calibration->title, "");
     rue_status status = rue_model_list_put(&list, &out, error);
-    put_line(&out, "", calibration->note);
+    put_sentence(&out, "", calibration->note);
     for (size_t m = 0; m < calibration->table.count; m++)
         if (calibration->reasons[m][0])
-            put_line(&out, calibration->table.profiles[m].name, calibration->reasons[m]);
-    put_line(&out, "", "Written to ");
+            put_sentence(&out, calibration->table.profiles[m].name, calibration->reasons[m]);
+    put_sentence(&out, "", "Written to ");
     rue_say(&out, "%s. To simulate this device on another machine: --device %s", page->path, page->path);
     if (status == RUE_OK) status = rue_page_write(&out, &style, stdout, error);
     rue_page_close(&out);
     return status;
 }
 
-static rue_status calibrate(const struct rue_options *options, const struct rue_calibration_goal *goal,
-                            rue_error *error)
+static rue_status calibrate_device(const struct rue_options *options, const struct rue_calibration_goal *goal,
+                                   rue_error *error)
 {
     struct rue_calibration *calibration = calloc(1, sizeof *calibration);
     if (!calibration) return rue_fail_memory(error, "a calibration", sizeof *calibration);
@@ -153,7 +153,7 @@ static rue_status run_calibrate(const struct rue_options *options, rue_error *er
         .pin_memory = rue_options_word(options, PIN_MEMORY),
         .pin_memory_given = rue_options_origin(options, PIN_MEMORY)[0] == '-',
         .progress = &progress};
-    return calibrate(options, &goal, error);
+    return calibrate_device(options, &goal, error);
 }
 
 const struct rue_command rue_command_calibrate = {

@@ -164,7 +164,7 @@ static json_t *check_json(const struct rue_recommended *part, const struct rue_c
         compared ? check->gain.ratio : NAN, found->whole_jobs, differences, trials_json(check));
 }
 
-static rue_status show_json(const struct checks *checks, bool holds, rue_error *error)
+static rue_status show_checks_json(const struct checks *checks, bool holds, rue_error *error)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < checks->count; i++)
@@ -230,7 +230,7 @@ static rue_status run_check(const struct rue_options *options, rue_error *error)
     if (status == RUE_OK) {
         rue_status judged = judge(&checks, &verdict);
         if (rue_options_flag(options, JSON))
-            status = show_json(&checks, judged == RUE_OK, error);
+            status = show_checks_json(&checks, judged == RUE_OK, error);
         else
             status = show_checks(&checks, error);
         if (status == RUE_OK && judged != RUE_OK) status = rue_fail(error, judged, "%s", verdict.message);

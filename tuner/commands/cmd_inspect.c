@@ -68,7 +68,7 @@ static rue_status measure_cached_ratio(const struct rue_source *source, struct s
     return RUE_OK;
 }
 
-static void put_line(const char *label, const char *text, const struct rue_report_style *style)
+static void put_fact(const char *label, const char *text, const struct rue_report_style *style)
 {
     rue_wrap_item(stdout, label, text, style->columns, VALUES_AT);
     putchar('\n');
@@ -93,32 +93,32 @@ static void show_text(const struct rue_source *source, const struct survey *surv
     char a[RUE_UNIT_TEXT_BYTES], b[RUE_UNIT_TEXT_BYTES], c[RUE_UNIT_TEXT_BYTES], d[RUE_UNIT_TEXT_BYTES];
     rue_utf8_clean(variant.path, style.unicode, path, sizeof path);
     printf("path     %s\n", path); /* on one line, so that it can be copied */
-    put_line("mode", rue_mode_names[variant.mode], &style);
+    put_fact("mode", rue_mode_names[variant.mode], &style);
     snprintf(text, sizeof text, "%s%s%s", variant.format, variant.dtype[0] ? ", " : "", variant.dtype);
-    put_line("format", text, &style);
-    put_line("items", rue_format_count(survey->count, a, sizeof a), &style);
+    put_fact("format", text, &style);
+    put_fact("items", rue_format_count(survey->count, a, sizeof a), &style);
     snprintf(text, sizeof text, "%s in total; per item: median %s, smallest %s, largest %s",
              rue_format_bytes(survey->bytes, a, sizeof a), rue_format_bytes(survey->median, b, sizeof b),
              rue_format_bytes(survey->smallest, c, sizeof c), rue_format_bytes(survey->largest, d, sizeof d));
-    put_line("bytes", text, &style);
+    put_fact("bytes", text, &style);
     snprintf(text, sizeof text, "%.0f %% of the data is in memory", 100 * survey->in_memory_ratio);
-    if (!isnan(survey->in_memory_ratio)) put_line("cache", text, &style);
+    if (!isnan(survey->in_memory_ratio)) put_fact("cache", text, &style);
     char example[RUE_ERROR_MESSAGE_BYTES], skipped_text[RUE_ERROR_MESSAGE_BYTES + 64];
     uint64_t skipped = rue_source_skipped(source, example, sizeof example);
     snprintf(skipped_text, sizeof skipped_text, "%s, such as %s", rue_format_count(skipped, a, sizeof a),
              example);
-    if (skipped) put_line("skipped", skipped_text, &style);
+    if (skipped) put_fact("skipped", skipped_text, &style);
     snprintf(text, sizeof text, "%016" PRIx64, rue_source_digest(source));
-    put_line("digest", text, &style);
+    put_fact("digest", text, &style);
     snprintf(text, sizeof text, "%zu", survey->class_count);
-    put_line("classes", text, &style);
+    put_fact("classes", text, &style);
     for (size_t i = 0; i < survey->class_count && i < CLASSES_SHOWN; i++)
         show_class(rue_source_class_name(source, i), survey->class_items[i], &style);
     if (survey->class_count > CLASSES_SHOWN)
         printf("%*s... and %zu more\n", VALUES_AT, "", survey->class_count - CLASSES_SHOWN);
 }
 
-static rue_status show_json(const struct rue_source *source, const struct survey *survey, rue_error *error)
+static rue_status print_json(const struct rue_source *source, const struct survey *survey, rue_error *error)
 {
     struct rue_variant variant = rue_source_variant(source);
     char digest[32];
@@ -159,7 +159,7 @@ static rue_status run_inspect(const struct rue_options *options, rue_error *erro
     if (status == RUE_OK) status = survey_items(source, &survey, error);
     if (status == RUE_OK) status = measure_cached_ratio(source, &survey, error);
     if (status == RUE_OK && rue_options_flag(options, JSON))
-        status = show_json(source, &survey, error);
+        status = print_json(source, &survey, error);
     else if (status == RUE_OK)
         show_text(source, &survey);
     free(survey.class_items);

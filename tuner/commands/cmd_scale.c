@@ -76,7 +76,7 @@ static const struct rue_report rows_file = {.file = "scale.csv", .mark = RUE_SCA
 static const struct rue_report *const files[] = {&rue_report_json, &rue_report_csv, &rows_file, &samples_file,
                                                  NULL};
 
-static struct rue_study_goal read_goal(const struct rue_options *options)
+static struct rue_study_goal read_scale_goal(const struct rue_options *options)
 {
     struct rue_study_goal goal = {
         .data.count = (size_t)rue_options_argument_count(options),
@@ -178,8 +178,8 @@ static rue_status show_scaling(const struct rue_findings *findings, void *contex
     return status;
 }
 
-static rue_status conclude(const struct rue_study *study, struct rue_findings *findings,
-                           const struct rue_study_end *end, void *context, rue_error *error)
+static rue_status conclude_scale(const struct rue_study *study, struct rue_findings *findings,
+                                 const struct rue_study_end *end, void *context, rue_error *error)
 {
     struct scaling *scaling = context;
     scaling->study = study;
@@ -189,8 +189,8 @@ static rue_status conclude(const struct rue_study *study, struct rue_findings *f
 
 static rue_status run_scale(const struct rue_options *options, rue_error *error)
 {
-    static const struct rue_study_steps steps = {.show_plan = start_monitor, .show_findings = conclude};
-    struct rue_study_goal goal = read_goal(options);
+    static const struct rue_study_steps steps = {.show_plan = start_monitor, .show_findings = conclude_scale};
+    struct rue_study_goal goal = read_scale_goal(options);
     struct scaling scaling = {.options = options};
     if (rue_options_number(options, PERIOD) < RUE_NS_PER_MS)
         return rue_fail(error, RUE_USAGE,

@@ -35,7 +35,7 @@ struct listing {
 };
 
 /* The next trial of the last run's circumstances. */
-static bool list_trial(void *context, size_t index, struct rue_trial_row *out)
+static bool list_stored_trial(void *context, size_t index, struct rue_trial_row *out)
 {
     struct listing *listing = context;
     struct rue_store_trial *trial = &listing->trial;
@@ -65,7 +65,7 @@ static rue_status list_trials(const struct rue_record *record, struct rue_findin
     struct listing listing = {.record = record, .trial.result = rue_trial_result_empty(), .error = error};
     rue_status status = rue_store_open_copy(record->store, false, &listing.store, error);
     if (status != RUE_OK) return status;
-    findings->row_at = list_trial;
+    findings->row_at = list_stored_trial;
     findings->row_context = &listing;
     status = rue_report_csv.render(findings, style, stdout, error);
     rue_trial_result_close(&listing.trial.result);

@@ -173,7 +173,7 @@ static const struct rue_option options_table[] = {
 
 static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
 
-static struct rue_study_goal read_goal(const struct rue_options *options)
+static struct rue_study_goal read_tune_goal(const struct rue_options *options)
 {
     int mode = rue_options_word(options, MODE);
     struct rue_study_goal goal = {
@@ -228,8 +228,8 @@ static rue_status show_findings(const struct rue_findings *findings, void *conte
     return shown->render(findings, &style, stdout, error);
 }
 
-static rue_status conclude(const struct rue_study *study, struct rue_findings *findings,
-                           const struct rue_study_end *end, void *context, rue_error *error)
+static rue_status conclude_tune(const struct rue_study *study, struct rue_findings *findings,
+                                const struct rue_study_end *end, void *context, rue_error *error)
 {
     return rue_study_conclude(study, findings, end, show_findings, context, error);
 }
@@ -327,7 +327,7 @@ static rue_status count_loaders(const struct rue_options *options, struct rue_st
 static rue_status run_variation(const struct rue_options *options, const struct rue_tune_variation *variation,
                                 rue_error *error)
 {
-    struct rue_study_goal goal = read_goal(options);
+    struct rue_study_goal goal = read_tune_goal(options);
     rue_status status = rue_runner_address_read(options, &goal.loader.runner, error);
     if (status == RUE_OK) status = rue_knob_choices_read(options, &goal.space.knobs, error);
     if (status == RUE_OK) status = choose_job(options, &goal, error);
@@ -346,7 +346,7 @@ static rue_status run_variation(const struct rue_options *options, const struct 
     const char *prior = rue_options_text(options, PRIOR);
     if (status == RUE_OK && prior) status = rue_recommendation_read(prior, &goal.search.prior, error);
     const struct rue_study_steps steps = {
-        .show_plan = show_plan, .extend = variation->extend, .show_findings = conclude};
+        .show_plan = show_plan, .extend = variation->extend, .show_findings = conclude_tune};
     struct tuning tuning = {options, variation};
     if (status == RUE_OK) status = rue_study_perform(&goal, &progress, &steps, &tuning, error);
     for (size_t i = 0; i < goal.data.count && rue_runner_address_is_own(&goal.loader.runner); i++)

@@ -20,8 +20,8 @@ static bool is_convertible(const struct rue_variant *from, const struct rue_vari
 }
 
 /* Converts a sample to measure the time per image. On failure the time stays unknown. */
-static rue_status convert_sample(const struct rue_study_setup *setup, size_t index,
-                                 struct rue_variant_findings *out, rue_error *error)
+static rue_status time_conversion(const struct rue_study_setup *setup, size_t index,
+                                  struct rue_variant_findings *out, rue_error *error)
 {
     const struct rue_variant *from = &setup->variants[0].variant, *to = &setup->variants[index].variant;
     char sample[PATH_MAX], part[RUE_PART_BYTES], path[RUE_PART_BYTES + 8];
@@ -75,7 +75,7 @@ static rue_status measure_variants(struct rue_study *study, struct rue_findings 
     for (size_t v = 0; v < findings->variant_count; v++) {
         struct rue_variant_findings *variant = &findings->variants[v];
         variant->data.storage_bytes = rue_variant_storage_bytes(&variant->variant, variant->data.bytes);
-        if (v > 0 && status == RUE_OK) status = convert_sample(&study->setup, v, variant, error);
+        if (v > 0 && status == RUE_OK) status = time_conversion(&study->setup, v, variant, error);
     }
     rue_progress_close(study->setup.progress);
     return status;

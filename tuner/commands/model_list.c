@@ -75,8 +75,8 @@ static void put_known(struct rue_page *page, uint64_t number)
 }
 
 /* Bytes need the device's precision, which a device table does not have. */
-static void put_row(const struct rue_model_list *list, const char *name, const struct rue_profile *profile,
-                    struct rue_page *page)
+static void put_model_row(const struct rue_model_list *list, const char *name,
+                          const struct rue_profile *profile, struct rue_page *page)
 {
     static const struct rue_architecture unknown;
     const struct rue_architecture *found = rue_architecture_find(name), *model = found ? found : &unknown;
@@ -154,7 +154,7 @@ rue_status rue_model_list_put(const struct rue_model_list *list, struct rue_page
         if (status != RUE_OK) return status;
         if (!has_times(&profile)) continue;
         note_origins(list, &profile, &origins);
-        put_row(list, model_name(list, i), &profile, page);
+        put_model_row(list, model_name(list, i), &profile, page);
     }
     explain(&origins, page);
     return RUE_OK;

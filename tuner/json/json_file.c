@@ -10,7 +10,7 @@
 enum { FILE_BYTES_MAX = 64 << 20 };
 
 /* O_NONBLOCK keeps a FIFO in the file's place from blocking. */
-static rue_status open_file(const char *path, const char *advice, int *out, rue_error *error)
+static rue_status open_json_file(const char *path, const char *advice, int *out, rue_error *error)
 {
     struct stat info;
     *out = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -27,7 +27,7 @@ rue_status rue_json_file_read(const char *path, const char *advice, json_t **out
     int file;
     json_error_t why;
     *out = NULL;
-    rue_status status = open_file(path, advice, &file, error);
+    rue_status status = open_json_file(path, advice, &file, error);
     if (status == RUE_OK && !(*out = json_loadfd(file, JSON_REJECT_DUPLICATES, &why)))
         status =
             rue_fail(error, RUE_DATA, "%s, line %d is not JSON: %s; %s", path, why.line, why.text, advice);

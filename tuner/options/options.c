@@ -116,7 +116,7 @@ static bool parse_value(const struct rue_option *option, struct value *value)
     return false;
 }
 
-static rue_status fail_value(const struct rue_option *option, const struct value *value, rue_error *error)
+static rue_status fail_parse(const struct rue_option *option, const struct value *value, rue_error *error)
 {
     char expected[256];
     size_t count = 0;
@@ -144,7 +144,7 @@ static rue_status set_value(struct rue_options *options, size_t index, const cha
     free(earlier);
     *value = (struct value){.text = whole, .origin = origin, .word = -1};
     if (!value->text) return rue_fail_memory(error, "an option", strlen(text));
-    return parse_value(option, value) ? RUE_OK : fail_value(option, value, error);
+    return parse_value(option, value) ? RUE_OK : fail_parse(option, value, error);
 }
 
 static rue_status set_defaults(struct rue_options *options, rue_error *error)
@@ -246,7 +246,7 @@ static rue_status read_environment(struct rue_options *options, rue_error *error
     return status;
 }
 
-static rue_status fail_unknown(const struct rue_command *command, const char *typed, rue_error *error)
+static rue_status fail_unknown_option(const struct rue_command *command, const char *typed, rue_error *error)
 {
     const char *names[RUE_OPTIONS_MAX + 1];
     for (size_t i = 0; i < command->option_count; i++) names[i] = command->options[i].name;
@@ -274,7 +274,7 @@ static rue_status read_flag(struct rue_options *options, int argc, char **argv, 
             return rue_fail(error, RUE_USAGE, "--%s needs a value (%s)", option->name, option->argument);
         return set_value(options, i, text, options->flags[i], error);
     }
-    return fail_unknown(options->command, name, error);
+    return fail_unknown_option(options->command, name, error);
 }
 
 /* Reports a fault of the arguments, and the usage. */
@@ -448,8 +448,8 @@ const char *rue_options_command_line(const struct rue_options *options)
 
 /* The value and its origin. An unset flag is "false"; other unset options have the text in `unset`, or
  * NULL. */
-static const char *find_value(const struct rue_options *options, const struct rue_unset *unset, size_t index,
-                              const char **origin)
+static const char *find_option_value(const struct rue_options *options, const struct rue_unset *unset,
+                                     size_t index, const char **origin)
 {
     const struct rue_option *option = &options->command->options[index];
     const struct value *value = &options->values[index];
@@ -464,7 +464,7 @@ void rue_options_show(const struct rue_options *options, const struct rue_unset 
                       const struct rue_report_style *style, FILE *out)
 {
     for (size_t i = 0; i < options->command->option_count; i++) {
-        const char *origin, *text = find_value(options, unset, i, &origin);
+        const char *origin, *text = find_option_value(options, unset, i, &origin);
         if (!text) continue;
         char label[80], line[1024], clean[1024];
         snprintf(label, sizeof label, "  %s", options->command->options[i].name);

@@ -141,7 +141,7 @@ static rue_status copy_consistently(struct rue_store *store, const char *file, b
 /* `path` is NULL only for IN_MEMORY. */
 enum open_kind { IN_MEMORY, COPIED, COPIED_LOCKED, ON_DISK, FRESH };
 
-static rue_status open_file(struct rue_store *store, const char *path, enum open_kind kind, rue_error *error)
+static rue_status open_disk(struct rue_store *store, const char *path, enum open_kind kind, rue_error *error)
 {
     char *file = realpath(path, NULL);
     if (!file) file = strdup(path); /* it does not exist yet */
@@ -166,7 +166,7 @@ static rue_status open_store(const char *path, enum open_kind kind, struct rue_s
     }
     store->run_id = RUE_ABSENT;
     rue_status status =
-        kind == IN_MEMORY ? open_database(store, memory_name, error) : open_file(store, path, kind, error);
+        kind == IN_MEMORY ? open_database(store, memory_name, error) : open_disk(store, path, kind, error);
     if (status == RUE_OK) return *out = store, RUE_OK;
     return rue_store_close(store), status;
 }

@@ -63,7 +63,7 @@ void rue_recommendation_scenario(const char *scenario, char out[RUE_LEDGER_KEY_B
 
 /* ---- the document ---- */
 
-static void read_parts(struct rue_json_reader *reader, struct rue_recommendation *out)
+static void read_variants(struct rue_json_reader *reader, struct rue_recommendation *out)
 {
     const json_t *list;
     size_t count = rue_json_list(reader, out->root, "recommendations", RUE_JSON_VARIANTS_MAX, &list);
@@ -80,7 +80,7 @@ static void read_parts(struct rue_json_reader *reader, struct rue_recommendation
     rue_json_exit(reader, outer);
 }
 
-static void read_root(struct rue_json_reader *reader, struct rue_recommendation *out)
+static void read_recommendation_root(struct rue_json_reader *reader, struct rue_recommendation *out)
 {
     static const struct rue_field format = {"format", RUE_FIELD_STRING, .offset = 0};
     const char *own = NULL;
@@ -97,7 +97,7 @@ static void read_root(struct rue_json_reader *reader, struct rue_recommendation 
     for (size_t i = 0; i < out->rules.weight_count; i++)
         if (!(out->rules.weights[i].weight > 0))
             rue_json_refuse(reader, "ledger", "a ledger with positive weights");
-    read_parts(reader, out);
+    read_variants(reader, out);
 }
 
 /* `path` is a file, or a folder with a recommendation.json. */
@@ -120,7 +120,7 @@ static rue_status read_document(json_t *root, struct rue_json_reader *reader, st
     }
     recommendation->path = reader->path;
     recommendation->root = root;
-    read_root(reader, recommendation);
+    read_recommendation_root(reader, recommendation);
     if (reader->status == RUE_OK) return *out = recommendation, RUE_OK;
     rue_recommendation_close(recommendation);
     return reader->status;

@@ -33,7 +33,7 @@ static const struct rue_field axes_fields[] = {
     {0}};
 
 /* Opens a matrix with all models and configurations, without cells. */
-static void open_matrix(struct rue_json_reader *reader, const json_t *object, struct rue_recommended *out)
+static void make_matrix(struct rue_json_reader *reader, const json_t *object, struct rue_recommended *out)
 {
     struct axes axes = {0};
     rue_json_read_fields(reader, object, axes_fields, &axes);
@@ -236,7 +236,7 @@ void rue_recommended_read(struct rue_json_reader *reader, const json_t *object, 
     struct rue_variant_findings *found = &out->found;
     out->best = RUE_NONE;
     found->job.workload = rue_workload_default();
-    open_matrix(reader, object, out);
+    make_matrix(reader, object, out);
     if (reader->status != RUE_OK) return;
     reader->context = out->matrix;
     rue_json_read_fields(reader, object, recommended_fields, out);

@@ -21,8 +21,8 @@
 enum { SAMPLE_FLOOR = 128 };
 
 /* Fails for a cold study if the runner cannot prove that its trials are cold. */
-static rue_status check_cache(const struct rue_study_setup *setup, const struct rue_study_variant *variant,
-                              rue_error *error)
+static rue_status check_cold_cache(const struct rue_study_setup *setup,
+                                   const struct rue_study_variant *variant, rue_error *error)
 {
     const char *name = variant->variant.path[0] ? variant->variant.path : "the runner's data";
     if (strcmp(variant->workload.cache, RUE_CACHE_COLD) != 0 ||
@@ -72,7 +72,7 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
     if (status != RUE_OK) return status;
     if (variant->opened.note[0])
         rue_progress_note(setup->progress, "%s: %s", variant->variant.path, variant->opened.note);
-    status = check_cache(setup, variant, error);
+    status = check_cold_cache(setup, variant, error);
     if (status != RUE_OK) return status;
     if (strcmp(variant->workload.cache, RUE_CACHE_WARM) == 0 &&
         strcmp(variant->opened.cache, RUE_CACHE_WARM) != 0 && goal->data.count) {
@@ -225,7 +225,7 @@ rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_
 }
 
 /* The variant that is most similar to the checked one; RUE_NONE: none. */
-static size_t find_variant(const struct rue_hello *hello, const struct rue_recommended *checked)
+static size_t find_checked_variant(const struct rue_hello *hello, const struct rue_recommended *checked)
 {
     size_t found = RUE_NONE;
     int most = -1;
@@ -244,7 +244,7 @@ static rue_status choose_runner_data(struct rue_study_setup *setup, rue_error *e
     const struct rue_hello *hello = rue_study_hello(setup);
     if (!hello->variant_count)
         return rue_fail(error, RUE_USAGE, "give the data to tune for, such as a folder: rue tune DATA");
-    size_t checked = find_variant(hello, setup->goal.search.checked);
+    size_t checked = find_checked_variant(hello, setup->goal.search.checked);
     for (size_t i = 0; i < hello->variant_count; i++) {
         if (!setup->goal.data.modes[hello->variants[i].mode] || (checked != RUE_NONE && i != checked))
             continue;

@@ -23,8 +23,8 @@ struct line {
     size_t used;
 };
 
-static void add_text(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add_text(struct line *line, const char *format, ...)
+static void add_part(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_part(struct line *line, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -46,7 +46,7 @@ static void write_line(struct line *line, const char *name, const struct rue_rep
 
 static void add_count(struct line *line, size_t count, const char *noun, const char *suffix)
 {
-    add_text(line, "%zu %s%s%s", count, noun, count == 1 ? "" : "s", suffix);
+    add_part(line, "%zu %s%s%s", count, noun, count == 1 ? "" : "s", suffix);
 }
 
 static double remaining_s(const struct rue_study_setup *setup)
@@ -54,13 +54,13 @@ static double remaining_s(const struct rue_study_setup *setup)
     return fmax(0, setup->plan.expected_s - setup->plan.stored_s);
 }
 
-static void add_values(struct line *line, const struct rue_study_setup *setup, size_t knob)
+static void list_values(struct line *line, const struct rue_study_setup *setup, size_t knob)
 {
     const struct rue_space *space = &setup->space;
     char value[RUE_KNOB_TEXT_BYTES];
     for (int i = 0; i < space->count[knob]; i++) {
         rue_knob_format(space->knobs->at[knob], space->values[knob][i], value);
-        add_text(line, "%s%s", i ? ", " : "", value);
+        add_part(line, "%s%s", i ? ", " : "", value);
     }
 }
 
@@ -72,20 +72,20 @@ const char *rue_study_option_name(const struct rue_knob_info *knob, char out[RUE
     return out;
 }
 
-static void add_cost(struct line *line, const struct rue_study_setup *setup)
+static void add_plan_cost(struct line *line, const struct rue_study_setup *setup)
 {
     char text[RUE_UNIT_TEXT_BYTES];
     if (setup->goal.search.budget.trials && rue_study_predicts(setup))
-        add_text(line, "no time limit");
+        add_part(line, "no time limit");
     else if (setup->plan.stored_s > 0 && remaining_s(setup) == 0)
-        add_text(line, "nothing, as the store holds all trials");
+        add_part(line, "nothing, as the store holds all trials");
     else
-        add_text(line, rue_study_predicts(setup) ? "up to %s" : "%s expected",
+        add_part(line, rue_study_predicts(setup) ? "up to %s" : "%s expected",
                  rue_format_duration((uint64_t)(remaining_s(setup) * 1e9), text, sizeof text));
     if (setup->plan.stored_s > 0)
-        add_text(line, " (the store saves %s)",
+        add_part(line, " (the store saves %s)",
                  rue_format_duration((uint64_t)(setup->plan.stored_s * 1e9), text, sizeof text));
-    add_text(line, ", budget %s", rue_budget_format(&setup->goal.search.budget, text, sizeof text));
+    add_part(line, ", budget %s", rue_budget_format(&setup->goal.search.budget, text, sizeof text));
 }
 
 /* Whether the budget may be too small for all trials. */
@@ -100,12 +100,12 @@ static void add_trials(struct line *line, const struct rue_study_setup *setup,
                        const struct rue_study_ledger *ledger)
 {
     bool predicts = rue_study_predicts(setup);
-    if (!predicts) add_text(line, "%zu: ", setup->plan.trials);
+    if (!predicts) add_part(line, "%zu: ", setup->plan.trials);
     add_count(line, setup->config_count, "configuration", " x ");
     add_count(line, setup->model_count, "model", " x ");
     add_count(line, setup->variant_count, "variant", predicts ? "; " : " x ");
     if (predicts) {
-        add_text(line, "as many trials as the decision needs");
+        add_part(line, "as many trials as the decision needs");
         return;
     }
     add_count(line, (size_t)setup->goal.search.repeats, "repeat",
@@ -116,7 +116,7 @@ static void add_data(struct line *line, const struct rue_study_variant *variant)
 {
     char count[RUE_UNIT_TEXT_BYTES], description[64];
     rue_variant_describe(&variant->variant, description, sizeof description);
-    add_text(line, "%s: %s images%s, read %s", description,
+    add_part(line, "%s: %s images%s, read %s", description,
              rue_format_count(variant->opened.images, count, sizeof count),
              variant->sample ? " (a converted sample)" : "", variant->workload.cache);
 }
@@ -125,7 +125,7 @@ static void add_replayed(struct line *line, const struct rue_study_setup *setup,
 {
     char time[RUE_UNIT_TEXT_BYTES];
     double table_s = rue_study_recording_s(setup, variant);
-    add_text(line, "%.200s: times from a table, %s in total", setup->variants[variant].variant.path,
+    add_part(line, "%.200s: times from a table, %s in total", setup->variants[variant].variant.path,
              rue_format_duration((uint64_t)(table_s * 1e9), time, sizeof time));
 }
 
@@ -136,7 +136,7 @@ static bool add_references(struct line *line, const struct rue_study_setup *setu
     char label[RUE_CONFIG_TEXT_BYTES], count[RUE_UNIT_TEXT_BYTES];
     if (!rue_watch_plan(setup, &plan)) return false;
     rue_config_label(&plan.request.config, label);
-    add_text(line, "every %d trials one %s trial of %s images (%s), to detect changes of the machine's speed",
+    add_part(line, "every %d trials one %s trial of %s images (%s), to detect changes of the machine's speed",
              RUE_WATCH_PERIOD, plan.request.measure == RUE_LOAD ? "load-only" : "joint",
              rue_format_count(plan.request.images, count, sizeof count), label);
     return true;
@@ -148,7 +148,7 @@ static void add_baselines(struct line *line, const struct rue_study_setup *setup
     char label[RUE_CONFIG_TEXT_BYTES];
     for (size_t b = 0; b < setup->baselines.count; b++) {
         rue_config_label(&setup->baselines.at[b].config, label);
-        add_text(line, "%s%s (%s)", line->used ? ", " : "", label, setup->baselines.at[b].name);
+        add_part(line, "%s%s (%s)", line->used ? ", " : "", label, setup->baselines.at[b].name);
     }
 }
 
@@ -168,23 +168,23 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
     if (setup->goal.loader.gpus)
         snprintf(loaders, sizeof loaders, " on each of %d GPU%s", setup->goal.loader.workload.world_size,
                  setup->goal.loader.workload.world_size == 1 ? "" : "s");
-    add_text(&line, "%s images%s%s", rue_format_count(setup->variants[0].job_images, count, sizeof count),
+    add_part(&line, "%s images%s%s", rue_format_count(setup->variants[0].job_images, count, sizeof count),
              loaders, rue_study_assumes_job(setup) ? " (assumed: the table does not say; set --images)" : "");
     write_line(&line, "job", style, out);
     for (size_t m = 0; m < setup->model_count; m++)
-        add_text(&line, "%s%s", m ? ", " : "", setup->models[m].name);
+        add_part(&line, "%s%s", m ? ", " : "", setup->models[m].name);
     write_line(&line, "models", style, out);
     for (size_t k = 0; k < setup->space.knobs->count; k++) {
-        add_values(&line, setup, k);
+        list_values(&line, setup, k);
         write_line(&line, rue_study_option_name(setup->space.knobs->at[k], name), style, out);
     }
-    add_text(&line, "%s%s%s", setup->plan.strategy->name, setup->plan.why[0] ? ": " : "", setup->plan.why);
+    add_part(&line, "%s%s%s", setup->plan.strategy->name, setup->plan.why[0] ? ": " : "", setup->plan.why);
     write_line(&line, "strategy", style, out);
     add_trials(&line, setup, ledger);
     write_line(&line, "trials", style, out);
     if (rue_study_predicts(setup)) {
         double points = 100 * setup->goal.search.epsilon_ratio;
-        add_text(&line,
+        add_part(&line,
                  "when no configuration can be more than %g point%s better (%g %% confidence), or when the "
                  "budget is spent",
                  points, points == 1 ? "" : "s", 100 * setup->goal.search.confidence);
@@ -193,7 +193,7 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
     if (add_references(&line, setup)) write_line(&line, "references", style, out);
     add_baselines(&line, setup);
     if (line.used) write_line(&line, "baselines", style, out);
-    add_cost(&line, setup);
+    add_plan_cost(&line, setup);
     write_line(&line, "cost", style, out);
 }
 

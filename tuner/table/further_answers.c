@@ -105,7 +105,7 @@ static rue_status fill_cells(const struct group *group, struct rue_cost_matrix *
 
 /* A matrix of all scenarios and common configurations; NULL without any. Models keep their names, by which
  * the rules find their weights. */
-static rue_status open_matrix(const struct group *group, struct rue_cost_matrix **out, rue_error *error)
+static rue_status join_matrix(const struct group *group, struct rue_cost_matrix **out, rue_error *error)
 {
     size_t scenarios = 0, used = 0, max_configs = group->variants[0]->matrix->config_count;
     for (size_t v = 0; v < group->count; v++) scenarios += group->variants[v]->matrix->model_count;
@@ -169,7 +169,7 @@ static rue_status find_overall(struct rue_findings *findings, const struct group
     struct rue_selection *selection = NULL;
     struct rue_overall *out = &findings->overall[findings->overall_count];
     if (group->count < 2) return RUE_OK;
-    rue_status status = open_matrix(group, &out->matrix, error);
+    rue_status status = join_matrix(group, &out->matrix, error);
     if (!out->matrix) return status;
     findings->overall_count++; /* now, so that it is closed if the rest fails */
     if (status == RUE_OK) status = rue_ranking_rules_select(rules, out->matrix, &selection, error);

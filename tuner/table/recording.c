@@ -74,7 +74,7 @@ static rue_status add_variant(struct rue_recording *recording, const struct rue_
     return RUE_OK;
 }
 
-static rue_status list_models(struct rue_recording *recording, rue_error *error)
+static rue_status list_recorded_models(struct rue_recording *recording, rue_error *error)
 {
     const struct rue_names *models = &recording->table.tally.models;
     for (size_t m = 0; m < models->count; m++) {
@@ -130,7 +130,7 @@ static rue_status list_contents(struct rue_recording *recording, rue_error *erro
             if (trials && trials < recording->min_trials) recording->min_trials = trials;
         }
     }
-    return status == RUE_OK ? list_models(recording, error) : status;
+    return status == RUE_OK ? list_recorded_models(recording, error) : status;
 }
 
 static void assume_job(struct rue_recording *recording)
@@ -185,7 +185,7 @@ void rue_recording_name(const struct rue_recording *recording, char *out, size_t
 /* ---- cells ---- */
 
 /* RUE_NONE: the table does not have the variant. */
-static size_t find_variant(const struct rue_recording *recording, const struct rue_variant *variant)
+static size_t find_recorded_variant(const struct rue_recording *recording, const struct rue_variant *variant)
 {
     for (size_t v = 0; v < recording->variant_count; v++) {
         const struct rue_variant *own = &recording->variants[v];
@@ -199,7 +199,7 @@ static size_t find_variant(const struct rue_recording *recording, const struct r
 void rue_recording_digest(const struct rue_recording *recording, const struct rue_variant *variant,
                           char out[32])
 {
-    size_t number = find_variant(recording, variant);
+    size_t number = find_recorded_variant(recording, variant);
     snprintf(out, 32, "%016" PRIx64, rue_hash(recording->table.digest, &number, sizeof number));
 }
 
@@ -207,7 +207,7 @@ const struct rue_cell *rue_recording_find_cell(const struct rue_recording *recor
                                                const struct rue_variant *variant, const char *model,
                                                const struct rue_config *config)
 {
-    size_t number = find_variant(recording, variant);
+    size_t number = find_recorded_variant(recording, variant);
     if (number == RUE_NONE) return NULL;
     const struct rue_cost_matrix *matrix = recording->found[number]->matrix;
     const struct rue_config *found =

@@ -36,7 +36,7 @@ static rue_status read_stream(FILE *stream, const char *name, char **out, size_t
                     TEXT_BYTES_MAX);
 }
 
-static rue_status read_file(const char *path, const char *name, char **out, size_t *bytes, rue_error *error)
+static rue_status load_csv(const char *path, const char *name, char **out, size_t *bytes, rue_error *error)
 {
     struct stat info;
     if (strcmp(path, "-") == 0) return read_stream(stdin, name, out, bytes, error);
@@ -71,7 +71,7 @@ static rue_status open_csv(const char *path, struct rue_csv **out, uint64_t *dig
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     char *text = NULL;
     size_t bytes;
-    rue_status status = read_file(path, name, &text, &bytes, error);
+    rue_status status = load_csv(path, name, &text, &bytes, error);
     if (status != RUE_OK) return free(text), status;
     *digest = rue_hash(RUE_HASH_START, text, bytes);
     status = rue_csv_open(name, text, bytes, out, error);
@@ -200,8 +200,8 @@ static rue_status read_time(struct row *row, bool is_ok, struct rue_tally_trial 
 }
 
 /* "" if the file has no such column. */
-static rue_status read_word(const struct row *row, enum rue_column column, size_t bytes, char *out,
-                            rue_error *error)
+static rue_status read_table_word(const struct row *row, enum rue_column column, size_t bytes, char *out,
+                                  rue_error *error)
 {
     const char *text = cell_text(row, column);
     char why[64];
@@ -221,9 +221,9 @@ static rue_status find_group(const struct row *row, uint64_t job_images, size_t 
         return fail_cell(row, RUE_COLUMN_MODE, "is too long: shorten it", error);
     int known = mode ? rue_word_find(rue_mode_names, RUE_MODE_COUNT, mode) : -1;
     struct rue_variant variant = {.mode = known >= 0 ? (enum rue_mode)known : RUE_RAW};
-    rue_status status = read_word(row, RUE_COLUMN_FORMAT, sizeof variant.format, variant.format, error);
+    rue_status status = read_table_word(row, RUE_COLUMN_FORMAT, sizeof variant.format, variant.format, error);
     if (status == RUE_OK)
-        status = read_word(row, RUE_COLUMN_DTYPE, sizeof variant.dtype, variant.dtype, error);
+        status = read_table_word(row, RUE_COLUMN_DTYPE, sizeof variant.dtype, variant.dtype, error);
     const char *label = mode ? mode : row->table->name;
     snprintf(key, sizeof key, "%.3500s\n%s\n%s\n%" PRIu64, label, variant.format, variant.dtype, job_images);
     if (status == RUE_OK) status = rue_tally_find_group(&row->table->tally, key, out, &created, error);
@@ -289,7 +289,7 @@ static rue_status check_width(const struct row *row, rue_error *error)
 }
 
 /* Copies the names, as the record is overwritten by the next line. */
-static rue_status read_header(struct rue_csv *csv, struct row *row, rue_error *error)
+static rue_status read_table_header(struct rue_csv *csv, struct row *row, rue_error *error)
 {
     bool found;
     rue_status status = rue_csv_next(csv, &found, &row->record, error);
@@ -304,7 +304,7 @@ static rue_status read_header(struct rue_csv *csv, struct row *row, rue_error *e
 }
 
 /* If no row has a time, the column is probably not one of times. */
-static rue_status check_times(const struct row *row, rue_error *error)
+static rue_status check_time_column(const struct row *row, rue_error *error)
 {
     if (row->any_time || !row->first_word_line) return RUE_OK;
     return rue_fail(error, RUE_DATA,
@@ -314,10 +314,10 @@ static rue_status check_times(const struct row *row, rue_error *error)
                     row->first_word_line, row->first_word);
 }
 
-static rue_status read_rows(struct rue_csv *csv, struct row *row, rue_error *error)
+static rue_status read_table_rows(struct rue_csv *csv, struct row *row, rue_error *error)
 {
     bool found;
-    rue_status status = read_header(csv, row, error);
+    rue_status status = read_table_header(csv, row, error);
     while (status == RUE_OK) {
         status = rue_csv_next(csv, &found, &row->record, error);
         if (status != RUE_OK || !found) break;
@@ -328,7 +328,7 @@ static rue_status read_rows(struct rue_csv *csv, struct row *row, rue_error *err
     if (status == RUE_OK && row->table->rows == 0)
         return rue_fail(error, RUE_DATA, "%s has only a header line: expected one line per trial after it",
                         row->file);
-    return status == RUE_OK ? check_times(row, error) : status;
+    return status == RUE_OK ? check_time_column(row, error) : status;
 }
 
 rue_status rue_table_read(const char *path, const char *map, struct rue_table *out, rue_error *error)
@@ -341,7 +341,7 @@ rue_status rue_table_read(const char *path, const char *map, struct rue_table *o
     const char *name = strrchr(rue_csv_name(csv), '/');
     snprintf(out->name, sizeof out->name, "%s", name && name[1] ? name + 1 : rue_csv_name(csv));
     struct row row = {.table = out, .file = rue_csv_name(csv), .map = map};
-    status = read_rows(csv, &row, error);
+    status = read_table_rows(csv, &row, error);
     out->digest = map ? rue_hash(digest, map, strlen(map)) : digest;
     free(row.header);
     rue_csv_close(csv);

@@ -83,7 +83,7 @@ struct slice {
     double *times;         /* [count] scratch */
 };
 
-static rue_status open_matrix(const struct slice *slice, struct rue_cost_matrix **out, rue_error *error)
+static rue_status open_group_matrix(const struct slice *slice, struct rue_cost_matrix **out, rue_error *error)
 {
     const struct rue_names *models = &slice->tally->models;
     size_t config_count = 0, model_count = 0;
@@ -152,12 +152,12 @@ static rue_status fill_matrix(const struct slice *slice, struct rue_cost_matrix 
     return status;
 }
 
-static rue_status fill_variant(const struct slice *slice, const struct rue_ranking_rules *rules,
-                               struct rue_variant_findings *out, rue_error *error)
+static rue_status fill_tally_variant(const struct slice *slice, const struct rue_ranking_rules *rules,
+                                     struct rue_variant_findings *out, rue_error *error)
 {
     struct rue_cost_matrix *matrix = NULL;
     struct rue_selection *selection = NULL;
-    rue_status status = open_matrix(slice, &matrix, error);
+    rue_status status = open_group_matrix(slice, &matrix, error);
     if (status == RUE_OK) status = fill_matrix(slice, matrix, error);
     if (status == RUE_OK) status = rue_ranking_rules_select(rules, matrix, &selection, error);
     if (status != RUE_OK) return rue_cost_matrix_close(matrix), status;
@@ -168,7 +168,7 @@ static rue_status fill_variant(const struct slice *slice, const struct rue_ranki
     return RUE_OK;
 }
 
-static int compare_names(const void *a, const void *b, void *context)
+static int compare_model_names(const void *a, const void *b, void *context)
 {
     char *const *texts = context;
     return strcmp(texts[*(const size_t *)a], texts[*(const size_t *)b]);
@@ -189,7 +189,7 @@ static rue_status fill_variants(const struct rue_tally *tally, const struct rue_
         goto out;
     }
     for (size_t m = 0; m < tally->models.count; m++) by_name[m] = m;
-    qsort_r(by_name, tally->models.count, sizeof *by_name, compare_names, tally->models.texts);
+    qsort_r(by_name, tally->models.count, sizeof *by_name, compare_model_names, tally->models.texts);
     size_t count = tally->trial_count;
     for (size_t i = 0; i < count; i++) sorted[i] = &tally->trials[i];
     qsort(sorted, count, sizeof *sorted, compare_trials);
@@ -197,7 +197,7 @@ static rue_status fill_variants(const struct rue_tally *tally, const struct rue_
         for (end = first + 1; end < count && sorted[end]->group == sorted[first]->group;) end++;
         slice.trials = sorted + first;
         slice.count = end - first;
-        status = fill_variant(&slice, rules, &findings->variants[findings->variant_count], error);
+        status = fill_tally_variant(&slice, rules, &findings->variants[findings->variant_count], error);
         findings->variant_count += status == RUE_OK;
     }
     qsort(findings->variants, findings->variant_count, sizeof *findings->variants, rue_findings_compare);
