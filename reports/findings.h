@@ -207,6 +207,13 @@ void rue_findings_name(const struct rue_variant_findings *variant, char *out, si
 void rue_findings_name_among(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                              char *out, size_t bytes);
 
+/* Whether these are the only data, and the runner's own: they need no name. */
+static inline bool rue_findings_is_only(const struct rue_findings *findings,
+                                        const struct rue_variant_findings *variant)
+{
+    return findings->variant_count == 1 && !variant->variant.path[0] && !variant->label;
+}
+
 /* Its label, or "raw". */
 const char *rue_findings_mode(const struct rue_variant_findings *variant);
 

@@ -85,8 +85,9 @@ static void put_heading(struct rue_page *page, const struct rue_findings *findin
     char count[RUE_UNIT_TEXT_BYTES];
     size_t models = variant->selection->model_count, configs = variant->selection->config_count, least, most;
     rue_page_sentence(page, RUE_LOOK_BOLD, 0);
-    rue_say_variant(page, findings, variant);
-    rue_say(page, ": %zu model%s", models, rue_prose_plural(models));
+    bool only = rue_findings_is_only(findings, variant);
+    if (!only) rue_say_variant(page, findings, variant);
+    rue_say(page, "%s%zu model%s", only ? "" : ": ", models, rue_prose_plural(models));
     if (variant->job.images)
         rue_say(page, ", job of %s image%s", rue_format_count(variant->job.images, count, sizeof count),
                 rue_prose_plural(variant->job.images));

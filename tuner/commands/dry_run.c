@@ -50,6 +50,7 @@ static void find_defaults(const struct rue_study_setup *setup, struct defaults *
         {"knob", "none"},
         {"gpus", "one loader"},
         {"runner", "rue runner"},
+        {"runner-fd", "none"},
         {"table", "none"},
         {"map", "the standard names"},
         {"image-key", "the standard names"},

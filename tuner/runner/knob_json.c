@@ -107,12 +107,10 @@ static rue_status check_words(const struct rue_knob_info *knob, rue_error *error
 {
     int count = 0;
     for (; knob->words && knob->words[count]; count++) {
-        if (!*knob->words[count] || strlen(knob->words[count]) >= RUE_KNOB_TEXT_BYTES ||
-            strpbrk(knob->words[count], ",\"\\"))
-            return rue_fail(
-                error, RUE_USAGE,
-                "%s: the value '%.60s' is empty, longer than %d bytes, or has a comma, quote or backslash",
-                knob->name, knob->words[count], RUE_KNOB_TEXT_BYTES - 1);
+        if (!*knob->words[count] || strpbrk(knob->words[count], ",;\"\\"))
+            return rue_fail(error, RUE_USAGE,
+                            "%s: the value '%s' is empty, or has a comma, semicolon, quote or backslash",
+                            knob->name, knob->words[count]);
         for (int v = 0; v < count; v++)
             if (strcmp(knob->words[v], knob->words[count]) == 0)
                 return rue_fail(error, RUE_USAGE, "%s: the value %s is listed twice", knob->name,
@@ -169,11 +167,11 @@ static rue_status read_declaration(const json_t *object, struct declaration *out
                                .torch = copy_member(object, "pytorch", out->torch, sizeof out->torch),
                                .help = out->help};
     if (!read_values(out, object))
-        return rue_fail(
-            error, RUE_USAGE,
-            "%.60s: \"values\" must be 1 to %d words (category) or numbers (number, count); a count "
-            "may have \"min\" and \"max\" from 0 to %d instead",
-            name, RUE_KNOB_WORDS_MAX, COUNT_MAX);
+        return rue_fail(error, RUE_USAGE,
+                        "%.60s: \"values\" must be 1 to %d words of at most %d bytes (category) or numbers "
+                        "(number, count); a "
+                        "count may have \"min\" and \"max\" from 0 to %d instead",
+                        name, RUE_KNOB_WORDS_MAX, RUE_KNOB_TEXT_BYTES - 1, COUNT_MAX);
     const json_t *fallback = json_object_get(object, "default");
     out->knob.fallback = out->knob.min;
     if (fallback && !rue_json_knob_read(&out->knob, fallback, &out->knob.fallback))

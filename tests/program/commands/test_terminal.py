@@ -171,7 +171,7 @@ def test_a_log_of_both_streams_reads_in_order(rue, script):
         done = run_into(rue, file, "tune", "--runner", script(MANY).command)
     text = log.read_text()
     assert done.returncode == 0 and "\x1b" not in text and "\r" not in text
-    order = [text.index(word) for word in ("  data", "  cost", "Use batch_size", "raw scripted: 6 models", "written: ")]
+    order = [text.index(word) for word in ("  data", "  cost", "Use batch_size", "6 models, job of", "written: ")]
     assert order == sorted(order)
     assert len(re.findall(r"^trial ", text, re.MULTILINE)) < 75, "a line now and then, not one for each of 150 trials"
 

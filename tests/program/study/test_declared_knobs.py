@@ -100,7 +100,8 @@ def test_values_that_were_not_declared_are_refused(rue, runner, words, says):
     (dict(name="x", kind="number", values=["a"]), '"values" must be'),
     (dict(name="x", kind="category", values=["a"], default="b"), '"default" is not one of its values'),
     (dict(name="x", kind="count", min=5, max=2), '"values" must be'),
-    (dict(name="x", kind="category", values=["w" * 60]), '"values" must be'),
+    (dict(name="x", kind="category", values=["w" * 60]), '"values" must be 1 to 32 words of at most 47 bytes'),
+    (dict(name="x", kind="category", values=["a;b"]), "the value 'a;b' is empty, or has a comma, semicolon, quote or backslash"),
 ])
 def test_an_invalid_declaration_is_refused(rue, runner, knob, says):
     expect_failure(rue("tune", "--runner", runner([knob]), "--out", "out"), 1, "hello.knobs: ", says)

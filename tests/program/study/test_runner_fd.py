@@ -78,6 +78,7 @@ def test_a_whole_study(rue, serve, script):
     assert [request["op"] for request in one.requests[:2]] == ["hello", "open"] and len(cells(one.trials())) == CELLS
     (best,) = read_json(rue.folder / "out/recommendation.json")["recommendations"]
     assert (best["config"]["batch_size"], best["config"]["num_workers"]) == (64, 4)
+    assert done.stdout.startswith("Use batch_size 64, num_workers 4: 0.0 % mean regret"), "the only data need no name"
     assert rue("tune", *WORDS, "--out", "other", "--runner", script(TABLE).command).returncode == 0
     (other,) = read_json(rue.folder / "other/recommendation.json")["recommendations"]
     assert other["config"] == best["config"] and other["mean_regret_ratio"] == best["mean_regret_ratio"]

@@ -5,8 +5,8 @@
 enum { WORKLOAD, IMAGE_KEY = WORKLOAD + RUE_WORKLOAD_OPTIONS, LABEL_KEY, COUNT };
 
 static const struct rue_option table[COUNT] = {
-    RUE_WORKLOAD_OPTION_ROWS(WORKLOAD)[IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
-    [LABEL_KEY] = RUE_DATA_LABEL_KEY,
+    RUE_WORKLOAD_OPTION_ROWS(WORKLOAD)[IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
+    [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
 };
 static const struct rue_command command = {
     .name = "try", .arguments = "", .summary = "Tries options.", .options = table, .option_count = COUNT};

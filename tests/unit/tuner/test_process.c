@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -37,7 +38,7 @@ static void start_shell(const char *script)
     start((const char *const[]){"/bin/sh", "-c", script, NULL});
 }
 
-static void send(const char *line)
+static void send_line(const char *line)
 {
     rue_error error = {0};
     cr_assert_eq(rue_process_write_line(process, line, rue_clock_now_ns() + timeout_ns, &error), RUE_OK, "%s",
@@ -67,12 +68,12 @@ static const char *expect_failure(uint64_t patience, rue_status expected)
 Test(process, lines_are_echoed)
 {
     start((const char *const[]){"cat", NULL});
-    send("hello");
+    send_line("hello");
     expect_line("hello");
-    send("");
+    send_line("");
     expect_line("");
-    send("one");
-    send("two\nthree");
+    send_line("one");
+    send_line("two\nthree");
     expect_line("one");
     expect_line("two");
     expect_line("three");
@@ -86,7 +87,7 @@ Test(process, a_long_line_is_echoed)
     const char *line;
     memset(text, 'x', BYTES);
     start_shell("read -r line; printf '%300000s\\n' | tr ' ' x; echo after");
-    send("go");
+    send_line("go");
     rue_error error = {0};
     cr_assert_eq(rue_process_read_line(process, UINT64_MAX, BYTES, &line, &error), RUE_OK, "%s",
                  error.message);
@@ -108,7 +109,7 @@ Test(process, a_line_can_be_read_after_a_missed_deadline)
     start_shell("read -r line; echo late");
     const char *message = expect_failure(20 * RUE_NS_PER_MS, RUE_TIMEOUT);
     cr_assert(strstr(message, "no answer"), "%s", message);
-    send("go");
+    send_line("go");
     expect_line("late");
     rue_process_close(process, timeout_ns);
 }
@@ -140,7 +141,7 @@ Test(process, a_line_of_the_maximum_length_is_accepted)
     memset(text, 'x', LONGEST);
     text[LONGEST] = 0;
     start((const char *const[]){"cat", NULL});
-    send(text);
+    send_line(text);
     expect_line(text);
     rue_process_close(process, timeout_ns);
 }
@@ -275,7 +276,7 @@ Test(process, a_slow_reader_gets_all_of_a_long_line)
     static char text[BYTES + 1];
     memset(text, 'x', BYTES);
     start_shell("sleep 0.1; head -c 1048577 | wc -c");
-    send(text);
+    send_line(text);
     expect_line("1048577");
     rue_process_close(process, timeout_ns);
 }
@@ -297,7 +298,7 @@ Test(process, a_stopped_process_is_reported)
     rue_keeper_signal(rue_process_keeper_socket(process), SIGCONT);
     while (rue_process_stop_signal(process)) rue_process_suspensions(process);
     cr_assert_eq(rue_process_suspensions(process), 1);
-    send("awake");
+    send_line("awake");
     expect_line("awake");
     rue_process_close(process, timeout_ns);
 }
@@ -328,7 +329,7 @@ Test(process, a_process_inherits_no_pipe_of_another)
     start((const char *const[]){"cat", NULL});
     cr_assert_str_eq(rue_process_close(first, timeout_ns), "ended",
                      "the first sees the end of its input while the second runs");
-    send("still here");
+    send_line("still here");
     expect_line("still here");
     rue_process_close(process, timeout_ns);
 }
@@ -356,4 +357,41 @@ Test(process, control_c_ends_the_waiting)
 Test(process, close_accepts_null)
 {
     cr_assert_str_eq(rue_process_close(NULL, 0), "ended");
+}
+
+/* ---- a program at a socket ---- */
+
+static int adopt(void)
+{
+    int ends[2];
+    rue_error error = {0};
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    cr_assert_eq(rue_process_adopt(ends[0], &process, &error), RUE_OK, "%s", error.message);
+    return ends[1];
+}
+
+Test(process, a_socket_is_written_and_read_and_stays_open)
+{
+    char line[8];
+    int peer = adopt();
+    send_line("hello");
+    cr_assert_eq(read(peer, line, sizeof line), 6);
+    cr_assert_eq(write(peer, "here\n", 5), 5);
+    expect_line("here");
+    cr_assert(strstr(expect_failure(20 * RUE_NS_PER_MS, RUE_TIMEOUT), "no answer"));
+    cr_assert_eq(rue_process_suspensions(process), 0);
+    cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended");
+    cr_assert_eq(write(peer, "more", 4), 4, "the socket is borrowed");
+}
+
+Test(process, the_end_of_a_connection_is_the_end_of_the_program)
+{
+    int peer = adopt();
+    close(peer);
+    expect_failure(timeout_ns, RUE_RUNNER);
+    cr_assert(rue_process_is_gone(process));
+    rue_error error = {0};
+    cr_assert_eq(rue_process_write_line(process, "x", UINT64_MAX, &error), RUE_RUNNER);
+    cr_assert_str_eq(error.message, "ended");
+    rue_process_close(process, timeout_ns);
 }
