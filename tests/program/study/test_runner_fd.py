@@ -193,15 +193,6 @@ def test_a_runner_of_the_environment_is_overridden(rue, tmp_path):
     assert Served(rue, player, None, ["tune", *WORDS], env=dict(RUE_RUNNER="false")).finish().returncode == 0
 
 
-def test_only_rue_holds_the_socket(rue, serve, tmp_path):
-    """A child that inherits it would keep the connection open after the end."""
-    prepared = rue("prepare", "--synthetic", "16", "photos", "--quiet")
-    assert prepared.returncode == 0, prepared.stderr
-    one = serve("photos", "photos.tensor", command=["compare", "--quiet", "--out", "out"])
-    one.finish()  # the thread ends only when the last copy is closed
-    assert one.requests == [] or one.requests[0]["op"] == "hello"
-
-
 # ---- models of the runner and of the catalogue in one study ----
 
 def test_models_of_both_kinds(rue, serve):
