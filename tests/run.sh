@@ -8,7 +8,7 @@ set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . .ci/packages.sh
-need_packages "to build rue and its tests" "${build_packages[@]}" libcriterion-dev g++ python3 python3-pytest python3-pytest-xdist python3-pytest-timeout \
+need_packages "to build rue and its tests" "${build_packages[@]}" libcriterion-dev g++ python3 python3-pytest python3-pytest-xdist python3-pytest-timeout python3-venv \
     python3-numpy python3-pil python3-lmdb python3-protobuf python3-crc32c python3-jsonschema libarchive-tools strace "${test_packages[@]}" || exit 1
 
 quick=${1:-}
@@ -78,11 +78,23 @@ run_programs() {
     echo "ran programs of tests in $((SECONDS - begin)) s"
 }
 
-# run_pytest WORD...
+# The libraries of tests/python/test_peers.py from PyPI, in the newest versions that work with Debian's PyTorch 1.13.
+install_peers() {
+    local torch
+    torch=$(/usr/bin/python3 -c 'import torch; print(torch.__version__.split("+")[0])' 2>/dev/null) || return 1
+    [ -e build/peers/complete ] && return
+    rm -rf build/peers
+    /usr/bin/python3 -m venv --system-site-packages build/peers &&
+        timeout 600 build/peers/bin/pip install -q -c <(echo "torch==$torch") 'numpy<2' 'pyarrow<20' webdataset 'timm<1.1' \
+            'pytorch-lightning==2.1.4' 'transformers==4.36.2' 'accelerate<0.30' 'datasets<4' pandas && touch build/peers/complete
+}
+
+# run_pytest PYTHON WORD...
 run_pytest() {
-    local begin=$SECONDS line fails
-    RUE_PROGRAM=$PWD/build/asan/rue RUE_RELEASE=$PWD/build/release/rue timeout 2400 /usr/bin/python3 -m pytest -q -rsfE \
-        --tb=short --timeout 900 --timeout-method thread -p no:cacheprovider -n "$jobs" "$@" tests 2>&1 | tee build/pytest.log
+    local begin=$SECONDS line fails python=$1
+    shift
+    RUE_PROGRAM=$PWD/build/asan/rue RUE_RELEASE=$PWD/build/release/rue timeout 2400 "$python" -m pytest -q -rsfE \
+        --tb=short --timeout 900 --timeout-method thread -p no:cacheprovider -n "$jobs" "$@" 2>&1 | tee build/pytest.log
     line=$(tail -n 1 build/pytest.log)
     fails=$(($(number_of failed "$line") + $(number_of errors? "$line")))
     grep -qE 'passed|skipped' <<<"$line" || fail "pytest ended early"
@@ -92,11 +104,20 @@ run_pytest() {
 }
 
 mkdir -p build
+[ "$quick" = quick ] || install_peers >build/peers.log 2>&1 &
 if [ "$quick" = quick ]; then
-    build asan && run_programs build/asan/tests && run_pytest -m quick
+    build asan && run_programs build/asan/tests && run_pytest /usr/bin/python3 -m quick tests
 elif build release && build asan && build tsan $(basename -s .c tests/race/race_*.c); then
     run_programs build/asan/tests build/tsan/tests
-    run_pytest
+    run_pytest /usr/bin/python3 --ignore tests/python/test_peers.py tests
+    wait # for install_peers
+    peers=/usr/bin/python3
+    if [ -e build/peers/complete ]; then
+        peers=$PWD/build/peers/bin/python
+    else
+        echo "The libraries of tests/python/test_peers.py cannot be had (build/peers.log): its tests are skipped."
+    fi
+    run_pytest "$peers" tests/python/test_peers.py
 fi
 [ ${#broken[@]} -eq 0 ] || printf 'failed: %s\n' "${broken[@]}"
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -1,5 +1,5 @@
 """What the adapters share: a factory that sets knobs on an object that makes loaders, and puts them back."""
-from .loaders import find_dataloader
+from .loaders import TORCH_KNOBS, find_dataloader
 from .tuning import tune
 
 
@@ -21,7 +21,7 @@ def tune_attributes(target, names, make, models, space, options):
                 set_attribute(target, names[knob], value)
 
     def make_loader(batch_size, num_workers, **knobs):
-        off = {} if num_workers else {"persistent_workers": False, "prefetch_factor": None}
+        off = {} if num_workers else {"persistent_workers": False, "prefetch_factor": TORCH_KNOBS["prefetch_factor"].default}
         try:
             apply({"batch_size": batch_size, "num_workers": num_workers, **off, **knobs})
             return make()
