@@ -32,7 +32,7 @@ class Knob:
         """The value as an option and the protocol write it."""
         if self.kind() == "flag":
             return "true" if value else "false"
-        return re.sub(r'[,"\\\s]+', "_", str(value)) if self.kind() == "category" else str(value)
+        return re.sub(r'[,;"\\\s]+', "_", str(value))[:47] if self.kind() == "category" else str(value)
 
     def declared(self, value):
         return value if self.kind() != "category" else self.word(value)

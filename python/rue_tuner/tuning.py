@@ -58,7 +58,6 @@ def tune_together(subject, steps, arguments, out, quiet):
     """All ranks call it; rank 0 searches, and all get its Result, or its error."""
     ranks = Ranks()
     if ranks.rank > 0:
-        subject.examine()
         outcome = ranks.follow(Runner(subject, steps))
         if isinstance(outcome, str):
             raise TuneError(outcome)
@@ -134,15 +133,23 @@ def perform(words, runner, subject, isolate, quiet):
                 run.arguments += ["--images", str((subject.given_images or subject.known_images() or need_images()) * subject.epochs)]
             run.isolated()
             return run
-        subject.examine()
+        examine(subject)
         if job:
             run.arguments += ["--images", str(subject.images * subject.epochs)]
         run.attached(runner)
         return run
-    except Refused as error:
-        raise TuneError(str(error)) from error
     finally:
         running = False
+
+
+def examine(subject):
+    """Loads a batch, so that a loader that does not work fails at once."""
+    try:
+        subject.examine()
+    except Refused as error:
+        raise TuneError(str(error)) from error
+    except Exception as error:
+        raise TuneError(f"the loader cannot be tuned, because it fails: {one_line(error)}") from error
 
 
 def need_images():

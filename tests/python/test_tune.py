@@ -104,6 +104,7 @@ def test_a_job_of_epochs_varies_persistent_workers():
     (lambda: DataLoader(Failing(), batch_size=8), "item 48 is damaged"),
     (lambda: DataLoader(Stream(splits=False), batch_size=8), "does not split its items among workers"),
     (lambda: DataLoader([], batch_size=8), "delivered no batch"),
+    (lambda: DataLoader([3, None], batch_size=2), "the loader cannot be tuned, because it fails: "),
 ])
 def test_a_broken_pipeline_is_an_error_and_no_recommendation(loader, reason):
     with pytest.raises(rue.TuneError, match=reason) as caught:
