@@ -6,6 +6,7 @@ DataLoader of the caller's: `train:make_loader` in a module, or `path/train.py:m
 import argparse
 import importlib
 import importlib.util
+import json
 import multiprocessing
 import os
 import pathlib
@@ -62,7 +63,11 @@ def main(arguments=None):
     os.dup2(2, 1)
     for signum in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signum, stop)
-    import torch
+    try:
+        import torch
+    except ImportError as error:
+        replies.write(json.dumps(dict(reason=f"{sys.executable} has no PyTorch ({error}): give the command of a Python that has it")) + "\n")
+        return
     from .loaders import make_subject
     from .serve import Runner
     if options.target:

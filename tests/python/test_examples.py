@@ -25,11 +25,11 @@ def run(tmp_path):
 
 
 def test_a_training_script_tunes_and_then_trains(run):
-    out = run("train.py", "photos", "2", "20trials")
+    out = run("train.py", "photos", "2", "10trials")
     assert "Use batch_size 16" in out and "epoch 1: loss" in out
     assert len((ROOT / "examples/train.py").read_text().splitlines()) <= 50
 
 
 def test_a_notebook_shows_a_table(run):
-    out = run("notebook.py", PHOTOS="photos", BUDGET="20trials")
+    out = run("notebook.py", PHOTOS="photos", BUDGET="10trials")
     assert "persistent_workers" in out and "mean_regret" in out and "1 batches" in out

@@ -58,6 +58,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("place")
     (folder / "bin").mkdir()
     (folder / "bin/rue").symlink_to(find_release() or PROGRAM)
+    (folder / "bin/python3").symlink_to(sys.executable)
     (folder / "examples").symlink_to(ROOT / "examples")
     rows = [f"{mode},ape,{batch},{workers},{batch + workers}" for mode in ("raw", "preprocessed") for batch in (16, 32)
             for workers in (0, 2)]
