@@ -32,11 +32,6 @@ struct checks {
     struct rue_check *at; /* [count] */
 };
 
-static void format_part_name(const struct rue_recommended *part, char *out, size_t bytes)
-{
-    rue_findings_name(&part->found, out, bytes);
-}
-
 /* For JSON: every trial. */
 static void put_trials(struct rue_page *page, const struct rue_check *check)
 {
@@ -107,7 +102,7 @@ static rue_status show_checks(const struct checks *checks, rue_error *error)
     for (size_t i = 0; i < checks->count; i++) {
         const struct rue_check *check = &checks->at[i];
         char name[128];
-        format_part_name(&checks->earlier->at[i], name, sizeof name);
+        rue_findings_name(&checks->earlier->at[i].found, name, sizeof name);
         rue_page_sentence(&page, RUE_LOOK_BOLD, 0);
         rue_say(&page, "%s: ", name);
         rue_check_say(&page, check);
@@ -150,7 +145,7 @@ static json_t *check_json(const struct rue_recommended *part, const struct rue_c
     struct rue_page sentence = {0};
     bool checked = !check->skipped[0], has_verdict = checked && found->verdict != RUE_RECHECK_UNTRIED,
          compared = check->gain.confidence > 0;
-    format_part_name(part, name, sizeof name);
+    rue_findings_name(&part->found, name, sizeof name);
     rue_page_sentence(&sentence, RUE_LOOK_PLAIN, 0);
     rue_check_say(&sentence, check);
     for (size_t d = 0; d < check->difference_count; d++)

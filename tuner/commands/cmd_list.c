@@ -138,7 +138,7 @@ static rue_status add_study(struct list *list, const char *path, rue_error *erro
     rue_status status = rue_record_read(path, &record, &why);
     bool read = status == RUE_OK;
     if (read && !rue_record_is_empty(&record))
-        status = rue_record_findings(&record, rue_record_rules(&record), &findings, &why);
+        status = rue_record_findings(&record, &record.last->rules, &findings, &why);
     if (status == RUE_OK && list->json) add_object(list, path, &record, findings);
     if (status == RUE_OK && !list->json) add_lines(list, path, &record, findings);
     rue_tally_findings_close(findings);

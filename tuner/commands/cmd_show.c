@@ -115,7 +115,7 @@ static rue_status show_record(const struct rue_record *record, const struct rue_
     struct rue_findings *findings;
     struct rue_ranking_rules rules;
     rue_status status =
-        rue_ranking_rules_read(options, &ranking_options, rue_record_rules(record), &rules, error);
+        rue_ranking_rules_read(options, &ranking_options, &record->last->rules, &rules, error);
     if (status != RUE_OK) return status;
     status = rue_record_findings(record, &rules, &findings, error);
     if (status != RUE_OK) return rue_ranking_rules_close(&rules), status;

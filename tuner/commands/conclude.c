@@ -31,9 +31,10 @@ static void note_replaced(const struct rue_study_setup *setup)
 }
 
 /* Files are written before the output is shown. */
-static rue_status write_and_show(const struct rue_study_setup *setup, const struct rue_findings *findings,
-                                 rue_study_shown *show, void *context, rue_error *lost)
+static rue_status write_and_show(const struct rue_study *study, const struct rue_findings *findings,
+                                 const char *kept, rue_study_shown *show, void *context, rue_error *lost)
 {
+    const struct rue_study_setup *setup = &study->setup;
     char files[256] = "";
     rue_error failure = {0};
     rue_status status = RUE_OK; /* `lost` keeps the first failure */
@@ -46,6 +47,11 @@ static rue_status write_and_show(const struct rue_study_setup *setup, const stru
     fflush(stdout);
     if (status == RUE_OK && files[0])
         rue_progress_note(setup->progress, "written: %s/%s, " RUE_STORE_FILE, setup->place.folder, files);
+    if (kept[0])
+        rue_progress_note(setup->progress,
+                          "kept the earlier result, %s: this run added %zu trials, too few to replace it. "
+                          "To see it: rue show %s",
+                          kept, study->ledger.run_trials, setup->place.folder);
     /* After a signal the reader is often gone too; that is not reported. */
     if (status != RUE_OK && rue_interrupt_status() == RUE_OK) rue_fail(lost, status, "%s", failure.message);
     return lost->status;
@@ -115,7 +121,7 @@ rue_status rue_study_conclude(const struct rue_study *study, const struct rue_fi
                               rue_error *error)
 {
     rue_error lost = end->lost, verdict = {0};
-    rue_status ran = end->ran, status = write_and_show(&study->setup, findings, show, context, &lost);
+    rue_status ran = end->ran, status = write_and_show(study, findings, end->kept, show, context, &lost);
     if (ran == RUE_OK && status == RUE_OK) {
         rue_status judged = judge_findings(&study->setup, findings, &verdict);
         return judged == RUE_OK ? RUE_OK : rue_fail(error, judged, "%s", verdict.message);

@@ -91,14 +91,11 @@ static rue_status read_last(struct rue_record *record, struct rue_store *store, 
 
 static void judge_last(struct rue_record *record)
 {
+    bool ended = record->last && !record->last->ledger.under_way;
     if (record->is_current && !record->last->found.run.partial) return;
-    if (record->is_current) {
-        put_partial(record, record->last->found.run.partial_reason);
-    } else {
-        bool ended = record->last && !record->last->ledger.under_way;
-        put_partial(record, ended ? "trials were added or deleted since the last run"
-                                  : "the last run ended without a report");
-    }
+    put_partial(record, record->is_current ? record->last->found.run.partial_reason
+                        : ended            ? "trials were added or deleted since the last run"
+                                           : "the last run ended without a report");
 }
 
 /* ---- trials ---- */
@@ -228,11 +225,6 @@ void rue_record_close(struct rue_record *record)
 bool rue_record_is_empty(const struct rue_record *record)
 {
     return !record->is_current && record->tally.trial_count == 0;
-}
-
-const struct rue_ranking_rules *rue_record_rules(const struct rue_record *record)
-{
-    return &record->last->rules;
 }
 
 /* Trials do not name their runner and machine; the notes of the last run do. */

@@ -35,9 +35,6 @@ void rue_record_close(struct rue_record *record);
 /* Whether there is anything to rank. */
 bool rue_record_is_empty(const struct rue_record *record);
 
-/* The rules of the last run; borrowed. Not for an empty record. */
-const struct rue_ranking_rules *rue_record_rules(const struct rue_record *record);
-
 /* The findings, owned by the caller (rue_tally_findings_close); they borrow from the record. Call it once,
  * not for an empty record. RUE_USAGE as rue_ranking_rules_check, RUE_MEMORY. */
 rue_status rue_record_findings(const struct rue_record *record, const struct rue_ranking_rules *rules,

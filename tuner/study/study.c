@@ -141,15 +141,6 @@ static rue_status open_study(const struct rue_study_goal *goal, struct rue_progr
     return RUE_OK;
 }
 
-static bool is_worth_keeping(const struct rue_study_ledger *ledger, const struct rue_findings *findings,
-                             rue_status ran)
-{
-    bool recommends = ran == RUE_OK || ledger->found_trials == 0;
-    for (size_t v = 0; v < findings->variant_count; v++)
-        recommends |= findings->variants[v].selection->recommended != RUE_NONE;
-    return recommends;
-}
-
 /* Reports and stores what was measured, however the run ended. */
 static rue_status conclude_run(struct rue_study *study, const struct rue_study_steps *steps, void *context,
                                struct rue_study_end *end, rue_error *error)
@@ -158,9 +149,12 @@ static rue_status conclude_run(struct rue_study *study, const struct rue_study_s
     rue_status status = rue_study_findings(study, &findings, error);
     if (status != RUE_OK) return status;
     if (end->ran == RUE_OK && steps->extend) end->ran = steps->extend(study, findings, context, &end->why);
-    findings->unsaved = !is_worth_keeping(&study->ledger, findings, end->ran);
+    findings->unsaved = (end->ran != RUE_OK || findings->run.partial) &&
+                        rue_study_keep_earlier(&study->setup, &study->ledger, findings, end->ran != RUE_OK,
+                                               end->kept, sizeof end->kept);
     bool keeps = !findings->unsaved && end->ran != RUE_STORE;
-    if (keeps && rue_study_keep_findings(&study->setup, &study->ledger, findings, &end->lost) != RUE_OK)
+    if (keeps &&
+        rue_study_keep_findings(&study->setup, &study->ledger, findings, false, &end->lost) != RUE_OK)
         findings->ledger = NULL; /* the store has none */
     status = steps->show_findings(study, findings, end, context, error);
     rue_further_answers_close(findings);

@@ -45,6 +45,7 @@ rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out
 struct rue_study_end {
     rue_status ran;
     rue_error why, lost;
+    char kept[256]; /* the earlier recommendations that were not replaced; "": none */
 };
 
 /* Callbacks of a command. */
@@ -59,13 +60,9 @@ struct rue_study_steps {
                                 const struct rue_study_end *end, void *context, rue_error *error);
 };
 
-/* Runs a study from opening to close. A run that failed without a recommendation does not replace the
- * findings of an earlier run. Fails as the steps do. */
+/* Runs a study from opening to close; see rue_study_keep_earlier. Fails as the steps do. */
 rue_status rue_study_perform(const struct rue_study_goal *goal, struct rue_progress *progress,
                              const struct rue_study_steps *steps, void *context,
                              rue_error *error) RUE_MUST_CHECK;
-
-/* "libjpeg-turbo 2.1.5, SQLite 3.40.1, ...". */
-void rue_study_libraries(char *out, size_t bytes);
 
 #endif

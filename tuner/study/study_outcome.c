@@ -13,6 +13,7 @@
 #include "array.h"
 #include "clock.h"
 #include "further_answers.h"
+#include "json_document.h"
 #include "machine.h"
 #include "recommendation_file.h"
 #include "report.h"
@@ -40,8 +41,8 @@ static rue_status describe_ledger(const struct rue_study_setup *setup, struct ru
     return RUE_OK;
 }
 
-static rue_status save_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                struct rue_findings *findings, bool under_way, rue_error *error)
+rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                   struct rue_findings *findings, bool under_way, rue_error *error)
 {
     char *text = NULL;
     rue_status status = describe_ledger(setup, ledger, under_way, error);
@@ -51,12 +52,6 @@ static rue_status save_findings(const struct rue_study_setup *setup, struct rue_
     if (status == RUE_OK) status = rue_store_save_findings(ledger->store, text, error);
     free(text);
     return status;
-}
-
-rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                   struct rue_findings *findings, rue_error *error)
-{
-    return save_findings(setup, ledger, findings, false, error);
 }
 
 #define COPY(to, from) snprintf(to, sizeof(to), "%s", from)
@@ -95,7 +90,7 @@ rue_status rue_study_note_under_way(const struct rue_study_setup *setup, struct 
                                   .changes.notice_count = ledger->notice_count,
                                   .changes.notices = ledger->notices};
     describe_runner(setup, &so_far.runner);
-    return save_findings(setup, ledger, &so_far, true, error);
+    return rue_study_keep_findings(setup, ledger, &so_far, true, error);
 }
 
 /* Whether the findings share a scenario with this study: data, runner and machine. */
@@ -119,26 +114,76 @@ static rue_status add_notice(struct rue_study_ledger *ledger, const struct rue_n
     return rue_store_mark_doubtful(ledger->store, notice->uncertain, notice->uncertain_end, error);
 }
 
+/* The last findings of this study; `result`: of any study, by a run that ended. NULL: none. The caller closes
+ * them. */
+static rue_status find_kept(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                            bool result, struct rue_recommendation **out, rue_error *error)
+{
+    for (size_t nth = 0;; nth++) {
+        char *text = NULL;
+        *out = NULL;
+        rue_status status = rue_store_load_findings(ledger->store, nth, &text, error);
+        if (status != RUE_OK || !text) return status;
+        status = rue_recommendation_read_kept(text, RUE_STORE_FILE, out, error);
+        free(text);
+        if (status != RUE_OK) return status;
+        if (result ? !(*out)->ledger.under_way : is_about_study(&(*out)->ledger, setup)) return RUE_OK;
+        rue_recommendation_close(*out);
+    }
+}
+
 /* Each run also stores the changes that it loaded, so the last run of a scenario has all of them. */
 rue_status rue_study_load_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   rue_error *error)
 {
-    bool accepted = false;
-    rue_status status = RUE_OK;
-    for (size_t nth = 0; status == RUE_OK && !accepted; nth++) {
-        struct rue_recommendation *kept;
-        char *text = NULL;
-        status = rue_store_load_findings(ledger->store, nth, &text, error);
-        if (status != RUE_OK || !text) return status;
-        status = rue_recommendation_read_kept(text, RUE_STORE_FILE, &kept, error);
-        free(text);
-        if (status != RUE_OK) return status;
-        accepted = is_about_study(&kept->ledger, setup);
-        for (size_t i = 0; status == RUE_OK && accepted && i < kept->found.changes.notice_count; i++)
-            status = add_notice(ledger, &kept->found.changes.notices[i], error);
-        rue_recommendation_close(kept);
-    }
+    struct rue_recommendation *kept;
+    rue_status status = find_kept(setup, ledger, false, &kept, error);
+    for (size_t i = 0; status == RUE_OK && kept && i < kept->found.changes.notice_count; i++)
+        status = add_notice(ledger, &kept->found.changes.notices[i], error);
+    rue_recommendation_close(kept);
     return status;
+}
+
+/* The note of this run has all changes of the machine. If this fails, `rue show` ranks the trials. */
+static void save_earlier(struct rue_study_ledger *ledger, json_t *earlier, const json_t *note)
+{
+    uint64_t trials;
+    rue_status status = rue_store_count_trials(ledger->store, &trials, NULL);
+    if (status != RUE_OK || json_object_set(earlier, "notices", json_object_get(note, "notices")) != 0 ||
+        json_object_set_new(json_object_get(earlier, "ledger"), "trials", rue_json_integer(trials)) != 0)
+        return;
+    char *text = rue_json_dump(earlier, JSON_COMPACT);
+    if (text) status = rue_store_save_findings(ledger->store, text, NULL);
+    free(text);
+}
+
+bool rue_study_keep_earlier(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                            const struct rue_findings *findings, bool failed, char *out, size_t bytes)
+{
+    struct rue_recommendation *note = NULL, *earlier = NULL;
+    bool none = failed, kept = false,
+         read = find_kept(setup, ledger, false, &note, NULL) == RUE_OK && note &&
+                find_kept(setup, ledger, true, &earlier, NULL) == RUE_OK && earlier;
+    for (size_t v = 0; v < findings->variant_count; v++)
+        none &= findings->variants[v].selection->recommended == RUE_NONE;
+    for (size_t i = 0, used = 0; read && i < earlier->count && used < bytes; i++) {
+        const struct rue_recommended *part = &earlier->at[i];
+        char name[128], label[RUE_CONFIG_TEXT_BYTES], key[RUE_LEDGER_KEY_BYTES];
+        if (part->best == RUE_NONE) continue;
+        for (size_t v = 0; v < findings->variant_count; v++) {
+            rue_study_key(setup, v, key);
+            bool is_same = none || strcmp(key, earlier->ledger.scenarios[i]) == 0;
+            kept |= is_same && findings->variants[v].selection->recommended == RUE_NONE;
+        }
+        rue_variant_describe(&part->found.variant, name, sizeof name);
+        rue_config_label(&part->matrix->configs[part->best], label);
+        used += (size_t)snprintf(out + used, bytes - used, "%s%s for %s", used ? ", " : "", label, name);
+    }
+    if (kept && is_about_study(&earlier->ledger, setup)) save_earlier(ledger, earlier->root, note->root);
+    if (!kept) out[0] = 0;
+    rue_recommendation_close(note);
+    rue_recommendation_close(earlier);
+    return kept;
 }
 
 rue_status rue_study_note_change(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
@@ -254,12 +299,6 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
     return RUE_OK;
 }
 
-void rue_study_libraries(char *out, size_t bytes)
-{
-    snprintf(out, bytes, "libjpeg-turbo %s, SQLite %s, jansson %s, GSL %s", TEXT(LIBJPEG_TURBO_VERSION),
-             sqlite3_libversion(), jansson_version_str(), gsl_version);
-}
-
 static bool copy_row(void *context, size_t index, struct rue_trial_row *out)
 {
     const struct rue_study_ledger *ledger = context;
@@ -281,7 +320,9 @@ static void fill_provenance(struct rue_study *study, struct rue_findings *out)
     COPY(out->run.command_line, study->setup.goal.output.command_line);
     COPY(out->run.started, study->setup.started);
     COPY(out->run.partial_reason, study->outcome.partial_reason);
-    rue_study_libraries(out->machine.libraries, sizeof out->machine.libraries);
+    snprintf(out->machine.libraries, sizeof out->machine.libraries,
+             "libjpeg-turbo %s, SQLite %s, jansson %s, GSL %s", TEXT(LIBJPEG_TURBO_VERSION),
+             sqlite3_libversion(), jansson_version_str(), gsl_version);
     out->machine.usable_cpus = machine.usable_cpus;
     out->machine.memory_bytes = machine.memory_bytes;
     out->run.duration_s = (double)(rue_clock_now_ns() - study->ledger.clock.start_ns) / 1e9;

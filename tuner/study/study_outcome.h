@@ -23,7 +23,14 @@ struct rue_study_outcome {
 /* Stores the findings as a recommendation.json, with their ledger, which is added to `findings`. RUE_STORE,
  * RUE_MEMORY. */
 rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                   struct rue_findings *findings, rue_error *error) RUE_MUST_CHECK;
+                                   struct rue_findings *findings, bool under_way,
+                                   rue_error *error) RUE_MUST_CHECK;
+
+/* For a run that ended early: whether the last result in the store recommends something for a variant for
+ * which `findings` do not; if the run `failed` without a recommendation, for any variant. Then `out`
+ * describes that result, and if it is about this study, it becomes the result of this run. */
+bool rue_study_keep_earlier(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                            const struct rue_findings *findings, bool failed, char *out, size_t bytes);
 
 /* Loads the changes of the machine that the last run of the same scenario knew. RUE_STORE, RUE_MEMORY. */
 rue_status rue_study_load_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,

@@ -16,18 +16,12 @@ enum { FEW_CONFIGS = 4, TIME_BYTES = 32 };
  * predicting costs as much. */
 static const double comfortable_share = 0.5, few_share = 2;
 
-static rue_status use_strategy(struct rue_study_setup *setup, const char *name)
-{
-    setup->plan.strategy = rue_strategy_find(name);
-    return RUE_OK;
-}
-
 static const char *format_s(double s, char out[TIME_BYTES])
 {
     return rue_format_duration((uint64_t)(fmin(s, 1e9) * 1e9), out, TIME_BYTES);
 }
 
-static rue_status choose_by_trials(struct rue_study_setup *setup)
+static void choose_by_trials(struct rue_study_setup *setup)
 {
     size_t all =
         setup->config_count * setup->model_count * setup->variant_count * (size_t)setup->goal.search.repeats;
@@ -38,7 +32,7 @@ static rue_status choose_by_trials(struct rue_study_setup *setup)
              fits            ? "suffices"
              : all <= budget ? "does not leave room for reference trials"
                              : "is smaller");
-    return use_strategy(setup, fits ? "grid" : "duel");
+    setup->plan.strategy = fits ? &rue_strategy_grid : &rue_strategy_duel;
 }
 
 /* First one short trial per variant: its lower bound on the cost may already rule out the grid, and then no
@@ -61,18 +55,21 @@ static rue_status choose_by_time(struct rue_study_setup *setup, struct rue_study
              "%smeasuring all configurations takes %s %s; the limit for grid is %g %% of the budget (%s)",
              few ? "there are few configurations; " : "", exceeds ? "at least" : "about",
              format_s(whole_s, all), 100 * share, format_s(budget_s, budget));
-    return use_strategy(setup, fits ? "grid" : "duel");
+    setup->plan.strategy = fits ? &rue_strategy_grid : &rue_strategy_duel;
+    return RUE_OK;
 }
 
 /* Chooses grid if the budget easily allows measuring everything; then nothing has to be predicted. */
 static rue_status choose_strategy(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   rue_error *error)
 {
-    if (setup->goal.search.minimise != RUE_GOAL_TIME) {
-        snprintf(setup->plan.why, sizeof setup->plan.why, "only the time of the job can be predicted");
-        return use_strategy(setup, "grid");
-    }
-    return setup->goal.search.budget.trials ? choose_by_trials(setup) : choose_by_time(setup, ledger, error);
+    if (setup->goal.search.minimise == RUE_GOAL_TIME && !setup->goal.search.budget.trials)
+        return choose_by_time(setup, ledger, error);
+    choose_by_trials(setup);
+    if (setup->goal.search.minimise == RUE_GOAL_TIME) return RUE_OK;
+    snprintf(setup->plan.why, sizeof setup->plan.why, "only the time of the job can be predicted");
+    setup->plan.strategy = &rue_strategy_grid;
+    return RUE_OK;
 }
 
 /* Estimates the cost of all trials, and the part that stored trials save. */

@@ -58,27 +58,6 @@ static struct cell find_cell(const struct rue_study_setup *setup, const struct t
                          question->scenario % setup->model_count, question->config};
 }
 
-static void show_progress(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                          const struct track *track, const struct rue_question *question,
-                          uint64_t run_start_ns)
-{
-    if (ledger->answered > 1 && !rue_progress_due(setup->progress)) return;
-    char count[64], best[160], label[RUE_CONFIG_TEXT_BYTES], duration[RUE_UNIT_TEXT_BYTES];
-    struct cell cell = find_cell(setup, track, question);
-    rue_config_label(&setup->configs[cell.config], label);
-    if (rue_study_predicts(setup))
-        rue_progress_describe_claim(setup, track->state, best, sizeof best);
-    else
-        rue_progress_describe_best(setup, ledger, cell.variant, best, sizeof best);
-    rue_progress_describe_count(setup, ledger, count, sizeof count);
-    double remaining_s = rue_progress_rest_s(setup, ledger, rue_study_spent_ns(setup, ledger) - run_start_ns);
-    const struct rue_variant *variant = &setup->variants[cell.variant].variant;
-    rue_progress_show(setup->progress, "%s%.60s %s %s, %s left%s", count,
-                      setup->host.recording ? variant->path : rue_mode_names[variant->mode],
-                      setup->models[cell.model].name, label,
-                      rue_format_duration((uint64_t)(remaining_s * 1e9), duration, sizeof duration), best);
-}
-
 static uint64_t expected_ns(const struct rue_study_setup *setup, const struct rue_question *question)
 {
     if (question->expected_s > 0) return (uint64_t)(question->expected_s * 1e9);
@@ -334,25 +313,37 @@ static bool fits_budget(const struct rue_study_setup *setup, const struct rue_st
                                    rue_study_budget_left_s(setup, ledger);
 }
 
-/* `*out`: skip this question, because it does not fit the budget and the store has no answer. */
+/* Whether stored trials may still answer later questions of a track whose question has no stored answer. */
+static bool is_probing(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                       const struct track *track)
+{
+    struct rue_claim claim;
+    return ledger->found_trials && setup->plan.strategy->claim &&
+           !setup->plan.strategy->claim(track->state, SIZE_MAX, &claim);
+}
+
+/* `*out`: skip this question, because it does not fit the budget and the store has no answer. A strategy that
+ * predicts then ends, unless it is still probing. */
 static rue_status check_skip(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                             struct tracks *tracks, struct cell cell, const struct rue_question *question,
+                             struct tracks *tracks, struct track *track, const struct rue_question *question,
                              size_t nth, double spent_s, bool *out, rue_error *error)
 {
+    bool predicts = rue_study_predicts(setup), stored = false;
     *out = false;
-    if (rue_study_predicts(setup)) return RUE_OK;
-    if (tracks->config != question->config || tracks->repeat != question->repeat)
+    if (!predicts && (tracks->config != question->config || tracks->repeat != question->repeat))
         tracks->over_budget = !fits_budget(setup, ledger, tracks, question->config, spent_s);
     tracks->config = question->config;
     tracks->repeat = question->repeat;
     if (!tracks->over_budget && !is_spent(setup, ledger)) return RUE_OK;
+    struct cell cell = find_cell(setup, track, question);
     struct rue_trial_request request = make_request(setup, cell, question);
-    bool stored = false;
+    size_t model = question->measure == RUE_LOAD ? RUE_NONE : cell.model;
     rue_status status = RUE_OK;
     if (ledger->found_trials)
-        status = rue_study_is_stored(setup, ledger, cell.variant, cell.model, &request, nth, &stored, error);
+        status = rue_study_is_stored(setup, ledger, cell.variant, model, &request, nth, &stored, error);
     *out = !stored;
     tracks->skipped += !stored;
+    track->ended = predicts && !stored && !is_probing(setup, ledger, track);
     return status;
 }
 
@@ -361,22 +352,17 @@ static rue_status run_questions(struct rue_study *study, struct tracks *tracks, 
     struct rue_same_failures failures = {0};
     struct rue_question question;
     struct track *track;
+    struct cell cell;
     uint64_t run_start_ns = rue_study_spent_ns(&study->setup, &study->ledger);
     while ((track = next_track(&study->setup, tracks, &question))) {
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) rue_fail(error, status, "interrupted");
-        if (status == RUE_OK && rue_study_predicts(&study->setup) &&
-            is_spent(&study->setup, &study->ledger)) {
-            mark_partial(study, "the budget was spent");
-            return RUE_OK;
-        }
         size_t nth = study->ledger.stored_unobserved && question.repeat > 0 ? RUE_STUDY_NEW_TRIAL
                                                                             : (size_t)question.repeat;
         double spent_s = (double)(rue_study_spent_ns(&study->setup, &study->ledger) - run_start_ns) / 1e9;
-        struct cell cell = find_cell(&study->setup, track, &question);
         bool skipped = false;
         if (status == RUE_OK)
-            status = check_skip(&study->setup, &study->ledger, tracks, cell, &question, nth, spent_s,
+            status = check_skip(&study->setup, &study->ledger, tracks, track, &question, nth, spent_s,
                                 &skipped, error);
         if (skipped) continue;
         if (status == RUE_OK)
@@ -387,7 +373,9 @@ static rue_status run_questions(struct rue_study *study, struct tracks *tracks, 
             mark_partial(study, signal ? "interrupted" : "stopped");
             return status;
         }
-        show_progress(&study->setup, &study->ledger, track, &question, run_start_ns);
+        cell = find_cell(&study->setup, track, &question);
+        rue_study_show_progress(&study->setup, &study->ledger, track->state, cell.variant, cell.model,
+                                &study->setup.configs[cell.config], run_start_ns);
     }
     if (tracks->skipped) mark_partial(study, "the budget was spent");
     return check_signal(study, tracks, error);

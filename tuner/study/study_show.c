@@ -197,18 +197,17 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
     write_line(&line, "cost", style, out);
 }
 
-void rue_progress_describe_best(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                                size_t variant, char *out, size_t bytes)
+/* ", best so far 128/2 (regret 1.8 %)", the mean regret; "" before anything is ranked. */
+static void describe_best(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                          size_t variant, char *out, size_t bytes)
 {
     struct rue_cost_matrix *matrix;
     struct rue_selection *selection = NULL;
-    out[0] = 0;
+    char label[RUE_CONFIG_TEXT_BYTES];
     if (rue_study_matrix(setup, ledger, variant, &matrix, NULL) != RUE_OK) return;
     rue_status status = rue_ranking_rules_select(&setup->goal.search.rules, matrix, &selection, NULL);
     rue_cost_matrix_close(matrix);
-    if (status != RUE_OK) return;
-    if (selection->recommended != RUE_NONE) {
-        char label[RUE_CONFIG_TEXT_BYTES];
+    if (status == RUE_OK && selection->recommended != RUE_NONE) {
         rue_config_label(&setup->configs[selection->recommended], label);
         snprintf(out, bytes, ", best so far %s (regret %.1f %%)", label,
                  100 * selection->rows[selection->recommended].mean_regret_ratio);
@@ -216,39 +215,50 @@ void rue_progress_describe_best(const struct rue_study_setup *setup, const struc
     rue_selection_close(selection);
 }
 
-void rue_progress_describe_claim(const struct rue_study_setup *setup, void *state, char *out, size_t bytes)
+/* ", best so far 128/2, no other more than 1.8 points better", "" before the strategy predicts anything. */
+static void describe_claim(const struct rue_study_setup *setup, void *state, char *out, size_t bytes)
 {
     struct rue_claim claim;
     char label[RUE_CONFIG_TEXT_BYTES];
-    out[0] = 0;
     if (!setup->plan.strategy->claim || !setup->plan.strategy->claim(state, SIZE_MAX, &claim)) return;
     rue_config_label(&setup->configs[claim.config], label);
     snprintf(out, bytes, ", best so far %s, no other more than %.1f points better", label,
              rue_prose_bound_percent(claim.bound_ratio));
 }
 
-void rue_progress_describe_count(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                                 char *out, size_t bytes)
-{
-    size_t limit = setup->goal.search.budget.trials, done = ledger->answered;
-    if (!rue_study_predicts(setup))
-        snprintf(out, bytes, "%zu of %zu trials: ", done, setup->plan.trials);
-    else if (limit)
-        snprintf(out, bytes, "%zu of at most %zu trials: ", done, limit + done - ledger->run_trials);
-    else
-        snprintf(out, bytes, "%zu trial%s: ", done, done == 1 ? "" : "s");
-}
-
-double rue_progress_rest_s(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                           uint64_t spent_ns)
+/* Expected seconds of the remaining trials. */
+static double rest_s(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                     double spent_s)
 {
     const struct rue_budget *budget = &setup->goal.search.budget;
-    double spent_s = (double)spent_ns / 1e9, made = (double)ledger->run_trials,
-           done = (double)ledger->answered;
-    double budget_s = budget->time_ns ? rue_study_budget_left_s(setup, ledger) : INFINITY;
-    if (budget->trials) budget_s = spent_s / fmax(1, made) * fmax(0, (double)budget->trials - made);
-    if (rue_study_predicts(setup)) return budget_s;
-    double all = (double)setup->plan.trials, remaining = all - done;
-    return fmin(budget_s,
-                done > all / 10 ? spent_s / done * remaining : setup->plan.expected_s * remaining / all);
+    double made = (double)ledger->run_trials, done = (double)ledger->answered;
+    double left_s = budget->time_ns ? rue_study_budget_left_s(setup, ledger) : INFINITY;
+    if (budget->trials) left_s = spent_s / fmax(1, made) * fmax(0, (double)budget->trials - made);
+    if (rue_study_predicts(setup)) return left_s;
+    double all = (double)setup->plan.trials, rest = all - done;
+    return fmin(left_s, done > all / 10 ? spent_s / done * rest : setup->plan.expected_s * rest / all);
+}
+
+/* Trials are counted, because trial numbers mean rows of trials.csv. */
+void rue_study_show_progress(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                             void *state, size_t variant, size_t model, const struct rue_config *config,
+                             uint64_t run_start_ns)
+{
+    size_t most = setup->goal.search.budget.trials, done = ledger->answered;
+    if (done > 1 && !rue_progress_due(setup->progress)) return;
+    char total[64] = "", best[160] = "", label[RUE_CONFIG_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES];
+    const struct rue_variant *data = &setup->variants[variant].variant;
+    describe_claim(setup, state, best, sizeof best);
+    if (!rue_study_predicts(setup)) {
+        describe_best(setup, ledger, variant, best, sizeof best);
+        snprintf(total, sizeof total, " of %zu", setup->plan.trials);
+    } else if (most)
+        snprintf(total, sizeof total, " of at most %zu", most + done - ledger->run_trials);
+    rue_config_label(config, label);
+    double left_s = rest_s(setup, ledger, (double)(rue_study_spent_ns(setup, ledger) - run_start_ns) / 1e9);
+    rue_progress_show(setup->progress, "%zu%s trial%s: %.60s %s %s, %s left%s", done, total,
+                      done == 1 && !total[0] ? "" : "s",
+                      setup->host.recording ? data->path : rue_mode_names[data->mode],
+                      setup->models[model].name, label,
+                      rue_format_duration((uint64_t)(left_s * 1e9), left, sizeof left), best);
 }

@@ -12,19 +12,10 @@ const char *rue_study_option_name(const struct rue_knob_info *knob, char out[RUE
 void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                          const struct rue_report_style *style, FILE *out);
 
-/* ", best so far 128/2 (regret 1.8 %)", the mean regret; "" before anything is ranked. */
-void rue_progress_describe_best(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                                size_t variant, char *out, size_t bytes);
-
-/* ", best so far 128/2, no other more than 1.8 points better", "" before the strategy predicts anything. */
-void rue_progress_describe_claim(const struct rue_study_setup *setup, void *state, char *out, size_t bytes);
-
-/* "57 of 60 trials: ", "57 of at most 500 trials: ". Not trial numbers: these are rows of trials.csv. */
-void rue_progress_describe_count(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                                 char *out, size_t bytes);
-
-/* Expected seconds of the remaining trials. */
-double rue_progress_rest_s(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                           uint64_t spent_ns);
+/* Shows how many trials were made, the next one, the time that is left, and the best configuration so far.
+ * `state`: of the strategy. */
+void rue_study_show_progress(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                             void *state, size_t variant, size_t model, const struct rue_config *config,
+                             uint64_t run_start_ns);
 
 #endif

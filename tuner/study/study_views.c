@@ -173,12 +173,6 @@ static double time_s(const void *context, size_t model, size_t config, uint64_t 
     return rue_job_line_ns(line, length) * cell_ns / rue_job_line_ns(line, job) / 1e9;
 }
 
-/* Whether the search for lengths is short enough to finish it after a signal. */
-static bool is_quick(const struct rue_study_setup *setup)
-{
-    return setup->model_count * setup->config_count <= CELLS_QUICK;
-}
-
 /* The newest trial of each cell; NULL if out of memory: then other lengths are not reported. */
 static struct rue_job_line *last_lines(const struct rue_study *study, size_t variant)
 {
@@ -204,13 +198,15 @@ rue_status rue_study_find_lengths(struct rue_study *study, size_t variant, void 
         free(source.lines);
         return status;
     }
+    /* A search that is short enough is finished after a signal. */
+    bool quick = study->setup.model_count * study->setup.config_count <= CELLS_QUICK;
     struct rue_job_length_setup question = {.matrix = study->outcome.variants[variant].matrix,
                                             .selection = selection,
                                             .job_images = study->setup.variants[variant].job_images,
                                             .epsilon_ratio = study->setup.goal.search.epsilon_ratio,
                                             .time_s = time_s,
                                             .context = &source,
-                                            .stop = is_quick(&study->setup) ? NULL : rue_interrupt_status};
+                                            .stop = quick ? NULL : rue_interrupt_status};
     if (selection->recommended != RUE_NONE)
         status = rue_job_lengths_find(&question, &study->outcome.variants[variant].lengths, error);
     rue_selection_close(selection);

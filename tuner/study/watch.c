@@ -278,11 +278,6 @@ static rue_status run_reference(struct rue_watch *watch, size_t variant, rue_err
     return RUE_OK;
 }
 
-static bool is_affordable(const struct rue_watch *watch, double share)
-{
-    return watch->references_s <= share * watch->trials_s;
-}
-
 static bool is_due(const struct rue_watch *watch, size_t variant, struct rue_watch_reserve reserve)
 {
     const struct rue_study_setup *setup = watch->setup;
@@ -300,8 +295,8 @@ static bool is_due(const struct rue_watch *watch, size_t variant, struct rue_wat
         return begun || rue_study_predicts(setup) ||
                setup->plan.trials >= watch->ledger->answered + LEAST_TRIALS;
     if (rue_slowdown_evidence(&watch->slowdown, NULL) >= suspicion)
-        return is_affordable(watch, suspected_share);
-    return watch->trials_since >= RUE_WATCH_PERIOD && is_affordable(watch, cost_share);
+        return watch->references_s <= suspected_share * watch->trials_s;
+    return watch->trials_since >= RUE_WATCH_PERIOD && watch->references_s <= cost_share * watch->trials_s;
 }
 
 /* ---- a change ---- */
@@ -401,12 +396,6 @@ static void restart_watch(struct rue_watch *watch)
     rue_slowdown_reset(&watch->slowdown);
 }
 
-static double find_median(double *values, size_t count)
-{
-    rue_sort_doubles(values, count);
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
 static rue_status conclude_change(struct rue_watch *watch, struct rue_speed_change *out, rue_error *error)
 {
     struct rue_study_ledger *ledger = watch->ledger;
@@ -419,7 +408,10 @@ static rue_status conclude_change(struct rue_watch *watch, struct rue_speed_chan
     size_t good = last_good_reference(watch, notice.uncertain_end);
     notice.uncertain = ledger->rows[good].trial.id + ledger->rows[good].reference;
     rue_reference_level_predict(&reference->baseline, &mean, &sd);
-    double load_log = find_median(reference->pending, reference->pending_count) - mean, compute_log;
+    size_t count = reference->pending_count;
+    rue_sort_doubles(reference->pending, count);
+    double median = (reference->pending[(count - 1) / 2] + reference->pending[count / 2]) / 2,
+           load_log = median - mean, compute_log;
     notice.trial = locate_change(ledger, notice.uncertain, notice.uncertain_end, load_log);
     rue_status status = measure_computing(watch, reference->model == RUE_NONE, load_log, &compute_log, error);
     notice.load_ratio = exp(load_log);

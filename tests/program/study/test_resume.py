@@ -268,7 +268,43 @@ def test_a_run_without_a_recommendation_keeps_the_earlier_reports(rue, script):
     expect_failure(failed, 1, "did not answer 'hello' correctly")
     assert "stopped after" in failed.stdout and "recommendation.json" not in failed.stdout
     assert {name: (rue.folder / "out" / name).read_bytes() for name in kept} == kept
-    assert len(stored(rue)) > 18 and "the last run ended without a report" in rue("show", "out").stdout
+    assert len(stored(rue)) > 18 and "Use batch_size" in rue("show", "out").stdout, "the result that was kept"
+
+
+@pytest.mark.parametrize("clock", ["real", "virtual"])
+def test_a_spent_budget_still_gives_the_answer_of_the_store(rue, script, clock):
+    """Opening alone takes longer than the second budget; on a virtual clock it is one new trial."""
+    one, words = script(TABLE, load_ns=100000, hello=dict(clock=clock)), ["--strategy", "duel", "--confidence", "90%"]
+    assert tune(rue, one, *words, "--budget", "60trials").returncode == 0
+    best, measured = found(rue)["recommendations"][0]["config"], len(one.joint())
+    for _ in range(2):
+        done = tune(rue, one, *words, "--budget", "1us")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert found(rue)["recommendations"][0]["config"] == best and len(one.joint()) == measured
+        assert "earlier result" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_ends_early_keeps_the_earlier_recommendation(rue, script, number):
+    """Stopped at the probes of a new model; the next whole run replaces the result."""
+    one = script(TABLE, load_ns=100000)
+    words = ["--strategy", "duel", "--budget", "2h", "--model"]
+    assert tune(rue, one, *words, "ape").returncode == 0
+    kept = {name: (rue.folder / "out" / name).read_bytes() for name in ("recommendation.json", "trials.csv")}
+    best, measured = found(rue)["recommendations"][0]["config"], len(one.requests())
+    process = start(rue, one.write(delay_s=0.5), *words, "ape,bee,cow")
+    wait_until(lambda: len(one.requests()) > measured, process)
+    code, out, err = stop(process, number)
+    assert code == 128 + number and "No configuration could be recommended" in out
+    label = f"{best['batch_size']}/{best['num_workers']}"
+    assert f"kept the earlier result, {label} for raw scripted: this run added" in err and "rue show out" in err
+    assert {name: (rue.folder / "out" / name).read_bytes() for name in kept} == kept
+    state, text = read_state(rue)
+    assert state == "complete" and f"Use batch_size {best['batch_size']}, num_workers {best['num_workers']}" in text
+    assert read_json(rue.folder / "out/recommendation.json")["recommendations"] == json.loads(
+        rue("show", "out", "--json").stdout)["recommendations"]
+    assert tune(rue, one.write(delay_s=0), *words, "ape,bee,cow").returncode == 0
+    assert len(found(rue)["recommendations"][0]["models"]) == 3
 
 
 def test_reports_without_their_store_are_moved_away_too(rue, script):
