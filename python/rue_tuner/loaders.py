@@ -348,8 +348,9 @@ class Rebuilt(UserLoader):
         return " ".join(describe(part) for part in (loader.dataset, loader.sampler, loader.collate_fn) if part is not None)
 
     def baseline(self):
-        """The knobs of the caller's own loader, as --baseline takes them."""
-        return f"batch_size={self.original.batch_size},num_workers={self.original.num_workers}"
+        """The knobs of the caller's own loader, as --baseline takes them; None if they are not searched."""
+        own = {name: getattr(self.original, name) for name in ("batch_size", "num_workers")}
+        return ",".join(f"{name}={value}" for name, value in own.items()) if all(v in self.space[n] for n, v in own.items()) else None
 
     def drops_last(self, request=None):
         return self.original.drop_last
