@@ -11,8 +11,8 @@ import pytest
 from conftest import HANG_S, PROGRAM, ROOT, clean_environment, find_release
 
 # Lines that are covered elsewhere: what installs packages, builds, or runs the tests themselves.
-# What docs/store.md asks of SQLite is in ../study/test_store_page.py.
-ELSEWHERE = re.compile(r"apt-get install |examples/quickstart\.sh( |$)|tests/(\w+/)?\w+\.(sh|py)( |$)|\.ci/|cmake |source tuner/|pip install |sqlite3 ")
+# The Python examples are in tests/python/test_examples.py. What docs/store.md asks of SQLite is in ../study/test_store_page.py.
+ELSEWHERE = re.compile(r"apt-get install |examples/quickstart\.sh( |$)|tests/(\w+/)?\w+\.(sh|py)( |$)|\.ci/|cmake |source tuner/|pip install |/usr/bin/python3 -m pytest |python3 examples/|sqlite3 ")
 RUNS = re.compile(r"(rue|(echo '[^']*'|cat \S+) \| rue) ")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OWN_STUDY = "rue tune photos/ --mode raw --batch-size 4 --num-workers 0,1"
