@@ -124,7 +124,7 @@ def test_the_python_examples_work(place):
     assert found
     for where, body in found:
         done = subprocess.run([sys.executable, "-c", body], cwd=place, capture_output=True, text=True, timeout=HANG_S)
-        assert done.returncode == 0 and re.match(r"[46] [01] [\d.e-]+$", done.stdout.strip()), (where, done.stdout, done.stderr)
+        assert done.returncode == 0 and re.match(r"\d+ \d+ [\d.e-]+$", done.stdout.strip()), (where, done.stdout, done.stderr)
 
 
 def test_a_tensor_file_opens_as_in_the_readme(place):
