@@ -2,21 +2,10 @@
 
 #include <stdlib.h>
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 static int compare_integers(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
     return (a > b) - (a < b);
-}
-
-void rue_sort_doubles(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, compare_doubles);
 }
 
 void rue_sort_integers(uint64_t *values, size_t count)

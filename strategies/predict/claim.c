@@ -1,12 +1,13 @@
 #include "forecast.h"
 
 #include <gsl/gsl_cdf.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "random.h"
-#include "sort.h"
 
 static const double base_inflation = 1.1;       /* the posterior is overconfident; set by simulation */
 static const double quantile_confidence = 0.95; /* of the upper bound of a quantile of draws */
@@ -98,17 +99,11 @@ double rue_forecast_inflation(const struct rue_forecast *forecast)
     return base_inflation * fmax(1, sqrt(squares / configs)) * few_configs;
 }
 
-static double sorted_quantile(const double *sorted, size_t count, double share)
-{
-    size_t at = (size_t)(share * (double)count);
-    return sorted[at < count ? at : count - 1];
-}
-
 /* An upper confidence bound of a quantile, from a finite number of draws. */
 static double quantile_upper_bound(const double *sorted, size_t count, double share)
 {
     double margin = gsl_cdf_ugaussian_Pinv(quantile_confidence) * sqrt(share * (1 - share) / (double)count);
-    return sorted_quantile(sorted, count, fmin(1, share + margin));
+    return gsl_stats_quantile_from_sorted_data(sorted, 1, count, fmin(1, share + margin));
 }
 
 /* The upper bound of the regret that another configuration can save. The draws' spread about the mean
@@ -133,7 +128,7 @@ static double excess_bound(struct rue_forecast *forecast, size_t claimed)
                 fmax(draws->excess[d], mean + inflation * (regrets[claimed] - regrets[c] - mean));
         }
     }
-    rue_sort_doubles(draws->excess, draws->count);
+    gsl_sort(draws->excess, 1, draws->count);
     return fmax(bound, quantile_upper_bound(draws->excess, draws->count, forecast->setup->aim.confidence));
 }
 
@@ -144,10 +139,11 @@ static void regret_interval(const struct rue_forecast *forecast, double expected
 {
     size_t count = forecast->draws.count;
     double tail = (1 - forecast->setup->aim.confidence) / 2, inflation = forecast->draws.inflation;
-    rue_sort_doubles(values, count);
-    double median = sorted_quantile(values, count, 0.5);
-    *low = fmax(0, fmin(median, expected) - inflation * (median - sorted_quantile(values, count, tail)));
-    *high = median + inflation * (sorted_quantile(values, count, 1 - tail) - median);
+    gsl_sort(values, 1, count);
+    double median = gsl_stats_quantile_from_sorted_data(values, 1, count, 0.5);
+    *low = fmax(0, fmin(median, expected) -
+                       inflation * (median - gsl_stats_quantile_from_sorted_data(values, 1, count, tail)));
+    *high = median + inflation * (gsl_stats_quantile_from_sorted_data(values, 1, count, 1 - tail) - median);
 }
 
 void rue_forecast_claim(struct rue_forecast *forecast, size_t trials, size_t draws, size_t config,

@@ -52,16 +52,21 @@ static struct rue_posterior_trial posterior_trial(const struct rue_forecast *for
 
 static void observe_trial(struct rue_forecast *forecast, const struct rue_logged_trial *trial)
 {
-    double predicted_s =
-        rue_prediction_time_s(forecast->prediction, trial->model, trial->config, trial->images,
-                              rue_prediction_speed(forecast->prediction, trial));
+    const struct rue_prediction *prediction = forecast->prediction;
+    struct rue_speed speed = rue_prediction_speed(prediction, trial);
+    double predicted_s = rue_prediction_time_s(prediction, trial->model, trial->config, trial->images, speed);
     if (!(predicted_s > 0) || is_uninformative(forecast, trial->model, trial->config, trial->images, trial))
         return;
     struct rue_posterior_trial observed =
         posterior_trial(forecast, trial->model, trial->config, trial->images, predicted_s);
     observed.log_ratio = log(trial->times.end_to_end_s / predicted_s);
+    if (rue_speed_differs(speed, initial_speed)) { /* a trial takes at least its compute time at any speed */
+        double initial_s =
+            rue_prediction_time_s(prediction, trial->model, trial->config, trial->images, initial_speed);
+        observed.log_ratio = fmax(observed.log_ratio, log(trial->consumer_s / initial_s) - speed.compute);
+    }
     observed.seconds = trial->seconds;
-    observed.speed = rue_prediction_speed(forecast->prediction, trial);
+    observed.speed = speed;
     rue_posterior_add(forecast->posterior, &observed);
 }
 

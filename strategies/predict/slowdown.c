@@ -1,5 +1,6 @@
 #include "slowdown.h"
 
+#include <assert.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <string.h>
@@ -56,24 +57,22 @@ static const double drift_sd = 0.02;
 static const double allowance_sds = 1.5;          /* of the median, in its standard deviations */
 static const double median_variance_ratio = 1.57; /* variance of a median over that of a mean */
 
+double rue_median(double *values, size_t count)
+{
+    return gsl_stats_median(values, 1, count);
+}
+
 static double level_scatter(const struct rue_reference_level *level)
 {
     return sqrt((prior_count * prior_sd * prior_sd + level->squares) / (prior_count + level->square_count));
 }
 
-/* Robust against disturbed values. */
-static double level_median(const struct rue_reference_level *level)
-{
-    double values[RUE_REFERENCE_VALUES];
-    memcpy(values, level->recent, level->count * sizeof *values);
-    return gsl_stats_median(values, 1, level->count);
-}
-
 bool rue_reference_level_predict(const struct rue_reference_level *level, double *mean, double *sd)
 {
     if (level->count < RUE_REFERENCE_VALUES_MIN) return false;
-    double own = level_scatter(level);
-    *mean = level_median(level);
+    double own = level_scatter(level), values[RUE_REFERENCE_VALUES];
+    memcpy(values, level->recent, level->count * sizeof *values);
+    *mean = rue_median(values, level->count);
     *sd = sqrt(own * own * (1 + median_variance_ratio / (double)level->count) + drift_sd * drift_sd);
     return true;
 }
@@ -115,31 +114,26 @@ void rue_reference_level_reset(struct rue_reference_level *level)
 static const double loader_bound_share =
     0.05; /* of the trial; a longer wait means that the loader is slower */
 
-static struct rue_speed sum_speeds(struct rue_speed a, struct rue_speed b)
-{
-    return (struct rue_speed){a.load + b.load, a.compute + b.compute};
-}
-
 bool rue_speed_differs(struct rue_speed a, struct rue_speed b)
 {
-    return a.load != b.load || a.compute != b.compute;
+    const double rounding = 1e-6; /* of ratios in the store */
+    return fabs(a.load - b.load) > rounding || fabs(a.compute - b.compute) > rounding;
 }
 
 void rue_speed_history_add(struct rue_speed_history *history, size_t since, struct rue_speed slowdown)
 {
-    if (history->count < RUE_SPEED_CHANGES_MAX) {
-        history->at[history->count++] = (struct rue_speed_change){since, slowdown};
-        return;
-    }
-    struct rue_speed_change *last = &history->at[RUE_SPEED_CHANGES_MAX - 1];
-    last->slowdown = sum_speeds(last->slowdown, slowdown);
+    assert(history->count < RUE_SPEED_CHANGES_MAX);
+    history->at[history->count++] = (struct rue_speed_change){since, slowdown};
 }
 
 struct rue_speed rue_speed_history_at(const struct rue_speed_history *history, size_t trial)
 {
     struct rue_speed speed = {0, 0};
     for (size_t i = 0; i < history->count; i++)
-        if (trial >= history->at[i].since) speed = sum_speeds(speed, history->at[i].slowdown);
+        if (trial >= history->at[i].since) {
+            speed.load += history->at[i].slowdown.load;
+            speed.compute += history->at[i].slowdown.compute;
+        }
     return speed;
 }
 

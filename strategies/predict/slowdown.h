@@ -43,6 +43,9 @@ void rue_slowdown_reset(struct rue_slowdown *slowdown);
 /* The log likelihood ratio of an error: machine changed by `shift` (a logarithm) over unchanged. */
 double rue_slowdown_log_likelihood_ratio(double error, double sd, double shift);
 
+/* Reorders the values. */
+double rue_median(double *values, size_t count);
+
 /* Predicts the next time of a repeated measurement from the logarithms of its last times: their median, their
  * scatter, and possible drift. Disturbed times (disturbance.h) have little influence. Pure. */
 enum { RUE_REFERENCE_VALUES = 9, RUE_REFERENCE_VALUES_MIN = 3 };
@@ -80,7 +83,7 @@ struct rue_speed {
 
 bool rue_speed_differs(struct rue_speed a, struct rue_speed b);
 
-/* Changes in order of time; zeroed: none. When the array is full, later changes are added to the last one. */
+/* Changes in order of time, at most RUE_SPEED_CHANGES_MAX; zeroed: none. */
 enum { RUE_SPEED_CHANGES_MAX = 32 };
 struct rue_speed_history {
     size_t count;

@@ -6,7 +6,6 @@
 #include "disturbance.h"
 #include "interrupt.h"
 #include "job_time.h"
-#include "sort.h"
 
 enum { REPEATS_LEAST = 3, CELLS_QUICK = 600 };
 
@@ -103,8 +102,7 @@ static double cell_scatter(const struct rue_study *study)
         double off = fabs(cell_error(study, &study->ledger.rows[i]));
         if (off > 0) distances[count++] = off;
     }
-    if (count) rue_sort_doubles(distances, count);
-    if (count) sd = fmax(to_sd * distances[count / 2], least_sd);
+    if (count) sd = fmax(to_sd * rue_median(distances, count), least_sd);
     free(distances);
     return sd;
 }

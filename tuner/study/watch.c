@@ -6,7 +6,6 @@
 #include "findings.h"
 #include "probes.h"
 #include "slowdown.h"
-#include "sort.h"
 #include "study_costs.h"
 #include "study_ledger.h"
 #include "study_outcome.h"
@@ -29,8 +28,7 @@ static const double false_alarms = 0.05;            /* per study of USUAL_REFERE
 static const double cost_share = 0.12;              /* of the time, for references */
 static const double suspected_share = 0.25;         /* of the time, if a change is suspected */
 static const double min_s = 0.1, trial_share = 0.3; /* length of a reference: 0.1 s, or 0.3 usual trials */
-static const double computing_sd = 0.05;            /* noise between two compute trials */
-static const double equal_tolerance = 0.08;         /* smaller differences count as the same change */
+static const double equal_tolerance = 0.1;          /* smaller differences count as the same speed */
 
 /* The reference of a variant. */
 struct reference {
@@ -38,6 +36,8 @@ struct reference {
     size_t model;
     struct rue_trial_request request;
     struct rue_reference_level baseline;
+    double initial;          /* logarithm of its time at the initial speed; 0: unknown */
+    bool anchored;           /* `initial` is final */
     double pending[PENDING]; /* [pending_count] logarithms of its times since a change is suspected */
     size_t pending_count;
 };
@@ -176,9 +176,11 @@ static bool lengthen_reference(const struct rue_watch *watch, size_t variant, st
 
 static void judge_reference(struct rue_watch *watch, struct reference *reference, double value)
 {
-    double error, sd;
+    double error, mean, sd;
     struct rue_ledger_row *row = &watch->ledger->rows[watch->ledger->last_row];
     row->reference = true;
+    if (!reference->anchored && rue_reference_level_predict(&reference->baseline, &mean, &sd))
+        reference->initial = mean - rue_speed_history_at(&watch->ledger->speeds, SIZE_MAX).load;
     bool known = rue_reference_level_error(&reference->baseline, value, &error, &sd);
     if (known) rue_slowdown_observe(&watch->slowdown, row->trial.id, error, sd);
     if (rue_slowdown_evidence(&watch->slowdown, NULL) < suspicion) {
@@ -215,20 +217,15 @@ static rue_status add_stored_trial(void *context, uint64_t id, const struct rue_
     return RUE_OK;
 }
 
-static size_t count_trials(const struct stored *stored, uint64_t images)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < stored->count; i++) count += stored->at[i].images == images;
-    return count;
-}
-
-/* References have the most frequent length. */
-static uint64_t most_frequent(const struct stored *stored)
+/* References have the most frequent length, that of `*most` trials. */
+static uint64_t most_frequent(const struct stored *stored, size_t *most)
 {
     uint64_t images = 0;
-    for (size_t i = 0; i < stored->count; i++)
-        if (count_trials(stored, stored->at[i].images) >= count_trials(stored, images))
-            images = stored->at[i].images;
+    for (size_t i = *most = 0; i < stored->count; i++) {
+        size_t count = 0;
+        for (size_t j = 0; j < stored->count; j++) count += stored->at[j].images == stored->at[i].images;
+        if (count >= *most) *most = count, images = stored->at[i].images;
+    }
     return images;
 }
 
@@ -244,8 +241,9 @@ static rue_status find_earlier_references(const struct rue_study_setup *setup,
     stored->reference = &reference->request;
     rue_status status = rue_study_visit_stored(setup, ledger, variant, reference->model, &request,
                                                add_stored_trial, stored, error);
-    uint64_t images = most_frequent(stored);
-    bool known = status == RUE_OK && count_trials(stored, images) >= RUE_REFERENCE_VALUES_MIN;
+    size_t most;
+    uint64_t images = most_frequent(stored, &most);
+    bool known = status == RUE_OK && most >= RUE_REFERENCE_VALUES_MIN;
     if (known) reference->request.images = images;
     double load_now = rue_speed_history_at(&ledger->speeds, SIZE_MAX).load;
     for (size_t i = 0; known && i < stored->count; i++) {
@@ -283,7 +281,9 @@ static bool is_due(const struct rue_watch *watch, size_t variant, struct rue_wat
     const struct rue_study_setup *setup = watch->setup;
     const struct reference *reference = &watch->references[variant];
     const struct rue_budget *budget = &setup->goal.search.budget;
-    if (reference->failed || rue_slowdown_is_detected(&watch->slowdown)) return false;
+    if (reference->failed || rue_slowdown_is_detected(&watch->slowdown) ||
+        watch->ledger->speeds.count == RUE_SPEED_CHANGES_MAX)
+        return false;
     double spent_s = (double)rue_study_spent_ns(setup, watch->ledger) / 1e9;
     if (budget->time_ns && spent_s + reserve.seconds + watch->last_s >= (double)budget->time_ns / 1e9)
         return false;
@@ -359,7 +359,6 @@ static rue_status measure_computing(struct rue_watch *watch, bool by_loader, dou
     }
     if (!isfinite(least)) return RUE_OK;
     *out = log(least / before) - rue_speed_history_at(&watch->ledger->speeds, SIZE_MAX).compute;
-    if (fabs(*out) < computing_sd) *out = 0;
     if (fabs(*out - load) < equal_tolerance) *out = load;
     return RUE_OK;
 }
@@ -383,12 +382,26 @@ static rue_status make_notice(struct rue_watch *watch, struct rue_notice *notice
     return rue_study_note_change(watch->setup, watch->ledger, notice, error);
 }
 
-/* The times of references since the change become their baseline. */
+/* The earlier level of loading or computing that equals `level` within the noise; without one, `level`. */
+static double snap_level(const struct rue_speed_history *history, bool computing, double level)
+{
+    double nearest = 0;
+    for (size_t i = 0; i < history->count; i++) {
+        struct rue_speed speed = rue_speed_history_at(history, history->at[i].since);
+        double earlier = computing ? speed.compute : speed.load;
+        if (fabs(earlier - level) < fabs(nearest - level)) nearest = earlier;
+    }
+    return fabs(nearest - level) < equal_tolerance ? nearest : level;
+}
+
+/* The times of references since the change become their baseline. The next change is still measured against
+ * the initial speed, because errors from change to change would add up. */
 static void restart_watch(struct rue_watch *watch)
 {
     for (size_t v = 0; v < watch->setup->variant_count; v++) {
         struct reference *reference = &watch->references[v];
         rue_reference_level_reset(&reference->baseline);
+        reference->anchored |= reference->initial != 0;
         for (size_t i = 0; i < reference->pending_count; i++)
             rue_reference_level_add(&reference->baseline, reference->pending[i]);
         reference->pending_count = 0;
@@ -396,24 +409,26 @@ static void restart_watch(struct rue_watch *watch)
     rue_slowdown_reset(&watch->slowdown);
 }
 
-static rue_status conclude_change(struct rue_watch *watch, struct rue_speed_change *out, rue_error *error)
+/* `*changed`: the speed differs from the last one. */
+static rue_status conclude_change(struct rue_watch *watch, bool *changed, struct rue_speed_change *out,
+                                  rue_error *error)
 {
     struct rue_study_ledger *ledger = watch->ledger;
     struct reference *reference = &watch->references[0];
     struct rue_notice notice = {.noticed = ledger->rows[ledger->last_row].trial.id};
-    double mean, sd;
+    struct rue_speed now = rue_speed_history_at(&ledger->speeds, SIZE_MAX);
     for (size_t v = 1; v < watch->setup->variant_count; v++)
         if (watch->references[v].pending_count > reference->pending_count) reference = &watch->references[v];
     rue_slowdown_evidence(&watch->slowdown, &notice.uncertain_end);
     size_t good = last_good_reference(watch, notice.uncertain_end);
     notice.uncertain = ledger->rows[good].trial.id + ledger->rows[good].reference;
-    rue_reference_level_predict(&reference->baseline, &mean, &sd);
-    size_t count = reference->pending_count;
-    rue_sort_doubles(reference->pending, count);
-    double median = (reference->pending[(count - 1) / 2] + reference->pending[count / 2]) / 2,
-           load_log = median - mean, compute_log;
+    double level = rue_median(reference->pending, reference->pending_count) - reference->initial;
+    double load_log = snap_level(&ledger->speeds, false, level) - now.load, compute_log;
+    *changed = load_log != 0;
+    if (!*changed) return restart_watch(watch), RUE_OK;
     notice.trial = locate_change(ledger, notice.uncertain, notice.uncertain_end, load_log);
     rue_status status = measure_computing(watch, reference->model == RUE_NONE, load_log, &compute_log, error);
+    compute_log = snap_level(&ledger->speeds, true, now.compute + compute_log) - now.compute;
     notice.load_ratio = exp(load_log);
     notice.compute_ratio = exp(compute_log);
     if (status == RUE_OK) status = make_notice(watch, &notice, error);
@@ -436,6 +451,5 @@ rue_status rue_watch_check(struct rue_watch *watch, struct rue_watch_reserve res
     for (int i = 0; status == RUE_OK && i < CHECKS_MAX && is_due(watch, variant, reserve); i++)
         status = run_reference(watch, variant, error);
     if (status != RUE_OK || !rue_slowdown_is_detected(&watch->slowdown)) return status;
-    *changed = true;
-    return conclude_change(watch, change, error);
+    return conclude_change(watch, changed, change, error);
 }

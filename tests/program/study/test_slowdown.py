@@ -2,6 +2,7 @@
 import contextlib
 import csv
 import json
+import math
 import sqlite3
 
 import jsonschema
@@ -179,6 +180,37 @@ def test_a_recovery_is_reported_too(rue, script):
     tune(rue, one)
     (notice,) = found(rue)["notices"]
     assert notice["load_slowdown_ratio"] < 1 and "faster" in notice["text"]
+
+
+@pytest.mark.parametrize("strategy", ["grid", "duel"])
+def test_errors_of_many_changes_do_not_add_up(rue, script, strategy):
+    """Each change is noisy, and the machine returns to its first speed again and again."""
+    one = script(TABLE, load_ns=100000, swings=[30, 1.6, ["joint", "load", "compute"]], noise=0.04)
+    words = ["--repeats", "7"] if strategy == "grid" else ["--epsilon", "0.01%", "--budget", "400trials"]
+    done = tune(rue, one, "--strategy", strategy, *words)
+    notices, level = found(rue)["notices"], 1
+    assert len(notices) >= 10
+    for notice in notices:
+        level *= notice["load_slowdown_ratio"]
+        assert abs(math.log(level)) < 1e-6 or abs(level / 1.6 - 1) < 0.12, [n["load_slowdown_ratio"] for n in notices]
+    for models in times(found(rue)).values():
+        for model, ns in models.items():
+            assert abs(ns / 1000 / plain_ns(model, 64, 4) - 1) < 0.15, (model, ns)
+    (answer,) = found(rue)["recommendations"]
+    assert found(rue)["low_confidence"] and answer["certificate"] is None and answer["interval"] is None
+    said = " ".join(done.stdout.split())
+    assert said.startswith(f"Not reliable: the machine changed its speed {len(notices)} times, by a factor of up to 1.")
+    assert "CI" not in said and "confidence" not in said
+
+
+def test_no_job_is_shorter_than_its_computing(rue, script):
+    """Loading alone becomes slow, and trials with models do not: the change says nothing about them."""
+    one = script(TABLE, load_ns=50000, computes=True, swings=[60, 8, ["load"]])
+    tune(rue, one, "--strategy", "duel", "--epsilon", "0.01%", "--budget", "120trials")
+    assert [n["load_slowdown_ratio"] > 4 for n in found(rue)["notices"]] == [True]
+    for models in times(found(rue)).values():
+        for model, ns in models.items():
+            assert ns / 1000 / plain_ns(model, 64, 4) > 0.95, (model, ns)
 
 
 def test_few_trials_have_no_references(rue, script):

@@ -73,12 +73,3 @@ Test(speed, a_history_has_the_slowdown_at_each_trial)
                   cases[i].trial);
     }
 }
-
-Test(speed, a_full_history_still_has_the_present_speed)
-{
-    struct rue_speed_history history = {0};
-    for (size_t i = 0; i < 2 * RUE_SPEED_CHANGES_MAX; i++)
-        rue_speed_history_add(&history, 10 * i, (struct rue_speed){0.25, 0.5});
-    struct rue_speed now = rue_speed_history_at(&history, SIZE_MAX);
-    cr_expect(now.load == 0.5 * RUE_SPEED_CHANGES_MAX && now.compute == RUE_SPEED_CHANGES_MAX);
-}
