@@ -82,7 +82,24 @@ void rue_findings_count_trial(struct rue_variant_findings *variant, const struct
 bool rue_findings_is_doubtful(const struct rue_findings *findings)
 {
     return findings->changes.disturbance[0] || findings->changes.busy_before[0] ||
-           findings->changes.busy_after[0];
+           findings->changes.busy_after[0] || rue_findings_is_unsteady(findings);
+}
+
+double rue_findings_speed_range(const struct rue_findings *findings)
+{
+    double load = 1, least = 1, most = 1;
+    for (size_t i = 0; i < findings->changes.notice_count; i++) {
+        load *= findings->changes.notices[i].load_ratio;
+        least = fmin(least, load);
+        most = fmax(most, load);
+    }
+    return most / least;
+}
+
+bool rue_findings_is_unsteady(const struct rue_findings *findings)
+{
+    enum { CHANGES_MAX = 3, RANGE_MAX = 2 };
+    return findings->changes.notice_count > CHANGES_MAX || rue_findings_speed_range(findings) > RANGE_MAX;
 }
 
 double rue_findings_overshoot_ratio(const struct rue_variant_findings *variant)
@@ -172,8 +189,7 @@ void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes)
     char loading[64], computing[64] = "computing is unchanged";
     describe_ratio(same ? "the machine" : "loading", notice->load_ratio, loading);
     if (compute_changed) describe_ratio("computing", notice->compute_ratio, computing);
-    snprintf(out, bytes,
-             "since trial %zu of trials.csv, %s%s%s%s%s%s; results are corrected for it and remain valid",
+    snprintf(out, bytes, "since trial %zu of trials.csv, %s%s%s%s%s%s; times are corrected for it",
              notice->trial, loading, same ? "" : " and ", same ? "" : computing, notice->cause[0] ? " (" : "",
              notice->cause, notice->cause[0] ? ")" : "");
 }

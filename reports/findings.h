@@ -223,8 +223,14 @@ bool rue_findings_mode_is_known(const struct rue_variant_findings *variant);
 /* Counts a joint trial of the variant in `trials`, except in `disturbed`. */
 void rue_findings_count_trial(struct rue_variant_findings *variant, const struct rue_trial_result *result);
 
-/* Whether the machine was busy with other work. */
+/* Whether the machine was busy with other work, or unsteady. */
 bool rue_findings_is_doubtful(const struct rue_findings *findings);
+
+/* The longest over the shortest time of loading, by the changes of speed. */
+double rue_findings_speed_range(const struct rue_findings *findings);
+
+/* Whether the speed changed too often or too much for a claim: corrections are only approximate. */
+bool rue_findings_is_unsteady(const struct rue_findings *findings);
 
 /* Excess time of sleeping models / their intended time; NaN: no model slept. */
 double rue_findings_overshoot_ratio(const struct rue_variant_findings *variant);

@@ -211,7 +211,7 @@ static void put_variant(struct rue_page *page, const struct rue_findings *findin
         rue_verdict_answers(page, variant);
         rue_page_gap(page);
     }
-    rue_verdict_evidence(page, variant);
+    rue_verdict_evidence(page, variant, !rue_findings_is_unsteady(findings));
     rue_verdict_notes(page, variant, brief);
     rue_page_gap(page);
 }

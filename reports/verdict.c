@@ -11,40 +11,21 @@
 #define NB      RUE_NO_BREAK
 #define PERCENT RUE_PROSE_PERCENT
 
-static int compare_reasons(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* `reasons` are sorted. Of equally frequent ones, the first is named. */
-static void say_most_frequent(struct rue_page *page, const char *const *reasons, size_t count)
-{
-    const char *reason = NULL;
-    size_t cells = 0;
-    for (size_t start = 0, i = 0; i < count; i++) {
-        if (strcmp(reasons[i], reasons[start]) != 0) start = i;
-        if (i - start + 1 <= cells) continue;
-        cells = i - start + 1;
-        reason = reasons[start];
-    }
-    if (reason)
-        rue_say(page, "; most frequent reason (%zu cell%s): %s", cells, rue_prose_plural(cells), reason);
-}
-
 void rue_verdict_why_none(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     static const char *const words[][2] = {[RUE_CELL_MISSING] = {"was not measured", "were not measured"},
                                            [RUE_CELL_FAILED] = {"failed", "failed"},
                                            [RUE_CELL_INFEASIBLE] = {"is infeasible", "are infeasible"}};
     const struct rue_cost_matrix *matrix = variant->matrix;
-    size_t configs = matrix->config_count, cells = matrix->model_count * configs, count = 0,
-           counts[RUE_CELL_OK + 1] = {0};
-    const char **reasons = calloc(cells + 1, sizeof *reasons), *comma = "";
-    page->failed |= !reasons;
-    for (size_t i = 0; reasons && i < cells; i++) {
+    size_t configs = matrix->config_count, cells = matrix->model_count * configs,
+           counts[RUE_CELL_OK + 1] = {0}, lead = 0, equal = 0;
+    const char *reason = "", *comma = ""; /* the reason of most cells, if there is one; else any */
+    for (size_t i = 0; i < cells; i++) {
         const struct rue_cell *cell = rue_cost_matrix_cell(matrix, i / configs, i % configs);
         counts[cell->state]++;
-        if (cell->state != RUE_CELL_OK && cell->reason[0]) reasons[count++] = cell->reason;
+        if (cell->state == RUE_CELL_OK || !cell->reason[0]) continue;
+        if (lead == 0) reason = cell->reason;
+        lead += strcmp(reason, cell->reason) == 0 ? 1 : -1;
     }
     rue_say(page, "no configuration was measured on every model");
     if (counts[RUE_CELL_OK] < cells) /* if all cells are ok, the times are predictions */
@@ -54,11 +35,9 @@ void rue_verdict_why_none(struct rue_page *page, const struct rue_variant_findin
         rue_say(page, "%s%zu %s", comma, counts[state], words[state][counts[state] > 1]);
         comma = ", ";
     }
-    if (reasons) {
-        qsort(reasons, count, sizeof *reasons, compare_reasons);
-        say_most_frequent(page, reasons, count);
-    }
-    free(reasons);
+    for (size_t i = 0; i < cells; i++)
+        equal += strcmp(rue_cost_matrix_cell(matrix, i / configs, i % configs)->reason, reason) == 0;
+    if (reason[0]) rue_say(page, "; reason of %zu cell%s: %s", equal, rue_prose_plural(equal), reason);
 }
 
 /* ---- the recommended configuration ---- */
@@ -151,7 +130,7 @@ void rue_verdict_confidence(struct rue_page *page, const struct rue_findings *fi
         rue_say(page, "%s%s, %s", separator, causes[i][0], causes[i][1]);
         separator = "; ";
     }
-    if (rue_findings_is_doubtful(findings)) rue_say(page, ".");
+    if (separator[0] == ';') rue_say(page, ".");
 }
 
 void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overall)
@@ -184,24 +163,18 @@ static const char *missed_word(const struct rue_cell *cell)
     return cell->missed == 1 ? "was infeasible" : "were infeasible";
 }
 
-/* Names the model that is first by name. */
 static void put_missed_repeats(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_cost_matrix *matrix = variant->matrix;
-    size_t config = variant->selection->recommended, first = RUE_NONE, others = 0;
-    for (size_t m = 0; m < variant->selection->model_count; m++) {
-        if (rue_cost_matrix_cell(matrix, m, config)->missed == 0) continue;
-        others += first != RUE_NONE;
-        if (first == RUE_NONE || strcmp(matrix->models[m], matrix->models[first]) < 0) first = m;
-    }
+    size_t config = variant->selection->recommended, models = variant->selection->model_count, first = 0;
+    while (first < models && rue_cost_matrix_cell(matrix, first, config)->missed == 0) first++;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-    if (first == RUE_NONE) return;
+    if (first == models) return;
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, first, config);
     rue_say(page, "Recommended configuration: %zu" NB "of" NB "%zu repeats %s", cell->missed,
             cell->missed + cell->repeats, missed_word(cell));
     rue_say_reason(page, ": ", cell->reason, "");
-    if (variant->selection->model_count > 1) rue_say(page, " (%s)", matrix->models[first]);
-    if (others) rue_say(page, ", and some of %zu more model%s", others, rue_prose_plural(others));
+    if (models > 1) rue_say(page, " (%s)", matrix->models[first]);
     rue_say(page, ".");
 }
 
@@ -318,10 +291,10 @@ static void put_bottleneck(struct rue_page *page, const struct rue_variant_findi
                 slowed, models, variant->matrix->models[slowest], share);
 }
 
-void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant)
+void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant, bool steady)
 {
     put_missed_repeats(page, variant);
-    put_baselines(page, variant);
+    if (steady) put_baselines(page, variant);
     put_claim(page, variant);
     put_bottleneck(page, variant);
 }
@@ -372,5 +345,12 @@ void rue_verdict_comparison(struct rue_page *page, const struct rue_comparison *
 void rue_verdict_partial(struct rue_page *page, const struct rue_findings *findings)
 {
     const char *why = findings->run.partial_reason;
+    size_t changes = findings->changes.notice_count;
+    if (rue_findings_is_unsteady(findings))
+        rue_say(page,
+                "Not reliable: the machine changed its speed %zu" NB "time%s, by a factor of up to %.1f; "
+                "run again when it is idle.%s",
+                changes, rue_prose_plural(changes), rue_findings_speed_range(findings),
+                findings->run.partial ? " " : "");
     if (findings->run.partial) rue_say(page, "Partial results: %s.", why[0] ? why : "the run ended early");
 }

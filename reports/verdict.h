@@ -19,8 +19,8 @@ void rue_verdict_why_none(struct rue_page *page, const struct rue_variant_findin
 void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overall);
 
 /* Below a variant's table, a sentence each: repeats that failed, the gain over baselines, the bound on other
- * configurations, and which models wait for data. Call it only if a configuration is recommended. */
-void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant);
+ * configurations, and which models wait for data. No gain unless `steady`. Needs a recommendation. */
+void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant, bool steady);
 
 /* Also below the table: disturbed trials, replaced images and similar notes; configurations that are not
  * ranked; configurations that rank above the recommended one. Unless `brief`: a configuration with more
@@ -38,7 +38,7 @@ void rue_verdict_comparison(struct rue_page *page, const struct rue_comparison *
  * what was simulated. (verdict_notes.c) */
 void rue_verdict_background(struct rue_page *page, const struct rue_findings *findings, bool bounds);
 
-/* Whether the run ended early, and why. */
+/* Whether the machine was too unsteady for an answer; whether the run ended early, and why. */
 void rue_verdict_partial(struct rue_page *page, const struct rue_findings *findings);
 
 #endif

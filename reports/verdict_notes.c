@@ -115,12 +115,10 @@ static void say_votes(struct rue_page *page, const struct rue_variant_findings *
         rue_say(page, " is among the %zu fastest", selection->top_n);
     rue_say(page, " for %zu" NB "of" NB "%zu models, the recommended configuration for %zu. ",
             winner->top_n_count, selection->model_count, best->top_n_count);
-    if (selection->objective == RUE_OBJECTIVE_WORST)
-        rue_say(page, "But the regret of its worst model is " PERCENT " in place of " PERCENT ".",
-                100 * winner->max_regret_ratio, 100 * best->max_regret_ratio);
-    else
-        rue_say(page, "But its mean regret is " PERCENT " in place of " PERCENT ".",
-                100 * winner->mean_regret_ratio, 100 * best->mean_regret_ratio);
+    bool worst = selection->objective == RUE_OBJECTIVE_WORST;
+    rue_say(page, "But its %s regret is " PERCENT " in place of " PERCENT ".", worst ? "worst" : "mean",
+            100 * (worst ? winner->max_regret_ratio : winner->mean_regret_ratio),
+            100 * (worst ? best->max_regret_ratio : best->mean_regret_ratio));
 }
 
 /* Predictions are accurate to two digits. */
@@ -131,29 +129,22 @@ static uint64_t two_digits(uint64_t images)
     return (images + unit / 2) / unit * unit;
 }
 
-static void say_other_length(struct rue_page *page, const struct rue_variant_findings *variant, size_t index,
-                             const char *before, uint64_t images, const char *after)
-{
-    char label[RUE_CONFIG_TEXT_BYTES], text[RUE_UNIT_TEXT_BYTES];
-    rue_config_label(&variant->matrix->configs[variant->lengths.at[index].config], label);
-    rue_say(page, "%s" NB "%s" NB "images%s use %s", before,
-            rue_format_count(two_digits(images), text, sizeof text), after, label);
-}
-
+/* "Best by job length (predicted): 32/2 below 1,100 images, 128/8 below 120,000, then 32/4." */
 static void say_lengths(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_job_lengths *lengths = &variant->lengths;
-    size_t job = 0;
+    char label[RUE_CONFIG_TEXT_BYTES], text[RUE_UNIT_TEXT_BYTES];
     if (lengths->count < 2) return;
-    while (job + 1 < lengths->count && lengths->at[job].to_images < variant->job.images) job++;
-    bool shorter = job > 0, longer = job + 1 < lengths->count;
-    rue_say(page, "Other job lengths (predicted): ");
-    if (shorter) say_other_length(page, variant, job - 1, "below", lengths->at[job].from_images, "");
-    if (shorter && longer) rue_say(page, ", ");
-    if (longer) say_other_length(page, variant, job + 1, "from", lengths->at[job + 1].from_images, " on");
-    rue_say(page, lengths->count > 1 + (size_t)shorter + (size_t)longer
-                      ? "; recommendation.json has more (by_job_images)."
-                      : ".");
+    rue_say(page, "Best by job length (predicted): ");
+    for (size_t i = 0; i < lengths->count; i++) {
+        rue_config_label(&variant->matrix->configs[lengths->at[i].config], label);
+        if (i + 1 == lengths->count)
+            rue_say(page, "then %s.", label);
+        else
+            rue_say(page, "%s below" NB "%s%s, ", label,
+                    rue_format_count(two_digits(lengths->at[i + 1].from_images), text, sizeof text),
+                    i ? "" : NB "images");
+    }
 }
 
 static void say_miss(struct rue_page *page, const struct rue_variant_findings *variant, size_t config,
@@ -331,11 +322,10 @@ static void say_changes(struct rue_page *page, const struct rue_findings *findin
 {
     size_t count = findings->changes.notice_count;
     char text[RUE_NOTICE_TEXT_BYTES];
-    if (count == 0) return;
+    if (count == 0 || rue_findings_is_unsteady(findings)) return;
     rue_notice_text(&findings->changes.notices[0], text, sizeof text);
     if (count > 1)
-        snprintf(text, sizeof text,
-                 "the machine changed its speed %zu times; results are corrected for it and remain valid",
+        snprintf(text, sizeof text, "the machine changed its speed %zu times; times are corrected for it",
                  count);
     rue_say(page, "Note: %s.", text);
 }

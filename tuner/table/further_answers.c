@@ -277,6 +277,11 @@ static rue_status find_answers(const struct rue_findings *findings, struct rue_v
                                          &answers, error);
     free(bytes);
     variant->answers = answers;
+    if (status == RUE_OK && rue_findings_is_unsteady(findings)) {
+        variant->interval = (struct rue_regret_interval){0};
+        variant->claim = (struct rue_claim_findings){0};
+        return RUE_OK;
+    }
     if (status != RUE_OK || variant->interval.confidence > 0) return status;
     status = rue_regret_interval_find(variant->matrix, variant->selection, rules->confidence,
                                       &variant->interval, error);

@@ -99,7 +99,7 @@ def test_the_status_oom_is_infeasible(rue):
 def test_equal_reasons_are_counted_together(rue):
     text = HEADER + "day,ape,32,1,n/a\nday,ape,64,1,n/a\nday,bee,32,1,n/a\nday,bee,64,1,7\n"
     done = analyze(rue, text)
-    assert done.returncode == 4 and "3 failed; most frequent reason (3 cells): the time is 'n/a'" in words(done)
+    assert done.returncode == 4 and "3 failed; reason of 3 cells: the time is 'n/a'" in words(done)
     assert "infeasible" not in done.stdout + done.stderr and "were not measured" not in done.stdout
 
 

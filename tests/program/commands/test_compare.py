@@ -45,6 +45,9 @@ def test_repeats_give_an_interval_of_the_payback(rue, variants):
     done = rue("compare", *variants[:2], *WORDS, "--model", "none", "--repeats", "3", "--out", "out", "--json")
     assert done.returncode == 0, done.stderr
     packed = json.loads(done.stdout)["comparisons"][0]["models"][0]
+    if packed["confidence"] is None:
+        assert "Not reliable: the machine changed its speed" in rue("show", "out").stdout
+        return
     assert packed["confidence"] == 0.95
     assert 0 < packed["low_epochs"] < packed["break_even_epochs"] and (packed["high_epochs"] or 1e9) > packed["break_even_epochs"]
     saved = read_json(rue.folder / "out/recommendation.json")["comparisons"][0]

@@ -43,7 +43,7 @@ def test_lengths_at_which_the_answer_changes_are_reported(rue, tune):
     assert told[1][0] == pytest.approx(500, rel=0.1) and told[2][0] == pytest.approx(2000, rel=0.1)
     assert told[0][0] == 10 and told[2][1] == 1000 * 1024
     words = " ".join(done.stdout.split())
-    below, beyond = re.search(r"below (\d+) images use 10/0, from ([\d,]+) images on use 10/4", words).groups()
+    below, beyond = re.search(r"10/0 below (\d+) images, 10/2 below ([\d,]+), then 10/4", words).groups()
     assert int(below) == pytest.approx(told[1][0], rel=0.01) and int(beyond.replace(",", "")) == pytest.approx(told[2][0], rel=0.03)
 
 

@@ -36,7 +36,7 @@ static const char *notes_text(const struct rue_variant_findings *variant)
 static const char *evidence_text(const struct rue_variant_findings *variant)
 {
     struct rue_page page = {0};
-    rue_verdict_evidence(&page, variant);
+    rue_verdict_evidence(&page, variant, true);
     return page_text(&page);
 }
 
@@ -72,23 +72,10 @@ Test(verdict, the_same_answer_for_all_lengths_gets_no_sentence)
 Test(verdict, other_lengths_have_other_answers)
 {
     const struct rue_job_interval intervals[] = {{32, 1104, 0}, {1105, 123455, 3}, {123456, 900000, 1}};
-    cr_assert_str_eq(lengths_note(intervals, 3),
-                     "Other job lengths (predicted): below 1,100 images use 32/2, "
-                     "from 120,000 images on use 32/4.");
+    cr_assert_str_eq(lengths_note(intervals, 3), "Best by job length (predicted): 32/2 below 1,100 images, "
+                                                 "128/8 below 120,000, then 32/4.");
     cr_assert_str_eq(lengths_note(intervals, 2),
-                     "Other job lengths (predicted): below 1,100 images use 32/2.");
-    cr_assert_str_eq(lengths_note(intervals + 1, 2),
-                     "Other job lengths (predicted): from 120,000 images on use 32/4.");
-}
-
-Test(verdict, the_nearest_of_many_lengths_are_named)
-{
-    const struct rue_job_interval intervals[] = {
-        {32, 99, 2}, {100, 999, 0}, {1000, 20000, 3}, {20001, 50000, 1}, {50001, 900000, 0}};
-    const char *said = lengths_note(intervals, 5);
-    cr_assert(strstr(said, "below 1,000 images use 32/2") && strstr(said, "from 20,000 images on use 32/4"),
-              "%s", said);
-    cr_assert(strstr(said, "by_job_images") && !strstr(said, "128/0"), "%s", said);
+                     "Best by job length (predicted): 32/2 below 1,100 images, then 128/8.");
 }
 
 Test(verdict, a_bound_is_rounded_up)
@@ -161,6 +148,44 @@ Test(verdict, an_answer_found_on_a_busy_machine_is_of_low_confidence)
         const char *text = confidence_text(&fixture);
         cr_expect_eq(strstr(text, "other processes used 1.3 CPUs") != NULL, i >= 0, "%d: %s", i, text);
         if (i >= 0) facts[i][0] = 0;
+    }
+    fixture_close(&fixture);
+}
+
+Test(verdict, a_machine_that_changed_often_or_much_is_unsteady)
+{
+    static const struct {
+        size_t count;
+        double load[4];
+        const char *said;
+    } cases[] = {{0, {1}, ""},
+                 {3, {1.6, 1 / 1.6, 1.6}, ""},
+                 {2, {0.8, 2}, ""},
+                 {1,
+                  {2.5},
+                  "Not reliable: the machine changed its speed 1 time, by a factor of up to 2.5; "
+                  "run again when it is idle."},
+                 {2,
+                  {0.5, 5},
+                  "Not reliable: the machine changed its speed 2 times, by a factor of up to 5.0; "
+                  "run again when it is idle."},
+                 {4,
+                  {1.2, 1 / 1.2, 1.2, 1},
+                  "Not reliable: the machine changed its speed 4 times, by a factor "
+                  "of up to 1.2; run again when it is idle."}};
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rue_notice notices[4];
+        struct rue_page page = {0};
+        for (size_t n = 0; n < 4; n++)
+            notices[n] = (struct rue_notice){.load_ratio = cases[i].load[n], .compute_ratio = 1};
+        fixture.findings.changes.notice_count = cases[i].count;
+        fixture.findings.changes.notices = notices;
+        rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
+        rue_verdict_partial(&page, &fixture.findings);
+        cr_expect_str_eq(page_text(&page), cases[i].said);
+        cr_expect_eq(rue_findings_is_doubtful(&fixture.findings), cases[i].said[0] != 0);
     }
     fixture_close(&fixture);
 }
