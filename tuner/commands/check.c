@@ -247,7 +247,7 @@ static rue_status check_and_compare(struct rue_study *study, struct rue_findings
                                     rue_error *error)
 {
     struct checking *checking = context;
-    (void)findings;
+    checking->out->busy = rue_findings_is_doubtful(findings);
     checking->out->findings = study->outcome.recheck;
     checking->out->config = study->setup.configs[study->setup.priors[0].prior.config];
     checking->out->best = study->setup.configs[study->outcome.recheck.best];
@@ -287,21 +287,14 @@ rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *ou
 
 /* ---- output ---- */
 
-bool rue_check_holds(const struct rue_check *check)
-{
-    return !check->skipped[0] && check->findings.verdict == RUE_RECHECK_HOLDS;
-}
-
 static void say_trials(struct rue_page *page, const struct rue_check *check)
 {
     double ratio = check->findings.time_ratio;
     rue_say(page, check->findings.whole_jobs
                       ? " Whole jobs were measured on every model."
                       : " Only a few trials fitted the budget, not whole jobs on every model.");
-    if (ratio >= times_differ_ratio)
-        rue_say(page, " Trials take %.0f %% longer here.", 100 * (ratio - 1));
-    else if (ratio <= 1 / times_differ_ratio)
-        rue_say(page, " Trials take %.0f %% less time here.", 100 * (1 - ratio));
+    if (ratio >= times_differ_ratio || ratio <= 1 / times_differ_ratio)
+        rue_say(page, " Trials take %.2f times as long here.", ratio);
 }
 
 /* Adds nothing if no baseline was measured. */
@@ -357,15 +350,19 @@ void rue_check_say(struct rue_page *page, const struct rue_check *check)
             rue_say(page, "cannot be checked here: it has no times to compare these trials with.");
             break;
         }
-        rue_say(page, "may not hold here: times differ from the study, and %s may be better than %s.",
-                rue_config_equal(&check->best, &check->config) ? "another" : best, config);
+        if (check->busy)
+            rue_say(page,
+                    "cannot tell, because other programs use the machine: check again when it is idle.");
+        else
+            rue_say(page, "may not hold here: times differ from the study, and %s may be better than %s.",
+                    rue_config_equal(&check->best, &check->config) ? "another" : best, config);
         say_trials(page, check);
         break;
     case RUE_RECHECK_FAILED:
         say_failed(page, check, config);
         break;
     case RUE_RECHECK_UNTRIED:
-        rue_say(page, "was not checked: %s.", check->skipped[0] ? check->skipped : "no trial was made");
+        rue_say(page, "not checked: %s.", check->skipped[0] ? check->skipped : "no trial was made");
         break;
     }
 }

@@ -28,6 +28,7 @@ struct rue_check {
     struct rue_speedup gain; /* over the baseline; confidence 0: not measured */
     struct rue_config baseline;
     char baseline_name[48];         /* "workers = CPUs" */
+    bool busy;                      /* other programs used the machine */
     bool worst;                     /* it minimises worst regret, not mean regret */
     struct rue_config config, best; /* checked, and probably best here */
 };
@@ -52,8 +53,5 @@ rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *ou
 
 /* Adds the result to the last sentence of the page, without the variant: "still holds here: ...". */
 void rue_check_say(struct rue_page *page, const struct rue_check *check);
-
-/* Whether the recommendation can still be relied on. */
-bool rue_check_holds(const struct rue_check *check);
 
 #endif

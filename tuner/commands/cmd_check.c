@@ -32,9 +32,9 @@ struct checks {
     struct rue_check *at; /* [count] */
 };
 
-/* For JSON: every trial. */
-static void put_trials(struct rue_page *page, const struct rue_check *check)
+static json_t *trials_json(const struct rue_check *check)
 {
+    struct rue_page page = {0};
     static const struct rue_table_column columns[] = {{.key = "model"},
                                                       {.key = "config", .unit = RUE_UNIT_CONFIG},
                                                       {.key = "images", .unit = RUE_UNIT_COUNT},
@@ -42,18 +42,21 @@ static void put_trials(struct rue_page *page, const struct rue_check *check)
                                                       {.key = "end_to_end_ns", .unit = RUE_UNIT_DURATION},
                                                       {.key = "status"},
                                                       {.key = "reason"}};
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(&page, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < check->trial_count; i++) {
         const struct rue_check_trial *trial = &check->trials[i];
-        rue_page_row(page, false);
-        rue_put_text(page, trial->model);
-        rue_put_config(page, &trial->config);
-        rue_put_number(page, (double)trial->images);
-        rue_put_number(page, trial->expected_s > 0 ? trial->expected_s * 1e9 : NAN);
-        rue_put_number(page, trial->measured_s * 1e9);
-        rue_put_text(page, rue_outcome_names[trial->outcome]);
-        rue_put_text(page, trial->reason);
+        rue_page_row(&page, false);
+        rue_put_text(&page, trial->model);
+        rue_put_config(&page, &trial->config);
+        rue_put_number(&page, (double)trial->images);
+        rue_put_number(&page, trial->expected_s > 0 ? trial->expected_s * 1e9 : NAN);
+        rue_put_number(&page, trial->measured_s * 1e9);
+        rue_put_text(&page, rue_outcome_names[trial->outcome]);
+        rue_put_text(&page, trial->reason);
     }
+    json_t *array = rue_table_json(rue_page_last_table(&page));
+    rue_page_close(&page);
+    return array;
 }
 
 /* For the terminal: a row for the configuration of trial `first`, of all its trials. */
@@ -118,21 +121,12 @@ static rue_status show_checks(const struct checks *checks, rue_error *error)
     return status;
 }
 
-static json_t *trials_json(const struct rue_check *check)
-{
-    struct rue_page page = {0};
-    put_trials(&page, check);
-    json_t *array = rue_table_json(rue_page_last_table(&page));
-    rue_page_close(&page);
-    return array;
-}
-
 static json_t *config_json(bool known, const struct rue_config *config)
 {
     return known ? rue_json_config(config) : json_null();
 }
 
-static json_t *check_json(const struct rue_recommended *part, const struct rue_check *check)
+static json_t *check_json(const char *name, const struct rue_check *check)
 {
     static const char *const verdicts[] = {[RUE_RECHECK_HOLDS] = "holds",
                                            [RUE_RECHECK_BEATEN] = "beaten",
@@ -140,12 +134,10 @@ static json_t *check_json(const struct rue_recommended *part, const struct rue_c
                                            [RUE_RECHECK_FAILED] = "failed",
                                            [RUE_RECHECK_UNTRIED] = "unchecked"};
     const struct rue_recheck_findings *found = &check->findings;
-    char name[128];
     json_t *differences = json_array();
     struct rue_page sentence = {0};
     bool checked = !check->skipped[0], has_verdict = checked && found->verdict != RUE_RECHECK_UNTRIED,
          compared = check->gain.confidence > 0;
-    rue_findings_name(&part->found, name, sizeof name);
     rue_page_sentence(&sentence, RUE_LOOK_PLAIN, 0);
     rue_check_say(&sentence, check);
     for (size_t d = 0; d < check->difference_count; d++)
@@ -161,11 +153,16 @@ static json_t *check_json(const struct rue_recommended *part, const struct rue_c
 
 static rue_status show_checks_json(const struct checks *checks, bool holds, rue_error *error)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < checks->count; i++)
-        rue_json_push(&list, check_json(&checks->earlier->at[i], &checks->at[i]));
-    return rue_json_write(rue_json_make("format:t recommendation:t holds:b checks:o", "rue.check/1",
-                                        checks->earlier->path, holds, list),
+    json_t *list = json_array(), *unchecked = json_array();
+    for (size_t i = 0; i < checks->count; i++) {
+        char name[128];
+        rue_findings_name(&checks->earlier->at[i].found, name, sizeof name);
+        rue_json_push(&list, check_json(name, &checks->at[i]));
+        if (checks->at[i].findings.verdict == RUE_RECHECK_UNTRIED)
+            rue_json_push(&unchecked, rue_json_text(name));
+    }
+    return rue_json_write(rue_json_make("format:t recommendation:t holds:b unchecked:o checks:o",
+                                        "rue.check/1", checks->earlier->path, holds, unchecked, list),
                           stdout, error);
 }
 
@@ -195,15 +192,22 @@ static rue_status check_all(const struct rue_options *options, struct rue_recomm
 static rue_status judge(const struct checks *checks, rue_error *error)
 {
     size_t confirmed = 0, checked = 0, unclear = 0;
+    bool busy = false;
     for (size_t i = 0; i < checks->count; i++) {
-        checked += checks->at[i].findings.verdict != RUE_RECHECK_UNTRIED;
-        confirmed += rue_check_holds(&checks->at[i]);
-        unclear += checks->at[i].findings.verdict == RUE_RECHECK_UNSURE;
+        enum rue_recheck_verdict verdict = checks->at[i].findings.verdict;
+        checked += verdict != RUE_RECHECK_UNTRIED;
+        confirmed += verdict == RUE_RECHECK_HOLDS;
+        unclear += verdict == RUE_RECHECK_UNSURE;
+        busy |= verdict == RUE_RECHECK_UNSURE && checks->at[i].busy;
     }
     if (checked && confirmed == checked) return RUE_OK;
     if (!checked)
         return rue_fail(error, RUE_INCONCLUSIVE, "cannot check %s: %s", checks->earlier->path,
                         checks->count ? checks->at[0].skipped : "it recommends no configuration");
+    if (busy && confirmed + unclear == checked)
+        return rue_fail(error, RUE_INCONCLUSIVE,
+                        "cannot tell whether %s holds here: check again when the machine is idle",
+                        checks->earlier->path);
     return rue_fail(error, RUE_INCONCLUSIVE,
                     "%s %s hold here: run 'rue tune' again, with --prior %s to start from it",
                     checks->earlier->path, confirmed + unclear == checked ? "may not" : "does not",

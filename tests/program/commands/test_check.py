@@ -89,7 +89,7 @@ def test_a_uniformly_slower_machine_is_reported(rue, runner):
     tune(rue, runner)
     runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda *cell: time_ns(*cell) * 14 // 10))
     done = check(rue, runner)
-    assert "Trials take 40 % longer here." in done.stdout.replace("\n", " "), done.stdout
+    assert "Trials take 1.40 times as long here." in done.stdout.replace("\n", " "), done.stdout
 
 
 def test_a_configuration_that_no_longer_runs_does_not_hold(rue, runner):
@@ -255,6 +255,8 @@ def test_a_variant_that_cannot_be_checked_uses_no_budget(rue, runner):
         return len(runner.requests()) - since
 
     assert tried("2s", own) < tried("10s", own) == tried("10s", own, dict(own, goal="throughput"))
+    told = json.loads(rue("check", "parts.json", "--runner", runner.command, "--json").stdout)
+    assert told["holds"] and told["unchecked"] == ["raw scripted"] and "not checked: its goal" in told["checks"][1]["sentence"]
 
 
 def test_a_file_that_is_not_a_recommendation_is_named(rue, photos):
