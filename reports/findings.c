@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static const double undecided_ratio = 0.5; /* of regret */
+
 void rue_findings_name(const struct rue_variant_findings *variant, char *out, size_t bytes)
 {
     const char *format = variant->variant.format, *dtype = variant->variant.dtype;
@@ -100,6 +102,16 @@ bool rue_findings_is_unsteady(const struct rue_findings *findings)
 {
     enum { CHANGES_MAX = 3, RANGE_MAX = 2 };
     return findings->changes.notice_count > CHANGES_MAX || rue_findings_speed_range(findings) > RANGE_MAX;
+}
+
+bool rue_findings_is_undecided(const struct rue_variant_findings *variant)
+{
+    const struct rue_regret_interval *interval = &variant->interval;
+    bool worst = variant->selection->objective == RUE_OBJECTIVE_WORST;
+    double width =
+        worst ? interval->worst_high - interval->worst_low : interval->mean_high - interval->mean_low;
+    return (variant->claim.confidence > 0 && variant->claim.bound_ratio > undecided_ratio) ||
+           (interval->confidence > 0 && width > undecided_ratio);
 }
 
 double rue_findings_overshoot_ratio(const struct rue_variant_findings *variant)

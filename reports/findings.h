@@ -232,6 +232,10 @@ double rue_findings_speed_range(const struct rue_findings *findings);
 /* Whether the speed changed too often or too much for a claim: corrections are only approximate. */
 bool rue_findings_is_unsteady(const struct rue_findings *findings);
 
+/* Whether the bound or the interval of the regret is so wide that another configuration may be much better.
+ */
+bool rue_findings_is_undecided(const struct rue_variant_findings *variant);
+
 /* Excess time of sleeping models / their intended time; NaN: no model slept. */
 double rue_findings_overshoot_ratio(const struct rue_variant_findings *variant);
 
@@ -256,7 +260,7 @@ size_t rue_findings_first_miss(const struct rue_variant_findings *variant, size_
 /* The smallest and largest number of repeats of a measured cell; 0 if nothing was measured. */
 void rue_findings_repeats(const struct rue_variant_findings *variant, size_t *least, size_t *most);
 
-/* "since trial 57 of trials.csv, the machine is 1.30 times slower (18 % of ...); results are ..." */
+/* "since trial 57 of trials.csv, the machine is 1.30 times slower (18 % of ...); times are ..." */
 void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes);
 
 /* The best workers (and other knobs) for each batch size. Columns are in grid order. */

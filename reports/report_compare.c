@@ -164,7 +164,7 @@ static void say_gain(struct rue_page *page, const struct compared *compared, siz
     rue_say_variant(page, compared->findings, &compared->findings->variants[0]);
     if (comparison->row_count > 1) rue_say(page, " (geometric mean over %zu models)", comparison->row_count);
     if (isfinite(payback.epochs)) {
-        rue_say(page, "; making it pays back ");
+        rue_say(page, "; making it pays back %s", comparison->row_count > 1 ? "on average " : "");
         rue_say_payback(page, payback.epochs, payback.confidence, payback.low, payback.high);
     }
     rue_say(page, ".");
@@ -176,7 +176,7 @@ static void say_use(struct rue_page *page, const struct compared *compared)
     size_t best = find_fastest(compared), config = findings->variants[best].selection->recommended;
     rue_page_sentence(page, RUE_LOOK_BOLD, 0);
     if (!compared->comparable) return;
-    rue_say(page, findings->run.partial ? "So far: use " : "Use ");
+    rue_say(page, "%s", rue_verdict_lead(findings, &findings->variants[best]));
     rue_say_variant(page, findings, &findings->variants[best]);
     rue_say(page, " with ");
     rue_say_config(page, &findings->variants[best].matrix->configs[config]);
@@ -286,11 +286,12 @@ static rue_status render_json(const struct rue_findings *findings, const struct 
     say_use(&answer, &compared);
     json_t *root = rue_json_make(
         "format:t job_images:n common_config:o common_predicted:b variants:o comparisons:o answer:o "
-        "partial:b",
+        "partial:b low_confidence:b",
         "rue.compare/2", findings->variants[0].job.images,
         common ? rue_json_config(&common->matrix->configs[common->best]) : json_null(),
         common && common->best != common->selection->recommended, rue_table_json(rue_page_last_table(&page)),
-        comparisons_json(&compared), rue_page_json_text(&answer), findings->run.partial);
+        comparisons_json(&compared), rue_page_json_text(&answer), findings->run.partial,
+        rue_findings_is_doubtful(findings));
     rue_page_close(&page);
     close_compared(&compared);
     return rue_json_write(root, stream, error);

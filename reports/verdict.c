@@ -27,11 +27,13 @@ void rue_verdict_why_none(struct rue_page *page, const struct rue_variant_findin
         if (lead == 0) reason = cell->reason;
         lead += strcmp(reason, cell->reason) == 0 ? 1 : -1;
     }
-    rue_say(page, "no configuration was measured on every model");
-    if (counts[RUE_CELL_OK] < cells) /* if all cells are ok, the times are predictions */
+    bool unused = counts[RUE_CELL_MISSING] == cells && variant->trials.ok;
+    rue_say(page, unused ? "the run ended before it could use the stored trials"
+                         : "no configuration was measured on every model");
+    if (counts[RUE_CELL_OK] < cells && !unused) /* if all cells are ok, the times are predictions */
         rue_say(page, ": of %zu cell%s (a model with a configuration) ", cells, rue_prose_plural(cells));
     for (int state = RUE_CELL_OK; state-- > 0;) {
-        if (counts[state] == 0) continue;
+        if (counts[state] == 0 || unused) continue;
         rue_say(page, "%s%zu %s", comma, counts[state], words[state][counts[state] > 1]);
         comma = ", ";
     }
@@ -49,6 +51,7 @@ static void say_regrets(struct rue_page *page, const struct rue_variant_findings
     const struct rue_regret_interval *interval = &variant->interval;
     const char *model = variant->matrix->models[row->worst_model], *unit = NB "%";
     double mean = 100 * row->mean_regret_ratio, worst = 100 * row->max_regret_ratio;
+    if (selection->config_count == 1) return rue_say(page, "the only configuration, so nothing was compared");
     bool by_worst = selection->objective == RUE_OBJECTIVE_WORST, has_worst = rue_findings_has_worst(row);
     if (selection->model_count == 1) {
         rue_say(page, PERCENT " regret%s%s", mean, variant->models_unnamed ? "" : " for ",
@@ -92,6 +95,12 @@ static void say_data(struct rue_page *page, const struct rue_findings *findings,
     rue_say(page, " data");
 }
 
+const char *rue_verdict_lead(const struct rue_findings *findings, const struct rue_variant_findings *variant)
+{
+    if (rue_findings_is_undecided(variant)) return "Not decided. Best so far: ";
+    return findings->run.partial ? "So far: use " : "Use ";
+}
+
 void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
                      const struct rue_variant_findings *variant)
 {
@@ -105,7 +114,7 @@ void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
         return;
     }
     const struct rue_ranking_row *row = &selection->rows[selection->recommended];
-    rue_say(page, findings->run.partial ? "So far: use " : "Use ");
+    rue_say(page, "%s", rue_verdict_lead(findings, variant));
     rue_say_config(page, &variant->matrix->configs[selection->recommended]);
     if (variant->job.gpus > 1) rue_say(page, " on each of %" PRIu64 NB "GPUs", variant->job.gpus);
     say_data(page, findings, variant);
@@ -130,7 +139,7 @@ void rue_verdict_confidence(struct rue_page *page, const struct rue_findings *fi
         rue_say(page, "%s%s, %s", separator, causes[i][0], causes[i][1]);
         separator = "; ";
     }
-    if (separator[0] == ';') rue_say(page, ".");
+    if (separator[0] == ';') rue_say(page, ". Intervals and bounds do not cover this.");
 }
 
 void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overall)
@@ -181,7 +190,11 @@ static void put_missed_repeats(struct rue_page *page, const struct rue_variant_f
 static void put_claim(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_claim_findings *claim = &variant->claim;
+    size_t least, most;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    rue_findings_repeats(variant, &least, &most);
+    if (claim->confidence == 0 && most == 1 && variant->selection->config_count > 1 && !variant->label)
+        rue_say(page, "One repeat, so the uncertainty is unknown (--repeats 3 shows it).");
     if (claim->confidence == 0) return;
     rue_say(page,
             "No other %sconfiguration is more than %.1f" NB "points better (%.3g" NB "%%" NB "confidence).",
@@ -241,7 +254,10 @@ static void say_baseline(struct rue_page *page, const struct rue_variant_finding
         rue_say(page, "%s is ", subject);
         say_ratio(page, variant, row->config, &row->gain, name);
     } else {
-        rue_say(page, "%s is not proven to be faster than %s: it is ", subject, name);
+        bool better =
+            rue_selection_is_better(variant->selection, variant->selection->recommended, row->config);
+        rue_say(page, "%s %sis not proven to be faster than %s: it is ", subject,
+                better ? "has less regret, but " : "", name);
         say_ratio(page, variant, row->config, &row->gain, "");
     }
 }
@@ -312,7 +328,7 @@ static void say_price(struct rue_page *page, const struct rue_comparison *compar
                 rue_format_count(raw->data.images, a, sizeof a));
         rue_say_unbroken(page, rue_format_duration((uint64_t)build_ns, b, sizeof b));
         if (payback.epochs < 1e9) {
-            rue_say(page, " and pays back ");
+            rue_say(page, " and pays back %s", comparison->row_count > 1 ? "on average " : "");
             rue_say_payback(page, payback.epochs, payback.confidence, payback.low, payback.high);
         }
         rue_say(page, ".");

@@ -9,6 +9,9 @@
 void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
                      const struct rue_variant_findings *variant);
 
+/* The first words: "Use ", "So far: use ", "Not decided. Best so far: ". */
+const char *rue_verdict_lead(const struct rue_findings *findings, const struct rue_variant_findings *variant);
+
 /* Why the machine was busy; nothing if it was idle. */
 void rue_verdict_confidence(struct rue_page *page, const struct rue_findings *findings);
 

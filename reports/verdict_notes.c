@@ -76,11 +76,13 @@ static void say_cache(struct rue_page *page, const struct rue_variant_findings *
 
 static void say_late(struct rue_page *page, const struct rue_variant_findings *variant)
 {
-    const double shown_ratio = 0.01;
+    const double shown_ratio = 0.01, unreliable_ratio = 0.1;
     double late = rue_findings_overshoot_ratio(variant);
     if (!(late > shown_ratio)) return;
     rue_say(page, "The simulated models slept " PERCENT " too long, as no CPU was free to wake them.",
             100 * late);
+    if (late > unreliable_ratio)
+        rue_say(page, " The times are not reliable: close other programs and repeat this with --fresh.");
 }
 
 static void say_above(struct rue_page *page, const struct rue_variant_findings *variant)
@@ -282,11 +284,11 @@ void rue_verdict_answers(struct rue_page *page, const struct rue_variant_finding
 
 static void say_regret(struct rue_page *page, bool bounds)
 {
-    rue_say(page, "Regret is the extra time against each model's own best configuration.");
+    rue_say(page, "32/2 means batch_size 32, num_workers 2. Regret is the extra time against each model's "
+                  "own best configuration.");
     if (bounds)
-        rue_say(page,
-                " Even the best configuration for all models has some; \"points better\" compares with that "
-                "one.");
+        rue_say(page, " Even the best configuration for all models has some; \"points better\" compares with "
+                      "the recommended configuration.");
 }
 
 static void say_simulated(struct rue_page *page, const struct rue_findings *findings)

@@ -26,11 +26,6 @@ __attribute__((format(printf, 2, 3))) static void note_difference(struct rue_che
     va_end(arguments);
 }
 
-static const char *key_or_null(const char *key)
-{
-    return key[0] ? key : NULL;
-}
-
 struct checking {
     const struct rue_check_goal *goal;
     struct rue_check *out;
@@ -58,11 +53,12 @@ static struct rue_study_goal study_goal(struct checking *checking)
     const struct rue_check_goal *goal = checking->goal;
     const struct rue_recommended *part = goal->part;
     const struct rue_workload workload = part->found.job.workload;
+    const char *image_key = part->found.variant.image_key, *label_key = part->found.variant.label_key;
     snprintf(checking->gpus, sizeof checking->gpus, "0..%d", workload.world_size - 1);
     struct rue_study_goal out = {.data.count = checking->data ? 1 : 0,
                                  .data.paths = &checking->data,
-                                 .data.keys = {.image_key = key_or_null(part->found.variant.image_key),
-                                               .label_key = key_or_null(part->found.variant.label_key)},
+                                 .data.keys = {.image_key = image_key[0] ? image_key : NULL,
+                                               .label_key = label_key[0] ? label_key : NULL},
                                  .loader.runner = goal->runner,
                                  .loader.gpus = workload.world_size > 1 ? checking->gpus : NULL,
                                  .loader.trial_timeout_ns = goal->trial_timeout_ns,
@@ -351,8 +347,7 @@ void rue_check_say(struct rue_page *page, const struct rue_check *check)
             break;
         }
         if (check->busy)
-            rue_say(page,
-                    "cannot tell, because other programs use the machine: check again when it is idle.");
+            rue_say(page, "unclear, because other programs use the machine: check again when it is idle.");
         else
             rue_say(page, "may not hold here: times differ from the study, and %s may be better than %s.",
                     rue_config_equal(&check->best, &check->config) ? "another" : best, config);

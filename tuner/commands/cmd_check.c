@@ -206,7 +206,7 @@ static rue_status judge(const struct checks *checks, rue_error *error)
                         checks->count ? checks->at[0].skipped : "it recommends no configuration");
     if (busy && confirmed + unclear == checked)
         return rue_fail(error, RUE_INCONCLUSIVE,
-                        "cannot tell whether %s holds here: check again when the machine is idle",
+                        "it is unclear whether %s holds here: check again when the machine is idle",
                         checks->earlier->path);
     return rue_fail(error, RUE_INCONCLUSIVE,
                     "%s %s hold here: run 'rue tune' again, with --prior %s to start from it",

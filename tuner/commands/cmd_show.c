@@ -85,14 +85,6 @@ static void put_other_trials(size_t others, const struct rue_report_style *style
     putchar('\n');
 }
 
-/* Whether the stored report can be printed unchanged. */
-static bool is_stored_result(const struct rue_record *record, const struct rue_options *options)
-{
-    bool reranked = false;
-    for (size_t i = TOP_N; i <= SET_EPSILON; i++) reranked |= rue_options_origin(options, i)[0] != 0;
-    return record->is_current && !record->running && !reranked;
-}
-
 static rue_status report(const struct rue_record *record, const struct rue_options *options,
                          struct rue_findings *findings, rue_error *error)
 {
@@ -101,9 +93,10 @@ static rue_status report(const struct rue_record *record, const struct rue_optio
     if (rue_options_flag(options, TRIALS)) return list_trials(record, findings, &style, error);
     bool json = rue_options_flag(options, JSON);
     const struct rue_report *shown = json ? &rue_report_json : &rue_report_table;
-    rue_status status = json && is_stored_result(record, options)
-                            ? rue_json_write(json_incref(record->last->root), stdout, error)
-                            : shown->render(findings, &style, stdout, error);
+    bool unchanged = record->is_current && !record->running;
+    for (size_t i = TOP_N; i <= SET_EPSILON; i++) unchanged &= !rue_options_origin(options, i)[0];
+    rue_status status = json && unchanged ? rue_json_write(json_incref(record->last->root), stdout, error)
+                                          : shown->render(findings, &style, stdout, error);
     if (status != RUE_OK) return status;
     if (record->other_trials && !json) put_other_trials(record->other_trials, &style);
     return rue_tally_check_recommended(findings, error);

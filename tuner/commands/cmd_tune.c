@@ -386,7 +386,7 @@ const struct rue_command rue_command_tune = {
 
 const struct rue_command rue_command_compare = {
     .name = "compare",
-    .arguments = "A B...",
+    .arguments = "A OTHER...",
     .summary = "Compare variants of the data, and say when converting pays.",
     .details =
         "  rue compare photos/ photos.tensor\n"

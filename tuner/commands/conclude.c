@@ -6,10 +6,10 @@
 #include "output.h"
 #include "units.h"
 
-/* Notes when a run of a smaller space replaces the recommendation of a larger one. */
+/* Notes when a run with another loader or of a smaller space replaces a recommendation. */
 static void note_replaced(const struct rue_study_setup *setup)
 {
-    char label[RUE_CONFIG_TEXT_BYTES];
+    char label[RUE_CONFIG_TEXT_BYTES], what[192];
     rue_error read_error = {0};
     struct rue_recommendation *earlier;
     if (rue_recommendation_read(setup->place.folder, &earlier, &read_error) != RUE_OK) return;
@@ -18,14 +18,19 @@ static void note_replaced(const struct rue_study_setup *setup)
     if (earlier->count == 0) return rue_recommendation_close(earlier);
     for (size_t c = 0; c < setup->config_count; c++)
         included += rue_cost_matrix_config(part->matrix, &setup->configs[c]) != RUE_NONE;
-    if (included < part->matrix->config_count && part->best != RUE_NONE) {
+    bool same_loader = strcmp(part->measured_with, rue_study_hello(setup)->loader) == 0;
+    if (same_loader)
+        snprintf(what, sizeof what, "out of %zu configurations, this run compared %zu",
+                 part->matrix->config_count, setup->config_count);
+    else
+        snprintf(what, sizeof what, "for the loader %s, this run measured %s", part->measured_with,
+                 rue_study_hello(setup)->loader);
+    if ((!same_loader || included < part->matrix->config_count) && part->best != RUE_NONE) {
         rue_config_label(&part->matrix->configs[part->best], label);
-        rue_progress_note(
-            setup->progress,
-            "%s/%s is replaced: it recommended %s out of %zu configurations, this run compared %zu. "
-            "To get it back, run with the earlier options: no trial is measured twice",
-            setup->place.folder, rue_report_json.file, label, part->matrix->config_count,
-            setup->config_count);
+        rue_progress_note(setup->progress,
+                          "%s/%s is replaced: it recommended %s %s. "
+                          "To get it back, run with the earlier options: no trial is measured twice",
+                          setup->place.folder, rue_report_json.file, label, what);
     }
     rue_recommendation_close(earlier);
 }
@@ -91,29 +96,17 @@ static rue_status fail_late_batch(const struct rue_variant_findings *variant, ru
 static rue_status judge_findings(const struct rue_study_setup *setup, const struct rue_findings *findings,
                                  rue_error *error)
 {
-    bool ranked = true, alone = setup->config_count > 1, feasible = false;
+    bool alone = setup->config_count > 1;
     for (size_t v = 0; v < findings->variant_count; v++) {
         alone &= findings->variants[v].selection->ranked_count == 1;
-        ranked &= findings->variants[v].selection->recommended != RUE_NONE;
-        const struct rue_variant_findings *variant = &findings->variants[v];
-        bool tried = variant->trials.failed || variant->trials.infeasible || variant->trials.timeout;
-        feasible |= variant->trials.ok > 0 || !tried;
-    }
-    for (size_t v = 0; v < findings->variant_count; v++)
         if (are_all_late(&findings->variants[v])) return fail_late_batch(&findings->variants[v], error);
-    if (ranked && findings->run.partial && alone)
-        return rue_fail(
-            error, RUE_INCONCLUSIVE,
-            "the budget was enough for only one of %zu configurations, so nothing can be compared: "
-            "give a larger --budget",
-            setup->config_count);
-    if (ranked) return RUE_OK;
-    if (!findings->run.partial || !feasible)
-        return rue_fail(error, RUE_INFEASIBLE,
-                        "no configuration could be measured on every model; the table gives the reasons");
-    return rue_fail(
-        error, RUE_INCONCLUSIVE,
-        "too few trials for a recommendation: run the same command again to continue, or raise --budget");
+    }
+    rue_status status = rue_tally_check_recommended(findings, error);
+    if (status != RUE_OK || !findings->run.partial || !alone) return status;
+    return rue_fail(error, RUE_INCONCLUSIVE,
+                    "the budget was enough for only one of %zu configurations, so nothing can be compared: "
+                    "give a larger --budget",
+                    setup->config_count);
 }
 
 rue_status rue_study_conclude(const struct rue_study *study, const struct rue_findings *findings,

@@ -174,7 +174,10 @@ static rue_status fail_greeting(struct rue_connection *connection, rue_status st
     return rue_fail(
         error, RUE_RUNNER, "%s did not answer 'hello' correctly: it %s%s", runner_name(connection),
         gone ? exit_text : why,
-        connection->address.fd ? "" : ". Run it by hand and type {\"op\":\"hello\"} to see its answer");
+        connection->address.fd ? ""
+        : strcmp(exit_text, "ended with exit code 127") == 0
+            ? ". The shell found no such program: give a path from this folder, or a program in PATH"
+            : ". Run it by hand and type {\"op\":\"hello\"} to see its answer");
 }
 
 /* Starts the runner. `*changed`: its greeting differs from the first one. */

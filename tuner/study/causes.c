@@ -101,7 +101,7 @@ static void write_shares(const double shares[RUE_INTERFERENCES], const double *b
         used += (size_t)snprintf(out + used, RUE_CAUSES_BYTES - used, "%s", used ? ", " : "");
         if (used < RUE_CAUSES_BYTES)
             snprintf(out + used, RUE_CAUSES_BYTES - used, cause_texts[c].format,
-                     shares[c] * cause_texts[c].unit);
+                     fmin(shares[c], cause_texts[c].unit > 1 ? 1 : INFINITY) * cause_texts[c].unit);
     }
 }
 

@@ -249,14 +249,6 @@ rue_status rue_study_check_trials(const struct rue_study_setup *setup, rue_error
                     rue_budget_format(&setup->goal.search.budget, text, sizeof text), least, 2 * least);
 }
 
-/* Compute probes follow the loader's. */
-static bool is_probed(const struct rue_study_setup *setup)
-{
-    for (size_t m = 0; m < setup->model_count; m++)
-        if (setup->costs.compute_s_per_image[m] > 0) return true;
-    return false;
-}
-
 /* Seconds of one configuration on every model and variant: whole jobs, or for a predicting strategy the
  * shortest trials and their probes. The last variant may be a sample of the first that is not open yet. */
 static double smallest_config_s(const struct rue_study_setup *setup, size_t variants,
@@ -265,8 +257,9 @@ static double smallest_config_s(const struct rue_study_setup *setup, size_t vari
     const struct rue_hello *hello = rue_study_hello(setup);
     bool short_trials = !hello->whole_jobs && (!setup->plan.strategy || rue_study_predicts(setup) ||
                                                setup->goal.search.minimise != RUE_GOAL_TIME);
-    bool probes =
-        setup->plan.strategy && rue_study_predicts(setup) && hello->measures[RUE_LOAD] && !is_probed(setup);
+    bool probes = setup->plan.strategy && rue_study_predicts(setup) && hello->measures[RUE_LOAD];
+    for (size_t m = 0; m < setup->model_count; m++) /* compute probes follow the loader's */
+        probes &= !(setup->costs.compute_s_per_image[m] > 0);
     double sum_s = 0;
     for (size_t v = 0; v < variants; v++) {
         uint64_t job = setup->variants[v < setup->variant_count ? v : 0].job_images;

@@ -52,12 +52,6 @@ static rue_status check_epoch(const struct rue_study_setup *setup, const struct 
         rue_format_count(variant->job_images * loaders, job, sizeof job), variant->opened.images);
 }
 
-static uint64_t first_epoch(const struct rue_study_goal *goal, const struct rue_study_variant *variant)
-{
-    uint64_t most = goal->job.epoch_most, images = variant->opened.images;
-    return most && most < images ? most : images;
-}
-
 /* Lets the runner open a variant, and fixes the workload of its trials. */
 static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_variant *variant,
                                rue_error *error)
@@ -85,9 +79,11 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
         memcpy(variant->variant.dtype, variant->opened.dtype, sizeof variant->variant.dtype);
     if (!variant->opened.digest[0])
         snprintf(variant->opened.digest, sizeof variant->opened.digest, "%" PRIu64, variant->opened.images);
+    uint64_t most = goal->job.epoch_most, images = variant->opened.images;
     variant->job_images = setup->requested_images ? setup->requested_images
-                          : setup->variant_count  ? setup->variants[0].job_images
-                                                  : rue_study_share(setup, first_epoch(goal, variant));
+                          : setup->variant_count
+                              ? setup->variants[0].job_images
+                              : rue_study_share(setup, most && most < images ? most : images);
     setup->variant_count++;
     return goal->data.count ? check_epoch(setup, variant, error) : RUE_OK;
 }

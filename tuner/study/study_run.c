@@ -117,15 +117,6 @@ static struct track *next_track(const struct rue_study_setup *setup, struct trac
     }
 }
 
-/* Lets the strategy observe the result. Stored trials count at their former cost, so that tracks alternate in
- * the same order when a study continues. */
-static void observe_result(const struct rue_study_setup *setup, struct track *track,
-                           const struct rue_question *question, const struct rue_trial_result *result)
-{
-    if (result->cost_ns > 0) track->spent_ns += (uint64_t)result->cost_ns;
-    if (setup->plan.strategy->observe) setup->plan.strategy->observe(track->state, question, result);
-}
-
 /* Records the costs that a probe shows. True if rue_study_check_smallest now knows more: after the first
  * load-only probe, and after the compute probe of the last model. */
 static bool note_costs(struct rue_study_setup *setup, size_t variant, const struct rue_question *question,
@@ -250,7 +241,9 @@ static rue_status step_track(struct rue_study_setup *setup, struct rue_study_led
     struct rue_ledger_row *row = &ledger->rows[ledger->last_row];
     question->trial = row->trial.id;
     if (question->measure == RUE_JOINT) row->config = cell.config;
-    observe_result(setup, track, question, &result);
+    /* Stored trials count at their former cost: tracks alternate in the same order when a study continues. */
+    if (result.cost_ns > 0) track->spent_ns += (uint64_t)result.cost_ns;
+    if (strategy->observe) strategy->observe(track->state, question, &result);
     ledger->answered++;
     if (!question->stored && !rue_study_predicts(setup)) {
         tracks->new_trials++;
@@ -444,14 +437,6 @@ static rue_status check_strategy(const struct rue_study_setup *setup, const stru
     return rue_fail(error, status, "the strategy %s failed: %s", setup->plan.strategy->name, why.message);
 }
 
-/* The share of the budget for one of `count` tracks: equal shares, or in proportion to the variants' times in
- * a table. */
-static double budget_share(const struct rue_study_setup *setup, size_t variant, size_t count)
-{
-    if (!setup->host.recording || count == 1) return 1 / (double)count;
-    return fmax(1e-9, rue_study_recording_s(setup, variant) / rue_study_recording_s(setup, RUE_NONE));
-}
-
 static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                               struct tracks *out, rue_error *error)
 {
@@ -463,7 +448,10 @@ static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_st
     for (size_t v = 0; status == RUE_OK && v < count; v++) {
         struct track *track = &out->at[out->count++]; /* to be closed also if the rest fails */
         track->first_variant = v;
-        track->share = budget_share(setup, v, count);
+        track->share = 1 / (double)count;
+        if (setup->host.recording && count > 1) /* in proportion to the variants' times in the table */
+            track->share =
+                fmax(1e-9, rue_study_recording_s(setup, v) / rue_study_recording_s(setup, RUE_NONE));
         struct rue_strategy_setup strategy_setup = rue_study_strategy_setup(setup, v);
         if (!predicts) strategy_setup.grid.scenario_count *= setup->variant_count;
         strategy_setup.aim = (struct rue_setup_aim){.objective = setup->goal.search.rules.objective,

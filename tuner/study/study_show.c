@@ -77,8 +77,10 @@ static void add_plan_cost(struct line *line, const struct rue_study_setup *setup
     char text[RUE_UNIT_TEXT_BYTES];
     if (setup->goal.search.budget.trials && rue_study_predicts(setup))
         add_part(line, "no time limit");
-    else if (setup->plan.stored_s > 0 && remaining_s(setup) == 0)
-        add_part(line, "nothing, as the store holds all trials");
+    else if (remaining_s(setup) == 0)
+        add_part(line, rue_study_predicts(setup)
+                           ? "no time left after opening the data, so only stored trials are used"
+                           : "nothing, as the store holds all trials");
     else
         add_part(line, rue_study_predicts(setup) ? "up to %s" : "%s expected",
                  rue_format_duration((uint64_t)(remaining_s(setup) * 1e9), text, sizeof text));
@@ -86,14 +88,6 @@ static void add_plan_cost(struct line *line, const struct rue_study_setup *setup
         add_part(line, " (the store saves %s)",
                  rue_format_duration((uint64_t)(setup->plan.stored_s * 1e9), text, sizeof text));
     add_part(line, ", budget %s", rue_budget_format(&setup->goal.search.budget, text, sizeof text));
-}
-
-/* Whether the budget may be too small for all trials. */
-static bool is_budget_short(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger)
-{
-    const struct rue_budget *budget = &setup->goal.search.budget;
-    if (budget->trials) return setup->plan.trials > rue_watch_strategy_trials(setup, budget->trials);
-    return budget->time_ns && remaining_s(setup) > rue_study_budget_left_s(setup, ledger);
 }
 
 static void add_trials(struct line *line, const struct rue_study_setup *setup,
@@ -108,8 +102,12 @@ static void add_trials(struct line *line, const struct rue_study_setup *setup,
         add_part(line, "as many trials as the decision needs");
         return;
     }
+    const struct rue_budget *budget = &setup->goal.search.budget;
+    bool is_short = budget->trials
+                        ? setup->plan.trials > rue_watch_strategy_trials(setup, budget->trials)
+                        : budget->time_ns && remaining_s(setup) > rue_study_budget_left_s(setup, ledger);
     add_count(line, (size_t)setup->goal.search.repeats, "repeat",
-              is_budget_short(setup, ledger) ? "; as many configurations as the budget allows" : "");
+              is_short ? "; as many configurations as the budget allows" : "");
 }
 
 static void add_data(struct line *line, const struct rue_study_variant *variant)
@@ -142,13 +140,14 @@ static bool add_references(struct line *line, const struct rue_study_setup *setu
     return true;
 }
 
-/* "32/0 (no workers), 32/4 (workers = CPUs)" */
+/* "batch size/workers 32/0 (no workers), 32/4 (workers = CPUs)" */
 static void add_baselines(struct line *line, const struct rue_study_setup *setup)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
     for (size_t b = 0; b < setup->baselines.count; b++) {
         rue_config_label(&setup->baselines.at[b].config, label);
-        add_part(line, "%s%s (%s)", line->used ? ", " : "", label, setup->baselines.at[b].name);
+        add_part(line, "%s%s (%s)", line->used ? ", " : "batch size/workers ", label,
+                 setup->baselines.at[b].name);
     }
 }
 
@@ -190,9 +189,9 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
                  points, points == 1 ? "" : "s", 100 * setup->goal.search.confidence);
         write_line(&line, "ends", style, out);
     }
-    if (add_references(&line, setup)) write_line(&line, "references", style, out);
     add_baselines(&line, setup);
     if (line.used) write_line(&line, "baselines", style, out);
+    if (add_references(&line, setup)) write_line(&line, "references", style, out);
     add_plan_cost(&line, setup);
     write_line(&line, "cost", style, out);
 }

@@ -235,31 +235,25 @@ void rue_tally_findings_close(struct rue_findings *findings)
     free(findings);
 }
 
-/* False: every trial failed or was infeasible. */
-static bool is_feasible(const struct rue_findings *findings)
-{
-    for (size_t v = 0; v < findings->variant_count; v++) {
-        const struct rue_variant_findings *variant = &findings->variants[v];
-        if (variant->trials.ok) return true;
-        if (!variant->trials.failed && !variant->trials.infeasible && !variant->trials.timeout) return true;
-    }
-    return false;
-}
-
 rue_status rue_tally_check_recommended(const struct rue_findings *findings, rue_error *error)
 {
+    bool feasible = false; /* false: every trial failed or was infeasible */
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        const struct rue_trial_findings *trials = &findings->variants[v].trials;
+        feasible |= trials->ok || !(trials->failed || trials->infeasible || trials->timeout);
+    }
     for (size_t v = 0; v < findings->variant_count; v++) {
         char name[128];
         if (findings->variants[v].selection->recommended != RUE_NONE) continue;
         rue_findings_name(&findings->variants[v], name, sizeof name);
-        if (findings->run.partial && is_feasible(findings))
-            return rue_fail(
-                error, RUE_INCONCLUSIVE,
-                "nothing to recommend for %s so far (%s): run the same 'rue tune' again to continue", name,
-                findings->run.partial_reason);
+        if (findings->run.partial && feasible)
+            return rue_fail(error, RUE_INCONCLUSIVE,
+                            "nothing to recommend for %s so far (%s): run the same 'rue tune' again to "
+                            "continue, or raise --budget",
+                            name, findings->run.partial_reason);
         return rue_fail(error, RUE_INFEASIBLE,
-                        "nothing to recommend for %s: measure a configuration on every model, or leave out a "
-                        "model",
+                        "nothing to recommend for %s: no configuration could be measured on every model; fix "
+                        "the reasons in the report, or leave out a model",
                         name);
     }
     return RUE_OK;

@@ -119,7 +119,7 @@ WRONG = {
     "version_near": (["--versio"], ["unknown option --versio: did you mean '--version'?"]),
     "option_first": (["--budget", "5m"], ["unknown option --budget; give a command first"]),
     "no_data": (["tune"], ["give the data to tune for", "rue tune DATA"]),
-    "compare_one": (["compare", "a"], ["B... is missing", "rue compare A B..."]),
+    "compare_one": (["compare", "a"], ["OTHER... is missing", "rue compare A OTHER..."]),
     "too_many": (["tune", *"abcdefghi"], ["one argument too many: 'i'", "rue tune [DATA...]"]),
     "budget": (["tune", ".", "--budget", "soon"], ["--budget: 'soon' is not a time such as 2m"]),
     "budget_zero": (["tune", ".", "--budget", "0s"], ["--budget: '0s'"]),

@@ -104,7 +104,7 @@ def test_everything_is_measured_if_there_is_time(rue, script):
     one = script(TABLE)
     done = tune(rue, one)
     assert done.returncode == 0 and len(one.joint()) == 27 and "grid: measuring all configurations takes about" in done.stderr
-    assert chosen(rue)["name"] == "grid" and chosen(rue)["chosen_by"] == "auto" and "of the budget (2 m" in chosen(rue)["why"]
+    assert chosen(rue)["name"] == "grid" and chosen(rue)["chosen_by"] == "auto" and "half of the budget of 2 m" in chosen(rue)["why"]
 
 
 def test_times_are_predicted_if_there_is_not_enough_time(rue, script):

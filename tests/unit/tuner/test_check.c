@@ -12,12 +12,12 @@ static void assert_says(const struct rue_check *check, const char *words)
     rue_page_close(&page);
 }
 
-Test(check, on_a_busy_machine_cannot_tell)
+Test(check, on_a_busy_machine_is_unclear)
 {
     struct rue_check check = {.findings = {.verdict = RUE_RECHECK_UNSURE, .time_ratio = 2.9}};
     check.config = check.best = rue_config_default();
     assert_says(&check, "may not hold here");
     check.busy = true;
-    assert_says(&check, "cannot tell, because other programs use the machine");
+    assert_says(&check, "unclear, because other programs use the machine");
     assert_says(&check, "Trials take 2.90 times as long here");
 }
