@@ -13,6 +13,14 @@ This page describes every field of `recommendation.json`, for programs that read
 `tune`, `show` and `analyze` prints the same. [statistics.md](statistics.md) has the formulas, [output.md](output.md) all other
 files and `--json` outputs. `docs/json_fields.py` makes this page from `reports/recommendation.schema.json`.
 
+In a job, first test whether the answer is certain enough. This succeeds if the whole study was made, on an idle machine, and no other
+configuration can be more than 2 points better. Without a bound (`certificate` is null) it fails:
+
+```
+jq -e '(.partial or .low_confidence | not) and
+       all(.recommendations[]; (.certificate.bound_ratio // 1) <= 0.02)' recommendation.json
+```
+
 {about}
 
 | field | type | meaning |
