@@ -126,11 +126,13 @@ Test(report_table, says_which_configuration_to_use_and_whose_model_times)
     expect_text(text, "\nModel times are those of an NVIDIA RTX A5000. rue");
     expect_text(text, "workers are threads, PyTorch's are processes");
     expect_text(
-        text, "Preprocessed data make the job 1.38 times as fast (geometric mean over 3 models; from 1.11 to "
-              "1.57). Converting all 9,469 images takes about 19.9 s and pays back after 6 epochs. "
-              "Preprocessed data "
-              "need 5.7 GB of storage, raw data 1.1 GB.");
+        text,
+        "Preprocessed data make the job 1.38 times as fast (geometric mean over 3 models; from 1.11 to "
+        "1.57). Converting all 9,469 images takes about 19.9 s and pays back on average after 6 epochs. "
+        "Preprocessed data "
+        "need 5.7 GB of storage, raw data 1.1 GB.");
     cr_assert_null(strstr(text, "onfidence"), "one repeat says nothing about noise");
+    expect_text(text, "One repeat, so the uncertainty is unknown (--repeats 3 shows it).");
     cr_assert_null(strchr(text, '\033'), "colour without being asked");
     free(text);
     fixture_close(&fixture);
@@ -142,7 +144,7 @@ Test(report_table, a_conversion_below_one_epoch_s_saving_pays_back_within_the_fi
     fixture_open_plain(&fixture);
     for (int v = 0; v < 2; v++) fixture.variants[v].data.build_s_per_image /= 100;
     char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
-    expect_text(text, "takes about 199 ms and pays back within the first epoch.");
+    expect_text(text, "takes about 199 ms and pays back on average within the first epoch.");
     free(text);
     fixture_close(&fixture);
 }
@@ -153,7 +155,7 @@ Test(report_table, has_the_interval_of_the_payback)
     fixture_open_plain(&fixture);
     fixture_repeat(&fixture, 0.02);
     char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
-    expect_text(text, "takes about 19.9 s and pays back after 6.0 epochs (95 % CI 5.5 to 6.6).");
+    expect_text(text, "takes about 19.9 s and pays back on average after 6.0 epochs (95 % CI 5.5 to 6.6).");
     free(text);
     fixture_repeat(&fixture, 0.6);
     text = fixture_render(&rue_report_table, &fixture, wide_plain);
@@ -403,6 +405,45 @@ Test(report_table, names_the_cause_of_a_busy_machine)
     strcpy(fixture.findings.changes.busy_after, "other processes used 0.9 CPUs");
     char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){.columns = 100});
     expect_text(text, "busy: before the first trial, other processes used 1.3 CPUs;");
+    free(text);
+    fixture_close(&fixture);
+}
+
+Test(report_table, an_answer_with_a_wide_bound_is_not_decided)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    fixture.variants[0].claim = (struct rue_claim_findings){.bound_ratio = 2.458, .confidence = 0.95};
+    fixture.variants[1].claim = (struct rue_claim_findings){.bound_ratio = 0.4, .confidence = 0.95};
+    char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
+    expect_text(text, "Not decided. Best so far: batch_size 128, num_workers 8 for raw folder data: 0.0 %");
+    expect_text(text, "\nUse batch_size ");
+    free(text);
+    fixture_close(&fixture);
+}
+
+Test(report_table, times_of_models_that_overslept_are_not_reliable)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    fixture.variants[0].trials.slept_ns = 148.9;
+    fixture.variants[0].trials.late_ns = 48.9;
+    char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
+    expect_text(text, "slept 48.9 % too long, as no CPU was free to wake them. The times are not reliable");
+    free(text);
+    fixture_close(&fixture);
+}
+
+Test(report_table, the_only_configuration_has_no_regret)
+{
+    struct fixture fixture;
+    const struct rue_config config = fixture_config(32, 2);
+    const double times_s[] = {1, 2};
+    const struct fixture_grid grid = {RUE_RAW, &config, 1, fixture_models, 2, times_s, false, ""};
+    fixture_open(&fixture);
+    fixture_add(&fixture, &grid);
+    char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
+    expect_text(text, "num_workers 2 for raw folder data: the only configuration, so nothing was compared.");
     free(text);
     fixture_close(&fixture);
 }
