@@ -187,13 +187,14 @@ static void put_missed_repeats(struct rue_page *page, const struct rue_variant_f
     rue_say(page, ".");
 }
 
-static void put_claim(struct rue_page *page, const struct rue_variant_findings *variant)
+static void put_claim(struct rue_page *page, const struct rue_variant_findings *variant, bool steady)
 {
     const struct rue_claim_findings *claim = &variant->claim;
     size_t least, most;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     rue_findings_repeats(variant, &least, &most);
-    if (claim->confidence == 0 && most == 1 && variant->selection->config_count > 1 && !variant->label)
+    if (steady && claim->confidence == 0 && most == 1 && variant->selection->config_count > 1 &&
+        !variant->label)
         rue_say(page, "One repeat, so the uncertainty is unknown (--repeats 3 shows it).");
     if (claim->confidence == 0) return;
     rue_say(page,
@@ -311,7 +312,7 @@ void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findin
 {
     put_missed_repeats(page, variant);
     if (steady) put_baselines(page, variant);
-    put_claim(page, variant);
+    put_claim(page, variant, steady);
     put_bottleneck(page, variant);
 }
 

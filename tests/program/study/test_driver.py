@@ -465,7 +465,7 @@ def test_an_invalid_hello_is_an_error(rue, script, hello, words):
 
 @pytest.mark.parametrize("command, word", [
     ("true", "ended"), ("true; exit 5", "exit code 5"), ("sh -c 'exit 6'", "exit code 6"), ("kill -SEGV $$; true", "SIGSEGV"),
-    ("sh -c 'kill -BUS $$'; exit $?", "SIGBUS"), ("/no/such/runner", "exit code 127"), ("cat", "hello.runner"),
+    ("sh -c 'kill -BUS $$'; exit $?", "SIGBUS"), ("/no/such/runner", "The shell found no such program"), ("cat", "hello.runner"),
 ])
 def test_a_command_that_is_not_a_runner_is_an_error(rue, command, word):
     done = rue("tune", "--runner", command, "--quiet")

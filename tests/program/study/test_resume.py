@@ -202,6 +202,13 @@ def test_a_smaller_space_reports_the_replaced_recommendation(rue, script):
     assert len(found(rue)["recommendations"][0]["configs"]) == 9 and len(one.requests()) == measured
 
 
+def test_another_loader_reports_the_replaced_recommendation(rue, script):
+    one = script(TABLE)
+    assert tune(rue, one).returncode == 0
+    one.write(hello=dict(runner="other 2.0"))
+    assert "for the loader scripted, this run measured other." in tune(rue, one).stderr
+
+
 def test_the_same_budget_is_enough_for_the_same_grid(rue, script):
     """Virtual time: what the store holds costs nothing, so a study that goes on never plans less than it did before."""
     def ranked():
@@ -282,6 +289,8 @@ def test_a_spent_budget_still_gives_the_answer_of_the_store(rue, script, clock):
         assert done.returncode == 0, done.stdout + done.stderr
         assert found(rue)["recommendations"][0]["config"] == best and len(one.joint()) == measured
         assert "earlier result" not in done.stderr
+    plan = rue("tune", "--runner", one.command, "--out", "out", *words, "--budget", "1us").stderr.replace("\n", " ")
+    assert clock == "virtual" or "no time left after opening the data" in " ".join(plan.split())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
