@@ -206,7 +206,7 @@ def test_memory_is_shared_by_all_that_load(rue, photos):
     """What fitted into more memory is not taken for what fits now."""
     words = ["tune", photos, "--gpus", "0,1", *SMALL, "--max-memory"]
     assert rue(*words, "1G").returncode == 0
-    assert {row["status"] for row in trials(rue)} == {"ok"}
+    assert "infeasible" not in {row["status"] for row in trials(rue)}
     rue(*words, "20M")
     assert "infeasible" in {row["status"] for row in trials(rue)}
 
