@@ -296,16 +296,16 @@ static void put_bottleneck(struct rue_page *page, const struct rue_variant_findi
         if (waiting_share(variant, m) > waiting_share(variant, slowest)) slowest = m;
     }
     double share = 100 * fmax(0, waiting_share(variant, slowest));
-    if (slowed == 0)
+    if (share < 0.5)
+        rue_say(page, "Loading is not a bottleneck: models do not wait for data.");
+    else if (slowed == 0)
         rue_say(page, "Loading is not a bottleneck: models wait for data at most %.0f" NB "%% of the time.",
                 share);
-    else if (slowed == models)
-        rue_say(page, "Loading slows down %s: %s waits for data %.0f" NB "%% of the time.",
-                models == 1 ? "the model" : "all models", variant->matrix->models[slowest], share);
     else
         rue_say(page,
-                "Loading slows down %zu" NB "of" NB "%zu models: %s waits for data %.0f" NB "%% of the time.",
-                slowed, models, variant->matrix->models[slowest], share);
+                "Loading slows down %zu" NB "of" NB "%zu model%s: %s waits for data %.0f" NB
+                "%% of the time.",
+                slowed, models, rue_prose_plural(models), variant->matrix->models[slowest], share);
 }
 
 void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant, bool steady)

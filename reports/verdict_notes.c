@@ -48,6 +48,14 @@ static void say_replayed(struct rue_page *page, const struct rue_variant_finding
         say_best(page, replayed, variant->selection->objective == RUE_OBJECTIVE_WORST);
 }
 
+static void say_short(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    size_t config = variant->selection->recommended, images = variant->job.images;
+    if (config != RUE_NONE && images &&
+        images <= (size_t)variant->matrix->configs[config].value[RUE_BATCH_SIZE])
+        rue_say(page, "The job is one batch, so only its start was compared. For longer jobs, set --images.");
+}
+
 static void say_replaced(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     uint64_t count = variant->trials.bad_images;
@@ -186,8 +194,8 @@ static void say_unranked(struct rue_page *page, const struct rue_variant_finding
 void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief)
 {
     static void (*const notes[])(struct rue_page *, const struct rue_variant_findings *) = {
-        say_replayed, say_replaced, say_disturbed, say_cache,   say_late,
-        say_above,    say_votes,    say_lengths,   say_unranked};
+        say_replayed, say_short, say_replaced, say_disturbed, say_cache,
+        say_late,     say_above, say_votes,    say_lengths,   say_unranked};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         if (brief && (notes[i] == say_lengths || notes[i] == say_votes)) continue;
         rue_page_sentence(page, RUE_LOOK_PLAIN, 2);

@@ -38,7 +38,7 @@ const char *rue_suggest(const char *typed, const char *const *words, size_t coun
         if (d < best_distance) best_distance = d, best = words[i];
     }
     for (size_t i = 0; !best && strlen(typed) >= 3 && i < count; i++)
-        if (strncmp(typed, words[i], strlen(typed)) == 0) best = words[i];
+        if (strstr(words[i], typed)) best = words[i];
     return best;
 }
 

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +21,6 @@ struct folder {
     const char *path;
     struct rue_index *index;
     const struct rue_source_options *options;
-    uint64_t other_files;            /* files without the name of a JPEG file */
-    char example[RUE_EXAMPLE_BYTES]; /* the name of the first of them */
 };
 
 static rue_status probe_folder(const char *path, bool *matches, rue_error *error)
@@ -44,7 +43,7 @@ static rue_status add_file(struct folder *folder, const char *path, uint64_t byt
     while (*name == '/') name++;
     const struct rue_entry item = {.bytes = bytes};
     if (rue_files_is_jpeg(name)) return rue_index_add(folder->index, &item, name, error);
-    if (!folder->other_files++) snprintf(folder->example, sizeof folder->example, "%s", name);
+    rue_index_skip(folder->index, "%s, not a JPEG file", name);
     return RUE_OK;
 }
 
@@ -124,12 +123,13 @@ static int compare_item_names(const void *a, const void *b, void *names)
 static rue_status fail_no_jpeg(const struct folder *folder, rue_error *error)
 {
     const struct rue_index *index = folder->index;
-    unsigned long long entries = folder->other_files + index->skipped;
-    if (!entries) return rue_fail(error, RUE_DATA, "%s is empty: give a folder of JPEG files", folder->path);
+    if (!index->skipped)
+        return rue_fail(error, RUE_DATA, "%s is empty: give a folder of JPEG files", folder->path);
     return rue_fail(error, RUE_DATA,
-                    "%s holds no JPEG file (.jpg, .jpeg, .jpe) among %llu files, such as %s: convert the "
+                    "%s holds no JPEG file (.jpg, .jpeg, .jpe) among %" PRIu64
+                    " files, such as %s: convert the "
                     "images to JPEG, or give another folder",
-                    folder->path, entries, folder->other_files ? folder->example : index->skipped_example);
+                    folder->path, index->skipped, index->skipped_example);
 }
 
 static rue_status open_folder(const char *path, const struct rue_source_options *options,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "hash.h"
 #include "json_canonical.h"
@@ -107,6 +108,11 @@ static rue_status load_file(const char *path, json_t **root, rue_error *error)
     struct stat about;
     bool folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
     snprintf(inside, sizeof inside, "%s%s", path, folder ? "/recommendation.json" : "");
+    if (folder && access(inside, F_OK) != 0)
+        return rue_fail(error, RUE_DATA,
+                        "%s is not a study, because it holds no recommendation.json: give the folder that "
+                        "'rue tune' wrote, such as rue-out/NAME",
+                        path);
     return rue_json_file_read(inside, "give a recommendation.json", root, error);
 }
 

@@ -81,10 +81,10 @@ static rue_status open_parts(struct rue_study *study, rue_error *error)
                                                       : rue_study_share(&study->setup, goal->job.images);
     if (status == RUE_OK && !goal->output.fresh)
         status = rue_study_open_store(&study->setup, &study->ledger, error);
+    if (status == RUE_OK) status = rue_study_open_data(&study->setup, error);
     if (status == RUE_OK)
         status = rue_causes_check_idle(&study->setup, "before the first trial",
                                        study->outcome.changes.busy_before, error);
-    if (status == RUE_OK) status = rue_study_open_data(&study->setup, error);
     if (status == RUE_OK)
         status =
             rue_study_space(goal, hello, study->setup.variants[0].job_images, &study->setup.space, error);

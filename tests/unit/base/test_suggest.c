@@ -30,6 +30,7 @@ Test(suggest, a_beginning_of_three_letters_finds_its_word)
 {
     cr_assert_str_eq(suggested("batch"), "batch-size");
     cr_assert_str_eq(suggested("num"), "num-workers");
+    cr_assert_str_eq(suggested("workers"), "num-workers", "also within a word");
     cr_assert_str_eq(suggested("nu"), "nothing", "two letters say too little");
 }
 
