@@ -177,7 +177,8 @@ struct rue_change_findings {
 };
 
 struct rue_findings {
-    char study[256];
+    char study[256];       /* its name */
+    char folder[PATH_MAX]; /* of the study, as the user wrote it; "": none */
     struct rue_runner_findings runner;
     struct rue_machine_findings machine;
     struct rue_run_findings run;
@@ -232,8 +233,7 @@ double rue_findings_speed_range(const struct rue_findings *findings);
 /* Whether the speed changed too often or too much for a claim: corrections are only approximate. */
 bool rue_findings_is_unsteady(const struct rue_findings *findings);
 
-/* Whether the bound or the interval of the regret is so wide that another configuration may be much better.
- */
+/* Whether the bound or the interval is so wide that another configuration may be much better. */
 bool rue_findings_is_undecided(const struct rue_variant_findings *variant);
 
 /* Excess time of sleeping models / their intended time; NaN: no model slept. */

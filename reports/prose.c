@@ -81,10 +81,10 @@ void rue_say_payback(struct rue_page *page, double epochs, double confidence, do
 {
     char text[RUE_FIGURE_BYTES];
     if (epochs <= 1)
-        rue_say(page, "within the first epoch");
+        rue_say(page, "within the first epoch of training");
     else if (confidence > 0)
-        rue_say(page, "after %s" NB "epochs", rue_prose_figure(epochs, false, text));
+        rue_say(page, "after %s" NB "epochs of training", rue_prose_figure(epochs, false, text));
     else
-        rue_say(page, "after %.0f" NB "epochs", ceil(epochs));
+        rue_say(page, "after %.0f" NB "epochs of training", ceil(epochs));
     rue_say_interval(page, confidence, low, high, "");
 }

@@ -21,7 +21,7 @@ void rue_say_variant(struct rue_page *page, const struct rue_findings *findings,
 /* Adds " (95 % CI 1.4 to 2.7 %)" with the unit " %"; "never" for infinity. Nothing if `confidence` is 0. */
 void rue_say_interval(struct rue_page *page, double confidence, double low, double high, const char *unit);
 
-/* "within the first epoch", "after 6 epochs", with `confidence` "after 5.3 epochs (95 % CI 2.6 to 7.9)". */
+/* "within the first epoch of training", "after 6 epochs of training"; with `confidence` an interval. */
 void rue_say_payback(struct rue_page *page, double epochs, double confidence, double low, double high);
 
 /* ": out of memory", shortened; nothing for "". */

@@ -281,7 +281,8 @@ static rue_status put_page(struct rue_page *page, const struct rue_findings *fin
     if (status == RUE_OK && !brief) status = put_comparisons(page, findings, true, error);
     if (recommended) rue_verdict_background(page, findings, bounds);
     rue_page_sentence(page, RUE_LOOK_DIM, 0);
-    if (brief && recommended) rue_say(page, "More: rue show STUDY --details; all configurations: --json.");
+    if (brief && recommended)
+        rue_say(page, "More: rue show %s --details; all configurations: --json.", findings->folder);
     return status;
 }
 

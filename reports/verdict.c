@@ -114,7 +114,16 @@ void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
         return;
     }
     const struct rue_ranking_row *row = &selection->rows[selection->recommended];
-    rue_say(page, "%s", rue_verdict_lead(findings, variant));
+    const double large_gap = 0.05;
+    char guess[RUE_CONFIG_TEXT_BYTES];
+    rue_config_label(&variant->matrix->configs[selection->ranked[0]], guess);
+    if (row->mean_regret_ratio - selection->rows[selection->ranked[0]].mean_regret_ratio > large_gap)
+        rue_say(page,
+                "Not decided: the best guess, %s, was not measured on every model. Run the same command "
+                "again. Measured so far: ",
+                guess);
+    else
+        rue_say(page, "%s", rue_verdict_lead(findings, variant));
     rue_say_config(page, &variant->matrix->configs[selection->recommended]);
     if (variant->job.gpus > 1) rue_say(page, " on each of %" PRIu64 NB "GPUs", variant->job.gpus);
     say_data(page, findings, variant);
@@ -165,13 +174,6 @@ void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overal
 
 /* ---- evidence for the recommendation ---- */
 
-static const char *missed_word(const struct rue_cell *cell)
-{
-    if (cell->infeasible == 0) return "failed";
-    if (cell->infeasible < cell->missed) return "failed or were infeasible";
-    return cell->missed == 1 ? "was infeasible" : "were infeasible";
-}
-
 static void put_missed_repeats(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_cost_matrix *matrix = variant->matrix;
@@ -180,8 +182,8 @@ static void put_missed_repeats(struct rue_page *page, const struct rue_variant_f
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     if (first == models) return;
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, first, config);
-    rue_say(page, "Recommended configuration: %zu" NB "of" NB "%zu repeats %s", cell->missed,
-            cell->missed + cell->repeats, missed_word(cell));
+    rue_say(page, "Recommended configuration: %zu" NB "of" NB "%zu repeats gave no time", cell->missed,
+            cell->missed + cell->repeats);
     rue_say_reason(page, ": ", cell->reason, "");
     if (models > 1) rue_say(page, " (%s)", matrix->models[first]);
     rue_say(page, ".");
@@ -202,10 +204,7 @@ static void put_claim(struct rue_page *page, const struct rue_variant_findings *
             claim->measured_only ? "measured " : "", rue_prose_bound_percent(claim->bound_ratio),
             100 * claim->confidence);
     if (claim->prediction_error_ratio > 0)
-        rue_say(page,
-                " Predictions missed by %.1f" NB
-                "times their own uncertainty, so nothing is claimed about configurations without trials.",
-                claim->prediction_error_ratio);
+        rue_say(page, " Predictions were unreliable, so this is only about measured configurations.");
 }
 
 enum { NAME_BYTES = RUE_CONFIG_TEXT_BYTES + 64 };

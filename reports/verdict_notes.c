@@ -68,8 +68,11 @@ static void say_disturbed(struct rue_page *page, const struct rue_variant_findin
 {
     uint64_t count = variant->trials.disturbed;
     if (count == 0) return;
-    rue_say(page, "%" PRIu64 " of %zu trials %s far from the expected time and %s a low weight.", count,
-            variant->trials.ok, count == 1 ? "was" : "were", count == 1 ? "has" : "have");
+    rue_say(page, "%" PRIu64 " of %zu trials %s far from the expected time%s.", count, variant->trials.ok,
+            count == 1 ? "was" : "were",
+            2 * count > variant->trials.ok ? ", so the answer is not reliable"
+            : count == 1                   ? " and has a low weight"
+                                           : " and have a low weight");
 }
 
 static void say_cache(struct rue_page *page, const struct rue_variant_findings *variant)
@@ -96,20 +99,12 @@ static void say_late(struct rue_page *page, const struct rue_variant_findings *v
 static void say_above(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_selection *selection = variant->selection;
-    size_t place = 0;
-    char best[RUE_CONFIG_TEXT_BYTES], recommended[RUE_CONFIG_TEXT_BYTES], others[32] = "";
+    char best[RUE_CONFIG_TEXT_BYTES];
     if (selection->recommended == RUE_NONE) return;
     size_t measured = variant->baselines.count ? variant->baselines.found : selection->recommended;
-    while (selection->ranked[place] != measured) place++;
-    if (place == 0) return;
+    if (selection->ranked[0] == measured) return;
     rue_config_label(&variant->matrix->configs[selection->ranked[0]], best);
-    rue_config_label(&variant->matrix->configs[measured], recommended);
-    if (place > 1) snprintf(others, sizeof others, " and %zu more", place - 1);
-    rue_say(
-        page,
-        "%s%s %s predicted to be better than %s, but only a configuration that was measured on every model "
-        "is recommended.",
-        best, others, place == 1 ? "is" : "are", recommended);
+    rue_say(page, "%s is predicted to be better, but it was not measured on every model.", best);
 }
 
 static void say_votes(struct rue_page *page, const struct rue_variant_findings *variant)
@@ -118,15 +113,12 @@ static void say_votes(struct rue_page *page, const struct rue_variant_findings *
     if (selection->recommended == RUE_NONE || selection->top_n_winner == selection->recommended) return;
     const struct rue_ranking_row *winner = &selection->rows[selection->top_n_winner];
     const struct rue_ranking_row *best = &selection->rows[selection->recommended];
-    rue_say_config(page, &variant->matrix->configs[selection->top_n_winner]);
-    if (selection->top_n == 1)
-        rue_say(page, " is the fastest");
-    else
-        rue_say(page, " is among the %zu fastest", selection->top_n);
-    rue_say(page, " for %zu" NB "of" NB "%zu models, the recommended configuration for %zu. ",
-            winner->top_n_count, selection->model_count, best->top_n_count);
     bool worst = selection->objective == RUE_OBJECTIVE_WORST;
-    rue_say(page, "But its %s regret is " PERCENT " in place of " PERCENT ".", worst ? "worst" : "mean",
+    rue_say_config(page, &variant->matrix->configs[selection->top_n_winner]);
+    rue_say(page,
+            " has more votes (%zu in place of %zu of %zu models), but its %s regret is " PERCENT
+            " in place of " PERCENT ".",
+            winner->top_n_count, best->top_n_count, selection->model_count, worst ? "worst" : "mean",
             100 * (worst ? winner->max_regret_ratio : winner->mean_regret_ratio),
             100 * (worst ? best->max_regret_ratio : best->mean_regret_ratio));
 }

@@ -140,8 +140,8 @@ static const struct rue_option options_table[] = {
                     "confidence required for --epsilon", 5000, 9900, NULL, .group = RUE_GROUP_BUDGET},
     [REPEATS] = {"repeats", RUE_OPTION_COUNT, "N", "1", "measure each configuration N times", 1, 1000, NULL,
                  .group = RUE_GROUP_BUDGET},
-    [PRIOR] = {"prior", RUE_OPTION_PATH, "FILE", NULL, "start from an earlier recommendation.json", 0, 0,
-               NULL, .group = RUE_GROUP_BUDGET},
+    [PRIOR] = {"prior", RUE_OPTION_PATH, "STUDY", NULL, "start from an earlier study, such as rue-out/photos",
+               0, 0, NULL, .group = RUE_GROUP_BUDGET},
 
     [SAMPLE] = {"sample", RUE_OPTION_COUNT, "N", "1024", "raw images to convert for the comparison", 1,
                 1000000, NULL, .group = RUE_GROUP_DATA},

@@ -252,6 +252,9 @@ rue_status rue_record_findings(const struct rue_record *record, const struct rue
     if (status != RUE_OK) return status;
     struct rue_findings *findings = *out;
     snprintf(findings->study, sizeof findings->study, "%s", record->name);
+    const char *end = strrchr(record->store, '/');
+    snprintf(findings->folder, sizeof findings->folder, "%.*s", end ? (int)(end - record->store) : 1,
+             end ? record->store : ".");
     findings->run.partial = record->partial;
     snprintf(findings->run.partial_reason, sizeof findings->run.partial_reason, "%s", record->partial_reason);
     return RUE_OK;

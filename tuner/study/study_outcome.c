@@ -312,6 +312,7 @@ static void fill_provenance(struct rue_study *study, struct rue_findings *out)
     struct rue_machine machine = rue_machine_read();
     const char *name = strrchr(study->setup.place.folder, '/');
     COPY(out->study, name && name[1] ? name + 1 : study->setup.place.folder);
+    COPY(out->folder, study->setup.place.folder);
     describe_runner(&study->setup, &out->runner);
     COPY(out->run.rue_version, RUE_VERSION);
     COPY(out->machine.cpu, machine.cpu);

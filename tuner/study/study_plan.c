@@ -52,9 +52,9 @@ static rue_status choose_by_time(struct rue_study_setup *setup, struct rue_study
            remaining_s = budget_s - (double)rue_study_spent_ns(setup, ledger) / 1e9;
     bool fits = !exceeds && whole_s <= share * remaining_s;
     snprintf(setup->plan.why, sizeof setup->plan.why,
-             "%smeasuring all configurations takes %s %s; the limit for grid is %s the budget of %s",
-             few ? "there are few configurations; " : "", exceeds ? "at least" : "about",
-             format_s(whole_s, all), few ? "twice" : "half of", format_s(budget_s, budget));
+             "measuring all configurations takes %s %s, %s than %s the budget of %s",
+             exceeds ? "at least" : "about", format_s(whole_s, all), fits ? "less" : "more",
+             few ? "twice" : "half of", format_s(budget_s, budget));
     setup->plan.strategy = fits ? &rue_strategy_grid : &rue_strategy_duel;
     return RUE_OK;
 }

@@ -177,7 +177,10 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
         list_values(&line, setup, k);
         write_line(&line, rue_study_option_name(setup->space.knobs->at[k], name), style, out);
     }
-    add_part(&line, "%s%s%s", setup->plan.strategy->name, setup->plan.why[0] ? ": " : "", setup->plan.why);
+    add_part(&line, "%s, which %s%s%s", setup->plan.strategy->name,
+             rue_study_predicts(setup) ? "measures some configurations and predicts the rest"
+                                       : "measures all",
+             setup->plan.why[0] ? ": " : "", setup->plan.why);
     write_line(&line, "strategy", style, out);
     add_trials(&line, setup, ledger);
     write_line(&line, "trials", style, out);
@@ -255,9 +258,10 @@ void rue_study_show_progress(const struct rue_study_setup *setup, const struct r
         snprintf(total, sizeof total, " of at most %zu", most + done - ledger->run_trials);
     rue_config_label(config, label);
     double left_s = rest_s(setup, ledger, (double)(rue_study_spent_ns(setup, ledger) - run_start_ns) / 1e9);
-    rue_progress_show(setup->progress, "%zu%s trial%s: %.60s %s %s, %s left%s", done, total,
-                      done == 1 && !total[0] ? "" : "s",
-                      setup->host.recording ? data->path : rue_mode_names[data->mode],
-                      setup->models[model].name, label,
-                      rue_format_duration((uint64_t)(left_s * 1e9), left, sizeof left), best);
+    const char *name = setup->host.recording ? data->path : rue_mode_names[data->mode];
+    bool several = setup->variant_count > 1 && best[0];
+    rue_progress_show(setup->progress, "%zu%s trial%s: %.60s %s %s, %s left%s%.60s%s%s", done, total,
+                      done == 1 && !total[0] ? "" : "s", name, setup->models[model].name, label,
+                      rue_format_duration((uint64_t)(left_s * 1e9), left, sizeof left), several ? "; " : "",
+                      several ? name : "", several ? ":" : "", several ? strchr(best, ' ') : best);
 }

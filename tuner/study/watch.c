@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "findings.h"
 #include "probes.h"
@@ -377,6 +378,11 @@ static rue_status make_notice(struct rue_watch *watch, struct rue_notice *notice
 {
     char text[RUE_NOTICE_TEXT_BYTES];
     if (watch->causes) rue_causes_explain(watch->causes, notice->uncertain, notice->cause);
+    size_t used = strlen(notice->cause);
+    if (notice->compute_ratio > 1 && watch->setup->models[0].known &&
+        watch->setup->models[0].profile.consumer == RUE_CONSUMER_SLEEP)
+        snprintf(notice->cause + used, sizeof notice->cause - used, "%ssleeping models woke late",
+                 used ? ", " : "");
     rue_notice_text(notice, text, sizeof text);
     rue_progress_note(watch->setup->progress, "%s", text);
     return rue_study_note_change(watch->setup, watch->ledger, notice, error);
@@ -434,8 +440,7 @@ static rue_status conclude_change(struct rue_watch *watch, bool *changed, struct
     if (status == RUE_OK) status = make_notice(watch, &notice, error);
     if (status != RUE_OK) return status;
     *out = (struct rue_speed_change){notice.trial, {load_log, compute_log}};
-    restart_watch(watch);
-    return RUE_OK;
+    return restart_watch(watch), RUE_OK;
 }
 
 rue_status rue_watch_check(struct rue_watch *watch, struct rue_watch_reserve reserve, bool *changed,

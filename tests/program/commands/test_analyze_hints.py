@@ -115,17 +115,17 @@ def test_a_failed_repeat_is_reported(rue):
     text = PLAIN.replace("time_s", "time_s,status,reason").replace("\n", ",,\n").replace("reason,,", "reason")
     text += "day,ape,64,1,,failed,OOM\nday,bee,32,1,,timeout,\n"
     done = analyze(rue, text)
-    assert "Use batch_size 64, num_workers 1" in words(done) and "1 of 2 repeats failed: OOM (ape)" in words(done)
+    assert "Use batch_size 64, num_workers 1" in words(done) and "1 of 2 repeats gave no time: OOM (ape)" in words(done)
     mode = modes(rue("analyze", "t.csv", "--json"))["day"]
     assert {cell(c): c["missed_repeats"] for c in mode["configs"]} == {(64, 1): 1, (32, 2): 0, (32, 1): 1}
     assert mode["evidence"]["missed_repeats"] == 1
 
 
 @pytest.mark.parametrize("rows, words", [
-    ("ape,64,1,,infeasible,\"no, memory\"\n", "1 of 2 repeats was infeasible: no, memory (ape)"),
-    ("ape,64,1,,infeasible,\nape,64,1,,oom,\n", "2 of 3 repeats were infeasible (ape)"),
-    ("ape,64,1,,infeasible,\nape,64,1,,failed,it fell\n", "2 of 3 repeats failed or were infeasible: it fell (ape)"),
-    ("ape,64,1,,timeout,slow\n", "1 of 2 repeats failed: slow (ape)")])
+    ("ape,64,1,,infeasible,\"no, memory\"\n", "1 of 2 repeats gave no time: no, memory (ape)"),
+    ("ape,64,1,,infeasible,\nape,64,1,,oom,\n", "2 of 3 repeats gave no time (ape)"),
+    ("ape,64,1,,infeasible,\nape,64,1,,failed,it fell\n", "2 of 3 repeats gave no time: it fell (ape)"),
+    ("ape,64,1,,timeout,slow\n", "1 of 2 repeats gave no time: slow (ape)")])
 def test_an_infeasible_repeat_is_not_called_failed(rue, rows, words):
     text = "model,batch_size,num_workers,time_s,status,reason\n" + "".join(f"{row},,\n" for row in ROWS) + rows
     assert f": {words}." in " ".join(analyze(rue, text).stdout.split())

@@ -107,10 +107,8 @@ Test(verdict, configurations_above_the_recommendation_are_explained)
     struct rue_selection *selection = fixture.selections[0];
     cr_expect_str_eq(notes_text(&fixture.variants[0]), "");
     selection->recommended = selection->ranked[1];
-    cr_expect(
-        strstr(notes_text(&fixture.variants[0]),
-               "128/8 is predicted to be better than 32/4, but only a configuration that was measured on "
-               "every model is recommended."));
+    cr_expect(strstr(notes_text(&fixture.variants[0]),
+                     "128/8 is predicted to be better, but it was not measured on every model."));
     selection->recommended = RUE_NONE;
     cr_expect_str_eq(notes_text(&fixture.variants[0]), "");
     fixture_close(&fixture);
