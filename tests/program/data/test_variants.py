@@ -98,3 +98,23 @@ def test_names_of_images_and_labels_can_be_given(rue, own_photos):
     expect_failure(rue("inspect", "two.tar", "--image-key", ""), 2, "--image-key")
     expect_failure(rue("inspect", "two.tar", "--image-key", "x" * 64), 2, "--image-key", "1 to 63 bytes")
     expect_failure(rue("tune", "two.tar", *GRID, "--image-key", "nothing"), 3, "two.tar")
+
+
+def test_files_that_are_not_jpeg_are_named(rue, own_photos):
+    (own_photos / "left.png").write_bytes(b"x")
+    done = rue("tune", own_photos, *GRID, "--out", "out", "--mode", "raw")
+    assert "files skipped: 1, such as left.png, not a JPEG file" in done.stderr
+    assert json.loads(rue("inspect", own_photos, "--json").stdout)["skipped"] == 1
+
+
+def test_a_wrong_folder_gives_one_message(rue, own_photos):
+    (rue.folder / "empty").mkdir()
+    done = rue("tune", "empty", "--budget", "5s")
+    expect_failure(done, 3, "empty is empty: give a folder of JPEG files")
+    assert "busy" not in done.stderr
+    expect_failure(rue("check", own_photos), 3, "is not a study, because it holds no recommendation.json")
+
+
+def test_a_job_of_one_batch_is_reported(rue, own_photos):
+    done = rue("tune", own_photos, *GRID, "--batch-size", "8", "--out", "out", "--mode", "raw", "--images", "8")
+    assert "The job is one batch, so only its start was compared." in " ".join(done.stdout.split()), done.stdout

@@ -201,6 +201,7 @@ def test_errors_of_many_changes_do_not_add_up(rue, script, strategy):
     said = " ".join(done.stdout.split())
     assert said.startswith(f"Not reliable: the machine changed its speed {len(notices)} times, by a factor of up to 1.")
     assert "CI" not in said and "confidence" not in said
+    assert " ".join(rue("show", "out").stdout.split()) == said
 
 
 def test_no_job_is_shorter_than_its_computing(rue, script):
