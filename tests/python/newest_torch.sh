@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# newest_torch.sh [WORD...]: installs the newest torch and torchvision into build/newest_torch, about 6 GB, and runs
+# tests/python with them. RUE_PROGRAM names the program [build/release/rue]; WORDs are for pytest. Remove the folder to
+# get newer ones.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+environment=build/newest_torch
+if [ ! -e "$environment/complete" ]; then
+    rm -rf "$environment"
+    python3 -m venv "$environment"
+    "$environment/bin/pip" install -q torch torchvision numpy pytest pytest-xdist pytest-timeout
+    touch "$environment/complete"
+fi
+"$environment/bin/python" -c 'import torch, torchvision; print("torch", torch.__version__, "torchvision", torchvision.__version__)'
+RUE_PROGRAM=${RUE_PROGRAM:-$PWD/build/release/rue} exec "$environment/bin/python" -m pytest -q -rsfE -p no:cacheprovider \
+    --rootdir tests --timeout 900 -n 2 tests/python --ignore tests/python/test_wheel.py "$@"
