@@ -6,11 +6,15 @@
 
 See docs/python.md.
 """
+import typing
+
 from .errors import TuneError
 from .result import Result, load
 
 __all__ = ["tune", "load", "Result", "TuneError"]
 __version__ = "0.1.0"
+if typing.TYPE_CHECKING:
+    from .tuning import tune
 
 
 def __getattr__(name):

@@ -1,15 +1,19 @@
 """Hugging Face transformers: tunes the training loader of a Trainer."""
+from typing import Any, Mapping, Optional
+
 from .adapters import tune_attributes
+from .result import Result
 
 ARGUMENTS = {"batch_size": "per_device_train_batch_size", "num_workers": "dataloader_num_workers",
              "prefetch_factor": "dataloader_prefetch_factor", "pin_memory": "dataloader_pin_memory",
              "persistent_workers": "dataloader_persistent_workers"}
 
 
-def tune(trainer, models=None, *, space=None, **options):
+def tune(trainer: Any, models: Any = None, *, space: Optional[Mapping[str, Any]] = None, **options: Any) -> Result:
     """Tunes `trainer.get_train_dataloader()`, and sets the dataloader_* training arguments to the result.
 
     The batch size stays, unless `space` has others. Other arguments as for `rue_tuner.tune`. Returns the Result.
+    Raises what `rue_tuner.tune` raises; the arguments are then as before.
     """
     def make():
         prepared = trainer.accelerator._dataloaders  # accelerate keeps each loader, and with it the workers

@@ -1,5 +1,5 @@
 """Knobs that a loader has beside rue's own, as `hello` declares them."""
-import dataclasses
+import contextlib
 import re
 
 from . import machine
@@ -13,38 +13,29 @@ HELP = {"persistent_workers": "keep the workers from epoch to epoch",
         "worker_threads": "torch.set_num_threads in each worker"}
 
 
-@dataclasses.dataclass
 class Knob:
-    """A knob with its values; the first is the default. Values that are not numbers are declared by their text."""
-    name: str
-    values: list
+    """A knob with its values; the first is the default. Values that are not numbers are declared by a text of each."""
 
-    def kind(self):
-        if all(isinstance(value, bool) for value in self.values):
-            return "flag"
-        if all(isinstance(value, int) and not isinstance(value, bool) for value in self.values):
-            return "count" if min(self.values) >= 0 else "number"
-        if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.values):
-            return "number"
-        return "category"
-
-    def word(self, value):
-        """The value as an option and the protocol write it."""
-        if self.kind() == "flag":
-            return "true" if value else "false"
-        return re.sub(r'[,;"\\\s]+', "_", str(value))[:47] if self.kind() == "category" else str(value)
-
-    def declared(self, value):
-        return value if self.kind() != "category" else self.word(value)
+    def __init__(self, name, values):
+        self.name, self.values = name, values
+        if all(isinstance(value, bool) for value in values):
+            self.kind, self.words = "flag", ["true" if value else "false" for value in values]
+        elif all(map(is_number, values)):
+            whole = all(isinstance(value, int) for value in values)
+            self.kind, self.words = "count" if whole and min(values) >= 0 else "number", list(map(str, values))
+        else:
+            self.kind, self.words = "category", []
+            for value in values:
+                self.words.append(distinct(shorten(re.sub(r'[,;"\\\s\0-\x1f]+', "_", str(value))), self.words))
+        self.declared = self.words if self.kind == "category" else values
 
     def value(self, declared):
         """The caller's value, of what a request holds."""
-        return next((value for value in self.values if self.declared(value) == declared), declared)
+        return next((value for value, word in zip(self.values, self.declared) if word == declared), declared)
 
     def declaration(self, argument):
         """The object of `knobs` in hello. `argument` is the argument of the loader that it stands for, or None."""
-        out = dict(name=self.name, kind=self.kind(), values=[self.declared(value) for value in self.values],
-                   default=self.declared(self.values[0]), needs_workers=self.name in NEED_WORKERS,
+        out = dict(name=self.name, kind=self.kind, values=self.declared, default=self.declared[0], needs_workers=self.name in NEED_WORKERS,
                    pytorch=argument, help=HELP.get(self.name))
         return {key: value for key, value in out.items() if value is not None}
 
@@ -55,16 +46,44 @@ def default_workers():
     return [w for w in (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128) if w <= most]
 
 
+def is_number(value):
+    """Whether JSON and rue hold it exactly."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2 ** 53  # not NaN either
+
+
+def shorten(text, bytes=47):
+    return text.encode("utf-8", "replace")[:bytes].decode("utf-8", "ignore")
+
+
+def distinct(word, others):
+    """`word`, with a number at its end if it is one of `others`."""
+    if word not in others:
+        return word
+    return next(text for text in (f"{shorten(word, 43)}~{i}" for i in range(2, 999)) if text not in others)
+
+
+def is_at_least(value, least):
+    """Whether it is a whole number, and not less than `least`."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def plain(value):
+    """A scalar of NumPy or PyTorch as Python's own."""
+    return value.item() if hasattr(value, "dtype") and hasattr(value, "item") and not getattr(value, "shape", ()) else value
+
+
 def as_list(name, values):
-    """The values of a knob in `space`, without doubles: a list, a range, or one value."""
+    """The values of a knob in `space`, without doubles: a list, a range, an array, or one value."""
+    values = values.tolist() if hasattr(values, "tolist") else values
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         values = [values]
-    values = list(dict.fromkeys(values))
+    values = list(map(plain, values))
+    with contextlib.suppress(TypeError):  # values without a hash stay as they are
+        values = list(dict.fromkeys(values))
     if not values:
         raise ValueError(f"space: {name} has no values")
     least = dict(batch_size=1, num_workers=0, prefetch_factor=1)
-    if name in least:
-        for value in values:
-            if isinstance(value, bool) or not isinstance(value, int) or value < least[name]:
-                raise ValueError(f"space: {name} cannot be {value!r}: give whole numbers, at least {least[name]}")
+    for value in values if name in least else []:
+        if not is_at_least(value, least[name]):
+            raise ValueError(f"space: {name} cannot be {value!r}: give whole numbers, at least {least[name]}")
     return values

@@ -1,8 +1,11 @@
 """What is measured: an existing DataLoader, rebuilt with other knobs, or the loaders that a factory returns."""
+import copy
 import hashlib
 import inspect
 import itertools
+import math
 import re
+import reprlib
 import shutil
 
 import torch
@@ -68,10 +71,34 @@ def find_dataloader(loader, depth=3):
     return None
 
 
+def length(thing):
+    """None if it is not known; data sets without one raise one exception or another."""
+    try:
+        return len(thing)
+    except Exception:
+        return None
+
+
+def copy_of(thing, depth=4):
+    """A shallow copy, with copies of the data sets inside, so that files which a trial opens lazily and counters that it
+    advances stay out of the caller's object. `thing` itself if it cannot be copied."""
+    try:
+        twin = copy.copy(thing)
+    except Exception:
+        return thing
+    for name, value in list(getattr(twin, "__dict__", {}).items()) if depth else []:
+        if isinstance(value, torch_data.Dataset):
+            twin.__dict__[name] = copy_of(value, depth - 1)
+        elif type(value) in (list, tuple) and value and all(isinstance(part, torch_data.Dataset) for part in value):
+            twin.__dict__[name] = type(value)(copy_of(part, depth - 1) for part in value)
+    return twin
+
+
 def describe(thing):
     """A text that changes when the data change, without addresses."""
-    size = len(thing) if hasattr(type(thing), "__len__") else None
-    return re.sub(r"0x[0-9a-f]+", "", f"{type(thing).__module__}.{type(thing).__qualname__} {size} {thing!r}")
+    short = reprlib.Repr()
+    short.maxother = short.maxstring = 1000
+    return re.sub(r"0x[0-9a-f]+", "", f"{type(thing).__module__}.{type(thing).__qualname__} {length(thing)} {short.repr(thing)}")
 
 
 class Loading:
@@ -159,9 +186,9 @@ class UserLoader(Subject):
         """The knobs that a study searches, and their values as options write them."""
         asked = {name: self.space[name] for name in knobs.OWN if name in self.space}
         out = {name: [str(value).lower() for value in values] for name, values in asked.items()}
-        for name, values in self.requested.items():
+        for name in self.requested:
             if name in self.knobs:
-                out[name] = [self.knobs[name].word(value) for value in values]
+                out[name] = self.knobs[name].words
         if self.epochs > 1 and "persistent_workers" in self.knobs and "persistent_workers" not in out:
             out["persistent_workers"] = ["false", "true"]
         return out
@@ -194,7 +221,7 @@ class UserLoader(Subject):
         def check(batch, found):
             if not checked:
                 checked.append(True)
-                self.check_batch(found, min(config["batch_size"], images))
+                self.check_batch(found, config, images)
         return check
 
     def check_trial(self, trial, loading):
@@ -208,14 +235,22 @@ class UserLoader(Subject):
 
     def load(self, config, images):
         """The Loading of a configuration, by the values of a request."""
-        values = {name: self.knobs[name].value(value) if name in self.knobs else value for name, value in config.items()
-                  if name in self.knobs or name in self.space or name in ("batch_size", "num_workers")}
+        values = self.own_values({name: value for name, value in config.items()
+                                  if name in self.knobs or name in self.space or name in ("batch_size", "num_workers")})
         try:
             loader = self.make(values, images)
         except (ValueError, TypeError) as error:
             raise Refused(f"the loader cannot be made: {error}")
         self.check_knobs(loader, values)
         return Loading(loader, values)
+
+    def own_values(self, config):
+        """A configuration with the caller's values, where a text was declared for them."""
+        return {name: self.knobs[name].value(value) if name in self.knobs else value for name, value in config.items()}
+
+    def generators(self):
+        """Random generators of the loader that trials draw from."""
+        return []
 
     def check_knobs(self, loader, values):
         """A loader must have the values of the knobs that it shows."""
@@ -229,10 +264,12 @@ class UserLoader(Subject):
                                                              "persistent_workers", "multiprocessing_context"):
                 raise Refused(f"the factory ignores {name}: it was given {value}, and its loader has {has}")
 
-    def check_batch(self, images, batch_size):
-        """The first batch of an epoch is full, unless the data have fewer images."""
-        if images != min(batch_size, self.images):
-            raise Refused(f"the loader ignores batch_size: a batch has {images} images, and batch_size is {batch_size}; "
+    def check_batch(self, found, config, images):
+        """The first batch of an epoch is full, unless the trial, the data, or those of a worker have fewer images."""
+        size = config["batch_size"]
+        few = found in (images, self.images) or not self.is_map_style() and self.images < size * config["num_workers"]
+        if found != size and not (found < size and few):
+            raise Refused(f"the loader ignores batch_size: a batch has {found} images, and batch_size is {size}; "
                           "if the batch was counted wrongly, give count=")
 
     def check_epoch(self, images, config):
@@ -244,22 +281,24 @@ class UserLoader(Subject):
 
     def examine(self):
         """Loads a batch, counts the images, and finds workers that all read the same. Raises Refused."""
-        size = min(self.space["batch_size"])
-        fewest = min(self.space["num_workers"])
-        config = self.default_config(batch_size=size, num_workers=fewest)
-        first = self.first_batches(config, 1)
-        self.images = self.given_images or self.known_images() or self.count_epoch(config)
+        config = self.default_config(batch_size=min(self.space["batch_size"]), num_workers=min(self.space["num_workers"]))
+        first, known = self.first_batches(config, 1), self.known_images()
+        if self.is_map_style() and (known or math.inf) < (self.given_images or 0):
+            raise Refused(f"images is {self.given_images}, but an epoch of the loader has {known}: leave out images=")
+        self.images = self.given_images or known or self.count_epoch(config)
         self.bytes_per_image = batch_bytes(first[0]) / max(1, self.count(first[0]))
-        self.check_batch(self.count(first[0]), size)
+        self.check_batch(self.count(first[0]), config, self.images)
         if max(self.space["num_workers"]) >= 2 and not self.is_map_style():
-            two = self.first_batches({**config, "num_workers": 2}, 2)
-            if len(two) == 2 and same_content(*two):
+            batches = self.first_batches({**config, "num_workers": 2}, 3)
+            repeats = len(batches) > 1 and same_content(batches[0], batches[1])
+            constant = len(batches) > 2 and same_content(batches[0], batches[2])  # both are of the first worker
+            if repeats and not constant:
                 raise Refused("2 workers deliver the same items: the data set does not split its items among workers; "
                               "see torch.utils.data.get_worker_info")
 
     def default_config(self, **values):
         config = {name: choices[0] for name, choices in self.space.items()}
-        config.update({name: knob.declared(knob.values[0]) for name, knob in self.knobs.items()})
+        config.update({name: knob.declared[0] for name, knob in self.knobs.items()})
         return {**config, **values}
 
     def first_batches(self, config, batches):
@@ -267,7 +306,7 @@ class UserLoader(Subject):
         return list(itertools.islice(iter(loading.loader[0]), batches)) or self.fail_empty()
 
     def fail_empty(self):
-        raise Refused("the loader delivered no batch")
+        raise Refused("the loader delivered no batch" + (": drop_last drops one that is not full" if self.drops_last() else ""))
 
     def count_epoch(self, config):
         """Counts an epoch, if that takes little time."""
@@ -303,10 +342,7 @@ class Rebuilt(UserLoader):
 
     def known_images(self):
         """Images of an epoch, if they are known; drop_last is an option of the study."""
-        try:
-            return len(self.original.sampler) if self.is_map_style() else len(self.original.dataset)
-        except TypeError:
-            return None
+        return length(self.original.sampler if self.is_map_style() else self.original.dataset)
 
     def default_space(self):
         loader, pins = self.original, torch.cuda.is_available()
@@ -335,9 +371,15 @@ class Rebuilt(UserLoader):
             options["timeout"] = loader.timeout
             init = SetThreads(values["worker_threads"], init) if values.get("worker_threads") else init
         if self.is_map_style():
-            options["sampler"] = Limited(loader.sampler, images)
-        return torch_data.DataLoader(loader.dataset, collate_fn=loader.collate_fn, drop_last=loader.drop_last,
+            options["sampler"] = Limited(copy_of(loader.sampler, 0), images)
+        if loader.pin_memory_device:
+            options["pin_memory_device"] = loader.pin_memory_device
+        return torch_data.DataLoader(copy_of(loader.dataset), collate_fn=loader.collate_fn, drop_last=loader.drop_last,
                                      worker_init_fn=init, generator=loader.generator, **options)
+
+    def generators(self):
+        found = [self.original.generator, getattr(self.original.sampler, "generator", None)]
+        return [generator for generator in found if isinstance(generator, torch.Generator)]
 
     def argument(self, knob):
         """The argument of a DataLoader that a knob stands for; None if there is none."""
@@ -361,7 +403,8 @@ class Factory(UserLoader):
 
     def __init__(self, factory, space=None, count=None, images=None, epochs=1):
         self.factory = factory
-        self.parameters = inspect.signature(factory).parameters
+        self.parameters = {name: parameter for name, parameter in inspect.signature(factory).parameters.items()
+                           if parameter.kind is not parameter.POSITIONAL_ONLY}
         self.takes_any = any(p.kind is p.VAR_KEYWORD for p in self.parameters.values())
         missing = [name for name in ("batch_size", "num_workers") if not self.takes(name)]
         if missing:
@@ -386,10 +429,7 @@ class Factory(UserLoader):
 
     def known_images(self):
         inner = find_dataloader(self.make(self.default_config(), 1))
-        try:
-            return len(inner.sampler) if inner is not None and self.is_map_style() else None
-        except TypeError:
-            return None
+        return length(inner.sampler) if inner is not None and self.is_map_style() else None
 
     def default_space(self):
         space = dict(batch_size=[32, 64, 128, 256], num_workers=knobs.default_workers())
@@ -400,17 +440,8 @@ class Factory(UserLoader):
         return space
 
     def default_knobs(self):
-        """Flags, numbers and words among the parameters, with their defaults; `space` gives other values."""
-        own = {}
-        for name, parameter in self.parameters.items():
-            default = parameter.default
-            if name in knobs.OWN or default is parameter.empty:
-                continue
-            if isinstance(default, bool):
-                own[name] = [default, not default]
-            elif isinstance(default, (int, float, str)):
-                own[name] = [default]
-        return own
+        """Only what `space` names, and what a job of epochs searches; other parameters keep their defaults."""
+        return {"persistent_workers": [False, True]} if "persistent_workers" in self.parameters else {}
 
     def make(self, values, images):
         options = dict(values)

@@ -66,6 +66,17 @@ def memory_bytes(kind):
                       or number_after(f"/proc/{pid}/status", f"Rss{kind}") for pid in pids)
 
 
+def orphan_cpu_s():
+    """{pid: CPU seconds} of workers that other processes started for this one, as multiprocessing's forkserver does:
+    `usage` does not count them."""
+    found = {}
+    for child in multiprocessing.active_children():
+        fields = read_text(f"/proc/{child.pid}/stat").rpartition(")")[2].split()
+        if fields and int(fields[1]) != os.getpid():
+            found[child.pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return found
+
+
 def usage():
     """CPU seconds and bytes read from storage so far, of this process and its finished children."""
     times = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]

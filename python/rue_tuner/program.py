@@ -1,4 +1,7 @@
 """The program rue: where it is, and runs of it that this process serves."""
+import contextlib
+import ctypes
+import multiprocessing
 import os
 import pathlib
 import select
@@ -38,8 +41,9 @@ class Relay(threading.Thread):
         for line in self.pipe:
             self.text = (self.text + line)[-1_000_000:]
             if self.shows:
-                self.stream.write(line)
-                self.stream.flush()
+                with contextlib.suppress(Exception):  # closed, absent, of another encoding: rue must not wait for it
+                    self.stream.write(line)
+                    self.stream.flush()
 
     def last_error(self):
         """The last line that starts with "rue", without its start."""
@@ -47,30 +51,82 @@ class Relay(threading.Thread):
         return lines[-1].split(": ", 1)[-1] if lines else self.text.strip()[-500:]
 
 
-class Watchdog(threading.Thread):
-    """Interrupts the main thread if rue gives up a trial that this process still runs, or dies during one."""
+class Interrupter:
+    """A block of this thread that another one can end with a KeyboardInterrupt. `stack` is where it was then."""
 
-    def __init__(self, connection, runner, process):
+    def __init__(self):
+        self.thread, self.lock, self.entered, self.stack = threading.current_thread(), threading.Lock(), False, None
+
+    def __enter__(self):
+        self.entered = True
+
+    def interrupt(self):
+        with self.lock:
+            if not self.entered or self.stack is not None:
+                return
+            frame = sys._current_frames().get(self.thread.ident)
+            self.stack = "".join(traceback.format_stack(frame)) if frame else ""
+            if self.thread is threading.main_thread():
+                signal.pthread_kill(self.thread.ident, signal.SIGINT)
+            else:  # it has no signals: this one arrives when it next executes Python code
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread.ident), ctypes.py_object(KeyboardInterrupt))
+
+    def __exit__(self, kind, *_):
+        with self.lock:
+            self.entered = False
+        if self.stack is not None and kind is not KeyboardInterrupt:
+            time.sleep(10)  # the interrupt arrives here, and not in the caller's code
+
+
+@contextlib.contextmanager
+def time_limit(seconds, what):
+    """Raises TuneError with the stack of this thread if the block takes longer."""
+    block = Interrupter()
+    timer = threading.Timer(seconds, block.interrupt)
+    timer.daemon = True
+    try:
+        with block:
+            timer.start()
+            yield
+    except KeyboardInterrupt:
+        if block.stack is None:
+            raise
+        raise TuneError(f"{what} took more than {seconds} s and was given up; it was here:\n{block.stack}") from None
+    finally:
+        timer.cancel()
+
+
+@contextlib.contextmanager
+def ctrl_c_interrupts():
+    """Ctrl-C raises KeyboardInterrupt in this block, whatever the caller's handler does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler if handler is not None else signal.SIG_DFL)
+
+
+class Watchdog(threading.Thread):
+    """Interrupts `block` if rue gives up a trial that its thread still runs, or dies during one."""
+
+    def __init__(self, connection, runner, process, block):
         super().__init__(daemon=True)
-        self.connection, self.runner, self.process, self.main = connection, runner, process, threading.current_thread()
-        self.acted, self.stack = False, None
+        self.runner, self.process, self.block, self.gave_up, self.poll = runner, process, block, False, select.poll()
+        self.poll.register(connection.fileno(), select.POLLRDHUP)
         self.start()
 
     def run(self):
-        poll = select.poll()
-        poll.register(self.connection.fileno(), select.POLLRDHUP)
-        poll.poll()
-        if not self.runner.busy:
-            return
-        frame = sys._current_frames().get(self.main.ident)
-        stack = "".join(traceback.format_stack(frame)) if frame else ""
+        self.poll.poll()
         time.sleep(0.1)  # a process that dies closes its connection before its parent knows
-        if (self.process.poll() or 0) >= 0:
-            self.stack = stack
-            sys.stderr.write("rue gave up waiting for this trial. The stack of the thread that runs it:\n" + stack)
-        self.acted = True
-        if self.main is threading.main_thread():
-            signal.pthread_kill(self.main.ident, signal.SIGINT)
+        if self.runner.busy:
+            self.gave_up = (self.process.poll() or 0) >= 0
+            self.block.interrupt()
+        if self.gave_up and self.block.stack:
+            with contextlib.suppress(Exception):
+                sys.stderr.write("rue gave up waiting for this trial. The stack of the thread that runs it:\n" + self.block.stack)
 
 
 class Run:
@@ -82,13 +138,19 @@ class Run:
 
     def start(self, *more, **options):
         # A group of its own: Ctrl-C is for this process, which passes it on.
-        self.process = subprocess.Popen([*self.arguments, *more], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
-                                        env={name: value for name, value in os.environ.items() if name != "RUE_PROGRAM"}, **options)
+        try:
+            self.process = subprocess.Popen([*self.arguments, *more], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                            stderr=subprocess.PIPE, encoding="utf-8", errors="replace", start_new_session=True,
+                                            env={name: value for name, value in os.environ.items() if name != "RUE_PROGRAM"}, **options)
+        except OSError as error:
+            raise TuneError(f"cannot start the program rue, {self.arguments[0]}: {error.strerror}") from error
         self.out = Relay(self.process.stdout, sys.stdout, not self.quiet)
         self.errors = Relay(self.process.stderr, sys.stderr, not self.quiet)
 
     def finish(self):
+        """Kills rue if it still runs, and reads the rest of what it printed."""
+        if self.process.poll() is None:
+            self.process.kill()
         self.code = self.process.wait()
         for relay in (self.out, self.errors):
             relay.join()
@@ -98,42 +160,46 @@ class Run:
     def interrupt(self):
         """Ends the search; rue writes the results so far."""
         self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
+        self.wait(END_S)
+
+    def wait(self, seconds=None):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
 
     def isolated(self):
         """rue starts the runner as a process of its own."""
         self.start()
         try:
-            self.process.wait()
+            self.wait()
         except KeyboardInterrupt:
             self.interrupt()
-        self.finish()
+        finally:
+            self.finish()
 
     def attached(self, runner):
         """This thread serves the trials until rue ends. Ctrl-C ends the search, with the results so far."""
         ours, theirs = socket.socketpair()
-        is_main = threading.current_thread() is threading.main_thread()
-        handler = signal.signal(signal.SIGINT, signal.default_int_handler) if is_main else None
-        try:
+        block = Interrupter()
+        with ours:
             with theirs:
                 self.start("--runner-fd", str(theirs.fileno()), pass_fds=[theirs.fileno()])
-            watchdog = Watchdog(ours, runner, self.process)
+            watchdog = Watchdog(ours, runner, self.process, block)
             try:
-                with ours, ours.makefile("r", encoding="utf-8") as requests:
+                with block, ours.makefile("r", encoding="utf-8") as requests:
                     runner.serve(requests, lambda text: ours.sendall(text.encode()))
+                self.wait()
             except KeyboardInterrupt:
-                if not watchdog.acted:
+                if block.stack is None:
                     self.interrupt()
-            self.stack = watchdog.stack
-            self.finish()
-        finally:
-            if is_main:
-                signal.signal(signal.SIGINT, handler if handler is not None else signal.SIG_DFL)
-            if self.process.poll() is None:
-                self.process.kill()
+                else:
+                    self.wait(END_S)
+            finally:
+                self.finish()
+                watchdog.join(END_S)
+                for child in multiprocessing.active_children() if block.stack is not None else []:
+                    child.join(1)  # PyTorch has terminated the workers that hang
+        if block.stack is not None and watchdog.gave_up:
+            self.stack = block.stack
 
 
 def main():

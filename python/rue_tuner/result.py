@@ -1,7 +1,9 @@
 """What a study found."""
 import html
 import json
+import os
 import pathlib
+from typing import Any, Dict, List, Optional, Union
 
 FORMAT = "rue.recommendation/1"
 
@@ -19,7 +21,17 @@ class Result:
     interrupted        bool: it was ended before it was done
     """
 
-    def __init__(self, document, report="", interrupted=False):
+    config: Dict[str, Any]
+    dataloader_kwargs: Dict[str, Any]
+    mean_regret: float
+    worst_regret: float
+    worst_model: str
+    bound: Optional[float]
+    confidence: Optional[float]
+    report: str
+    interrupted: bool
+
+    def __init__(self, document: Dict[str, Any], report: str = "", interrupted: bool = False):
         if document.get("format") != FORMAT or not document.get("recommendations"):
             raise ValueError(f"not a recommendation of the format {FORMAT}")
         self.document, self.report, self.interrupted = document, report, interrupted
@@ -31,7 +43,7 @@ class Result:
         self.bound, self.confidence = certificate.get("bound_ratio"), certificate.get("confidence")
 
     @property
-    def rows(self):
+    def rows(self) -> List[Dict[str, Any]]:
         """A dict for each configuration, best first: its knobs, mean_regret, worst_regret, worst_model, source."""
         ranked = [row for row in self.best["configs"] if row["mean_regret_ratio"] is not None]
         return [dict(row["config"], mean_regret=row["mean_regret_ratio"], worst_regret=row["max_regret_ratio"],
@@ -39,7 +51,7 @@ class Result:
                 for row in sorted(ranked, key=lambda row: row["mean_regret_ratio"])]
 
     @property
-    def table(self):
+    def table(self) -> Any:
         """`rows` as a pandas DataFrame; a list of dicts if pandas is not installed."""
         try:
             import pandas
@@ -47,8 +59,10 @@ class Result:
             return self.rows
         return pandas.DataFrame(self.rows)
 
-    def sentence(self):
+    def sentence(self) -> str:
         """What to use and how good it is, in one sentence."""
+        if self.config is None:
+            return "No configuration was measured on every model."
         knobs = ", ".join(f"{name}={value}" for name, value in self.dataloader_kwargs.items() or self.config.items())
         text = f"Use {knobs}: {100 * self.mean_regret:.1f} % mean regret over {len(self.best['models'])} models"
         if len(self.best["models"]) > 1:
@@ -64,23 +78,24 @@ class Result:
     def _repr_html_(self):
         rows = self.rows[:5]
         names = list(rows[0]) if rows else []
-        cell = lambda value: f"{100 * value:.1f} %" if isinstance(value, float) else html.escape(str(value))
+        cell = lambda name, value: f"{100 * value:.1f} %" if name.endswith("_regret") else html.escape(str(value))
         head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-        body = "".join("<tr>" + "".join(f"<td>{cell(row[name])}</td>" for name in names) + "</tr>" for row in rows)
+        body = "".join("<tr>" + "".join(f"<td>{cell(name, row[name])}</td>" for name in names) + "</tr>" for row in rows)
         return f"<p>{html.escape(self.sentence())}</p><table><tr>{head}</tr>{body}</table>"
 
-    def save(self, path):
-        """Writes recommendation.json, which `load` and `rue check` read."""
-        pathlib.Path(path).write_text(json.dumps(self.document, indent=1) + "\n")
+    def save(self, path: Union[str, os.PathLike]) -> None:
+        """Writes recommendation.json, which `load` and `rue check` read. Raises OSError."""
+        pathlib.Path(path).write_text(json.dumps(self.document, indent=1) + "\n", encoding="utf-8")
 
-    def check(self, loader, *, budget="30s", models=None, quiet=False, **more):
+    def check(self, loader: Any, *, budget: str = "30s", models: Any = None, quiet: bool = False, **more: Any) -> str:
         """Whether the recommendation still holds for `loader` here; `more` as for `tune`. Returns the text of
         `rue check`. Raises TuneError if it does not hold, or the check was not conclusive."""
         from .tuning import check
         return check(self, loader, budget=budget, models=models, quiet=quiet, **more)
 
 
-def load(path):
-    """The Result in a recommendation.json, or in the folder of a study."""
+def load(path: Union[str, os.PathLike]) -> Result:
+    """The Result in a recommendation.json, or in the folder of a study. Values of knobs that are not numbers, flags or
+    texts are texts there. Raises OSError or ValueError for what cannot be read."""
     path = pathlib.Path(path)
-    return Result(json.loads((path / "recommendation.json" if path.is_dir() else path).read_text()))
+    return Result(json.loads((path / "recommendation.json" if path.is_dir() else path).read_text(encoding="utf-8")))

@@ -45,6 +45,14 @@ def parse_knobs(texts):
     return {name: [value(word) for word in words.split(",")] for name, _, words in (text.partition("=") for text in texts)}
 
 
+def requests_of(parent):
+    """Lines of standard input, as long as the process `parent` runs, if one is named."""
+    for line in sys.stdin:
+        if parent and not os.path.exists(f"/proc/{parent}"):
+            sys.exit("rue_tuner.runner: the process that called tune() has ended")
+        yield line
+
+
 def stop(signum, frame):
     for child in multiprocessing.active_children():
         child.kill()
@@ -57,6 +65,8 @@ def main(arguments=None):
     parser.add_argument("--images", type=int, help="images of an epoch, if they cannot be counted")
     parser.add_argument("--epochs", type=int, default=1, help="epochs of the job [1]")
     parser.add_argument("--knob", action="append", default=[], metavar="NAME=LIST", help="values of a knob of the factory")
+    parser.add_argument("--count", metavar="TARGET", help="a function of a batch that returns its number of images")
+    parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)  # the process that called tune()
     parser.add_argument("--model", action="append", default=[], metavar="NAME=TARGET", help="a training or inference step, called with a batch")
     options = parser.parse_args(arguments)
     replies = os.fdopen(os.dup(1), "w", buffering=1)  # output of libraries must not mix with replies
@@ -68,16 +78,19 @@ def main(arguments=None):
     except ImportError as error:
         replies.write(json.dumps(dict(reason=f"{sys.executable} has no PyTorch ({error}): give the command of a Python that has it")) + "\n")
         return
+    from . import tuning
     from .loaders import make_subject
     from .serve import Runner
+    tuning.running = True  # an imported script that calls tune() at its top is refused
     if options.target:
-        subject = make_subject(import_target(options.target), parse_knobs(options.knob), None, options.images, options.epochs)
+        count = import_target(options.count) if options.count else None
+        subject = make_subject(import_target(options.target), parse_knobs(options.knob), count, options.images, options.epochs)
     else:
         from .stored_data import StoredData
         torch.set_num_threads(1)
         subject = StoredData()
     steps = {name: import_target(target) for name, _, target in (text.partition("=") for text in options.model)}
-    Runner(subject, steps, show=sys.stderr).serve(sys.stdin, replies.write)
+    Runner(subject, steps, show=sys.stderr).serve(requests_of(options.parent), replies.write)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 import contextlib
 import json
 import math
+import re
 import sys
 import traceback
 import warnings
@@ -10,6 +11,14 @@ from . import machine
 from .consumers import Sleep, Step, compute
 from .errors import Refused, one_line
 from .trial import Trial
+
+
+@contextlib.contextmanager
+def quiet_about_workers():
+    """Without PyTorch's warning that there are many workers: their number is searched."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "This DataLoader will create")
+        yield
 
 
 class Runner:
@@ -50,8 +59,7 @@ class Runner:
             raise Refused("PyTorch's workers load whole batches: parallelism must be batch")
         if measure not in ("joint", "load", "compute"):
             raise Refused(f"unknown measure {measure!r}")
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "This DataLoader will create")  # the numbers of workers are chosen
+        with quiet_about_workers():
             answer = self.run_compute(request) if measure == "compute" else self.run_loader(request)
         return dict(config=config, **answer)
 
@@ -68,7 +76,7 @@ class Runner:
         cpu_end_s, read_end_bytes = machine.usage()
         subject.check_trial(trial, loading)
         answer = trial.reply()
-        answer.update(read_bytes=read_end_bytes - read_bytes, cpu_ratio=(cpu_end_s - cpu_s) * 1e9 / answer["end_to_end_ns"],
+        answer.update(read_bytes=read_end_bytes - read_bytes, cpu_ratio=(cpu_end_s - cpu_s + trial.orphan_cpu_s()) * 1e9 / answer["end_to_end_ns"],
                       sleep_overshoot_ns=consumer.overshoot_ns, **loading.counts())
         if trial.left > 0 and trial.elapsed_ns() > trial.limit_ns:
             answer.update(status="timeout", reason=f"{trial.images} of {images} images in time")
@@ -108,7 +116,7 @@ class Runner:
     def describe_failure(self, error):
         reason, status = one_line(error), getattr(error, "status", "failed")
         text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        if "pickle" in text and not isinstance(error, Refused):
+        if re.search(r"reduction\.py\", line \d+, in dump\b", text):  # while a worker was started
             reason, status = f"the workers cannot get the data set, because it cannot be pickled: {reason}", "infeasible"
         if "fewer shards than workers" in text:  # as webdataset says
             status = "infeasible"

@@ -1,12 +1,16 @@
 """timm: tunes the arguments of timm.data.create_loader."""
+from typing import Any, Mapping, Optional
+
 from . import tuning
+from .result import Result
 
 
-def tune(dataset, models=None, *, space=None, batch_size, **arguments):
+def tune(dataset: Any, models: Any = None, *, space: Optional[Mapping[str, Any]] = None, batch_size: int, **arguments: Any) -> Result:
     """Tunes `timm.data.create_loader(dataset, batch_size=..., **arguments)`.
 
     Arguments of `rue_tuner.tune` and of create_loader are told apart by their names. The batch size stays, unless
     `space` has others. Use the result as `create_loader(dataset, **result.dataloader_kwargs, **arguments)`.
+    Raises what `rue_tuner.tune` raises.
     """
     from timm.data import create_loader
     own = {name: arguments.pop(name) for name in ("budget", "images", "epochs", "count", "out", "quiet") if name in arguments}

@@ -1,6 +1,7 @@
 """One trial: epochs of a loader, consumed batch by batch and timed."""
 import gc
 import math
+import multiprocessing
 
 from . import machine
 from .errors import Refused
@@ -19,6 +20,10 @@ class Trial:
         self.wait_ns = self.compute_ns = self.shutdown_ns = self.images = 0
         self.ready, self.epochs = [], []  # ns since the start of each batch; images of each complete epoch
         self.anon = self.file = 0
+        self.orphans = {}  # of machine.orphan_cpu_s
+
+    def orphan_cpu_s(self):
+        return sum(self.orphans.values())
 
     def elapsed_ns(self):
         return self.wait_ns + self.compute_ns + self.shutdown_ns
@@ -28,12 +33,14 @@ class Trial:
 
     def run(self, loader, on_batch=None):
         """`loader` is a list of one loader, which is emptied, so that the end of its workers is part of the time."""
+        before = set(multiprocessing.active_children())
         while not self.is_over():
             self.run_epoch(loader, on_batch)
         start = now()
         loader.clear()
         self.shutdown_ns += now() - start
-        gc.collect()  # loaders with reference cycles
+        if set(multiprocessing.active_children()) - before:
+            gc.collect()  # of loaders with reference cycles; it takes seconds where there are many objects
 
     def run_epoch(self, loader, on_batch):
         """Until the epoch ends, or the images or the time are used up."""
@@ -65,6 +72,7 @@ class Trial:
             raise Refused("the loader delivered no batch" if first == 0 else "an epoch of the loader delivered no batch")
         if self.is_over():
             self.anon, self.file = machine.memory_bytes("Anon"), machine.memory_bytes("File")
+        self.orphans.update(machine.orphan_cpu_s())
         start = now()  # reading the memory is not part of the time
         del iterator
         self.shutdown_ns += now() - start

@@ -2,27 +2,36 @@
 import contextlib
 import inspect
 import json
+import multiprocessing
 import os
 import pathlib
 import shlex
 import sys
 import tempfile
+from typing import Any, Callable, Iterable, Mapping, Optional, Union
 
-from torch.utils.data import get_worker_info
+from torch.utils.data import DataLoader, get_worker_info
 
+from . import knobs, random_state
+from .batches import count_images
 from .distributed import LeadingRunner, Ranks, world_size
 from .errors import Refused, TuneError, one_line
 from .loaders import make_subject
-from .program import INTERRUPTED, Run
+from .program import INTERRUPTED, Run, ctrl_c_interrupts, time_limit
 from .result import Result
-from .serve import Runner
+from .runner import parse_knobs
+from .serve import Runner, quiet_about_workers
 
 INCONCLUSIVE = 5  # exit code
+EXAMINE_LIMIT_S = 300
+Loader = Union[DataLoader, Callable[..., Iterable]]
+Models = Union[str, Iterable[str], Mapping[str, Optional[Callable[[Any], Any]]], None]
 running = False
 
 
-def tune(loader, models=None, *, budget="2m", images=None, epochs=1, space=None, count=None, out=None, isolate=False,
-         quiet=False, **options):
+def tune(loader: Loader, models: Models = None, *, budget: str = "2m", images: Optional[int] = None, epochs: int = 1,
+         space: Optional[Mapping[str, Any]] = None, count: Optional[Callable[[Any], int]] = None,
+         out: Union[str, os.PathLike, None] = None, isolate: bool = False, quiet: bool = False, **options: Any) -> Result:
     """Finds the configuration of `loader` that is good for all `models`, by regret.
 
     loader   a torch.utils.data.DataLoader, which is rebuilt with other knobs; or a factory
@@ -37,14 +46,24 @@ def tune(loader, models=None, *, budget="2m", images=None, epochs=1, space=None,
              batch size unless this names others; a factory is searched from 32 to 256
     count    a function of a batch that returns its number of images [batches.count_images]
     out      folder of the study, which the same call continues [none is kept]
-    isolate  run the trials in a process of their own; `loader` must be a factory or a loader that can be imported
+    isolate  run the trials in a process of their own; `loader`, the steps and `count` must be functions that can be imported
     quiet    print nothing
     options  other options of `rue tune` by name, such as epsilon="1%", strategy="grid", max_memory="8GB"
 
-    Trials run in the calling thread. Returns a Result; after Ctrl-C, that of the trials so far.
-    Raises TypeError or ValueError for arguments that make no sense, TuneError for a study without a result.
+    Trials run in the calling thread. Steps really run, so give a copy of a model that must not be trained. The states of
+    the random generators are afterwards as before. Returns a Result; after Ctrl-C, that of the trials so far.
+    Raises TypeError or ValueError for arguments that make no sense, TuneError for a study without a result, and
+    KeyboardInterrupt if Ctrl-C came before there was one.
     """
     subject, steps = prepare(loader, models, images, epochs, space, count)
+    with random_state.kept(subject.generators()):
+        result = tune_prepared(subject, steps, models, budget, out, isolate, quiet, options)
+    result.config, result.dataloader_kwargs = map(subject.own_values, (result.config, result.dataloader_kwargs))
+    return result
+
+
+def tune_prepared(subject, steps, models, budget, out, isolate, quiet, options):
+    """In this process, or with the other ranks."""
     arguments = ["--budget", str(budget), *model_words(models), *knob_words(subject),
                  *option_words({"cache": "as-is", "baseline": subject.baseline(), **options})]
     if world_size() == 1:
@@ -81,7 +100,7 @@ def run_study(subject, runner, arguments, out, isolate, quiet):
             raise KeyboardInterrupt
         if run.code not in (0, INCONCLUSIVE, *INTERRUPTED) or not path.exists():
             raise failure(run, runner)
-        document = json.loads(path.read_text())
+        document = json.loads(path.read_text(encoding="utf-8"))
     for part in document["recommendations"]:
         part["torch"] = {name: value for name, value in (part.get("torch") or {}).items() if name in subject.arguments()}
     if document["recommendations"][0]["config"] is None:
@@ -93,7 +112,7 @@ def check(result, loader, *, budget, models, quiet, images=None, epochs=1, space
     """As Result.check."""
     subject, steps = prepare(loader, models, images, epochs, space, count)
     runner = Runner(subject, steps)
-    with tempfile.TemporaryDirectory(prefix="rue-") as folder:
+    with random_state.kept(subject.generators()), tempfile.TemporaryDirectory(prefix="rue-") as folder:
         path = pathlib.Path(folder, "recommendation.json")
         result.save(path)
         run = perform(["check", str(path), "--budget", str(budget)], runner, subject, False, quiet)
@@ -105,17 +124,20 @@ def check(result, loader, *, budget, models, quiet, images=None, epochs=1, space
 def prepare(loader, models, images, epochs, space, count):
     if get_worker_info() is not None:
         raise TuneError("tune() was called in a worker of a DataLoader: call it in the main process")
-    if running:
-        raise TuneError("tune() was called within a trial of another tune(): one study runs at a time")
+    if running or getattr(multiprocessing.current_process(), "_inheriting", False):  # or a spawned worker imports the script
+        raise TuneError("tune() was called within a trial of another tune(): one study runs at a time. In a script, call it under "
+                        "`if __name__ == '__main__':`")
+    images, epochs = knobs.plain(images), knobs.plain(epochs)
     for name, value in (("images", images), ("epochs", epochs)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        if not (knobs.is_at_least(value, 1) or name == "images" and value is None):
             raise ValueError(f"{name} must be a whole number, at least 1, not {value!r}")
-    subject = make_subject(loader, space, count, images, epochs)
     steps = {name: step for name, step in models.items() if step is not None} if isinstance(models, dict) else {}
-    for name, step in steps.items():
-        if not callable(step):
+    for name in model_names(models):
+        if not isinstance(name, str) or "," in name or not 0 < len(name.encode()) < 96:
+            raise TypeError(f"models: {name!r} is not a name of 1 to 95 bytes without commas; steps are given as a dict {{name: step}}")
+        if not callable(steps.get(name, print)):
             raise TypeError(f"models: {name} must be a function of a batch, or None for a model of the catalogue")
-    return subject, steps
+    return make_subject(loader, space, count, images, epochs), steps
 
 
 def perform(words, runner, subject, isolate, quiet):
@@ -124,20 +146,19 @@ def perform(words, runner, subject, isolate, quiet):
     if subject.drops_last():
         words.append("--drop-last")
     run = Run(words + (["--quiet"] if quiet else []), quiet)
-    job = words[0] == "tune" and subject.epochs > 1
     running = True
     try:
-        if isolate:
-            run.arguments += ["--runner", isolated_command(subject, runner.steps)]
-            if job:
-                run.arguments += ["--images", str((subject.given_images or subject.known_images() or need_images()) * subject.epochs)]
-            run.isolated()
+        with ctrl_c_interrupts():
+            if isolate:
+                run.arguments += ["--runner", isolated_command(subject, runner.steps)]
+                images = subject.epochs > 1 and (subject.given_images or subject.known_images() or need_images())
+            else:
+                examine(subject)
+                images = subject.images
+            if words[0] == "tune" and subject.epochs > 1:
+                run.arguments += ["--images", str(images * subject.epochs)]
+            run.isolated() if isolate else run.attached(runner)
             return run
-        examine(subject)
-        if job:
-            run.arguments += ["--images", str(subject.images * subject.epochs)]
-        run.attached(runner)
-        return run
     finally:
         running = False
 
@@ -145,7 +166,10 @@ def perform(words, runner, subject, isolate, quiet):
 def examine(subject):
     """Loads a batch, so that a loader that does not work fails at once."""
     try:
-        subject.examine()
+        with quiet_about_workers(), time_limit(EXAMINE_LIMIT_S, "loading the first batches"):
+            subject.examine()
+    except TuneError:
+        raise
     except Refused as error:
         raise TuneError(str(error)) from error
     except Exception as error:
@@ -158,7 +182,7 @@ def need_images():
 
 def failure(run, runner):
     """A TuneError with rue's message, and the traceback of a loader's exception."""
-    text = run.message or f"rue ended with exit code {run.code}"
+    text = run.message or f"rue ended with exit code {run.code}, without a recommendation"
     if run.code < 0:
         text = f"rue was killed by signal {-run.code}"
     if run.stack is not None:
@@ -167,8 +191,14 @@ def failure(run, runner):
     return TuneError("\n\n".join([text, *tracebacks]))
 
 
+def model_names(models):
+    if isinstance(models, str):
+        return models.split(",")
+    return [models] if callable(models) else list(models or [])
+
+
 def model_words(models):
-    names = [models] if isinstance(models, str) else list(models or [])
+    names = model_names(models)
     return ["--model", ",".join(names)] if names else []
 
 
@@ -196,14 +226,19 @@ def option_words(options):
 
 def isolated_command(subject, steps):
     """The command of a runner that imports the factory by its name."""
-    words = [sys.executable, "-m", "rue_tuner.runner", import_name(getattr(subject, "factory", None), "loader")]
+    words = [sys.executable, "-m", "rue_tuner.runner", import_name(getattr(subject, "factory", None), "loader"), "--parent", str(os.getpid())]
     for name, knob in subject.knobs.items():
         if name in subject.requested:
-            words += ["--knob", f"{name}={','.join(knob.word(value) for value in knob.values)}"]
+            text = f"{name}={','.join(knob.words)}"
+            if parse_knobs([text])[name] != knob.values:
+                raise TypeError(f"isolate=True passes the values of {name} as texts: give numbers, flags or texts without spaces")
+            words += ["--knob", text]
     if subject.given_images:
         words += ["--images", str(subject.given_images)]
     for name, step in steps.items():
         words += ["--model", f"{name}={import_name(step, name)}"]
+    if subject.count is not count_images:
+        words += ["--count", import_name(subject.count, "count")]
     path = os.pathsep.join([str(pathlib.Path(__file__).parents[1]), *filter(None, sys.path)])
     return f"env PYTHONPATH={shlex.quote(path)} " + " ".join(map(shlex.quote, words + ["--epochs", str(subject.epochs)]))
 

@@ -2,14 +2,18 @@
 import collections
 import json
 import multiprocessing
+import pickle
+import time
 
 import pytest
 
+np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 pipelines = pytest.importorskip("pipelines")
 from pipelines import IMAGES, Failing, Killed, Squares, Stream  # noqa: E402
 from rue_tuner.batches import batch_bytes, count_images  # noqa: E402
 from rue_tuner.errors import Refused  # noqa: E402
+from rue_tuner.knobs import Knob, as_list  # noqa: E402
 from rue_tuner.loaders import Factory, Rebuilt, make_subject  # noqa: E402
 from rue_tuner.serve import Runner  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
@@ -99,12 +103,39 @@ def test_hello_declares_the_knobs_of_a_factory():
     assert decoder["kind"] == "category" and decoder["values"] == ["pil", "cv2"] and decoder["pytorch"] == "decoder"
 
 
+def test_only_knobs_that_are_searched_are_declared():
+    def make(batch_size, num_workers, root="a, b", seed=2 ** 70, scale=float("inf"), parallelism="x", persistent_workers=False):
+        return DataLoader(Squares(), batch_size=batch_size, num_workers=num_workers)
+    assert [knob["name"] for knob in ask(make_runner(make), "hello")["knobs"]] == ["persistent_workers"]
+
+
+@pytest.mark.parametrize("values, kind, words", [
+    (np.arange(2), "count", ["0", "1"]),
+    (torch.tensor([1, 2]), "count", ["1", "2"]),
+    ([np.float32(0.5), 1], "number", ["0.5", "1"]),
+    (np.bool_(True), "flag", ["true"]),
+    ([0.5, float("inf")], "category", ["0.5", "inf"]),
+    ([1, 2 ** 60], "category", ["1", str(2 ** 60)]),
+    ([None, "a, b;\0"], "category", ["None", "a_b_"]),
+    ([[1, 2], [3, 4]], "category", ["[1_2]", "[3_4]"]),
+    (["x" * 60 + "1", "x" * 60 + "2"], "category", ["x" * 47, "x" * 43 + "~2"]),
+    (["\u00e9" * 40], "category", ["\u00e9" * 23]),
+])
+def test_values_of_a_knob_are_declared_and_found_again(values, kind, words):
+    knob = Knob("mine", as_list("mine", values))
+    assert (knob.kind, knob.words) == (kind, words)
+    assert [knob.value(value) for value in json.loads(json.dumps(knob.declared))] == knob.values
+
+
 def test_epochs_start_new_iterators():
     answer = trial(make_runner(DataLoader(Squares(), batch_size=40)), batch_size=40, images=2 * IMAGES + 10, detail=True)
     assert (answer["images"], answer["batches"]) == (2 * IMAGES + 10, 7), "40, 40, 16, 40, 40, 16, 10"
 
 
-@pytest.mark.parametrize("config", [dict(persistent_workers=True), dict(multiprocessing_context="spawn"), dict(prefetch_factor=4)])
+IN_ORDER = [dict(in_order=False)] if hasattr(DataLoader([1]), "in_order") else []
+
+
+@pytest.mark.parametrize("config", [dict(persistent_workers=True), dict(multiprocessing_context="spawn"), dict(prefetch_factor=4), *IN_ORDER])
 def test_knobs_of_workers_reach_them(config):
     answer = trial(make_runner(DataLoader(Squares(), batch_size=8)), num_workers=1, config=config, images=2 * IMAGES)
     assert answer["status"] == "ok" and answer["images"] == 2 * IMAGES, answer
@@ -134,6 +165,7 @@ class Own(DataLoader):
     (lambda: DataLoader(Squares(), batch_sampler=[[1, 2], [3]]), "the batch_sampler makes its own batches"),
     (lambda: [1, 2], "a list cannot be rebuilt"),
     (lambda: (lambda batch_size: None), "has no parameter num_workers"),
+    (lambda: eval("lambda batch_size, num_workers, /: None"), "has no parameter batch_size"),
 ])
 def test_what_cannot_be_rebuilt_is_named(make, reason):
     with pytest.raises(TypeError, match=reason):
@@ -165,6 +197,46 @@ def test_a_stream_is_counted():
 def test_a_stream_that_does_not_split_is_refused():
     with pytest.raises(Refused, match="2 workers deliver the same items: the data set does not split"):
         make_subject(DataLoader(Stream(splits=False), batch_size=8)).examine()
+
+
+class Constant(Stream):
+    """Items that are all the same, of a length that it refuses to give."""
+
+    def __len__(self):
+        raise NotImplementedError
+
+    def __iter__(self):
+        return (torch.zeros(3) for _ in super(Constant, self).__iter__())
+
+
+def test_a_stream_of_equal_items_is_measured():
+    subject = make_subject(DataLoader(Constant(splits=True), batch_size=8))
+    assert subject.open({})["images"] == IMAGES
+
+
+def test_workers_of_a_stream_may_have_less_than_a_batch():
+    answer = trial(make_runner(DataLoader(Stream(splits=True), batch_size=64)), batch_size=64, num_workers=4)
+    assert answer["status"] == "ok" and answer["batches"] == 4, answer
+
+
+def test_a_factory_may_have_more_than_the_images_of_a_trial():
+    answer = trial(make_runner(pipelines.make_loader, space=dict(batch_size=[32]), images=20), batch_size=32, images=20)
+    assert answer["status"] == "ok" and answer["images"] == 20, answer
+
+
+def test_more_images_than_the_data_have_are_refused():
+    with pytest.raises(Refused, match="images is 1000, but an epoch of the loader has 96"):
+        make_subject(DataLoader(Squares(), batch_size=8), images=1000).examine()
+
+
+def test_drop_last_without_a_full_batch_is_named():
+    with pytest.raises(Refused, match="no batch: drop_last"):
+        make_subject(DataLoader(Squares(4), batch_size=8, drop_last=True)).examine()
+
+
+def test_a_long_list_is_described_shortly():
+    subject = make_subject(DataLoader([torch.zeros(3, 8, 8)] * 100_000, batch_size=8))
+    assert len(subject.identity()) < 10_000 and subject.digest() != make_subject(DataLoader([1] * 9)).digest()
 
 
 def test_an_epoch_that_grows_with_the_workers_is_refused():
@@ -212,6 +284,49 @@ def test_what_cannot_be_pickled_cannot_be_spawned():
     answer = trial(runner, num_workers=1, config=dict(multiprocessing_context="spawn"))
     assert answer["status"] == "infeasible" and "cannot be pickled" in answer["reason"], answer
     assert trial(runner, num_workers=1)["status"] == "ok", "fork needs no pickle"
+
+
+class Truncated(Squares):
+    def __getitem__(self, index):
+        return pickle.loads(b"\x80")
+
+
+def test_a_damaged_pickle_is_an_error_of_the_data():
+    answer = trial(make_runner(DataLoader(Truncated(), batch_size=8), images=IMAGES), num_workers=1)
+    assert answer["status"] == "failed" and "cannot be pickled" not in answer["reason"], answer
+
+
+class Busy(Squares):
+    def __getitem__(self, index):
+        end = time.process_time() + 0.01
+        while time.process_time() < end:
+            pass
+        return super().__getitem__(index)
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn", "forkserver"])
+def test_the_time_of_workers_counts(context):
+    answer = trial(make_runner(DataLoader(Busy(), batch_size=8)), num_workers=1, config=dict(multiprocessing_context=context), images=2 * IMAGES)
+    assert answer["cpu_ratio"] * answer["end_to_end_ns"] > 0.9 * 2 * IMAGES * 0.01e9, answer
+
+
+class Cyclic:
+    """A loader that only the garbage collector frees."""
+
+    def __init__(self, loader):
+        self.loader, self.own = loader, self
+
+    def __iter__(self):
+        self.iterator = iter(self.loader)
+        return self.iterator
+
+
+def test_workers_of_a_loader_with_cycles_end():
+    make = lambda batch_size, num_workers: Cyclic(DataLoader(Squares(), batch_size=batch_size, num_workers=num_workers))
+    assert trial(make_runner(make, space=dict(batch_size=[8])), num_workers=1)["status"] == "ok"
+    for child in multiprocessing.active_children():
+        child.join(10)
+    assert multiprocessing.active_children() == []
 
 
 def test_what_does_not_fit_is_infeasible(monkeypatch):

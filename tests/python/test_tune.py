@@ -82,9 +82,48 @@ def test_an_isolated_study_is_of_another_process():
     assert result.dataloader_kwargs["decoder"] == "cv2" and result.best["models"] == ["mine"]
 
 
-def test_what_cannot_be_imported_cannot_be_isolated():
-    with pytest.raises(TypeError, match="isolate=True imports the loader in another process"):
-        rue.tune(DataLoader(Squares()), isolate=True, **SMALL)
+@pytest.mark.parametrize("loader, more, reason", [
+    (lambda: DataLoader(Squares()), {}, "imports the loader in another process"),
+    (lambda: pipelines.make_loader, dict(count=lambda batch: 8), "imports the count in another process"),
+    (lambda: pipelines.make_loader, dict(space=dict(decoder=[None])), "passes the values of decoder as texts"),
+])
+def test_what_cannot_be_imported_cannot_be_isolated(loader, more, reason):
+    with pytest.raises(TypeError, match="isolate=True " + reason):
+        rue.tune(loader(), isolate=True, **more, **SMALL)
+
+
+def test_a_script_without_a_guard_runs_once(tmp_path):
+    (tmp_path / "script.py").write_text(textwrap.dedent("""
+        import rue_tuner as rue
+        from pipelines import *
+        def make(batch_size, num_workers):
+            return make_loader(batch_size, num_workers)
+        small = dict(budget="6trials", strategy="grid", quiet=True)
+        for arguments in (dict(isolate=True), dict(space=dict(batch_size=[8], num_workers=[0, 1], multiprocessing_context=["spawn"]))):
+            try:
+                loader = make if "isolate" in arguments else DataLoader(Squares(), batch_size=8)
+                print("result", rue.tune(loader, ["none"], **{"space": dict(batch_size=[8], num_workers=[0]), **arguments}, **small).config["num_workers"])
+            except rue.TuneError as error:
+                print("refused", "under `if __name__" in str(error))
+    """))
+    path = os.pathsep.join([str(ROOT / "python"), str(ROOT / "tests/python")])
+    done = subprocess.run([sys.executable, "script.py"], env=clean_environment(RUE_PROGRAM=str(PROGRAM), PYTHONPATH=path), capture_output=True,
+                          text=True, timeout=HANG_S)
+    assert done.stdout.count("result 0") == 2 and "refused False" not in done.stdout, (done.stdout, done.stderr)
+
+
+def test_the_callers_values_are_returned(tmp_path):
+    make = lambda batch_size, num_workers, size=None, convert=None: pipelines.make_loader(batch_size, num_workers)
+    result = rue.tune(make, ["resnet18@h100"], space=dict(batch_size=[8], num_workers=[0], size=[(3, 4)], convert=[len]), **SMALL)
+    assert result.dataloader_kwargs["size"] == result.config["size"] == (3, 4) and result.dataloader_kwargs["convert"] is len
+    result.save(tmp_path / "best.json")
+    assert rue.load(tmp_path / "best.json").dataloader_kwargs["size"] == "(3_4)"
+
+
+def test_only_regrets_are_shown_in_percent():
+    make = lambda batch_size, num_workers, scale=0.5: pipelines.make_loader(batch_size, num_workers)
+    result = rue.tune(make, ["resnet18@h100"], space=dict(batch_size=[8], num_workers=[0], scale=[0.5]), **SMALL)
+    assert "<td>0.5</td>" in result._repr_html_() and "<td>0.0 %</td>" in result._repr_html_()
 
 
 def test_a_study_is_continued(tmp_path):
@@ -118,6 +157,9 @@ def test_a_broken_pipeline_is_an_error_and_no_recommendation(loader, reason):
     (dict(strategy="guess"), rue.TuneError, "guess"),
     (dict(images=0), ValueError, "images must be a whole number, at least 1"),
     (dict(epochs=1.5), ValueError, "epochs must be a whole number"),
+    (dict(models=print), TypeError, "steps are given as a dict"),
+    (dict(models=[print]), TypeError, "steps are given as a dict"),
+    (dict(models={"a,b": print}), TypeError, "'a,b' is not a name"),
     (dict(models={"mine": 3}), TypeError, "mine must be a function of a batch"),
     (dict(wrong_option=1), rue.TuneError, "wrong-option"),
 ])

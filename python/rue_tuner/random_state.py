@@ -1,0 +1,25 @@
+"""The random state of the caller, which trials must not change."""
+import contextlib
+import random
+import sys
+
+import torch
+
+
+@contextlib.contextmanager
+def kept(generators):
+    """Trials draw from the generators of Python, NumPy and PyTorch, and from `generators`; afterwards these are as before."""
+    numpy, cuda = sys.modules.get("numpy"), torch.cuda.is_available() and torch.cuda.is_initialized()
+    own, states = random.getstate(), [generator.get_state() for generator in generators]
+    of_numpy, of_torch, of_cuda = numpy and numpy.random.get_state(), torch.get_rng_state(), torch.cuda.get_rng_state_all() if cuda else []
+    try:
+        yield
+    finally:
+        random.setstate(own)
+        torch.set_rng_state(of_torch)
+        if numpy:
+            numpy.random.set_state(of_numpy)
+        if cuda:
+            torch.cuda.set_rng_state_all(of_cuda)
+        for generator, state in zip(generators, states):
+            generator.set_state(state)
