@@ -297,7 +297,7 @@ static void say_simulated(struct rue_page *page, const struct rue_findings *find
     bool slept = false;
     for (size_t v = 0; v < findings->variant_count; v++) slept |= findings->variants[v].trials.slept_ns > 0;
     if (slept)
-        rue_say(page, "The models are simulated: they sleep as long as they take%s%s. ",
+        rue_say(page, "Models of the catalogue are simulated: they sleep as long as they take%s%s. ",
                 device[0] ? " on " : "", device);
     else if (device[0])
         rue_say(page, "Model times are those of %s. ", device);
