@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# newest_torch.sh [WORD...]: installs the newest torch and torchvision into build/newest_torch, about 6 GB, and runs
-# tests/python with them. RUE_PROGRAM names the program [build/release/rue]; WORDs are for pytest. Remove the folder to
-# get newer ones.
+# newest_torch.sh [WORD...]: installs the newest torch, torchvision and libraries of test_peers.py into
+# build/newest_torch, about 7 GB, and runs tests/python with them. RUE_PROGRAM names the program [build/release/rue];
+# WORDs are for pytest. Remove the folder to get newer versions.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -9,7 +9,8 @@ environment=build/newest_torch
 if [ ! -e "$environment/complete" ]; then
     rm -rf "$environment"
     python3 -m venv "$environment"
-    "$environment/bin/pip" install -q torch torchvision numpy pytest pytest-xdist pytest-timeout
+    "$environment/bin/pip" install -q torch torchvision numpy pytest pytest-xdist pytest-timeout webdataset timm \
+        pytorch-lightning transformers accelerate datasets pandas
     touch "$environment/complete"
 fi
 "$environment/bin/python" -c 'import torch, torchvision; print("torch", torch.__version__, "torchvision", torchvision.__version__)'

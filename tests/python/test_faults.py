@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import pytest
@@ -14,6 +15,7 @@ import rue_tuner as rue  # noqa: E402
 from conftest import HANG_S, PROGRAM, ROOT, clean_environment, wait_until_ended  # noqa: E402
 from pipelines import Hanging, Killed, Squares  # noqa: E402
 from rue_tuner import tuning  # noqa: E402
+from rue_tuner.program import Interrupter  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
 
 SMALL = dict(budget="6trials", strategy="grid", quiet=True)
@@ -84,6 +86,26 @@ def test_a_hang_at_the_first_item_ends(monkeypatch):
     monkeypatch.setattr(tuning, "EXAMINE_LIMIT_S", 1)
     with pytest.raises(rue.TuneError, match="loading the first batches took more than 1 s(?s:.*)sleep"):
         rue.tune(DataLoader(Stuck(), batch_size=8), MODELS, **SMALL)
+
+
+def test_an_interrupt_never_arrives_after_its_block():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for i in range(300):
+            block, caught = Interrupter(), False
+            timer = threading.Timer(1e-5 * (i % 100), block.interrupt)
+            timer.start()
+            try:
+                with block:
+                    for _ in range(1000 * (i % 7)):
+                        pass
+            except KeyboardInterrupt:
+                caught = True
+            timer.join()
+            assert caught == (block.stack is not None)
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_killed_workers_exclude_their_configurations():
