@@ -32,4 +32,4 @@ def test_a_training_script_tunes_and_then_trains(run):
 
 def test_a_notebook_shows_a_table(run):
     out = run("notebook.py", PHOTOS="photos", BUDGET="10trials")
-    assert "persistent_workers" in out and "mean_regret" in out and "1 batches" in out
+    assert "persistent_workers" in out and "source" in out and "1 batches" in out  # pandas may leave out columns between
