@@ -17,6 +17,7 @@ import traceback
 from .errors import TuneError
 
 INTERRUPTED = (130, 143)  # exit codes
+TEMPORARY = "rue-tuner-"  # start of the names of folders that are removed at the end
 END_S = 60  # for writing the results after an interrupt
 
 
@@ -39,6 +40,8 @@ class Relay(threading.Thread):
 
     def run(self):
         for line in self.pipe:
+            if line.startswith(("written: ", "More: ")) and TEMPORARY in line:
+                continue
             self.text = (self.text + line)[-1_000_000:]
             if self.shows:
                 with contextlib.suppress(Exception):  # closed, absent, of another encoding: rue must not wait for it

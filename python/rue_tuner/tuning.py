@@ -17,7 +17,7 @@ from .batches import count_images
 from .distributed import LeadingRunner, Ranks, world_size
 from .errors import Refused, TuneError, one_line
 from .loaders import make_subject
-from .program import INTERRUPTED, Run, ctrl_c_interrupts, time_limit
+from .program import INTERRUPTED, TEMPORARY, Run, ctrl_c_interrupts, time_limit
 from .result import Result
 from .runner import parse_knobs
 from .serve import Runner, quiet_about_workers
@@ -93,7 +93,7 @@ def tune_together(subject, steps, arguments, out, quiet):
 def run_study(subject, runner, arguments, out, isolate, quiet):
     """Runs `rue tune` in the folder `out`, or in one that is removed. Returns the Result."""
     with contextlib.ExitStack() as stack:
-        folder = pathlib.Path(out or stack.enter_context(tempfile.TemporaryDirectory(prefix="rue-")))
+        folder = pathlib.Path(out or stack.enter_context(tempfile.TemporaryDirectory(prefix=TEMPORARY)))
         run = perform(["tune", "--out", str(folder), *arguments], runner, subject, isolate, quiet)
         path = folder / "recommendation.json"
         if run.code in INTERRUPTED and run.stack is None and not path.exists():
@@ -112,7 +112,7 @@ def check(result, loader, *, budget, models, quiet, images=None, epochs=1, space
     """As Result.check."""
     subject, steps = prepare(loader, models, images, epochs, space, count)
     runner = Runner(subject, steps)
-    with random_state.kept(subject.generators()), tempfile.TemporaryDirectory(prefix="rue-") as folder:
+    with random_state.kept(subject.generators()), tempfile.TemporaryDirectory(prefix=TEMPORARY) as folder:
         path = pathlib.Path(folder, "recommendation.json")
         result.save(path)
         run = perform(["check", str(path), "--budget", str(budget)], runner, subject, False, quiet)

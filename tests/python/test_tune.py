@@ -49,6 +49,7 @@ def test_a_loader_is_tuned_with_steps_and_models_of_the_catalogue():
     assert 0 <= result.mean_regret <= result.worst_regret and result.worst_model in ("mine", "resnet18@h100")
     assert len(result.rows) == 2 and result.rows[0]["mean_regret"] <= result.rows[1]["mean_regret"]
     assert "batch_size=8" in repr(result) and "<table>" in result._repr_html_() and "Use batch_size 8" in result.report
+    assert "rue-tuner-" not in result.report, "a folder that is removed"
 
 
 def test_a_result_is_saved_and_loaded(tmp_path):
