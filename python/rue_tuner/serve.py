@@ -135,5 +135,6 @@ class Runner:
 
 
 def finite(answer):
-    """JSON has no infinite numbers."""
-    return {key: value for key, value in answer.items() if not (isinstance(value, float) and not math.isfinite(value))}
+    """Without what JSON cannot hold, and without what is not known."""
+    return {key: value for key, value in answer.items()
+            if key == "id" or value is not None and not (isinstance(value, float) and not math.isfinite(value))}

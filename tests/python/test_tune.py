@@ -50,6 +50,12 @@ def test_a_loader_is_tuned_with_steps_and_models_of_the_catalogue():
     assert len(result.rows) == 2 and result.rows[0]["mean_regret"] <= result.rows[1]["mean_regret"]
     assert "batch_size=8" in repr(result) and "<table>" in result._repr_html_() and "Use batch_size 8" in result.report
     assert "rue-tuner-" not in result.report, "a folder that is removed"
+    assert "Models of the catalogue are simulated" in result.report
+
+
+def test_a_step_is_not_reported_as_simulated():
+    result = rue.tune(DataLoader(Squares(), batch_size=8), {"mine": pipelines.step}, space=SPACE, **SMALL)
+    assert "simulated" not in result.report and "slept" not in result.report
 
 
 def test_a_result_is_saved_and_loaded(tmp_path):
