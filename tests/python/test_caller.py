@@ -4,6 +4,7 @@ import pathlib
 import random
 import tempfile
 import threading
+import time
 
 import pytest
 
@@ -95,4 +96,7 @@ def test_no_files_processes_threads_or_folders_are_left(data, models, error, tmp
         assert rue.tune(loader, **{**SMALL, "models": models}).config and not error
     except (rue.TuneError, SystemExit) as caught:
         assert type(caught) is error, caught
+    deadline = time.monotonic() + 30  # the queues of a killed worker end a moment later
+    while left() != before and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert left() == before
