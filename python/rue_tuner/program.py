@@ -101,13 +101,19 @@ def time_limit(seconds, what):
 
 @contextlib.contextmanager
 def ctrl_c_interrupts():
-    """Ctrl-C raises KeyboardInterrupt in this block, whatever the caller's handler does."""
+    """Ctrl-C raises KeyboardInterrupt in this block, whatever the caller's handler does. Yields a list that has an
+    element once it was pressed: Python drops exceptions that arise while an object is deleted."""
+    pressed = []
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield pressed
         return
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupt(number, frame):
+        pressed.append(number)
+        raise KeyboardInterrupt
+    handler = signal.signal(signal.SIGINT, interrupt)
     try:
-        yield
+        yield pressed
     finally:
         signal.signal(signal.SIGINT, handler if handler is not None else signal.SIG_DFL)
 
@@ -179,7 +185,7 @@ class Run:
         finally:
             self.finish()
 
-    def attached(self, runner):
+    def attached(self, runner, pressed):
         """This thread serves the trials until rue ends. Ctrl-C ends the search, with the results so far."""
         ours, theirs = socket.socketpair()
         block = Interrupter()
@@ -189,7 +195,11 @@ class Run:
             watchdog = Watchdog(ours, runner, self.process, block)
             try:
                 with block, ours.makefile("r", encoding="utf-8") as requests:
-                    runner.serve(requests, lambda text: ours.sendall(text.encode()))
+                    def send(text):
+                        if pressed:
+                            raise KeyboardInterrupt
+                        ours.sendall(text.encode())
+                    runner.serve(requests, send)
                 self.wait()
             except KeyboardInterrupt:
                 if block.stack is None:

@@ -148,7 +148,7 @@ def perform(words, runner, subject, isolate, quiet):
     run = Run(words + (["--quiet"] if quiet else []), quiet)
     running = True
     try:
-        with ctrl_c_interrupts():
+        with ctrl_c_interrupts() as pressed:
             if isolate:
                 run.arguments += ["--runner", isolated_command(subject, runner.steps)]
                 images = subject.epochs > 1 and (subject.given_images or subject.known_images() or need_images())
@@ -157,7 +157,7 @@ def perform(words, runner, subject, isolate, quiet):
                 images = subject.images
             if words[0] == "tune" and subject.epochs > 1:
                 run.arguments += ["--images", str(images * subject.epochs)]
-            run.isolated() if isolate else run.attached(runner)
+            run.isolated() if isolate else run.attached(runner, pressed)
             return run
     finally:
         running = False

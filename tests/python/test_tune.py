@@ -225,6 +225,25 @@ def test_ctrl_c_ends_with_the_results_so_far(batches, ends):
     assert process.returncode == 0 and out.strip() == ends, (out, err)
 
 
+def test_ctrl_c_counts_while_an_object_is_deleted():
+    code = """
+    import os, signal
+    import rue_tuner as rue
+    from pipelines import *
+    class Deleted:
+        def __del__(self): os.kill(os.getpid(), signal.SIGINT)
+    def step(batch):
+        Deleted()
+    try:
+        rue.tune(DataLoader(Squares(), batch_size=8), {"mine": step}, space=dict(num_workers=[0]), budget="10m", repeats=1000, strategy="grid", quiet=True)
+    except KeyboardInterrupt:
+        print("interrupted")
+    """
+    with run_script(code) as process:
+        out, err = process.communicate(timeout=HANG_S)
+    assert out.strip() == "interrupted", (out, err)
+
+
 def test_a_killed_program_is_an_error():
     code = """
     import os, signal, subprocess
