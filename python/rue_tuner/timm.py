@@ -8,7 +8,7 @@ from .result import Result
 def tune(dataset: Any, models: Any = None, *, space: Optional[Mapping[str, Any]] = None, batch_size: int, **arguments: Any) -> Result:
     """Tunes `timm.data.create_loader(dataset, batch_size=..., **arguments)`.
 
-    Arguments of `rue_tuner.tune` and of create_loader are told apart by their names. The batch size stays, unless
+    Arguments with the names of those of `rue_tuner.tune` go there, all others to create_loader. The batch size stays, unless
     `space` has others. Use the result as `create_loader(dataset, **result.dataloader_kwargs, **arguments)`.
     Raises what `rue_tuner.tune` raises.
     """

@@ -168,9 +168,9 @@ def test_the_rules_of_the_file_decide_the_check(rue, script, words):
     done = check(rue, runner)
     assert done.returncode == 0, (done.stdout, done.stderr)
     report = rue.folder / "out/recommendation.json"
-    told = read_json(report)
-    told["recommendations"][0].update(objective="mean", weights=dict(ape=100, bee=1, cow=100))
-    report.write_text(json.dumps(told))
+    document = read_json(report)
+    document["recommendations"][0].update(objective="mean", weights=dict(ape=100, bee=1, cow=100))
+    report.write_text(json.dumps(document))
     done = check(rue, runner, "--json")
     assert done.returncode == 5, (done.stdout, done.stderr)
     (found,) = json.loads(done.stdout)["checks"]
@@ -182,9 +182,9 @@ def test_invalid_weights_of_a_file_are_named(rue, runner):
     report = rue.folder / "out/recommendation.json"
     whole = report.read_text()
     for change in (dict(weights=dict(ape=0, bee=1, cow=1)), dict(weights=dict(ape=1)), dict(objective="least"), dict(goal=3)):
-        told = json.loads(whole)
-        told["recommendations"][0].update(change)
-        report.write_text(json.dumps(told))
+        document = json.loads(whole)
+        document["recommendations"][0].update(change)
+        report.write_text(json.dumps(document))
         expect_failure(check(rue, runner), 3, next(iter(change)))
 
 
@@ -239,8 +239,8 @@ def test_a_recommendation_from_a_table_cannot_be_checked(rue):
     expect_failure(rue("check", "out"), 5, "cannot check", "from a CSV table")
     (rue.folder / "u.csv").write_text("mode,model,batch_size,num_workers,time_s\nssd,a,32,2,3\nhdd,a,32,2,2\n")
     assert rue("tune", "--table", "u.csv", "--strategy", "grid", "--budget", "1h", "--out", "two", "--quiet").returncode == 0
-    told = json.loads(rue("check", "two", "--json").stdout)
-    assert {part["variant"] for part in told["checks"]} == {"ssd", "hdd"}
+    document = json.loads(rue("check", "two", "--json").stdout)
+    assert {part["variant"] for part in document["checks"]} == {"ssd", "hdd"}
 
 
 def test_a_variant_that_cannot_be_checked_uses_no_budget(rue, runner):
@@ -255,8 +255,8 @@ def test_a_variant_that_cannot_be_checked_uses_no_budget(rue, runner):
         return len(runner.requests()) - since
 
     assert tried("2s", own) < tried("10s", own) == tried("10s", own, dict(own, goal="throughput"))
-    told = json.loads(rue("check", "parts.json", "--runner", runner.command, "--json").stdout)
-    assert told["holds"] and told["unchecked"] == ["raw scripted"] and "not checked: its goal" in told["checks"][1]["sentence"]
+    document = json.loads(rue("check", "parts.json", "--runner", runner.command, "--json").stdout)
+    assert document["holds"] and document["unchecked"] == ["raw scripted"] and "not checked: its goal" in document["checks"][1]["sentence"]
 
 
 def test_a_file_that_is_not_a_recommendation_is_named(rue, photos):
