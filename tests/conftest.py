@@ -50,6 +50,13 @@ def program():
     return PROGRAM
 
 
+@pytest.fixture
+def rue_for_python(program, monkeypatch, tmp_path):
+    """rue_tuner finds the built program, and works in a folder of the test's own."""
+    monkeypatch.setenv("RUE_PROGRAM", str(program))
+    monkeypatch.chdir(tmp_path)
+
+
 def find_release():
     """The program without sanitizers: they reserve terabytes of addresses and bring an allocator of their own."""
     path = pathlib.Path(os.environ.get("RUE_RELEASE", ROOT / "build/release/rue"))

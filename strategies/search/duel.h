@@ -114,7 +114,7 @@ bool rue_duel_push_finalists(struct rue_duel *duel, double limit_s);
 void rue_duel_push_next(struct rue_duel *duel, double limit_s, bool miscalibrated, size_t *audits);
 
 /* Whole jobs of the leader and of the baselines, alternating, on every model, if the baselines cost a small
- * part of the budget. The first function returns the cost in seconds of those that have not run, with a
+ * part of the budget. The first function returns the cost in seconds of the jobs not run yet, with a
  * margin, and their number. The second queues them if the budget suffices. */
 double rue_duel_baselines_s(const struct rue_duel *duel, size_t *trials);
 void rue_duel_push_baselines(struct rue_duel *duel);

@@ -22,12 +22,7 @@ SMALL = dict(budget="6trials", strategy="grid", quiet=True)
 MODELS = ["resnet18@h100"]
 
 
-@pytest.fixture(autouse=True)
-def program(monkeypatch, tmp_path):
-    if not PROGRAM:
-        pytest.skip("skipped: rue is not built, set RUE_PROGRAM")
-    monkeypatch.setenv("RUE_PROGRAM", str(PROGRAM))
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("rue_for_python")
 
 
 def start(text, *before, **more):

@@ -6,19 +6,13 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 import rue_tuner as rue  # noqa: E402
-from conftest import PROGRAM  # noqa: E402
 from PIL import Image  # noqa: E402
 
 SMALL = dict(budget="40trials", quiet=True)
 IMAGES = 48
 
 
-@pytest.fixture(autouse=True)
-def program(monkeypatch, tmp_path):
-    if not PROGRAM:
-        pytest.skip("skipped: rue is not built, set RUE_PROGRAM")
-    monkeypatch.setenv("RUE_PROGRAM", str(PROGRAM))
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("rue_for_python")
 
 
 @pytest.fixture(scope="module")

@@ -21,12 +21,7 @@ SMALL = dict(budget="60trials", quiet=True)
 SPACE = dict(num_workers=[0, 1])
 
 
-@pytest.fixture(autouse=True)
-def program(monkeypatch, tmp_path):
-    if not PROGRAM:
-        pytest.skip("skipped: rue is not built, set RUE_PROGRAM")
-    monkeypatch.setenv("RUE_PROGRAM", str(PROGRAM))
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("rue_for_python")
 
 
 def run_script(text, *words, **more):

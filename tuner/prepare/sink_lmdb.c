@@ -1,6 +1,6 @@
 /* The lmdb format: JPEG or npy files under their names (source_lmdb.c). liblmdb writes them in transactions
  * of TRANSACTION_BYTES. The map needs addresses, but no disk space. It grows between transactions, so that
- * it is never full within one. There is no lock file: no other process has the data yet. */
+ * no transaction fills it. It has no lock file, because no other process has the data yet. */
 #include <errno.h>
 #include <lmdb.h>
 #include <stddef.h>
