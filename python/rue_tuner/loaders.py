@@ -131,10 +131,6 @@ class Subject:
     name = "torch"
     count = staticmethod(count_images)
 
-    def hello(self):
-        """Its part of the answer to hello."""
-        return {}
-
     def trial_images(self, request):
         """Images of a trial and of its job. A truncated trial has whole batches."""
         size, images = request["config"]["batch_size"], request.get("images") or self.epoch_images(request)
@@ -194,6 +190,7 @@ class UserLoader(Subject):
         return out
 
     def hello(self):
+        """Its part of the answer to hello."""
         return dict(variants=[dict(path="", mode="raw", format="loader")], images=self.given_images or self.images,
                     knobs=[knob.declaration(self.argument(knob.name)) for knob in self.knobs.values()])
 
