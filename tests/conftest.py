@@ -324,6 +324,18 @@ def read_json(path):
     return json.loads(pathlib.Path(path).read_text(encoding="utf-8"), parse_constant=refuse)
 
 
+def unwrap(text):
+    """The text on one line, as lines are wrapped where a path is long."""
+    return " ".join(text.split())
+
+
+def count_joint_trials(study, mode="raw"):
+    """Scenarios with a joint trial, and joint trials of the last run. A disturbed trial is repeated, so a count of trials varies."""
+    with contextlib.closing(sqlite3.connect(study / "study.db")) as db:
+        return db.execute("SELECT count(DISTINCT config || workload), total(run_id = (SELECT max(id) FROM run)) FROM trial"
+                          " WHERE measure = 'joint' AND mode = ?", [mode]).fetchone()
+
+
 def stop(process, number=signal.SIGINT):
     process.send_signal(number)
     return finish(process)

@@ -454,10 +454,11 @@ def test_changed_photos_are_measured_again(rue, own_photos):
     shutil.copy(first, second)  # another photo of another size under the old name
     assert rue("tune", *words).returncode == 0
     rows = stored(rue)
-    assert len(rows) == 2 * len(before) and len({row["data_digest"] for row in rows.values()}) == 2
+    digests = [row["data_digest"] for row in rows.values()]
+    assert len(set(digests)) == 2 and digests.count(digests[-1]) >= len({cell_name(row) for row in before.values()})
     shutil.move(own_photos, rue.folder / "moved")
     assert rue("tune", "moved", *words[1:]).returncode == 0
-    assert len(stored(rue)) == len(rows), "the same photos in another place are the same"
+    assert {row["data_digest"] for row in stored(rue).values()} == set(digests), "the same photos in another place are the same"
 
 
 def test_trials_above_a_smaller_memory_limit_become_infeasible(rue, own_photos):
