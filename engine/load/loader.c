@@ -375,8 +375,8 @@ static rue_status check_options(const struct rue_loader_options *options, rue_er
         if (bounds[i].value < bounds[i].least || bounds[i].value > bounds[i].most)
             return rue_fail(error, RUE_USAGE, "%s %d is out of range (%d to %d)", bounds[i].name,
                             bounds[i].value, bounds[i].least, bounds[i].most);
-    if (options->images == 0 || options->max_held < 1 || options->sampler.world_size < 1)
-        return rue_fail(error, RUE_USAGE, "images, max_held and world_size must be at least 1");
+    if (options->images == 0 || options->max_held < 1)
+        return rue_fail(error, RUE_USAGE, "images and max_held must be at least 1");
     if (rue_loader_batches(options) == 0)
         return rue_fail(error, RUE_USAGE,
                         "batch_size %d with drop_last skips all %llu images: use a smaller batch_size",
@@ -403,7 +403,8 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     struct rue_loader *loader = calloc(1, sizeof *loader);
     if (!loader) return rue_fail_memory(error, "a loader", sizeof *loader);
     loader->options = *options;
-    loader->options.sampler.items = rue_source_count(source);
+    status = rue_sampler_open(&loader->options.sampler, source, error);
+    if (status != RUE_OK) return free(loader), status;
     loader->options.fetcher.access =
         rue_fetcher_access(source, options->fetcher.access); /* the same for all workers */
     if (!options->allocator) loader->options.allocator = &rue_slab_allocator_default;
@@ -542,6 +543,7 @@ void rue_loader_close(struct rue_loader *loader)
     pthread_cond_destroy(&loader->work_available);
     pthread_cond_destroy(&loader->ready);
     pthread_mutex_destroy(&loader->lock);
+    rue_sampler_close(&loader->options.sampler);
     free(loader->crew.workers);
     free(loader->slots);
     free(loader->pool.free);

@@ -1,6 +1,14 @@
 #include "sampler.h"
 
+#include <stdlib.h>
+
 #include "random.h"
+#include "source.h"
+
+/* A shard of the rank: its first item in the data, and the rank's items up to its end. */
+struct rue_shard_range {
+    uint64_t first, end;
+};
 
 enum { ROUNDS = 6 };
 
@@ -28,11 +36,93 @@ static uint64_t permute(uint64_t index, uint64_t items, uint64_t key)
     return index;
 }
 
+static rue_status open_shards(struct rue_sampler *sampler, const struct rue_source *source, rue_error *error)
+{
+    size_t total = rue_source_shards(source), world = (size_t)sampler->world_size,
+           rank = (size_t)sampler->rank;
+    if (!total)
+        return rue_fail(error, RUE_USAGE, "the format %s has no shards: use strided or contiguous shares",
+                        rue_source_variant(source).format);
+    if (total < world)
+        return rue_fail(error, RUE_USAGE,
+                        "%zu ranks cannot share %zu shard%s: use at most %zu ranks, or strided shares", world,
+                        total, total == 1 ? "" : "s", total);
+    sampler->shard_count = (total - rank + world - 1) / world;
+    sampler->shards = malloc(sampler->shard_count * sizeof *sampler->shards);
+    if (!sampler->shards)
+        return rue_fail_memory(error, "shards", sampler->shard_count * sizeof *sampler->shards);
+    uint64_t end = 0;
+    for (size_t i = 0; i < sampler->shard_count; i++) {
+        uint64_t first = rue_source_shard_first(source, rank + i * world);
+        end += rue_source_shard_first(source, rank + i * world + 1) - first;
+        sampler->shards[i] = (struct rue_shard_range){first, end};
+    }
+    return RUE_OK;
+}
+
+rue_status rue_sampler_open(struct rue_sampler *sampler, const struct rue_source *source, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    sampler->items = rue_source_count(source);
+    sampler->shards = NULL;
+    sampler->shard_count = 0;
+    if (sampler->world_size < 1 || sampler->rank < 0 || sampler->rank >= sampler->world_size)
+        return rue_fail(error, RUE_USAGE, "rank %d of world_size %d is out of range: ranks begin at 0",
+                        sampler->rank, sampler->world_size);
+    if (sampler->share == RUE_SHARE_SHARDS) status = open_shards(sampler, source, error);
+    if (status != RUE_OK || rue_sampler_share(sampler)) return status;
+    rue_sampler_close(sampler);
+    return rue_fail(
+        error, RUE_USAGE,
+        "rank %d of %d has nothing to load, because the data have only %llu item%s: use fewer ranks",
+        sampler->rank, sampler->world_size, (unsigned long long)sampler->items,
+        sampler->items == 1 ? "" : "s");
+}
+
+void rue_sampler_close(struct rue_sampler *sampler)
+{
+    free(sampler->shards);
+    sampler->shards = NULL;
+    sampler->shard_count = 0;
+}
+
+uint64_t rue_sampler_share(const struct rue_sampler *sampler)
+{
+    uint64_t world = (uint64_t)sampler->world_size;
+    if (sampler->share == RUE_SHARE_SHARDS)
+        return sampler->shard_count ? sampler->shards[sampler->shard_count - 1].end : 0;
+    return sampler->items / world + ((uint64_t)sampler->rank < sampler->items % world);
+}
+
+/* The position in the order of all items. */
+static uint64_t global_position(const struct rue_sampler *sampler, uint64_t index)
+{
+    uint64_t world = (uint64_t)sampler->world_size, rank = (uint64_t)sampler->rank;
+    uint64_t longer = sampler->items % world; /* ranks with one item more */
+    if (sampler->share == RUE_SHARE_STRIDED) return index * world + rank;
+    return rank * (sampler->items / world) + (rank < longer ? rank : longer) + index;
+}
+
+static uint64_t item_in_shards(const struct rue_sampler *sampler, uint64_t index)
+{
+    size_t first = 0, last = sampler->shard_count - 1;
+    while (first < last) {
+        size_t middle = first + (last - first) / 2;
+        if (sampler->shards[middle].end > index)
+            last = middle;
+        else
+            first = middle + 1;
+    }
+    return sampler->shards[first].first + index - (first ? sampler->shards[first - 1].end : 0);
+}
+
 uint64_t rue_sampler_item(const struct rue_sampler *sampler, uint64_t position)
 {
-    uint64_t global = position * (uint64_t)sampler->world_size + (uint64_t)sampler->rank;
-    uint64_t epoch = sampler->epoch + global / sampler->items, index = global % sampler->items;
-    if (!sampler->shuffle) return index;
-    uint64_t key = rue_mix64(rue_mix64(sampler->seed) + epoch);
-    return permute(index, sampler->items, key);
+    uint64_t share = rue_sampler_share(sampler), index = position % share;
+    uint64_t key = rue_mix64(rue_mix64(sampler->seed) + sampler->epoch + position / share);
+    if (sampler->share == RUE_SHARE_SHARDS)
+        return item_in_shards(sampler, sampler->shuffle ? permute(index, share, key + (uint64_t)sampler->rank)
+                                                        : index);
+    index = global_position(sampler, index);
+    return sampler->shuffle ? permute(index, sampler->items, key) : index;
 }

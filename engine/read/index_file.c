@@ -86,7 +86,8 @@ static bool is_sound(const struct rue_index *index, const struct header *header)
                  header->dtype < RUE_DTYPE_COUNT &&
                  memchr(header->skipped_example, 0, sizeof header->skipped_example);
     for (uint64_t i = 0; sound && i < index->count; i++)
-        sound = index->entries[i].file < rue_files_count(index->files) && index->entries[i].name < used;
+        sound = index->entries[i].file < rue_files_count(index->files) && index->entries[i].name < used &&
+                (i == 0 || index->entries[i].file >= index->entries[i - 1].file);
     return sound;
 }
 

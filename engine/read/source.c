@@ -201,19 +201,34 @@ int32_t rue_source_label(const struct rue_source *source, uint64_t item)
     return item_entry(&source->index, item).label;
 }
 
-/* The number of the item within its file. */
-static uint64_t number_in_file(const struct rue_index *index, uint64_t item)
+/* The first item of this or a later file. */
+static uint64_t first_in_file(const struct rue_index *index, size_t file)
 {
-    uint64_t first = 0, last = item;
-    if (!index->entries) return item;
+    uint64_t first = 0, last = index->count;
+    if (!index->entries) return file ? index->count : 0;
     while (first < last) {
         uint64_t middle = first + (last - first) / 2;
-        if (index->entries[middle].file == index->entries[item].file)
+        if (index->entries[middle].file >= file)
             last = middle;
         else
             first = middle + 1;
     }
-    return item - first;
+    return first;
+}
+
+size_t rue_source_shards(const struct rue_source *source)
+{
+    return source->index.kind == RUE_ITEM_FILE ? 0 : rue_files_count(source->index.files);
+}
+
+uint64_t rue_source_shard_first(const struct rue_source *source, size_t shard)
+{
+    return first_in_file(&source->index, shard);
+}
+
+const char *rue_source_shard_path(const struct rue_source *source, size_t shard)
+{
+    return rue_files_path(source->index.files, shard);
 }
 
 void rue_source_name(const struct rue_source *source, uint64_t item, char *out, size_t bytes)
@@ -229,8 +244,8 @@ void rue_source_name(const struct rue_source *source, uint64_t item, char *out, 
     else if (index->kind == RUE_ITEM_FILE)
         snprintf(out, bytes, "%s/%s", rue_files_folder(index->files), name);
     else if (index->kind == RUE_ITEM_RECORD)
-        snprintf(out, bytes, "%s record %" PRIu64 " at byte %" PRIu64, file, number_in_file(index, item),
-                 begin);
+        snprintf(out, bytes, "%s record %" PRIu64 " at byte %" PRIu64, file,
+                 item - first_in_file(index, entry.file), begin);
     else
         snprintf(out, bytes, "%s %s %s at byte %" PRIu64, file, word, name, begin);
 }

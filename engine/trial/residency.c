@@ -52,18 +52,22 @@ rue_status rue_residency_open(const struct rue_source *source, const struct rue_
                               uint64_t images, struct rue_residency **out, rue_error *error)
 {
     struct rue_sampler sampler = rue_workload_sampler(workload);
-    sampler.items = rue_source_count(source);
-    double epochs = images > sampler.items ? (double)images / (double)sampler.items : 1;
-    if (images == 0 || images > sampler.items) images = sampler.items;
+    rue_status status = rue_sampler_open(&sampler, source, error);
+    if (status != RUE_OK) return status;
+    uint64_t share = rue_sampler_share(&sampler);
+    double epochs = images > share ? (double)images / (double)share : 1;
+    if (images == 0 || images > share) images = share;
     struct rue_residency *residency = calloc(1, sizeof *residency);
     uint64_t *items = malloc(images * sizeof *items);
     if (!residency || !items) {
+        rue_sampler_close(&sampler);
         free(residency);
         free(items);
         return rue_fail_memory(error, "a list of items", images * sizeof *items);
     }
     *residency = (struct rue_residency){.source = source, .items = items, .epochs = epochs};
     for (uint64_t i = 0; i < images; i++) items[i] = rue_sampler_item(&sampler, i);
+    rue_sampler_close(&sampler);
     sort_items(residency, images);
     *out = residency;
     return RUE_OK;

@@ -9,7 +9,8 @@
 
 struct rue_residency;
 
-/* Selects the first `images` of the workload's order, each item once. `source` must stay open. RUE_MEMORY. */
+/* Selects the first `images` of the workload's order, each item once. `source` must stay open. RUE_MEMORY,
+ * and the errors of rue_sampler_open. */
 rue_status rue_residency_open(const struct rue_source *source, const struct rue_workload *workload,
                               uint64_t images, struct rue_residency **out, rue_error *error) RUE_MUST_CHECK;
 void rue_residency_close(struct rue_residency *residency);
@@ -41,7 +42,7 @@ bool rue_residency_judge(const struct rue_residency *residency, const struct rue
 bool rue_residency_judge_bytes(const struct rue_workload *workload, uint64_t read_bytes, uint64_t data_bytes,
                                double epochs, char *why, size_t bytes);
 
-/* The order of the workload, for data with one item. The caller sets `items` and `window`. */
+/* The order of the workload, for data with one item; rue_sampler_open sets `items`. */
 struct rue_sampler rue_workload_sampler(const struct rue_workload *workload);
 
 #endif

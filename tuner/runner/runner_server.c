@@ -100,12 +100,11 @@ static void note_damage(const struct damage *damage, struct rue_opened *opened)
     add_note(opened, text);
 }
 
-static rue_status warm_items(const struct rue_source *source, const struct rue_workload *load,
-                             uint64_t images, struct rue_opened *opened, rue_error *error)
+static rue_status warm_items(const struct rue_source *source, const struct rue_sampler *sampler,
+                             uint64_t images, bool may_be_damaged, struct rue_opened *opened,
+                             rue_error *error)
 {
     uint64_t count = rue_source_count(source), largest = 1;
-    struct rue_sampler sampler = rue_workload_sampler(load);
-    sampler.items = count;
     for (uint64_t i = 0; i < count; i++)
         if (rue_source_bytes(source, i) > largest) largest = rue_source_bytes(source, i);
     void *scratch = malloc(largest);
@@ -113,8 +112,7 @@ static rue_status warm_items(const struct rue_source *source, const struct rue_w
     struct damage damage = {0};
     rue_status status = RUE_OK;
     for (uint64_t i = 0; status == RUE_OK && i < images; i++)
-        status = warm_item(source, rue_sampler_item(&sampler, i), scratch,
-                           load->bad_images == RUE_BAD_REPLACE, &damage, error);
+        status = warm_item(source, rue_sampler_item(sampler, i), scratch, may_be_damaged, &damage, error);
     free(scratch);
     note_damage(&damage, opened);
     return status;
@@ -122,19 +120,20 @@ static rue_status warm_items(const struct rue_source *source, const struct rue_w
 
 /* Reads and verifies once what the trials will read, so that it is in the page cache. Not if it needs more
  * than half of the free memory, where it would not stay. */
-static rue_status warm_source(const struct rue_source *source, const struct rue_workload *load,
-                              uint64_t images, struct rue_opened *opened, rue_error *error)
+static rue_status warm_source(const struct rue_source *source, const struct rue_open_request *request,
+                              const struct rue_sampler *sampler, struct rue_opened *opened, rue_error *error)
 {
-    uint64_t count = rue_source_count(source), free_bytes = rue_machine_available_bytes();
-    if (strcmp(load->cache, RUE_CACHE_WARM) != 0) return RUE_OK;
-    if (images == 0 || images > count) images = count;
-    double bytes = (double)opened->bytes / (double)count * (double)images;
+    uint64_t share = rue_sampler_share(sampler), free_bytes = rue_machine_available_bytes();
+    uint64_t images = request->images && request->images < share ? request->images : share;
+    bool may_be_damaged = request->workload.bad_images == RUE_BAD_REPLACE;
+    if (strcmp(request->workload.cache, RUE_CACHE_WARM) != 0) return RUE_OK;
+    double bytes = (double)opened->bytes / (double)opened->images * (double)images;
     if (free_bytes && bytes > (double)free_bytes / 2) {
         snprintf(opened->cache_reason, sizeof opened->cache_reason,
                  "they do not fit in half of the free memory");
         return RUE_OK;
     }
-    rue_status status = warm_items(source, load, images, opened, error);
+    rue_status status = warm_items(source, sampler, images, may_be_damaged, opened, error);
     if (status == RUE_OK) snprintf(opened->cache, sizeof opened->cache, RUE_CACHE_WARM);
     return status;
 }
@@ -176,7 +175,11 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     out->batch_dtype = normalised ? RUE_FLOAT32 : request->workload.batch_dtype;
     if (out->batch_dtype != request->workload.batch_dtype) return RUE_OK;
     note_skipped(source, out);
-    status = warm_source(source, &request->workload, request->images, out, error);
+    struct rue_sampler sampler = rue_workload_sampler(&request->workload);
+    status = rue_sampler_open(&sampler, source, error);
+    if (status != RUE_OK) return status;
+    status = warm_source(source, request, &sampler, out, error);
+    rue_sampler_close(&sampler);
     return status == RUE_OK ? try_cold(source, &request->workload, request->images, out, error) : status;
 }
 

@@ -37,7 +37,7 @@ struct rue_loader_options {
     int num_workers;                  /* 0 to RUE_NUM_WORKERS_MAX */
     int prefetch_factor;              /* 1 to RUE_PREFETCH_FACTOR_MAX; without workers ignored */
     enum rue_parallelism parallelism; /* without workers ignored */
-    struct rue_sampler sampler;       /* `items` is ignored: the loader sets it from the source */
+    struct rue_sampler sampler;       /* the loader opens and closes it */
     uint64_t images;                  /* to deliver, from position 0 of the sampler; at least 1 */
     uint64_t job_images;              /* memory_bytes is checked for a job of this length; 0: images */
     bool drop_last;                   /* skip a last batch that is not full */
@@ -66,8 +66,8 @@ uint64_t rue_loader_images(const struct rue_loader_options *options);
 uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options);
 
 /* `source` must stay open until the loader is closed; `options` is copied. RUE_USAGE: an option is out of
- * range, or drop_last leaves no batch. RUE_INFEASIBLE: the slabs exceed memory_bytes, or cannot be allocated.
- * Also the errors of rue_fetcher_open. */
+ * range, drop_last leaves no batch, or the rank has nothing to load. RUE_INFEASIBLE: the slabs exceed
+ * memory_bytes, or cannot be allocated. Also the errors of rue_fetcher_open. */
 rue_status rue_loader_open(const struct rue_source *source, const struct rue_loader_options *options,
                            struct rue_loader **out, rue_error *error) RUE_MUST_CHECK;
 

@@ -18,4 +18,13 @@ extern const char *const rue_bad_images_names[RUE_BAD_COUNT + 1]; /* "fail", "re
 enum rue_decode { RUE_DECODE_EXACT, RUE_DECODE_FAST, RUE_DECODE_COUNT };
 extern const char *const rue_decode_names[RUE_DECODE_COUNT + 1]; /* "exact", "fast", NULL */
 
+/* How ranks share the items of an epoch (sampler.h). */
+enum rue_share {
+    RUE_SHARE_STRIDED,    /* rank r of N loads the positions r, r + N, r + 2N, ... of the epoch's order */
+    RUE_SHARE_CONTIGUOUS, /* each rank loads positions that follow each other */
+    RUE_SHARE_SHARDS,     /* rank r of N loads the shards r, r + N, ..., and shuffles only their items */
+    RUE_SHARE_COUNT
+};
+extern const char *const rue_share_names[RUE_SHARE_COUNT + 1]; /* "strided", "contiguous", "shards", NULL */
+
 #endif

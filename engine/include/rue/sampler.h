@@ -1,24 +1,46 @@
-/* The order in which items are loaded. It is a pure function of seed and position and needs constant memory.
- * Shuffling is a pseudo-random permutation: a Feistel network over the bits of the index, with cycle walking
- * (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002). Positions after the last item of an
- * epoch continue with the permutation of the next epoch. */
+/* The order in which items are loaded. It is a pure function of seed and position and needs constant memory,
+ * or a few bytes per shard. Shuffling is a pseudo-random permutation: a Feistel network over the bits of the
+ * index, with cycle walking (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
+ *
+ * The same seed and epoch give the same order of all items on any number of ranks, and in each epoch the
+ * ranks together load each item once. Strided and contiguous shares are slices of that order: the first items
+ * % world_size ranks load one item more than the others, and ranks from `items` on load nothing. */
 #ifndef RUE_SAMPLER_H
 #define RUE_SAMPLER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "error.h"
+#include "loading.h"
+
+struct rue_source;
+struct rue_shard_range;
 
 struct rue_sampler {
     uint64_t items; /* in the data, at least 1 */
     uint64_t seed;
     uint64_t epoch; /* the epoch of position 0 */
     bool shuffle;
-    int rank;       /* 0 to world_size - 1: loads the positions rank, rank + world_size, ... */
+    int rank;       /* 0 to world_size - 1 */
     int world_size; /* at least 1 */
+    enum rue_share share;
+    struct rue_shard_range *shards; /* [shard_count] of this rank; set by rue_sampler_open */
+    size_t shard_count;
 };
 
-/* Returns the item (0 to items - 1) at `position` of this rank. In each epoch all ranks together load each
- * item once. If `items` is not a multiple of world_size, the last positions belong to the next epoch. */
+/* Sets `items`, and allocates `shards` if they are shared. RUE_USAGE: the rank is out of range, or has
+ * nothing to load; the message names it and the number of items or shards. RUE_MEMORY. */
+rue_status rue_sampler_open(struct rue_sampler *sampler, const struct rue_source *source,
+                            rue_error *error) RUE_MUST_CHECK;
+void rue_sampler_close(struct rue_sampler *sampler);
+
+/* Items of this rank in each epoch; 0: it has nothing to load. */
+uint64_t rue_sampler_share(const struct rue_sampler *sampler);
+
+/* Returns the item (0 to items - 1) at `position` of this rank, whose share must not be 0. Positions after
+ * the rank's share continue with its share of the next epoch. */
 uint64_t rue_sampler_item(const struct rue_sampler *sampler, uint64_t position);
 
 #endif

@@ -109,6 +109,13 @@ uint64_t rue_source_bytes(const struct rue_source *source, uint64_t item);
 uint64_t rue_source_total_bytes(const struct rue_source *source);
 int32_t rue_source_label(const struct rue_source *source, uint64_t item);
 
+/* Number of files that hold many items each; 0: every item is a file. Shards follow each other: shard s holds
+ * the items from rue_source_shard_first(s) to rue_source_shard_first(s + 1) - 1, and may hold none. The
+ * source owns the path of a shard. */
+size_t rue_source_shards(const struct rue_source *source);
+uint64_t rue_source_shard_first(const struct rue_source *source, size_t shard);
+const char *rue_source_shard_path(const struct rue_source *source, size_t shard);
+
 /* Writes the name of the item for messages to `out` [bytes]: a path, or file, record and byte. */
 void rue_source_name(const struct rue_source *source, uint64_t item, char *out, size_t bytes);
 

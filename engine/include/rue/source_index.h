@@ -19,7 +19,7 @@ enum rue_item_kind {
 
 struct rue_entry {
     uint64_t offset, bytes; /* of the data in the uncompressed file */
-    uint32_t file;          /* number of the file, from 0; items of one file follow each other */
+    uint32_t file;          /* number of the file, from 0; never less than that of the item before */
     uint32_t lead; /* bytes before the data that also belong to the item, such as a record's header */
     uint32_t name; /* offset in `names` */
     int32_t label;

@@ -100,45 +100,6 @@ Test(sampler, the_order_without_shuffle_is_that_of_the_data)
     for (uint64_t i = 0; i < 30; i++) cr_assert_eq(rue_sampler_item(&sampler, i), i % 7);
 }
 
-Test(sampler, ranks_share_an_epoch_without_overlap)
-{
-    for (int world = 1; world <= 9; world++)
-        for (int shuffle = 0; shuffle < 2; shuffle++) {
-            uint64_t items = 36;
-            struct rue_sampler sampler = {
-                .items = items * (uint64_t)world, .seed = 11, .shuffle = shuffle, .world_size = world};
-            uint64_t all[36 * 9] = {0};
-            for (sampler.rank = 0; sampler.rank < world; sampler.rank++)
-                for (uint64_t i = 0; i < items; i++) all[rue_sampler_item(&sampler, i)]++;
-            for (uint64_t i = 0; i < sampler.items; i++)
-                cr_assert_eq(all[i], 1, "item %d of %d ranks", (int)i, world);
-        }
-}
-
-Test(sampler, ranks_of_an_uneven_set_wrap_into_the_next_epoch)
-{
-    int seen[10] = {0};
-    struct rue_sampler sampler = {.items = 10, .seed = 2, .shuffle = true, .world_size = 4};
-    for (sampler.rank = 0; sampler.rank < 4; sampler.rank++)
-        for (uint64_t i = 0; i < 3; i++) seen[rue_sampler_item(&sampler, i)]++;
-    int total = 0;
-    for (int i = 0; i < 10; i++) {
-        cr_assert(seen[i] == 1 || seen[i] == 2, "item %d came %d times", i, seen[i]);
-        total += seen[i];
-    }
-    cr_assert_eq(total, 12);
-    struct rue_sampler whole = shuffled(10, 2, 0);
-    sampler.rank = 3;
-    cr_assert_eq(rue_sampler_item(&sampler, 2), rue_sampler_item(&whole, 11));
-}
-
-Test(sampler, more_ranks_than_items_is_legal)
-{
-    struct rue_sampler sampler = {.items = 2, .world_size = 5};
-    for (sampler.rank = 0; sampler.rank < 5; sampler.rank++)
-        cr_assert_eq(rue_sampler_item(&sampler, 0), (uint64_t)sampler.rank % 2);
-}
-
 /* Chi-square of `counts` against equal chances, in standard deviations from its mean. */
 static double excess(const int *counts, int cells, double expected)
 {
