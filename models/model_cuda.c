@@ -177,6 +177,8 @@ static int open_run(struct cuda_model *model, struct rue_cuda_plan *full, const 
 
 static rue_status prepare_run(void *state, const struct rue_model_input *input, rue_error *error)
 {
+    rue_status status = rue_model_check_input(input, error);
+    if (status != RUE_OK) return status;
     struct cuda_model *model = state;
     struct rue_cuda_plan full = {0};
     char message[RUE_CUDA_MESSAGE_BYTES];
@@ -187,9 +189,9 @@ static rue_status prepare_run(void *state, const struct rue_model_input *input, 
         model->run = NULL;
         code = open_run(model, &full, input, share, message, error);
     }
-    rue_status status = code == RUE_CUDA_OK          ? RUE_OK
-                        : code == RUE_CUDA_NO_MEMORY ? fail_gpu_memory(model, &full, error)
-                                                     : fail_model(model, code, message, error);
+    status = code == RUE_CUDA_OK          ? RUE_OK
+             : code == RUE_CUDA_NO_MEMORY ? fail_gpu_memory(model, &full, error)
+                                          : fail_model(model, code, message, error);
     rue_cuda_plan_close(&full);
     return status;
 }

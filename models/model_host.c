@@ -280,6 +280,8 @@ static rue_status reserve_arrays(struct host *host, size_t images, uint64_t batc
 
 static rue_status prepare_host(void *state, const struct rue_model_input *input, rue_error *error)
 {
+    rue_status status = rue_model_check_input(input, error);
+    if (status != RUE_OK) return status;
     struct host *host = state;
     host->dtype = input->dtype;
     return reserve_arrays(host, input->images, input->batch_bytes, error);

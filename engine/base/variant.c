@@ -4,8 +4,9 @@
 #include <string.h>
 
 const char *const rue_mode_names[RUE_MODE_COUNT + 1] = {"raw", "preprocessed", NULL};
-const char *const rue_dtype_names[RUE_DTYPE_COUNT + 1] = {"float32", "uint8", NULL};
-const unsigned rue_dtype_bytes[RUE_DTYPE_COUNT] = {4, 1};
+const char *const rue_dtype_names[RUE_DTYPE_COUNT + 1] = {"float32", "uint8", "float16", NULL};
+const char *const rue_batch_dtype_names[] = {"float32", "uint8", NULL};
+const unsigned rue_dtype_bytes[RUE_DTYPE_COUNT] = {4, 1, 2};
 
 bool rue_variant_equal(const struct rue_variant *a, const struct rue_variant *b)
 {

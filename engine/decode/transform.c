@@ -104,3 +104,32 @@ void rue_transform_normalize(const uint8_t *levels, float *out)
     for (int c = 0; c < RUE_CHANNELS; c++)
         kernels->normalize(c, levels + (size_t)c * RUE_PLANE, RUE_PLANE, out + (size_t)c * RUE_PLANE);
 }
+
+/* The multiplication moves the exponent, also of subnormal values. */
+static float widen_half(uint16_t half)
+{
+    union {
+        uint32_t bits;
+        float value;
+    } wide = {(uint32_t)(half & 0x7FFF) << 13};
+    wide.value *= 0x1p112F;
+    if ((half & 0x7C00) == 0x7C00) wide.bits |= UINT32_C(0xFF) << 23; /* infinite, or not a number */
+    wide.bits |= (uint32_t)(half & 0x8000) << 16;
+    return wide.value;
+}
+
+void rue_transform_convert(const uint32_t shape[3], enum rue_dtype dtype, const void *from, float *out)
+{
+    size_t plane = (size_t)shape[1] * shape[2], count = shape[0] * plane;
+    const uint8_t *levels = from;
+    const uint16_t *halves = from;
+    if (dtype == RUE_FLOAT32)
+        rue_transform_copy(from, count * sizeof *out, out);
+    else if (dtype == RUE_FLOAT16)
+        for (size_t i = 0; i < count; i++) out[i] = widen_half(halves[i]);
+    else if (shape[0] == RUE_CHANNELS)
+        for (size_t c = 0; c < RUE_CHANNELS; c++)
+            rue_kernels_best()->normalize((int)c, levels + c * plane, plane, out + c * plane);
+    else
+        for (size_t i = 0; i < count; i++) out[i] = (float)levels[i] / 255.0F;
+}

@@ -32,7 +32,7 @@ extern const char *const rue_transform_names[];
       "skip a last batch that is not full")                                                                  \
     X(at, decode, WORD, rue_decode_names, 0, 1, RUE_DECODE_EXACT, true, false, "decode", "HOW", "exact",     \
       "exact, or fast: approximate for large images")                                                        \
-    X(at, batch_dtype, WORD, rue_dtype_names, 0, 1, RUE_FLOAT32, true, false, "batch-dtype", "TYPE",         \
+    X(at, batch_dtype, WORD, rue_batch_dtype_names, 0, 1, RUE_FLOAT32, true, false, "batch-dtype", "TYPE",   \
       "float32", "float32 (normalised) or uint8 (0 to 255)")                                                 \
     X(at, bad_images, WORD, rue_bad_images_names, 0, 1, RUE_BAD_FAIL, true, true, "bad-images", "WHAT",      \
       "fail", "fail, or replace by the next good image")                                                     \
@@ -46,7 +46,8 @@ extern const char *const rue_transform_names[];
     X(epoch, NUMBER, NULL, 0, INT64_MAX, 0, false, true)         \
     X(transform, TEXT, rue_transform_names, 0, 0, 0, true, true) \
     X(rank, NUMBER, NULL, 0, INT32_MAX, 0, false, true)          \
-    X(world_size, NUMBER, NULL, 1, INT32_MAX, 1, true, true)
+    X(world_size, NUMBER, NULL, 1, INT32_MAX, 1, true, true)     \
+    X(item_values, NUMBER, NULL, 0, 1 << 30, 0, true, false)
 
 enum { RUE_WORKLOAD_WORD_BYTES = 16 };
 
@@ -62,7 +63,8 @@ struct rue_workload {
     uint64_t epoch;
     char transform[RUE_WORKLOAD_WORD_BYTES];
     int rank;
-    int world_size; /* at least 1 */
+    int world_size;       /* at least 1 */
+    uint64_t item_values; /* of one item; 0: those of an image of 3 x 224 x 224 */
 };
 
 /* The fields, and the options of the first of them. A flag that is on by default has an option that turns it

@@ -10,15 +10,23 @@ struct rue_fetcher {
     struct rue_fetcher_options options;
     enum rue_mode mode;
     enum rue_dtype stored;           /* dtype of preprocessed items */
+    uint32_t shape[3];               /* of preprocessed items */
     struct rue_read_ahead *ahead;    /* for preprocessed items in an open file; else NULL */
     struct rue_transform *transform; /* for raw items */
     unsigned char *item;             /* [item_capacity] bytes of the item on storage */
     size_t item_capacity;
 };
 
-size_t rue_fetcher_tensor_bytes(enum rue_dtype dtype)
+uint64_t rue_fetcher_tensor_values(const struct rue_source *source)
 {
-    return (size_t)RUE_TENSOR_ITEMS * rue_dtype_bytes[dtype];
+    uint32_t shape[3];
+    if (!source || !rue_source_shape(source, shape)) return RUE_TENSOR_ITEMS;
+    return (uint64_t)shape[0] * shape[1] * shape[2];
+}
+
+size_t rue_fetcher_tensor_bytes(const struct rue_source *source, enum rue_dtype dtype)
+{
+    return rue_fetcher_tensor_values(source) * rue_dtype_bytes[dtype];
 }
 
 static enum rue_access best_access(const struct rue_source *source)
@@ -39,7 +47,7 @@ enum rue_access rue_fetcher_access(const struct rue_source *source, enum rue_acc
 static bool is_tensor(const struct rue_fetcher *fetcher, const struct rue_place *place)
 {
     return fetcher->stored == fetcher->options.dtype &&
-           place->bytes == rue_fetcher_tensor_bytes(fetcher->stored);
+           place->bytes == rue_fetcher_tensor_bytes(fetcher->source, fetcher->stored);
 }
 
 static rue_status open_ahead(struct rue_fetcher *fetcher, rue_error *error)
@@ -56,19 +64,13 @@ static rue_status open_ahead(struct rue_fetcher *fetcher, rue_error *error)
 static rue_status open_tensors(struct rue_fetcher *fetcher, rue_error *error)
 {
     struct rue_variant variant = rue_source_variant(fetcher->source);
-    uint32_t shape[3] = {0};
+    rue_source_shape(fetcher->source, fetcher->shape);
     fetcher->stored = (enum rue_dtype)rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
-    if (!rue_source_shape(fetcher->source, shape) || shape[0] != RUE_CHANNELS || shape[1] != RUE_CROP ||
-        shape[2] != RUE_CROP)
-        return rue_fail(
-            error, RUE_DATA,
-            "%s holds images of %u x %u x %u, expected %d x %d x %d: prepare it again from the JPEG files",
-            variant.path, shape[0], shape[1], shape[2], RUE_CHANNELS, RUE_CROP, RUE_CROP);
-    if (fetcher->stored == RUE_FLOAT32 && fetcher->options.dtype == RUE_UINT8)
+    if (fetcher->stored != RUE_UINT8 && fetcher->options.dtype == RUE_UINT8)
         return rue_fail(error, RUE_USAGE,
-                        "%s holds normalised float32 values, which cannot be made uint8: use the JPEG files, "
-                        "or request float32 batches",
-                        variant.path);
+                        "%s holds %s values, which cannot be made uint8: request float32 batches, or use "
+                        "the JPEG files",
+                        variant.path, variant.dtype);
     fetcher->options.access = rue_fetcher_access(fetcher->source, fetcher->options.access);
     return open_ahead(fetcher, error);
 }
@@ -134,13 +136,13 @@ static rue_status fetch_raw(struct rue_fetcher *fetcher, uint64_t item, void *te
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s %s", name, reason.message);
 }
 
-/* Copies values of the same type; normalises 8-bit levels. */
+/* Copies values of the same type; makes float32 of others. */
 static void make_tensor(const struct rue_fetcher *fetcher, const void *item, void *tensor)
 {
     if (fetcher->stored == fetcher->options.dtype)
-        rue_transform_copy(item, rue_fetcher_tensor_bytes(fetcher->stored), tensor);
+        rue_transform_copy(item, rue_fetcher_tensor_bytes(fetcher->source, fetcher->stored), tensor);
     else
-        rue_transform_normalize(item, tensor);
+        rue_transform_convert(fetcher->shape, fetcher->stored, item, tensor);
 }
 
 static rue_status fetch_view(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)

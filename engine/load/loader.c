@@ -124,11 +124,16 @@ static uint64_t slab_count(const struct rue_loader_options *options, uint64_t im
     return in_flight + (uint64_t)options->max_held;
 }
 
+static uint64_t slab_bytes(const struct rue_loader_options *options)
+{
+    uint64_t values = options->item_values ? options->item_values : RUE_TENSOR_ITEMS;
+    return (uint64_t)options->batch_size * values * rue_dtype_bytes[options->fetcher.dtype];
+}
+
 uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options)
 {
     uint64_t job = options->job_images > options->images ? options->job_images : options->images;
-    uint64_t slab = (uint64_t)options->batch_size * rue_fetcher_tensor_bytes(options->fetcher.dtype);
-    return slab_count(options, job) * slab;
+    return slab_count(options, job) * slab_bytes(options);
 }
 
 /* ---- loading ---- */
@@ -381,23 +386,26 @@ static rue_status check_options(const struct rue_loader_options *options, rue_er
         return rue_fail(error, RUE_USAGE,
                         "batch_size %d with drop_last skips all %llu images: use a smaller batch_size",
                         options->batch_size, (unsigned long long)options->images);
+    if (options->item_values > RUE_ITEM_VALUES_MAX)
+        return rue_fail(error, RUE_DATA, "items of %llu values are too large: the limit is %lld",
+                        (unsigned long long)options->item_values, (long long)RUE_ITEM_VALUES_MAX);
     uint64_t needed = rue_loader_slab_bytes(options);
     if (options->memory_bytes && needed > options->memory_bytes) {
         char need[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES], slab[RUE_UNIT_TEXT_BYTES];
-        uint64_t slab_bytes =
-            (uint64_t)options->batch_size * rue_fetcher_tensor_bytes(options->fetcher.dtype);
         return rue_fail(
             error, RUE_INFEASIBLE, "the batches in flight need %s (%llu of %s), and the limit is %s",
-            rue_format_bytes(needed, need, sizeof need), (unsigned long long)(needed / slab_bytes),
-            rue_format_bytes(slab_bytes, slab, sizeof slab),
+            rue_format_bytes(needed, need, sizeof need), (unsigned long long)(needed / slab_bytes(options)),
+            rue_format_bytes(slab_bytes(options), slab, sizeof slab),
             rue_format_bytes(options->memory_bytes, limit, sizeof limit));
     }
     return RUE_OK;
 }
 
-rue_status rue_loader_open(const struct rue_source *source, const struct rue_loader_options *options,
+rue_status rue_loader_open(const struct rue_source *source, const struct rue_loader_options *given,
                            struct rue_loader **out, rue_error *error)
 {
+    struct rue_loader_options opening = *given, *options = &opening;
+    options->item_values = rue_fetcher_tensor_values(source);
     rue_status status = check_options(options, error);
     if (status != RUE_OK) return status;
     struct rue_loader *loader = calloc(1, sizeof *loader);
@@ -412,7 +420,7 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     loader->plan.batches = rue_loader_batches(options);
     loader->plan.images = rue_loader_images(options);
     loader->plan.window = choose_window(options, loader->plan.batches);
-    loader->plan.tensor_bytes = rue_fetcher_tensor_bytes(options->fetcher.dtype);
+    loader->plan.tensor_bytes = rue_fetcher_tensor_bytes(source, options->fetcher.dtype);
     loader->plan.slab_bytes = loader->plan.batch_size * loader->plan.tensor_bytes;
     loader->plan.grain = options->parallelism == RUE_PARALLEL_SAMPLE ? 1 : loader->plan.batch_size;
     loader->plan.tickets_of_batch = (loader->plan.batch_size + loader->plan.grain - 1) / loader->plan.grain;

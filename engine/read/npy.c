@@ -8,10 +8,11 @@ enum { AXIS_MAX = 1 << 20, MAGIC_BYTES = 6 };
 
 static const char *read_dtype(const char *text, enum rue_dtype *out)
 {
-    static const char *const descriptions[RUE_DTYPE_COUNT] = {[RUE_FLOAT32] = "<f4", [RUE_UINT8] = "|u1"};
+    static const char *const descriptions[RUE_DTYPE_COUNT] = {
+        [RUE_FLOAT32] = "<f4", [RUE_UINT8] = "|u1", [RUE_FLOAT16] = "<f2"};
     for (int d = 0; d < RUE_DTYPE_COUNT; d++)
         if (strcmp(text, descriptions[d]) == 0) return *out = (enum rue_dtype)d, NULL;
-    return "has values that are neither float32 (<f4) nor uint8 (|u1)";
+    return "has values that are not float32 (<f4), float16 (<f2) or uint8 (|u1)";
 }
 
 static const char *read_shape(const char *text, uint32_t out[3])

@@ -1,4 +1,5 @@
-/* Parses the header of npy files, versions 1 to 3: one array of float32 or uint8, C order, three axes. */
+/* Parses the header of npy files, versions 1 to 3: one array of float32, float16 or uint8, C order, three
+ * axes. */
 #ifndef RUE_NPY_H
 #define RUE_NPY_H
 

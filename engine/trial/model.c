@@ -37,3 +37,12 @@ void rue_model_close(struct rue_model *model)
     model->ops->close(model->state);
     *model = (struct rue_model){0};
 }
+
+rue_status rue_model_check_input(const struct rue_model_input *input, rue_error *error)
+{
+    if (input->item_values == 0 || input->item_values == RUE_TENSOR_ITEMS) return RUE_OK;
+    return rue_fail(
+        error, RUE_USAGE,
+        "models that compute need images of 3 x 224 x 224, and the items of these data have another "
+        "shape: use simulated models");
+}

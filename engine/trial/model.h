@@ -23,6 +23,7 @@ struct rue_model_input {
     size_t last_images;   /* images of the last batch; 0: all batches are full */
     enum rue_dtype dtype; /* RUE_FLOAT32 normalised; RUE_UINT8 8-bit levels, which the model normalises */
     uint64_t batch_bytes; /* memory of batches that are not allocated yet */
+    uint64_t item_values; /* of one image; 0: RUE_TENSOR_ITEMS */
 };
 
 struct rue_model_ops {
@@ -54,6 +55,9 @@ struct rue_model {
 
 /* A model that takes no time, for the measure `load`. */
 struct rue_model rue_model_none(void);
+
+/* For models that compute. RUE_USAGE: the items are not images of 3 x 224 x 224. */
+rue_status rue_model_check_input(const struct rue_model_input *input, rue_error *error) RUE_MUST_CHECK;
 
 /* Batches that may be submitted before the first `wait`. */
 size_t rue_model_in_flight(const struct rue_model *model);

@@ -57,6 +57,7 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
                     .max_pixels = load->max_pixels,
                     .decode = load->decode,
                     .bad_images = load->bad_images},
+        .item_values = load->item_values,
         .memory_bytes = request->limits.memory_bytes,
         .max_held = 1,
     };
@@ -64,8 +65,9 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
 
 static size_t request_batch_bytes(const struct rue_trial_request *request)
 {
-    return (size_t)request->config.value[RUE_BATCH_SIZE] *
-           rue_fetcher_tensor_bytes(request->workload.batch_dtype);
+    uint64_t values = request->workload.item_values;
+    return (size_t)request->config.value[RUE_BATCH_SIZE] * (values ? values : RUE_TENSOR_ITEMS) *
+           rue_dtype_bytes[request->workload.batch_dtype];
 }
 
 /* Memory of the batches of one loader. */
@@ -315,7 +317,7 @@ static rue_status prepare_model(struct run *run, struct rue_loader_options *opti
     rue_status status = RUE_OK;
     if (ops->prepare && largest) {
         const struct rue_model_input input = {largest, (size_t)(images % largest), options->fetcher.dtype,
-                                              rue_loader_slab_bytes(options)};
+                                              rue_loader_slab_bytes(options), options->item_values};
         status = ops->prepare(run->model->state, &input, error);
     }
     options->allocator = slab_allocator(run);
@@ -325,6 +327,7 @@ static rue_status prepare_model(struct run *run, struct rue_loader_options *opti
 static rue_status run_joint(struct run *run, const struct rue_source *source, rue_error *error)
 {
     struct rue_loader_options options = rue_trial_loader_options(run->request);
+    options.item_values = rue_fetcher_tensor_values(source);
     rue_status status =
         rue_residency_open(source, &run->request->workload, options.images, &run->residency, error);
     if (status == RUE_OK) status = prepare_data(run, error);
@@ -391,8 +394,10 @@ static rue_status run_compute(struct run *run, rue_error *error)
         return rue_fail(error, RUE_INFEASIBLE,
                         "a batch of %zu images needs %zu bytes, and the limit is %" PRIu64, size, bytes,
                         run->request->limits.memory_bytes);
-    const struct rue_model_input input = {
-        .images = size, .dtype = run->request->workload.batch_dtype, .batch_bytes = bytes};
+    const struct rue_model_input input = {.images = size,
+                                          .dtype = run->request->workload.batch_dtype,
+                                          .batch_bytes = bytes,
+                                          .item_values = run->request->workload.item_values};
     rue_status status = ops->prepare ? ops->prepare(run->model->state, &input, error) : RUE_OK;
     if (status != RUE_OK) return status;
     const struct rue_slab_allocator *slabs = slab_allocator(run);

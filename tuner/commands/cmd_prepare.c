@@ -36,7 +36,7 @@ static const struct rue_option options_table[] = {
     [MODE] = {"mode", RUE_OPTION_WORD, "MODE", NULL, "raw (JPEG files) or preprocessed (tensors) [as SRC]", 0,
               0, rue_mode_names, .set_by = RUE_SET_BY_FLAG},
     [DTYPE] = {"dtype", RUE_OPTION_WORD, "DTYPE", NULL, "float32 (normalised) or uint8 (0 to 255) [as SRC]",
-               0, 0, rue_dtype_names,
+               0, 0, rue_batch_dtype_names,
                .more = "The type of preprocessed images. The default is float32 where SRC is raw."},
     [SHARD_SIZE] = {"shard-size", RUE_OPTION_BYTES, "SIZE", "256M", "start a new shard at SIZE", 1, 0, NULL},
     [SPLIT] = {"split", RUE_OPTION_TEXT, "NAME", "train", "start of the names of shards", 0, 0, NULL},

@@ -16,7 +16,7 @@ static bool is_convertible(const struct rue_variant *from, const struct rue_vari
     const struct rue_sink_ops *sink = rue_sink_find(to->format);
     bool decoded = from->mode == RUE_PREPROCESSED;
     if (!sink || !sink->has_mode[to->mode] || (decoded && to->mode == RUE_RAW)) return false;
-    return !decoded || strcmp(from->dtype, to->dtype) == 0 || strcmp(from->dtype, "uint8") == 0;
+    return !decoded || strcmp(from->dtype, to->dtype) == 0 || strcmp(to->dtype, "float32") == 0;
 }
 
 /* Converts a sample to measure the time per image. On failure the time stays unknown. */

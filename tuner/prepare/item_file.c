@@ -32,7 +32,8 @@ bool rue_item_file_name_is_safe(const char *path)
 
 void rue_item_file_npy_header(const struct rue_sink_options *options, char out[RUE_ITEM_FILE_NPY_BYTES])
 {
-    static const char *const descriptions[RUE_DTYPE_COUNT] = {[RUE_FLOAT32] = "<f4", [RUE_UINT8] = "|u1"};
+    static const char *const descriptions[RUE_DTYPE_COUNT] = {
+        [RUE_FLOAT32] = "<f4", [RUE_UINT8] = "|u1", [RUE_FLOAT16] = "<f2"};
     char text[RUE_ITEM_FILE_NPY_BYTES];
     snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (%u, %u, %u), }",
              descriptions[options->dtype], options->shape[0], options->shape[1], options->shape[2]);

@@ -82,6 +82,7 @@ static rue_status plan_conversion(struct conversion *c, rue_error *error)
                                                 .name = c->path,
                                                 .split = options->split,
                                                 .shard_bytes = options->shard_bytes};
+    rue_source_shape(c->source, c->sink_options.shape);
     rue_status status = choose_mode(c, error);
     if (status == RUE_OK)
         status = rue_prepare_classes_open(c->source, c->format->by_name, &c->classes, error);
@@ -165,12 +166,14 @@ static rue_status add_item(struct conversion *c, const void *data, uint64_t byte
     return rue_fail(error, rue_interrupt_status(), "interrupted; nothing was written");
 }
 
-/* Adds an item unchanged, or normalised into `tensor` unless that is NULL. */
+/* Adds an item unchanged, or as float32 in `tensor` unless that is NULL. */
 static rue_status add_copy(struct conversion *c, const void *data, uint64_t bytes, int32_t label,
                            void *tensor, rue_error *error)
 {
     if (!tensor) return add_item(c, data, bytes, label, error);
-    rue_transform_normalize(data, tensor);
+    const struct rue_variant variant = rue_source_variant(c->source);
+    int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
+    rue_transform_convert(c->sink_options.shape, (enum rue_dtype)dtype, data, tensor);
     return add_item(c, tensor, rue_sink_item_bytes(&c->sink_options), label, error);
 }
 
@@ -202,18 +205,12 @@ static rue_status copy_items(struct conversion *c, void *tensor, rue_error *erro
 static rue_status copy_tensors(struct conversion *c, rue_error *error)
 {
     const struct rue_variant variant = rue_source_variant(c->source);
-    uint32_t shape[3] = {0};
-    const uint32_t *expected = c->sink_options.shape;
-    if (!rue_source_shape(c->source, shape) || memcmp(shape, expected, sizeof shape) != 0)
-        return rue_fail(error, RUE_DATA, "%s holds images of %u x %u x %u, but %u x %u x %u is needed",
-                        variant.path, shape[0], shape[1], shape[2], expected[0], expected[1], expected[2]);
     if (strcmp(variant.dtype, rue_dtype_names[c->sink_options.dtype]) == 0) return copy_items(c, NULL, error);
     if (c->sink_options.dtype == RUE_UINT8)
         return rue_fail(error, RUE_USAGE,
-                        "%s holds normalised float32 values, which cannot become uint8 again; convert the "
-                        "JPEG files instead",
-                        variant.path);
-    void *tensor = aligned_alloc(RUE_BLOCK_BYTES, rue_sink_item_bytes(&c->sink_options));
+                        "%s holds %s values, which cannot become uint8; convert the JPEG files instead",
+                        variant.path, variant.dtype);
+    void *tensor = malloc(rue_sink_item_bytes(&c->sink_options));
     if (!tensor) return rue_fail_memory(error, "a tensor", rue_sink_item_bytes(&c->sink_options));
     rue_status status = copy_items(c, tensor, error);
     free(tensor);
@@ -242,7 +239,7 @@ static struct rue_loader_options loader_options(const struct conversion *c)
 
 static rue_status add_batch(struct conversion *c, const struct rue_batch *batch, rue_error *error)
 {
-    size_t bytes = rue_fetcher_tensor_bytes(c->sink_options.dtype);
+    size_t bytes = rue_sink_item_bytes(&c->sink_options);
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < batch->count; i++)
         status = add_item(c, (char *)batch->images + i * bytes, bytes, batch->labels[i], error);

@@ -76,7 +76,8 @@ static const struct rue_field opened_fields[] = {
     {"dtype", RUE_FIELD_TEXT, OPENED(dtype), RUE_FIELD_OPTIONAL},
     {"note", RUE_FIELD_TEXT, OPENED(note), RUE_FIELD_OMIT | RUE_FIELD_WRITTEN},
     {"cache_reason", RUE_FIELD_TEXT, OPENED(cache_reason), RUE_FIELD_OMIT | RUE_FIELD_WRITTEN},
-    {"batch_dtype", RUE_FIELD_WORD, OPENED(batch_dtype), RUE_FIELD_OMIT, .words = rue_dtype_names},
+    {"batch_dtype", RUE_FIELD_WORD, OPENED(batch_dtype), RUE_FIELD_OMIT, .words = rue_batch_dtype_names},
+    {"item_values", RUE_FIELD_NUMBER, OPENED(item_values), RUE_FIELD_OMIT, .most = 1 << 30},
     {0}};
 
 #define RESULT(member) RUE_FIELD_AT(rue_trial_result, member)

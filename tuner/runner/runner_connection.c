@@ -272,12 +272,11 @@ static rue_status check_batches(const struct rue_connection *connection, const s
     if (opened->batch_dtype == workload->batch_dtype) return RUE_OK;
     const char *requested = rue_dtype_names[workload->batch_dtype];
     const char *stored = opened->dtype[0] ? opened->dtype : variant->dtype;
-    if (workload->batch_dtype == RUE_UINT8 && strcmp(stored, rue_dtype_names[RUE_FLOAT32]) == 0)
-        return rue_fail(
-            error, RUE_USAGE,
-            "--batch-dtype uint8: %s holds normalised float32 values, which cannot become uint8; prepare "
-            "the images again with --dtype uint8, or leave out --batch-dtype",
-            variant->path);
+    if (workload->batch_dtype == RUE_UINT8 && stored[0] && strcmp(stored, rue_dtype_names[RUE_UINT8]) != 0)
+        return rue_fail(error, RUE_USAGE,
+                        "--batch-dtype uint8: %s holds %s values, which cannot become uint8; prepare "
+                        "the images again with --dtype uint8, or leave out --batch-dtype",
+                        variant->path, stored);
     return rue_fail(
         error, RUE_USAGE,
         "--batch-dtype %s: the runner %s does not report batches of %s; leave out the option, or let "

@@ -171,8 +171,10 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     snprintf(out->digest, sizeof out->digest, "%016" PRIx64, rue_source_digest(source));
     snprintf(out->dtype, sizeof out->dtype, "%s", actual.dtype);
     /* Normalised data cannot become uint8. Report that before warming them. */
-    bool normalised = strcmp(actual.dtype, rue_dtype_names[RUE_FLOAT32]) == 0;
-    out->batch_dtype = normalised ? RUE_FLOAT32 : request->workload.batch_dtype;
+    bool floating = actual.dtype[0] && strcmp(actual.dtype, rue_dtype_names[RUE_UINT8]) != 0;
+    uint64_t values = rue_fetcher_tensor_values(source);
+    out->item_values = values == RUE_TENSOR_ITEMS ? 0 : values;
+    out->batch_dtype = floating ? RUE_FLOAT32 : request->workload.batch_dtype;
     if (out->batch_dtype != request->workload.batch_dtype) return RUE_OK;
     note_skipped(source, out);
     struct rue_sampler sampler = rue_workload_sampler(&request->workload);

@@ -10,6 +10,7 @@
 #include "fetcher.h"
 #include "interrupt.h"
 #include "machine.h"
+#include "model.h"
 #include "prepare.h"
 #include "shards.h"
 #include "source.h"
@@ -52,6 +53,19 @@ static rue_status check_epoch(const struct rue_study_setup *setup, const struct 
         rue_format_count(variant->job_images * loaders, job, sizeof job), variant->opened.images);
 }
 
+/* Fails if a model that computes cannot take the items. */
+static rue_status check_items(const struct rue_study_setup *setup, const struct rue_study_variant *variant,
+                              rue_error *error)
+{
+    const struct rue_model_input input = {.item_values = variant->opened.item_values};
+    rue_status status = RUE_OK;
+    rue_error why = {0};
+    for (size_t m = 0; status == RUE_OK && m < setup->model_count; m++)
+        if (setup->models[m].profile.consumer != RUE_CONSUMER_SLEEP)
+            status = rue_model_check_input(&input, &why);
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s: %s", variant->variant.path, why.message);
+}
+
 /* Lets the runner open a variant, and fixes the workload of its trials. */
 static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_variant *variant,
                                rue_error *error)
@@ -66,7 +80,8 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
     if (status != RUE_OK) return status;
     if (variant->opened.note[0])
         rue_progress_note(setup->progress, "%s: %s", variant->variant.path, variant->opened.note);
-    status = check_cold_cache(setup, variant, error);
+    status = check_items(setup, variant, error);
+    if (status == RUE_OK) status = check_cold_cache(setup, variant, error);
     if (status != RUE_OK) return status;
     if (strcmp(variant->workload.cache, RUE_CACHE_WARM) == 0 &&
         strcmp(variant->opened.cache, RUE_CACHE_WARM) != 0 && goal->data.count) {
@@ -75,6 +90,7 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
                           variant->variant.path, why[0] ? ": " : "", why);
         memcpy(variant->workload.cache, variant->opened.cache, sizeof variant->workload.cache);
     }
+    variant->workload.item_values = variant->opened.item_values;
     if (!variant->variant.dtype[0])
         memcpy(variant->variant.dtype, variant->opened.dtype, sizeof variant->variant.dtype);
     if (!variant->opened.digest[0])
@@ -92,7 +108,7 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
  * in the CPU's caches; at most 1/4 of the free memory and disk. */
 static uint64_t sample_size(const struct rue_study_setup *setup, uint64_t images)
 {
-    const uint64_t image_bytes = rue_fetcher_tensor_bytes(setup->goal.loader.workload.batch_dtype);
+    const uint64_t image_bytes = rue_fetcher_tensor_bytes(NULL, setup->goal.loader.workload.batch_dtype);
     uint64_t count = setup->goal.data.sample_images, memory = rue_machine_available_bytes();
     uint64_t max_bytes = memory ? memory / 4 : UINT64_MAX;
     struct statvfs disk;
@@ -211,7 +227,7 @@ rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_
                       "converting %s of %s images to compare with preprocessed data (%s, removed at the end)",
                       rue_format_count(count, images, sizeof images),
                       rue_format_count(raw->opened.images, all, sizeof all),
-                      rue_format_bytes(count * rue_fetcher_tensor_bytes(dtype), size, sizeof size));
+                      rue_format_bytes(count * rue_fetcher_tensor_bytes(NULL, dtype), size, sizeof size));
     rue_error why = {0};
     status = convert_sample(setup, variant, count, &why);
     if (status != RUE_INFEASIBLE && status != RUE_MEMORY)

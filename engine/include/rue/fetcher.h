@@ -10,7 +10,7 @@
 struct rue_fetcher;
 
 struct rue_fetcher_options {
-    enum rue_dtype dtype;           /* of the tensors: RUE_FLOAT32 normalised, RUE_UINT8 8-bit levels */
+    enum rue_dtype dtype;           /* of the tensors: RUE_FLOAT32 or RUE_UINT8; see rue_transform_convert */
     uint64_t max_pixels;            /* images with more pixels are refused; see RUE_MAX_PIXELS_DEFAULT */
     enum rue_decode decode;         /* of raw items */
     enum rue_bad_images bad_images; /* what to do with an item that cannot be decoded */
@@ -22,14 +22,15 @@ struct rue_fetcher_options {
 /* The access that a fetcher of `source` would use now for `requested`; never RUE_ACCESS_BEST. */
 enum rue_access rue_fetcher_access(const struct rue_source *source, enum rue_access requested);
 
-/* `source` must stay open until the fetcher is closed. RUE_DATA: the items are not images of 3 x 224 x 224.
- * RUE_USAGE: the items are float32 and RUE_UINT8 is requested. RUE_MEMORY. */
+/* `source` must stay open until the fetcher is closed. RUE_USAGE: the items are floating-point
+ * values and RUE_UINT8 is requested. RUE_MEMORY. */
 rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fetcher_options *options,
                             struct rue_fetcher **out, rue_error *error) RUE_MUST_CHECK;
 void rue_fetcher_close(struct rue_fetcher *fetcher);
 
-/* Bytes of one tensor: 602,112 for float32, 150,528 for uint8. */
-size_t rue_fetcher_tensor_bytes(enum rue_dtype dtype);
+/* Values of one tensor: RUE_TENSOR_ITEMS for raw items, else as the items have. Bytes of it. NULL: raw. */
+uint64_t rue_fetcher_tensor_values(const struct rue_source *source);
+size_t rue_fetcher_tensor_bytes(const struct rue_source *source, enum rue_dtype dtype);
 
 /* Starts to read `item`, if possible directly into `tensor`. Fetch prefetched items later in the same order.
  * False: nothing was started, because enough reads are in flight or this source is not read ahead. Tensors
@@ -39,10 +40,11 @@ bool rue_fetcher_prefetch(struct rue_fetcher *fetcher, uint64_t item, void *tens
 /* Discards all prefetched items. On return no read into a tensor is in flight. Blocks on storage. */
 void rue_fetcher_discard(struct rue_fetcher *fetcher);
 
-/* Writes the tensor of `item` to `tensor`, shape [3][224][224], and its label to `*label`. RUE_DATA names the
- * damaged item. RUE_BAD_REPLACE loads the next undamaged item of the data instead: the result is RUE_OK, and
- * `damage` (may be NULL) describes the damage. Items are not replaced after other errors: RUE_INFEASIBLE
- * (descriptors or memory), RUE_STORE (storage failed), RUE_MEMORY. Blocks on storage. */
+/* Writes the tensor of `item` to `tensor`, shape [3][224][224] or that of the source, and its label to
+ * `*label`. RUE_DATA names the damaged item. RUE_BAD_REPLACE loads the next undamaged item of the data
+ * instead: the result is RUE_OK, and `damage` (may be NULL) describes the damage. Items are not replaced
+ * after other errors: RUE_INFEASIBLE (descriptors or memory), RUE_STORE (storage failed), RUE_MEMORY. Blocks
+ * on storage. */
 rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, int32_t *label,
                              rue_error *damage, rue_error *error) RUE_MUST_CHECK;
 

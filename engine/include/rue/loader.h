@@ -32,6 +32,9 @@ extern const struct rue_slab_allocator rue_slab_allocator_default; /* anonymous 
 
 enum { RUE_BATCH_SIZE_MAX = 65536, RUE_NUM_WORKERS_MAX = 256, RUE_PREFETCH_FACTOR_MAX = 64 };
 
+/* Largest items: 4 GiB of float32. */
+enum { RUE_ITEM_VALUES_MAX = 1 << 30 };
+
 struct rue_loader_options {
     int batch_size;                   /* 1 to RUE_BATCH_SIZE_MAX */
     int num_workers;                  /* 0 to RUE_NUM_WORKERS_MAX */
@@ -42,6 +45,7 @@ struct rue_loader_options {
     uint64_t job_images;              /* memory_bytes is checked for a job of this length; 0: images */
     bool drop_last;                   /* skip a last batch that is not full */
     struct rue_fetcher_options fetcher;
+    uint64_t item_values;  /* of one item, for rue_loader_slab_bytes; the loader reads it from the source */
     uint64_t memory_bytes; /* limit on the memory of the slabs; 0: no limit */
     int max_held;          /* batches that the consumer may hold at the same time, at least 1 */
     const struct rue_slab_allocator *allocator; /* (optional) NULL: the default */
@@ -54,7 +58,7 @@ struct rue_loader_options {
 struct rue_batch {
     uint64_t index;  /* 0, 1, ... */
     size_t count;    /* images: batch_size, or fewer in the last batch */
-    void *images;    /* [count][3][224][224] values of the fetcher's dtype */
+    void *images;    /* [count][3][224][224], or items of the source's shape, values of the fetcher's dtype */
     int32_t *labels; /* [count] */
 };
 

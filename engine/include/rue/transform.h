@@ -46,6 +46,10 @@ rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg,
 /* Copies `bytes` without filling the CPU's caches: for memory that is not read soon. */
 void rue_transform_copy(const void *from, size_t bytes, void *to);
 
+/* Makes float32 values of an item of this shape (channels, height, width) and dtype. float16 is widened.
+ * uint8 with three channels is normalised as images are, and is else divided by 255. */
+void rue_transform_convert(const uint32_t shape[3], enum rue_dtype dtype, const void *from, float *out);
+
 /* Applies ToTensor and Normalize to RUE_TENSOR_ITEMS 8-bit levels, both in the order [3][224][224]. */
 void rue_transform_normalize(const uint8_t *levels, float *out);
 

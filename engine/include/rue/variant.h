@@ -9,9 +9,12 @@
 enum rue_mode { RUE_RAW, RUE_PREPROCESSED, RUE_MODE_COUNT };
 extern const char *const rue_mode_names[RUE_MODE_COUNT + 1]; /* "raw", "preprocessed", NULL */
 
-enum rue_dtype { RUE_FLOAT32, RUE_UINT8, RUE_DTYPE_COUNT };
-extern const char *const rue_dtype_names[RUE_DTYPE_COUNT + 1]; /* "float32", "uint8", NULL */
-extern const unsigned rue_dtype_bytes[RUE_DTYPE_COUNT];        /* bytes of one value: 4, 1 */
+enum rue_dtype { RUE_FLOAT32, RUE_UINT8, RUE_FLOAT16, RUE_DTYPE_COUNT };
+extern const char *const rue_dtype_names[RUE_DTYPE_COUNT + 1]; /* "float32", "uint8", "float16", NULL */
+extern const unsigned rue_dtype_bytes[RUE_DTYPE_COUNT];        /* bytes of one value: 4, 1, 2 */
+
+/* Those that batches can have: the first of the list above. */
+extern const char *const rue_batch_dtype_names[]; /* "float32", "uint8", NULL */
 
 /* The default limit on the pixels of an image: 16,384 x 16,384. */
 #define RUE_MAX_PIXELS_DEFAULT (UINT64_C(16384) * 16384)

@@ -214,7 +214,7 @@ BAD = {
     "shapes": (frame(example(image=npy("|u1", "(3, 2, 2)", 12), label=1)) + frame(example(image=npy("|u1", "(3, 4, 1)", 12), label=1)),
                "record 1", "the first one"),
     "shape": (frame(example(image=npy("|u1", "(3, 2, 5)", 12), label=1)), "record 0", "the bytes that its shape needs"),
-    "dtype": (frame(example(image=npy("<i2", "(3, 2, 2)", 24), label=1)), "record 0", "neither float32"),
+    "dtype": (frame(example(image=npy("<i2", "(3, 2, 2)", 24), label=1)), "record 0", "not float32"),
     "old_tensor": (frame(example(image=b"x" * 12, label=1, shape=[3, 2, 2], dtype=b"uint8")), "record 0", "an older rue"),
     "text": (b"this is no record at all, whatever its name says", "record 0 at byte 0", "not a TFRecord file"),
     "empty": (b"", "holds no record"),

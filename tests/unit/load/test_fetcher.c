@@ -1,6 +1,7 @@
 #include "fetcher.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <sys/resource.h>
 
 #include "data_fixture.h"
@@ -104,7 +105,7 @@ Test(fetcher, prefetched_items_equal_the_others)
         struct rue_fetcher_options options = {
             .max_pixels = RUE_MAX_PIXELS_DEFAULT, .dtype = cases[c].dtype, .access = cases[c].access};
         struct rue_fetcher *fetcher = fetcher_with(source, options);
-        size_t bytes = rue_fetcher_tensor_bytes(options.dtype);
+        size_t bytes = rue_fetcher_tensor_bytes(NULL, options.dtype);
         char *ahead = aligned_alloc(RUE_BLOCK_BYTES, PHOTOS * sizeof one);
         for (unsigned i = PHOTOS; i-- > 0;) cr_assert(rue_fetcher_prefetch(fetcher, i, ahead + i * bytes));
         for (unsigned i = PHOTOS; i-- > 0;) fetch(fetcher, i, ahead + i * bytes, (int32_t)i / 2);
@@ -169,7 +170,7 @@ Test(fetcher, uint8_values_are_the_same_from_files_and_tensors)
     struct rue_fetcher *b = make_fetcher(made, RUE_UINT8, RUE_BAD_FAIL);
     fetch(a, 1, one, 1);
     fetch(b, 1, other, 1);
-    cr_assert_eq(memcmp(one, other, rue_fetcher_tensor_bytes(RUE_UINT8)), 0);
+    cr_assert_eq(memcmp(one, other, rue_fetcher_tensor_bytes(NULL, RUE_UINT8)), 0);
     rue_fetcher_close(a);
     rue_fetcher_close(b);
     rue_source_close(raw);
@@ -189,16 +190,34 @@ Test(fetcher, float32_cannot_become_uint8)
     rue_source_close(source);
 }
 
-Test(fetcher, tensors_of_another_shape_are_refused)
+/* The values of item 0 of a source that holds one item of `stored` values. */
+static void fetch_made(uint32_t channels, enum rue_dtype stored, const void *values, float *into)
 {
-    data_odd_tensor_make("small", 3, 32);
+    data_shaped_tensor_make("small", channels, 2, stored, values);
     struct rue_source *source = data_open("small");
-    const struct rue_fetcher_options options = {.dtype = RUE_FLOAT32, .max_pixels = RUE_MAX_PIXELS_DEFAULT};
-    struct rue_fetcher *fetcher;
-    rue_error error = {0};
-    cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, &error), RUE_DATA);
-    cr_assert(strstr(error.message, "/small") && strstr(error.message, "3 x 224 x 224"), "%s", error.message);
+    cr_assert_eq(rue_fetcher_tensor_bytes(source, RUE_FLOAT32), channels * 4 * sizeof(float));
+    struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_FAIL);
+    fetch(fetcher, 0, into, 0);
+    rue_fetcher_close(fetcher);
     rue_source_close(source);
+    cr_assert_eq(unlink(temporary_path("small")), 0);
+}
+
+Test(fetcher, items_of_any_shape_become_float32)
+{
+    const float values[8] = {1, -2, 3.5F, 0, 5, 6, 7, 8};
+    const uint16_t halves[8] = {0x3C00, 0xC000, 0x0001, 0x8000, 0x7BFF, 0x7C00, 0xFC00, 0x0400};
+    const float wide[8] = {1, -2, 0x1p-24F, -0.0F, 65504, INFINITY, -INFINITY, 0x1p-14F};
+    const uint8_t levels[12] = {0, 51, 102, 153, 204, 255, 1, 2, 3, 4, 5, 6};
+    fetch_made(2, RUE_FLOAT32, values, one);
+    cr_assert_eq(memcmp(one, values, sizeof values), 0);
+    fetch_made(2, RUE_FLOAT16, halves, one);
+    cr_assert_eq(memcmp(one, wide, sizeof wide), 0);
+    fetch_made(2, RUE_UINT8, levels, one);
+    for (int i = 0; i < 8; i++) cr_assert_eq(one[i], (float)levels[i] / 255.0F);
+    fetch_made(3, RUE_UINT8, levels, one); /* as an image */
+    for (int i = 0; i < 4; i++) cr_assert_eq(one[i], ((float)levels[i] / 255.0F - 0.485F) / 0.229F);
+    for (int i = 8; i < 12; i++) cr_assert_eq(one[i], ((float)levels[i] / 255.0F - 0.406F) / 0.225F);
 }
 
 /* What fetching `item` says, which must fail. */

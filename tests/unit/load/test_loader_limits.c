@@ -170,14 +170,16 @@ Test(loader_limits, impossible_options_are_refused)
 
 Test(loader_limits, a_source_that_the_fetcher_refuses_is_refused)
 {
-    data_odd_tensor_make("small", 1, 8);
+    static const float values[64];
+    data_shaped_tensor_make("small", 1, 8, RUE_FLOAT32, values);
     struct rue_source *source = data_open("small");
     for (int workers = 0; workers < 3; workers++) {
         struct rue_loader_options options =
             in_order((struct loader_case){1, workers, 1, RUE_PARALLEL_BATCH}, 1);
         struct rue_loader *loader;
         rue_error error = {0};
-        cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_DATA);
+        options.fetcher.dtype = RUE_UINT8;
+        cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_USAGE);
         cr_assert(strstr(error.message, "/small"), "%s", error.message);
     }
     rue_source_close(source);

@@ -30,8 +30,8 @@ Test(npy, headers_of_numpy_are_read_in_every_version)
 Test(npy, everything_else_is_refused_with_a_reason)
 {
     static const char *const bad[][2] = {
-        {"{'descr': '>f4', 'fortran_order': False, 'shape': (3, 2, 2)}", "neither float32"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2, 2)}", "neither float32"},
+        {"{'descr': '>f4', 'fortran_order': False, 'shape': (3, 2, 2)}", "not float32"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2, 2)}", "not float32"},
         {"{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2, 2)}", "Fortran"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2)}", "three axes"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': ()}", "three axes"},
