@@ -39,7 +39,9 @@ extern const char *const rue_transform_names[];
     X(at, max_pixels, NUMBER, NULL, 1, UINT64_C(1) << 40, RUE_MAX_PIXELS_DEFAULT, false, true, "max-pixels", \
       "N", "268435456", "reject images of more than N pixels")                                               \
     X(at, cache, TEXT, rue_cache_names, 0, 0, 0, true, true, "cache", "STATE", RUE_CACHE_WARM,               \
-      "warm (in memory), cold (from storage) or as-is")
+      "warm (in memory), cold (from storage) or as-is")                                                      \
+    X(at, share, WORD, rue_share_names, 0, 1, RUE_SHARE_STRIDED, true, false, "share", "HOW", "strided",     \
+      "how ranks share items: strided, contiguous or shards")
 
 /* X(field, kind, words, least, most, default, changes times, always written) */
 #define RUE_WORKLOAD_BY_PROGRAM(X)                               \
@@ -47,7 +49,8 @@ extern const char *const rue_transform_names[];
     X(transform, TEXT, rue_transform_names, 0, 0, 0, true, true) \
     X(rank, NUMBER, NULL, 0, INT32_MAX, 0, false, true)          \
     X(world_size, NUMBER, NULL, 1, INT32_MAX, 1, true, true)     \
-    X(item_values, NUMBER, NULL, 0, 1 << 30, 0, true, false)
+    X(item_values, NUMBER, NULL, 0, 1 << 30, 0, true, false)     \
+    X(remote_ranks, FLAG, NULL, 0, 1, false, true, false)
 
 enum { RUE_WORKLOAD_WORD_BYTES = 16 };
 
@@ -65,7 +68,15 @@ struct rue_workload {
     int rank;
     int world_size;       /* at least 1 */
     uint64_t item_values; /* of one item; 0: those of an image of 3 x 224 x 224 */
+    bool remote_ranks;    /* the other ranks run on other machines */
+    enum rue_share share;
 };
+
+/* Number of loaders that run at the same time on this machine. */
+static inline uint64_t rue_workload_loaders(const struct rue_workload *workload)
+{
+    return workload->remote_ranks ? 1 : (uint64_t)workload->world_size;
+}
 
 /* The fields, and the options of the first of them. A flag that is on by default has an option that turns it
  * off. */

@@ -40,13 +40,16 @@ static rue_status open_shards(struct rue_sampler *sampler, const struct rue_sour
 {
     size_t total = rue_source_shards(source), world = (size_t)sampler->world_size,
            rank = (size_t)sampler->rank;
+    const struct rue_variant data = rue_source_variant(source);
     if (!total)
-        return rue_fail(error, RUE_USAGE, "the format %s has no shards: use strided or contiguous shares",
-                        rue_source_variant(source).format);
+        return rue_fail(error, RUE_USAGE,
+                        "%s has no shards (its format is %s): use strided or contiguous shares", data.path,
+                        data.format);
     if (total < world)
         return rue_fail(error, RUE_USAGE,
-                        "%zu ranks cannot share %zu shard%s: use at most %zu ranks, or strided shares", world,
-                        total, total == 1 ? "" : "s", total);
+                        "%zu ranks cannot share the %zu shard%s of %s: use %zu rank%s, or strided shares",
+                        world, total, total == 1 ? "" : "s", data.path, total,
+                        total == 1 ? "" : "s or fewer");
     sampler->shard_count = (total - rank + world - 1) / world;
     sampler->shards = malloc(sampler->shard_count * sizeof *sampler->shards);
     if (!sampler->shards)
@@ -72,11 +75,12 @@ rue_status rue_sampler_open(struct rue_sampler *sampler, const struct rue_source
     if (sampler->share == RUE_SHARE_SHARDS) status = open_shards(sampler, source, error);
     if (status != RUE_OK || rue_sampler_share(sampler)) return status;
     rue_sampler_close(sampler);
-    return rue_fail(
-        error, RUE_USAGE,
-        "rank %d of %d has nothing to load, because the data have only %llu item%s: use fewer ranks",
-        sampler->rank, sampler->world_size, (unsigned long long)sampler->items,
-        sampler->items == 1 ? "" : "s");
+    bool shards = sampler->share == RUE_SHARE_SHARDS;
+    return rue_fail(error, RUE_USAGE,
+                    "rank %d of %d has nothing to load: %s has only %llu item%s%s; use fewer ranks",
+                    sampler->rank, sampler->world_size, rue_source_variant(source).path,
+                    (unsigned long long)sampler->items, sampler->items == 1 ? "" : "s",
+                    shards ? ", and the rank's shards are empty" : "");
 }
 
 void rue_sampler_close(struct rue_sampler *sampler)

@@ -45,7 +45,8 @@ struct rue_sampler rue_workload_sampler(const struct rue_workload *workload)
                                 .epoch = workload->epoch,
                                 .shuffle = workload->shuffle,
                                 .rank = workload->rank,
-                                .world_size = workload->world_size};
+                                .world_size = workload->world_size,
+                                .share = workload->share};
 }
 
 rue_status rue_residency_open(const struct rue_source *source, const struct rue_workload *workload,

@@ -86,7 +86,7 @@ static bool fits_limit(const struct rue_trial_request *request, size_t held)
 
 bool rue_trial_fits_limit(const struct rue_trial_request *request)
 {
-    uint64_t limit = request->limits.memory_bytes, loaders = (uint64_t)request->workload.world_size;
+    uint64_t limit = request->limits.memory_bytes, loaders = rue_workload_loaders(&request->workload);
     return !limit || needed_bytes(request, 1) <= limit / loaders;
 }
 
@@ -292,7 +292,7 @@ static void judge_data(struct run *run)
     char why[RUE_REASON_BYTES / 2];
     result->data_bytes = (int64_t)rue_residency_bytes(run->residency);
     /* With several loaders, one may find data in memory that another has read: only their sum is judged. */
-    if (run->request->workload.world_size > 1) return;
+    if (rue_workload_loaders(&run->request->workload) > 1) return;
     result->cache_missed = !rue_residency_judge(run->residency, &run->request->workload,
                                                 (uint64_t)result->read_bytes, why, sizeof why);
     if (result->cache_missed) rue_trial_result_add_reason(result, why);

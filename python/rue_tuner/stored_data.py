@@ -152,18 +152,27 @@ class Order(Sampler):
                                              (("rank", 0), ("world_size", 1), ("epoch", 0)))
         if not 0 <= self.rank < min(self.ranks, count):
             raise Refused(f"no images for rank {self.rank} of {self.ranks}")
+        share = workload.get("share", "strided")
+        if share == "strided":
+            self.slice = slice(self.rank, None, self.ranks)
+        elif share == "contiguous":
+            size, longer = divmod(count, self.ranks)
+            first = self.rank * size + min(self.rank, longer)
+            self.slice = slice(first, first + size + (self.rank < longer))
+        else:
+            raise Refused(f"ranks cannot share {share!r} here: use strided or contiguous shares")
 
     def __iter__(self):
         everything = range(self.count)
         if self.workload.get("shuffle", True):
             generator = torch.Generator().manual_seed((self.workload.get("seed", 1) + self.epoch) % 2 ** 64)
             everything = torch.randperm(self.count, generator=generator).tolist()
-        share = everything[self.rank::self.ranks][:self.left]
+        share = everything[self.slice][:self.left]
         self.epoch, self.left = self.epoch + 1, self.left - len(share)
         yield from share
 
     def __len__(self):
-        return min(self.left, len(range(self.rank, self.count, self.ranks)))
+        return min(self.left, len(range(self.count)[self.slice]))
 
 
 class StoredLoading(Loading):

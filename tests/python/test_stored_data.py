@@ -247,8 +247,10 @@ def test_a_rank_loads_its_share(runner, photos):
     reply = runner.trial(photos, config(4, 0), workload=share, images=11, job_images=11)
     assert (reply["images"], reply["batches"]) == (11, 3)
     assert order(7, 5, share) == [1, 3, 5, 1, 3]
-    reply = runner.trial(photos, config(4, 0), workload=dict(rank=2, world_size=2))
-    assert reply["status"] == "failed" and "rank 2" in reply["reason"]
+    assert order(7, 5, {**share, "share": "contiguous"}) == [4, 5, 6, 4, 5]
+    for workload, said in [(dict(rank=2, world_size=2), "rank 2"), (dict(share="shards"), "'shards'")]:
+        reply = runner.trial(photos, config(4, 0), workload=workload)
+        assert reply["status"] == "failed" and said in reply["reason"]
 
 
 def test_the_order_is_a_permutation_of_its_seed_and_epoch():

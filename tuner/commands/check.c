@@ -1,5 +1,6 @@
 #include "check.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,18 +54,19 @@ static struct rue_study_goal study_goal(struct checking *checking)
     const struct rue_check_goal *goal = checking->goal;
     const struct rue_recommended *part = goal->part;
     const struct rue_workload workload = part->found.job.workload;
+    uint64_t loaders = rue_workload_loaders(&workload);
     const char *image_key = part->found.variant.image_key, *label_key = part->found.variant.label_key;
-    snprintf(checking->gpus, sizeof checking->gpus, "0..%d", workload.world_size - 1);
+    snprintf(checking->gpus, sizeof checking->gpus, "0..%" PRIu64, loaders - 1);
     struct rue_study_goal out = {.data.count = checking->data ? 1 : 0,
                                  .data.paths = &checking->data,
                                  .data.keys = {.image_key = image_key[0] ? image_key : NULL,
                                                .label_key = label_key[0] ? label_key : NULL},
                                  .loader.runner = goal->runner,
-                                 .loader.gpus = workload.world_size > 1 ? checking->gpus : NULL,
+                                 .loader.gpus = loaders > 1 ? checking->gpus : NULL,
                                  .loader.trial_timeout_ns = goal->trial_timeout_ns,
                                  .loader.memory_bytes = goal->memory_bytes,
                                  .loader.workload = workload,
-                                 .job.images = part->found.job.images * (uint64_t)workload.world_size,
+                                 .job.images = part->found.job.images * loaders,
                                  .search.budget.time_ns = goal->budget_ns,
                                  .search.max_first_batch_ns = part->max_first_batch_ns,
                                  .search.epsilon_ratio =

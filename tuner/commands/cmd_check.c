@@ -6,12 +6,13 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "data_options.h"
 #include "json_document.h"
 #include "study_options.h"
 #include "suspension.h"
 #include "terminal.h"
 
-enum { RUNNER, RUNNER_FD, BUDGET, TRIAL_TIMEOUT, MAX_MEMORY, JSON, QUIET };
+enum { RUNNER, RUNNER_FD, BUDGET, TRIAL_TIMEOUT, MAX_MEMORY, RANK, WORLD_SIZE, JSON, QUIET };
 
 static const struct rue_option options_table[] = {
     [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL,
@@ -21,6 +22,8 @@ static const struct rue_option options_table[] = {
                 .set_by = RUE_SET_BY_FLAG},
     [TRIAL_TIMEOUT] = {RUE_STUDY_OPTION_TRIAL_TIMEOUT},
     [MAX_MEMORY] = {RUE_STUDY_OPTION_MAX_MEMORY},
+    [RANK] = {RUE_DATA_RANK},
+    [WORLD_SIZE] = {RUE_DATA_WORLD_SIZE},
     [JSON] = {RUE_STUDY_OPTION_JSON},
     [QUIET] = {RUE_STUDY_OPTION_QUIET},
 };
@@ -183,7 +186,8 @@ static rue_status check_all(const struct rue_options *options, struct rue_recomm
     rue_status status = rue_runner_address_read(options, &goal.runner, error);
     for (; status == RUE_OK && out->count < earlier->count; out->count += status == RUE_OK) {
         goal.part = &earlier->at[out->count];
-        status = rue_check_run(&goal, &out->at[out->count], error);
+        status = rue_data_options_rank(options, RANK, WORLD_SIZE, &goal.part->found.job.workload, error);
+        if (status == RUE_OK) status = rue_check_run(&goal, &out->at[out->count], error);
     }
     return status;
 }

@@ -24,6 +24,8 @@ enum {
     MODEL,
     DEVICE,
     IMAGES,
+    RANK,
+    WORLD_SIZE,
     BUDGET,
     TRIAL_TIMEOUT,
     PERIOD,
@@ -52,6 +54,8 @@ static const struct rue_option options_table[] = {
     [DEVICE] = {RUE_STUDY_OPTION_DEVICE},
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "images in each trial [one epoch, at most 4096]", 1,
                 UINT64_C(1) << 40, NULL},
+    [RANK] = {RUE_DATA_RANK},
+    [WORLD_SIZE] = {RUE_DATA_WORLD_SIZE},
     [BUDGET] = {"budget", RUE_OPTION_BUDGET, "LIMIT", "5m",
                 "limit of the whole run, such as 300s or 500trials", 0, 0, NULL},
     [TRIAL_TIMEOUT] = {RUE_STUDY_OPTION_TRIAL_TIMEOUT},
@@ -201,6 +205,8 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
     rue_status status = rue_runner_address_read(options, &goal.loader.runner, error);
     bool own = rue_runner_address_is_own(&goal.loader.runner);
     if (own && !goal.models.names) goal.models.names = "none";
+    if (status == RUE_OK)
+        status = rue_data_options_rank(options, RANK, WORLD_SIZE, &goal.loader.workload, error);
     if (status == RUE_OK) status = rue_knob_choices_read(options, &goal.space.knobs, error);
     if (status == RUE_OK)
         status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);

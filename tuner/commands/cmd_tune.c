@@ -37,6 +37,8 @@ enum {
     GOAL,
     MAX_FIRST_BATCH,
     GPUS,
+    RANK,
+    WORLD_SIZE,
     STRATEGY,
     EPSILON,
     CONFIDENCE,
@@ -125,6 +127,8 @@ static const struct rue_option options_table[] = {
                          "latest time of the first batch, such as 500ms", 0, 0, NULL, .group = RUE_GROUP_JOB},
     [GPUS] = {"gpus", RUE_OPTION_LIST, "LIST", NULL, "GPUs to load for at once, such as 0,1 or 0..7", 0, 0,
               NULL, .group = RUE_GROUP_JOB, .more = "Each GPU has a loader of its own."},
+    [RANK] = {RUE_DATA_RANK},
+    [WORLD_SIZE] = {RUE_DATA_WORLD_SIZE},
 
     [STRATEGY] = {"strategy", RUE_OPTION_WORD, "NAME", RUE_STRATEGY_AUTO, "grid, duel or auto", 0, 0,
                   rue_strategy_names, .group = RUE_GROUP_BUDGET,
@@ -300,6 +304,8 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
         {goal->loader.runner.command, "--runner", "the table replaces the runner"},
         {goal->loader.runner.fd, "--runner-fd", "the table replaces the runner"},
         {goal->loader.gpus, rue_options_origin(options, GPUS), "the table's times are fixed"},
+        {goal->loader.workload.remote_ranks, rue_options_origin(options, WORLD_SIZE),
+         "the table's times are fixed"},
         {goal->loader.workload.batch_dtype != RUE_FLOAT32, "--batch-dtype", "the table's times are fixed"},
         {goal->search.minimise != RUE_GOAL_TIME, "--goal", "the table has only times of whole jobs"},
         {goal->search.max_first_batch_ns, "--max-first-batch", "the table has only times of whole jobs"},
@@ -312,15 +318,20 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
     return RUE_OK;
 }
 
-/* Each GPU has its own loader. */
+/* Each GPU has its own loader, and is a rank. */
 static rue_status count_loaders(const struct rue_options *options, struct rue_study_goal *goal,
                                 rue_error *error)
 {
     struct rue_gpu_list gpus;
-    if (!goal->loader.gpus) return RUE_OK;
-    rue_status status =
-        rue_gpu_list_parse(goal->loader.gpus, rue_options_origin(options, GPUS), &gpus, error);
-    goal->loader.workload.world_size = (int)gpus.count;
+    struct rue_workload *workload = &goal->loader.workload;
+    rue_status status = rue_data_options_rank(options, RANK, WORLD_SIZE, workload, error);
+    if (status != RUE_OK || !goal->loader.gpus) return status;
+    if (workload->world_size > 1)
+        return rue_fail(
+            error, RUE_USAGE, "%s %d cannot be used with %s, where each GPU is a rank: remove one of them",
+            rue_options_origin(options, WORLD_SIZE), workload->world_size, rue_options_origin(options, GPUS));
+    status = rue_gpu_list_parse(goal->loader.gpus, rue_options_origin(options, GPUS), &gpus, error);
+    workload->world_size = (int)gpus.count;
     return status;
 }
 

@@ -49,6 +49,8 @@ static void find_defaults(const struct rue_study_setup *setup, struct defaults *
         {"prior", "none"},
         {"knob", "none"},
         {"gpus", "one loader"},
+        {"rank", "0"},
+        {"world-size", "1"},
         {"runner", "rue runner"},
         {"runner-fd", "none"},
         {"table", "none"},

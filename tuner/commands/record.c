@@ -121,10 +121,10 @@ static rue_status fill_facts(struct rue_record *record, const struct rue_store_t
 {
     const struct rue_store_scenario *scenario = &trial->scenario;
     const char *name = strrchr(scenario->variant.path, '/'), *label = rue_record_label(record, trial);
-    int loaders = scenario->workload.world_size;
+    uint64_t loaders = rue_workload_loaders(&scenario->workload);
     facts->variant = scenario->variant;
     facts->job.images = scenario->job_images;
-    facts->job.gpus = loaders > 1 ? (uint64_t)loaders : 0;
+    facts->job.gpus = loaders > 1 ? loaders : 0;
     facts->job.workload_known = true;
     facts->job.workload = scenario->workload;
     facts->data.sample = name && strcmp(name + 1, RUE_STUDY_SAMPLE) == 0;

@@ -1,5 +1,6 @@
 #include "data_options.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +21,25 @@ struct rue_workload rue_workload_from_options(const struct rue_options *options)
             rue_field_set_number(field, &workload, rue_options_number(options, at));
     }
     return workload;
+}
+
+rue_status rue_data_options_rank(const struct rue_options *options, size_t rank, size_t world_size,
+                                 struct rue_workload *workload, rue_error *error)
+{
+    uint64_t number = rue_options_number(options, rank), ranks = rue_options_number(options, world_size);
+    const char *origin = rue_options_origin(options, rank);
+    if (!ranks && !origin[0]) return RUE_OK;
+    if (!ranks)
+        return rue_fail(error, RUE_USAGE, "%s %" PRIu64 " needs the number of ranks: add --world-size",
+                        origin, number);
+    if (number >= ranks)
+        return rue_fail(error, RUE_USAGE,
+                        "%s %" PRIu64 " is out of range: with %s %" PRIu64 ", the last rank is %" PRIu64,
+                        origin, number, rue_options_origin(options, world_size), ranks, ranks - 1);
+    workload->rank = (int)number;
+    workload->world_size = (int)ranks;
+    workload->remote_ranks = ranks > 1;
+    return RUE_OK;
 }
 
 static rue_status read_key(const struct rue_options *options, size_t index, const char **out,

@@ -38,6 +38,19 @@ enum {
 /* The default workload, changed by the options of those rows. */
 struct rue_workload rue_workload_from_options(const struct rue_options *options);
 
+/* One of several ranks, each on its own machine. */
+#define RUE_DATA_RANK                                                                                     \
+    "rank", RUE_OPTION_COUNT, "R", NULL, "load only the share of rank R, from 0 [0]", 0, INT32_MAX, NULL, \
+        .group = RUE_GROUP_JOB, .more = "It needs --world-size. The other ranks run on other machines."
+#define RUE_DATA_WORLD_SIZE                                                                               \
+    "world-size", RUE_OPTION_COUNT, "N", NULL, "number of ranks that share the images [1]", 1, INT32_MAX, \
+        NULL, .group = RUE_GROUP_JOB
+
+/* Sets the rank of the workload from these two options, if they are given. RUE_USAGE: the rank is out of
+ * range. */
+rue_status rue_data_options_rank(const struct rue_options *options, size_t rank, size_t world_size,
+                                 struct rue_workload *workload, rue_error *error) RUE_MUST_CHECK;
+
 /* Reads the two names; borrows strings from the options. RUE_USAGE: a name is empty or too long. */
 rue_status rue_data_options_keys(const struct rue_options *options, size_t image_key, size_t label_key,
                                  struct rue_source_options *out, rue_error *error) RUE_MUST_CHECK;

@@ -70,6 +70,7 @@ static const struct rue_field trial_fields[] = {
 
 static const struct rue_field opened_fields[] = {
     {"images", RUE_FIELD_NUMBER, OPENED(images), .least = 1, .most = RUE_TRIAL_FIELD_MAX},
+    {"share_images", RUE_FIELD_NUMBER, OPENED(share_images), RUE_FIELD_OMIT, .most = RUE_TRIAL_FIELD_MAX},
     {"bytes", RUE_FIELD_NUMBER, OPENED(bytes), RUE_FIELD_OPTIONAL, .most = RUE_TRIAL_FIELD_MAX},
     {"digest", RUE_FIELD_TEXT, OPENED(digest), RUE_FIELD_OPTIONAL},
     {"cache", RUE_FIELD_TEXT, OPENED(cache), RUE_FIELD_OPTIONAL},

@@ -50,6 +50,7 @@ struct rue_open_request {
  * descriptors; any other means that the data are at fault. Both have a "reason". */
 struct rue_opened {
     uint64_t images;
+    uint64_t share_images;                   /* of the rank in each epoch, at most; 0: not sent */
     uint64_t bytes;                          /* 0: not sent */
     char digest[32];                         /* "": not sent */
     char cache[16];                          /* state of the trials: RUE_CACHE_WARM, ... */

@@ -114,22 +114,26 @@ const struct rue_hello *rue_runner_hello(const struct rue_runner *runner)
     return &runner->hello;
 }
 
-/* Only the first loader warms the data, for all of them. */
+/* Only the first loader warms the data, for all of them. Shards are opened for each, to know its share. */
 rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_variant *variant,
                                 const struct rue_workload *workload, uint64_t images, struct rue_opened *out,
                                 rue_error *error)
 {
     struct rue_workload all = *workload, as_is = *workload;
     struct rue_opened opened;
-    all.world_size = 1;
+    bool shards = runner->gpus.count && workload->share == RUE_SHARE_SHARDS;
+    if (runner->gpus.count) all.world_size = 1;
     snprintf(as_is.cache, sizeof as_is.cache, RUE_CACHE_AS_IS);
     *out = (struct rue_opened){.cache = RUE_CACHE_AS_IS};
     if (runner->local) return runner->local->open(runner->state, variant, out), RUE_OK;
     rue_status status = rue_connection_open_data(runner->members[0].connection, variant, &all,
                                                  images * runner->count, out, error);
-    for (size_t i = 1; status == RUE_OK && i < runner->count; i++) {
+    if (runner->gpus.count) out->share_images = 0;
+    for (size_t i = shards ? 0 : 1; status == RUE_OK && i < runner->count; i++) {
         as_is.rank = (int)i;
         status = rue_connection_open_data(runner->members[i].connection, variant, &as_is, 1, &opened, error);
+        if (shards && status == RUE_OK && opened.share_images > out->share_images)
+            out->share_images = opened.share_images;
     }
     return status;
 }

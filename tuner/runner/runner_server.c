@@ -180,6 +180,7 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     struct rue_sampler sampler = rue_workload_sampler(&request->workload);
     status = rue_sampler_open(&sampler, source, error);
     if (status != RUE_OK) return status;
+    if (request->workload.world_size > 1) out->share_images = rue_sampler_share(&sampler);
     status = warm_source(source, request, &sampler, out, error);
     rue_sampler_close(&sampler);
     return status == RUE_OK ? try_cold(source, &request->workload, request->images, out, error) : status;

@@ -87,7 +87,7 @@ static rue_status check_counts(const struct rue_trial_request *q, const struct r
 {
     uint64_t requested = images_requested(q);
     double images = (double)(r->images == RUE_ABSENT ? requested : (uint64_t)r->images);
-    double loaders = q->workload.world_size > 1 ? q->workload.world_size : 1;
+    double loaders = (double)rue_workload_loaders(&q->workload);
     double capacity = r->batches == RUE_ABSENT ? INFINITY : (double)r->batches * (double)batch_size(q);
     /* bad_images counts all loaders, images only one, whose share may be 1 image smaller than another's. The
      * loaders of a failed trial have read more than it consumed. */

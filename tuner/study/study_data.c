@@ -12,6 +12,7 @@
 #include "machine.h"
 #include "model.h"
 #include "prepare.h"
+#include "sampler.h"
 #include "shards.h"
 #include "source.h"
 #include "study_costs.h"
@@ -37,20 +38,38 @@ static rue_status check_cold_cache(const struct rue_study_setup *setup,
                     name, rue_study_hello(setup)->runner, variant->opened.cache);
 }
 
+/* The most images of an epoch that one rank loads; of a rank whose others are elsewhere, its own. */
+static uint64_t epoch_images(const struct rue_study_variant *variant)
+{
+    const struct rue_sampler even = {.items = variant->opened.images,
+                                     .rank = variant->workload.rank,
+                                     .world_size = variant->workload.world_size};
+    return variant->opened.share_images ? variant->opened.share_images : rue_sampler_share(&even);
+}
+
 /* A cold trial has at most one epoch, because data that are read a second time are in memory. */
-static rue_status check_epoch(const struct rue_study_setup *setup, const struct rue_study_variant *variant,
-                              rue_error *error)
+static rue_status check_epoch(const struct rue_study_variant *variant, rue_error *error)
 {
     char has[RUE_UNIT_TEXT_BYTES], job[RUE_UNIT_TEXT_BYTES];
-    uint64_t epoch = rue_study_share(setup, variant->opened.images);
+    uint64_t epoch = epoch_images(variant), loaders = rue_workload_loaders(&variant->workload);
     if (strcmp(variant->workload.cache, RUE_CACHE_COLD) != 0 || variant->job_images <= epoch) return RUE_OK;
-    uint64_t loaders = (uint64_t)variant->workload.world_size;
+    uint64_t images = variant->workload.remote_ranks ? epoch : variant->opened.images;
     return rue_fail(
         error, RUE_USAGE,
         "%s has %s images, too few for a cold job of %s, because repeated images come from memory; give "
         "--images %" PRIu64 " or less, or --cache warm or as-is",
-        variant->variant.path, rue_format_count(variant->opened.images, has, sizeof has),
-        rue_format_count(variant->job_images * loaders, job, sizeof job), variant->opened.images);
+        variant->variant.path, rue_format_count(images, has, sizeof has),
+        rue_format_count(variant->job_images * loaders, job, sizeof job), images);
+}
+
+/* A sample is one file, and too small for a rank whose others are elsewhere. */
+static void unshare_sample(struct rue_workload *workload)
+{
+    workload->share = RUE_SHARE_STRIDED;
+    if (!workload->remote_ranks) return;
+    workload->remote_ranks = false;
+    workload->rank = 0;
+    workload->world_size = 1;
 }
 
 /* Fails if a model that computes cannot take the items. */
@@ -72,6 +91,7 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
 {
     const struct rue_study_goal *goal = &setup->goal;
     variant->workload = goal->loader.workload;
+    if (variant->sample) unshare_sample(&variant->workload);
     uint64_t limit = variant->sample ? 0 : setup->requested_images;
     rue_progress_show(setup->progress, "opening %s",
                       variant->variant.path[0] ? variant->variant.path : "the runner's data");
@@ -95,13 +115,13 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
         memcpy(variant->variant.dtype, variant->opened.dtype, sizeof variant->variant.dtype);
     if (!variant->opened.digest[0])
         snprintf(variant->opened.digest, sizeof variant->opened.digest, "%" PRIu64, variant->opened.images);
-    uint64_t most = goal->job.epoch_most, images = variant->opened.images;
+    uint64_t most = rue_study_share(setup, goal->job.epoch_most), epoch = epoch_images(variant);
     variant->job_images = setup->requested_images ? setup->requested_images
-                          : setup->variant_count
-                              ? setup->variants[0].job_images
-                              : rue_study_share(setup, most && most < images ? most : images);
+                          : setup->variant_count  ? setup->variants[0].job_images
+                          : most && most < epoch  ? most
+                                                  : epoch;
     setup->variant_count++;
-    return goal->data.count ? check_epoch(setup, variant, error) : RUE_OK;
+    return goal->data.count ? check_epoch(variant, error) : RUE_OK;
 }
 
 /* How many images to convert: at most half of the data, but SAMPLE_FLOOR if they exist, as fewer would stay
@@ -164,7 +184,7 @@ static uint64_t choose_sample_images(const struct rue_study_setup *setup)
                           " images is too small for a cold job of %" PRIu64
                           ", because repeated images come from memory; give --images %" PRIu64
                           " or less, or raw and preprocessed data",
-                          count, raw->job_images * (uint64_t)raw->workload.world_size, count);
+                          count, raw->job_images * rue_workload_loaders(&raw->workload), count);
     return 0;
 }
 

@@ -116,10 +116,10 @@ static inline const struct rue_hello *rue_study_hello(const struct rue_study_set
     return rue_runner_hello(setup->host.runner);
 }
 
-/* How many of `images` each loader loads. */
+/* How many of `images` each loader of this machine loads. */
 static inline uint64_t rue_study_share(const struct rue_study_setup *setup, uint64_t images)
 {
-    uint64_t loaders = (uint64_t)setup->goal.loader.workload.world_size;
+    uint64_t loaders = rue_workload_loaders(&setup->goal.loader.workload);
     return images / loaders + (images % loaders != 0);
 }
 

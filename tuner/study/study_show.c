@@ -167,6 +167,9 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
     if (setup->goal.loader.gpus)
         snprintf(loaders, sizeof loaders, " on each of %d GPU%s", setup->goal.loader.workload.world_size,
                  setup->goal.loader.workload.world_size == 1 ? "" : "s");
+    const struct rue_workload *workload = &setup->goal.loader.workload;
+    if (workload->remote_ranks)
+        snprintf(loaders, sizeof loaders, " of rank %d of %d", workload->rank, workload->world_size);
     add_part(&line, "%s images%s%s", rue_format_count(setup->variants[0].job_images, count, sizeof count),
              loaders, rue_study_assumes_job(setup) ? " (assumed: the table does not say; set --images)" : "");
     write_line(&line, "job", style, out);

@@ -201,13 +201,19 @@ Test(sampler_ranks, what_cannot_be_shared_is_refused_with_its_numbers)
     expect_refusal(source, -1, 3, RUE_SHARE_STRIDED,
                    "rank -1 of world_size 3 is out of range: ranks begin at 0");
     expect_refusal(source, 3, 5, RUE_SHARE_CONTIGUOUS,
-                   "rank 3 of 5 has nothing to load, because the data have only 3 items: use fewer ranks");
+                   "rank 3 of 5 has nothing to load: shards has only 3 items; use fewer ranks");
+    expect_refusal(source, 1, 2, RUE_SHARE_SHARDS,
+                   "rank 1 of 2 has nothing to load: shards has only 3 items, and the rank's shards are "
+                   "empty; use fewer ranks");
     expect_refusal(source, 0, 3, RUE_SHARE_SHARDS,
-                   "3 ranks cannot share 2 shards: use at most 2 ranks, or strided shares");
+                   "3 ranks cannot share the 2 shards of shards: use 2 ranks or fewer, or strided shares");
     rue_source_close(source);
     data_photos_make(3);
     source = data_open("photos");
-    expect_refusal(source, 0, 1, RUE_SHARE_SHARDS,
-                   "the format folder has no shards: use strided or contiguous shares");
+    struct rue_sampler sampler = {.world_size = 1, .share = RUE_SHARE_SHARDS};
+    rue_error error = {0};
+    cr_assert_eq(rue_sampler_open(&sampler, source, &error), RUE_USAGE);
+    cr_assert(strstr(error.message, "photos has no shards (its format is folder): use strided"), "%s",
+              error.message);
     rue_source_close(source);
 }

@@ -330,6 +330,9 @@ Test(trial_loop, loaders_share_the_memory_of_a_limit)
     request.workload.world_size = 3;
     request.limits.memory_bytes = 3 * 2 * 602112 - 1;
     cr_assert(!rue_trial_fits_limit(&request));
+    request.workload.remote_ranks = true;
+    cr_assert(rue_trial_fits_limit(&request), "the other loaders are on other machines");
+    request.workload.remote_ranks = false;
     request.limits.memory_bytes++;
     cr_assert(rue_trial_fits_limit(&request));
     request.limits.memory_bytes = 0;

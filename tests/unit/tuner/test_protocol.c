@@ -15,8 +15,8 @@ static void expect_same_workload(const struct rue_workload *a, const struct rue_
 {
     cr_assert(a->shuffle == b->shuffle && a->drop_last == b->drop_last && a->seed == b->seed &&
               a->epoch == b->epoch && a->rank == b->rank && a->world_size == b->world_size &&
-              a->bad_images == b->bad_images && a->max_pixels == b->max_pixels && a->decode == b->decode &&
-              a->batch_dtype == b->batch_dtype);
+              a->remote_ranks == b->remote_ranks && a->share == b->share && a->bad_images == b->bad_images &&
+              a->max_pixels == b->max_pixels && a->decode == b->decode && a->batch_dtype == b->batch_dtype);
     cr_assert_str_eq(a->transform, b->transform);
     cr_assert_str_eq(a->cache, b->cache);
 }
@@ -40,6 +40,7 @@ static void expect_same(const struct rue_trial_request *a, const struct rue_tria
 Test(protocol, a_request_is_read_back_with_every_field)
 {
     struct rue_trial_request request = protocol_request();
+    request.workload.remote_ranks = true;
     struct rue_trial_request back = decode(protocol_parse(rue_protocol_encode_trial(&request, NULL)));
     expect_same(&request, &back);
 }

@@ -152,6 +152,8 @@ static const struct part {
     PART(scenario.workload.epoch),
     PART(scenario.workload.rank),
     PART(scenario.workload.world_size),
+    PART(scenario.workload.remote_ranks),
+    PART(scenario.workload.share),
     PART(scenario.workload.bad_images),
     PART(scenario.workload.max_pixels),
     PART(scenario.workload.decode),

@@ -1,0 +1,125 @@
+"""One rank of many (--rank, --world-size), and how ranks share items (--share)."""
+import csv
+import json
+import subprocess
+import tarfile
+
+import pytest
+
+from conftest import expect_failure, read_json
+
+SMALL = ["--model", "resnet18", "--device", "h100", "--batch-size", "4", "--num-workers", "0,1", "--mode", "raw",
+         "--strategy", "grid", "--budget", "5m", "--out", "out", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def shards(program, photos, tmp_path_factory):
+    """The 48 photos in shards of unequal size."""
+    folder = tmp_path_factory.mktemp("ranks") / "shards"
+    subprocess.run([program, "prepare", photos, folder, "--format", "webdataset", "--shard-size", "600K", "--quiet"], check=True)
+    return folder
+
+
+def shard_items(shards):
+    return [sum(name.endswith((".jpg", ".jpeg")) for name in tarfile.open(path).getnames()) for path in sorted(shards.glob("*.tar"))]
+
+
+def tune(rue, data, *words):
+    """The only part of the recommendation, and the trials of whole jobs."""
+    done = rue("tune", data, *SMALL, *words)
+    assert done.returncode == 0, done.stderr
+    part = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
+    with open(rue.folder / "out/trials.csv", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if (row["measure"], row["images"]) == ("joint", str(part["job_images"]))]
+    return done, part, rows
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("share", ["strided", "contiguous"])
+def test_the_job_of_a_rank_is_its_share_of_an_epoch(rue, photos, share):
+    sizes = sorted(path.stat().st_size for path in photos.rglob("*.jpg"))
+    loaded = 0
+    for rank, images in enumerate([10, 10, 10, 9, 9]):
+        done, part, rows = tune(rue, photos, "--rank", rank, "--world-size", 5, "--share", share)
+        assert (part["job_images"], part["gpus"]) == (images, None)
+        assert f"job of {images} images of rank {rank} of 5" in " ".join(done.stdout.split())
+        workload = part["workload"]
+        assert (workload["rank"], workload["world_size"], workload["remote_ranks"]) == (rank, 5, True)
+        assert workload.get("share", "strided") == share
+        loaded += int(rows[-1]["data_bytes"])
+    assert loaded == sum(sizes), "all ranks load each photo once"
+
+
+def test_shards_are_loaded_by_one_rank_each(rue, shards):
+    counts = shard_items(shards)
+    assert len(counts) >= 3 and len(set(counts)) > 1, counts
+    for rank in range(2):
+        _, part, _ = tune(rue, shards, "--rank", rank, "--world-size", 2, "--share", "shards")
+        assert part["job_images"] == sum(counts[rank::2])
+
+
+def test_gpus_share_shards(rue, shards):
+    counts = shard_items(shards)
+    _, part, _ = tune(rue, shards, "--gpus", "0,1", "--share", "shards")
+    assert part["job_images"] == max(sum(counts[rank::2]) for rank in range(2)), "that of the GPU with the most images"
+
+
+def test_a_plan_and_a_dry_run_name_the_rank(rue, photos):
+    said = rue("tune", photos, *SMALL, "--rank", 3, "--world-size", 5, "--dry-run").stdout
+    assert "9 images of rank 3 of 5" in said, said
+
+
+def test_a_scale_measures_one_rank(rue, photos):
+    done = rue("scale", photos, "--rank", 1, "--world-size", 8, "--batch-size", 2, "--num-workers", 0, "--budget", "60s",
+               "--out", "scale", "--json", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert {row["images"] for row in json.loads(done.stdout)["rows"]} == {6}, done.stdout
+
+
+def test_a_check_repeats_the_rank_or_checks_another(rue, photos):
+    tune(rue, photos, "--rank", 1, "--world-size", 4)
+    for words in [[], ["--rank", "3", "--world-size", "4"]]:
+        done = rue("check", "out", "--budget", "20s", "--json", *words)
+        assert done.returncode in (0, 5), done.stderr
+        assert max(trial["images"] for trial in json.loads(done.stdout)["checks"][0]["trials"]) == 12
+    expect_failure(rue("check", "out", "--rank", 4, "--world-size", 4), 2, "--rank 4 is out of range")
+
+
+def test_a_cold_job_has_at_most_the_images_of_the_rank(rue, photos):
+    done = rue("tune", photos, *SMALL, "--rank", 1, "--world-size", 4, "--cache", "cold", "--images", 20)
+    assert done.returncode in (2, 4), done.stderr
+    if done.returncode == 2:
+        assert "has 12 images" in done.stderr and "--images 12 or less" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--rank", 3], ["--rank 3 needs the number of ranks", "--world-size"]),
+    (["--rank", 8, "--world-size", 8], ["--rank 8 is out of range", "the last rank is 7"]),
+    (["--rank", -1, "--world-size", 8], ["--rank", "'-1'"]),
+    (["--world-size", 0], ["--world-size", "'0'"]),
+    (["--world-size", 2, "--gpus", "0,1"], ["--world-size 2 cannot be used with --gpus"]),
+    (["--share", "random"], ["--share", "strided, contiguous, shards"]),
+])
+def test_impossible_ranks_are_refused(rue, photos, words, said):
+    for command in ["tune", "scale"][:1 if "--gpus" in words else 2]:
+        expect_failure(rue(command, photos, "--quiet", *words), 2, *said)
+
+
+def test_ranks_and_tables_do_not_mix(rue):
+    expect_failure(rue("tune", "--table", "times.csv", "--world-size", 2), 2, "--world-size", "--table times.csv")
+
+
+def test_a_rank_with_nothing_is_refused(rue, photos, shards):
+    expect_failure(rue("tune", photos, *SMALL, "--rank", 60, "--world-size", 64), 3,
+                   "rank 60 of 64 has nothing to load", "has only 48 items")
+    expect_failure(rue("tune", shards, *SMALL, "--world-size", 64, "--share", "shards"), 3,
+                   "64 ranks cannot share the", "strided")
+    expect_failure(rue("tune", photos, *SMALL, "--world-size", 2, "--share", "shards"), 3, "has no shards (its format is folder)")
+    expect_failure(rue("tune", shards, *SMALL, "--gpus", "0..63", "--share", "shards"), 3, "64 ranks cannot share the")
+
+
+def test_a_setting_of_the_world_counts(rue, photos):
+    (rue.folder / "rue.json").write_text(json.dumps({"world-size": 4}))
+    _, part, _ = tune(rue, photos)
+    assert part["job_images"] == 12
+    expect_failure(rue("tune", photos, "--rank", 4), 2, "--rank 4 is out of range: with rue.json 4")
