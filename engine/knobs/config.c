@@ -92,6 +92,8 @@ void rue_config_label(const struct rue_config *config, char out[RUE_CONFIG_TEXT_
 uint64_t rue_config_window(const struct rue_config *config, uint64_t batches)
 {
     uint64_t window = (uint64_t)config->value[RUE_NUM_WORKERS] * (uint64_t)config->value[RUE_PREFETCH_FACTOR];
+    uint64_t cap = (uint64_t)config->value[RUE_MAX_QUEUE_SIZE];
+    if (cap && window > cap) window = cap;
     if (window < 1) window = 1;
     return window < batches || batches == 0 ? window : batches;
 }

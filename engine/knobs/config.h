@@ -46,7 +46,7 @@ void rue_config_describe(const struct rue_config *config, char out[RUE_CONFIG_TE
 void rue_config_label(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES]);
 
 /* The largest number of batches in flight between workers and consumer, for a job of `batches`:
- * min(num_workers * prefetch_factor, batches), at least 1. */
+ * min(num_workers * prefetch_factor, max_queue_size, batches), at least 1. */
 uint64_t rue_config_window(const struct rue_config *config, uint64_t batches);
 
 #endif

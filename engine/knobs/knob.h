@@ -17,7 +17,11 @@
     X(PARALLELISM, "parallelism", CATEGORY, rue_parallelism_names, 0, 1, 0, false, true, NULL,            \
       "batch: a worker loads whole batches; sample: workers share each batch")                            \
     X(PIN_MEMORY, "pin_memory", FLAG, boolean_names, 0, 1, 1, false, false, "pin_memory",                 \
-      "batches in page-locked memory, so that copies to a GPU run in the background")
+      "batches in page-locked memory, so that copies to a GPU run in the background")                     \
+    X(MAX_QUEUE_SIZE, "max_queue_size", COUNT, NULL, 0, 16384, 0, false, true, NULL,                      \
+      "cap on batches in flight, beside prefetch_factor; 0: no cap")                                      \
+    X(READ, "read", CATEGORY, rue_read_names, 0, RUE_READ_COUNT - 1, 0, false, false, NULL,               \
+      "batch: a worker reads its batch in the order of storage, then decodes; item: one by one")
 
 /* Their index in every list. */
 enum rue_knob {

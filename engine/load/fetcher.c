@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "item_queue.h"
 #include "machine.h"
 #include "read_ahead.h"
 
@@ -13,6 +14,7 @@ struct rue_fetcher {
     uint32_t shape[3];               /* of preprocessed items */
     struct rue_read_ahead *ahead;    /* for preprocessed items in an open file; else NULL */
     struct rue_transform *transform; /* for raw items */
+    struct rue_item_queue queue;     /* raw items that were prefetched */
     unsigned char *item;             /* [item_capacity] bytes of the item on storage */
     size_t item_capacity;
 };
@@ -53,7 +55,7 @@ static bool is_tensor(const struct rue_fetcher *fetcher, const struct rue_place 
 static rue_status open_ahead(struct rue_fetcher *fetcher, rue_error *error)
 {
     struct rue_place place;
-    if (fetcher->options.access == RUE_ACCESS_VIEW ||
+    if (fetcher->options.access == RUE_ACCESS_VIEW || fetcher->options.read == RUE_READ_ITEM ||
         !rue_source_place(fetcher->source, fetcher->options.access, 0, &place) || place.path)
         return RUE_OK;
     size_t blocks = (place.bytes + RUE_BLOCK_BYTES - 1) / RUE_BLOCK_BYTES;
@@ -96,6 +98,7 @@ void rue_fetcher_close(struct rue_fetcher *fetcher)
     if (!fetcher) return;
     rue_read_ahead_close(fetcher->ahead);
     rue_transform_close(fetcher->transform);
+    rue_item_queue_close(&fetcher->queue);
     free(fetcher->item);
     free(fetcher);
 }
@@ -118,21 +121,30 @@ static uint64_t largest_jpeg(const struct rue_fetcher *fetcher)
     return fetcher->options.max_pixels * 8 + (UINT64_C(64) << 20);
 }
 
+/* Reads the item, unless it was prefetched. */
+static rue_status read_raw(struct rue_fetcher *fetcher, uint64_t item, const void **out, rue_error *error)
+{
+    *out = rue_item_queue_pop(&fetcher->queue, item);
+    if (*out) return RUE_OK;
+    rue_status status = reserve_item(fetcher, rue_source_bytes(fetcher->source, item), error);
+    *out = fetcher->item;
+    return status == RUE_OK ? rue_source_read(fetcher->source, item, fetcher->item, error) : status;
+}
+
 static rue_status fetch_raw(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
 {
     uint64_t bytes = rue_source_bytes(fetcher->source, item);
     char name[PATH_MAX];
+    const void *jpeg;
     rue_error reason = {0};
     rue_source_name(fetcher->source, item, name, sizeof name);
     if (bytes > largest_jpeg(fetcher))
         return rue_fail(error, RUE_DATA,
                         "%s has %llu bytes, more than a JPEG file within the pixel limit can have", name,
                         (unsigned long long)bytes);
-    rue_status status = reserve_item(fetcher, bytes, error);
-    if (status == RUE_OK) status = rue_source_read(fetcher->source, item, fetcher->item, error);
+    rue_status status = read_raw(fetcher, item, &jpeg, error);
     if (status != RUE_OK) return status;
-    status =
-        rue_transform_jpeg(fetcher->transform, fetcher->item, bytes, fetcher->options.dtype, tensor, &reason);
+    status = rue_transform_jpeg(fetcher->transform, jpeg, bytes, fetcher->options.dtype, tensor, &reason);
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s %s", name, reason.message);
 }
 
@@ -153,9 +165,20 @@ static rue_status fetch_view(struct rue_fetcher *fetcher, uint64_t item, void *t
     return status;
 }
 
+static bool prefetch_raw(struct rue_fetcher *fetcher, uint64_t item)
+{
+    if (fetcher->options.read != RUE_READ_BATCH) return false;
+    void *into = rue_item_queue_push(&fetcher->queue, item, rue_source_bytes(fetcher->source, item));
+    if (!into) return false;
+    bool done = rue_source_read(fetcher->source, item, into, NULL) == RUE_OK;
+    if (!done) rue_item_queue_drop(&fetcher->queue); /* the fetch reports the error */
+    return done;
+}
+
 bool rue_fetcher_prefetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor)
 {
     struct rue_place place;
+    if (fetcher->mode == RUE_RAW) return prefetch_raw(fetcher, item);
     return fetcher->ahead && rue_source_place(fetcher->source, fetcher->options.access, item, &place) &&
            rue_read_ahead_begin(fetcher->ahead, item, &place, is_tensor(fetcher, &place) ? tensor : NULL);
 }
@@ -163,6 +186,7 @@ bool rue_fetcher_prefetch(struct rue_fetcher *fetcher, uint64_t item, void *tens
 void rue_fetcher_discard(struct rue_fetcher *fetcher)
 {
     if (fetcher->ahead) rue_read_ahead_discard(fetcher->ahead);
+    rue_item_queue_clear(&fetcher->queue);
 }
 
 static rue_status fetch_read(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)

@@ -5,10 +5,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "advice.h"
-#include "clock.h"
+#include "batch_reader.h"
+#include "slab_pool.h"
 #include "units.h"
 
 enum { WORKER_STACK_BYTES = 1 << 20 };
@@ -22,7 +22,7 @@ struct slot {
 
 struct worker {
     struct rue_loader *loader;
-    struct rue_fetcher *fetcher;
+    struct rue_batch_reader *reader;
     pthread_t thread;
 };
 
@@ -32,14 +32,6 @@ struct plan {
     size_t batch_size, tensor_bytes, slab_bytes;
     size_t grain; /* items of one ticket, which a worker claims at once */
     uint64_t tickets_of_batch;
-};
-
-/* The batch buffers. */
-struct pool {
-    struct rue_batch *slabs; /* [count] */
-    size_t count;
-    struct rue_batch **free; /* stack of free_count; guarded by the loader's lock */
-    size_t free_count;
 };
 
 struct crew {
@@ -54,13 +46,13 @@ struct work {
     atomic_uint_least64_t begun;  /* batches that may be loaded, so far */
     atomic_size_t sleepers;       /* workers that wait for work */
     atomic_bool waking;           /* a worker was signalled and does not run yet */
-    atomic_bool stopping;
 };
 
 struct rue_loader {
     struct rue_loader_options options;
     struct plan plan;
-    struct pool pool;
+    struct rue_slab_pool pool; /* guarded by the lock */
+    struct rue_batch_reading reading;
     struct crew crew;
     struct work work;
 
@@ -69,28 +61,10 @@ struct rue_loader {
     pthread_cond_t ready;          /* a batch is loaded */
     struct slot *slots;            /* [window]; batch b is in slot b % window */
     uint64_t delivered;            /* batches delivered so far */
-    uint64_t bad_images;
-    rue_error damage;  /* damage of one bad image */
     rue_error failure; /* the error that ended the loader; every later rue_loader_next returns it */
 };
 
-/* ---- slabs ---- */
-
-static void *map_slab(void *context, size_t bytes)
-{
-    (void)context;
-    /* Populated now, so that loading causes no page faults. */
-    void *slab = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    return slab == MAP_FAILED ? NULL : slab;
-}
-
-static void unmap_slab(void *context, void *slab, size_t bytes)
-{
-    (void)context;
-    munmap(slab, bytes);
-}
-
-const struct rue_slab_allocator rue_slab_allocator_default = {.allocate = map_slab, .release = unmap_slab};
+/* ---- sizes ---- */
 
 static uint64_t count_batches(const struct rue_loader_options *options, uint64_t images)
 {
@@ -98,10 +72,12 @@ static uint64_t count_batches(const struct rue_loader_options *options, uint64_t
     return options->drop_last ? images / size : (images + size - 1) / size;
 }
 
-/* Batches in flight for a job of `batches`: min(W * prefetch_factor, batches), at least 1. */
+/* Batches in flight for a job of `batches`: min(W * prefetch_factor, max_queue_size, batches), at least 1. */
 static uint64_t choose_window(const struct rue_loader_options *options, uint64_t batches)
 {
     uint64_t window = (uint64_t)options->num_workers * (uint64_t)options->prefetch_factor;
+    uint64_t cap = (uint64_t)options->max_queue_size;
+    if (cap && window > cap) window = cap;
     if (window < 1) window = 1;
     return window < batches || batches == 0 ? window : batches;
 }
@@ -138,40 +114,6 @@ uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options)
 
 /* ---- loading ---- */
 
-static uint64_t item_at(const struct rue_loader *loader, const struct rue_batch *batch, size_t position)
-{
-    return rue_sampler_item(&loader->options.sampler, batch->index * loader->plan.batch_size + position);
-}
-
-static void *tensor_at(const struct rue_loader *loader, const struct rue_batch *batch, size_t position)
-{
-    return (char *)batch->images + position * loader->plan.tensor_bytes;
-}
-
-static bool prefetch_item(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
-                          size_t position)
-{
-    return rue_fetcher_prefetch(fetcher, item_at(loader, batch, position),
-                                tensor_at(loader, batch, position));
-}
-
-static rue_status load_item(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
-                            size_t position, rue_error *error)
-{
-    rue_error damage = {0}, why = {0};
-    rue_status status =
-        rue_fetcher_fetch(fetcher, item_at(loader, batch, position), tensor_at(loader, batch, position),
-                          &batch->labels[position], &damage, &why);
-    const rue_error *bad = status == RUE_DATA ? &why : damage.status != RUE_OK ? &damage : NULL;
-    if (bad) {
-        pthread_mutex_lock(&loader->lock);
-        loader->bad_images++;
-        rue_fail(&loader->damage, bad->status, "%s", bad->message);
-        pthread_mutex_unlock(&loader->lock);
-    }
-    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
-}
-
 static size_t items_of_batch(const struct rue_loader *loader, uint64_t index)
 {
     uint64_t left = loader->plan.images - index * loader->plan.batch_size;
@@ -181,9 +123,9 @@ static size_t items_of_batch(const struct rue_loader *loader, uint64_t index)
 /* Needs the lock, or a loader without threads. */
 static struct rue_batch *acquire_slab(struct rue_loader *loader, uint64_t index)
 {
-    assert(loader->pool.free_count > 0);
-    struct rue_batch *batch = loader->pool.free[--loader->pool.free_count];
+    struct rue_batch *batch = rue_slab_pool_acquire(&loader->pool);
     batch->index = index;
+    batch->first = index * loader->plan.batch_size;
     batch->count = items_of_batch(loader, index);
     return batch;
 }
@@ -240,13 +182,14 @@ static bool wait_for_work(struct rue_loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
     loader->work.sleepers++;
-    while (!has_work(loader) && loader->work.begun < loader->plan.batches && !loader->work.stopping) {
+    while (!has_work(loader) && loader->work.begun < loader->plan.batches && !loader->reading.stopping) {
         pthread_cond_wait(&loader->work_available, &loader->lock);
         loader->work.waking = false;
     }
     loader->work.sleepers--;
     /* Another worker may have claimed the work, but there will be more. */
-    bool has_more = !loader->work.stopping && (has_work(loader) || loader->work.begun < loader->plan.batches);
+    bool has_more =
+        !loader->reading.stopping && (has_work(loader) || loader->work.begun < loader->plan.batches);
     pthread_mutex_unlock(&loader->lock);
     return has_more;
 }
@@ -258,38 +201,11 @@ static void set_failed(struct rue_loader *loader, struct slot *slot, const rue_e
     pthread_mutex_unlock(&loader->lock);
 }
 
-/* Loads `count` items of a batch from `position`; ends early if the loader stops. */
-static rue_status fetch_items(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
-                              size_t position, size_t count, rue_error *error)
-{
-    rue_status status = RUE_OK;
-    size_t expected = position;
-    for (size_t i = position; i < position + count && status == RUE_OK && !loader->work.stopping; i++) {
-        if (expected < i) expected = i;
-        while (expected < position + count && prefetch_item(loader, fetcher, batch, expected)) expected++;
-        status = load_item(loader, fetcher, batch, i, error);
-    }
-    rue_fetcher_discard(fetcher);
-    return status;
-}
-
-/* As fetch_items; also records the time, if requested. */
-static rue_status load_items(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
-                             size_t position, size_t count, rue_error *error)
-{
-    uint64_t *load_ns = loader->options.batch_load_ns;
-    if (!load_ns) return fetch_items(loader, fetcher, batch, position, count, error);
-    uint64_t begin = rue_clock_now_ns();
-    rue_status status = fetch_items(loader, fetcher, batch, position, count, error);
-    __atomic_fetch_add(&load_ns[batch->index], rue_clock_now_ns() - begin, __ATOMIC_RELAXED);
-    return status;
-}
-
 static void load_share(struct rue_loader *loader, struct worker *worker, struct slot *slot, size_t position,
                        size_t count)
 {
     rue_error error = {0};
-    if (load_items(loader, worker->fetcher, slot->batch, position, count, &error) != RUE_OK)
+    if (rue_batch_reader_load(worker->reader, slot->batch, position, count, &error) != RUE_OK)
         set_failed(loader, slot, &error);
     if (atomic_fetch_sub(&slot->remaining, count) > count) return;
     pthread_mutex_lock(&loader->lock);
@@ -313,7 +229,7 @@ static void *run_worker(void *argument)
 {
     struct worker *worker = argument;
     struct rue_loader *loader = worker->loader;
-    while (!loader->work.stopping) {
+    while (!loader->reading.stopping) {
         uint64_t ticket;
         if (claim_ticket(loader, &ticket)) {
             wake_next_worker(loader);
@@ -327,31 +243,7 @@ static void *run_worker(void *argument)
 
 /* ---- opening and closing ---- */
 
-static rue_status allocate_slabs(struct rue_loader *loader, rue_error *error)
-{
-    const struct rue_slab_allocator *allocator = loader->options.allocator;
-    size_t count = (size_t)slab_count(&loader->options, loader->options.images);
-    loader->pool.slabs = calloc(count, sizeof *loader->pool.slabs);
-    loader->pool.free = calloc(count, sizeof *loader->pool.free);
-    if (!loader->pool.slabs || !loader->pool.free)
-        return rue_fail_memory(error, "slabs", count * sizeof *loader->pool.slabs);
-    for (; loader->pool.count < count; loader->pool.count++) {
-        struct rue_batch *slab = &loader->pool.slabs[loader->pool.count];
-        slab->labels = calloc(loader->plan.batch_size, sizeof *slab->labels);
-        slab->images = slab->labels ? allocator->allocate(allocator->context, loader->plan.slab_bytes) : NULL;
-        if (!slab->images) {
-            free(slab->labels);
-            return rue_fail(
-                error, RUE_INFEASIBLE, "could allocate only %zu of %zu batch buffers of %zu bytes%s%s",
-                loader->pool.count, count, loader->plan.slab_bytes, allocator->memory_kind ? " of " : "",
-                allocator->memory_kind ? allocator->memory_kind : "");
-        }
-        loader->pool.free[loader->pool.free_count++] = slab;
-    }
-    return RUE_OK;
-}
-
-static rue_status open_workers(struct rue_loader *loader, const struct rue_source *source, rue_error *error)
+static rue_status open_workers(struct rue_loader *loader, rue_error *error)
 {
     int requested = loader->options.num_workers;
     size_t count = requested > 0 ? (size_t)requested : 1;
@@ -360,7 +252,7 @@ static rue_status open_workers(struct rue_loader *loader, const struct rue_sourc
     for (; loader->crew.count < count; loader->crew.count++) {
         struct worker *worker = &loader->crew.workers[loader->crew.count];
         worker->loader = loader;
-        rue_status status = rue_fetcher_open(source, &loader->options.fetcher, &worker->fetcher, error);
+        rue_status status = rue_batch_reader_open(&loader->reading, &worker->reader, error);
         if (status != RUE_OK) return status;
     }
     return RUE_OK;
@@ -375,7 +267,9 @@ static rue_status check_options(const struct rue_loader_options *options, rue_er
         {"batch_size", options->batch_size, 1, RUE_BATCH_SIZE_MAX},
         {"num_workers", options->num_workers, 0, RUE_NUM_WORKERS_MAX},
         {"prefetch_factor", options->prefetch_factor, options->num_workers > 0, RUE_PREFETCH_FACTOR_MAX},
-        {"parallelism", (int)options->parallelism, 0, RUE_PARALLEL_SAMPLE}};
+        {"max_queue_size", options->max_queue_size, 0, RUE_MAX_QUEUE_SIZE_MAX},
+        {"parallelism", (int)options->parallelism, 0, RUE_PARALLEL_SAMPLE},
+        {"read", (int)options->fetcher.read, 0, RUE_READ_ITEM}};
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
         if (bounds[i].value < bounds[i].least || bounds[i].value > bounds[i].most)
             return rue_fail(error, RUE_USAGE, "%s %d is out of range (%d to %d)", bounds[i].name,
@@ -421,16 +315,23 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     loader->plan.images = rue_loader_images(options);
     loader->plan.window = choose_window(options, loader->plan.batches);
     loader->plan.tensor_bytes = rue_fetcher_tensor_bytes(source, options->fetcher.dtype);
+    loader->reading.source = source;
+    loader->reading.options = &loader->options;
+    loader->reading.tensor_bytes = loader->plan.tensor_bytes;
     loader->plan.slab_bytes = loader->plan.batch_size * loader->plan.tensor_bytes;
     loader->plan.grain = options->parallelism == RUE_PARALLEL_SAMPLE ? 1 : loader->plan.batch_size;
     loader->plan.tickets_of_batch = (loader->plan.batch_size + loader->plan.grain - 1) / loader->plan.grain;
     pthread_mutex_init(&loader->lock, NULL);
+    pthread_mutex_init(&loader->reading.lock, NULL);
     pthread_cond_init(&loader->work_available, NULL);
     pthread_cond_init(&loader->ready, NULL);
     loader->slots = calloc(loader->plan.window, sizeof *loader->slots);
     if (!loader->slots) status = rue_fail_memory(error, "slots", loader->plan.window * sizeof *loader->slots);
-    if (status == RUE_OK) status = allocate_slabs(loader, error);
-    if (status == RUE_OK) status = open_workers(loader, source, error);
+    if (status == RUE_OK)
+        status = rue_slab_pool_open(&loader->pool, loader->options.allocator,
+                                    (size_t)slab_count(&loader->options, loader->options.images),
+                                    loader->plan.batch_size, loader->plan.slab_bytes, error);
+    if (status == RUE_OK) status = open_workers(loader, error);
     if (status != RUE_OK) return rue_loader_close(loader), status;
     *out = loader;
     return RUE_OK;
@@ -459,13 +360,14 @@ rue_status rue_loader_start(struct rue_loader *loader, rue_error *error)
 
 static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out, rue_error *error)
 {
-    if (loader->work.stopping) return rue_fail(error, RUE_INTERRUPTED, "the loader was stopped");
+    if (loader->reading.stopping) return rue_fail(error, RUE_INTERRUPTED, "the loader was stopped");
     pthread_mutex_lock(&loader->lock);
     struct rue_batch *batch = acquire_slab(loader, loader->delivered);
     pthread_mutex_unlock(&loader->lock);
     rue_status status =
-        load_items(loader, loader->crew.workers[0].fetcher, batch, 0, batch->count, &loader->failure);
-    if (loader->work.stopping) status = rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
+        rue_batch_reader_load(loader->crew.workers[0].reader, batch, 0, batch->count, &loader->failure);
+    if (loader->reading.stopping)
+        status = rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
     if (status != RUE_OK) {
         rue_loader_release(loader, batch);
         return rue_fail(error, status, "%s", loader->failure.message);
@@ -478,9 +380,10 @@ static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out,
 /* Needs the lock. Waits until the next batch is loaded, or the loader stops. */
 static rue_status wait_loaded(struct rue_loader *loader, struct slot *slot)
 {
-    while ((loader->work.begun <= loader->delivered || slot->remaining > 0) && !loader->work.stopping)
+    while ((loader->work.begun <= loader->delivered || slot->remaining > 0) && !loader->reading.stopping)
         pthread_cond_wait(&loader->ready, &loader->lock);
-    if (loader->work.stopping) return rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
+    if (loader->reading.stopping)
+        return rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
     return slot->error.status == RUE_OK
                ? RUE_OK
                : rue_fail(&loader->failure, slot->error.status, "%s", slot->error.message);
@@ -490,11 +393,11 @@ rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out, ru
 {
     *out = NULL;
     if (loader->delivered == loader->plan.batches) return RUE_OK;
-    if (loader->work.stopping) rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
+    if (loader->reading.stopping) rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
     if (loader->failure.status != RUE_OK)
         return rue_fail(error, loader->failure.status, "%s", loader->failure.message);
     if (loader->options.num_workers == 0) return load_inline(loader, out, error);
-    assert(loader->crew.started > 0 || loader->work.stopping);
+    assert(loader->crew.started > 0 || loader->reading.stopping);
     pthread_mutex_lock(&loader->lock);
     struct slot *slot = &loader->slots[loader->delivered % loader->plan.window];
     rue_status status = wait_loaded(loader, slot);
@@ -512,8 +415,7 @@ rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out, ru
 void rue_loader_release(struct rue_loader *loader, struct rue_batch *batch)
 {
     pthread_mutex_lock(&loader->lock);
-    assert(loader->pool.free_count < loader->pool.count);
-    loader->pool.free[loader->pool.free_count++] = batch;
+    rue_slab_pool_release(&loader->pool, batch);
     if (loader->options.num_workers > 0) begin_batches(loader);
     pthread_mutex_unlock(&loader->lock);
 }
@@ -521,7 +423,7 @@ void rue_loader_release(struct rue_loader *loader, struct rue_batch *batch)
 void rue_loader_stop(struct rue_loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
-    loader->work.stopping = true;
+    loader->reading.stopping = true;
     pthread_cond_broadcast(&loader->work_available);
     pthread_cond_broadcast(&loader->ready);
     pthread_mutex_unlock(&loader->lock);
@@ -531,10 +433,11 @@ void rue_loader_stop(struct rue_loader *loader)
 
 uint64_t rue_loader_bad_images(struct rue_loader *loader, rue_error *example)
 {
-    pthread_mutex_lock(&loader->lock);
-    uint64_t count = loader->bad_images;
-    if (count) rue_fail(example, loader->damage.status, "%s", loader->damage.message);
-    pthread_mutex_unlock(&loader->lock);
+    struct rue_batch_reading *reading = &loader->reading;
+    pthread_mutex_lock(&reading->lock);
+    uint64_t count = reading->bad_images;
+    if (count) rue_fail(example, reading->damage.status, "%s", reading->damage.message);
+    pthread_mutex_unlock(&reading->lock);
     return count;
 }
 
@@ -542,19 +445,14 @@ void rue_loader_close(struct rue_loader *loader)
 {
     if (!loader) return;
     rue_loader_stop(loader);
-    const struct rue_slab_allocator *allocator = loader->options.allocator;
-    for (size_t i = 0; i < loader->pool.count; i++) {
-        allocator->release(allocator->context, loader->pool.slabs[i].images, loader->plan.slab_bytes);
-        free(loader->pool.slabs[i].labels);
-    }
-    for (size_t i = 0; i < loader->crew.count; i++) rue_fetcher_close(loader->crew.workers[i].fetcher);
+    rue_slab_pool_close(&loader->pool);
+    for (size_t i = 0; i < loader->crew.count; i++) rue_batch_reader_close(loader->crew.workers[i].reader);
     pthread_cond_destroy(&loader->work_available);
     pthread_cond_destroy(&loader->ready);
     pthread_mutex_destroy(&loader->lock);
+    pthread_mutex_destroy(&loader->reading.lock);
     rue_sampler_close(&loader->options.sampler);
     free(loader->crew.workers);
     free(loader->slots);
-    free(loader->pool.free);
-    free(loader->pool.slabs);
     free(loader);
 }

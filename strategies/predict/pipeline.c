@@ -147,7 +147,8 @@ static void refill_window(struct pipeline *pipeline)
     if (!pipeline->loader->round_robin) {
         if (pipeline->busy < pipeline->workers) begin_batch(pipeline, pipeline->started);
     } else if (batch < pipeline->job.simulated &&
-               (before < pipeline->delivered || *loaded_slot(pipeline, before))) {
+               (batch < pipeline->workers || before < pipeline->delivered ||
+                *loaded_slot(pipeline, before))) {
         begin_batch(pipeline, batch);
     }
 }

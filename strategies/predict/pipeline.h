@@ -16,7 +16,7 @@
  *   its compute ends           after the consumer's time for k images
  *
  *   jitter(i) is a fixed sequence with a log-normal spread, because waiting for the slowest costs time
- *   window = num_workers * prefetch_factor
+ *   window = min(num_workers * prefetch_factor, max_queue_size)
  *   start = start + start_worker * num_workers + warm_up * batch_size * item
  *   the job ends at the end of the last compute + stop_worker * num_workers
  *

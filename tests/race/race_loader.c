@@ -11,6 +11,8 @@ static const int prefetch_factors[] = {1, 2, 4};
 
 static struct rue_source *source;
 static enum rue_access way_to_items;
+static int max_queue_size;
+static enum rue_read read_items;
 static struct data_items items;
 
 /* Calls `run` for all workers, prefetch factors and ways of sharing. */
@@ -26,6 +28,8 @@ static void for_all(const char *claim, uint64_t images, int held,
                 options.fetcher.dtype = RUE_UINT8; /* the cheapest to load and compare */
                 options.fetcher.access = way_to_items;
                 options.max_held = held;
+                options.max_queue_size = max_queue_size;
+                options.fetcher.read = read_items;
                 race_case(run(&options), "%s: %s", claim, loader_case_name(&options));
             }
 }
@@ -171,6 +175,9 @@ int main(void)
     way_to_items = RUE_ACCESS_READ;
     for_all("read ahead, all batches come", 2 * PHOTOS + 1, 1, run_whole);
     for_all("read ahead, stopping in the middle", 20 * PHOTOS, 2, stop_in_the_middle);
+    max_queue_size = 2, read_items = RUE_READ_BATCH;
+    for_all("a short queue, all batches come", 2 * PHOTOS + 1, 1, run_whole);
+    for_all("a short queue, stopping in the middle", 20 * PHOTOS, 2, stop_in_the_middle);
     rue_source_close(source);
     source = data_open("photos");
     for_all("files are decoded", PHOTOS, 1, run_whole);

@@ -17,6 +17,10 @@ struct rue_fetcher_options {
     /* How preprocessed items are read; RUE_ACCESS_READ if the source does not support it. RUE_ACCESS_BEST
      * views data that are in memory, and uses direct reads for data larger than memory. */
     enum rue_access access;
+    /* RUE_READ_ITEM: rue_fetcher_prefetch starts nothing. Else tensors of one file are read ahead, up to 8 at
+     * a time; with RUE_READ_BATCH raw items are, too, up to 64 MiB of them. Views and other tensors are not
+     * read ahead. */
+    enum rue_read read;
 };
 
 /* The access that a fetcher of `source` would use now for `requested`; never RUE_ACCESS_BEST. */

@@ -2,7 +2,8 @@
  * and returns it with rue_loader_release, in any order. Batch buffers (slabs) are allocated once and reused.
  *
  * num_workers = 0 loads in the thread that calls rue_loader_next. With W >= 1 workers at most
- * W * prefetch_factor batches are in flight: being loaded, or loaded and not yet delivered.
+ * min(W * prefetch_factor, max_queue_size) batches are in flight: being loaded, or loaded and not yet
+ * delivered.
  * RUE_PARALLEL_BATCH: each worker loads whole batches. RUE_PARALLEL_SAMPLE: the workers share each batch,
  * item by item. The batches and their order do not depend on the number of workers or the parallelism.
  *
@@ -30,7 +31,12 @@ struct rue_slab_allocator {
 
 extern const struct rue_slab_allocator rue_slab_allocator_default; /* anonymous mmap */
 
-enum { RUE_BATCH_SIZE_MAX = 65536, RUE_NUM_WORKERS_MAX = 256, RUE_PREFETCH_FACTOR_MAX = 64 };
+enum {
+    RUE_BATCH_SIZE_MAX = 65536,
+    RUE_NUM_WORKERS_MAX = 256,
+    RUE_PREFETCH_FACTOR_MAX = 64,
+    RUE_MAX_QUEUE_SIZE_MAX = 16384
+};
 
 /* Largest items: 4 GiB of float32. */
 enum { RUE_ITEM_VALUES_MAX = 1 << 30 };
@@ -39,6 +45,7 @@ struct rue_loader_options {
     int batch_size;                   /* 1 to RUE_BATCH_SIZE_MAX */
     int num_workers;                  /* 0 to RUE_NUM_WORKERS_MAX */
     int prefetch_factor;              /* 1 to RUE_PREFETCH_FACTOR_MAX; without workers ignored */
+    int max_queue_size;               /* 0 (no cap) to RUE_MAX_QUEUE_SIZE_MAX; without workers ignored */
     enum rue_parallelism parallelism; /* without workers ignored */
     struct rue_sampler sampler;       /* the loader opens and closes it */
     uint64_t images;                  /* to deliver, from position 0 of the sampler; at least 1 */
@@ -57,6 +64,7 @@ struct rue_loader_options {
 /* A batch. The loader owns it; the consumer may read it until rue_loader_release. */
 struct rue_batch {
     uint64_t index;  /* 0, 1, ... */
+    uint64_t first;  /* position of its first image in the order of the sampler */
     size_t count;    /* images: batch_size, or fewer in the last batch */
     void *images;    /* [count][3][224][224], or items of the source's shape, values of the fetcher's dtype */
     int32_t *labels; /* [count] */
@@ -66,7 +74,7 @@ struct rue_batch {
 uint64_t rue_loader_batches(const struct rue_loader_options *options);
 uint64_t rue_loader_images(const struct rue_loader_options *options);
 
-/* Memory of the slabs that the job needs: min(W * prefetch_factor, batches of the job) + max_held slabs. */
+/* Memory of the slabs that the job needs: the batches in flight of the job + max_held slabs. */
 uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options);
 
 /* `source` must stay open until the loader is closed; `options` is copied. RUE_USAGE: an option is out of

@@ -9,6 +9,15 @@ enum rue_parallelism {
 };
 extern const char *const rue_parallelism_names[RUE_PARALLEL_COUNT + 1]; /* "batch", "sample", NULL */
 
+/* How a worker reads the items of its batch; what each means for a format: fetcher.h. */
+enum rue_read {
+    RUE_READ_AUTO,  /* tensors ahead, JPEG files one after the other */
+    RUE_READ_BATCH, /* in the order of storage, before they are decoded */
+    RUE_READ_ITEM,  /* one after the other, each when it is needed */
+    RUE_READ_COUNT
+};
+extern const char *const rue_read_names[RUE_READ_COUNT + 1]; /* "auto", "batch", "item", NULL */
+
 /* What to do with an item that cannot be decoded: report an error, or load another item (fetcher.h). */
 enum rue_bad_images { RUE_BAD_FAIL, RUE_BAD_REPLACE, RUE_BAD_COUNT };
 extern const char *const rue_bad_images_names[RUE_BAD_COUNT + 1]; /* "fail", "replace", NULL */

@@ -152,6 +152,10 @@ Test(config, the_window_is_bounded_by_the_job)
     cr_assert_eq(rue_config_window(&config, 100), 8);
     cr_assert_eq(rue_config_window(&config, 8), 8);
     cr_assert_eq(rue_config_window(&config, 3), 3);
+    config.value[RUE_MAX_QUEUE_SIZE] = 5;
+    cr_assert_eq(rue_config_window(&config, 100), 5);
+    config.value[RUE_MAX_QUEUE_SIZE] = 9;
+    cr_assert_eq(rue_config_window(&config, 100), 8, "a cap makes no queue longer");
     config = make_config(32, 0, 2, RUE_PARALLEL_BATCH);
     cr_assert_eq(rue_config_window(&config, 100), 1, "without workers one batch is in flight");
     cr_assert_geq(rue_config_window(&config, 0), 1);

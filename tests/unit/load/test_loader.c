@@ -100,6 +100,28 @@ Test(loader, float32_tensors_are_the_same_with_every_access)
     source = before;
 }
 
+Test(loader, batches_do_not_depend_on_the_queue_or_on_the_reads)
+{
+    static const char *const paths[] = {"photos", "tensors"};
+    static const int caps[] = {0, 1, 2, 5, 1000};
+    struct rue_source *before = source;
+    for (int p = 0; p < 2; p++) {
+        source = data_open(paths[p]);
+        for (int w = 0; w < WORKER_COUNTS; w++)
+            for (int c = 0; c < 5; c++)
+                for (int read = 0; read < RUE_READ_COUNT; read++) {
+                    struct loader_case knobs = {4, worker_counts[w], 4, (enum rue_parallelism)(c % 2)};
+                    struct rue_loader_options options = make_loader_options(knobs, PHOTOS);
+                    options.max_queue_size = caps[c];
+                    options.fetcher.access = RUE_ACCESS_READ;
+                    options.fetcher.read = (enum rue_read)read;
+                    expect_run(options);
+                }
+        rue_source_close(source);
+    }
+    source = before;
+}
+
 Test(loader, uint8_values_are_loaded_unchanged)
 {
     struct rue_loader_options options =

@@ -107,6 +107,21 @@ Test(loader_limits, slab_count_is_batches_in_flight_plus_held)
     rue_source_close(source);
 }
 
+Test(loader_limits, a_cap_on_the_queue_saves_slabs)
+{
+    static const struct {
+        int workers, cap, slabs;
+    } cases[] = {{4, 3, 4}, {4, 16, 17}, {4, 99, 17}, {4, 0, 17}, {0, 3, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rue_loader_options options =
+            in_order((struct loader_case){1, cases[i].workers, 4, RUE_PARALLEL_BATCH}, 100);
+        options.max_queue_size = cases[i].cap;
+        cr_assert_eq(rue_loader_slab_bytes(&options),
+                     (uint64_t)cases[i].slabs * rue_fetcher_tensor_bytes(NULL, options.fetcher.dtype), "%zu",
+                     i);
+    }
+}
+
 Test(loader_limits, a_failing_allocator_is_infeasible_and_its_slabs_are_freed)
 {
     struct rue_source *source = data_open("flat");
@@ -150,8 +165,8 @@ Test(loader_limits, impossible_options_are_refused)
     const struct rue_loader_options good = in_order((struct loader_case){1, 1, 1, RUE_PARALLEL_BATCH}, 1);
     static const char *const said[] = {"batch_size 65537", "num_workers 257", "prefetch_factor 65",
                                        "parallelism 2",    "images",          "max_held",
-                                       "world_size"};
-    for (int k = 0; k < 7; k++) {
+                                       "world_size",       "max_queue_size",  "read 3"};
+    for (int k = 0; k < 9; k++) {
         struct rue_loader_options options = good;
         struct rue_loader *loader;
         rue_error error = {0};
@@ -162,6 +177,8 @@ Test(loader_limits, impossible_options_are_refused)
         if (k == 4) options.images = 0;
         if (k == 5) options.max_held = 0;
         if (k == 6) options.sampler.world_size = 0;
+        if (k == 7) options.max_queue_size = -1;
+        if (k == 8) options.fetcher.read = RUE_READ_COUNT;
         cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_USAGE, "case %d", k);
         cr_assert(strstr(error.message, said[k]), "%s", error.message);
     }

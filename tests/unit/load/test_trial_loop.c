@@ -394,4 +394,6 @@ Test(trial_loop, the_loader_has_the_requested_options)
     cr_assert_eq(options.num_workers, request.config.value[RUE_NUM_WORKERS]);
     cr_assert_eq(options.prefetch_factor, request.config.value[RUE_PREFETCH_FACTOR]);
     cr_assert_eq((int)options.parallelism, request.config.value[RUE_PARALLELISM]);
+    cr_assert_eq(options.max_queue_size, request.config.value[RUE_MAX_QUEUE_SIZE]);
+    cr_assert_eq((int)options.fetcher.read, request.config.value[RUE_READ]);
 }

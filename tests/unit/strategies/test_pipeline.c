@@ -77,6 +77,19 @@ Test(pipeline, a_window_of_one_batch_makes_loading_wait_for_the_model)
     expect(times.end_to_end_s, 0.75 + 3 * 0.25 + 0.125 + 2);
 }
 
+Test(pipeline, a_capped_queue_leaves_workers_idle)
+{
+    struct rue_config config = make_config(2, 8, 4, RUE_PARALLEL_BATCH);
+    for (int processes = 0; processes <= 1; processes++) {
+        struct rue_pipeline_loader loader = quick;
+        loader.round_robin = processes;
+        config.value[RUE_MAX_QUEUE_SIZE] = 32;
+        expect(predict(&loader, 0.0625, 0, config, 64).end_to_end_s, 2.5 + 0.25 + 32 * 0.0625 + 16);
+        config.value[RUE_MAX_QUEUE_SIZE] = 1; /* one batch after the other; the model is quicker */
+        expect(predict(&loader, 0.0625, 0, config, 64).end_to_end_s, 2.5 + 32 * 0.25 + 0.0625 + 16);
+    }
+}
+
 Test(pipeline, storage_and_cpus_bound_the_rate_of_workers)
 {
     struct rue_pipeline_loader loader = quick;

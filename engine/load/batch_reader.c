@@ -1,0 +1,114 @@
+#include "batch_reader.h"
+
+#include <stdlib.h>
+
+#include "clock.h"
+
+/* An image of the batch that is being loaded. */
+struct image {
+    uint64_t item;
+    size_t position;
+};
+
+struct rue_batch_reader {
+    struct rue_batch_reading *reading;
+    struct rue_fetcher *fetcher;
+    struct image images[]; /* [batch_size] in the order of loading */
+};
+
+rue_status rue_batch_reader_open(struct rue_batch_reading *reading, struct rue_batch_reader **out,
+                                 rue_error *error)
+{
+    size_t images = (size_t)reading->options->batch_size;
+    struct rue_batch_reader *reader = calloc(1, sizeof *reader + images * sizeof *reader->images);
+    if (!reader) return rue_fail_memory(error, "a reader of batches", images * sizeof *reader->images);
+    reader->reading = reading;
+    rue_status status =
+        rue_fetcher_open(reading->source, &reading->options->fetcher, &reader->fetcher, error);
+    if (status != RUE_OK) return free(reader), status;
+    *out = reader;
+    return RUE_OK;
+}
+
+void rue_batch_reader_close(struct rue_batch_reader *reader)
+{
+    if (!reader) return;
+    rue_fetcher_close(reader->fetcher);
+    free(reader);
+}
+
+static void *tensor_at(const struct rue_batch_reader *reader, const struct rue_batch *batch, size_t position)
+{
+    return (char *)batch->images + position * reader->reading->tensor_bytes;
+}
+
+static bool prefetch_image(struct rue_batch_reader *reader, const struct rue_batch *batch,
+                           const struct image *image)
+{
+    return rue_fetcher_prefetch(reader->fetcher, image->item, tensor_at(reader, batch, image->position));
+}
+
+static void count_bad_image(struct rue_batch_reading *reading, const rue_error *bad)
+{
+    pthread_mutex_lock(&reading->lock);
+    reading->bad_images++;
+    rue_fail(&reading->damage, bad->status, "%s", bad->message);
+    pthread_mutex_unlock(&reading->lock);
+}
+
+static rue_status load_image(struct rue_batch_reader *reader, struct rue_batch *batch,
+                             const struct image *image, rue_error *error)
+{
+    rue_error damage = {0}, why = {0};
+    rue_status status =
+        rue_fetcher_fetch(reader->fetcher, image->item, tensor_at(reader, batch, image->position),
+                          &batch->labels[image->position], &damage, &why);
+    const rue_error *bad = status == RUE_DATA ? &why : damage.status != RUE_OK ? &damage : NULL;
+    if (bad) count_bad_image(reader->reading, bad);
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
+}
+
+static int compare_images(const void *left, const void *right)
+{
+    const struct image *a = left, *b = right;
+    if (a->item != b->item) return a->item < b->item ? -1 : 1;
+    return (a->position > b->position) - (a->position < b->position);
+}
+
+/* Items are numbered in the order of storage. */
+static void list_images(struct rue_batch_reader *reader, const struct rue_batch *batch, size_t position,
+                        size_t count)
+{
+    const struct rue_loader_options *options = reader->reading->options;
+    for (size_t i = 0; i < count; i++)
+        reader->images[i] =
+            (struct image){rue_sampler_item(&options->sampler, batch->first + position + i), position + i};
+    if (options->fetcher.read == RUE_READ_BATCH)
+        qsort(reader->images, count, sizeof *reader->images, compare_images);
+}
+
+static rue_status load_images(struct rue_batch_reader *reader, struct rue_batch *batch, size_t count,
+                              rue_error *error)
+{
+    const struct image *images = reader->images;
+    rue_status status = RUE_OK;
+    size_t expected = 0;
+    for (size_t i = 0; i < count && status == RUE_OK && !reader->reading->stopping; i++) {
+        if (expected < i) expected = i;
+        while (expected < count && prefetch_image(reader, batch, &images[expected])) expected++;
+        status = load_image(reader, batch, &images[i], error);
+    }
+    rue_fetcher_discard(reader->fetcher);
+    return status;
+}
+
+rue_status rue_batch_reader_load(struct rue_batch_reader *reader, struct rue_batch *batch, size_t position,
+                                 size_t count, rue_error *error)
+{
+    uint64_t *load_ns = reader->reading->options->batch_load_ns;
+    uint64_t begin = load_ns ? rue_clock_now_ns() : 0;
+    list_images(reader, batch, position, count);
+    rue_status status = load_images(reader, batch, count, error);
+    if (load_ns) __atomic_fetch_add(&load_ns[batch->index], rue_clock_now_ns() - begin, __ATOMIC_RELAXED);
+    return status;
+}

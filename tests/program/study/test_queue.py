@@ -1,0 +1,38 @@
+"""The knobs of rue's own loader that have no option of their own: max_queue_size and read, by --knob."""
+import csv
+import json
+import sqlite3
+
+import jsonschema
+import pytest
+
+from conftest import ROOT, expect_failure, make_table, read_json
+
+WORDS = ["--model", "resnet18", "--strategy", "grid", "--batch-size", "4", "--num-workers", "1,2", "--quiet", "--out", "out", "--mode", "raw"]
+
+
+def test_they_are_searched_stored_and_reported(rue, photos):
+    done = rue("tune", photos, *WORDS, "--knob", "max_queue_size=0,1", "--knob", "read=batch,item")
+    assert done.returncode == 0, done.stderr
+    document = read_json(rue.folder / "out/recommendation.json")
+    jsonschema.validate(document, json.loads((ROOT / "reports/recommendation.schema.json").read_text()))
+    space = {(row["config"]["num_workers"], row["config"]["max_queue_size"], row["config"]["read"]) for row in document["recommendations"][0]["configs"]}
+    assert space == {(workers, size, read) for workers in (1, 2) for size in (0, 1) for read in ("batch", "item")}
+    with open(rue.folder / "out/trials.csv", newline="") as file:
+        assert {(row["max_queue_size"], row["read"]) for row in csv.DictReader(file)} >= {("1", "batch"), ("0", "item")}
+    with sqlite3.connect(rue.folder / "out/study.db") as db:
+        assert {row[0] for row in db.execute("SELECT max_queue_size FROM ok_trial")} == {0, 1}
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--knob", "max_queue_size=-1"], "whole number"),
+    (["--knob", "max_queue_size=99999"], "'99999' is not a list of whole numbers from 0 to 16384"),
+    (["--knob", "read=both"], "auto, batch or item"),
+    (["--knob", "read=batch", "--knob", "read=item"], "given twice")])
+def test_wrong_values_are_refused(rue, photos, words, said):
+    expect_failure(rue("tune", photos, *WORDS, *words), 2, said)
+
+
+def test_a_runner_of_another_loader_does_not_have_them(rue, script):
+    one = script(make_table(["ape"], [8], [1], lambda *_: 1000), space=dict(batch_size=[8], num_workers=[1]))
+    expect_failure(rue("tune", "--runner", one.command, "--out", "out", "--knob", "max_queue_size=1"), 2, "cannot vary it")
