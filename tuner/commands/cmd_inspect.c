@@ -8,6 +8,7 @@
 #include "data_advice.h"
 #include "data_options.h"
 #include "json_document.h"
+#include "rank_shares.h"
 #include "residency.h"
 #include "sort.h"
 #include "study_options.h"
@@ -16,12 +17,18 @@
 #include "utf8.h"
 #include "wrap.h"
 
-enum { IMAGE_KEY, LABEL_KEY, JSON };
+enum { RANKS, SHARE, IMAGE_KEY, LABEL_KEY, JSON };
 
 /* In columns of the terminal: start of values, width of a class's name and of its number of items. */
 enum { CLASSES_SHOWN = 12, VALUES_AT = 9, CLASS_COLUMNS = 24, COUNT_COLUMNS = 10 };
 
 static const struct rue_option options_table[] = {
+    [RANKS] = {"ranks", RUE_OPTION_TEXT, "N|FILE", NULL, "show and check the shares of N ranks", 0, 0, NULL,
+               .more =
+                   "A CSV file with the header " RUE_RANKS_HEADER " gives shares of your own: rank 0 with "
+                   "0,100,50 loads items 100 to 149. Each item must belong to one rank."},
+    [SHARE] = {"share", RUE_OPTION_WORD, "HOW", "strided", "how ranks share: strided, contiguous or shards",
+               0, 0, rue_share_names},
     [IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
     [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
     [JSON] = {RUE_STUDY_OPTION_JSON},
@@ -118,7 +125,20 @@ static void show_text(const struct rue_source *source, const struct survey *surv
         printf("%*s... and %zu more\n", VALUES_AT, "", survey->class_count - CLASSES_SHOWN);
 }
 
-static rue_status print_json(const struct rue_source *source, const struct survey *survey, rue_error *error)
+static rue_status show_shares(const struct rue_rank_shares *shares, rue_error *error)
+{
+    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    struct rue_page page = {0};
+    if (!shares->count) return RUE_OK;
+    putchar('\n');
+    rue_rank_shares_put(shares, &page);
+    rue_status status = rue_page_write(&page, &style, stdout, error);
+    rue_page_close(&page);
+    return status;
+}
+
+static rue_status print_json(const struct rue_source *source, const struct survey *survey,
+                             const struct rue_rank_shares *shares, rue_error *error)
 {
     struct rue_variant variant = rue_source_variant(source);
     char digest[32];
@@ -142,6 +162,7 @@ static rue_status print_json(const struct rue_source *source, const struct surve
             "%s: JSON cannot hold a path or class name that is not UTF-8: rename it, or remove --json",
             variant.path);
     json_object_set_new(object, "in_memory_ratio", rue_json_real(survey->in_memory_ratio));
+    if (shares->count) json_object_set_new(object, "ranks", rue_rank_shares_json(shares));
     return rue_json_write(object, stdout, error);
 }
 
@@ -149,6 +170,10 @@ static rue_status run_inspect(const struct rue_options *options, rue_error *erro
 {
     struct rue_source *source;
     struct survey survey = {0};
+    struct rue_rank_shares shares = {0};
+    const char *ranks = rue_options_text(options, RANKS);
+    if (!ranks && rue_options_given(options, SHARE))
+        return rue_fail(error, RUE_USAGE, "--share needs the number of ranks: add --ranks");
     struct rue_source_options opening = {.sequential = true};
     rue_status status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &opening, error);
     if (status == RUE_OK)
@@ -158,10 +183,16 @@ static rue_status run_inspect(const struct rue_options *options, rue_error *erro
         rue_data_options_check_key(rue_data_options_given_key(options, IMAGE_KEY, LABEL_KEY), source, error);
     if (status == RUE_OK) status = survey_items(source, &survey, error);
     if (status == RUE_OK) status = measure_cached_ratio(source, &survey, error);
+    if (status == RUE_OK && ranks)
+        status = rue_rank_shares_open(source, ranks, (enum rue_share)rue_options_word(options, SHARE),
+                                      &shares, error);
     if (status == RUE_OK && rue_options_flag(options, JSON))
-        status = print_json(source, &survey, error);
-    else if (status == RUE_OK)
+        status = print_json(source, &survey, &shares, error);
+    else if (status == RUE_OK) {
         show_text(source, &survey);
+        status = show_shares(&shares, error);
+    }
+    rue_rank_shares_close(&shares);
     free(survey.class_items);
     rue_source_close(source);
     return status;
@@ -172,7 +203,8 @@ const struct rue_command rue_command_inspect = {
     .arguments = "DATA",
     .summary = "Show the format, items, classes and sizes of a data set.",
     .details = "  rue inspect photos/\n"
-               "  rue inspect photos/ --json",
+               "  rue inspect photos/ --json\n"
+               "  rue inspect photos/ --ranks 8",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,

@@ -118,6 +118,82 @@ def test_a_rank_with_nothing_is_refused(rue, photos, shards):
     expect_failure(rue("tune", shards, *SMALL, "--gpus", "0..63", "--share", "shards"), 3, "64 ranks cannot share the")
 
 
+# ---- rue inspect --ranks ----
+
+def inspect(rue, data, *words):
+    done = rue("inspect", data, "--json", *words)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["ranks"]
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("share, places", [("strided", [(0, 45), (1, 46), (2, 47), (3, 43), (4, 44)]),
+                                           ("contiguous", [(0, 9), (10, 19), (20, 29), (30, 38), (39, 47)])])
+def test_inspect_shows_the_shares(rue, photos, share, places):
+    found = inspect(rue, photos, "--ranks", 5, "--share", share)
+    assert [part["items"] for part in found["shares"]] == [10, 10, 10, 9, 9]
+    assert [(part["first"], part["last"]) for part in found["shares"]] == places
+    assert sum(part["bytes"] for part in found["shares"]) == sum(path.stat().st_size for path in photos.rglob("*.jpg"))
+    assert found["items_imbalance_ratio"] == pytest.approx(10 / 9.6 - 1)
+    said = " ".join(rue("inspect", photos, "--ranks", 5, "--share", share).stdout.split())
+    assert f"Each of the 48 items belongs to exactly one of 5 ranks ({share})" in said and "10 items, 4.2 % more" in said, said
+
+
+def test_inspect_shows_the_shards_of_each_rank(rue, shards):
+    counts = shard_items(shards)
+    found = inspect(rue, shards, "--ranks", 2, "--share", "shards")
+    assert [part["items"] for part in found["shares"]] == [sum(counts[0::2]), sum(counts[1::2])]
+    assert [part["shards"] for part in found["shares"]] == [len(counts[0::2]), len(counts[1::2])]
+    assert found["shares"][1]["first_shard"] == "train-000001.tar"
+    expect_failure(rue("inspect", shards, "--ranks", 64, "--share", "shards"), 2, "64 ranks cannot share the")
+
+
+def test_inspect_reports_ranks_with_nothing(rue, photos):
+    said = " ".join(rue("inspect", photos, "--ranks", 100).stdout.split())
+    assert "52 ranks have nothing to load" in said and "and 36 more ranks" in said, said
+
+
+def write_ranges(rue, *lines, header="rank,first,count"):
+    (rue.folder / "ranges.csv").write_text("\n".join([header, *lines]) + "\n")
+    return ["--ranks", "ranges.csv"]
+
+
+def test_ranges_of_a_file_are_checked(rue, photos):
+    found = inspect(rue, photos, *write_ranges(rue, "0,0,20", "2,30,18", "0, 20, 10"))
+    assert [(part["items"], part["first"], part["last"]) for part in found["shares"]] == [(30, 0, 29), (0, None, None), (18, 30, 47)]
+    assert found["share"] == "ranges.csv"
+
+
+@pytest.mark.parametrize("lines, said", [
+    (["0,0,30", "1,20,28"], ["line 3", "items 20 to 29 overlap those of line 2 (rank 0)"]),
+    (["1,20,28", "0,0,30"], ["line 2", "items 20 to 29 overlap those of line 3 (rank 0)"]),
+    (["0,0,48", "1,5,2"], ["line 3", "items 5 to 6 overlap those of line 2"]),
+    (["0,0,20", "1,24,24"], ["line 3", "items 20 to 23 before this range belong to no rank"]),
+    (["0,0,20", "1,20,20"], ["line 3", "items 40 to 47 after this range belong to no rank"]),
+    (["0,0,20", "1,20,29"], ["line 3", "items 20 to 48 are out of range", "the last item of the data is 47"]),
+    (["0,999999999999999999,999999999999999999"], ["line 2", "out of range"]),
+    (["0,0,48", "1,48,0"], ["line 3", "a count of at least 1"]),
+    (["0,0"], ["line 2", "expected a rank below 65536"]),
+    (["-1,0,48"], ["line 2", "expected a rank"]),
+    (["65536,0,48"], ["line 2", "expected a rank below 65536"]),
+    (["0,0,18446744073709551617"], ["line 2", "expected a rank"]),
+    (['0,"0,48'], ["line 2"]),
+    ([], ["has no ranges"]),
+])
+def test_wrong_ranges_are_named_by_their_line(rue, photos, lines, said):
+    expect_failure(rue("inspect", photos, *write_ranges(rue, *lines)), 3, "ranges.csv", *said)
+
+
+def test_wrong_files_of_ranges_are_refused(rue, photos):
+    expect_failure(rue("inspect", photos, *write_ranges(rue, "0,0,48", header="rank,start,count")), 3, "ranges.csv, line 1",
+                   "expected the header rank,first,count")
+    expect_failure(rue("inspect", photos, "--ranks", "missing.csv"), 3, "missing.csv")
+    expect_failure(rue("inspect", photos, "--ranks", photos), 3, str(photos))
+    for words, said in [(["--ranks", 0], "--ranks 0: expected 1 to 65536 ranks"), (["--ranks", 65537], "1 to 65536"),
+                        (["--share", "shards"], "--share needs the number of ranks")]:
+        expect_failure(rue("inspect", photos, *words), 2, said)
+
+
 def test_a_setting_of_the_world_counts(rue, photos):
     (rue.folder / "rue.json").write_text(json.dumps({"world-size": 4}))
     _, part, _ = tune(rue, photos)

@@ -1,0 +1,38 @@
+/* The shares of ranks: dealt by rue's sampler, or ranges that a file gives. */
+#ifndef RUE_RANK_SHARES_H
+#define RUE_RANK_SHARES_H
+
+#include "loading.h"
+#include "section.h"
+#include "source.h"
+
+/* The header of such a file. A line gives `rank` the items `first` to `first` + `count` - 1 of the data. */
+#define RUE_RANKS_HEADER "rank,first,count"
+
+enum { RUE_RANKS_MAX = 65536 };
+
+/* Positions in the order of an epoch; of a file, items. Paths are borrowed from the source. */
+struct rue_rank_share {
+    uint64_t items, bytes, first, last;
+    size_t shards; /* 0: the share does not consist of shards */
+    const char *first_shard, *last_shard;
+};
+
+struct rue_rank_shares {
+    const char *how; /* "strided"; of a file its path. Borrowed */
+    size_t count;
+    struct rue_rank_share *at; /* [count] */
+};
+
+/* Deals the items of one epoch to `ranks`: a number, or a file. Checks that each item belongs to one rank.
+ * RUE_USAGE: not a number of ranks, or too many for the shards. RUE_DATA: ranges of the file overlap, leave
+ * gaps or are out of range; the message names the line. RUE_MEMORY. */
+rue_status rue_rank_shares_open(const struct rue_source *source, const char *ranks, enum rue_share share,
+                                struct rue_rank_shares *out, rue_error *error) RUE_MUST_CHECK;
+void rue_rank_shares_close(struct rue_rank_shares *shares);
+
+/* The shares as sentences and a table; as an object for JSON (a new reference; NULL: out of memory). */
+void rue_rank_shares_put(const struct rue_rank_shares *shares, struct rue_page *page);
+json_t *rue_rank_shares_json(const struct rue_rank_shares *shares);
+
+#endif
