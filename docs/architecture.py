@@ -20,6 +20,7 @@ HOLDS = {
     "engine/machine": "clock, CPUs, memory limits",
     "engine/read": "sources, one file a format",
     "engine/decode": "JPEG, resampling, SIMD",
+    "engine/augment": "random parameters",
     "engine/load": "sampler, fetcher, loader",
     "engine/trial": "trial loop, cache state",
     "models": "sleep, CPU and CUDA consumers",

@@ -23,11 +23,12 @@ STRATEGIES = [PUBLIC, "engine/base", "engine/knobs", "strategies/rank", "strateg
 TUNER = [f"tuner/{part}" for part in ("process", "json", "options", "runner", "store", "table", "prepare", "study", "commands")]
 MAY_INCLUDE = {
     **{folder: chain[:i] for chain in (ENGINE, STRATEGIES) for i, folder in enumerate(chain)},
+    "engine/augment": [PUBLIC, "engine/base"],
     "engine/decode": [PUBLIC, "engine/base"],
-    **{folder: [*ENGINE, "engine/decode", *STRATEGIES[2:], *TUNER[:i]] for i, folder in enumerate(TUNER)},
+    **{folder: [*ENGINE, "engine/augment", "engine/decode", *STRATEGIES[2:], *TUNER[:i]] for i, folder in enumerate(TUNER)},
 }
 for folder in ENGINE[4:]:
-    MAY_INCLUDE[folder].append("engine/decode")
+    MAY_INCLUDE[folder] += ["engine/augment", "engine/decode"]
 for folder in ENGINE[5:]:
     MAY_INCLUDE[folder].append("engine/knobs")
 FOLDERS = list(MAY_INCLUDE)
@@ -42,7 +43,7 @@ MUST_NOT = {
     "engine/base": f"{IO}|{LIBRARIES}|{LOADER}|jpeglib.h",
     "engine/machine": f"{LIBRARIES}|jpeglib.h",
     "engine/read": r"sqlite3\.h|gsl/.*|jpeglib\.h",
-    **{folder: LIBRARIES for folder in ("engine/decode", "engine/load", "engine/trial", "models")},
+    **{folder: LIBRARIES for folder in ("engine/augment", "engine/decode", "engine/load", "engine/trial", "models")},
     **{folder: f"{IO}|{LOADER}|jansson.h|sqlite3.h" for folder in STRATEGIES[2:-1]},
     "reports": LOADER + r"|sqlite3\.h|gsl/.*|jpeglib\.h|pthread\.h",
     **{folder: r"sqlite3\.h|gsl/.*" for folder in TUNER[:4]},

@@ -17,6 +17,7 @@ extern const struct rue_command rue_command_check;
 extern const struct rue_command rue_command_show;
 extern const struct rue_command rue_command_list;
 extern const struct rue_command rue_command_models;
+extern const struct rue_command rue_command_augment;
 extern const struct rue_command rue_command_calibrate;
 extern const struct rue_command rue_command_runner;
 

@@ -77,7 +77,11 @@ static bool parse_count(const struct rue_option *option, const char *text, uint6
     char *end;
     errno = 0;
     *number = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end || errno) return false;
+    if (!isdigit((unsigned char)*text)) return false;
+    if (*end == 'e' && isdigit((unsigned char)end[1])) /* 1e9 */
+        for (unsigned long zeros = strtoul(end + 1, &end, 10); zeros && *number; zeros--)
+            if (__builtin_mul_overflow(*number, 10, number)) return false;
+    if (*end || errno) return false;
     return option->max == 0 || (*number >= option->min && *number <= option->max);
 }
 

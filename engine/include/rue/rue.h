@@ -13,6 +13,7 @@
 #ifndef RUE_H
 #define RUE_H
 
+#include "augmentation.h"
 #include "error.h"
 #include "fetcher.h"
 #include "loader.h"

@@ -22,7 +22,7 @@ Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (python
 
 GOLDENS = ROOT / "tests" / "goldens"
 COMMANDS = ["tune", "compare", "scale", "prepare", "inspect", "analyze", "check", "show", "list", "models",
-            "calibrate", "runner"]
+            "augment", "calibrate", "runner"]
 QUICK = ["--batch-size", "4", "--num-workers", "0,1", "--model", "none", "--budget", "5m", "--mode", "raw", "--quiet"]
 TABLE = make_table(["ape", "bee"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 100 * w * (m == "bee"))
 
@@ -126,7 +126,7 @@ WRONG = {
     "budget_below": (["tune", ".", "--budget", "-1s"], ["--budget: '-1s'"]),
     "memory": (["tune", ".", "--max-memory", "much"], ["--max-memory: 'much' is not a size such as 8G"]),
     "repeats": (["tune", ".", "--repeats", "0"], ["--repeats: '0' is not a whole number from 1 to 1000"]),
-    "count": (["tune", ".", "--images", "1e3"], ["--images: '1e3' is not a whole number"]),
+    "count": (["tune", ".", "--images", "1k"], ["--images: '1k' is not a whole number"]),
     "count_huge": (["tune", ".", "--seed", "9" * 30], ["--seed", "is not a whole number"]),
     "mode": (["tune", ".", "--mode", "cooked"], ["--mode: 'cooked' is not one of all, raw, preprocessed"]),
     "mode_near": (["tune", ".", "--mode", "rwa"], ["--mode: 'rwa' is not one of", "did you mean 'raw'?"]),

@@ -1,0 +1,5 @@
+# corpus_recipe.sh RUE FOLDER: recipes as people write them.
+echo '{"area": [0.08, 1], "ratio": [0.75, 1.3333], "flip": 0.5}' >"$2/crop"
+echo '{"rotation": {"probability": 0.5, "range": [-10, 10]}, "noise": {"probability": 1, "range": [0, 0.1]}}' >"$2/some"
+echo '{"brightness": {"probability": 1e-9, "range": [0, 10]}, "contrast": {"probability": 1, "range": [1, 1]},
+       "scale": {"probability": 0, "range": [0.1, 10]}}' >"$2/edges"

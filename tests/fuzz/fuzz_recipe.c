@@ -1,0 +1,43 @@
+/* A recipe of augmentation: what is accepted draws valid parameters, and its text gives the same recipe. */
+#include <assert.h>
+#include <string.h>
+
+#include "recipe.h"
+#include "recipe_json.h"
+
+static void check_recipe(const struct rue_recipe *recipe)
+{
+    static const struct rue_augmentation_key key = {.seed = 1};
+    struct rue_augmentation sets[20];
+    struct rue_recipe again;
+    char text[RUE_RECIPE_TEXT_BYTES];
+    rue_recipe_format(recipe, text);
+    assert(rue_recipe_parse(text, &again, NULL) == RUE_OK && memcmp(recipe, &again, sizeof again) == 0);
+    rue_augmentation_draw(recipe, &key, 0, 1, sets, 20);
+    for (int i = 0; i < 20; i++) {
+        const struct rue_augmentation *set = &sets[i];
+        assert(set->area > 0 && set->area <= 1.0001F && set->ratio > 0.0099F && set->ratio < 101);
+        assert(set->x >= 0 && set->x < 1 && set->y >= 0 && set->y < 1 && set->flip <= 1);
+        assert(set->rotation >= -180 && set->rotation <= 180 && set->brightness >= 0 &&
+               set->brightness <= 10);
+        assert(set->contrast >= 0 && set->contrast <= 10 && set->noise >= 0 && set->noise <= 1);
+        assert(set->scale >= 0.0999F && set->scale <= 10);
+        struct rue_crop crop = rue_augmentation_crop(recipe, &key, set, 1 + (uint32_t)i * 31, 100);
+        assert(crop.width && crop.height && crop.left + crop.width <= 1 + (uint32_t)i * 31 &&
+               crop.top + crop.height <= 100);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
+{
+    struct rue_recipe recipe;
+    rue_error error = {0};
+    json_t *root = json_loadb((const char *)data, bytes, JSON_REJECT_DUPLICATES, NULL);
+    if (!root) return 0;
+    rue_status status = rue_recipe_read(root, &recipe, &error);
+    assert(status == RUE_OK || (status == RUE_USAGE && error.message[0]));
+    if (status == RUE_OK) check_recipe(&recipe);
+    json_decref(root);
+    return 0;
+}

@@ -1,0 +1,98 @@
+#include "recipe.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "recipe_json.h"
+
+Test(recipe, presets_are_valid_and_have_texts)
+{
+    static const char *const texts[] = {"area 0.08 1 ratio 0.75 1.33333 flip 0.5",
+                                        "area 0.08 1 ratio 0.75 1.33333 flip 0.5 rotation 0.25 -10 10 "
+                                        "brightness 0.5 0.8 1.2 contrast 0.5 0.8 1.2",
+                                        "area 0.08 1 ratio 0.75 1.33333 flip 0.5 rotation 0.5 -30 30 "
+                                        "brightness 0.8 0.6 1.4 contrast 0.8 0.6 1.4 "
+                                        "noise 0.5 0 0.1 scale 0.5 0.8 1.25"};
+    for (int p = 0; rue_recipe_presets[p]; p++) {
+        struct rue_recipe recipe, again;
+        char text[RUE_RECIPE_TEXT_BYTES];
+        cr_assert_eq(rue_recipe_preset(rue_recipe_presets[p], &recipe, NULL), RUE_OK);
+        cr_assert_eq(rue_recipe_check(&recipe, NULL), RUE_OK);
+        rue_recipe_format(&recipe, text);
+        cr_assert_str_eq(text, texts[p]);
+        cr_assert_eq(rue_recipe_parse(text, &again, NULL), RUE_OK);
+        cr_assert_eq(memcmp(&recipe, &again, sizeof recipe), 0);
+    }
+}
+
+Test(recipe, the_longest_text_fits)
+{
+    struct rue_recipe recipe, again;
+    char text[RUE_RECIPE_TEXT_BYTES];
+    for (int p = 0; p < RUE_RECIPE_PARTS; p++) {
+        float *numbers = rue_recipe_numbers(&recipe, &rue_recipe_parts[p]);
+        for (int i = 0; i < rue_recipe_parts[p].count; i++)
+            numbers[i] = rue_recipe_parts[p].least < 0 ? -1.23456e-05F : 1.23456e-05F;
+        if (p == 1 || rue_recipe_parts[p].least == 0.1F)
+            numbers[rue_recipe_parts[p].count - 2] = numbers[rue_recipe_parts[p].count - 1] = 0.123456F;
+        if (rue_recipe_parts[p].count == 3) numbers[0] = 1.23456e-05F;
+    }
+    cr_assert_eq(rue_recipe_check(&recipe, NULL), RUE_OK);
+    rue_recipe_format(&recipe, text);
+    cr_assert_lt(strlen(text), sizeof text - 1);
+    cr_assert_eq(rue_recipe_parse(text, &again, NULL), RUE_OK);
+    cr_assert_eq(memcmp(&recipe, &again, sizeof recipe), 0);
+}
+
+static void read_json(const char *text, const char *expected)
+{
+    struct rue_recipe recipe;
+    char found[RUE_RECIPE_TEXT_BYTES];
+    rue_error error = {0};
+    json_t *root = json_loads(text, JSON_DECODE_ANY, NULL);
+    rue_status status = rue_recipe_read(root, &recipe, &error);
+    if (status == RUE_OK) rue_recipe_format(&recipe, found);
+    cr_assert(status == RUE_OK || status == RUE_USAGE);
+    cr_assert_str_eq(status == RUE_OK ? found : error.message, expected, "%s: %s", text,
+                     status == RUE_OK ? found : error.message);
+    json_decref(root);
+}
+
+Test(recipe, json_gives_the_recipe_or_one_clear_line)
+{
+    static const char usual[] = "area 0.08 1 ratio 0.75 1.33333 flip 0.5";
+    read_json("{}", usual);
+    read_json("{\"area\": [0.25, 0.25], \"flip\": 0}", "area 0.25 0.25 ratio 0.75 1.33333 flip 0");
+    read_json("{\"rotation\": {\"probability\": 1, \"range\": [-5, 5]}}",
+              "area 0.08 1 ratio 0.75 1.33333 flip 0.5 rotation 1 -5 5");
+    read_json("{\"rotation\": {\"probability\": 0, \"range\": [-5, 5]}}", usual);
+    read_json("[]", "expected an object, such as {\"flip\": 0.5}");
+    read_json("{\"rotatoin\": 1}", "unknown key 'rotatoin': did you mean 'rotation'?");
+    read_json(
+        "{\"hue\": 1}",
+        "unknown key 'hue'; the keys are area, ratio, flip, rotation, brightness, contrast, noise and scale");
+    read_json("{\"flip\": 1.5}", "flip: the probability 1.5 is not between 0 and 1");
+    read_json("{\"flip\": -0.1}", "flip: the probability -0.1 is not between 0 and 1");
+    read_json("{\"flip\": \"often\"}", "flip: expected a probability, such as 0.5");
+    read_json("{\"area\": [0.9, 0.5]}", "area: the minimum 0.9 is greater than the maximum 0.5");
+    read_json("{\"area\": [0, 1]}", "area: the minimum 0 is not between 1e-06 and 1");
+    read_json("{\"area\": [0.1]}", "area: expected [minimum, maximum]");
+    read_json("{\"scale\": {\"probability\": 1.01, \"range\": [1, 2]}}",
+              "scale: the probability 1.01 is not between 0 and 1");
+    read_json("{\"scale\": {\"probability\": 1, \"range\": [1, 1e40]}}",
+              "scale: the maximum inf is not between 0.1 and 10");
+    read_json("{\"noise\": 0.5}", "noise: expected {\"probability\": P, \"range\": [minimum, maximum]}");
+}
+
+Test(recipe, an_invalid_text_is_refused)
+{
+    static const char *const texts[] = {"area",     "area 0.5",   "tilt 1",   "flip 2",
+                                        "flip nan", "area 1 0.5", "flip 0.5x"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct rue_recipe recipe;
+        rue_error error = {0};
+        cr_assert_eq(rue_recipe_parse(texts[i], &recipe, &error), RUE_USAGE, "%s", texts[i]);
+        cr_assert(error.message[0]);
+    }
+}

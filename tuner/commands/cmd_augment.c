@@ -1,0 +1,170 @@
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "augment_rows.h"
+#include "commands.h"
+#include "output.h"
+#include "recipe_json.h"
+
+enum { PRESET, RECIPE, COUNT, SEED, EPOCH, RANK, WORLD, PER_RANK, FORMAT, OUTPUT };
+
+enum { SETS_AT_ONCE = 1024, RANKS_MAX = (1 << 24) - 2 };
+
+static const char *const format_names[] = {"jsonl", "csv", "npy", NULL};
+static const struct rue_augment_format *const formats[] = {&rue_augment_jsonl, &rue_augment_csv,
+                                                           &rue_augment_npy};
+
+static const struct rue_option options_table[] = {
+    [PRESET] = {"preset", RUE_OPTION_WORD, "NAME", "mild", "mild, moderate or aggressive", 0, 0,
+                rue_recipe_presets, .set_by = RUE_SET_BY_FLAG,
+                .more =
+                    "mild crops and flips as torchvision's training references do; the others also change "
+                    "rotation, brightness, contrast, noise and scale."},
+    [RECIPE] = {"recipe", RUE_OPTION_PATH, "FILE.json", NULL, "your own probabilities and ranges", 0, 0, NULL,
+                .set_by = RUE_SET_BY_FLAG, .more = "docs/augmentation.md describes the file."},
+    [COUNT] = {"count", RUE_OPTION_COUNT, "N", "0", "number of items of all ranks; 0: no end", 0, INT64_MAX,
+               NULL, .set_by = RUE_SET_BY_FLAG, .more = "1e9 is 1000000000."},
+    [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "seed", 0, INT64_MAX, NULL},
+    [EPOCH] = {"epoch", RUE_OPTION_COUNT, "E", "0", "epoch, which changes all parameters", 0, UINT32_MAX,
+               NULL, .set_by = RUE_SET_BY_FLAG},
+    [RANK] = {"rank", RUE_OPTION_COUNT, "R", "0", "print the items R, R + N, R + 2 N ... of N ranks", 0,
+              RANKS_MAX, NULL, .set_by = RUE_SET_BY_FLAG},
+    [WORLD] = {"world", RUE_OPTION_COUNT, "N", "1", "number of ranks", 1, RANKS_MAX + 1, NULL,
+               .set_by = RUE_SET_BY_FLAG},
+    [PER_RANK] = {"per-rank", RUE_OPTION_FLAG, NULL, NULL,
+                  "give each rank other parameters for the same item", 0, 0, NULL, .set_by = RUE_SET_BY_FLAG,
+                  .more = "Otherwise the parameters of an item are the same on any number of ranks."},
+    [FORMAT] = {"format", RUE_OPTION_WORD, "FORMAT", "jsonl", "jsonl (JSON lines), csv or npy", 0, 0,
+                format_names, .set_by = RUE_SET_BY_FLAG,
+                .more = "npy is an array of records for numpy.load, with all digits, and needs --count."},
+    [OUTPUT] = {"output", RUE_OPTION_PATH, "FILE", NULL, "write to FILE [standard output]", 0, 0, NULL,
+                .set_by = RUE_SET_BY_FLAG, .more = "It needs --count."},
+};
+
+struct stream {
+    struct rue_recipe recipe;
+    struct rue_augmentation_key key;
+    uint64_t first, stride, count; /* count 0 with `endless` */
+    bool endless;
+    const struct rue_augment_format *format;
+};
+
+/* Shares of n items among N ranks: the first n % N ranks have one more. */
+static uint64_t count_share(uint64_t items, uint64_t rank, uint64_t world)
+{
+    return items / world + (rank < items % world);
+}
+
+static rue_status read_stream(const struct rue_options *options, struct stream *out, rue_error *error)
+{
+    uint64_t rank = rue_options_number(options, RANK), world = rue_options_number(options, WORLD),
+             count = rue_options_number(options, COUNT);
+    bool endless = count == 0;
+    if (rank >= world)
+        return rue_fail(error, RUE_USAGE, "--rank %llu is out of range: with --world %llu it is 0 to %llu",
+                        (unsigned long long)rank, (unsigned long long)world, (unsigned long long)world - 1);
+    if (rue_options_text(options, RECIPE) && rue_options_given(options, PRESET))
+        return rue_fail(error, RUE_USAGE, "--preset and --recipe exclude each other: give one of them");
+    int format = rue_options_word(options, FORMAT);
+    if (endless && (formats[format] == &rue_augment_npy || rue_options_text(options, OUTPUT)))
+        return rue_fail(error, RUE_USAGE, "%s needs the number of items: give --count N",
+                        rue_options_text(options, OUTPUT) ? "--output" : "--format npy");
+    *out = (struct stream){
+        .key = {rue_options_number(options, SEED), (uint32_t)rue_options_number(options, EPOCH),
+                rue_options_flag(options, PER_RANK) ? (uint32_t)rank + 1 : 0},
+        .first = rank,
+        .stride = world,
+        .count = count_share(count, rank, world),
+        .endless = endless,
+        .format = formats[format],
+    };
+    const char *file = rue_options_text(options, RECIPE);
+    if (!file) return rue_recipe_preset(rue_options_text(options, PRESET), &out->recipe, error);
+    rue_error why = {0};
+    rue_status status = rue_recipe_read_file(file, &out->recipe, &why);
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "--recipe: %s", why.message);
+}
+
+static bool write_whole(int fd, const char *bytes, size_t count)
+{
+    while (count) {
+        ssize_t written = write(fd, bytes, count);
+        if (written < 0 && errno != EINTR) return false;
+        if (written > 0) bytes += written, count -= (size_t)written;
+    }
+    return true;
+}
+
+/* Writes all sets. RUE_STORE with errno. */
+static rue_status write_stream(const struct stream *stream, int fd, rue_error *error)
+{
+    struct rue_augmentation sets[SETS_AT_ONCE];
+    const struct rue_augment_format *format = stream->format;
+    size_t bytes = RUE_AUGMENT_HEAD_BYTES + SETS_AT_ONCE * format->row_bytes;
+    char *text = malloc(bytes);
+    if (!text) return rue_fail_memory(error, "the output", bytes);
+    bool written = write_whole(fd, text, format->head(text, stream->count));
+    for (uint64_t done = 0; written && (stream->endless || done < stream->count); done += SETS_AT_ONCE) {
+        uint64_t left = stream->endless ? SETS_AT_ONCE : stream->count - done;
+        size_t count = left < SETS_AT_ONCE ? (size_t)left : SETS_AT_ONCE;
+        rue_augmentation_draw(&stream->recipe, &stream->key, stream->first + done * stream->stride,
+                              stream->stride, sets, count);
+        written = write_whole(fd, text, format->rows(text, sets, count));
+    }
+    int number = errno;
+    free(text);
+    errno = number;
+    return written ? RUE_OK : RUE_STORE;
+}
+
+static rue_status render_stream(const void *context, FILE *file, rue_error *error)
+{
+    return write_stream(context, fileno(file), error);
+}
+
+static rue_status write_file(const struct stream *stream, const char *path, rue_error *error)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t length = slash ? (size_t)(name - path) : 0;
+    if (!*name || length >= sizeof folder)
+        return rue_fail(error, RUE_USAGE, "--output: '%.80s' does not name a file", path);
+    snprintf(folder, sizeof folder, "%.*s", (int)length, length ? path : "");
+    struct rue_output output = {length ? folder : ".", name, stream->format->mark};
+    return rue_output_write(&output, render_stream, stream, error);
+}
+
+static rue_status run_augment(const struct rue_options *options, rue_error *error)
+{
+    struct stream stream;
+    rue_status status = read_stream(options, &stream, error);
+    const char *path = rue_options_text(options, OUTPUT);
+    if (status != RUE_OK) return status;
+    if (path) return write_file(&stream, path, error);
+    status = write_stream(&stream, STDOUT_FILENO, error);
+    if (status != RUE_STORE) return status;
+    if (errno == EPIPE) return RUE_OK; /* the reader has enough, which is how a stream without end ends */
+    return rue_fail(error, RUE_STORE, "cannot write the output: %s%s", strerror(errno),
+                    rue_advice_or(errno, ""));
+}
+
+const struct rue_command rue_command_augment = {
+    .name = "augment",
+    .arguments = "",
+    .summary = "Print random parameters of augmentation.",
+    .details =
+        "  rue augment --count 1e6 --preset moderate --format csv\n"
+        "  rue augment --rank 3 --world 8 --epoch 5 | head -3\n\n"
+        "Each item has a crop (area, ratio, place), a flip and other parameters for training on images.\n"
+        "They depend only on recipe, seed, epoch and item: the same on any number of ranks, in any order.",
+    .options = options_table,
+    .option_count = sizeof options_table / sizeof *options_table,
+    .min_arguments = 0,
+    .max_arguments = 0,
+    .run = run_augment,
+};
