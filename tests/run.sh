@@ -9,7 +9,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . .ci/packages.sh
 need_packages "to build rue and its tests" "${build_packages[@]}" libcriterion-dev g++ python3 python3-pytest python3-pytest-xdist python3-pytest-timeout python3-venv \
-    python3-numpy python3-pil python3-lmdb python3-protobuf python3-crc32c python3-jsonschema libarchive-tools strace "${test_packages[@]}" || exit 1
+    python3-numpy python3-pil python3-lmdb python3-zarr python3-protobuf python3-crc32c python3-jsonschema libarchive-tools strace "${test_packages[@]}" || exit 1
 
 quick=${1:-}
 jobs=${RUE_JOBS:-$((2 * $(nproc)))}
@@ -89,6 +89,13 @@ install_peers() {
             'pytorch-lightning==2.1.4' 'transformers==4.36.2' 'accelerate<0.30' 'datasets<4' pandas && touch build/peers/complete
 }
 
+# zarr 3 from PyPI, for tests/program/data/test_zarr.py.
+install_zarr_3() {
+    [ -e build/zarr3/complete ] && return
+    rm -rf build/zarr3
+    /usr/bin/python3 -m venv build/zarr3 && timeout 600 build/zarr3/bin/pip install -q 'zarr>=3' && touch build/zarr3/complete
+}
+
 # run_pytest PYTHON WORD...
 run_pytest() {
     local begin=$SECONDS line fails python=$1
@@ -104,6 +111,7 @@ run_pytest() {
 }
 
 mkdir -p build
+[ "$quick" = quick ] || install_zarr_3 >build/zarr3.log 2>&1 &
 [ "$quick" = quick ] || install_peers >build/peers.log 2>&1 &
 if [ "$quick" = quick ]; then
     build asan && run_programs build/asan/tests && run_pytest /usr/bin/python3 -m quick tests

@@ -36,6 +36,20 @@ static uint64_t permute(uint64_t index, uint64_t items, uint64_t key)
     return index;
 }
 
+/* Permutes blocks, and the items of each. A last block that is shorter gets a place of its own among the
+ * others. */
+static uint64_t shuffle(const struct rue_sampler *sampler, uint64_t index, uint64_t key)
+{
+    uint64_t block = sampler->block;
+    if (block <= 1) return permute(index, sampler->items, key);
+    uint64_t full = sampler->items / block, rest = sampler->items % block;
+    uint64_t before = rest ? block * (rue_mix64(key) % (full + 1)) : sampler->items;
+    if (index >= before && index - before < rest) return full * block + permute(index - before, rest, key);
+    if (index >= before) index -= rest;
+    uint64_t chosen = permute(index / block, full, key);
+    return chosen * block + permute(index % block, block, rue_mix64(key) + chosen);
+}
+
 static rue_status open_shards(struct rue_sampler *sampler, const struct rue_source *source, rue_error *error)
 {
     size_t total = rue_source_shards(source), world = (size_t)sampler->world_size,
@@ -67,6 +81,7 @@ rue_status rue_sampler_open(struct rue_sampler *sampler, const struct rue_source
 {
     rue_status status = RUE_OK;
     sampler->items = rue_source_count(source);
+    sampler->block = rue_source_block(source);
     sampler->shards = NULL;
     sampler->shard_count = 0;
     if (sampler->world_size < 1 || sampler->rank < 0 || sampler->rank >= sampler->world_size)
@@ -128,5 +143,5 @@ uint64_t rue_sampler_item(const struct rue_sampler *sampler, uint64_t position)
         return item_in_shards(sampler, sampler->shuffle ? permute(index, share, key + (uint64_t)sampler->rank)
                                                         : index);
     index = global_position(sampler, index);
-    return sampler->shuffle ? permute(index, sampler->items, key) : index;
+    return sampler->shuffle ? shuffle(sampler, index, key) : index;
 }

@@ -20,6 +20,7 @@ extern const struct rue_source_ops rue_source_lmdb;
 extern const struct rue_source_ops rue_source_tensor;
 extern const struct rue_source_ops rue_source_tfrecord;
 extern const struct rue_source_ops rue_source_webdataset;
+extern const struct rue_source_ops rue_source_zarr;
 
 /* The folder format accepts every folder, so it is probed after the other formats for folders. */
 /* clang-format off */
@@ -28,6 +29,7 @@ const struct rue_source_ops *const rue_source_formats[] = {
     &rue_source_csv,
     &rue_source_webdataset,
     &rue_source_tfrecord,
+    &rue_source_zarr,
     &rue_source_folder,
     &rue_source_tensor,
     NULL,
@@ -192,6 +194,7 @@ uint64_t rue_source_bytes(const struct rue_source *source, uint64_t item)
 uint64_t rue_source_total_bytes(const struct rue_source *source)
 {
     uint64_t total = 0, count = rue_source_count(source);
+    if (source->index.blocks.items) return source->index.blocks.stored_bytes;
     for (uint64_t i = 0; i < count; i++) total += rue_source_bytes(source, i);
     return total;
 }
@@ -214,6 +217,11 @@ static uint64_t first_in_file(const struct rue_index *index, size_t file)
             first = middle + 1;
     }
     return first;
+}
+
+uint64_t rue_source_block(const struct rue_source *source)
+{
+    return source->index.blocks.items ? source->index.blocks.items : 1;
 }
 
 size_t rue_source_shards(const struct rue_source *source)
@@ -243,6 +251,8 @@ void rue_source_name(const struct rue_source *source, uint64_t item, char *out, 
         snprintf(out, bytes, "%s", name);
     else if (index->kind == RUE_ITEM_FILE)
         snprintf(out, bytes, "%s/%s", rue_files_folder(index->files), name);
+    else if (index->kind == RUE_ITEM_ARRAY)
+        snprintf(out, bytes, "%s item %" PRIu64, source->path, item);
     else if (index->kind == RUE_ITEM_RECORD)
         snprintf(out, bytes, "%s record %" PRIu64 " at byte %" PRIu64, file,
                  item - first_in_file(index, entry.file), begin);
@@ -305,6 +315,7 @@ bool rue_source_place(const struct rue_source *source, enum rue_access access, u
 {
     const struct rue_index *index = &source->index;
     const struct rue_entry entry = item_entry(index, item);
+    if (source->ops->place) return source->ops->place(index, item, out);
     if (!index->files || index->compressed) return false;
     *out = (struct rue_place){.fd = AT_FDCWD, .offset = entry.offset, .bytes = entry.bytes};
     if (index->kind == RUE_ITEM_FILE) {

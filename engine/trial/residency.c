@@ -38,6 +38,14 @@ static void sort_items(struct rue_residency *residency, uint64_t drawn)
     }
 }
 
+/* Bytes on storage per byte of an item; items of compressed chunks need fewer. */
+static double stored_ratio(const struct rue_source *source)
+{
+    if (rue_source_block(source) == 1) return 1;
+    uint64_t item_bytes = rue_source_bytes(source, 0); /* items of chunks have the same size */
+    return (double)rue_source_total_bytes(source) / (double)(rue_source_count(source) * item_bytes);
+}
+
 struct rue_sampler rue_workload_sampler(const struct rue_workload *workload)
 {
     return (struct rue_sampler){.items = 1,
@@ -70,6 +78,7 @@ rue_status rue_residency_open(const struct rue_source *source, const struct rue_
     for (uint64_t i = 0; i < images; i++) items[i] = rue_sampler_item(&sampler, i);
     rue_sampler_close(&sampler);
     sort_items(residency, images);
+    residency->bytes = (uint64_t)((double)residency->bytes * stored_ratio(source));
     *out = residency;
     return RUE_OK;
 }

@@ -81,7 +81,10 @@ static rue_status plan_conversion(struct conversion *c, rue_error *error)
                                                 .shape = {RUE_CHANNELS, RUE_CROP, RUE_CROP},
                                                 .name = c->path,
                                                 .split = options->split,
-                                                .shard_bytes = options->shard_bytes};
+                                                .shard_bytes = options->shard_bytes,
+                                                .codec = options->codec,
+                                                .zarr_version = options->zarr_version};
+    memcpy(c->sink_options.chunk, options->chunk, sizeof options->chunk);
     rue_source_shape(c->source, c->sink_options.shape);
     rue_status status = choose_mode(c, error);
     if (status == RUE_OK)

@@ -13,6 +13,7 @@ extern const struct rue_sink_ops rue_sink_lmdb;
 extern const struct rue_sink_ops rue_sink_tensor;
 extern const struct rue_sink_ops rue_sink_tfrecord;
 extern const struct rue_sink_ops rue_sink_webdataset;
+extern const struct rue_sink_ops rue_sink_zarr;
 
 /* clang-format off */
 const struct rue_sink_ops *const rue_sink_formats[] = {
@@ -21,6 +22,7 @@ const struct rue_sink_ops *const rue_sink_formats[] = {
     &rue_sink_tensor,
     &rue_sink_tfrecord,
     &rue_sink_webdataset,
+    &rue_sink_zarr,
     NULL,
 };
 /* clang-format on */

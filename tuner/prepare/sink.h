@@ -8,6 +8,7 @@
 
 #include "error.h"
 #include "variant.h"
+#include "zarr_metadata.h"
 
 struct rue_sink;
 
@@ -19,9 +20,12 @@ struct rue_sink_options {
     uint64_t count;       /* number of items, at least 1 */
     size_t class_count;   /* 0: labels have no names */
     const char *const *classes;
-    const char *name;     /* the final name of the path; NULL: its current name */
-    const char *split;    /* prefix of shards: "train" */
-    uint64_t shard_bytes; /* start a new shard at this size */
+    const char *name;              /* the final name of the path; NULL: its current name */
+    const char *split;             /* prefix of shards: "train" */
+    uint64_t shard_bytes;          /* start a new shard at this size */
+    uint64_t chunk[RUE_ZARR_AXES]; /* items, channels, height and width of a chunk; 0: the format chooses */
+    enum rue_zarr_codec codec;     /* of chunks */
+    int zarr_version;              /* 2 or 3 */
 };
 
 struct rue_item {
@@ -38,6 +42,7 @@ struct rue_sink_ops {
     const char *help;
     bool has_mode[RUE_MODE_COUNT];
     bool shards;        /* it uses shard_bytes and split */
+    bool chunks;        /* it uses chunk, codec and zarr_version */
     bool by_name;       /* it stores labels only as class names */
     size_t state_bytes; /* of the zeroed state */
     /* Begins a data set at `path`, which does not exist. */

@@ -23,6 +23,7 @@ struct rue_sampler {
     uint64_t seed;
     uint64_t epoch; /* the epoch of position 0 */
     bool shuffle;
+    uint64_t block; /* shuffle blocks of so many items, and within them; up to 1: all items */
     int rank;       /* 0 to world_size - 1 */
     int world_size; /* at least 1 */
     enum rue_share share;
@@ -30,8 +31,8 @@ struct rue_sampler {
     size_t shard_count;
 };
 
-/* Sets `items`, and allocates `shards` if they are shared. RUE_USAGE: the rank is out of range, or has
- * nothing to load; the message names it and the number of items or shards. RUE_MEMORY. */
+/* Sets `items` and `block`, and allocates `shards` if they are shared. RUE_USAGE: the rank is out of range,
+ * or has nothing to load; the message names it and the number of items or shards. RUE_MEMORY. */
 rue_status rue_sampler_open(struct rue_sampler *sampler, const struct rue_source *source,
                             rue_error *error) RUE_MUST_CHECK;
 void rue_sampler_close(struct rue_sampler *sampler);

@@ -71,6 +71,8 @@ struct rue_source_ops {
     rue_status (*read)(const struct rue_index *index, uint64_t item, void *into, rue_error *error);
     /* (optional) See rue_source_key. Default: the name of the item. */
     void (*key)(const struct rue_index *index, uint64_t item, char *out, size_t bytes);
+    /* (optional) As rue_source_place. Default: the place of the item in the index. */
+    bool (*place)(const struct rue_index *index, uint64_t item, struct rue_place *out);
     /* (optional) Sets `*valid` to whether `data` has the recorded checksum. Default: no checksums. */
     rue_status (*verify)(const struct rue_index *index, uint64_t item, const void *data, bool *valid,
                          rue_error *error);
@@ -104,10 +106,14 @@ void rue_source_close(struct rue_source *source);
 /* Number of items, at least 1. Items are numbered from 0. */
 uint64_t rue_source_count(const struct rue_source *source);
 
-/* Size of the item when it was indexed, and of all items together; the label of the item (0: no labels). */
+/* Size of the item when it was indexed, and of all items together on storage; the label of the item (0: no
+ * labels). */
 uint64_t rue_source_bytes(const struct rue_source *source, uint64_t item);
 uint64_t rue_source_total_bytes(const struct rue_source *source);
 int32_t rue_source_label(const struct rue_source *source, uint64_t item);
+
+/* Items that are stored and read together, in chunks: shuffle blocks of so many, and within them. 1: none. */
+uint64_t rue_source_block(const struct rue_source *source);
 
 /* Number of files that hold many items each; 0: every item is a file. Shards follow each other: shard s holds
  * the items from rue_source_shard_first(s) to rue_source_shard_first(s + 1) - 1, and may hold none. The

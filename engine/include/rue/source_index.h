@@ -14,6 +14,7 @@ enum rue_item_kind {
     RUE_ITEM_RECORD, /* "<file> record <number in the file> at byte <offset>" */
     RUE_ITEM_MEMBER, /* "<file> member <name> at byte <offset>" */
     RUE_ITEM_KEY,    /* "<file> key <name> at byte <offset>" */
+    RUE_ITEM_ARRAY,  /* "<path> item <number>" */
     RUE_ITEM_FILE,   /* a whole file; its name is an absolute path, or relative to the folder of the data */
 };
 
@@ -28,6 +29,12 @@ struct rue_entry {
 /* Items of the same size at equal distances in the first file. */
 struct rue_stride {
     uint64_t offset, bytes, step;
+};
+
+/* Items that are stored and read together, in chunks. {0}: each item is stored alone, as its bytes are. */
+struct rue_blocks {
+    uint64_t items;        /* of a block; the last one may have fewer */
+    uint64_t stored_bytes; /* of all blocks together */
 };
 
 /* NUL-terminated texts, one after another. */
@@ -58,7 +65,8 @@ struct rue_index {
     enum rue_dtype dtype; /* of preprocessed items */
     uint32_t shape[3];    /* of preprocessed items: channels, height, width */
     uint64_t seed;        /* start of the digest: a hash of the format's data about the contents */
-    bool compressed;      /* an item can be read only after all bytes before it */
+    struct rue_blocks blocks;
+    bool compressed; /* an item can be read only after all bytes before it */
     struct rue_files *files;
     void *state; /* data of the format, freed by its close */
 };

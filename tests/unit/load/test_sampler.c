@@ -148,3 +148,36 @@ Test(sampler, the_order_of_a_workload_is_as_requested)
     cr_assert(sampler.seed == 5 && sampler.epoch == 6 && sampler.shuffle);
     cr_assert(sampler.rank == 1 && sampler.world_size == 3);
 }
+
+/* Each item once, and the items of a block follow each other. */
+static void check_blocks(struct rue_sampler sampler, uint64_t seed)
+{
+    uint8_t *seen = calloc(sampler.items, 1);
+    uint64_t changes = 0, last = UINT64_MAX;
+    sampler.seed = seed;
+    for (uint64_t i = 0; i < sampler.items; i++) {
+        uint64_t item = rue_sampler_item(&sampler, i);
+        cr_assert(item < sampler.items && !seen[item]++, "item %d", (int)item);
+        changes += item / sampler.block != last;
+        last = item / sampler.block;
+    }
+    cr_assert_eq(changes, (sampler.items + sampler.block - 1) / sampler.block);
+    free(seen);
+}
+
+Test(sampler, blocks_are_shuffled_and_the_items_within_them)
+{
+    for (uint64_t seed = 0; seed < 40; seed++)
+        for (uint64_t items = 1; items < 60; items += 1 + seed % 3)
+            for (uint64_t block = 2; block < 20; block += 3)
+                check_blocks(
+                    (struct rue_sampler){.items = items, .world_size = 1, .shuffle = true, .block = block},
+                    seed);
+    struct rue_sampler sampler = {.items = 1000, .seed = 1, .world_size = 1, .shuffle = true, .block = 10};
+    unsigned in_place = 0, first[100] = {0};
+    for (uint64_t i = 0; i < 1000; i++) in_place += rue_sampler_item(&sampler, i) == i;
+    cr_assert(in_place < 30);
+    for (uint64_t epoch = 0; epoch < 400; epoch++) first[rue_sampler_item(&sampler, epoch * 1000) / 10]++;
+    for (int b = 0; b < 100; b++)
+        cr_assert(first[b] < 20, "block %d is first in %u of 400 epochs", b, first[b]);
+}

@@ -1,0 +1,490 @@
+#include "zarr_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "array.h"
+#include "chunk_cache.h"
+#include "crc32c.h"
+#include "file_io.h"
+#include "hash.h"
+#include "machine.h"
+
+enum { NAME_BYTES = 192, METADATA_MAX = 16 << 20, STOP_EVERY = 1024 };
+static const uint64_t files_max = 1 << 22, cache_least_bytes = UINT64_C(256) << 20;
+static const unsigned cached_blocks = 16;
+static const uint64_t index_key = UINT64_C(1) << 63; /* marks the index of a shard in the cache */
+
+/* A file of chunks. */
+struct file {
+    uint64_t bytes, identity; /* identity 0: the file is missing */
+    size_t name;              /* offset in `names` */
+};
+
+struct rue_zarr {
+    struct rue_zarr_array array;
+    int folder_fd;                 /* borrowed */
+    char path[PATH_MAX + 128];     /* of the array, for messages */
+    uint64_t files[RUE_ZARR_AXES]; /* number of files along each axis */
+    uint64_t grid[RUE_ZARR_AXES];  /* number of chunks */
+    uint64_t chunks_of_file;
+    struct file *file; /* [file_count] */
+    uint64_t file_count;
+    struct rue_name_pool names;
+    uint64_t digest, stored_bytes, missing, first_missing;
+    bool direct; /* an item lies in one chunk as its bytes are */
+    struct rue_chunk_cache *cache;
+};
+
+/* A chunk: its file, and its number in it. */
+struct place {
+    uint64_t file, number;
+};
+
+/* ---- files ---- */
+
+int rue_zarr_open_file(int folder_fd, const char *name)
+{
+    char part[NAME_MAX + 1];
+    int above = folder_fd, fd = -1;
+    for (const char *slash; above >= 0; name = slash + 1) {
+        slash = strchr(name, '/');
+        size_t length = slash ? (size_t)(slash - name) : strlen(name);
+        bool valid = length > 0 && length < sizeof part;
+        snprintf(part, sizeof part, "%.*s", (int)length, name);
+        if (!valid || strcmp(part, "..") == 0)
+            fd = -1, errno = ENOENT;
+        else
+            fd = openat(above, part,
+                        O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | (slash ? O_DIRECTORY : 0));
+        int why = errno;
+        if (above != folder_fd) close(above);
+        errno = why;
+        above = fd;
+        if (!slash) break;
+    }
+    return fd;
+}
+
+static rue_status fail_file(rue_error *error, const char *path, const char *name)
+{
+    int why = errno;
+    if (why == ELOOP)
+        return rue_fail(error, RUE_DATA, "%s/%s is a symbolic link, which is not followed: copy the file",
+                        path, name);
+    return rue_fail(error, rue_source_failure(why), "cannot read %s/%s: %s%s", path, name,
+                    why ? strerror(why) : "the file ends", rue_advice(why));
+}
+
+rue_status rue_zarr_read_file(int folder_fd, const char *path, const char *name, uint64_t most, char **out,
+                              size_t *bytes, rue_error *error)
+{
+    struct stat info;
+    *out = NULL;
+    int fd = rue_zarr_open_file(folder_fd, name);
+    if (fd < 0) return errno == ENOENT || errno == ENOTDIR ? RUE_OK : fail_file(error, path, name);
+    rue_status status = RUE_OK;
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || (uint64_t)info.st_size > most) {
+        status = rue_fail(error, RUE_DATA, "%s/%s is not a regular file of at most %" PRIu64 " bytes", path,
+                          name, most);
+    } else {
+        *bytes = (size_t)info.st_size;
+        *out = malloc(*bytes + 1);
+        if (!*out)
+            status = rue_fail_memory(error, "a file", *bytes);
+        else if (!rue_read_at(fd, *out, *bytes, 0))
+            status = fail_file(error, path, name);
+        else
+            (*out)[*bytes] = 0;
+    }
+    close(fd);
+    if (status != RUE_OK) {
+        free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+static uint64_t identify(const struct stat *info)
+{
+    struct rue_file_identity identity = rue_file_identity_read(info);
+    identity.touched_ns = 0;
+    return rue_hash(RUE_HASH_START, &identity, sizeof identity) | 1;
+}
+
+/* ---- opening ---- */
+
+static rue_status add_name(struct rue_zarr *zarr, const char *name, rue_error *error)
+{
+    struct rue_name_pool *pool = &zarr->names;
+    size_t bytes = strlen(name) + 1;
+    rue_status status =
+        rue_array_grow(&pool->text, &pool->capacity, pool->used + bytes, 1, "the names of chunks", error);
+    if (status != RUE_OK) return status;
+    memcpy(pool->text + pool->used, name, bytes);
+    pool->used += bytes;
+    return RUE_OK;
+}
+
+/* Notes size and identity of the file `number`. */
+static rue_status add_file(struct rue_zarr *zarr, const char *prefix, uint64_t number, rue_error *error)
+{
+    struct file *file = &zarr->file[number];
+    char name[NAME_BYTES];
+    uint64_t at[RUE_ZARR_AXES], rest = number;
+    for (int axis = RUE_ZARR_AXES - 1; axis >= 0; rest /= zarr->files[axis--])
+        at[axis] = rest % zarr->files[axis];
+    size_t used = (size_t)snprintf(name, sizeof name, "%s", prefix);
+    rue_zarr_file_name(&zarr->array, at, name + used, sizeof name - used);
+    file->name = zarr->names.used;
+    rue_status status = add_name(zarr, name, error);
+    if (status != RUE_OK) return status;
+    struct stat info;
+    if (fstatat(zarr->folder_fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno != ENOENT && errno != ENOTDIR) return fail_file(error, zarr->path, name + used);
+        if (zarr->missing++ == 0) zarr->first_missing = number;
+        zarr->digest = rue_hash(zarr->digest, "", 1);
+        return RUE_OK;
+    }
+    if (S_ISLNK(info.st_mode)) return errno = ELOOP, fail_file(error, zarr->path, name + used);
+    if (!S_ISREG(info.st_mode))
+        return rue_fail(error, RUE_DATA, "%s/%s is not a file", zarr->path, name + used);
+    file->bytes = (uint64_t)info.st_size;
+    file->identity = identify(&info);
+    zarr->stored_bytes += file->bytes;
+    zarr->digest = rue_hash(zarr->digest, &file->bytes, sizeof file->bytes);
+    return RUE_OK;
+}
+
+static rue_status add_files(struct rue_zarr *zarr, const char *prefix,
+                            const struct rue_source_options *options, rue_error *error)
+{
+    zarr->file = calloc(zarr->file_count, sizeof *zarr->file);
+    if (!zarr->file)
+        return rue_fail_memory(error, "the files of chunks", zarr->file_count * sizeof *zarr->file);
+    rue_status status = RUE_OK;
+    for (uint64_t i = 0; status == RUE_OK && i < zarr->file_count; i++) {
+        if (i % STOP_EVERY == 0) status = rue_source_check_stop(options, error);
+        if (status == RUE_OK) status = add_file(zarr, prefix, i, error);
+    }
+    return status;
+}
+
+static rue_status measure_grid(struct rue_zarr *zarr, rue_error *error)
+{
+    const struct rue_zarr_array *array = &zarr->array;
+    unsigned __int128 files = 1, values = 1, chunks = 1;
+    zarr->direct = array->rank > 1 && array->codec == RUE_ZARR_NONE && !array->checksums;
+    for (int axis = 0; axis < RUE_ZARR_AXES; axis++) {
+        zarr->grid[axis] = (array->shape[axis] + array->chunk[axis] - 1) / array->chunk[axis];
+        zarr->files[axis] = (array->shape[axis] + array->file[axis] - 1) / array->file[axis];
+        files *= zarr->files[axis];
+        chunks *= array->file[axis] / array->chunk[axis];
+        if (axis) values *= array->shape[axis];
+        if (axis) zarr->direct &= array->chunk[axis] == array->shape[axis];
+    }
+    if (files > files_max)
+        return rue_fail(error, RUE_DATA,
+                        "%s has %.3g files of chunks, and the limit is %" PRIu64
+                        ": make larger chunks, or put them into shards",
+                        zarr->path, (double)files, files_max);
+    if (values > 1 << 30 || chunks > 1 << 20)
+        return rue_fail(error, RUE_DATA,
+                        "%s has items of more than 2^30 values, or shards of more than 2^20 chunks",
+                        zarr->path);
+    zarr->file_count = (uint64_t)files;
+    zarr->chunks_of_file = (uint64_t)chunks;
+    return RUE_OK;
+}
+
+static rue_status open_cache(struct rue_zarr *zarr, rue_error *error)
+{
+    uint64_t block = zarr->array.chunk_bytes;
+    for (int axis = 1; axis < RUE_ZARR_AXES; axis++) block *= zarr->grid[axis];
+    uint64_t bytes = cached_blocks * block, most = rue_machine_read().memory_bytes / 4;
+    if (bytes < cache_least_bytes) bytes = cache_least_bytes;
+    return rue_chunk_cache_open(bytes < most ? bytes : most, &zarr->cache, error);
+}
+
+static rue_status read_metadata(struct rue_zarr *zarr, const char *name, bool *found, rue_error *error)
+{
+    static const char *const files[] = {"zarr.json", ".zarray"};
+    char file[NAME_BYTES], *text = NULL;
+    rue_error why = {0};
+    size_t bytes = 0;
+    for (size_t i = 0; !text && i < sizeof files / sizeof *files; i++) {
+        snprintf(file, sizeof file, "%s%s", name, files[i]);
+        rue_status status =
+            rue_zarr_read_file(zarr->folder_fd, zarr->path, file, METADATA_MAX, &text, &bytes, error);
+        if (status != RUE_OK) return status;
+    }
+    rue_status status = text ? rue_zarr_parse(text, bytes, &zarr->array, &why) : RUE_OK;
+    *found = zarr->array.rank > 0;
+    zarr->digest = rue_hash(RUE_HASH_START, text, bytes);
+    free(text);
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s %s", zarr->path, why.message);
+}
+
+rue_status rue_zarr_open(int folder_fd, const char *path, const char *name,
+                         const struct rue_source_options *options, bool *found, struct rue_zarr **out,
+                         rue_error *error)
+{
+    struct rue_zarr *zarr = calloc(1, sizeof *zarr);
+    *found = false;
+    if (!zarr) return rue_fail_memory(error, "a Zarr array", sizeof *zarr);
+    zarr->folder_fd = folder_fd;
+    int length = (int)strlen(name);
+    snprintf(zarr->path, sizeof zarr->path, "%s%s%.*s", path, length ? "/" : "", length ? length - 1 : 0,
+             name);
+    rue_status status = read_metadata(zarr, name, found, error);
+    if (status == RUE_OK && *found) status = measure_grid(zarr, error);
+    if (status == RUE_OK && *found) status = add_files(zarr, name, options, error);
+    if (status == RUE_OK && *found) status = open_cache(zarr, error);
+    if (status == RUE_OK && *found)
+        *out = zarr;
+    else
+        rue_zarr_close(zarr);
+    return status;
+}
+
+void rue_zarr_close(struct rue_zarr *zarr)
+{
+    if (!zarr) return;
+    rue_chunk_cache_close(zarr->cache);
+    free(zarr->file);
+    free(zarr->names.text);
+    free(zarr);
+}
+
+const struct rue_zarr_array *rue_zarr_array(const struct rue_zarr *zarr)
+{
+    return &zarr->array;
+}
+
+uint64_t rue_zarr_item_bytes(const struct rue_zarr *zarr)
+{
+    const uint64_t *shape = zarr->array.shape;
+    return shape[1] * shape[2] * shape[3] * zarr->array.value_bytes;
+}
+
+uint64_t rue_zarr_stored_bytes(const struct rue_zarr *zarr)
+{
+    return zarr->stored_bytes;
+}
+
+uint64_t rue_zarr_digest(const struct rue_zarr *zarr)
+{
+    return zarr->digest;
+}
+
+uint64_t rue_zarr_missing(const struct rue_zarr *zarr, const char **example)
+{
+    *example = zarr->names.text + zarr->file[zarr->first_missing].name;
+    return zarr->missing;
+}
+
+/* ---- chunks ---- */
+
+static const char *file_name(const struct rue_zarr *zarr, const struct file *file)
+{
+    return zarr->names.text + file->name;
+}
+
+static rue_status fail_chunk(const struct rue_zarr *zarr, const struct file *file, const char *why,
+                             rue_error *error)
+{
+    const char *name = file_name(zarr, file), *base = strrchr(zarr->path, '/');
+    size_t length = base ? strlen(base + 1) : 0;
+    bool named = length && strncmp(name, base + 1, length) == 0 && name[length] == '/';
+    return rue_fail(error, RUE_DATA, "%s/%s %s; make it again", zarr->path, named ? name + length + 1 : name,
+                    why);
+}
+
+/* Reads `bytes` at `offset` of a file that must be the one of the opening. */
+static rue_status read_file(const struct rue_zarr *zarr, const struct file *file, uint64_t offset,
+                            uint64_t bytes, void *into, rue_error *error)
+{
+    struct stat info;
+    if (offset > file->bytes || bytes > file->bytes - offset)
+        return fail_chunk(zarr, file, "is truncated", error);
+    int fd = rue_zarr_open_file(zarr->folder_fd, file_name(zarr, file));
+    if (fd < 0 && errno == ENOENT) return fail_chunk(zarr, file, "was deleted since it was opened", error);
+    if (fd < 0) return fail_file(error, zarr->path, file_name(zarr, file));
+    rue_status status = RUE_OK;
+    if (fstat(fd, &info) != 0 || identify(&info) != file->identity)
+        status = fail_chunk(zarr, file, "has changed since it was opened", error);
+    else if (!rue_read_at(fd, into, bytes, offset))
+        status = fail_file(error, zarr->path, file_name(zarr, file));
+    close(fd);
+    return status;
+}
+
+static uint64_t index_bytes(const struct rue_zarr *zarr)
+{
+    return zarr->chunks_of_file * 2 * sizeof(uint64_t) + (zarr->array.index_checksum ? sizeof(uint32_t) : 0);
+}
+
+/* Loads the index of a shard: offset and size of each chunk. */
+static rue_status load_index(const void *context, uint64_t key, void *into, uint64_t bytes, rue_error *error)
+{
+    const struct rue_zarr *zarr = context;
+    const struct file *file = &zarr->file[key & ~index_key];
+    uint32_t recorded;
+    if (bytes > file->bytes) return fail_chunk(zarr, file, "is shorter than its index", error);
+    uint64_t begin = zarr->array.index_first ? 0 : file->bytes - bytes;
+    rue_status status = read_file(zarr, file, begin, bytes, into, error);
+    if (status != RUE_OK || !zarr->array.index_checksum) return status;
+    bytes -= sizeof recorded;
+    memcpy(&recorded, (char *)into + bytes, sizeof recorded);
+    if (rue_crc32c(0, into, bytes) == recorded) return RUE_OK;
+    return fail_chunk(zarr, file, "has a damaged index (its CRC-32C is wrong)", error);
+}
+
+/* Sets `*offset` and `*bytes` of a chunk in its file; `*bytes` 0: it is missing. */
+static rue_status locate_chunk(const struct rue_zarr *zarr, struct place at, uint64_t *offset,
+                               uint64_t *bytes, rue_error *error)
+{
+    const struct file *file = &zarr->file[at.file];
+    struct rue_chunk *index;
+    uint64_t entry[2];
+    *offset = 0;
+    *bytes = file->identity ? file->bytes : 0;
+    if (!zarr->array.sharded || *bytes == 0) {
+        if (file->identity && *bytes == 0) return fail_chunk(zarr, file, "is empty", error);
+        return RUE_OK;
+    }
+    rue_status status = rue_chunk_cache_acquire(zarr->cache, at.file | index_key, index_bytes(zarr),
+                                                load_index, zarr, &index, error);
+    if (status != RUE_OK) return status;
+    memcpy(entry, (const char *)rue_chunk_bytes(index) + at.number * sizeof entry, sizeof entry);
+    rue_chunk_cache_release(zarr->cache, index);
+    *offset = entry[0];
+    *bytes = entry[1];
+    if (entry[0] == UINT64_MAX && entry[1] == UINT64_MAX)
+        *bytes = 0;
+    else if (entry[1] == 0 || entry[0] > file->bytes || entry[1] > file->bytes - entry[0])
+        return fail_chunk(zarr, file, "has an index with chunks outside of it", error);
+    return RUE_OK;
+}
+
+static void fill(const struct rue_zarr *zarr, void *into, uint64_t bytes)
+{
+    unsigned width = zarr->array.value_bytes;
+    for (uint64_t i = 0; i < bytes; i += width) memcpy((char *)into + i, zarr->array.fill, width);
+}
+
+static struct place split_key(const struct rue_zarr *zarr, uint64_t key)
+{
+    return (struct place){key / zarr->chunks_of_file, key % zarr->chunks_of_file};
+}
+
+static rue_status load_chunk(const void *context, uint64_t key, void *into, uint64_t bytes, rue_error *error)
+{
+    const struct rue_zarr *zarr = context;
+    const struct place at = split_key(zarr, key);
+    const struct file *file = &zarr->file[at.file];
+    uint64_t offset, stored;
+    rue_status status = locate_chunk(zarr, at, &offset, &stored, error);
+    if (status != RUE_OK) return status;
+    if (!stored) return fill(zarr, into, bytes), RUE_OK;
+    if (zarr->array.codec == RUE_ZARR_NONE && !zarr->array.checksums) {
+        if (stored != bytes)
+            return fail_chunk(zarr, file, "does not have the bytes that its shape needs", error);
+        return read_file(zarr, file, offset, bytes, into, error);
+    }
+    if (stored > 2 * bytes + (1 << 20))
+        return fail_chunk(zarr, file, "is larger than a compressed chunk can be", error);
+    void *packed = malloc(stored);
+    if (!packed) return rue_fail_memory(error, "a compressed chunk", stored);
+    status = read_file(zarr, file, offset, stored, packed, error);
+    if (status == RUE_OK) {
+        const char *why = rue_zarr_decode(&zarr->array, packed, stored, into);
+        if (why) status = fail_chunk(zarr, file, why, error);
+    }
+    free(packed);
+    return status;
+}
+
+/* The chunk at these numbers along the axes. */
+static struct place place_chunk(const struct rue_zarr *zarr, const uint64_t at[RUE_ZARR_AXES])
+{
+    struct place place = {0};
+    for (int axis = 0; axis < RUE_ZARR_AXES; axis++) {
+        uint64_t per_file = zarr->array.file[axis] / zarr->array.chunk[axis];
+        place.file = place.file * zarr->files[axis] + at[axis] / per_file;
+        place.number = place.number * per_file + at[axis] % per_file;
+    }
+    return place;
+}
+
+/* Copies what a chunk holds of the item. */
+static void copy_part(const struct rue_zarr *zarr, const uint64_t at[RUE_ZARR_AXES], uint64_t row,
+                      const char *chunk, char *into)
+{
+    const uint64_t *shape = zarr->array.shape, *size = zarr->array.chunk;
+    uint64_t width = zarr->array.value_bytes, first[RUE_ZARR_AXES], count[RUE_ZARR_AXES];
+    for (int axis = 1; axis < RUE_ZARR_AXES; axis++) {
+        first[axis] = at[axis] * size[axis];
+        count[axis] = shape[axis] - first[axis] < size[axis] ? shape[axis] - first[axis] : size[axis];
+    }
+    chunk += row * size[1] * size[2] * size[3] * width;
+    bool rows = size[3] == shape[3], planes = rows && size[2] == shape[2];
+    if (planes) { /* whole planes, then whole rows, follow each other on both sides */
+        memcpy(into + first[1] * shape[2] * shape[3] * width, chunk, count[1] * shape[2] * shape[3] * width);
+        return;
+    }
+    for (uint64_t c = 0; c < count[1]; c++) {
+        char *plane = into + ((first[1] + c) * shape[2] + first[2]) * shape[3] * width;
+        const char *from = chunk + c * size[2] * size[3] * width;
+        if (rows) memcpy(plane, from, count[2] * shape[3] * width);
+        for (uint64_t h = 0; !rows && h < count[2]; h++)
+            memcpy(plane + (h * shape[3] + first[3]) * width, from + h * size[3] * width, count[3] * width);
+    }
+}
+
+/* Reads an item of uncompressed chunks from its place. */
+static rue_status read_direct(const struct rue_zarr *zarr, struct place at, uint64_t row, void *into,
+                              rue_error *error)
+{
+    uint64_t item_bytes = rue_zarr_item_bytes(zarr), offset, stored;
+    rue_status status = locate_chunk(zarr, at, &offset, &stored, error);
+    if (status != RUE_OK) return status;
+    if (!stored) return fill(zarr, into, item_bytes), RUE_OK;
+    if (stored != zarr->array.chunk_bytes)
+        return fail_chunk(zarr, &zarr->file[at.file], "does not have the bytes that its shape needs", error);
+    return read_file(zarr, &zarr->file[at.file], offset + row * item_bytes, item_bytes, into, error);
+}
+
+rue_status rue_zarr_read(const struct rue_zarr *zarr, uint64_t item, void *into, rue_error *error)
+{
+    uint64_t at[RUE_ZARR_AXES] = {item / zarr->array.chunk[0]}, row = item % zarr->array.chunk[0];
+    if (zarr->direct) return read_direct(zarr, place_chunk(zarr, at), row, into, error);
+    for (at[1] = 0; at[1] < zarr->grid[1]; at[1]++)
+        for (at[2] = 0; at[2] < zarr->grid[2]; at[2]++)
+            for (at[3] = 0; at[3] < zarr->grid[3]; at[3]++) {
+                struct place place = place_chunk(zarr, at);
+                struct rue_chunk *chunk;
+                rue_status status =
+                    rue_chunk_cache_acquire(zarr->cache, place.file * zarr->chunks_of_file + place.number,
+                                            zarr->array.chunk_bytes, load_chunk, zarr, &chunk, error);
+                if (status != RUE_OK) return status;
+                copy_part(zarr, at, row, rue_chunk_bytes(chunk), into);
+                rue_chunk_cache_release(zarr->cache, chunk);
+            }
+    return RUE_OK;
+}
+
+bool rue_zarr_place(const struct rue_zarr *zarr, uint64_t item, struct rue_place *out)
+{
+    const uint64_t at[RUE_ZARR_AXES] = {item / zarr->array.chunk[0]};
+    const struct file *file = &zarr->file[place_chunk(zarr, at).file];
+    *out = (struct rue_place){.fd = zarr->folder_fd, .path = file_name(zarr, file), .bytes = file->bytes};
+    return zarr->files[1] * zarr->files[2] * zarr->files[3] == 1 && file->identity;
+}

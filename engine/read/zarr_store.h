@@ -1,0 +1,45 @@
+/* An open Zarr array in a folder: its chunks and where they lie. Nothing outside the folder is read: names
+ * come from numbers, and symbolic links are refused. Reading is thread-safe. */
+#ifndef RUE_ZARR_STORE_H
+#define RUE_ZARR_STORE_H
+
+#include "source.h"
+#include "zarr_metadata.h"
+
+struct rue_zarr;
+
+/* Opens the file `name` below a folder for reading, without following symbolic links; -1: errno says why
+ * (ELOOP: a link). */
+int rue_zarr_open_file(int folder_fd, const char *name);
+
+/* Reads the file `name` of at most `most` bytes into `*out`, which the caller frees; a NUL follows its
+ * `*bytes`. `*out` is NULL if there is no such file. `path` is the folder, for messages. RUE_DATA; also the
+ * results of rue_source_failure. */
+rue_status rue_zarr_read_file(int folder_fd, const char *path, const char *name, uint64_t most, char **out,
+                              size_t *bytes, rue_error *error) RUE_MUST_CHECK;
+
+/* Opens the array `name` ("" or "images/") of the folder `path`, whose descriptor must stay open. Reads its
+ * metadata and the sizes of its files, which must not change afterwards. `*found` is false if there is no
+ * such array. RUE_DATA names the array; also the results of rue_source_failure, and of `stop`. */
+rue_status rue_zarr_open(int folder_fd, const char *path, const char *name,
+                         const struct rue_source_options *options, bool *found, struct rue_zarr **out,
+                         rue_error *error) RUE_MUST_CHECK;
+void rue_zarr_close(struct rue_zarr *zarr);
+
+const struct rue_zarr_array *rue_zarr_array(const struct rue_zarr *zarr);
+uint64_t rue_zarr_item_bytes(const struct rue_zarr *zarr);
+uint64_t rue_zarr_stored_bytes(const struct rue_zarr *zarr);
+/* A hash of the metadata and of the sizes of the files. */
+uint64_t rue_zarr_digest(const struct rue_zarr *zarr);
+/* Number of missing files, and the name of the first one, as long as the array is open. */
+uint64_t rue_zarr_missing(const struct rue_zarr *zarr, const char **example);
+
+/* Reads the item into `into` [rue_zarr_item_bytes]. A missing chunk has the fill value. RUE_DATA names the
+ * chunk. Also the results of rue_source_failure. */
+rue_status rue_zarr_read(const struct rue_zarr *zarr, uint64_t item, void *into,
+                         rue_error *error) RUE_MUST_CHECK;
+
+/* Sets `*out` to the file that holds the whole item. False: it is missing, or several files hold the item. */
+bool rue_zarr_place(const struct rue_zarr *zarr, uint64_t item, struct rue_place *out);
+
+#endif
