@@ -81,6 +81,23 @@ void rue_findings_count_trial(struct rue_variant_findings *variant, const struct
     trials->late_ns += (double)result->sleep_overshoot_ns;
 }
 
+void rue_findings_count_queue(struct rue_variant_findings *variant, const struct rue_trial_result *result)
+{
+    const double rarely_ratio = 0.05;
+    struct rue_queue_findings *queue = &variant->trials.queue;
+    double batches = (double)result->batches;
+    if (result->outcome != RUE_TRIAL_OK || result->queue_waits < 0 || result->queue_fills < 0 ||
+        batches < 3 * (double)rue_config_window(&result->config, 0))
+        return;
+    bool empty = (double)result->queue_waits > rarely_ratio * batches,
+         full = (double)result->queue_fills > rarely_ratio * batches;
+    queue->ample += !empty;
+    queue->uneven += empty && full;
+    queue->bound += empty && !full;
+    uint64_t batch_ns = (uint64_t)((double)result->end_to_end_ns / batches);
+    if (empty && !full && batch_ns > queue->batch_ns) queue->batch_ns = batch_ns;
+}
+
 bool rue_findings_is_doubtful(const struct rue_findings *findings)
 {
     return findings->changes.disturbance[0] || findings->changes.busy_before[0] ||

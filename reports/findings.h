@@ -62,12 +62,21 @@ struct rue_job_findings {
     struct rue_workload workload;
 };
 
+/* Joint trials of the recommended configuration, by what a longer queue of loaded batches would gain. */
+struct rue_queue_findings {
+    size_t bound;      /* only a head start: the queue ran empty, and was never full */
+    size_t uneven;     /* perhaps a higher rate: it was empty at times and full at others */
+    size_t ample;      /* nothing: it did not run empty */
+    uint64_t batch_ns; /* time of a batch in the slowest trial of the first kind */
+};
+
 /* Joint trials. */
 struct rue_trial_findings {
     size_t ok, failed, infeasible, timeout;
-    size_t disturbed;         /* see struct rue_trial_row */
-    size_t cache_missed;      /* not warm or cold as requested */
-    uint64_t bad_images;      /* images that could not be decoded and were replaced, the most of any trial */
+    size_t disturbed;    /* see struct rue_trial_row */
+    size_t cache_missed; /* not warm or cold as requested */
+    uint64_t bad_images; /* images that could not be decoded and were replaced, the most of any trial */
+    struct rue_queue_findings queue;
     double slept_ns, late_ns; /* of sleeping models in ok trials: the consumer's time, and the excess */
 };
 
@@ -223,6 +232,9 @@ bool rue_findings_mode_is_known(const struct rue_variant_findings *variant);
 
 /* Counts a joint trial of the variant in `trials`, except in `disturbed`. */
 void rue_findings_count_trial(struct rue_variant_findings *variant, const struct rue_trial_result *result);
+
+/* Counts a joint trial of the recommended configuration in `trials.queue`, if it has enough batches. */
+void rue_findings_count_queue(struct rue_variant_findings *variant, const struct rue_trial_result *result);
 
 /* Whether the machine was busy with other work, or unsteady. */
 bool rue_findings_is_doubtful(const struct rue_findings *findings);

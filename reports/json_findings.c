@@ -163,6 +163,10 @@ const struct rue_field rue_json_evidence_fields[] = {{"trials_ok", TRIALS(ok)},
                                                      {"trials_disturbed", TRIALS(disturbed)},
                                                      {"trials_cache_missed", TRIALS(cache_missed)},
                                                      {"bad_images", TRIALS(bad_images)},
+                                                     {"queue_bound", TRIALS(queue.bound)},
+                                                     {"queue_uneven", TRIALS(queue.uneven)},
+                                                     {"queue_ample", TRIALS(queue.ample)},
+                                                     {"queue_batch_ns", TRIALS(queue.batch_ns)},
                                                      {0}};
 
 static const struct rue_field claim_fields[] = {

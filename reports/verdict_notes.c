@@ -183,13 +183,46 @@ static void say_unranked(struct rue_page *page, const struct rue_variant_finding
     rue_say(page, ".");
 }
 
+/* Whether the space has queues of several lengths. */
+static bool varies_queue(const struct rue_cost_matrix *matrix)
+{
+    static const enum rue_knob knobs[] = {RUE_PREFETCH_FACTOR, RUE_MAX_QUEUE_SIZE};
+    bool varies = false;
+    for (size_t c = 1; c < matrix->config_count; c++)
+        for (int k = 0; k < 2; k++)
+            varies |= matrix->configs[c].value[knobs[k]] != matrix->configs[0].value[knobs[k]];
+    return varies;
+}
+
+/* What a longer queue than that of the recommended configuration would gain. */
+static void say_queue(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    const struct rue_queue_findings *queue = &variant->trials.queue;
+    size_t trials = queue->bound + queue->uneven + queue->ample;
+    char text[RUE_UNIT_TEXT_BYTES];
+    if (trials == 0 || variant->selection->recommended == RUE_NONE) return;
+    uint64_t window = rue_config_window(&variant->matrix->configs[variant->selection->recommended], 0);
+    rue_say(page, "A queue longer than %" PRIu64 " batch%s", window, window == 1 ? "" : "es");
+    if (queue->uneven)
+        rue_say(page, " may raise the rate: in %zu of %zu trials it was empty at times and full at others.",
+                queue->uneven, trials);
+    else if (queue->bound)
+        rue_say(page,
+                " is only a head start of %s for each further batch, once: loading sets the pace in %zu of "
+                "%zu trials.",
+                rue_format_duration(queue->batch_ns, text, sizeof text), queue->bound, trials);
+    else
+        rue_say(page, " gains nothing: it did not run empty.");
+}
+
 void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief)
 {
     static void (*const notes[])(struct rue_page *, const struct rue_variant_findings *) = {
-        say_replayed, say_short, say_replaced, say_disturbed, say_cache,
-        say_late,     say_above, say_votes,    say_lengths,   say_unranked};
+        say_replayed, say_short, say_replaced, say_disturbed, say_cache,   say_late,
+        say_above,    say_votes, say_lengths,  say_queue,     say_unranked};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         if (brief && (notes[i] == say_lengths || notes[i] == say_votes)) continue;
+        if (brief && notes[i] == say_queue && !varies_queue(variant->matrix)) continue;
         rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
         notes[i](page, variant);
     }

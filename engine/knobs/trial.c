@@ -32,11 +32,19 @@ struct rue_trial_result rue_trial_result_empty(void)
 
 void rue_trial_result_close(struct rue_trial_result *result)
 {
-    free(result->batch_ready_ns);
-    free(result->batch_load_ns);
-    free(result->batch_compute_ns);
-    result->batch_ready_ns = result->batch_load_ns = result->batch_compute_ns = NULL;
-    result->ready_count = result->load_count = result->compute_count = 0;
+#define X(list, count, text) free(result->list);
+    RUE_TRIAL_LISTS(X)
+#undef X
+    rue_trial_result_drop_lists(result);
+}
+
+void rue_trial_result_drop_lists(struct rue_trial_result *result)
+{
+#define X(list, count, text) \
+    result->list = NULL;     \
+    result->count = 0;
+    RUE_TRIAL_LISTS(X)
+#undef X
 }
 
 void rue_trial_result_add_reason(struct rue_trial_result *result, const char *text)

@@ -71,10 +71,21 @@ struct rue_trial_request {
     X(cost_ns, "cost of the trial on the runner's own clock")                                        \
     X(data_bytes, "bytes of the loaded items, each counted once")                                    \
     X(cache_missed, "1 if the data were not in the state (warm or cold) that the workload requires") \
+    X(queue_waits, "batches after the first that were not loaded when the consumer asked for them")  \
+    X(queue_empty_batch, "number of the first of these batches")                                     \
+    X(queue_fills, "batches that were asked for when as many were loaded as may be in flight")       \
     X(refused, "1 if infeasible because the system, not a limit, refused memory, threads or files")
 
 /* X(name, meaning). Reals; NaN: the runner did not report it. */
 #define RUE_TRIAL_REALS(X) X(cpu_ratio, "CPU seconds of the process per second of the trial")
+
+/* X(name, count, meaning). Lists of the detail, with an element for each batch. */
+#define RUE_TRIAL_LISTS(X)                                                             \
+    X(batch_ready_ns, ready_count, "when the batch was delivered, since the start")    \
+    X(batch_load_ns, load_count, "time that workers spent on it, summed over workers") \
+    X(batch_compute_ns, compute_count,                                                 \
+      "time of the consumer's thread; without detail only for the measure compute")    \
+    X(batch_queued, queued_count, "batches loaded and not delivered when the consumer asked for it")
 
 #define RUE_ABSENT INT64_MIN
 
@@ -92,16 +103,14 @@ struct rue_trial_result {
 #define X(name, text) double name;
     RUE_TRIAL_REALS(X)
 #undef X
-    size_t ready_count;       /* 0 without detail */
-    uint64_t *batch_ready_ns; /* [ready_count] owned: when batch i was delivered, since the start */
-    size_t load_count;
-    uint64_t *batch_load_ns; /* [load_count] owned: time that workers spent on batch i, summed over workers */
-    size_t compute_count;
-    uint64_t *batch_compute_ns; /* [compute_count] owned: of the consumer's thread; without detail only for
-                                   the measure compute */
+#define X(list, count, text)                              \
+    size_t count;   /* 0: the runner did not report it */ \
+    uint64_t *list; /* [count] owned */
+    RUE_TRIAL_LISTS(X)
+#undef X
 };
 
-/* One row of the tables above. */
+/* One row of the tables of integers and reals. */
 struct rue_trial_field {
     const char *name;
     size_t offset; /* of the int64_t or double in struct rue_trial_result */
@@ -122,6 +131,9 @@ struct rue_trial_result rue_trial_result_empty(void);
 
 /* Frees the owned arrays. The result may be reused after rue_trial_result_empty. */
 void rue_trial_result_close(struct rue_trial_result *result);
+
+/* Forgets the arrays: another result owns them. */
+void rue_trial_result_drop_lists(struct rue_trial_result *result);
 
 /* Appends `text` to the reason, after "; ". */
 void rue_trial_result_add_reason(struct rue_trial_result *result, const char *text);

@@ -61,6 +61,7 @@ struct rue_loader {
     pthread_cond_t ready;          /* a batch is loaded */
     struct slot *slots;            /* [window]; batch b is in slot b % window */
     uint64_t delivered;            /* batches delivered so far */
+    uint64_t loaded;               /* batches that were loaded, up to the first that was not */
     rue_error failure; /* the error that ended the loader; every later rue_loader_next returns it */
 };
 
@@ -377,6 +378,15 @@ static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out,
     return RUE_OK;
 }
 
+/* Needs the lock. Number of batches that can be delivered without waiting. */
+static size_t count_queued(struct rue_loader *loader)
+{
+    while (loader->loaded < loader->work.begun &&
+           loader->slots[loader->loaded % loader->plan.window].remaining == 0)
+        loader->loaded++;
+    return (size_t)(loader->loaded - loader->delivered);
+}
+
 /* Needs the lock. Waits until the next batch is loaded, or the loader stops. */
 static rue_status wait_loaded(struct rue_loader *loader, struct slot *slot)
 {
@@ -400,9 +410,12 @@ rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out, ru
     assert(loader->crew.started > 0 || loader->reading.stopping);
     pthread_mutex_lock(&loader->lock);
     struct slot *slot = &loader->slots[loader->delivered % loader->plan.window];
+    size_t queued = count_queued(loader);
     rue_status status = wait_loaded(loader, slot);
     if (status == RUE_OK) {
         *out = slot->batch;
+        slot->batch->queued = queued;
+        if (queued == 0) loader->loaded++;
         loader->delivered++;
         begin_batches(loader);
     } else {

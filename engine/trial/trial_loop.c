@@ -26,6 +26,7 @@ struct run {
     const struct rue_trial_start *start; /* NULL: start when all is ready */
     uint64_t start_ns;
     uint64_t compute_ns; /* time of the consumer's thread */
+    uint64_t window;     /* batches that the loader may have in flight; 0: it has no workers */
     size_t in_flight;    /* batches submitted and not yet waited for, the oldest first */
     struct flight flights[RUE_MODEL_IN_FLIGHT_MAX];
 };
@@ -154,6 +155,16 @@ static void count_computing(struct run *run, uint64_t begin, uint64_t end)
         result->batch_compute_ns[result->compute_count - 1] += end - begin;
 }
 
+static void count_queue(struct run *run, const struct rue_batch *batch)
+{
+    struct rue_trial_result *result = run->result;
+    if (!run->window) return;
+    if (result->batch_queued) result->batch_queued[result->queued_count++] = batch->queued;
+    result->queue_fills += batch->queued == run->window;
+    if (batch->index == 0 || batch->queued > 0) return;
+    if (result->queue_waits++ == 0) result->queue_empty_batch = (int64_t)batch->index;
+}
+
 static rue_status consume_next(struct run *run, bool *more, rue_error *error)
 {
     struct rue_trial_result *result = run->result;
@@ -165,6 +176,7 @@ static rue_status consume_next(struct run *run, bool *more, rue_error *error)
     if (result->batches == 0) result->first_batch_ns = (int64_t)(received_ns - run->start_ns);
     if (result->batch_ready_ns) result->batch_ready_ns[result->ready_count++] = received_ns - run->start_ns;
     if (result->batch_compute_ns) result->compute_count++;
+    count_queue(run, batch);
     result->images += (int64_t)batch->count;
     result->batches++;
     status = consume_batch(run, batch, error);
@@ -224,6 +236,7 @@ static rue_status run_loader(struct run *run, rue_error *error)
     rue_status status = wait_for_start(run, error);
     if (status != RUE_OK) return status;
     result->images = result->batches = 0;
+    if (run->window) result->queue_waits = result->queue_fills = 0;
     const struct rue_model_ops *ops = run->model->ops;
     uint64_t overshoot = ops->overshoot_ns ? ops->overshoot_ns(run->model->state) : 0;
     struct rue_model_times device = device_times(run);
@@ -267,11 +280,11 @@ static rue_status open_detail(struct run *run, struct rue_loader_options *option
     struct rue_trial_result *result = run->result;
     uint64_t batches = rue_loader_batches(options);
     if (!run->request->detail || batches > RUE_BATCH_TIMES_MAX) return RUE_OK;
-    result->batch_ready_ns = calloc(batches, sizeof *result->batch_ready_ns);
-    result->batch_load_ns = calloc(batches, sizeof *result->batch_load_ns);
-    result->batch_compute_ns = calloc(batches, sizeof *result->batch_compute_ns);
-    if (!result->batch_ready_ns || !result->batch_load_ns || !result->batch_compute_ns)
-        return rue_fail_memory(error, "the times of batches", 3 * batches * sizeof(uint64_t));
+    bool complete = true;
+#define X(list, count, text) complete = (result->list = calloc(batches, sizeof *result->list)) && complete;
+    RUE_TRIAL_LISTS(X)
+#undef X
+    if (!complete) return rue_fail_memory(error, "the times of batches", 4 * batches * sizeof(uint64_t));
     options->batch_load_ns = result->batch_load_ns;
     return RUE_OK;
 }
@@ -335,6 +348,8 @@ static rue_status run_joint(struct run *run, const struct rue_source *source, ru
     if (status == RUE_OK) status = prepare_data(run, error);
     if (status == RUE_OK) status = prepare_model(run, &options, error);
     if (status == RUE_OK) status = open_detail(run, &options, error);
+    if (options.num_workers)
+        run->window = rue_config_window(&run->request->config, rue_loader_batches(&options));
     if (status == RUE_OK) status = rue_loader_open(source, &options, &run->loader, error);
     if (status == RUE_OK) status = run_loader(run, error);
     rue_loader_close(run->loader);

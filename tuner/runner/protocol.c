@@ -110,10 +110,10 @@ const struct rue_field rue_protocol_result_fields[] = {
             {0}};
 
 const struct rue_field rue_protocol_times_fields[] = {
-    {"batch_ready_ns", TIMES(batch_ready_ns, ready_count)},
-    {"batch_load_ns", TIMES(batch_load_ns, load_count)},
-    {"batch_compute_ns", TIMES(batch_compute_ns, compute_count)},
-    {0}};
+#define X(list, count, text) {#list, TIMES(list, count)},
+    RUE_TRIAL_LISTS(X)
+#undef X
+        {0}};
 
 #define HELLO(member) RUE_FIELD_AT(rue_hello, member)
 

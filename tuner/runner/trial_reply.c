@@ -88,7 +88,8 @@ static rue_status check_counts(const struct rue_trial_request *q, const struct r
     uint64_t requested = images_requested(q);
     double images = (double)(r->images == RUE_ABSENT ? requested : (uint64_t)r->images);
     double loaders = (double)rue_workload_loaders(&q->workload);
-    double capacity = r->batches == RUE_ABSENT ? INFINITY : (double)r->batches * (double)batch_size(q);
+    double batches = r->batches == RUE_ABSENT ? INFINITY : (double)r->batches;
+    double capacity = batches * (double)batch_size(q);
     /* bad_images counts all loaders, images only one, whose share may be 1 image smaller than another's. The
      * loaders of a failed trial have read more than it consumed. */
     double most_bad = loaders * (r->outcome == RUE_TRIAL_OK ? images : (double)requested) + loaders - 1;
@@ -96,6 +97,9 @@ static rue_status check_counts(const struct rue_trial_request *q, const struct r
         {"images", (double)r->images, "the images requested", (double)requested},
         {"batches", (double)r->batches, "images", images},
         {"images", (double)r->images, "batches x batch_size", capacity},
+        {"queue_waits", (double)r->queue_waits, "batches", batches},
+        {"queue_empty_batch", (double)r->queue_empty_batch, "batches", batches},
+        {"queue_fills", (double)r->queue_fills, "batches", batches},
         {"bad_images", (double)r->bad_images, "the images of all loaders", most_bad},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
@@ -107,11 +111,19 @@ static rue_status check_counts(const struct rue_trial_request *q, const struct r
 /* Lists may be left out. */
 static rue_status check_lists(const struct rue_trial_result *r, rue_error *error)
 {
-    static const char *const names[] = {"batch_ready_ns", "batch_load_ns", "batch_compute_ns"};
-    const size_t counts[] = {r->ready_count, r->load_count, r->compute_count};
+    static const char *const names[] = {
+#define X(list, count, text) #list,
+        RUE_TRIAL_LISTS(X)
+#undef X
+    };
+    const size_t counts[] = {
+#define X(list, count, text) r->count,
+        RUE_TRIAL_LISTS(X)
+#undef X
+    };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i] && (int64_t)counts[i] != r->batches)
-            return rue_fail(error, RUE_RUNNER, "%s has %zu times, but batches is %" PRId64, names[i],
+            return rue_fail(error, RUE_RUNNER, "%s has %zu values, but batches is %" PRId64, names[i],
                             counts[i], r->batches);
     for (size_t i = 1; i < r->ready_count; i++)
         if (r->batch_ready_ns[i] < r->batch_ready_ns[i - 1])
@@ -207,8 +219,10 @@ void rue_trial_reply_decode(const json_t *reply, const struct rue_trial_request 
         snprintf(out->reason, sizeof out->reason, "the runner's answer to 'trial' is wrong: %.400s",
                  error.message);
     }
-    if (out->ready_count > RUE_BATCH_TIMES_MAX || out->compute_count > RUE_BATCH_TIMES_MAX ||
-        out->load_count > RUE_BATCH_TIMES_MAX)
-        rue_trial_result_close(out);
+    bool too_long = false;
+#define X(list, count, text) too_long |= out->count > RUE_BATCH_TIMES_MAX;
+    RUE_TRIAL_LISTS(X)
+#undef X
+    if (too_long) rue_trial_result_close(out);
     out->spent = spent;
 }

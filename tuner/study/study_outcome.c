@@ -198,12 +198,15 @@ rue_status rue_study_note_change(const struct rue_study_setup *setup, struct rue
 
 static void count_outcomes(const struct rue_study_ledger *ledger, struct rue_variant_findings *out)
 {
+    size_t best = out->selection->recommended;
     for (size_t i = 0; i < ledger->row_count; i++) {
         const struct rue_trial_row *row = &ledger->rows[i].trial;
         if (row->request.measure != RUE_JOINT) continue;
         if (!rue_variant_equal(&row->request.variant, &out->variant)) continue;
         rue_findings_count_trial(out, &row->result);
         out->trials.disturbed += row->disturbed;
+        if (best != RUE_NONE && rue_config_equal(&row->request.config, &out->matrix->configs[best]))
+            rue_findings_count_queue(out, &row->result);
     }
 }
 

@@ -105,9 +105,7 @@ static rue_status note_row(const struct rue_study_setup *setup, struct rue_study
     row->trial.request = *request;
     row->trial.result = *result;
     judge_row(setup, result, row);
-    struct rue_trial_result *kept = &row->trial.result;
-    kept->batch_ready_ns = kept->batch_load_ns = kept->batch_compute_ns = NULL;
-    kept->ready_count = kept->load_count = kept->compute_count = 0;
+    rue_trial_result_drop_lists(&row->trial.result);
     return RUE_OK;
 }
 

@@ -66,6 +66,7 @@ struct rue_batch {
     uint64_t index;  /* 0, 1, ... */
     uint64_t first;  /* position of its first image in the order of the sampler */
     size_t count;    /* images: batch_size, or fewer in the last batch */
+    size_t queued;   /* batches loaded when rue_loader_next was called; 0: it waited, or has no workers */
     void *images;    /* [count][3][224][224], or items of the source's shape, values of the fetcher's dtype */
     int32_t *labels; /* [count] */
 };

@@ -130,7 +130,7 @@ def test_more_times_than_batches_fail(rue, script):
     one = script(TABLE, faults=[dict(when=dict(detail=True, cell="16/2", model="bee"), do="answer", answer=answer)])
     assert rue("tune", "--runner", one.command, "--strategy", "grid", "--quiet", "--out", "out").returncode == 0
     bad = [row["reason"] for row in read_rows(rue.folder / "out") if row["status"] != "ok"]
-    assert bad == ["the runner's answer to 'trial' is wrong: batch_ready_ns has 300000 times, but batches is 63"]
+    assert bad == ["the runner's answer to 'trial' is wrong: batch_ready_ns has 300000 values, but batches is 63"]
 
 
 # ---- a runner that comes back as another one ----

@@ -188,6 +188,9 @@ Test(trial_loop, details_have_the_time_of_each_batch)
             cr_assert_gt(result.batch_load_ns[i], 0);
         }
         cr_assert_eq(compute_ns, (uint64_t)result.compute_ns);
+        cr_assert_eq(result.queued_count, workers ? 5 : 0);
+        cr_assert(workers ? result.queue_waits >= 0 && result.queue_waits < 5 && result.queue_fills >= 0
+                          : result.queue_waits == RUE_ABSENT && result.queue_fills == RUE_ABSENT);
         cr_assert_leq(result.batch_load_ns[0], (uint64_t)result.first_batch_ns);
     }
     struct rue_trial_request plain = make_request(RUE_JOINT, 2, 0);

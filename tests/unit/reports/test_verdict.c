@@ -62,6 +62,44 @@ static const char *lengths_note(const struct rue_job_interval *intervals, size_t
     return said;
 }
 
+/* What is said of trials of 128/8 with 100 batches of 20 ms each: 16 may be in flight. */
+static const char *queue_note(const int64_t (*waits_and_fills)[2], size_t count)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    struct rue_variant_findings *variant = &fixture.variants[0];
+    struct rue_trial_result result = rue_trial_result_empty();
+    result.outcome = RUE_TRIAL_OK;
+    result.config = fixture_config(128, 8);
+    result.batches = 100;
+    result.end_to_end_ns = 100 * 20000000;
+    for (size_t i = 0; i < count; i++) {
+        result.queue_waits = waits_and_fills[i][0];
+        result.queue_fills = waits_and_fills[i][1];
+        rue_findings_count_queue(variant, &result);
+    }
+    result.batches = 40; /* too short to tell */
+    rue_findings_count_queue(variant, &result);
+    const char *said = notes_text(variant);
+    fixture_close(&fixture);
+    return said;
+}
+
+Test(verdict, what_a_longer_queue_gains_is_said)
+{
+    static const int64_t bound[][2] = {{90, 0}, {0, 60}, {40, 5}}, ample[][2] = {{5, 90}, {0, 0}},
+                         uneven[][2] = {{20, 30}, {90, 0}}, unknown[][2] = {{RUE_ABSENT, RUE_ABSENT}};
+    cr_assert_str_eq(
+        queue_note(bound, 3),
+        "A queue longer than 16 batches is only a head start of 20 ms for each further batch, once: "
+        "loading sets the pace in 2 of 3 trials.");
+    cr_assert_str_eq(queue_note(ample, 2),
+                     "A queue longer than 16 batches gains nothing: it did not run empty.");
+    cr_assert_str_eq(queue_note(uneven, 2), "A queue longer than 16 batches may raise the rate: in 1 of 2 "
+                                            "trials it was empty at times and full at others.");
+    cr_assert_str_eq(queue_note(unknown, 1), "");
+}
+
 Test(verdict, the_same_answer_for_all_lengths_gets_no_sentence)
 {
     const struct rue_job_interval one[] = {{32, 900000, 3}};

@@ -59,6 +59,8 @@ Test(store, every_field_is_read_back_after_reopening)
     result.batch_ready_ns = times_make(4096, UINT64_C(987654321987));
     result.compute_count = 3;
     result.batch_compute_ns = times_make(3, 5);
+    result.queued_count = 4;
+    result.batch_queued = times_make(4, 1);
 
     struct rue_store *store = open_or_die(false);
     uint64_t id = add_or_die(store, &cell, &result);
@@ -82,6 +84,7 @@ Test(store, every_field_is_read_back_after_reopening)
               "batch_ready_ns");
     cr_assert(memcmp(back.batch_compute_ns, result.batch_compute_ns, 3 * sizeof(uint64_t)) == 0,
               "batch_compute_ns");
+    cr_assert(back.queued_count == 4 && memcmp(back.batch_queued, result.batch_queued, 32) == 0);
     rue_trial_result_close(&back);
     rue_trial_result_close(&result);
     rue_store_close(store);

@@ -46,9 +46,13 @@ static const struct broken_case cases[] = {
      true},
     {"cache_missed is 2, but must be 0 or 1", AT(cache_missed), 2, false, false},
     {"refused is 7, but must be 0 or 1", AT(refused), 7, false, true},
-    {"batch_ready_ns has 31 times, but batches is 32", AT(ready_count), 31, false, false},
-    {"batch_load_ns has 31 times, but batches is 32", AT(load_count), 31, false, false},
-    {"batch_compute_ns has 31 times, but batches is 32", AT(compute_count), 31, false, true},
+    {"batch_ready_ns has 31 values, but batches is 32", AT(ready_count), 31, false, false},
+    {"batch_load_ns has 31 values, but batches is 32", AT(load_count), 31, false, false},
+    {"batch_queued has 31 values, but batches is 32", AT(queued_count), 31, false, false},
+    {"queue_waits (33) is more than batches (32)", AT(queue_waits), 33, false, false},
+    {"queue_empty_batch (33) is more than batches (32)", AT(queue_empty_batch), 33, false, false},
+    {"queue_fills (33) is more than batches (32)", AT(queue_fills), 33, false, false},
+    {"batch_compute_ns has 31 values, but batches is 32", AT(compute_count), 31, false, true},
 };
 
 static struct rue_trial_request request;
@@ -62,6 +66,7 @@ static void begin(bool compute, bool failed)
         request.measure = RUE_COMPUTE;
         result.images = 9 * 64;
         result.batches = result.ready_count = result.load_count = result.compute_count = 9;
+        result.queue_waits = result.queue_fills = 0, result.queued_count = 9;
     }
     if (failed) result.outcome = RUE_TRIAL_FAILED;
 }
