@@ -136,7 +136,9 @@ static double times_until(double build_ns, double saved_ns)
 struct rue_payback rue_comparison_payback(const struct rue_comparison *comparison,
                                           const struct rue_saving *saving, double speedup_ratio)
 {
-    double build_ns = comparison->after->data.build_s_per_image * 1e9;
+    /* All data are converted once; each rank saves the time of its share. */
+    double build_ns =
+        comparison->after->data.build_s_per_image * 1e9 * rue_findings_ranks(comparison->before);
     if (isnan(saving->ns_per_image) || !(build_ns > 0)) return (struct rue_payback){.epochs = NAN};
     bool proven = saving->interval.confidence > 0 && saving->interval.low_ns > 0;
     double saved_ns = proven || speedup_ratio * (1 - least_gain) > 1 ? saving->ns_per_image : 0;

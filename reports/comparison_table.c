@@ -5,11 +5,12 @@
 #include "prose.h"
 #include "units.h"
 
-/* Images that the times are for: an epoch, else the job; 0: neither length is known. */
+/* Images that the times are for: a rank's share of an epoch, else the job; 0: neither length is known. */
 static uint64_t timed_images(const struct rue_comparison *comparison)
 {
     uint64_t job = comparison->before->job.images, data = comparison->before->data.images;
-    return job && data ? data : job;
+    uint64_t ranks = (uint64_t)rue_findings_ranks(comparison->before);
+    return job && data ? (data + ranks - 1) / ranks : job;
 }
 
 static void put_heading(struct rue_page *page, const struct rue_findings *findings,

@@ -224,6 +224,12 @@ static inline bool rue_findings_is_only(const struct rue_findings *findings,
     return findings->variant_count == 1 && !variant->variant.path[0] && !variant->label;
 }
 
+/* Number of loaders that share its data, here or on other machines. */
+static inline int rue_findings_ranks(const struct rue_variant_findings *variant)
+{
+    return variant->job.workload.world_size > 1 ? variant->job.workload.world_size : 1;
+}
+
 /* Its label, or "raw". */
 const char *rue_findings_mode(const struct rue_variant_findings *variant);
 

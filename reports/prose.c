@@ -1,5 +1,6 @@
 #include "prose.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,15 @@ void rue_say_config(struct rue_page *page, const struct rue_config *config)
     char text[RUE_CONFIG_TEXT_BYTES];
     rue_config_describe(config, text);
     for (const char *at = text; *at; at++) say_byte(page, *at, *at == ' ' && at > text && at[-1] != ',');
+}
+
+void rue_say_ranks(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    const struct rue_workload *workload = &variant->job.workload;
+    if (workload->remote_ranks) rue_say(page, " of rank %d of %d", workload->rank, workload->world_size);
+    if (variant->job.gpus)
+        rue_say(page, " on each of %" PRIu64 " GPU%s", variant->job.gpus,
+                rue_prose_plural(variant->job.gpus));
 }
 
 void rue_say_variant(struct rue_page *page, const struct rue_findings *findings,

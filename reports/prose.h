@@ -18,6 +18,9 @@ void rue_say_config(struct rue_page *page, const struct rue_config *config);
 void rue_say_variant(struct rue_page *page, const struct rue_findings *findings,
                      const struct rue_variant_findings *variant);
 
+/* " of rank 3 of 8", " on each of 2 GPUs", or nothing. */
+void rue_say_ranks(struct rue_page *page, const struct rue_variant_findings *variant);
+
 /* Adds " (95 % CI 1.4 to 2.7 %)" with the unit " %"; "never" for infinity. Nothing if `confidence` is 0. */
 void rue_say_interval(struct rue_page *page, double confidence, double low, double high, const char *unit);
 

@@ -139,8 +139,10 @@ static void say_job(struct rue_page *page, const struct rue_findings *findings)
     char count[RUE_UNIT_TEXT_BYTES];
     bool levels = first->job.workload.batch_dtype != RUE_FLOAT32;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    rue_say(page, "Job of %s image%s%s%s, data read %s, each variant with its own best configuration:",
-            rue_format_count(first->job.images, count, sizeof count), rue_prose_plural(first->job.images),
+    rue_say(page, "Job of %s image%s", rue_format_count(first->job.images, count, sizeof count),
+            rue_prose_plural(first->job.images));
+    rue_say_ranks(page, first);
+    rue_say(page, "%s%s, data read %s, each variant with its own best configuration:",
             levels ? " in batches of " : "", levels ? rue_dtype_names[first->job.workload.batch_dtype] : "",
             first->job.workload.cache);
 }

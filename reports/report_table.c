@@ -91,11 +91,7 @@ static void put_heading(struct rue_page *page, const struct rue_findings *findin
     if (variant->job.images)
         rue_say(page, ", job of %s image%s", rue_format_count(variant->job.images, count, sizeof count),
                 rue_prose_plural(variant->job.images));
-    if (variant->job.workload.remote_ranks)
-        rue_say(page, " of rank %d of %d", variant->job.workload.rank, variant->job.workload.world_size);
-    if (variant->job.gpus)
-        rue_say(page, " on each of %" PRIu64 " GPU%s", variant->job.gpus,
-                rue_prose_plural(variant->job.gpus));
+    rue_say_ranks(page, variant);
     rue_say(page, ", %zu configuration%s", configs, rue_prose_plural(configs));
     if (variant->goal != RUE_GOAL_TIME) rue_say(page, ", by %s", rue_goal_words[variant->goal]);
     rue_findings_repeats(variant, &least, &most);

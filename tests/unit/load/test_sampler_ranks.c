@@ -80,7 +80,7 @@ Test(sampler_ranks, shares_are_slices_of_one_order_with_every_item_once)
 {
     int idle = 0;
     for (int i = 0; i < CASES; i++) idle += check_ranks(draw_sampler(1 + draw(ITEMS_MOST - 1)));
-    cr_log_warn("%d cases with RUE_SEED=%" PRIu64 ", %d ranks of them with nothing", CASES, seed, idle);
+    fprintf(stderr, "%d cases with RUE_SEED=%" PRIu64 ", %d ranks of them with nothing\n", CASES, seed, idle);
 }
 
 Test(sampler_ranks, shares_of_large_data_add_up_and_need_no_memory)
@@ -163,8 +163,8 @@ Test(sampler_ranks, shards_go_whole_to_one_rank_each)
         for (uint64_t item = 0; item < total; item++)
             cr_assert_eq(seen[item], 1, "RUE_SEED=%" PRIu64 ": item %d", seed, (int)item);
     }
-    cr_log_warn("%d cases with RUE_SEED=%" PRIu64 ": %d ranks had items, %d only empty shards", SHARD_CASES,
-                seed, served, refused);
+    fprintf(stderr, "%d cases with RUE_SEED=%" PRIu64 ": %d ranks had items, %d only empty shards\n",
+            SHARD_CASES, seed, served, refused);
 }
 
 Test(sampler_ranks, one_rank_loads_shards_in_the_order_of_any_share)

@@ -57,6 +57,9 @@ Test(report_compare, payback_is_conversion_time_over_the_saving_per_epoch)
     cr_assert(isinf(pays_after(PREPARED, 1)), "it saves nothing");
     cr_assert(isinf(pays_after(COPY, 0)), "a hundredth is no gain");
     cr_assert_float_eq(pays_after(COPY, 1), 1.6, 1e-9);
+    fixture.variants[RAW].job.workload.world_size = 4;
+    cr_assert_float_eq(pays_after(PREPARED, 0), 8, 1e-9, "each of 4 ranks loads a quarter of an epoch");
+    fixture.variants[RAW].job.workload.world_size = 1;
     fixture.variants[PREPARED].data.images = 10; /* a sample of them, say */
     cr_assert_float_eq(pays_after(PREPARED, 0), 2, 1e-9);
     fixture.variants[PREPARED].data.build_s_per_image = 0;
