@@ -229,6 +229,13 @@ def test_more_images_than_the_data_have_are_refused():
         make_subject(DataLoader(Squares(), batch_size=8), images=1000).examine()
 
 
+def test_a_loader_cannot_be_one_rank_of_many():
+    subject = make_subject(DataLoader(Squares(), batch_size=8))
+    with pytest.raises(Refused, match="the loader itself decides which share it loads"):
+        subject.open(dict(workload=dict(rank=1, world_size=4, remote_ranks=True)))
+    assert subject.open(dict(workload=dict(world_size=2)))["status"] == "ok"
+
+
 def test_drop_last_without_a_full_batch_is_named():
     with pytest.raises(Refused, match="no batch: drop_last"):
         make_subject(DataLoader(Squares(4), batch_size=8, drop_last=True)).examine()
