@@ -35,6 +35,7 @@ static struct rue_sampler draw_sampler(uint64_t items)
                                 .seed = draw(UINT64_MAX - 1),
                                 .epoch = draw(1000),
                                 .shuffle = draw(3) > 0,
+                                .block = draw(2) ? 0 : draw(40),
                                 .world_size = 1,
                                 .share = (enum rue_share)draw(RUE_SHARE_CONTIGUOUS)};
 }
