@@ -139,6 +139,13 @@ void rue_resample_close(struct rue_resample *resample)
     free(resample);
 }
 
+static rue_status reserve_lines(struct rue_resample *resample, rue_error *error)
+{
+    size_t bytes = (size_t)rue_resample_rows(resample).count * RUE_LINE_BYTES;
+    resample->lines = reserve_bytes(resample->lines, &resample->lines_bytes, bytes);
+    return resample->lines ? RUE_OK : rue_fail_memory(error, "resampled rows", bytes);
+}
+
 rue_status rue_resample_begin(struct rue_resample *resample, uint32_t width, uint32_t height,
                               unsigned eighths, rue_error *error)
 {
@@ -151,13 +158,29 @@ rue_status rue_resample_begin(struct rue_resample *resample, uint32_t width, uin
     if (status == RUE_OK) status = axis_plan(&resample->y, height, eighths, resized_height, error);
     if (status == RUE_OK) status = spread_weights(&resample->x, error);
     if (status != RUE_OK) return status;
-    size_t bytes = (size_t)rue_resample_rows(resample).count * RUE_LINE_BYTES;
-    resample->lines = reserve_bytes(resample->lines, &resample->lines_bytes, bytes);
-    if (!resample->lines) return rue_fail_memory(error, "resampled rows", bytes);
+    status = reserve_lines(resample, error);
+    if (status != RUE_OK) return status;
     resample->width = width;
     resample->height = height;
     resample->eighths = eighths;
     return RUE_OK;
+}
+
+static void shift_axis(struct rue_axis *axis, uint32_t by)
+{
+    for (int i = 0; i < RUE_CROP; i++) axis->first[i] += by;
+}
+
+rue_status rue_resample_begin_box(struct rue_resample *resample, struct rue_crop box, rue_error *error)
+{
+    resample->width = 0;
+    rue_status status = axis_plan(&resample->x, box.width, 8, RUE_CROP, error);
+    if (status == RUE_OK) status = axis_plan(&resample->y, box.height, 8, RUE_CROP, error);
+    if (status == RUE_OK) status = spread_weights(&resample->x, error);
+    if (status != RUE_OK) return status;
+    shift_axis(&resample->x, box.left);
+    shift_axis(&resample->y, box.top);
+    return reserve_lines(resample, error);
 }
 
 struct rue_span rue_resample_columns(const struct rue_resample *resample)
@@ -178,17 +201,39 @@ void rue_resample_row(struct rue_resample *resample, uint32_t y, const uint8_t *
     resample->kernels->horizontal(&resample->x, row, column, line);
 }
 
-void rue_resample_end(struct rue_resample *resample, enum rue_dtype dtype, void *out)
+/* Row `y` of the crop. */
+static void resample_line(const struct rue_resample *resample, size_t y, uint8_t *line)
 {
     const struct rue_axis *axis = &resample->y;
-    const struct rue_kernels *kernels = resample->kernels;
+    const uint8_t *lines = resample->lines + (size_t)(axis->first[y] - axis->first[0]) * RUE_LINE_BYTES;
+    resample->kernels->vertical(axis->weights + y * axis->taps, axis->count[y], lines, line);
+}
+
+static void put_line(const struct rue_resample *resample, size_t y, const uint8_t *line, enum rue_dtype dtype,
+                     void *out)
+{
+    if (dtype == RUE_UINT8)
+        resample->kernels->planes(line, (uint8_t *)out + y * RUE_CROP);
+    else
+        resample->kernels->normalized_planes(line, (float *)out + y * RUE_CROP);
+}
+
+void rue_resample_end(struct rue_resample *resample, enum rue_dtype dtype, void *out)
+{
+    uint8_t line[RUE_LINE_BYTES];
     for (size_t y = 0; y < RUE_CROP; y++) {
-        uint8_t line[RUE_LINE_BYTES];
-        const uint8_t *lines = resample->lines + (size_t)(axis->first[y] - axis->first[0]) * RUE_LINE_BYTES;
-        kernels->vertical(axis->weights + y * axis->taps, axis->count[y], lines, line);
-        if (dtype == RUE_UINT8)
-            kernels->planes(line, (uint8_t *)out + y * RUE_CROP);
-        else
-            kernels->normalized_planes(line, (float *)out + y * RUE_CROP);
+        resample_line(resample, y, line);
+        put_line(resample, y, line, dtype, out);
     }
+}
+
+void rue_resample_pixels(struct rue_resample *resample, uint8_t *pixels)
+{
+    for (size_t y = 0; y < RUE_CROP; y++) resample_line(resample, y, pixels + y * RUE_LINE_BYTES);
+}
+
+void rue_resample_planes(const struct rue_resample *resample, const uint8_t *pixels, enum rue_dtype dtype,
+                         void *out)
+{
+    for (size_t y = 0; y < RUE_CROP; y++) put_line(resample, y, pixels + y * RUE_LINE_BYTES, dtype, out);
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "augmentation.h"
 #include "error.h"
 #include "kernels.h"
 
@@ -39,6 +40,10 @@ void rue_resample_set_kernels(struct rue_resample *resample, const struct rue_ke
 rue_status rue_resample_begin(struct rue_resample *resample, uint32_t width, uint32_t height,
                               unsigned eighths, rue_error *error) RUE_MUST_CHECK;
 
+/* The same for Pillow's crop() to `box`, which lies in the image, and resize() to RUE_CROP x RUE_CROP. */
+rue_status rue_resample_begin_box(struct rue_resample *resample, struct rue_crop box,
+                                  rue_error *error) RUE_MUST_CHECK;
+
 /* The input columns and rows that the crop needs; valid after rue_resample_begin. */
 struct rue_span rue_resample_columns(const struct rue_resample *resample);
 struct rue_span rue_resample_rows(const struct rue_resample *resample);
@@ -49,5 +54,10 @@ void rue_resample_row(struct rue_resample *resample, uint32_t y, const uint8_t *
 
 /* Writes the crop as RUE_TENSOR_ITEMS values, [3][224][224], RGB: levels (RUE_UINT8) or normalised. */
 void rue_resample_end(struct rue_resample *resample, enum rue_dtype dtype, void *out);
+
+/* Writes the crop as rows of RUE_LINE_BYTES; and such rows as rue_resample_end does. */
+void rue_resample_pixels(struct rue_resample *resample, uint8_t *pixels);
+void rue_resample_planes(const struct rue_resample *resample, const uint8_t *pixels, enum rue_dtype dtype,
+                         void *out);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "jpeg.h"
+#include "pixels.h"
 #include "resample.h"
 
 /* Rows decoded at once: few enough to stay in the cache until they are resampled. */
@@ -15,6 +16,7 @@ struct rue_transform {
     struct rue_resample *resample;
     uint8_t *strip;
     size_t strip_bytes;
+    uint8_t *pixels; /* [2 * RUE_PIXELS_BYTES], for training */
 };
 
 rue_status rue_transform_open(uint64_t max_pixels, enum rue_decode decode, struct rue_transform **out,
@@ -39,6 +41,7 @@ void rue_transform_close(struct rue_transform *transform)
     rue_jpeg_close(transform->jpeg);
     rue_resample_close(transform->resample);
     free(transform->strip);
+    free(transform->pixels);
     free(transform);
 }
 
@@ -69,14 +72,12 @@ static rue_status resample_rows(struct rue_transform *transform, struct rue_span
     return status == RUE_OK ? rue_jpeg_end(transform->jpeg, error) : status;
 }
 
-static rue_status resample_image(struct rue_transform *transform, struct rue_jpeg_size size, rue_error *error)
+/* Decodes what the plan of the resampler needs. */
+static rue_status resample_image(struct rue_transform *transform, rue_error *error)
 {
-    rue_status status =
-        rue_resample_begin(transform->resample, size.full_width, size.full_height, size.eighths, error);
-    if (status != RUE_OK) return status;
     struct rue_span columns = rue_resample_columns(transform->resample),
                     rows = rue_resample_rows(transform->resample);
-    status = rue_jpeg_crop(transform->jpeg, &columns.first, &columns.count, rows.first, error);
+    rue_status status = rue_jpeg_crop(transform->jpeg, &columns.first, &columns.count, rows.first, error);
     size_t stride = (size_t)columns.count * RUE_JPEG_PIXEL_BYTES;
     if (status == RUE_OK) status = reserve_strip(transform, stride, error);
     return status == RUE_OK ? resample_rows(transform, rows, columns.first, stride, error) : status;
@@ -87,9 +88,40 @@ rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg,
 {
     struct rue_jpeg_size size;
     rue_status status = rue_jpeg_begin(transform->jpeg, jpeg, bytes, &size, error);
-    if (status == RUE_OK) status = resample_image(transform, size, error);
+    if (status == RUE_OK)
+        status =
+            rue_resample_begin(transform->resample, size.full_width, size.full_height, size.eighths, error);
+    if (status == RUE_OK) status = resample_image(transform, error);
     if (status != RUE_OK) return status;
     rue_resample_end(transform->resample, dtype, out);
+    return RUE_OK;
+}
+
+static rue_status reserve_pixels(struct rue_transform *transform, rue_error *error)
+{
+    if (!transform->pixels) transform->pixels = malloc(2 * RUE_PIXELS_BYTES);
+    return transform->pixels ? RUE_OK : rue_fail_memory(error, "an image", 2 * RUE_PIXELS_BYTES);
+}
+
+rue_status rue_transform_train(struct rue_transform *transform, const void *jpeg, size_t bytes,
+                               const struct rue_training *training, enum rue_dtype dtype, void *out,
+                               rue_error *error)
+{
+    struct rue_augmentation one;
+    struct rue_jpeg_size size;
+    rue_augmentation_draw(training->recipe, &training->key, training->item, 1, &one, 1);
+    rue_status status = reserve_pixels(transform, error);
+    if (status == RUE_OK) status = rue_jpeg_begin(transform->jpeg, jpeg, bytes, &size, error);
+    if (status != RUE_OK) return status;
+    status = rue_resample_begin_box(
+        transform->resample,
+        rue_augmentation_crop(training->recipe, &training->key, &one, size.full_width, size.full_height),
+        error);
+    if (status == RUE_OK) status = resample_image(transform, error);
+    if (status != RUE_OK) return status;
+    rue_resample_pixels(transform->resample, transform->pixels);
+    rue_pixels_augment(&one, &training->key, transform->pixels, transform->pixels + RUE_PIXELS_BYTES);
+    rue_resample_planes(transform->resample, transform->pixels, dtype, out);
     return RUE_OK;
 }
 

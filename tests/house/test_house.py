@@ -24,7 +24,7 @@ TUNER = [f"tuner/{part}" for part in ("process", "json", "options", "runner", "s
 MAY_INCLUDE = {
     **{folder: chain[:i] for chain in (ENGINE, STRATEGIES) for i, folder in enumerate(chain)},
     "engine/augment": [PUBLIC, "engine/base"],
-    "engine/decode": [PUBLIC, "engine/base"],
+    "engine/decode": [PUBLIC, "engine/base", "engine/augment"],
     **{folder: [*ENGINE, "engine/augment", "engine/decode", *STRATEGIES[2:], *TUNER[:i]] for i, folder in enumerate(TUNER)},
 }
 for folder in ENGINE[4:]:

@@ -25,7 +25,7 @@ struct rue_recipe {
     float area[2];                /* of the crop, relative to the image: least and most, in (0, 1] */
     float ratio[2];               /* width / height of the crop: least and most, in [0.01, 100] */
     float flip;                   /* probability of a horizontal flip */
-    struct rue_chance rotation;   /* degrees counter-clockwise, in [-180, 180] */
+    struct rue_chance rotation;   /* degrees clockwise, in [-180, 180] */
     struct rue_chance brightness; /* factor, in [0, 10] */
     struct rue_chance contrast;   /* factor, in [0, 10] */
     struct rue_chance noise;      /* standard deviation, where 1 is the full range of levels, in [0, 1] */

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "augmentation.h"
 #include "error.h"
 #include "loading.h"
 #include "variant.h"
@@ -42,6 +43,21 @@ void rue_transform_close(struct rue_transform *transform);
  * is not supported; the message does not name the file ("is truncated"). RUE_MEMORY. */
 rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg, size_t bytes,
                               enum rue_dtype dtype, void *out, rue_error *error) RUE_MUST_CHECK;
+
+/* The random parameters of an image for training. */
+struct rue_training {
+    const struct rue_recipe *recipe;
+    struct rue_augmentation_key key;
+    uint64_t item;
+};
+
+/* As rue_transform_jpeg, but RandomResizedCrop(224) in place of Resize and CenterCrop, and then the other
+ * operations of the recipe (augmentation.h). Decodes only what the crop needs. The transform must be of
+ * RUE_DECODE_EXACT. Crop, flip, rotation, scale, brightness and contrast are bit-identical to torchvision's
+ * for a PIL image and the same parameters. */
+rue_status rue_transform_train(struct rue_transform *transform, const void *jpeg, size_t bytes,
+                               const struct rue_training *training, enum rue_dtype dtype, void *out,
+                               rue_error *error) RUE_MUST_CHECK;
 
 /* Copies `bytes` without filling the CPU's caches: for memory that is not read soon. */
 void rue_transform_copy(const void *from, size_t bytes, void *to);
