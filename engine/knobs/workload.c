@@ -4,8 +4,9 @@
 #include <string.h>
 
 const char *const rue_cache_names[] = {RUE_CACHE_WARM, RUE_CACHE_COLD, RUE_CACHE_AS_IS, NULL};
-const char *const rue_transform_names[] = {"eval", NULL};
+const char *const rue_transform_names[] = {RUE_TRANSFORM_EVAL, RUE_TRANSFORM_TRAIN, NULL};
 
+#define RUE_FIELD_RECIPE RUE_FIELD_TEXT
 #define FIELD(member, kind, words, least, most, usual, times, written)                     \
     {#member,                                                                              \
      RUE_FIELD_##kind,                                                                     \
@@ -37,10 +38,16 @@ struct rue_workload rue_workload_default(void)
     struct rue_workload workload = {0};
     for (const struct rue_field *field = rue_workload_fields; field->name; field++)
         if (field->kind == RUE_FIELD_TEXT)
-            snprintf((char *)&workload + field->offset, field->bytes, "%s", field->words[0]);
+            snprintf((char *)&workload + field->offset, field->bytes, "%s",
+                     field->words ? field->words[0] : "");
         else
             rue_field_set_number(field, &workload, field->fallback);
     return workload;
+}
+
+bool rue_workload_trains(const struct rue_workload *workload)
+{
+    return strcmp(workload->transform, RUE_TRANSFORM_TRAIN) == 0;
 }
 
 bool rue_workload_same_cost(const struct rue_workload *a, const struct rue_workload *b)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "augmentation.h"
 #include "field.h"
 #include "loading.h"
 #include "variant.h"
@@ -16,6 +17,9 @@
 #define RUE_CACHE_COLD  "cold"
 #define RUE_CACHE_AS_IS "as-is"
 extern const char *const rue_cache_names[]; /* NULL at the end */
+/* Resize and centre crop; or the random crop and other operations of a recipe. */
+#define RUE_TRANSFORM_EVAL  "eval"
+#define RUE_TRANSFORM_TRAIN "train"
 extern const char *const rue_transform_names[];
 
 /* X(at, field, kind, words, least, most, default; changes times, always written; option, its argument, its
@@ -41,15 +45,18 @@ extern const char *const rue_transform_names[];
     X(at, cache, TEXT, rue_cache_names, 0, 0, 0, true, true, "cache", "STATE", RUE_CACHE_WARM,               \
       "warm (in memory), cold (from storage) or as-is")                                                      \
     X(at, share, WORD, rue_share_names, 0, 1, RUE_SHARE_STRIDED, true, false, "share", "HOW", "strided",     \
-      "how ranks share items: strided, contiguous or shards")
+      "how ranks share items: strided, contiguous or shards")                                                \
+    X(at, transform, TEXT, rue_transform_names, 0, 0, 0, true, true, "transform", "NAME",                    \
+      RUE_TRANSFORM_EVAL, "eval, or train: random crop and flip")                                            \
+    X(at, augment, RECIPE, NULL, 0, 0, 0, true, false, "augment", "RECIPE", NULL,                            \
+      "recipe for train: a preset or FILE.json [mild]")
 
 /* X(field, kind, words, least, most, default, changes times, always written) */
-#define RUE_WORKLOAD_BY_PROGRAM(X)                               \
-    X(epoch, NUMBER, NULL, 0, INT64_MAX, 0, false, true)         \
-    X(transform, TEXT, rue_transform_names, 0, 0, 0, true, true) \
-    X(rank, NUMBER, NULL, 0, INT32_MAX, 0, false, true)          \
-    X(world_size, NUMBER, NULL, 1, INT32_MAX, 1, true, true)     \
-    X(item_values, NUMBER, NULL, 0, 1 << 30, 0, true, false)     \
+#define RUE_WORKLOAD_BY_PROGRAM(X)                           \
+    X(epoch, NUMBER, NULL, 0, INT64_MAX, 0, false, true)     \
+    X(rank, NUMBER, NULL, 0, INT32_MAX, 0, false, true)      \
+    X(world_size, NUMBER, NULL, 1, INT32_MAX, 1, true, true) \
+    X(item_values, NUMBER, NULL, 0, 1 << 30, 0, true, false) \
     X(remote_ranks, FLAG, NULL, 0, 1, false, true, false)
 
 enum { RUE_WORKLOAD_WORD_BYTES = 16 };
@@ -65,6 +72,7 @@ struct rue_workload {
     char cache[RUE_WORKLOAD_WORD_BYTES];
     uint64_t epoch;
     char transform[RUE_WORKLOAD_WORD_BYTES];
+    char augment[RUE_RECIPE_TEXT_BYTES]; /* the text of the recipe (augmentation.h); "" unless for training */
     int rank;
     int world_size;       /* at least 1 */
     uint64_t item_values; /* of one item; 0: those of an image of 3 x 224 x 224 */
@@ -77,6 +85,8 @@ static inline uint64_t rue_workload_loaders(const struct rue_workload *workload)
 {
     return workload->remote_ranks ? 1 : (uint64_t)workload->world_size;
 }
+
+bool rue_workload_trains(const struct rue_workload *workload);
 
 /* The fields, and the options of the first of them. A flag that is on by default has an option that turns it
  * off. */

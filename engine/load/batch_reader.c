@@ -7,6 +7,7 @@
 /* An image of the batch that is being loaded. */
 struct image {
     uint64_t item;
+    uint64_t epoch;
     size_t position;
 };
 
@@ -60,6 +61,7 @@ static rue_status load_image(struct rue_batch_reader *reader, struct rue_batch *
                              const struct image *image, rue_error *error)
 {
     rue_error damage = {0}, why = {0};
+    rue_fetcher_set_epoch(reader->fetcher, image->epoch);
     rue_status status =
         rue_fetcher_fetch(reader->fetcher, image->item, tensor_at(reader, batch, image->position),
                           &batch->labels[image->position], &damage, &why);
@@ -82,7 +84,8 @@ static void list_images(struct rue_batch_reader *reader, const struct rue_batch 
     const struct rue_loader_options *options = reader->reading->options;
     for (size_t i = 0; i < count; i++)
         reader->images[i] =
-            (struct image){rue_sampler_item(&options->sampler, batch->first + position + i), position + i};
+            (struct image){rue_sampler_item(&options->sampler, batch->first + position + i),
+                           rue_sampler_epoch(&options->sampler, batch->first + position + i), position + i};
     if (options->fetcher.read == RUE_READ_BATCH)
         qsort(reader->images, count, sizeof *reader->images, compare_images);
 }

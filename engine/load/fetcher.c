@@ -14,8 +14,10 @@ struct rue_fetcher {
     uint32_t shape[3];               /* of preprocessed items */
     struct rue_read_ahead *ahead;    /* for preprocessed items in an open file; else NULL */
     struct rue_transform *transform; /* for raw items */
-    struct rue_item_queue queue;     /* raw items that were prefetched */
-    unsigned char *item;             /* [item_capacity] bytes of the item on storage */
+    struct rue_recipe recipe;        /* copy of that of the options */
+    uint32_t epoch;
+    struct rue_item_queue queue; /* raw items that were prefetched */
+    unsigned char *item;         /* [item_capacity] bytes of the item on storage */
     size_t item_capacity;
 };
 
@@ -77,6 +79,18 @@ static rue_status open_tensors(struct rue_fetcher *fetcher, rue_error *error)
     return open_ahead(fetcher, error);
 }
 
+static rue_status check_training(const struct rue_fetcher *fetcher, rue_error *error)
+{
+    if (!fetcher->options.recipe) return RUE_OK;
+    if (fetcher->mode != RUE_RAW)
+        return rue_fail(
+            error, RUE_USAGE,
+            "%s holds preprocessed images, whose crop is fixed: the transform train needs JPEG files",
+            rue_source_variant(fetcher->source).path);
+    if (fetcher->options.decode == RUE_DECODE_EXACT) return RUE_OK;
+    return rue_fail(error, RUE_USAGE, "the transform train decodes only exactly");
+}
+
 rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fetcher_options *options,
                             struct rue_fetcher **out, rue_error *error)
 {
@@ -85,9 +99,15 @@ rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fe
     fetcher->source = source;
     fetcher->options = *options;
     fetcher->mode = rue_source_variant(source).mode;
-    rue_status status = fetcher->mode == RUE_RAW ? rue_transform_open(options->max_pixels, options->decode,
-                                                                      &fetcher->transform, error)
-                                                 : open_tensors(fetcher, error);
+    if (options->recipe) {
+        fetcher->recipe = *options->recipe;
+        fetcher->options.recipe = &fetcher->recipe;
+    }
+    rue_status status = check_training(fetcher, error);
+    if (status != RUE_OK) return rue_fetcher_close(fetcher), status;
+    status = fetcher->mode == RUE_RAW
+                 ? rue_transform_open(options->max_pixels, options->decode, &fetcher->transform, error)
+                 : open_tensors(fetcher, error);
     if (status != RUE_OK) return rue_fetcher_close(fetcher), status;
     *out = fetcher;
     return RUE_OK;
@@ -101,6 +121,11 @@ void rue_fetcher_close(struct rue_fetcher *fetcher)
     rue_item_queue_close(&fetcher->queue);
     free(fetcher->item);
     free(fetcher);
+}
+
+void rue_fetcher_set_epoch(struct rue_fetcher *fetcher, uint64_t epoch)
+{
+    fetcher->epoch = (uint32_t)epoch;
 }
 
 static rue_status reserve_item(struct rue_fetcher *fetcher, size_t bytes, rue_error *error)
@@ -131,6 +156,18 @@ static rue_status read_raw(struct rue_fetcher *fetcher, uint64_t item, const voi
     return status == RUE_OK ? rue_source_read(fetcher->source, item, fetcher->item, error) : status;
 }
 
+static rue_status transform_item(struct rue_fetcher *fetcher, uint64_t item, const void *jpeg, uint64_t bytes,
+                                 void *tensor, rue_error *error)
+{
+    const struct rue_training training = {.recipe = fetcher->options.recipe,
+                                          .key = {.seed = fetcher->options.seed, .epoch = fetcher->epoch},
+                                          .item = item};
+    enum rue_dtype dtype = fetcher->options.dtype;
+    if (!fetcher->options.recipe)
+        return rue_transform_jpeg(fetcher->transform, jpeg, bytes, dtype, tensor, error);
+    return rue_transform_train(fetcher->transform, jpeg, bytes, &training, dtype, tensor, error);
+}
+
 static rue_status fetch_raw(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
 {
     uint64_t bytes = rue_source_bytes(fetcher->source, item);
@@ -144,7 +181,7 @@ static rue_status fetch_raw(struct rue_fetcher *fetcher, uint64_t item, void *te
                         (unsigned long long)bytes);
     rue_status status = read_raw(fetcher, item, &jpeg, error);
     if (status != RUE_OK) return status;
-    status = rue_transform_jpeg(fetcher->transform, jpeg, bytes, fetcher->options.dtype, tensor, &reason);
+    status = transform_item(fetcher, item, jpeg, bytes, tensor, &reason);
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s %s", name, reason.message);
 }
 

@@ -135,6 +135,11 @@ static uint64_t item_in_shards(const struct rue_sampler *sampler, uint64_t index
     return sampler->shards[first].first + index - (first ? sampler->shards[first - 1].end : 0);
 }
 
+uint64_t rue_sampler_epoch(const struct rue_sampler *sampler, uint64_t position)
+{
+    return sampler->epoch + position / rue_sampler_share(sampler);
+}
+
 uint64_t rue_sampler_item(const struct rue_sampler *sampler, uint64_t position)
 {
     uint64_t share = rue_sampler_share(sampler), index = position % share;

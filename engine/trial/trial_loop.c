@@ -59,7 +59,8 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
                     .max_pixels = load->max_pixels,
                     .decode = load->decode,
                     .bad_images = load->bad_images,
-                    .read = (enum rue_read)value[RUE_READ]},
+                    .read = (enum rue_read)value[RUE_READ],
+                    .seed = load->seed},
         .item_values = load->item_values,
         .memory_bytes = request->limits.memory_bytes,
         .max_held = 1,
@@ -339,12 +340,22 @@ static rue_status prepare_model(struct run *run, struct rue_loader_options *opti
     return status;
 }
 
+static rue_status read_recipe(const struct rue_trial_request *request, struct rue_recipe *recipe,
+                              struct rue_loader_options *options, rue_error *error)
+{
+    if (!rue_workload_trains(&request->workload)) return RUE_OK;
+    options->fetcher.recipe = recipe;
+    return rue_recipe_parse(request->workload.augment, recipe, error);
+}
+
 static rue_status run_joint(struct run *run, const struct rue_source *source, rue_error *error)
 {
     struct rue_loader_options options = rue_trial_loader_options(run->request);
     options.item_values = rue_fetcher_tensor_values(source);
-    rue_status status =
-        rue_residency_open(source, &run->request->workload, options.images, &run->residency, error);
+    struct rue_recipe recipe;
+    rue_status status = read_recipe(run->request, &recipe, &options, error);
+    if (status != RUE_OK) return status;
+    status = rue_residency_open(source, &run->request->workload, options.images, &run->residency, error);
     if (status == RUE_OK) status = prepare_data(run, error);
     if (status == RUE_OK) status = prepare_model(run, &options, error);
     if (status == RUE_OK) status = open_detail(run, &options, error);

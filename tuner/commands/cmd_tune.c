@@ -307,6 +307,7 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
         {goal->loader.workload.remote_ranks, rue_options_origin(options, WORLD_SIZE),
          "the table's times are fixed"},
         {goal->loader.workload.batch_dtype != RUE_FLOAT32, "--batch-dtype", "the table's times are fixed"},
+        {rue_workload_trains(&goal->loader.workload), "--transform", "the table's times are fixed"},
         {goal->search.minimise != RUE_GOAL_TIME, "--goal", "the table has only times of whole jobs"},
         {goal->search.max_first_batch_ns, "--max-first-batch", "the table has only times of whole jobs"},
     };
@@ -342,6 +343,7 @@ static rue_status run_variation(const struct rue_options *options, const struct 
     rue_status status = rue_runner_address_read(options, &goal.loader.runner, error);
     if (status == RUE_OK) status = rue_knob_choices_read(options, &goal.space.knobs, error);
     if (status == RUE_OK) status = choose_job(options, &goal, error);
+    if (status == RUE_OK) status = rue_workload_add_recipe(options, &goal.loader.workload, error);
     if (status == RUE_OK) status = count_loaders(options, &goal, error);
     if (status == RUE_OK)
         status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);

@@ -49,6 +49,7 @@ static void find_defaults(const struct rue_study_setup *setup, struct defaults *
         {"prior", "none"},
         {"knob", "none"},
         {"gpus", "one loader"},
+        {"augment", "mild, if --transform is train"},
         {"rank", "0"},
         {"world-size", "1"},
         {"runner", "rue runner"},

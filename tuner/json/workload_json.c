@@ -6,11 +6,24 @@
 
 #include "json_document.h"
 
+static void check_transform(struct rue_json_reader *reader, const struct rue_workload *workload)
+{
+    struct rue_recipe recipe;
+    bool train = rue_workload_trains(workload);
+    if (!train && strcmp(workload->transform, RUE_TRANSFORM_EVAL) != 0)
+        rue_json_refuse(reader, "transform", "eval or train");
+    if (!train && workload->augment[0])
+        rue_json_refuse(reader, "augment", "absent unless transform is train");
+    if (train && (!workload->augment[0] || rue_recipe_parse(workload->augment, &recipe, NULL) != RUE_OK))
+        rue_json_refuse(reader, "augment", "a recipe, such as \"area 0.08 1 ratio 0.75 1.33333 flip 0.5\"");
+    if (train && workload->decode != RUE_DECODE_EXACT)
+        rue_json_refuse(reader, "decode", "exact if transform is train");
+}
+
 void rue_workload_check(struct rue_json_reader *reader, const struct rue_workload *workload)
 {
     size_t length = rue_json_enter(reader, "workload");
-    if (strcmp(workload->transform, rue_transform_names[0]) != 0)
-        rue_json_refuse(reader, "transform", rue_transform_names[0]);
+    check_transform(reader, workload);
     if (workload->rank >= workload->world_size) rue_json_refuse(reader, "rank", "below world_size");
     rue_json_exit(reader, length);
 }

@@ -26,6 +26,7 @@
 #define RUE_WORKLOAD_KIND_NUMBER     RUE_OPTION_COUNT
 #define RUE_WORKLOAD_KIND_WORD       RUE_OPTION_WORD
 #define RUE_WORKLOAD_KIND_TEXT       RUE_OPTION_WORD
+#define RUE_WORKLOAD_KIND_RECIPE     RUE_OPTION_TEXT
 #define RUE_WORKLOAD_OPTION_ROWS(at) RUE_WORKLOAD_BY_OPTION(RUE_WORKLOAD_OPTION_ROW, at)
 
 enum {
@@ -35,8 +36,13 @@ enum {
         RUE_WORKLOAD_OPTIONS
 };
 
-/* The default workload, changed by the options of those rows. */
+/* The default workload, changed by the options of those rows, without the recipe. */
 struct rue_workload rue_workload_from_options(const struct rue_options *options);
+
+/* Adds the recipe of a workload for training. RUE_USAGE: there is no such recipe, or options exclude each
+ * other. */
+rue_status rue_workload_add_recipe(const struct rue_options *options, struct rue_workload *workload,
+                                   rue_error *error) RUE_MUST_CHECK;
 
 /* One of several ranks, each on its own machine. */
 #define RUE_DATA_RANK                                                                                     \

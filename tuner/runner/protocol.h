@@ -57,6 +57,7 @@ struct rue_opened {
     char cache_reason[RUE_REASON_BYTES / 2]; /* why it is not as requested, or "" */
     char dtype[16];                          /* of the data; "": not sent */
     enum rue_dtype batch_dtype;              /* of the batches of its trials */
+    char transform[16];                      /* of its trials; "": eval */
     uint64_t item_values;                    /* see struct rue_workload */
     char note[RUE_ERROR_MESSAGE_BYTES];      /* a remark for users, or "" */
 };

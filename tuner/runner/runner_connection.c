@@ -264,11 +264,17 @@ static rue_status send_open(struct rue_connection *connection, const char *line,
                     status == RUE_INFEASIBLE && !rue_advice_given(why.message) ? rue_advice(ENOMEM) : "");
 }
 
-/* A runner that ignores "batch_dtype" would measure something else. */
+/* A runner that ignores "batch_dtype" or "transform" would measure something else. */
 static rue_status check_batches(const struct rue_connection *connection, const struct rue_variant *variant,
                                 const struct rue_workload *workload, const struct rue_opened *opened,
                                 rue_error *error)
 {
+    if (rue_workload_trains(workload) && strcmp(opened->transform, RUE_TRANSFORM_TRAIN) != 0)
+        return rue_fail(
+            error, RUE_USAGE,
+            "--transform train: the runner %s does not report that it augments; leave out the option, "
+            "or let the runner answer 'open' with \"transform\":\"train\"",
+            connection->hello.runner);
     if (opened->batch_dtype == workload->batch_dtype) return RUE_OK;
     const char *requested = rue_dtype_names[workload->batch_dtype];
     const char *stored = opened->dtype[0] ? opened->dtype : variant->dtype;

@@ -176,6 +176,8 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     out->item_values = values == RUE_TENSOR_ITEMS ? 0 : values;
     out->batch_dtype = floating ? RUE_FLOAT32 : request->workload.batch_dtype;
     if (out->batch_dtype != request->workload.batch_dtype) return RUE_OK;
+    if (rue_workload_trains(&request->workload))
+        snprintf(out->transform, sizeof out->transform, RUE_TRANSFORM_TRAIN);
     note_skipped(source, out);
     struct rue_sampler sampler = rue_workload_sampler(&request->workload);
     status = rue_sampler_open(&sampler, source, error);

@@ -172,6 +172,11 @@ static uint64_t choose_sample_images(const struct rue_study_setup *setup)
     if (setup->goal.data.count != 1 || !setup->goal.data.sample_images || raw->variant.mode != RUE_RAW ||
         !setup->goal.data.modes[RUE_PREPROCESSED])
         return 0;
+    if (rue_workload_trains(&raw->workload)) {
+        rue_progress_note(setup->progress,
+                          "preprocessed data are skipped: --transform train crops at random");
+        return 0;
+    }
     uint64_t count = sample_size(setup, raw->opened.images);
     bool cold = strcmp(raw->workload.cache, RUE_CACHE_COLD) == 0;
     if (count == 0)
@@ -300,6 +305,10 @@ static rue_status choose_path(struct rue_study_setup *setup, const char *path, r
     if (status == RUE_OK && !setup->goal.data.modes[variant.mode])
         return rue_fail(error, RUE_USAGE, "%s is %s data, which --mode excludes", path,
                         rue_mode_names[variant.mode]);
+    if (status == RUE_OK && variant.mode != RUE_RAW && rue_workload_trains(&setup->goal.loader.workload))
+        return rue_fail(
+            error, RUE_USAGE,
+            "--transform train: %s holds preprocessed images, whose crop is fixed: give JPEG files", path);
     if (status == RUE_OK) status = absolute_path(path, variant.path, error);
     for (size_t i = 0; status == RUE_OK && i < setup->chosen_count; i++)
         if (strcmp(setup->variants[i].variant.path, variant.path) == 0)

@@ -21,13 +21,18 @@ struct rue_fetcher_options {
      * a time; with RUE_READ_BATCH raw items are, too, up to 64 MiB of them. Views and other tensors are not
      * read ahead. */
     enum rue_read read;
+    /* (optional) Raw items are transformed for training (rue_transform_train), with random parameters of
+     * `seed`, the epoch and the item. Copied by rue_fetcher_open. */
+    const struct rue_recipe *recipe;
+    uint64_t seed;
 };
 
 /* The access that a fetcher of `source` would use now for `requested`; never RUE_ACCESS_BEST. */
 enum rue_access rue_fetcher_access(const struct rue_source *source, enum rue_access requested);
 
 /* `source` must stay open until the fetcher is closed. RUE_USAGE: the items are floating-point
- * values and RUE_UINT8 is requested. RUE_MEMORY. */
+ * values and RUE_UINT8 is requested; or there is a recipe, and the items are preprocessed, or `decode` is not
+ * exact. RUE_MEMORY. */
 rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fetcher_options *options,
                             struct rue_fetcher **out, rue_error *error) RUE_MUST_CHECK;
 void rue_fetcher_close(struct rue_fetcher *fetcher);
@@ -35,6 +40,9 @@ void rue_fetcher_close(struct rue_fetcher *fetcher);
 /* Values of one tensor: RUE_TENSOR_ITEMS for raw items, else as the items have. Bytes of it. NULL: raw. */
 uint64_t rue_fetcher_tensor_values(const struct rue_source *source);
 size_t rue_fetcher_tensor_bytes(const struct rue_source *source, enum rue_dtype dtype);
+
+/* Sets the epoch of the items that are fetched next, 0 at first. It matters only with a recipe. */
+void rue_fetcher_set_epoch(struct rue_fetcher *fetcher, uint64_t epoch);
 
 /* Starts to read `item`, if possible directly into `tensor`. Fetch prefetched items later in the same order.
  * False: nothing was started, because enough reads are in flight or this source is not read ahead. Tensors

@@ -44,4 +44,7 @@ uint64_t rue_sampler_share(const struct rue_sampler *sampler);
  * the rank's share continue with its share of the next epoch. */
 uint64_t rue_sampler_item(const struct rue_sampler *sampler, uint64_t position);
 
+/* The epoch of that position. */
+uint64_t rue_sampler_epoch(const struct rue_sampler *sampler, uint64_t position);
+
 #endif

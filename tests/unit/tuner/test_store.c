@@ -435,7 +435,7 @@ Test(store, a_workload_is_canonical_json)
     cr_assert_str_eq(
         text,
         "{\"seed\":1,\"shuffle\":true,\"drop_last\":false,\"bad_images\":\"fail\",\"max_pixels\":268435456,"
-        "\"cache\":\"warm\",\"epoch\":0,\"transform\":\"eval\",\"rank\":0,\"world_size\":1}");
+        "\"cache\":\"warm\",\"transform\":\"eval\",\"epoch\":0,\"rank\":0,\"world_size\":1}");
     workload =
         (struct rue_workload){.seed = INT64_MAX, .epoch = INT64_MAX, .rank = INT32_MAX, .world_size = 1};
     workload.bad_images = RUE_BAD_REPLACE;

@@ -1,0 +1,70 @@
+"""--transform train and --augment: trials load as a training job does, and other recipes share no trials."""
+import csv
+import sys
+
+import pytest
+from conftest import ROOT, expect_failure, read_json
+
+SMALL = ["--model", "none", "--batch-size", "4", "--num-workers", "0,1", "--strategy", "grid", "--budget", "5m", "--out", "out"]
+CROP = "area 0.08 1 ratio 0.75 1.33333 flip 0.5"
+
+
+def tune(rue, data, *words):
+    done = rue("tune", data, *SMALL, *words)
+    assert done.returncode == 0, done.stderr
+    with open(rue.folder / "out/trials.csv", newline="") as file:
+        return done, read_json(rue.folder / "out/recommendation.json")["recommendations"], len(list(csv.DictReader(file)))
+
+
+@pytest.mark.quick
+def test_the_recipe_is_part_of_the_workload(rue, own_photos, tmp_path):
+    (tmp_path / "mine.json").write_text('{"area": [0.5, 0.5]}')
+    found = {}
+    for words in ([], ["--transform", "train"], ["--transform", "train", "--augment", "mild"], ["--transform", "train", "--augment", "mine.json"]):
+        done, parts, trials = tune(rue, own_photos, "--mode", "raw", *words)
+        assert ("augmented for training" in " ".join(done.stdout.split())) == bool(words)
+        workload = parts[0]["workload"]
+        found[" ".join(words)] = workload["transform"], workload.get("augment"), "measured" in done.stderr
+        assert trials > 0
+    assert [value[:2] for value in found.values()] == [
+        ("eval", None), ("train", CROP), ("train", CROP), ("train", "area 0.5 0.5 ratio 0.75 1.33333 flip 0.5")]
+    done = rue("check", "out/recommendation.json", "--budget", "20s", "--quiet")
+    assert done.returncode in (0, 5), done.stderr
+
+
+def test_the_same_recipe_continues_and_another_one_does_not(rue, own_photos):
+    words = [own_photos, *SMALL, "--mode", "raw", "--transform", "train"]
+    assert rue("tune", *words).returncode == 0
+    again = rue("tune", *words, "--augment", "mild")
+    other = rue("tune", *words, "--augment", "moderate")
+    kept = "the store holds all trials"
+    assert kept in " ".join(again.stderr.split()) and kept not in " ".join(other.stderr.split()), (again.stderr, other.stderr)
+
+
+@pytest.mark.quick
+def test_preprocessed_data_are_not_compared(rue, own_photos):
+    done, parts, _ = tune(rue, own_photos, "--transform", "train")
+    assert len(parts) == 1 and "preprocessed data are skipped: --transform train crops at random" in done.stderr
+    assert rue("prepare", own_photos, "tensors.tensor").returncode == 0
+    for command, *more in (["tune"], ["compare", own_photos], ["scale"]):
+        expect_failure(rue(command, *more, "tensors.tensor", "--transform", "train"), 2,
+                       "--transform train: tensors.tensor holds preprocessed images, whose crop is fixed: give JPEG files")
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("words,said", [
+    (["--augment", "mild"], "--augment has no effect without --transform train"),
+    (["--transform", "trian"], "--transform: 'trian' is not one of eval, train: did you mean 'train'?"),
+    (["--transform", "train", "--augment", "mid"], "--augment: unknown preset 'mid': did you mean 'mild'?"),
+    (["--transform", "train", "--augment", "no.json"], "--augment: cannot open no.json"),
+    (["--transform", "train", "--decode", "fast"], "--decode fast cannot be used with --transform train")])
+def test_wrong_options_are_one_clear_line(rue, own_photos, words, said):
+    for command, *more in (["tune"], ["compare", own_photos], ["scale"]):
+        expect_failure(rue(command, *more, own_photos, *words), 2, said)
+
+
+def test_a_runner_that_does_not_augment_is_refused(rue, own_photos):
+    pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
+    done = rue("tune", own_photos, *SMALL, "--mode", "raw", "--transform", "train", "--runner", f"{sys.executable} -m rue_tuner.runner",
+               env=dict(PYTHONPATH=str(ROOT / "python")))
+    expect_failure(done, 2, "does not report that it augments")
