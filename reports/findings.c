@@ -22,17 +22,26 @@ static const char *last_part(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* With the shape and codec of chunks. */
+static void name_stored(const struct rue_variant_findings *variant, char *out, size_t bytes)
+{
+    rue_findings_name(variant, out, bytes);
+    size_t used = strlen(out);
+    if (variant->data.layout[0] && used < bytes)
+        snprintf(out + used, bytes - used, " %s", variant->data.layout);
+}
+
 void rue_findings_name_among(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                              char *out, size_t bytes)
 {
-    char other_name[128];
+    char other_name[192];
     const char *path = variant->variant.path;
     bool same_name = false, same_folder = false;
-    rue_findings_name(variant, out, bytes);
+    name_stored(variant, out, bytes);
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *other = &findings->variants[v];
         if (other == variant) continue;
-        rue_findings_name(other, other_name, sizeof other_name);
+        name_stored(other, other_name, sizeof other_name);
         if (strcmp(out, other_name) != 0) continue;
         same_name = true;
         same_folder |= strcmp(last_part(path), last_part(other->variant.path)) == 0;

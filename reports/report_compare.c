@@ -98,8 +98,11 @@ static void put_variant(struct rue_page *page, const struct compared *compared, 
     size_t best = variant->selection->recommended;
     if (best != RUE_NONE) find_usage(findings, variant, &memory_bytes, &cpu_ns);
     rue_findings_name_among(findings, variant, name, sizeof name);
+    const char *mode = rue_findings_mode(variant); /* chunks need its place */
+    size_t length = strlen(mode);
+    bool shorter = variant->data.layout[0] && strncmp(name, mode, length) == 0 && name[length] == ' ';
     rue_page_row(page, false);
-    rue_put_text(page, name);
+    rue_put_text(page, shorter ? name + length + 1 : name);
     if (best == RUE_NONE)
         rue_put_text(page, "");
     else
@@ -118,7 +121,7 @@ static void put_variant(struct rue_page *page, const struct compared *compared, 
 static void put_variants(struct rue_page *page, const struct compared *compared)
 {
     static const struct rue_table_column columns[] = {
-        {.header = "variant", .key = "variant", .shrink_to = 27},
+        {.header = "variant", .key = "variant", .shrink_to = 30},
         {.header = "best config", .key = "config", .unit = RUE_UNIT_CONFIG},
         {.header = "speed-up", .key = "speedup_ratio", .unit = RUE_UNIT_TIMES},
         {.header = "CPU per image", .key = "cpu_ns_per_image", .unit = RUE_UNIT_DURATION, .drop = 1},

@@ -341,6 +341,7 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
 rue_status rue_loader_start(struct rue_loader *loader, rue_error *error)
 {
     assert(loader->crew.started == 0);
+    rue_source_trim(loader->reading.source); /* what an earlier loader decoded */
     if (loader->options.num_workers == 0) return RUE_OK;
     begin_batches(loader);
     pthread_attr_t attributes;
@@ -464,6 +465,7 @@ void rue_loader_close(struct rue_loader *loader)
     pthread_cond_destroy(&loader->ready);
     pthread_mutex_destroy(&loader->lock);
     pthread_mutex_destroy(&loader->reading.lock);
+    rue_source_trim(loader->reading.source);
     rue_sampler_close(&loader->options.sampler);
     free(loader->crew.workers);
     free(loader->slots);

@@ -3,15 +3,17 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "random.h"
 
-enum { BUCKETS = 4096 };
+enum { BUCKETS = 4096, MAPPED_BYTES = 1 << 20 };
 
 enum state { LOADING, READY, FAILED };
 
 struct rue_chunk {
     uint64_t key, bytes;
+    uint64_t uses; /* that are still expected */
     void *data;
     enum state state;
     rue_error why;                   /* if failed */
@@ -53,34 +55,59 @@ static void unlink_unused(struct rue_chunk_cache *cache, struct rue_chunk *chunk
     chunk->older = chunk->newer = NULL;
 }
 
+/* A chunk without expected uses becomes the oldest. */
 static void link_unused(struct rue_chunk_cache *cache, struct rue_chunk *chunk)
 {
+    if (chunk->uses == 0) {
+        chunk->newer = cache->oldest;
+        *(cache->oldest ? &cache->oldest->older : &cache->newest) = chunk;
+        cache->oldest = chunk;
+        return;
+    }
     chunk->older = cache->newest;
     *(cache->newest ? &cache->newest->newer : &cache->oldest) = chunk;
     cache->newest = chunk;
 }
 
+/* Large chunks are populated at once, and their memory is returned to the system. */
+static void *allocate_bytes(uint64_t bytes)
+{
+    if (bytes < MAPPED_BYTES) return malloc(bytes);
+    void *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    return data == MAP_FAILED ? NULL : data;
+}
+
 static void free_chunk(struct rue_chunk *chunk)
 {
-    free(chunk->data);
+    if (chunk->bytes < MAPPED_BYTES)
+        free(chunk->data);
+    else if (chunk->data)
+        munmap(chunk->data, chunk->bytes);
     free(chunk);
 }
 
-/* Removes the oldest unused chunks until `needed` more bytes fit. Returns the memory of one that has this
+/* Needs the lock. */
+static void remove_oldest(struct rue_chunk_cache *cache)
+{
+    struct rue_chunk *chunk = cache->oldest;
+    unlink_unused(cache, chunk);
+    *find_place(cache, chunk->key) = chunk->next;
+    cache->bytes -= chunk->bytes;
+    free_chunk(chunk);
+}
+
+/* Removes a chunk without expected uses, and the oldest unused chunks until `needed` more bytes fit. Returns the memory of one that has this
  * size, for reuse; NULL: none. Needs the lock. */
 static void *make_room(struct rue_chunk_cache *cache, uint64_t needed)
 {
     void *memory = NULL;
-    while (cache->oldest && cache->bytes + needed > cache->capacity_bytes) {
-        struct rue_chunk *chunk = cache->oldest;
-        unlink_unused(cache, chunk);
-        *find_place(cache, chunk->key) = chunk->next;
-        cache->bytes -= chunk->bytes;
-        if (!memory && chunk->bytes == needed) {
-            memory = chunk->data;
-            chunk->data = NULL;
+    while (cache->oldest &&
+           (cache->bytes + needed > cache->capacity_bytes || (!memory && cache->oldest->uses == 0))) {
+        if (!memory && cache->oldest->bytes == needed) {
+            memory = cache->oldest->data;
+            cache->oldest->data = NULL;
         }
-        free_chunk(chunk);
+        remove_oldest(cache);
     }
     return memory;
 }
@@ -88,6 +115,7 @@ static void *make_room(struct rue_chunk_cache *cache, uint64_t needed)
 /* Needs the lock. A failed chunk leaves the cache with its last user, so that the next one tries again. */
 static void release(struct rue_chunk_cache *cache, struct rue_chunk *chunk)
 {
+    if (chunk->uses > 0) chunk->uses--;
     if (--chunk->users > 0) return;
     if (chunk->state == READY) {
         link_unused(cache, chunk);
@@ -99,19 +127,24 @@ static void release(struct rue_chunk_cache *cache, struct rue_chunk *chunk)
 }
 
 /* Needs the lock, which is open while the chunk is loaded. */
-static rue_status add_chunk(struct rue_chunk_cache *cache, uint64_t key, uint64_t bytes, rue_chunk_load *load,
-                            const void *context, struct rue_chunk **out, rue_error *error)
+static rue_status add_chunk(struct rue_chunk_cache *cache, const struct rue_chunk_request *request,
+                            struct rue_chunk **out, rue_error *error)
 {
+    uint64_t bytes = request->bytes;
     struct rue_chunk *chunk = calloc(1, sizeof *chunk);
     if (!chunk) return rue_fail_memory(error, "a chunk", sizeof *chunk);
-    *chunk = (struct rue_chunk){.key = key, .bytes = bytes, .data = make_room(cache, bytes), .users = 1};
-    *find_place(cache, key) = chunk;
+    *chunk = (struct rue_chunk){.key = request->key,
+                                .bytes = bytes,
+                                .uses = request->uses,
+                                .data = make_room(cache, bytes),
+                                .users = 1};
+    *find_place(cache, request->key) = chunk;
     cache->bytes += bytes;
     pthread_mutex_unlock(&cache->lock);
-    if (!chunk->data) chunk->data = malloc(bytes);
+    if (!chunk->data) chunk->data = allocate_bytes(bytes);
     rue_error why = {0};
-    rue_status status =
-        chunk->data ? load(context, key, chunk->data, bytes, &why) : rue_fail_memory(&why, "a chunk", bytes);
+    rue_status status = chunk->data ? request->load(request->context, request->key, chunk->data, bytes, &why)
+                                    : rue_fail_memory(&why, "a chunk", bytes);
     pthread_mutex_lock(&cache->lock);
     chunk->why = why;
     chunk->state = status == RUE_OK ? READY : FAILED;
@@ -120,17 +153,17 @@ static rue_status add_chunk(struct rue_chunk_cache *cache, uint64_t key, uint64_
     return RUE_OK;
 }
 
-rue_status rue_chunk_cache_acquire(struct rue_chunk_cache *cache, uint64_t key, uint64_t bytes,
-                                   rue_chunk_load *load, const void *context, struct rue_chunk **out,
-                                   rue_error *error)
+rue_status rue_chunk_cache_acquire(struct rue_chunk_cache *cache, const struct rue_chunk_request *request,
+                                   struct rue_chunk **out, rue_error *error)
 {
     rue_status status = RUE_OK;
     pthread_mutex_lock(&cache->lock);
-    struct rue_chunk *chunk = *find_place(cache, key);
+    struct rue_chunk *chunk = *find_place(cache, request->key);
     if (!chunk) {
-        status = add_chunk(cache, key, bytes, load, context, &chunk, error);
+        status = add_chunk(cache, request, &chunk, error);
     } else {
         if (chunk->users++ == 0) unlink_unused(cache, chunk);
+        if (chunk->uses == 0) chunk->uses = request->uses; /* in another epoch */
         while (chunk->state == LOADING) pthread_cond_wait(&cache->loaded, &cache->lock);
     }
     if (status == RUE_OK && chunk->state == FAILED) {
@@ -154,11 +187,17 @@ void rue_chunk_cache_release(struct rue_chunk_cache *cache, struct rue_chunk *ch
     pthread_mutex_unlock(&cache->lock);
 }
 
+void rue_chunk_cache_trim(struct rue_chunk_cache *cache)
+{
+    pthread_mutex_lock(&cache->lock);
+    while (cache->oldest) remove_oldest(cache);
+    pthread_mutex_unlock(&cache->lock);
+}
+
 void rue_chunk_cache_close(struct rue_chunk_cache *cache)
 {
     if (!cache) return;
-    cache->capacity_bytes = 0;
-    make_room(cache, 0);
+    rue_chunk_cache_trim(cache);
     pthread_cond_destroy(&cache->loaded);
     pthread_mutex_destroy(&cache->lock);
     free(cache);

@@ -224,6 +224,11 @@ uint64_t rue_source_block(const struct rue_source *source)
     return source->index.blocks.items ? source->index.blocks.items : 1;
 }
 
+const char *rue_source_layout(const struct rue_source *source)
+{
+    return source->index.blocks.layout;
+}
+
 size_t rue_source_shards(const struct rue_source *source)
 {
     return source->index.kind == RUE_ITEM_FILE ? 0 : rue_files_count(source->index.files);
@@ -333,6 +338,11 @@ bool rue_source_place(const struct rue_source *source, enum rue_access access, u
 void rue_source_drop_pages(const struct rue_source *source)
 {
     rue_mapping_drop_pages((struct rue_mapping *)&source->mapping);
+}
+
+void rue_source_trim(const struct rue_source *source)
+{
+    if (source->ops->trim) source->ops->trim(&source->index);
 }
 
 rue_status rue_source_check(const struct rue_source *source, rue_error *error)

@@ -135,6 +135,14 @@ static rue_status describe_items(const struct rue_zarr *zarr, const char *path, 
     index->count = array->shape[0];
     index->blocks.items = array->chunk[0] < index->count ? array->chunk[0] : index->count;
     index->blocks.stored_bytes = rue_zarr_stored_bytes(zarr);
+    size_t used = 0, room = sizeof index->blocks.layout;
+    for (int axis = 0; axis < RUE_ZARR_AXES && used < room; axis++)
+        if (axis == 0 || axis > RUE_ZARR_AXES - array->rank)
+            used += (size_t)snprintf(index->blocks.layout + used, room - used, "%s%" PRIu64, axis ? "x" : "",
+                                     array->chunk[axis]);
+    if (used < room)
+        snprintf(index->blocks.layout + used, room - used, " %s",
+                 rue_zarr_codec_names[array->codec]);
     index->stride.bytes = index->stride.step = rue_zarr_item_bytes(zarr);
     index->seed = rue_zarr_digest(zarr);
     if (missing) rue_index_skip(index, "chunk %s, which is missing and is read as the fill value", example);
@@ -176,6 +184,11 @@ static bool place_zarr(const struct rue_index *index, uint64_t item, struct rue_
     return rue_zarr_place(index->state, item, out);
 }
 
+static void trim_zarr(const struct rue_index *index)
+{
+    rue_zarr_trim(index->state);
+}
+
 const struct rue_source_ops rue_source_zarr = {
     .format = "zarr",
     .help = "a Zarr array of items in chunks, or a group with one and with labels",
@@ -186,4 +199,5 @@ const struct rue_source_ops rue_source_zarr = {
     .close = close_zarr,
     .read = read_zarr,
     .place = place_zarr,
+    .trim = trim_zarr,
 };

@@ -360,8 +360,8 @@ static rue_status locate_chunk(const struct rue_zarr *zarr, struct place at, uin
         if (file->identity && *bytes == 0) return fail_chunk(zarr, file, "is empty", error);
         return RUE_OK;
     }
-    rue_status status = rue_chunk_cache_acquire(zarr->cache, at.file | index_key, index_bytes(zarr),
-                                                load_index, zarr, &index, error);
+    const struct rue_chunk_request request = {at.file | index_key, index_bytes(zarr), UINT64_MAX, load_index, zarr};
+    rue_status status = rue_chunk_cache_acquire(zarr->cache, &request, &index, error);
     if (status != RUE_OK) return status;
     memcpy(entry, (const char *)rue_chunk_bytes(index) + at.number * sizeof entry, sizeof entry);
     rue_chunk_cache_release(zarr->cache, index);
@@ -464,21 +464,31 @@ static rue_status read_direct(const struct rue_zarr *zarr, struct place at, uint
 
 rue_status rue_zarr_read(const struct rue_zarr *zarr, uint64_t item, void *into, rue_error *error)
 {
-    uint64_t at[RUE_ZARR_AXES] = {item / zarr->array.chunk[0]}, row = item % zarr->array.chunk[0];
+    const struct rue_zarr_array *array = &zarr->array;
+    uint64_t at[RUE_ZARR_AXES] = {item / array->chunk[0]}, row = item % array->chunk[0];
     if (zarr->direct) return read_direct(zarr, place_chunk(zarr, at), row, into, error);
+    uint64_t items = array->shape[0] - (item - row); /* of these chunks */
+    struct rue_chunk_request request = {.bytes = array->chunk_bytes,
+                                        .uses = items < array->chunk[0] ? items : array->chunk[0],
+                                        .load = load_chunk,
+                                        .context = zarr};
     for (at[1] = 0; at[1] < zarr->grid[1]; at[1]++)
         for (at[2] = 0; at[2] < zarr->grid[2]; at[2]++)
             for (at[3] = 0; at[3] < zarr->grid[3]; at[3]++) {
                 struct place place = place_chunk(zarr, at);
                 struct rue_chunk *chunk;
-                rue_status status =
-                    rue_chunk_cache_acquire(zarr->cache, place.file * zarr->chunks_of_file + place.number,
-                                            zarr->array.chunk_bytes, load_chunk, zarr, &chunk, error);
+                request.key = place.file * zarr->chunks_of_file + place.number;
+                rue_status status = rue_chunk_cache_acquire(zarr->cache, &request, &chunk, error);
                 if (status != RUE_OK) return status;
                 copy_part(zarr, at, row, rue_chunk_bytes(chunk), into);
                 rue_chunk_cache_release(zarr->cache, chunk);
             }
     return RUE_OK;
+}
+
+void rue_zarr_trim(const struct rue_zarr *zarr)
+{
+    rue_chunk_cache_trim(zarr->cache);
 }
 
 bool rue_zarr_place(const struct rue_zarr *zarr, uint64_t item, struct rue_place *out)

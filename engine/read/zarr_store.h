@@ -39,6 +39,9 @@ uint64_t rue_zarr_missing(const struct rue_zarr *zarr, const char **example);
 rue_status rue_zarr_read(const struct rue_zarr *zarr, uint64_t item, void *into,
                          rue_error *error) RUE_MUST_CHECK;
 
+/* Frees the decoded chunks that no thread uses. */
+void rue_zarr_trim(const struct rue_zarr *zarr);
+
 /* Sets `*out` to the file that holds the whole item. False: it is missing, or several files hold the item. */
 bool rue_zarr_place(const struct rue_zarr *zarr, uint64_t item, struct rue_place *out);
 

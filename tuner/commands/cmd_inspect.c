@@ -92,6 +92,19 @@ static void show_class(const char *name, uint64_t items, const struct rue_report
            rue_format_count(items, count, sizeof count));
 }
 
+/* Shape of the items, and of chunks. */
+static void show_storage(const struct rue_source *source, const struct rue_report_style *style)
+{
+    char text[256], bytes[RUE_UNIT_TEXT_BYTES];
+    uint32_t shape[3];
+    if (!rue_source_shape(source, shape)) return;
+    snprintf(text, sizeof text, "%u x %u x %u", shape[0], shape[1], shape[2]);
+    put_fact("shape", text, style);
+    snprintf(text, sizeof text, "%s, %s on storage", rue_source_layout(source),
+             rue_format_bytes(rue_source_total_bytes(source), bytes, sizeof bytes));
+    if (rue_source_layout(source)[0]) put_fact("chunks", text, style);
+}
+
 static void show_text(const struct rue_source *source, const struct survey *survey)
 {
     const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
@@ -108,6 +121,7 @@ static void show_text(const struct rue_source *source, const struct survey *surv
              rue_format_bytes(survey->bytes, a, sizeof a), rue_format_bytes(survey->median, b, sizeof b),
              rue_format_bytes(survey->smallest, c, sizeof c), rue_format_bytes(survey->largest, d, sizeof d));
     put_fact("bytes", text, &style);
+    show_storage(source, &style);
     snprintf(text, sizeof text, "%.0f %% of the data is in memory", 100 * survey->in_memory_ratio);
     if (!isnan(survey->in_memory_ratio)) put_fact("cache", text, &style);
     char example[RUE_ERROR_MESSAGE_BYTES], skipped_text[RUE_ERROR_MESSAGE_BYTES + 64];
@@ -161,6 +175,11 @@ static rue_status print_json(const struct rue_source *source, const struct surve
             error, RUE_DATA,
             "%s: JSON cannot hold a path or class name that is not UTF-8: rename it, or remove --json",
             variant.path);
+    uint32_t shape[3];
+    if (rue_source_shape(source, shape))
+        json_object_set_new(object, "shape", json_pack("[i,i,i]", (int)shape[0], (int)shape[1], (int)shape[2]));
+    if (rue_source_layout(source)[0])
+        json_object_set_new(object, "layout", json_string(rue_source_layout(source)));
     json_object_set_new(object, "in_memory_ratio", rue_json_real(survey->in_memory_ratio));
     if (shares->count) json_object_set_new(object, "ranks", rue_rank_shares_json(shares));
     return rue_json_write(object, stdout, error);

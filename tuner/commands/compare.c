@@ -1,6 +1,8 @@
 /* What `rue compare` adds to `rue tune`: it converts a sample of the first variant to each other format. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +21,19 @@ static bool is_convertible(const struct rue_variant *from, const struct rue_vari
     return !decoded || strcmp(from->dtype, to->dtype) == 0 || strcmp(to->dtype, "float32") == 0;
 }
 
+/* Sets chunks and codec as "16x3x224x224 zstd" says; of another text they stay the usual ones. */
+static void read_layout(const char *layout, struct rue_prepare_options *options)
+{
+    uint64_t chunk[RUE_ZARR_AXES];
+    char codec[16] = "";
+    if (sscanf(layout, "%" SCNu64 "x%" SCNu64 "x%" SCNu64 "x%" SCNu64 " %15s", &chunk[0], &chunk[1], &chunk[2],
+               &chunk[3], codec) != RUE_ZARR_AXES + 1)
+        return;
+    memcpy(options->chunk, chunk, sizeof chunk);
+    int found = rue_word_find(rue_zarr_codec_names, RUE_ZARR_CODEC_COUNT, codec);
+    if (found >= 0) options->codec = (enum rue_zarr_codec)found;
+}
+
 /* Converts a sample to measure the time per image. On failure the time stays unknown. */
 static rue_status time_conversion(const struct rue_study_setup *setup, size_t index,
                                   struct rue_variant_findings *out, rue_error *error)
@@ -33,7 +48,7 @@ static rue_status time_conversion(const struct rue_study_setup *setup, size_t in
         return RUE_OK;
     }
     int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, to->dtype);
-    const struct rue_prepare_options options = {
+    struct rue_prepare_options options = {
         .source = {.format = from->format,
                    .image_key = setup->goal.data.keys.image_key,
                    .label_key = setup->goal.data.keys.label_key},
@@ -47,6 +62,7 @@ static rue_status time_conversion(const struct rue_study_setup *setup, size_t in
         .max_pixels = setup->goal.loader.workload.max_pixels,
         .bad_images = setup->goal.loader.workload.bad_images,
     };
+    read_layout(setup->variants[index].opened.layout, &options);
     rue_study_sample_name(setup, sample);
     rue_progress_show(setup->progress, "converting a sample to the format of %s", to->path);
     int lock = rue_part_open(sample, part);

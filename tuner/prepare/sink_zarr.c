@@ -119,7 +119,7 @@ static json_t *array_json(const struct rue_zarr_array *array, int version, const
 {
     json_t *shape = lengths_json(array->shape, array->rank), *chunk = lengths_json(array->chunk, array->rank);
     json_t *fill = array->kind == 'f' ? json_real(0) : json_integer(0);
-    if (version == 2)
+    if (version != 3)
         return json_pack("{s:i, s:o, s:o, s:s, s:o, s:o, s:s, s:n, s:s}", "zarr_format", 2, "shape", shape,
                          "chunks", chunk, "dtype", type, "compressor", codec_2(array->codec), "fill_value",
                          fill, "order", "C", "filters", "dimension_separator", ".");

@@ -172,6 +172,7 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     snprintf(out->dtype, sizeof out->dtype, "%s", actual.dtype);
     /* Normalised data cannot become uint8. Report that before warming them. */
     bool floating = actual.dtype[0] && strcmp(actual.dtype, rue_dtype_names[RUE_UINT8]) != 0;
+    snprintf(out->layout, sizeof out->layout, "%s", rue_source_layout(source));
     uint64_t values = rue_fetcher_tensor_values(source);
     out->item_values = values == RUE_TENSOR_ITEMS ? 0 : values;
     out->batch_dtype = floating ? RUE_FLOAT32 : request->workload.batch_dtype;

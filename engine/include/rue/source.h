@@ -73,6 +73,8 @@ struct rue_source_ops {
     void (*key)(const struct rue_index *index, uint64_t item, char *out, size_t bytes);
     /* (optional) As rue_source_place. Default: the place of the item in the index. */
     bool (*place)(const struct rue_index *index, uint64_t item, struct rue_place *out);
+    /* (optional) See rue_source_trim. */
+    void (*trim)(const struct rue_index *index);
     /* (optional) Sets `*valid` to whether `data` has the recorded checksum. Default: no checksums. */
     rue_status (*verify)(const struct rue_index *index, uint64_t item, const void *data, bool *valid,
                          rue_error *error);
@@ -114,6 +116,9 @@ int32_t rue_source_label(const struct rue_source *source, uint64_t item);
 
 /* Items that are stored and read together, in chunks: shuffle blocks of so many, and within them. 1: none. */
 uint64_t rue_source_block(const struct rue_source *source);
+
+/* How chunks are stored, for users: "16x3x224x224 zstd"; "": the format has no chunks. */
+const char *rue_source_layout(const struct rue_source *source);
 
 /* Number of files that hold many items each; 0: every item is a file. Shards follow each other: shard s holds
  * the items from rue_source_shard_first(s) to rue_source_shard_first(s + 1) - 1, and may hold none. The
@@ -158,6 +163,9 @@ bool rue_source_place(const struct rue_source *source, enum rue_access access, u
 
 /* Releases the pages of views, so that the kernel can evict them. Call it while no view is in use. */
 void rue_source_drop_pages(const struct rue_source *source);
+
+/* Frees decoded chunks that the source keeps for later reads and that no thread uses. Thread-safe. */
+void rue_source_trim(const struct rue_source *source);
 
 /* Checks that the files are the same as when they were opened. (Reading from an open file does not show that
  * it was deleted.) Needs microseconds per file. Thread-safe. RUE_DATA names the first file that was changed

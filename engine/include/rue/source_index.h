@@ -35,6 +35,7 @@ struct rue_stride {
 struct rue_blocks {
     uint64_t items;        /* of a block; the last one may have fewer */
     uint64_t stored_bytes; /* of all blocks together */
+    char layout[48];       /* shape of chunks and codec: "16x3x224x224 zstd" */
 };
 
 /* NUL-terminated texts, one after another. */

@@ -132,7 +132,9 @@ def test_stores_are_tuned_and_compared(rue, photos):
     assert done.returncode == 0, done.stderr
     done = rue("compare", photos, "none.zarr", "zstd.zarr", *QUICK[:-1], "compared")
     assert done.returncode == 0, done.stderr
-    assert "none.zarr" in done.stdout and "zstd.zarr" in done.stdout
+    assert "zarr float32 4x3x224x224 none" in done.stdout and "zarr float32 4x3x224x224 zstd" in done.stdout
+    assert "zarr float32 4x3x224x224 zstd" in " ".join(rue("show", "compared").stdout.split())
+    assert "4x3x224x224 zstd" in rue("inspect", "zstd.zarr").stdout
     variants = [found["variant"]["format"] for found in read_json(rue.folder / "compared/recommendation.json")["recommendations"]]
     assert variants.count("zarr") == 2
 

@@ -20,11 +20,18 @@ static rue_status load(const void *context, uint64_t key, void *into, uint64_t b
     return RUE_OK;
 }
 
+static rue_status acquire(struct rue_chunk_cache *cache, uint64_t key, uint64_t uses, const void *context,
+                          struct rue_chunk **out, rue_error *error)
+{
+    const struct rue_chunk_request request = {key, CHUNK_BYTES, uses, load, context};
+    return rue_chunk_cache_acquire(cache, &request, out, error);
+}
+
 static void check(struct rue_chunk_cache *cache, uint64_t key)
 {
     struct rue_chunk *chunk;
     rue_error error = {0};
-    cr_assert_eq(rue_chunk_cache_acquire(cache, key, CHUNK_BYTES, load, NULL, &chunk, &error), RUE_OK);
+    cr_assert_eq(acquire(cache, key, 100, NULL, &chunk, &error), RUE_OK);
     const unsigned char *bytes = rue_chunk_bytes(chunk);
     cr_assert(bytes[0] == key && bytes[CHUNK_BYTES - 1] == key);
     rue_chunk_cache_release(cache, chunk);
@@ -65,12 +72,33 @@ Test(chunk_cache, the_chunk_that_was_not_used_longest_is_removed)
     rue_chunk_cache_close(cache);
 }
 
+Test(chunk_cache, a_chunk_that_is_used_up_goes_first)
+{
+    struct rue_chunk_cache *cache = cache_of(10);
+    struct rue_chunk *chunk;
+    for (uint64_t key = 0; key < 3; key++) check(cache, key);
+    for (int use = 0; use < 2; use++) {
+        cr_assert_eq(acquire(cache, 5, 2, NULL, &chunk, NULL), RUE_OK);
+        rue_chunk_cache_release(cache, chunk);
+    }
+    cr_assert_eq(loads, 4);
+    check(cache, 6); /* in its place, although there is room */
+    for (uint64_t key = 0; key < 3; key++) check(cache, key);
+    cr_assert_eq(loads, 5);
+    check(cache, 5);
+    cr_assert_eq(loads, 6);
+    rue_chunk_cache_trim(cache);
+    check(cache, 0);
+    cr_assert_eq(loads, 7);
+    rue_chunk_cache_close(cache);
+}
+
 Test(chunk_cache, chunks_in_use_stay_beyond_the_capacity)
 {
     struct rue_chunk_cache *cache = cache_of(1);
     struct rue_chunk *chunks[4];
     for (uint64_t key = 0; key < 4; key++)
-        cr_assert_eq(rue_chunk_cache_acquire(cache, key, CHUNK_BYTES, load, NULL, &chunks[key], NULL),
+        cr_assert_eq(acquire(cache, key, 100, NULL, &chunks[key], NULL),
                      RUE_OK);
     for (int key = 0; key < 4; key++) {
         cr_assert_eq(*(const unsigned char *)rue_chunk_bytes(chunks[key]), key);
@@ -86,7 +114,7 @@ Test(chunk_cache, a_failed_load_is_reported_and_tried_again)
     struct rue_chunk *chunk;
     for (int turn = 0; turn < 3; turn++) {
         rue_error error = {0};
-        cr_assert_eq(rue_chunk_cache_acquire(cache, bad, CHUNK_BYTES, load, &bad, &chunk, &error), RUE_DATA);
+        cr_assert_eq(acquire(cache, bad, 100, &bad, &chunk, &error), RUE_DATA);
         cr_assert_str_eq(error.message, "chunk is damaged");
     }
     cr_assert_eq(loads, 3);
