@@ -96,8 +96,8 @@ static void remove_oldest(struct rue_chunk_cache *cache)
     free_chunk(chunk);
 }
 
-/* Removes a chunk without expected uses, and the oldest unused chunks until `needed` more bytes fit. Returns the memory of one that has this
- * size, for reuse; NULL: none. Needs the lock. */
+/* Removes a chunk without expected uses, and the oldest unused chunks until `needed` more bytes fit. Returns
+ * the memory of one that has this size, for reuse; NULL: none. Needs the lock. */
 static void *make_room(struct rue_chunk_cache *cache, uint64_t needed)
 {
     void *memory = NULL;

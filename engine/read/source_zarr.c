@@ -141,8 +141,7 @@ static rue_status describe_items(const struct rue_zarr *zarr, const char *path, 
             used += (size_t)snprintf(index->blocks.layout + used, room - used, "%s%" PRIu64, axis ? "x" : "",
                                      array->chunk[axis]);
     if (used < room)
-        snprintf(index->blocks.layout + used, room - used, " %s",
-                 rue_zarr_codec_names[array->codec]);
+        snprintf(index->blocks.layout + used, room - used, " %s", rue_zarr_codec_names[array->codec]);
     index->stride.bytes = index->stride.step = rue_zarr_item_bytes(zarr);
     index->seed = rue_zarr_digest(zarr);
     if (missing) rue_index_skip(index, "chunk %s, which is missing and is read as the fill value", example);

@@ -31,6 +31,7 @@ struct file {
 struct rue_zarr {
     struct rue_zarr_array array;
     int folder_fd;                 /* borrowed */
+    char folder[PATH_MAX];         /* its path, for messages */
     char path[PATH_MAX + 128];     /* of the array, for messages */
     uint64_t files[RUE_ZARR_AXES]; /* number of files along each axis */
     uint64_t grid[RUE_ZARR_AXES];  /* number of chunks */
@@ -148,14 +149,13 @@ static rue_status add_file(struct rue_zarr *zarr, const char *prefix, uint64_t n
     if (status != RUE_OK) return status;
     struct stat info;
     if (fstatat(zarr->folder_fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno != ENOENT && errno != ENOTDIR) return fail_file(error, zarr->path, name + used);
+        if (errno != ENOENT && errno != ENOTDIR) return fail_file(error, zarr->folder, name);
         if (zarr->missing++ == 0) zarr->first_missing = number;
         zarr->digest = rue_hash(zarr->digest, "", 1);
         return RUE_OK;
     }
-    if (S_ISLNK(info.st_mode)) return errno = ELOOP, fail_file(error, zarr->path, name + used);
-    if (!S_ISREG(info.st_mode))
-        return rue_fail(error, RUE_DATA, "%s/%s is not a file", zarr->path, name + used);
+    if (S_ISLNK(info.st_mode)) return errno = ELOOP, fail_file(error, zarr->folder, name);
+    if (!S_ISREG(info.st_mode)) return rue_fail(error, RUE_DATA, "%s/%s is not a file", zarr->folder, name);
     file->bytes = (uint64_t)info.st_size;
     file->identity = identify(&info);
     zarr->stored_bytes += file->bytes;
@@ -222,7 +222,7 @@ static rue_status read_metadata(struct rue_zarr *zarr, const char *name, bool *f
     for (size_t i = 0; !text && i < sizeof files / sizeof *files; i++) {
         snprintf(file, sizeof file, "%s%s", name, files[i]);
         rue_status status =
-            rue_zarr_read_file(zarr->folder_fd, zarr->path, file, METADATA_MAX, &text, &bytes, error);
+            rue_zarr_read_file(zarr->folder_fd, zarr->folder, file, METADATA_MAX, &text, &bytes, error);
         if (status != RUE_OK) return status;
     }
     rue_status status = text ? rue_zarr_parse(text, bytes, &zarr->array, &why) : RUE_OK;
@@ -240,6 +240,7 @@ rue_status rue_zarr_open(int folder_fd, const char *path, const char *name,
     *found = false;
     if (!zarr) return rue_fail_memory(error, "a Zarr array", sizeof *zarr);
     zarr->folder_fd = folder_fd;
+    snprintf(zarr->folder, sizeof zarr->folder, "%s", path);
     int length = (int)strlen(name);
     snprintf(zarr->path, sizeof zarr->path, "%s%s%.*s", path, length ? "/" : "", length ? length - 1 : 0,
              name);
@@ -300,11 +301,7 @@ static const char *file_name(const struct rue_zarr *zarr, const struct file *fil
 static rue_status fail_chunk(const struct rue_zarr *zarr, const struct file *file, const char *why,
                              rue_error *error)
 {
-    const char *name = file_name(zarr, file), *base = strrchr(zarr->path, '/');
-    size_t length = base ? strlen(base + 1) : 0;
-    bool named = length && strncmp(name, base + 1, length) == 0 && name[length] == '/';
-    return rue_fail(error, RUE_DATA, "%s/%s %s; make it again", zarr->path, named ? name + length + 1 : name,
-                    why);
+    return rue_fail(error, RUE_DATA, "%s/%s %s; make it again", zarr->folder, file_name(zarr, file), why);
 }
 
 /* Reads `bytes` at `offset` of a file that must be the one of the opening. */
@@ -316,12 +313,12 @@ static rue_status read_file(const struct rue_zarr *zarr, const struct file *file
         return fail_chunk(zarr, file, "is truncated", error);
     int fd = rue_zarr_open_file(zarr->folder_fd, file_name(zarr, file));
     if (fd < 0 && errno == ENOENT) return fail_chunk(zarr, file, "was deleted since it was opened", error);
-    if (fd < 0) return fail_file(error, zarr->path, file_name(zarr, file));
+    if (fd < 0) return fail_file(error, zarr->folder, file_name(zarr, file));
     rue_status status = RUE_OK;
     if (fstat(fd, &info) != 0 || identify(&info) != file->identity)
         status = fail_chunk(zarr, file, "has changed since it was opened", error);
     else if (!rue_read_at(fd, into, bytes, offset))
-        status = fail_file(error, zarr->path, file_name(zarr, file));
+        status = fail_file(error, zarr->folder, file_name(zarr, file));
     close(fd);
     return status;
 }
@@ -360,7 +357,8 @@ static rue_status locate_chunk(const struct rue_zarr *zarr, struct place at, uin
         if (file->identity && *bytes == 0) return fail_chunk(zarr, file, "is empty", error);
         return RUE_OK;
     }
-    const struct rue_chunk_request request = {at.file | index_key, index_bytes(zarr), UINT64_MAX, load_index, zarr};
+    const struct rue_chunk_request request = {at.file | index_key, index_bytes(zarr), UINT64_MAX, load_index,
+                                              zarr};
     rue_status status = rue_chunk_cache_acquire(zarr->cache, &request, &index, error);
     if (status != RUE_OK) return status;
     memcpy(entry, (const char *)rue_chunk_bytes(index) + at.number * sizeof entry, sizeof entry);

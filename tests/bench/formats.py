@@ -38,7 +38,7 @@ class Format(collections.namedtuple("Format", "kind format")):
 
 RAW = [Format("raw", "folder"), Format("raw", "webdataset"), Format("raw", "tfrecord"),
        Format("raw", "lmdb")]
-PREPROCESSED = [Format(dtype, format) for dtype in ("float32", "uint8") for format in ("tensor", "webdataset", "tfrecord", "lmdb")]
+PREPROCESSED = [Format(dtype, format) for dtype in ("float32", "uint8") for format in ("tensor", "zarr", "webdataset", "tfrecord", "lmdb")]
 PLAINEST = {"raw": "folder", "float32": "tensor", "uint8": "tensor"}
 ORDERS = {"shuffled": True, "in order": False}
 PREPROCESSED_IMAGES = 10  # decoded images come so many times faster: trials should not be too short to time

@@ -177,7 +177,8 @@ static rue_status print_json(const struct rue_source *source, const struct surve
             variant.path);
     uint32_t shape[3];
     if (rue_source_shape(source, shape))
-        json_object_set_new(object, "shape", json_pack("[i,i,i]", (int)shape[0], (int)shape[1], (int)shape[2]));
+        json_object_set_new(object, "shape",
+                            json_pack("[i,i,i]", (int)shape[0], (int)shape[1], (int)shape[2]));
     if (rue_source_layout(source)[0])
         json_object_set_new(object, "layout", json_string(rue_source_layout(source)));
     json_object_set_new(object, "in_memory_ratio", rue_json_real(survey->in_memory_ratio));

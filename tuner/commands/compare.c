@@ -26,8 +26,8 @@ static void read_layout(const char *layout, struct rue_prepare_options *options)
 {
     uint64_t chunk[RUE_ZARR_AXES];
     char codec[16] = "";
-    if (sscanf(layout, "%" SCNu64 "x%" SCNu64 "x%" SCNu64 "x%" SCNu64 " %15s", &chunk[0], &chunk[1], &chunk[2],
-               &chunk[3], codec) != RUE_ZARR_AXES + 1)
+    if (sscanf(layout, "%" SCNu64 "x%" SCNu64 "x%" SCNu64 "x%" SCNu64 " %15s", &chunk[0], &chunk[1],
+               &chunk[2], &chunk[3], codec) != RUE_ZARR_AXES + 1)
         return;
     memcpy(options->chunk, chunk, sizeof chunk);
     int found = rue_word_find(rue_zarr_codec_names, RUE_ZARR_CODEC_COUNT, codec);

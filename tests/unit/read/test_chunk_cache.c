@@ -98,8 +98,7 @@ Test(chunk_cache, chunks_in_use_stay_beyond_the_capacity)
     struct rue_chunk_cache *cache = cache_of(1);
     struct rue_chunk *chunks[4];
     for (uint64_t key = 0; key < 4; key++)
-        cr_assert_eq(acquire(cache, key, 100, NULL, &chunks[key], NULL),
-                     RUE_OK);
+        cr_assert_eq(acquire(cache, key, 100, NULL, &chunks[key], NULL), RUE_OK);
     for (int key = 0; key < 4; key++) {
         cr_assert_eq(*(const unsigned char *)rue_chunk_bytes(chunks[key]), key);
         rue_chunk_cache_release(cache, chunks[key]);
