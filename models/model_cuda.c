@@ -235,6 +235,7 @@ static void close_model(void *state)
 
 static const struct rue_model_ops cuda_ops = {.name = "cuda",
                                               .in_flight = RUE_CUDA_IN_FLIGHT,
+                                              .fixed_sizes = true,
                                               .prepare = prepare_run,
                                               .submit = submit_to_gpu,
                                               .wait = wait_for_gpu,

@@ -236,6 +236,10 @@ static void put_page(struct rue_page *page, const struct compared *compared)
     rue_page_gap(page);
     say_job(page, findings);
     put_variants(page, compared);
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+        rue_verdict_batches(page, &findings->variants[v]);
+    }
     rue_page_gap(page);
     for (size_t v = 1; v < findings->variant_count; v++) {
         if (!compared->with_first[v]) continue;

@@ -30,6 +30,10 @@ void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findin
  * votes, and other job lengths. (verdict_notes.c) */
 void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief);
 
+/* Whether batches whose size changes beat fixed ones, and by how much; nothing unless the space has both.
+ * (verdict_batches.c) */
+void rue_verdict_batches(struct rue_page *page, const struct rue_variant_findings *variant);
+
 /* Further answers: the smallest set of configurations that keeps every model near its best; the regret to
  * expect for a model that was not measured; a configuration that needs less memory. (verdict_notes.c) */
 void rue_verdict_answers(struct rue_page *page, const struct rue_variant_findings *variant);

@@ -218,8 +218,8 @@ static void say_queue(struct rue_page *page, const struct rue_variant_findings *
 void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief)
 {
     static void (*const notes[])(struct rue_page *, const struct rue_variant_findings *) = {
-        say_replayed, say_short, say_replaced, say_disturbed, say_cache,   say_late,
-        say_above,    say_votes, say_lengths,  say_queue,     say_unranked};
+        say_replayed, say_short, say_replaced, say_disturbed, say_cache,           say_late,
+        say_above,    say_votes, say_lengths,  say_queue,     rue_verdict_batches, say_unranked};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         if (brief && (notes[i] == say_lengths || notes[i] == say_votes)) continue;
         if (brief && notes[i] == say_queue && !varies_queue(variant->matrix)) continue;

@@ -21,7 +21,9 @@
     X(MAX_QUEUE_SIZE, "max_queue_size", COUNT, NULL, 0, 16384, 0, false, true, NULL,                      \
       "cap on batches in flight, beside prefetch_factor; 0: no cap")                                      \
     X(READ, "read", CATEGORY, rue_read_names, 0, RUE_READ_COUNT - 1, 0, false, false, NULL,               \
-      "batch: a worker reads its batch in the order of storage, then decodes; item: one by one")
+      "batch: a worker reads its batch in the order of storage, then decodes; item: one by one")          \
+    X(BATCH_STRATEGY, "batch_strategy", CATEGORY, rue_batch_strategy_names, 0, RUE_BATCHES_COUNT - 1, 0,  \
+      false, false, NULL, "fixed batches, or round-robin, memory or adaptive")
 
 /* Their index in every list. */
 enum rue_knob {

@@ -85,6 +85,7 @@ struct rue_trial_request {
     X(batch_load_ns, load_count, "time that workers spent on it, summed over workers") \
     X(batch_compute_ns, compute_count,                                                 \
       "time of the consumer's thread; without detail only for the measure compute")    \
+    X(batch_images, images_count, "its number of images")                              \
     X(batch_queued, queued_count, "batches loaded and not delivered when the consumer asked for it")
 
 #define RUE_ABSENT INT64_MIN

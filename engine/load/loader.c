@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "advice.h"
+#include "batch_plan.h"
 #include "batch_reader.h"
 #include "slab_pool.h"
 #include "units.h"
@@ -16,7 +17,7 @@ enum { WORKER_STACK_BYTES = 1 << 20 };
 /* A batch that is being loaded, or is loaded and not yet delivered. */
 struct slot {
     struct rue_batch *batch;
-    atomic_size_t remaining; /* items that are not loaded yet */
+    atomic_size_t remaining; /* tickets that are not done yet */
     rue_error error;         /* error of the first item that failed */
 };
 
@@ -27,8 +28,8 @@ struct worker {
 };
 
 /* The sizes of the job; constant. */
-struct plan {
-    uint64_t batches, images, window;
+struct sizes {
+    uint64_t window;
     size_t batch_size, tensor_bytes, slab_bytes;
     size_t grain; /* items of one ticket, which a worker claims at once */
     uint64_t tickets_of_batch;
@@ -45,13 +46,15 @@ struct work {
     atomic_uint_least64_t ticket; /* the next to claim; tickets follow the order of the batches */
     atomic_uint_least64_t begun;  /* batches that may be loaded, so far */
     atomic_size_t sleepers;       /* workers that wait for work */
+    atomic_bool complete;         /* no more batches will be begun */
     atomic_bool waking;           /* a worker was signalled and does not run yet */
 };
 
 struct rue_loader {
     struct rue_loader_options options;
-    struct plan plan;
-    struct rue_slab_pool pool; /* guarded by the lock */
+    struct sizes sizes;
+    struct rue_batch_plan plan; /* guarded by the lock */
+    struct rue_slab_pool pool;  /* guarded by the lock */
     struct rue_batch_reading reading;
     struct crew crew;
     struct work work;
@@ -67,12 +70,6 @@ struct rue_loader {
 
 /* ---- sizes ---- */
 
-static uint64_t count_batches(const struct rue_loader_options *options, uint64_t images)
-{
-    uint64_t size = (uint64_t)options->batch_size;
-    return options->drop_last ? images / size : (images + size - 1) / size;
-}
-
 /* Batches in flight for a job of `batches`: min(W * prefetch_factor, max_queue_size, batches), at least 1. */
 static uint64_t choose_window(const struct rue_loader_options *options, uint64_t batches)
 {
@@ -85,19 +82,19 @@ static uint64_t choose_window(const struct rue_loader_options *options, uint64_t
 
 uint64_t rue_loader_batches(const struct rue_loader_options *options)
 {
-    return count_batches(options, options->images);
+    return rue_batch_plan_batches(options, options->images);
 }
 
 uint64_t rue_loader_images(const struct rue_loader_options *options)
 {
-    if (!options->drop_last) return options->images;
-    return rue_loader_batches(options) * (uint64_t)options->batch_size;
+    return rue_batch_plan_images(options, options->images);
 }
 
 static uint64_t slab_count(const struct rue_loader_options *options, uint64_t images)
 {
-    uint64_t in_flight = options->num_workers == 0 ? 0 /* a loaded batch is delivered at once */
-                                                   : choose_window(options, count_batches(options, images));
+    uint64_t in_flight = options->num_workers == 0
+                             ? 0 /* a loaded batch is delivered at once */
+                             : choose_window(options, rue_batch_plan_batches(options, images));
     return in_flight + (uint64_t)options->max_held;
 }
 
@@ -115,25 +112,20 @@ uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options)
 
 /* ---- loading ---- */
 
-static size_t items_of_batch(const struct rue_loader *loader, uint64_t index)
-{
-    uint64_t left = loader->plan.images - index * loader->plan.batch_size;
-    return left < loader->plan.batch_size ? (size_t)left : loader->plan.batch_size;
-}
-
-/* Needs the lock, or a loader without threads. */
-static struct rue_batch *acquire_slab(struct rue_loader *loader, uint64_t index)
+/* Needs the lock. */
+static struct rue_batch *acquire_slab(struct rue_loader *loader)
 {
     struct rue_batch *batch = rue_slab_pool_acquire(&loader->pool);
-    batch->index = index;
-    batch->first = index * loader->plan.batch_size;
-    batch->count = items_of_batch(loader, index);
+    size_t before = batch->count;
+    rue_batch_plan_next(&loader->plan, batch);
+    if (batch->count < before && loader->options.batch_strategy == RUE_BATCHES_MEMORY)
+        rue_slab_pool_trim(&loader->pool, batch, batch->count * loader->sizes.tensor_bytes);
     return batch;
 }
 
 static bool has_work(const struct rue_loader *loader)
 {
-    return loader->work.ticket < loader->work.begun * loader->plan.tickets_of_batch;
+    return loader->work.ticket < loader->work.begun * loader->sizes.tickets_of_batch;
 }
 
 /* Needs the lock. Wakes one worker at a time: each worker that finds work wakes the next. So short work wakes
@@ -156,15 +148,17 @@ static void wake_next_worker(struct rue_loader *loader)
 /* Needs the lock. Begins as many batches as the window and the free slabs allow. */
 static void begin_batches(struct rue_loader *loader)
 {
-    uint64_t begun = loader->work.begun, limit = loader->delivered + loader->plan.window;
-    for (; begun < loader->plan.batches && begun < limit && loader->pool.free_count > 0; begun++) {
-        struct slot *slot = &loader->slots[begun % loader->plan.window];
-        slot->batch = acquire_slab(loader, begun);
-        slot->remaining = slot->batch->count;
+    uint64_t begun = loader->work.begun, limit = loader->delivered + loader->sizes.window;
+    for (; !rue_batch_plan_is_complete(&loader->plan) && begun < limit && loader->pool.free_count > 0;
+         begun++) {
+        struct slot *slot = &loader->slots[begun % loader->sizes.window];
+        slot->batch = acquire_slab(loader);
+        slot->remaining = loader->sizes.tickets_of_batch;
         rue_error_clear(&slot->error);
         loader->work.begun = begun + 1;
     }
-    if (begun == loader->plan.batches)
+    loader->work.complete = rue_batch_plan_is_complete(&loader->plan);
+    if (loader->work.complete)
         pthread_cond_broadcast(&loader->work_available); /* workers without work may end */
     wake_worker(loader);
 }
@@ -183,14 +177,13 @@ static bool wait_for_work(struct rue_loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
     loader->work.sleepers++;
-    while (!has_work(loader) && loader->work.begun < loader->plan.batches && !loader->reading.stopping) {
+    while (!has_work(loader) && !loader->work.complete && !loader->reading.stopping) {
         pthread_cond_wait(&loader->work_available, &loader->lock);
         loader->work.waking = false;
     }
     loader->work.sleepers--;
     /* Another worker may have claimed the work, but there will be more. */
-    bool has_more =
-        !loader->reading.stopping && (has_work(loader) || loader->work.begun < loader->plan.batches);
+    bool has_more = !loader->reading.stopping && (has_work(loader) || !loader->work.complete);
     pthread_mutex_unlock(&loader->lock);
     return has_more;
 }
@@ -202,28 +195,20 @@ static void set_failed(struct rue_loader *loader, struct slot *slot, const rue_e
     pthread_mutex_unlock(&loader->lock);
 }
 
-static void load_share(struct rue_loader *loader, struct worker *worker, struct slot *slot, size_t position,
-                       size_t count)
+/* Loads the items of a ticket. A small batch has none for its last tickets. */
+static void load_ticket(struct rue_loader *loader, struct worker *worker, uint64_t ticket)
 {
+    const struct sizes *sizes = &loader->sizes;
+    struct slot *slot = &loader->slots[ticket / sizes->tickets_of_batch % sizes->window];
+    size_t position = (size_t)(ticket % sizes->tickets_of_batch) * sizes->grain, items = slot->batch->count;
+    size_t count = position >= items ? 0 : items - position < sizes->grain ? items - position : sizes->grain;
     rue_error error = {0};
-    if (rue_batch_reader_load(worker->reader, slot->batch, position, count, &error) != RUE_OK)
+    if (count && rue_batch_reader_load(worker->reader, slot->batch, position, count, &error) != RUE_OK)
         set_failed(loader, slot, &error);
-    if (atomic_fetch_sub(&slot->remaining, count) > count) return;
+    if (atomic_fetch_sub(&slot->remaining, 1) > 1) return;
     pthread_mutex_lock(&loader->lock);
     pthread_cond_signal(&loader->ready);
     pthread_mutex_unlock(&loader->lock);
-}
-
-/* Loads the items of a ticket. */
-static void load_ticket(struct rue_loader *loader, struct worker *worker, uint64_t ticket)
-{
-    uint64_t index = ticket / loader->plan.tickets_of_batch;
-    size_t position = (size_t)(ticket % loader->plan.tickets_of_batch) * loader->plan.grain;
-    size_t items = items_of_batch(loader, index);
-    if (position >= items) return; /* the last batch may be short */
-    size_t left = items - position;
-    load_share(loader, worker, &loader->slots[index % loader->plan.window], position,
-               left < loader->plan.grain ? left : loader->plan.grain);
 }
 
 static void *run_worker(void *argument)
@@ -270,7 +255,8 @@ static rue_status check_options(const struct rue_loader_options *options, rue_er
         {"prefetch_factor", options->prefetch_factor, options->num_workers > 0, RUE_PREFETCH_FACTOR_MAX},
         {"max_queue_size", options->max_queue_size, 0, RUE_MAX_QUEUE_SIZE_MAX},
         {"parallelism", (int)options->parallelism, 0, RUE_PARALLEL_SAMPLE},
-        {"read", (int)options->fetcher.read, 0, RUE_READ_ITEM}};
+        {"read", (int)options->fetcher.read, 0, RUE_READ_ITEM},
+        {"batch_strategy", (int)options->batch_strategy, 0, RUE_BATCHES_ADAPTIVE}};
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
         if (bounds[i].value < bounds[i].least || bounds[i].value > bounds[i].most)
             return rue_fail(error, RUE_USAGE, "%s %d is out of range (%d to %d)", bounds[i].name,
@@ -311,27 +297,28 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     loader->options.fetcher.access =
         rue_fetcher_access(source, options->fetcher.access); /* the same for all workers */
     if (!options->allocator) loader->options.allocator = &rue_slab_allocator_default;
-    loader->plan.batch_size = (size_t)options->batch_size;
-    loader->plan.batches = rue_loader_batches(options);
-    loader->plan.images = rue_loader_images(options);
-    loader->plan.window = choose_window(options, loader->plan.batches);
-    loader->plan.tensor_bytes = rue_fetcher_tensor_bytes(source, options->fetcher.dtype);
+    loader->sizes.batch_size = (size_t)options->batch_size;
+    loader->plan = rue_batch_plan_make(&loader->options, source);
+    loader->sizes.window = choose_window(options, rue_loader_batches(options));
+    loader->sizes.tensor_bytes = rue_fetcher_tensor_bytes(source, options->fetcher.dtype);
     loader->reading.source = source;
     loader->reading.options = &loader->options;
-    loader->reading.tensor_bytes = loader->plan.tensor_bytes;
-    loader->plan.slab_bytes = loader->plan.batch_size * loader->plan.tensor_bytes;
-    loader->plan.grain = options->parallelism == RUE_PARALLEL_SAMPLE ? 1 : loader->plan.batch_size;
-    loader->plan.tickets_of_batch = (loader->plan.batch_size + loader->plan.grain - 1) / loader->plan.grain;
+    loader->reading.tensor_bytes = loader->sizes.tensor_bytes;
+    loader->sizes.slab_bytes = loader->sizes.batch_size * loader->sizes.tensor_bytes;
+    loader->sizes.grain = options->parallelism == RUE_PARALLEL_SAMPLE ? 1 : loader->sizes.batch_size;
+    loader->sizes.tickets_of_batch =
+        (loader->sizes.batch_size + loader->sizes.grain - 1) / loader->sizes.grain;
     pthread_mutex_init(&loader->lock, NULL);
     pthread_mutex_init(&loader->reading.lock, NULL);
     pthread_cond_init(&loader->work_available, NULL);
     pthread_cond_init(&loader->ready, NULL);
-    loader->slots = calloc(loader->plan.window, sizeof *loader->slots);
-    if (!loader->slots) status = rue_fail_memory(error, "slots", loader->plan.window * sizeof *loader->slots);
+    loader->slots = calloc(loader->sizes.window, sizeof *loader->slots);
+    if (!loader->slots)
+        status = rue_fail_memory(error, "slots", loader->sizes.window * sizeof *loader->slots);
     if (status == RUE_OK)
         status = rue_slab_pool_open(&loader->pool, loader->options.allocator,
                                     (size_t)slab_count(&loader->options, loader->options.images),
-                                    loader->plan.batch_size, loader->plan.slab_bytes, error);
+                                    loader->sizes.batch_size, loader->sizes.slab_bytes, error);
     if (status == RUE_OK) status = open_workers(loader, error);
     if (status != RUE_OK) return rue_loader_close(loader), status;
     *out = loader;
@@ -364,7 +351,7 @@ static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out,
 {
     if (loader->reading.stopping) return rue_fail(error, RUE_INTERRUPTED, "the loader was stopped");
     pthread_mutex_lock(&loader->lock);
-    struct rue_batch *batch = acquire_slab(loader, loader->delivered);
+    struct rue_batch *batch = acquire_slab(loader);
     pthread_mutex_unlock(&loader->lock);
     rue_status status =
         rue_batch_reader_load(loader->crew.workers[0].reader, batch, 0, batch->count, &loader->failure);
@@ -375,6 +362,7 @@ static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out,
         return rue_fail(error, status, "%s", loader->failure.message);
     }
     loader->delivered++;
+    rue_batch_plan_observe(&loader->plan, batch);
     *out = batch;
     return RUE_OK;
 }
@@ -383,7 +371,7 @@ static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out,
 static size_t count_queued(struct rue_loader *loader)
 {
     while (loader->loaded < loader->work.begun &&
-           loader->slots[loader->loaded % loader->plan.window].remaining == 0)
+           loader->slots[loader->loaded % loader->sizes.window].remaining == 0)
         loader->loaded++;
     return (size_t)(loader->loaded - loader->delivered);
 }
@@ -400,17 +388,25 @@ static rue_status wait_loaded(struct rue_loader *loader, struct slot *slot)
                : rue_fail(&loader->failure, slot->error.status, "%s", slot->error.message);
 }
 
+/* For the consumer's thread. */
+static bool is_finished(const struct rue_loader *loader)
+{
+    if (loader->options.num_workers == 0)
+        return rue_batch_plan_is_complete(&loader->plan) && loader->delivered == loader->plan.batches;
+    return loader->work.complete && loader->delivered == loader->work.begun;
+}
+
 rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out, rue_error *error)
 {
     *out = NULL;
-    if (loader->delivered == loader->plan.batches) return RUE_OK;
+    if (is_finished(loader)) return RUE_OK;
     if (loader->reading.stopping) rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
     if (loader->failure.status != RUE_OK)
         return rue_fail(error, loader->failure.status, "%s", loader->failure.message);
     if (loader->options.num_workers == 0) return load_inline(loader, out, error);
     assert(loader->crew.started > 0 || loader->reading.stopping);
     pthread_mutex_lock(&loader->lock);
-    struct slot *slot = &loader->slots[loader->delivered % loader->plan.window];
+    struct slot *slot = &loader->slots[loader->delivered % loader->sizes.window];
     size_t queued = count_queued(loader);
     rue_status status = wait_loaded(loader, slot);
     if (status == RUE_OK) {
@@ -418,6 +414,7 @@ rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out, ru
         slot->batch->queued = queued;
         if (queued == 0) loader->loaded++;
         loader->delivered++;
+        rue_batch_plan_observe(&loader->plan, slot->batch);
         begin_batches(loader);
     } else {
         rue_fail(error, status, "%s", loader->failure.message);

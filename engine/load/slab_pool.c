@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static void *map_slab(void *context, size_t bytes)
 {
@@ -18,7 +19,15 @@ static void unmap_slab(void *context, void *slab, size_t bytes)
     munmap(slab, bytes);
 }
 
-const struct rue_slab_allocator rue_slab_allocator_default = {.allocate = map_slab, .release = unmap_slab};
+static void trim_slab(void *context, void *slab, size_t used, size_t bytes)
+{
+    (void)context;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), kept = (used + page - 1) / page * page;
+    if (kept < bytes) madvise((char *)slab + kept, bytes - kept, MADV_DONTNEED);
+}
+
+const struct rue_slab_allocator rue_slab_allocator_default = {
+    .allocate = map_slab, .release = unmap_slab, .trim = trim_slab};
 
 rue_status rue_slab_pool_open(struct rue_slab_pool *pool, const struct rue_slab_allocator *allocator,
                               size_t count, size_t batch_size, size_t slab_bytes, rue_error *error)
@@ -64,4 +73,10 @@ void rue_slab_pool_release(struct rue_slab_pool *pool, struct rue_batch *slab)
 {
     assert(pool->free_count < pool->count);
     pool->free[pool->free_count++] = slab;
+}
+
+void rue_slab_pool_trim(struct rue_slab_pool *pool, struct rue_batch *slab, size_t used)
+{
+    const struct rue_slab_allocator *allocator = pool->allocator;
+    if (allocator->trim) allocator->trim(allocator->context, slab->images, used, pool->slab_bytes);
 }

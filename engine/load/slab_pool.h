@@ -24,6 +24,10 @@ void rue_slab_pool_close(struct rue_slab_pool *pool);
 
 /* A free slab; there must be one. */
 struct rue_batch *rue_slab_pool_acquire(struct rue_slab_pool *pool);
+
+/* Gives the memory of the slab after its first `used` bytes back to the system, if the allocator can. */
+void rue_slab_pool_trim(struct rue_slab_pool *pool, struct rue_batch *slab, size_t used);
+
 void rue_slab_pool_release(struct rue_slab_pool *pool, struct rue_batch *slab);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef RUE_MODEL_H
 #define RUE_MODEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "error.h"
@@ -30,6 +31,7 @@ struct rue_model_ops {
     const char *name;
     /* Batches that may be submitted before the first `wait`, up to RUE_MODEL_IN_FLIGHT_MAX; 0 means 1. */
     size_t in_flight;
+    bool fixed_sizes; /* batches have the sizes that `prepare` was given, and no other */
     /* (optional) Prepares for such batches, before the time of the trial begins. RUE_INFEASIBLE: they do not
      * fit into the memory of the device. */
     rue_status (*prepare)(void *state, const struct rue_model_input *input, rue_error *error);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch_sizer.h"
 #include "clock.h"
 #include "residency.h"
 #include "units.h"
@@ -47,6 +48,7 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
     if (request->job_images && images > request->job_images) images = request->job_images;
     return (struct rue_loader_options){
         .batch_size = value[RUE_BATCH_SIZE],
+        .batch_strategy = (enum rue_batch_strategy)value[RUE_BATCH_STRATEGY],
         .num_workers = value[RUE_NUM_WORKERS],
         .prefetch_factor = value[RUE_PREFETCH_FACTOR],
         .max_queue_size = value[RUE_MAX_QUEUE_SIZE],
@@ -177,6 +179,7 @@ static rue_status consume_next(struct run *run, bool *more, rue_error *error)
     if (result->batches == 0) result->first_batch_ns = (int64_t)(received_ns - run->start_ns);
     if (result->batch_ready_ns) result->batch_ready_ns[result->ready_count++] = received_ns - run->start_ns;
     if (result->batch_compute_ns) result->compute_count++;
+    if (result->batch_images) result->batch_images[result->images_count++] = batch->count;
     count_queue(run, batch);
     result->images += (int64_t)batch->count;
     result->batches++;
@@ -285,7 +288,7 @@ static rue_status open_detail(struct run *run, struct rue_loader_options *option
 #define X(list, count, text) complete = (result->list = calloc(batches, sizeof *result->list)) && complete;
     RUE_TRIAL_LISTS(X)
 #undef X
-    if (!complete) return rue_fail_memory(error, "the times of batches", 4 * batches * sizeof(uint64_t));
+    if (!complete) return rue_fail_memory(error, "the times of batches", 5 * batches * sizeof(uint64_t));
     options->batch_load_ns = result->batch_load_ns;
     return RUE_OK;
 }
@@ -331,6 +334,9 @@ static rue_status prepare_model(struct run *run, struct rue_loader_options *opti
     size_t largest = images < batch ? (size_t)images : batch;
     options->max_held = (int)rue_model_in_flight(run->model);
     rue_status status = RUE_OK;
+    if (ops->fixed_sizes && rue_batch_least(options->batch_strategy, batch) < batch)
+        return rue_fail(error, RUE_USAGE, "model %s computes batches of one size: use batch_strategy fixed",
+                        ops->name);
     if (ops->prepare && largest) {
         const struct rue_model_input input = {largest, (size_t)(images % largest), options->fetcher.dtype,
                                               rue_loader_slab_bytes(options), options->item_values};

@@ -40,12 +40,23 @@ static double average_image_ns(const struct rue_trial_result *result, double bat
     return delivering_ns / (even * (batches - 1) + (1 - even) * waves * stride) / batch;
 }
 
+/* The mean time per image after the first batch, of batches whose size changes. */
+static double changing_image_ns(const struct rue_trial_result *result, double batch)
+{
+    double images = (double)result->images - batch;
+    if (images <= 0 || result->first_batch_ns == RUE_ABSENT || result->shutdown_ns == RUE_ABSENT) return NAN;
+    int64_t elapsed_ns = result->end_to_end_ns - result->first_batch_ns - result->shutdown_ns;
+    return elapsed_ns < 0 ? NAN : (double)elapsed_ns / images;
+}
+
 double rue_job_steady_ns(const struct rue_trial_result *result)
 {
     if (result->end_to_end_ns == RUE_ABSENT || result->images == RUE_ABSENT || result->images <= 0)
         return NAN;
     uint64_t batch = rue_trial_batch(&result->config), stride = rue_trial_wave_batches(&result->config);
     uint64_t batches = ((uint64_t)result->images - 1) / batch + 1;
+    if (result->config.value[RUE_BATCH_STRATEGY] >= RUE_BATCHES_MEMORY)
+        return changing_image_ns(result, (double)batch);
     double wave_ns = steady_wave_ns(result, batches, stride);
     return isnan(wave_ns) ? average_image_ns(result, (double)batches, (double)batch, (double)stride)
                           : wave_ns / (double)(stride * batch);

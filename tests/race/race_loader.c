@@ -13,6 +13,8 @@ static struct rue_source *source;
 static enum rue_access way_to_items;
 static int max_queue_size;
 static enum rue_read read_items;
+static enum rue_batch_strategy batch_strategy;
+static const struct rue_memory_probe *memory;
 static struct data_items items;
 
 /* Calls `run` for all workers, prefetch factors and ways of sharing. */
@@ -30,8 +32,19 @@ static void for_all(const char *claim, uint64_t images, int held,
                 options.max_held = held;
                 options.max_queue_size = max_queue_size;
                 options.fetcher.read = read_items;
+                options.batch_strategy = batch_strategy;
+                options.memory = memory;
                 race_case(run(&options), "%s: %s", claim, loader_case_name(&options));
             }
+}
+
+/* Memory that is short in every other call. */
+static uint64_t unsteady_memory(void *context)
+{
+    static bool is_short;
+    (void)context;
+    is_short = !is_short;
+    return is_short ? 1 : 50;
 }
 
 static const char *run_whole(const struct rue_loader_options *options)
@@ -178,6 +191,13 @@ int main(void)
     max_queue_size = 2, read_items = RUE_READ_BATCH;
     for_all("a short queue, all batches come", 2 * PHOTOS + 1, 1, run_whole);
     for_all("a short queue, stopping in the middle", 20 * PHOTOS, 2, stop_in_the_middle);
+    memory = &(const struct rue_memory_probe){.free_bytes = unsteady_memory, .total_bytes = 100};
+    batch_strategy = RUE_BATCHES_MEMORY;
+    for_all("batches of changing size, all come", 20 * PHOTOS, 1, run_whole);
+    for_all("batches of changing size, stopping in the middle", 20 * PHOTOS, 2, stop_in_the_middle);
+    batch_strategy = RUE_BATCHES_ADAPTIVE;
+    for_all("adaptive batches, all come", 20 * PHOTOS, 1, run_whole);
+    batch_strategy = RUE_BATCHES_FIXED;
     rue_source_close(source);
     source = data_open("photos");
     for_all("files are decoded", PHOTOS, 1, run_whole);

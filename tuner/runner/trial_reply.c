@@ -97,6 +97,7 @@ static rue_status check_counts(const struct rue_trial_request *q, const struct r
         {"images", (double)r->images, "the images requested", (double)requested},
         {"batches", (double)r->batches, "images", images},
         {"images", (double)r->images, "batches x batch_size", capacity},
+        {"the sum of batch_images", sum_times(r->batch_images, r->images_count), "images", images},
         {"queue_waits", (double)r->queue_waits, "batches", batches},
         {"queue_empty_batch", (double)r->queue_empty_batch, "batches", batches},
         {"queue_fills", (double)r->queue_fills, "batches", batches},

@@ -70,6 +70,8 @@ const struct rue_store_column rue_store_columns[] = {
      "JSON array: delivery time of each batch, since the start"},
     {"batch_compute_ns", "TEXT", TIMES(result.batch_compute_ns, result.compute_count), PLAIN,
      "JSON array: time of each batch in the model"},
+    {"batch_images", "TEXT", TIMES(result.batch_images, result.images_count), PLAIN,
+     "JSON array: number of images of each batch"},
     {"batch_queued", "TEXT", TIMES(result.batch_queued, result.queued_count), PLAIN,
      "JSON array: batches loaded and not delivered when each batch was asked for"},
     {"checksum", "INTEGER NOT NULL", RUE_STORE_CHECKSUM, 0, 0, PLAIN, "hash of the row as it was stored"},

@@ -5,7 +5,8 @@
  * min(W * prefetch_factor, max_queue_size) batches are in flight: being loaded, or loaded and not yet
  * delivered.
  * RUE_PARALLEL_BATCH: each worker loads whole batches. RUE_PARALLEL_SAMPLE: the workers share each batch,
- * item by item. The batches and their order do not depend on the number of workers or the parallelism.
+ * item by item. The batches and their order do not depend on the number of workers or the parallelism, if
+ * the strategy does not change their size. The order of the items never does.
  *
  * The loader does not compare the records of a tensor file with their CRC-32C: call rue_source_verify once.
  *
@@ -26,7 +27,17 @@ struct rue_slab_allocator {
     void *(*allocate)(void *context, size_t bytes);
     void (*release)(void *context, void *slab, size_t bytes);
     void *context;
+    /* (optional) Gives the memory of a slab after its first `used` bytes back to the system, until it is used
+     * again. */
+    void (*trim)(void *context, void *slab, size_t used, size_t bytes);
     const char *memory_kind; /* (optional) for messages: "page-locked memory" */
+};
+
+/* The free memory, for RUE_BATCHES_MEMORY. `free_bytes` is called while the loader's lock is held. */
+struct rue_memory_probe {
+    uint64_t (*free_bytes)(void *context);
+    void *context;
+    uint64_t total_bytes; /* of which 10 % and 20 % are the limits */
 };
 
 extern const struct rue_slab_allocator rue_slab_allocator_default; /* anonymous mmap */
@@ -42,15 +53,17 @@ enum {
 enum { RUE_ITEM_VALUES_MAX = 1 << 30 };
 
 struct rue_loader_options {
-    int batch_size;                   /* 1 to RUE_BATCH_SIZE_MAX */
-    int num_workers;                  /* 0 to RUE_NUM_WORKERS_MAX */
-    int prefetch_factor;              /* 1 to RUE_PREFETCH_FACTOR_MAX; without workers ignored */
-    int max_queue_size;               /* 0 (no cap) to RUE_MAX_QUEUE_SIZE_MAX; without workers ignored */
-    enum rue_parallelism parallelism; /* without workers ignored */
-    struct rue_sampler sampler;       /* the loader opens and closes it */
-    uint64_t images;                  /* to deliver, from position 0 of the sampler; at least 1 */
-    uint64_t job_images;              /* memory_bytes is checked for a job of this length; 0: images */
-    bool drop_last;                   /* skip a last batch that is not full */
+    int batch_size; /* 1 to RUE_BATCH_SIZE_MAX; the largest, if the strategy changes it */
+    enum rue_batch_strategy batch_strategy;
+    const struct rue_memory_probe *memory; /* (optional) NULL: that of the machine and its control group */
+    int num_workers;                       /* 0 to RUE_NUM_WORKERS_MAX */
+    int prefetch_factor;                   /* 1 to RUE_PREFETCH_FACTOR_MAX; without workers ignored */
+    int max_queue_size;                    /* 0 (no cap) to RUE_MAX_QUEUE_SIZE_MAX; without workers ignored */
+    enum rue_parallelism parallelism;      /* without workers ignored */
+    struct rue_sampler sampler;            /* the loader opens and closes it */
+    uint64_t images;                       /* to deliver, from position 0 of the sampler; at least 1 */
+    uint64_t job_images;                   /* memory_bytes is checked for a job of this length; 0: images */
+    bool drop_last;                        /* skip a last batch that is not full */
     struct rue_fetcher_options fetcher;
     uint64_t item_values;  /* of one item, for rue_loader_slab_bytes; the loader reads it from the source */
     uint64_t memory_bytes; /* limit on the memory of the slabs; 0: no limit */
@@ -65,13 +78,14 @@ struct rue_loader_options {
 struct rue_batch {
     uint64_t index;  /* 0, 1, ... */
     uint64_t first;  /* position of its first image in the order of the sampler */
-    size_t count;    /* images: batch_size, or fewer in the last batch */
+    size_t count;    /* images: batch_size, or fewer in the last batch or by the strategy */
     size_t queued;   /* batches loaded when rue_loader_next was called; 0: it waited, or has no workers */
     void *images;    /* [count][3][224][224], or items of the source's shape, values of the fetcher's dtype */
     int32_t *labels; /* [count] */
 };
 
-/* Number of batches and of images that a loader with these options delivers. */
+/* Number of batches and of images that a loader with these options delivers. With a strategy that changes the
+ * size of batches it is the largest possible number of batches. */
 uint64_t rue_loader_batches(const struct rue_loader_options *options);
 uint64_t rue_loader_images(const struct rue_loader_options *options);
 

@@ -18,6 +18,17 @@ enum rue_read {
 };
 extern const char *const rue_read_names[RUE_READ_COUNT + 1]; /* "auto", "batch", "item", NULL */
 
+/* How many images the next batch has, and which: engine/load/batch_sizer.h. */
+enum rue_batch_strategy {
+    RUE_BATCHES_FIXED,       /* batch_size of them, the next ones of the sampler */
+    RUE_BATCHES_ROUND_ROBIN, /* the same, but parts of the data take turns */
+    /* From here on the size changes. */
+    RUE_BATCHES_MEMORY,   /* fewer while memory is short */
+    RUE_BATCHES_ADAPTIVE, /* as many as give the highest rate */
+    RUE_BATCHES_COUNT
+};
+extern const char *const rue_batch_strategy_names[RUE_BATCHES_COUNT + 1]; /* "fixed", ..., NULL */
+
 /* What to do with an item that cannot be decoded: report an error, or load another item (fetcher.h). */
 enum rue_bad_images { RUE_BAD_FAIL, RUE_BAD_REPLACE, RUE_BAD_COUNT };
 extern const char *const rue_bad_images_names[RUE_BAD_COUNT + 1]; /* "fail", "replace", NULL */

@@ -579,7 +579,8 @@ def test_an_interrupted_prepare_leaves_no_file(rue, photos, tmp_path_factory, wh
 
 def test_the_runner_answers_by_hand(rue, own_photos):
     variant = dict(path=str(own_photos), mode="raw", format="folder")
-    config = dict(batch_size=4, num_workers=1, prefetch_factor=2, parallelism="batch", pin_memory=True, max_queue_size=0, read="auto")
+    config = dict(batch_size=4, num_workers=1, prefetch_factor=2, parallelism="batch", pin_memory=True, max_queue_size=0, read="auto",
+                  batch_strategy="fixed")
     requests = [dict(op="hello", protocol="rue.runner/1"), dict(op="open", variant=variant),
                 dict(op="trial", id=7, measure="joint", variant=variant, model="sleep:1ms/batch", config=config, images=20,
                      job_images=20),

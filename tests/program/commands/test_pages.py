@@ -90,7 +90,7 @@ def test_every_field_of_other_json_is_explained(outputs):
     for line, (out, err) in outputs[1].items():
         assert out, (line, err)
         found = keys(json.loads(out)) - (recommendation if line.startswith(("list", "calibrate")) else set())
-        found -= {"batch_size", "num_workers", "prefetch_factor", "parallelism", "pin_memory", "max_queue_size", "read"}
+        found -= {"batch_size", "num_workers", "prefetch_factor", "parallelism", "pin_memory", "max_queue_size", "read", "batch_strategy"}
         assert sorted(found - known) == [], line
 
 

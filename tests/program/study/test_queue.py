@@ -1,4 +1,4 @@
-"""The knobs of rue's own loader that have no option of their own: max_queue_size and read, by --knob."""
+"""The knobs of rue's own loader that have no option of their own, by --knob: max_queue_size, read and batch_strategy."""
 import csv
 import json
 import sqlite3
@@ -28,6 +28,7 @@ def test_they_are_searched_stored_and_reported(rue, photos):
     (["--knob", "max_queue_size=-1"], "whole number"),
     (["--knob", "max_queue_size=99999"], "'99999' is not a list of whole numbers from 0 to 16384"),
     (["--knob", "read=both"], "auto, batch or item"),
+    (["--knob", "batch_strategy=robin"], "fixed, round-robin, memory or adaptive"),
     (["--knob", "read=batch", "--knob", "read=item"], "given twice")])
 def test_wrong_values_are_refused(rue, photos, words, said):
     expect_failure(rue("tune", photos, *WORDS, *words), 2, said)
@@ -36,3 +37,23 @@ def test_wrong_values_are_refused(rue, photos, words, said):
 def test_a_runner_of_another_loader_does_not_have_them(rue, script):
     one = script(make_table(["ape"], [8], [1], lambda *_: 1000), space=dict(batch_size=[8], num_workers=[1]))
     expect_failure(rue("tune", "--runner", one.command, "--out", "out", "--knob", "max_queue_size=1"), 2, "cannot vary it")
+
+
+def test_batch_strategies_are_compared_with_fixed_batches(rue, photos):
+    done = rue("tune", photos, *WORDS[:-4], "--mode", "raw", "--out", "out", "--knob", "batch_strategy=fixed,round-robin,memory,adaptive")
+    assert done.returncode == 0, done.stderr
+    assert "Batches of the strategy" in " ".join(done.stdout.split()), done.stdout
+    with sqlite3.connect(rue.folder / "out/study.db") as db:
+        rows = db.execute("SELECT batch_images, images, batches FROM trial WHERE batch_images IS NOT NULL").fetchall()
+    assert len(rows) >= 8
+    for sizes, images, batches in rows:
+        sizes = json.loads(sizes)
+        assert sum(sizes) == images and len(sizes) == batches and all(1 <= size <= 4 for size in sizes)
+
+
+def test_compare_says_whether_changing_sizes_are_faster(rue, photos):
+    assert rue("prepare", photos, "photos.tensor", "--quiet").returncode == 0
+    done = rue("compare", photos, "photos.tensor", "--model", "resnet18", "--batch-size", "4", "--num-workers", "1", "--out", "out", "--budget", "1m",
+               "--knob", "batch_strategy=fixed,memory", "--knob", "max_queue_size=1,2")
+    assert done.returncode == 0, done.stderr
+    assert " ".join(done.stdout.split()).count("Batches of the strategy memory") == 2, done.stdout

@@ -163,10 +163,10 @@ Test(loader_limits, impossible_options_are_refused)
 {
     struct rue_source *source = data_open("flat");
     const struct rue_loader_options good = in_order((struct loader_case){1, 1, 1, RUE_PARALLEL_BATCH}, 1);
-    static const char *const said[] = {"batch_size 65537", "num_workers 257", "prefetch_factor 65",
-                                       "parallelism 2",    "images",          "max_held",
-                                       "world_size",       "max_queue_size",  "read 3"};
-    for (int k = 0; k < 9; k++) {
+    static const char *const said[] = {
+        "batch_size 65537", "num_workers 257", "prefetch_factor 65", "parallelism 2", "images",
+        "max_held",         "world_size",      "max_queue_size",     "read 3",        "batch_strategy 4"};
+    for (int k = 0; k < 10; k++) {
         struct rue_loader_options options = good;
         struct rue_loader *loader;
         rue_error error = {0};
@@ -179,6 +179,7 @@ Test(loader_limits, impossible_options_are_refused)
         if (k == 6) options.sampler.world_size = 0;
         if (k == 7) options.max_queue_size = -1;
         if (k == 8) options.fetcher.read = RUE_READ_COUNT;
+        if (k == 9) options.batch_strategy = RUE_BATCHES_COUNT;
         cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_USAGE, "case %d", k);
         cr_assert(strstr(error.message, said[k]), "%s", error.message);
     }

@@ -189,6 +189,8 @@ Test(trial_loop, details_have_the_time_of_each_batch)
         }
         cr_assert_eq(compute_ns, (uint64_t)result.compute_ns);
         cr_assert_eq(result.queued_count, workers ? 5 : 0);
+        cr_assert_eq(result.images_count, 5);
+        for (size_t i = 0; i < 5; i++) cr_assert_eq(result.batch_images[i], 2);
         cr_assert(workers ? result.queue_waits >= 0 && result.queue_waits < 5 && result.queue_fills >= 0
                           : result.queue_waits == RUE_ABSENT && result.queue_fills == RUE_ABSENT);
         cr_assert_leq(result.batch_load_ns[0], (uint64_t)result.first_batch_ns);
@@ -399,4 +401,5 @@ Test(trial_loop, the_loader_has_the_requested_options)
     cr_assert_eq((int)options.parallelism, request.config.value[RUE_PARALLELISM]);
     cr_assert_eq(options.max_queue_size, request.config.value[RUE_MAX_QUEUE_SIZE]);
     cr_assert_eq((int)options.fetcher.read, request.config.value[RUE_READ]);
+    cr_assert_eq((int)options.batch_strategy, request.config.value[RUE_BATCH_STRATEGY]);
 }

@@ -242,6 +242,18 @@ Test(job_time, a_short_trial_falls_back_to_the_line)
     cr_assert_float_eq(rue_job_time_ns(&result, 9469, false, &predicted), expected, 1);
 }
 
+Test(job_time, batches_of_changing_size_count_by_their_images)
+{
+    struct rue_trial_result result = simulate(&loader_bound, make_config(32, 4, 2), 320);
+    result.config.value[RUE_BATCH_STRATEGY] = RUE_BATCHES_ADAPTIVE;
+    result.end_to_end_ns = 1000, result.first_batch_ns = 100, result.shutdown_ns = 36;
+    cr_assert_float_eq(rue_job_steady_ns(&result), 864.0 / (320 - 32), 1e-9);
+    result.images = 32;
+    cr_assert(isnan(rue_job_steady_ns(&result)), "one batch is no line");
+    result.images = 320, result.shutdown_ns = 901;
+    cr_assert(isnan(rue_job_steady_ns(&result)));
+}
+
 Test(job_time, unknown_values_are_not_guessed)
 {
     bool predicted;

@@ -64,6 +64,7 @@ Test(protocol_result, every_field_is_read_back)
     cr_assert(result.compute_count == 32 &&
               memcmp(result.batch_compute_ns, full.batch_compute_ns, bytes) == 0);
     cr_assert(result.queued_count == 32 && memcmp(result.batch_queued, full.batch_queued, bytes) == 0);
+    cr_assert(result.images_count == 32 && memcmp(result.batch_images, full.batch_images, bytes) == 0);
     rue_trial_result_close(&result);
     rue_trial_result_close(&full);
 }
@@ -229,6 +230,7 @@ Test(protocol_result, times_of_batches_beyond_the_limit_are_dropped)
     json_object_del(object, "batch_load_ns");
     json_object_del(object, "batch_compute_ns");
     json_object_del(object, "batch_queued");
+    json_object_del(object, "batch_images");
     rue_trial_reply_decode(object, &request, &result);
     json_decref(object);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
@@ -255,6 +257,7 @@ Test(protocol_result, a_compute_reply_needs_only_its_own_time)
     json_object_del(object, "batch_ready_ns");
     json_object_del(object, "batch_load_ns");
     json_object_del(object, "batch_queued");
+    json_object_del(object, "batch_images");
     for (const char *const *name =
              (const char *const[]){"queue_waits", "queue_empty_batch", "queue_fills", NULL};
          *name; name++)

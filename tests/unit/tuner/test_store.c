@@ -61,6 +61,8 @@ Test(store, every_field_is_read_back_after_reopening)
     result.batch_compute_ns = times_make(3, 5);
     result.queued_count = 4;
     result.batch_queued = times_make(4, 1);
+    result.images_count = 6;
+    result.batch_images = times_make(6, 9);
 
     struct rue_store *store = open_or_die(false);
     uint64_t id = add_or_die(store, &cell, &result);
@@ -84,6 +86,7 @@ Test(store, every_field_is_read_back_after_reopening)
               "batch_ready_ns");
     cr_assert(memcmp(back.batch_compute_ns, result.batch_compute_ns, 3 * sizeof(uint64_t)) == 0,
               "batch_compute_ns");
+    cr_assert(back.images_count == 6 && memcmp(back.batch_images, result.batch_images, 48) == 0);
     cr_assert(back.queued_count == 4 && memcmp(back.batch_queued, result.batch_queued, 32) == 0);
     rue_trial_result_close(&back);
     rue_trial_result_close(&result);

@@ -182,7 +182,7 @@ Test(store_file, an_older_version_is_refused_unchanged)
 Test(store_file, a_new_column_is_a_new_version)
 {
     store_fill();
-    cr_assert_eq(sql_run(path, "SELECT count(*) FROM pragma_table_info('trial')"), 50);
+    cr_assert_eq(sql_run(path, "SELECT count(*) FROM pragma_table_info('trial')"), 51);
     cr_assert_eq(RUE_STORE_VERSION, 7);
 }
 

@@ -49,6 +49,7 @@ static const struct broken_case cases[] = {
     {"batch_ready_ns has 31 values, but batches is 32", AT(ready_count), 31, false, false},
     {"batch_load_ns has 31 values, but batches is 32", AT(load_count), 31, false, false},
     {"batch_queued has 31 values, but batches is 32", AT(queued_count), 31, false, false},
+    {"batch_images has 31 values, but batches is 32", AT(images_count), 31, false, false},
     {"queue_waits (33) is more than batches (32)", AT(queue_waits), 33, false, false},
     {"queue_empty_batch (33) is more than batches (32)", AT(queue_empty_batch), 33, false, false},
     {"queue_fills (33) is more than batches (32)", AT(queue_fills), 33, false, false},
@@ -67,6 +68,7 @@ static void begin(bool compute, bool failed)
         result.images = 9 * 64;
         result.batches = result.ready_count = result.load_count = result.compute_count = 9;
         result.queue_waits = result.queue_fills = 0, result.queued_count = 9;
+        result.images_count = 0;
     }
     if (failed) result.outcome = RUE_TRIAL_FAILED;
 }
