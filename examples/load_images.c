@@ -58,6 +58,10 @@ int main(int argc, char **argv)
     int decode = read_word(chosen, "decode", rue_decode_names);
     /* Normalise uint8 batches before use: see rue_transform_normalize. */
     int dtype = read_word(chosen, "batch_dtype", rue_dtype_names);
+    /* Measured with --transform train: each epoch has other random crops; set sampler.epoch. */
+    const char *augment = json_string_value(json_object_get(json_object_get(chosen, "workload"), "augment"));
+    struct rue_recipe recipe;
+    if (augment && rue_recipe_parse(augment, &recipe, &error) != RUE_OK) fail(error.message);
 
     const struct rue_loader_options options = {
         .batch_size = read_number(config, "batch_size", 1, 32),
@@ -66,7 +70,11 @@ int main(int argc, char **argv)
         .parallelism = read_word(config, "parallelism", rue_parallelism_names),
         .sampler = {.seed = 1, .shuffle = true, .world_size = 1},
         .images = rue_source_count(source), /* one epoch */
-        .fetcher = {.dtype = dtype, .max_pixels = RUE_MAX_PIXELS_DEFAULT, .decode = decode},
+        .fetcher = {.dtype = dtype,
+                    .max_pixels = RUE_MAX_PIXELS_DEFAULT,
+                    .decode = decode,
+                    .recipe = augment ? &recipe : NULL,
+                    .seed = 1},
         .max_held = 1,
     };
     json_decref(report);

@@ -109,10 +109,10 @@ rue_status rue_transform_train(struct rue_transform *transform, const void *jpeg
 {
     struct rue_augmentation one;
     struct rue_jpeg_size size;
-    rue_augmentation_draw(training->recipe, &training->key, training->item, 1, &one, 1);
     rue_status status = reserve_pixels(transform, error);
     if (status == RUE_OK) status = rue_jpeg_begin(transform->jpeg, jpeg, bytes, &size, error);
     if (status != RUE_OK) return status;
+    rue_augmentation_draw(training->recipe, &training->key, training->item, 1, &one, 1);
     status = rue_resample_begin_box(
         transform->resample,
         rue_augmentation_crop(training->recipe, &training->key, &one, size.full_width, size.full_height),

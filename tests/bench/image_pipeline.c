@@ -1,5 +1,5 @@
-/* What one image costs one thread: rue's pipeline beside the same steps over the whole image, and beside its
- * Huffman decoding alone.   image_pipeline FOLDER [REPEATS] */
+/* What one image costs one thread: rue's pipeline, for evaluation and for training, beside the same steps
+ * over the whole image, and beside its Huffman decoding alone.   image_pipeline FOLDER [REPEATS] */
 #include "bench.h"
 
 #include <jpeglib.h>
@@ -19,6 +19,7 @@ struct photo {
 static struct photo photos[IMAGES];
 static int photo_count;
 static float *tensor;
+static struct rue_recipe recipes[2];
 static struct rue_transform *transform;
 static struct rue_resample *resample;
 static unsigned char *pixels;
@@ -46,8 +47,32 @@ static void begin(const struct photo *photo)
     jpeg_read_header(&decoder, TRUE);
 }
 
-/* Decodes all of the image, as RGB's four-byte form that the resampler takes, then resamples. */
-static void run_whole(const struct photo *photo)
+static struct rue_training training_of(const struct photo *photo, const struct rue_recipe *recipe)
+{
+    return (struct rue_training){recipe, {.seed = 1}, (uint64_t)(photo - photos)};
+}
+
+static void train(const struct photo *photo, const struct rue_recipe *recipe)
+{
+    rue_error error = {0};
+    const struct rue_training training = training_of(photo, recipe);
+    bench_check(
+        rue_transform_train(transform, photo->data, photo->bytes, &training, RUE_FLOAT32, tensor, &error),
+        &error);
+}
+
+static void run_mild(const struct photo *photo)
+{
+    train(photo, &recipes[0]);
+}
+
+static void run_aggressive(const struct photo *photo)
+{
+    train(photo, &recipes[1]);
+}
+
+/* Decodes all of the image, as RGB's four-byte form that the resampler takes. Returns bytes of a row. */
+static size_t decode_whole(const struct photo *photo)
 {
     begin(photo);
     decoder.out_color_space = JCS_EXT_RGBX;
@@ -60,12 +85,36 @@ static void run_whole(const struct photo *photo)
         jpeg_read_scanlines(&decoder, &row, 1);
     }
     jpeg_finish_decompress(&decoder);
-    rue_error error = {0};
-    bench_check(rue_resample_begin(resample, decoder.output_width, decoder.output_height, 8, &error), &error);
+    return stride;
+}
+
+static void resample_whole(size_t stride)
+{
     struct rue_span rows = rue_resample_rows(resample);
     for (uint32_t y = rows.first; y < rows.first + rows.count; y++)
         rue_resample_row(resample, y, pixels + y * stride, 0);
     rue_resample_end(resample, RUE_FLOAT32, tensor);
+}
+
+static void run_whole(const struct photo *photo)
+{
+    size_t stride = decode_whole(photo);
+    rue_error error = {0};
+    bench_check(rue_resample_begin(resample, decoder.output_width, decoder.output_height, 8, &error), &error);
+    resample_whole(stride);
+}
+
+static void run_whole_mild(const struct photo *photo)
+{
+    struct rue_augmentation one;
+    const struct rue_training training = training_of(photo, &recipes[0]);
+    size_t stride = decode_whole(photo);
+    rue_error error = {0};
+    rue_augmentation_draw(training.recipe, &training.key, training.item, 1, &one, 1);
+    struct rue_crop crop = rue_augmentation_crop(training.recipe, &training.key, &one, decoder.output_width,
+                                                 decoder.output_height);
+    bench_check(rue_resample_begin_box(resample, crop, &error), &error);
+    resample_whole(stride);
 }
 
 static void run_huffman(const struct photo *photo)
@@ -75,22 +124,10 @@ static void run_huffman(const struct photo *photo)
     jpeg_finish_decompress(&decoder);
 }
 
-static double pipeline(void *context)
+static double measure_side(void *context)
 {
-    (void)context;
-    return measure_cpu_ms(run_pipeline);
-}
-
-static double whole(void *context)
-{
-    (void)context;
-    return measure_cpu_ms(run_whole);
-}
-
-static double huffman(void *context)
-{
-    (void)context;
-    return measure_cpu_ms(run_huffman);
+    void (*const *each)(const struct photo *) = context;
+    return measure_cpu_ms(*each);
 }
 
 static void read_photos(const char *path)
@@ -119,12 +156,22 @@ int main(int argc, char **argv)
     bench_check(rue_resample_open(&resample, &error), &error);
     decoder.err = jpeg_std_error(&handler);
     jpeg_create_decompress(&decoder);
-    const struct bench_side sides[] = {
-        {"pipeline", pipeline, NULL}, {"whole", whole, NULL}, {"huffman", huffman, NULL}};
-    double medians[3];
-    bench_run(sides, 3, argc > 2 ? atoi(argv[2]) : 15, medians);
+    bench_check(rue_recipe_preset("mild", &recipes[0], &error), &error);
+    bench_check(rue_recipe_preset("aggressive", &recipes[1], &error), &error);
+    static void (*each[])(const struct photo *) = {run_pipeline, run_whole,      run_huffman,
+                                                   run_mild,     run_whole_mild, run_aggressive};
+    enum { SIDES = sizeof each / sizeof *each };
+    struct bench_side sides[SIDES];
+    double medians[SIDES];
+    for (int s = 0; s < SIDES; s++) sides[s] = (struct bench_side){"", measure_side, &each[s]};
+    bench_run(sides, SIDES, argc > 2 ? atoi(argv[2]) : 15, medians);
     bench_row("an image through the pipeline, one thread", "ms", medians[0],
               "every pixel decoded, same steps", medians[1], "<= 0.9");
     bench_row("an image through the pipeline, one thread", "ms", medians[0], "its Huffman decoding alone",
               medians[2], "");
+    bench_row("an image for training (mild), one thread", "ms", medians[3], "every pixel decoded, same crop",
+              medians[4], "<= 0.9");
+    bench_row("an image for training (mild), one thread", "ms", medians[3], "an image for evaluation",
+              medians[0], "");
+    bench_row("an image for training (aggressive), one thread", "ms", medians[5], "mild", medians[3], "");
 }

@@ -1,10 +1,21 @@
-/* From JPEG bytes to a tensor, both ways of decoding: a tensor, or a reason. */
+/* From JPEG bytes to a tensor, both ways of decoding and a random crop: a tensor, or a reason. */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "transform.h"
 
 enum { MAX_PIXELS = 1 << 18 };
+
+static void crop_randomly(struct rue_transform *transform, const unsigned char *data, size_t bytes)
+{
+    static unsigned char levels[RUE_TENSOR_ITEMS];
+    struct rue_recipe recipe;
+    if (rue_recipe_preset("mild", &recipe, NULL) != RUE_OK) abort();
+    const struct rue_training training = {&recipe, {.seed = 1}, bytes};
+    rue_error error = {0};
+    rue_status status = rue_transform_train(transform, data, bytes, &training, RUE_UINT8, levels, &error);
+    assert(status == RUE_OK || (status == error.status && error.message[0]));
+}
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
@@ -18,5 +29,6 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
         rue_status status = rue_transform_jpeg(*transform, data, bytes, RUE_UINT8, levels, &error);
         assert(status == RUE_OK || (status == error.status && error.message[0]));
     }
+    crop_randomly(transforms[RUE_DECODE_EXACT], data, bytes);
     return 0;
 }
