@@ -70,13 +70,21 @@ static rue_status open_tensors(struct rue_fetcher *fetcher, rue_error *error)
     struct rue_variant variant = rue_source_variant(fetcher->source);
     rue_source_shape(fetcher->source, fetcher->shape);
     fetcher->stored = (enum rue_dtype)rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
-    if (fetcher->stored != RUE_UINT8 && fetcher->options.dtype == RUE_UINT8)
+    if (fetcher->options.dtype != RUE_FLOAT32 && fetcher->options.dtype != fetcher->stored)
         return rue_fail(error, RUE_USAGE,
-                        "%s holds %s values, which cannot be made uint8: request float32 batches, or use "
+                        "%s holds %s values, which cannot be made %s: request float32 batches, or use "
                         "the JPEG files",
-                        variant.path, variant.dtype);
+                        variant.path, variant.dtype, rue_dtype_names[fetcher->options.dtype]);
     fetcher->options.access = rue_fetcher_access(fetcher->source, fetcher->options.access);
     return open_ahead(fetcher, error);
+}
+
+static rue_status open_transform(struct rue_fetcher *fetcher, rue_error *error)
+{
+    if (fetcher->options.dtype == RUE_FLOAT16)
+        return rue_fail(error, RUE_USAGE, "JPEG files make batches of float32 or uint8, not of float16");
+    return rue_transform_open(fetcher->options.max_pixels, fetcher->options.decode, &fetcher->transform,
+                              error);
 }
 
 static rue_status check_training(const struct rue_fetcher *fetcher, rue_error *error)
@@ -105,9 +113,7 @@ rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fe
     }
     rue_status status = check_training(fetcher, error);
     if (status != RUE_OK) return rue_fetcher_close(fetcher), status;
-    status = fetcher->mode == RUE_RAW
-                 ? rue_transform_open(options->max_pixels, options->decode, &fetcher->transform, error)
-                 : open_tensors(fetcher, error);
+    status = fetcher->mode == RUE_RAW ? open_transform(fetcher, error) : open_tensors(fetcher, error);
     if (status != RUE_OK) return rue_fetcher_close(fetcher), status;
     *out = fetcher;
     return RUE_OK;

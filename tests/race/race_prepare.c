@@ -54,7 +54,7 @@ static const char *difference(const char *a, const char *b)
 static void tensors_do_not_depend_on_the_workers(void)
 {
     static const int worker_counts[] = {1, 2, 4, 8, 0};
-    for (int type = 0; type < RUE_DTYPE_COUNT; type++) {
+    for (int type = RUE_FLOAT32; type <= RUE_UINT8; type++) {
         char expected[32];
         snprintf(expected, sizeof expected, "expected.%s", rue_dtype_names[type]);
         data_tensor_make("photos", expected, (enum rue_dtype)type);

@@ -30,9 +30,9 @@ struct rue_fetcher_options {
 /* The access that a fetcher of `source` would use now for `requested`; never RUE_ACCESS_BEST. */
 enum rue_access rue_fetcher_access(const struct rue_source *source, enum rue_access requested);
 
-/* `source` must stay open until the fetcher is closed. RUE_USAGE: the items are floating-point
- * values and RUE_UINT8 is requested; or there is a recipe, and the items are preprocessed, or `decode` is not
- * exact. RUE_MEMORY. */
+/* `source` must stay open until the fetcher is closed. RUE_USAGE: the items cannot be made tensors of `dtype`
+ * (float16 only from float16, uint8 not from floating-point values); or there is a recipe, and the items are
+ * preprocessed, or `decode` is not exact. RUE_MEMORY. */
 rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fetcher_options *options,
                             struct rue_fetcher **out, rue_error *error) RUE_MUST_CHECK;
 void rue_fetcher_close(struct rue_fetcher *fetcher);

@@ -177,17 +177,26 @@ Test(fetcher, uint8_values_are_the_same_from_files_and_tensors)
     rue_source_close(made);
 }
 
-Test(fetcher, float32_cannot_become_uint8)
+static void expect_wrong_dtype(const char *data, enum rue_dtype dtype, const char *word)
 {
-    data_photos_make(1);
-    data_tensor_make("photos", "float32", RUE_FLOAT32);
-    struct rue_source *source = data_open("float32");
-    const struct rue_fetcher_options options = {.dtype = RUE_UINT8, .max_pixels = RUE_MAX_PIXELS_DEFAULT};
+    struct rue_source *source = data_open(data);
+    const struct rue_fetcher_options options = {.dtype = dtype, .max_pixels = RUE_MAX_PIXELS_DEFAULT};
     struct rue_fetcher *fetcher;
     rue_error error = {0};
     cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, &error), RUE_USAGE);
-    cr_assert(strstr(error.message, "/float32") && strstr(error.message, "JPEG"), "%s", error.message);
+    cr_assert(strstr(error.message, word) && strstr(error.message, "JPEG"), "%s", error.message);
     rue_source_close(source);
+}
+
+Test(fetcher, values_that_tensors_cannot_have_are_refused)
+{
+    data_photos_make(1);
+    data_tensor_make("photos", "float32", RUE_FLOAT32);
+    data_tensor_make("photos", "uint8", RUE_UINT8);
+    expect_wrong_dtype("float32", RUE_UINT8, "/float32");
+    expect_wrong_dtype("float32", RUE_FLOAT16, "/float32");
+    expect_wrong_dtype("uint8", RUE_FLOAT16, "/uint8");
+    expect_wrong_dtype("photos", RUE_FLOAT16, "float16");
 }
 
 /* The values of item 0 of a source that holds one item of `stored` values. */
