@@ -11,7 +11,7 @@
 #include "output.h"
 #include "recipe_json.h"
 
-enum { PRESET, RECIPE, COUNT, SEED, EPOCH, RANK, WORLD, PER_RANK, FORMAT, OUTPUT };
+enum { PRESET, RECIPE, FIRST, COUNT, SEED, EPOCH, RANK, WORLD, PER_RANK, FORMAT, OUTPUT };
 
 enum { SETS_AT_ONCE = 1024, RANKS_MAX = (1 << 24) - 2 };
 
@@ -27,6 +27,8 @@ static const struct rue_option options_table[] = {
                     "rotation, brightness, contrast, noise and scale."},
     [RECIPE] = {"recipe", RUE_OPTION_PATH, "FILE.json", NULL, "your own probabilities and ranges", 0, 0, NULL,
                 .set_by = RUE_SET_BY_FLAG, .more = "docs/augmentation.md describes the file."},
+    [FIRST] = {"first", RUE_OPTION_COUNT, "ITEM", "0", "first item; any is found at once", 0, INT64_MAX, NULL,
+               .set_by = RUE_SET_BY_FLAG},
     [COUNT] = {"count", RUE_OPTION_COUNT, "N", "0", "number of items of all ranks; 0: no end", 0, INT64_MAX,
                NULL, .set_by = RUE_SET_BY_FLAG, .more = "1e9 is 1000000000."},
     [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "seed", 0, INT64_MAX, NULL},
@@ -77,7 +79,7 @@ static rue_status read_stream(const struct rue_options *options, struct stream *
     *out = (struct stream){
         .key = {rue_options_number(options, SEED), (uint32_t)rue_options_number(options, EPOCH),
                 rue_options_flag(options, PER_RANK) ? (uint32_t)rank + 1 : 0},
-        .first = rank,
+        .first = rue_options_number(options, FIRST) + rank,
         .stride = world,
         .count = count_share(count, rank, world),
         .endless = endless,
@@ -131,11 +133,11 @@ static rue_status write_file(const struct stream *stream, const char *path, rue_
 {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    size_t length = slash ? (size_t)(name - path) : 0;
+    size_t length = slash > path ? (size_t)(slash - path) : 0;
     if (!*name || length >= sizeof folder)
         return rue_fail(error, RUE_USAGE, "--output: '%.80s' does not name a file", path);
-    snprintf(folder, sizeof folder, "%.*s", (int)length, length ? path : "");
-    struct rue_output output = {length ? folder : ".", name, stream->format->mark};
+    snprintf(folder, sizeof folder, "%.*s", length ? (int)length : 1, slash ? path : ".");
+    struct rue_output output = {folder, name, stream->format->mark};
     return rue_output_write(&output, render_stream, stream, error);
 }
 

@@ -60,8 +60,7 @@ rue_status rue_output_check(const struct rue_output *output, rue_error *error)
     if (S_ISDIR(about.st_mode)) return fail_store(error, path, EISDIR);
     if (S_ISREG(about.st_mode) && begins_with(path, output->mark)) return RUE_OK;
     return rue_fail(error, RUE_STORE,
-                    "%s exists, and rue did not write it: move it away, or choose another folder with --out",
-                    path);
+                    "%s exists, and rue did not write it: move it away, or choose another folder", path);
 }
 
 typedef rue_status (*renderer)(const void *context, FILE *stream, rue_error *error);

@@ -44,6 +44,11 @@ def test_ranks_share_all_items_and_agree_with_one_rank(rue, total, world):
     assert [one["item"] for one in other] == [one["item"] for one in shares[0]] and other[0]["x"] != shares[0][0]["x"]
 
 
+def test_any_item_is_found_at_once(rue):
+    assert lines(rue, "--first", "7", "--count", "3") == lines(rue, "--count", "10")[7:]
+    assert [one["item"] for one in lines(rue, "--first", "1e18", "--count", "3", "--rank", "1", "--world", "2")] == [10 ** 18 + 1]
+
+
 def test_seed_and_epoch_change_the_parameters(rue):
     found = {str(lines(rue, "--count", "1", *words)) for words in ([], ["--seed", "2"], ["--epoch", "1"], ["--preset", "aggressive"])}
     assert len(found) == 4
