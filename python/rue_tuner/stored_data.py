@@ -13,6 +13,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from . import knobs, machine
+from .augmentation import random_transforms
 from .errors import Refused, one_line
 from .loaders import Loading, Subject
 
@@ -45,19 +46,20 @@ def transform_plain(image, batch_dtype="float32"):
     return as_tensor(np.asarray(image).transpose(2, 0, 1), batch_dtype)
 
 
-def transform_for(batch_dtype):
-    if T is None:
+def transform_for(batch_dtype, augment=None):
+    if T is None and not augment:
         return lambda image: transform_plain(image, batch_dtype)
+    images = random_transforms(augment, CROP) if augment else [T.Resize(RESIZE), T.CenterCrop(CROP)]
     last = [T.PILToTensor()] if batch_dtype == "uint8" else [T.ToTensor(), T.Normalize(MEAN, STD)]
-    return T.Compose([T.Resize(RESIZE), T.CenterCrop(CROP), *last])
+    return T.Compose([*images, *last])
 
 
 class PhotoFolder(Dataset):
     """One sub-folder per class, in the order of torchvision's ImageFolder."""
 
-    def __init__(self, variant, batch_dtype="float32"):
+    def __init__(self, variant, batch_dtype="float32", augment=None):
         from PIL import Image
-        self.read, self.transform, root, self.samples = Image.open, transform_for(batch_dtype), variant["path"], []
+        self.read, self.transform, root, self.samples = Image.open, transform_for(batch_dtype, augment), variant["path"], []
         self.item_bytes = 3 * CROP * CROP * np.dtype(batch_dtype).itemsize
         for label, name in enumerate(sorted(entry.name for entry in os.scandir(root) if entry.is_dir())):
             for folder, _, names in sorted(os.walk(os.path.join(root, name), followlinks=True)):
@@ -83,7 +85,9 @@ class PhotoFolder(Dataset):
 class TensorFile(Dataset):
     """rue's packed tensor file: a header, fixed-size records from byte `data`, then labels, checksums, classes."""
 
-    def __init__(self, variant, batch_dtype="float32"):
+    def __init__(self, variant, batch_dtype="float32", augment=None):
+        if augment:
+            raise Refused(f"{variant['path']}: the crop of preprocessed images is fixed: leave out --transform train")
         self.path, self.map, self.batch_dtype = variant["path"], None, batch_dtype
         with open(self.path, "rb") as file:
             header, size = file.read(4096).ljust(4096, b"\0"), os.fstat(file.fileno()).st_size
@@ -199,14 +203,15 @@ class StoredData(Subject):
         return dict(machine=dict(machine.machine_facts(), torch=torch.__version__, torchvision=torchvision_version))
 
     def find(self, request):
-        variant, dtype = request["variant"], request.get("workload", {}).get("batch_dtype", "float32")
+        variant, workload = request["variant"], request.get("workload", {})
+        dtype, augment = workload.get("batch_dtype", "float32"), workload.get("augment")
         if dtype not in ("float32", "uint8"):
             raise Refused(f"batches cannot be of {dtype!r}")
-        key, name = json.dumps([variant, dtype], sort_keys=True), f"{variant['mode']} {variant['format']}"
+        key, name = json.dumps([variant, dtype, augment], sort_keys=True), f"{variant['mode']} {variant['format']}"
         if name not in self.kinds:
             raise Refused(f"cannot read {name}: give {' or '.join(self.kinds)}")
         if key not in self.opened:
-            self.opened[key] = self.kinds[name](variant, dtype)
+            self.opened[key] = self.kinds[name](variant, dtype, augment)
         return self.opened[key]
 
     def open(self, request):
@@ -223,6 +228,7 @@ class StoredData(Subject):
             copy.copy(data)[0]  # builds before the trials what is built on first use
         return dict(status="ok", images=len(data), bytes=total, digest=data.digest,
                     batch_dtype=workload.get("batch_dtype", "float32"),  # shows that this runner knows the word
+                    transform=workload.get("transform", "eval"),
                     cache="as-is" if cache == "cold" else cache, cache_reason="the PyTorch runner cannot evict data from memory")
 
     def epoch_images(self, request):

@@ -393,6 +393,22 @@ def test_a_cut_tensor_file_is_refused(runner, tmp_path):
     assert "not a rue tensor file" in runner.ask(dict(op="open", variant=variant))["reason"]
 
 
+RECIPE = "area 0.08 1 ratio 0.75 1.33333 flip 0.5 rotation 1 -30 30 brightness 1 0.6 1.4 contrast 1 0.6 1.4 noise 1 0.1 0.1 scale 1 0.8 1.25"
+
+
+def test_the_transform_for_training_crops_at_random(runner, photos, tmp_path):
+    pytest.importorskip("torchvision.transforms", reason="torchvision is not installed")
+    for recipe in "area 0.08 1 ratio 0.75 1.33333 flip 0.5", RECIPE:
+        data = stored_data.PhotoFolder(photos, "uint8", recipe)
+        assert data[3][0].dtype == torch.uint8 and data[3][0].shape == (3, 224, 224) and not torch.equal(data[3][0], data[3][0])
+        workload = dict(transform="train", augment=recipe)
+        assert runner.ask(dict(op="open", variant=photos, workload=workload))["transform"] == "train"
+        assert runner.trial(photos, config(4, 2), images=8, job_images=8, workload=workload)["status"] == "ok"
+    write_tensors(tmp_path / "t", "uint8")
+    variant = dict(path=str(tmp_path / "t"), mode="preprocessed", format="tensor")
+    assert "the crop of preprocessed images is fixed" in runner.ask(dict(op="open", variant=variant, workload=workload))["reason"]
+
+
 def test_without_torchvision_the_photos_are_the_same(photos):
     transforms = pytest.importorskip("torchvision.transforms", reason="torchvision is not installed")
     theirs = transforms.Compose([transforms.Resize(256), transforms.CenterCrop(224), transforms.ToTensor(),

@@ -3,9 +3,10 @@ import csv
 import sys
 
 import pytest
-from conftest import ROOT, expect_failure, read_json
+from conftest import ROOT, expect_failure, make_table, read_json
 
 SMALL = ["--model", "none", "--batch-size", "4", "--num-workers", "0,1", "--strategy", "grid", "--budget", "5m", "--out", "out"]
+TABLE = make_table(["ape"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 100 * w)
 CROP = "area 0.08 1 ratio 0.75 1.33333 flip 0.5"
 
 
@@ -63,8 +64,14 @@ def test_wrong_options_are_one_clear_line(rue, own_photos, words, said):
         expect_failure(rue(command, *more, own_photos, *words), 2, said)
 
 
-def test_a_runner_that_does_not_augment_is_refused(rue, own_photos):
-    pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
-    done = rue("tune", own_photos, *SMALL, "--mode", "raw", "--transform", "train", "--runner", f"{sys.executable} -m rue_tuner.runner",
-               env=dict(PYTHONPATH=str(ROOT / "python")))
-    expect_failure(done, 2, "does not report that it augments")
+def test_a_runner_that_does_not_augment_is_refused(rue, script, own_photos):
+    words = ["--transform", "train", "--out", "out"]
+    done = rue("tune", own_photos, "--runner", script(TABLE).command, *words)
+    expect_failure(done, 2, "--transform train: the runner scripted 1.0 does not report that it augments", "leave out the option")
+
+
+def test_the_pytorch_runner_augments(rue, own_photos):
+    pytest.importorskip("torchvision", reason="torchvision is not installed (python3-torchvision)")
+    _, parts, _ = tune(rue, own_photos, "--mode", "raw", "--transform", "train", "--augment", "aggressive", "--runner",
+                       f"env PYTHONPATH={ROOT}/python {sys.executable} -m rue_tuner.runner")
+    assert parts[0]["measured_with"] == "torch" and parts[0]["workload"]["augment"].startswith(CROP)
