@@ -68,13 +68,16 @@ int main(int argc, char **argv)
         .num_workers = read_number(config, "num_workers", 0, 0),
         .prefetch_factor = read_number(config, "prefetch_factor", 1, 2),
         .parallelism = read_word(config, "parallelism", rue_parallelism_names),
+        .max_queue_size = read_number(config, "max_queue_size", 0, 0),
+        .batch_strategy = read_word(config, "batch_strategy", rue_batch_strategy_names),
         .sampler = {.seed = 1, .shuffle = true, .world_size = 1},
         .images = rue_source_count(source), /* one epoch */
         .fetcher = {.dtype = dtype,
                     .max_pixels = RUE_MAX_PIXELS_DEFAULT,
                     .decode = decode,
                     .recipe = augment ? &recipe : NULL,
-                    .seed = 1},
+                    .seed = 1,
+                    .read = read_word(config, "read", rue_read_names)},
         .max_held = 1,
     };
     json_decref(report);

@@ -138,6 +138,31 @@ Test(fetcher, photographs_and_views_are_not_read_ahead)
     }
 }
 
+Test(fetcher, photographs_of_a_batch_are_read_before_they_are_decoded)
+{
+    data_photos_make(PHOTOS);
+    struct rue_source *source = data_open("photos");
+    struct rue_fetcher_options options = {.max_pixels = RUE_MAX_PIXELS_DEFAULT, .read = RUE_READ_BATCH};
+    struct rue_fetcher *plain = make_fetcher(source, RUE_FLOAT32, RUE_BAD_FAIL);
+    struct rue_fetcher *ahead = fetcher_with(source, options);
+    for (unsigned i = 0; i < PHOTOS; i++) cr_assert(rue_fetcher_prefetch(ahead, i, one));
+    fetch(plain, 5, other, 2);
+    data_photo_damage(5); /* on storage, not in memory */
+    for (unsigned i = 0; i < PHOTOS; i++) fetch(ahead, i, one, (int32_t)i / 2);
+    cr_assert_eq(memcmp(one, other, sizeof one), 0);
+    cr_assert(rue_fetcher_prefetch(ahead, 0, one) && rue_fetcher_prefetch(ahead, 1, one));
+    fetch(ahead, 2, one, 1); /* another than what is expected */
+    rue_fetcher_discard(ahead);
+    fetch(ahead, 0, one, 0);
+    rue_fetcher_close(ahead);
+    options.read = RUE_READ_ITEM;
+    ahead = fetcher_with(source, options);
+    cr_assert_not(rue_fetcher_prefetch(ahead, 0, one));
+    rue_fetcher_close(ahead);
+    rue_fetcher_close(plain);
+    rue_source_close(source);
+}
+
 Test(fetcher, a_truncated_file_is_detected_by_every_access)
 {
     static const enum rue_access accesses[] = {RUE_ACCESS_READ, RUE_ACCESS_VIEW, RUE_ACCESS_DIRECT};

@@ -125,6 +125,19 @@ Test(model_cuda, without_pin_memory_batches_are_not_pinned)
     cr_assert_eq(result.h2d_ns, 6 * 10 * COPY_NS, "nor is one that is resident");
 }
 
+Test(model_cuda, batches_of_changing_size_are_refused)
+{
+    for (int strategy = 0; strategy < RUE_BATCHES_COUNT; strategy++) {
+        struct rue_trial_request request = make_request(RUE_JOINT, 4, 2);
+        request.config.value[RUE_BATCH_STRATEGY] = strategy;
+        run("resnet18@cuda", &request);
+        bool changes = strategy >= RUE_BATCHES_MEMORY;
+        cr_assert_eq(result.outcome, changes ? RUE_TRIAL_FAILED : RUE_TRIAL_OK, "%s", result.reason);
+        cr_assert(!changes || strstr(result.reason, "use batch_strategy fixed"), "%s", result.reason);
+        teardown();
+    }
+}
+
 Test(model_cuda, memory_that_cannot_be_pinned_is_infeasible_and_reported)
 {
     struct rue_trial_request request = make_request(RUE_JOINT, 4, 2);
