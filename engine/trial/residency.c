@@ -147,6 +147,7 @@ bool rue_residency_evict(const struct rue_residency *residency)
     struct file file = {.fd = -1};
     bool found = true;
     rue_source_drop_pages(residency->source);
+    rue_source_trim(residency->source);
     for (uint64_t i = 0; found && i < residency->count; i++) {
         found = open_item_file(&file, residency->source, residency->items[i]);
         if (found && !file.unchanged) rue_page_cache_evict(file.fd);
@@ -162,6 +163,7 @@ static rue_status allocate_scratch(const struct rue_residency *residency, void *
         uint64_t bytes = rue_source_bytes(residency->source, residency->items[i]);
         if (bytes > largest) largest = bytes;
     }
+    rue_source_trim(residency->source); /* decoded chunks read nothing */
     *scratch = malloc(largest);
     return *scratch ? RUE_OK : rue_fail_memory(error, "reading the data", largest);
 }
@@ -199,6 +201,9 @@ static bool read_sample(const struct rue_residency *residency, uint64_t *bytes)
         read = rue_source_read(residency->source, residency->items[i], scratch, &ignored) == RUE_OK;
         *bytes += rue_source_bytes(residency->source, residency->items[i]);
     }
+    /* Chunks differ in size after compression; at least half of the mean is certain enough. */
+    double ratio = stored_ratio(residency->source);
+    *bytes = (uint64_t)((double)*bytes * (ratio < 1 ? ratio / 2 : 1));
     free(scratch);
     return read;
 }

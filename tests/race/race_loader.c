@@ -167,6 +167,7 @@ static void make_data(void)
     temporary_folder_make();
     data_photos_make(PHOTOS);
     data_tensor_make("photos", "tensors", RUE_UINT8);
+    data_tensor_make("photos", "store.zarr", RUE_UINT8);
     for (unsigned i = 0; i < PHOTOS; i++) {
         struct jpeg_file file = data_photo(i);
         char name[32];
@@ -202,6 +203,12 @@ int main(void)
     source = data_open("photos");
     for_all("files are decoded", PHOTOS, 1, run_whole);
     for_all("a damaged file fails its batch", 2 * PHOTOS, 1, run_damaged);
+    rue_source_close(source);
+    data_items_free(&items);
+    source = data_open("store.zarr");
+    items = data_items_fetch(source, fetching);
+    for_all("chunks are shared, all batches come", 2 * PHOTOS + 1, 1, run_whole);
+    for_all("chunks are shared, stopping in the middle", 20 * PHOTOS, 2, stop_in_the_middle);
     rue_source_close(source);
     data_items_free(&items);
     temporary_folder_remove();

@@ -224,6 +224,7 @@ const struct rue_command rue_command_prepare = {
     .details = "  rue prepare photos/ photos.tensor --dtype uint8\n"
                "  rue prepare photos/ photos.lmdb\n"
                "  rue prepare photos/ tars/ --format webdataset\n"
+               "  rue prepare photos/ photos.zarr --chunks 16,3,224,224 --codec zstd\n"
                "  rue prepare --synthetic 2000 demo/",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
