@@ -90,6 +90,21 @@ static void list_images(struct rue_batch_reader *reader, const struct rue_batch 
         qsort(reader->images, count, sizeof *reader->images, compare_images);
 }
 
+/* While another worker loads the chunks of an image, loads those of a later block. Otherwise workers would
+ * load one chunk after another when chunks hold more than a batch. */
+static void prepare_chunks(const struct rue_batch_reader *reader, const struct rue_batch *batch,
+                           const struct image *image)
+{
+    const struct rue_loader_options *options = reader->reading->options;
+    uint64_t position = batch->first + image->position, item = image->item;
+    for (int ahead = 0; rue_source_prepare(reader->reading->source, item) && ahead < options->num_workers;
+         ahead++) {
+        position += options->sampler.block;
+        if (position >= options->images) return;
+        item = rue_sampler_item(&options->sampler, position);
+    }
+}
+
 static rue_status load_images(struct rue_batch_reader *reader, struct rue_batch *batch, size_t count,
                               rue_error *error)
 {
@@ -99,6 +114,7 @@ static rue_status load_images(struct rue_batch_reader *reader, struct rue_batch 
     for (size_t i = 0; i < count && status == RUE_OK && !reader->reading->stopping; i++) {
         if (expected < i) expected = i;
         while (expected < count && prefetch_image(reader, batch, &images[expected])) expected++;
+        prepare_chunks(reader, batch, &images[i]);
         status = load_image(reader, batch, &images[i], error);
     }
     rue_fetcher_discard(reader->fetcher);

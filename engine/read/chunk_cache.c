@@ -175,6 +175,18 @@ rue_status rue_chunk_cache_acquire(struct rue_chunk_cache *cache, const struct r
     return status;
 }
 
+bool rue_chunk_cache_prepare(struct rue_chunk_cache *cache, const struct rue_chunk_request *request)
+{
+    struct rue_chunk_request later = *request;
+    pthread_mutex_lock(&cache->lock);
+    struct rue_chunk *chunk = *find_place(cache, request->key);
+    bool busy = chunk && chunk->state == LOADING;
+    later.uses++; /* this one does not count */
+    if (!chunk && add_chunk(cache, &later, &chunk, NULL) == RUE_OK) release(cache, chunk);
+    pthread_mutex_unlock(&cache->lock);
+    return busy;
+}
+
 const void *rue_chunk_bytes(const struct rue_chunk *chunk)
 {
     return chunk->data;

@@ -3,6 +3,7 @@
 #ifndef RUE_CHUNK_CACHE_H
 #define RUE_CHUNK_CACHE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "error.h"
@@ -33,6 +34,10 @@ void rue_chunk_cache_trim(struct rue_chunk_cache *cache);
  * until it is released. Waits for a thread that loads the same chunk. Errors of `load`; RUE_MEMORY. */
 rue_status rue_chunk_cache_acquire(struct rue_chunk_cache *cache, const struct rue_chunk_request *request,
                                    struct rue_chunk **out, rue_error *error) RUE_MUST_CHECK;
+
+/* Loads the chunk for a later use, unless it is in the cache. True: another thread loads it now. Does not
+ * wait; a failed load is tried again when the chunk is acquired. */
+bool rue_chunk_cache_prepare(struct rue_chunk_cache *cache, const struct rue_chunk_request *request);
 const void *rue_chunk_bytes(const struct rue_chunk *chunk);
 void rue_chunk_cache_release(struct rue_chunk_cache *cache, struct rue_chunk *chunk);
 

@@ -340,6 +340,11 @@ void rue_source_drop_pages(const struct rue_source *source)
     rue_mapping_drop_pages((struct rue_mapping *)&source->mapping);
 }
 
+bool rue_source_prepare(const struct rue_source *source, uint64_t item)
+{
+    return source->ops->prepare && source->ops->prepare(&source->index, item);
+}
+
 void rue_source_trim(const struct rue_source *source)
 {
     if (source->ops->trim) source->ops->trim(&source->index);

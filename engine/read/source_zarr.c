@@ -183,6 +183,11 @@ static bool place_zarr(const struct rue_index *index, uint64_t item, struct rue_
     return rue_zarr_place(index->state, item, out);
 }
 
+static bool prepare_zarr(const struct rue_index *index, uint64_t item)
+{
+    return rue_zarr_prepare(index->state, item);
+}
+
 static void trim_zarr(const struct rue_index *index)
 {
     rue_zarr_trim(index->state);
@@ -198,5 +203,6 @@ const struct rue_source_ops rue_source_zarr = {
     .close = close_zarr,
     .read = read_zarr,
     .place = place_zarr,
+    .prepare = prepare_zarr,
     .trim = trim_zarr,
 };

@@ -460,22 +460,49 @@ static rue_status read_direct(const struct rue_zarr *zarr, struct place at, uint
     return read_file(zarr, &zarr->file[at.file], offset + row * item_bytes, item_bytes, into, error);
 }
 
+static uint64_t chunk_key(const struct rue_zarr *zarr, const uint64_t at[RUE_ZARR_AXES])
+{
+    struct place place = place_chunk(zarr, at);
+    return place.file * zarr->chunks_of_file + place.number;
+}
+
+/* A request of the chunks of an item, without a key. Each of their items is one use. */
+static struct rue_chunk_request make_request(const struct rue_zarr *zarr, uint64_t item)
+{
+    const struct rue_zarr_array *array = &zarr->array;
+    uint64_t items = array->shape[0] - item / array->chunk[0] * array->chunk[0];
+    return (struct rue_chunk_request){.bytes = array->chunk_bytes,
+                                      .uses = items < array->chunk[0] ? items : array->chunk[0],
+                                      .load = load_chunk,
+                                      .context = zarr};
+}
+
+bool rue_zarr_prepare(const struct rue_zarr *zarr, uint64_t item)
+{
+    uint64_t at[RUE_ZARR_AXES] = {item / zarr->array.chunk[0]};
+    struct rue_chunk_request request = make_request(zarr, item);
+    bool busy = false;
+    if (zarr->direct) return false;
+    for (at[1] = 0; at[1] < zarr->grid[1]; at[1]++)
+        for (at[2] = 0; at[2] < zarr->grid[2]; at[2]++)
+            for (at[3] = 0; at[3] < zarr->grid[3]; at[3]++) {
+                request.key = chunk_key(zarr, at);
+                busy |= rue_chunk_cache_prepare(zarr->cache, &request);
+            }
+    return busy;
+}
+
 rue_status rue_zarr_read(const struct rue_zarr *zarr, uint64_t item, void *into, rue_error *error)
 {
     const struct rue_zarr_array *array = &zarr->array;
     uint64_t at[RUE_ZARR_AXES] = {item / array->chunk[0]}, row = item % array->chunk[0];
     if (zarr->direct) return read_direct(zarr, place_chunk(zarr, at), row, into, error);
-    uint64_t items = array->shape[0] - (item - row); /* of these chunks */
-    struct rue_chunk_request request = {.bytes = array->chunk_bytes,
-                                        .uses = items < array->chunk[0] ? items : array->chunk[0],
-                                        .load = load_chunk,
-                                        .context = zarr};
+    struct rue_chunk_request request = make_request(zarr, item);
     for (at[1] = 0; at[1] < zarr->grid[1]; at[1]++)
         for (at[2] = 0; at[2] < zarr->grid[2]; at[2]++)
             for (at[3] = 0; at[3] < zarr->grid[3]; at[3]++) {
-                struct place place = place_chunk(zarr, at);
                 struct rue_chunk *chunk;
-                request.key = place.file * zarr->chunks_of_file + place.number;
+                request.key = chunk_key(zarr, at);
                 rue_status status = rue_chunk_cache_acquire(zarr->cache, &request, &chunk, error);
                 if (status != RUE_OK) return status;
                 copy_part(zarr, at, row, rue_chunk_bytes(chunk), into);

@@ -39,6 +39,9 @@ uint64_t rue_zarr_missing(const struct rue_zarr *zarr, const char **example);
 rue_status rue_zarr_read(const struct rue_zarr *zarr, uint64_t item, void *into,
                          rue_error *error) RUE_MUST_CHECK;
 
+/* As rue_source_prepare. */
+bool rue_zarr_prepare(const struct rue_zarr *zarr, uint64_t item);
+
 /* Frees the decoded chunks that no thread uses. */
 void rue_zarr_trim(const struct rue_zarr *zarr);
 

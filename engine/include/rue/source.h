@@ -73,7 +73,8 @@ struct rue_source_ops {
     void (*key)(const struct rue_index *index, uint64_t item, char *out, size_t bytes);
     /* (optional) As rue_source_place. Default: the place of the item in the index. */
     bool (*place)(const struct rue_index *index, uint64_t item, struct rue_place *out);
-    /* (optional) See rue_source_trim. */
+    /* (optional) See rue_source_prepare and rue_source_trim. */
+    bool (*prepare)(const struct rue_index *index, uint64_t item);
     void (*trim)(const struct rue_index *index);
     /* (optional) Sets `*valid` to whether `data` has the recorded checksum. Default: no checksums. */
     rue_status (*verify)(const struct rue_index *index, uint64_t item, const void *data, bool *valid,
@@ -163,6 +164,11 @@ bool rue_source_place(const struct rue_source *source, enum rue_access access, u
 
 /* Releases the pages of views, so that the kernel can evict them. Call it while no view is in use. */
 void rue_source_drop_pages(const struct rue_source *source);
+
+/* Loads the chunks of the item for later reads, unless they are in memory. True: another thread loads some of
+ * them now, and reading the item would wait for it. Thread-safe; blocks on storage. Errors are reported when
+ * the item is read. */
+bool rue_source_prepare(const struct rue_source *source, uint64_t item);
 
 /* Frees decoded chunks that the source keeps for later reads and that no thread uses. Thread-safe. */
 void rue_source_trim(const struct rue_source *source);

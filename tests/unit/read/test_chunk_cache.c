@@ -93,6 +93,33 @@ Test(chunk_cache, a_chunk_that_is_used_up_goes_first)
     rue_chunk_cache_close(cache);
 }
 
+static void *prepare_twice(void *argument)
+{
+    const struct rue_chunk_request request = {9, CHUNK_BYTES, 2, load, NULL};
+    static bool busy[2];
+    for (int i = 0; i < 2; i++) busy[i] = rue_chunk_cache_prepare(argument, &request);
+    cr_assert(!busy[1], "it is in the cache");
+    return busy;
+}
+
+Test(chunk_cache, a_chunk_is_prepared_for_all_its_uses)
+{
+    pthread_t thread;
+    struct rue_chunk *chunk;
+    struct rue_chunk_cache *cache = cache_of(10);
+    cr_assert_eq(pthread_create(&thread, NULL, prepare_twice, cache), 0);
+    pthread_join(thread, NULL);
+    for (int use = 0; use < 2; use++) {
+        cr_assert_eq(acquire(cache, 9, 2, NULL, &chunk, NULL), RUE_OK);
+        rue_chunk_cache_release(cache, chunk);
+    }
+    cr_assert_eq(loads, 1);
+    check(cache, 3);
+    check(cache, 9);
+    cr_assert_eq(loads, 3, "its uses were over");
+    rue_chunk_cache_close(cache);
+}
+
 Test(chunk_cache, chunks_in_use_stay_beyond_the_capacity)
 {
     struct rue_chunk_cache *cache = cache_of(1);
