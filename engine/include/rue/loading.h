@@ -18,7 +18,8 @@ enum rue_read {
 };
 extern const char *const rue_read_names[RUE_READ_COUNT + 1]; /* "auto", "batch", "item", NULL */
 
-/* How many images the next batch has, and which: engine/load/batch_sizer.h. */
+/* How many images the next batch has, and which. Sizes that change are between an eighth of batch_size and
+ * batch_size. */
 enum rue_batch_strategy {
     RUE_BATCHES_FIXED,       /* batch_size of them, the next ones of the sampler */
     RUE_BATCHES_ROUND_ROBIN, /* the same, but parts of the data take turns */
