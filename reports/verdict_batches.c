@@ -18,6 +18,7 @@ static size_t find_best(const struct rue_variant_findings *variant, bool fixed)
     return RUE_NONE;
 }
 
+/* Only whole jobs prove it: in a short run a strategy has not yet found its size. */
 void rue_verdict_batches(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     size_t fixed = find_best(variant, true), other = find_best(variant, false);
@@ -33,9 +34,15 @@ void rue_verdict_batches(struct rue_page *page, const struct rue_variant_finding
                 labels[0], labels[1]);
         return;
     }
+    const struct rue_ranking_row *rows = variant->selection->rows;
+    bool measured = rows[other].repeats && rows[fixed].repeats,
+         whole = measured && !rows[other].predicted && !rows[fixed].predicted;
     rue_say(page,
             "Batches of the strategy %s %s the best fixed ones: %s is %.2f" NB "times as fast as %s (%.3g" NB
-            "%%" NB "CI %.2f" NB "to" NB "%.2f).",
-            strategy, rue_speedup_is_proven(&gain) ? "beat" : "are not proven to beat", labels[0], gain.ratio,
-            labels[1], 100 * confidence, gain.low, gain.high);
+            "%%" NB "CI %.2f" NB "to" NB "%.2f%s).",
+            strategy, whole && rue_speedup_is_proven(&gain) ? "beat" : "are not proven to beat", labels[0],
+            gain.ratio, labels[1], 100 * confidence, gain.low, gain.high,
+            whole      ? ""
+            : measured ? ", from short runs"
+                       : ", predicted");
 }

@@ -101,15 +101,19 @@ Test(verdict, what_a_longer_queue_gains_is_said)
 }
 
 /* Of fixed batches and of others, each with the times of two models. */
-static const char *batches_note(double fixed_s, double other_s)
+static const char *batches_note(double fixed_s, double other_s, bool predicted)
 {
     static const char *const models[] = {"ape", "bee"};
     struct rue_config configs[2] = {fixture_config(32, 2), fixture_config(64, 2)};
     const double times_s[] = {fixed_s, other_s, 2 * fixed_s, 2 * other_s};
     struct fixture fixture;
     configs[1].value[RUE_BATCH_STRATEGY] = RUE_BATCHES_ADAPTIVE;
-    const struct fixture_grid grid = {
-        .configs = configs, .config_count = 2, .models = models, .model_count = 2, .times_s = times_s};
+    const struct fixture_grid grid = {.configs = configs,
+                                      .config_count = 2,
+                                      .models = models,
+                                      .model_count = 2,
+                                      .times_s = times_s,
+                                      .predicted = predicted};
     fixture_open(&fixture);
     struct rue_page page = {0};
     rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
@@ -121,16 +125,18 @@ static const char *batches_note(double fixed_s, double other_s)
 
 Test(verdict, whether_adapting_beats_fixed_batches_is_said)
 {
-    const char *said = batches_note(12, 10);
+    const char *said = batches_note(12, 10, false);
     cr_assert(strstr(said, "Batches of the strategy adaptive beat the best fixed ones: 64/2 "
                            "batch_strategy=adaptive is 1.20 times as fast as 32/2 (95 % CI 1."),
               "%s", said);
-    said = batches_note(10, 10);
+    said = batches_note(10, 10, false);
     cr_assert(strstr(said, "adaptive are not proven to beat the best fixed ones: ") &&
                   strstr(said, "is 1.00 times as fast as 32/2 (95 % CI 0.89"),
               "%s", said);
-    said = batches_note(10, 12);
+    said = batches_note(10, 12, false);
     cr_assert(strstr(said, "are not proven to beat") && strstr(said, "is 0.83 times as fast"), "%s", said);
+    said = batches_note(12, 10, true);
+    cr_assert(strstr(said, "are not proven to beat") && strstr(said, ", from short runs)."), "%s", said);
 }
 
 Test(verdict, the_same_answer_for_all_lengths_gets_no_sentence)
