@@ -299,12 +299,15 @@ bool rue_source_is_sequential(const struct rue_source *source)
 bool rue_source_allows(const struct rue_source *source, enum rue_access access)
 {
     struct rue_mapping *mapping = (struct rue_mapping *)&source->mapping;
+    if (access == RUE_ACCESS_VIEW && source->ops->allows_views)
+        return source->ops->allows_views(&source->index);
     if (access == RUE_ACCESS_VIEW) return rue_mapping_in_memory(mapping);
     return access != RUE_ACCESS_DIRECT || source->direct_fd >= 0;
 }
 
 rue_status rue_source_view(const struct rue_source *source, uint64_t item, const void **out, rue_error *error)
 {
+    if (source->ops->view) return source->ops->view(&source->index, item, out, error);
     const struct rue_entry entry = item_entry(&source->index, item);
     char name[PATH_MAX + 64];
     *out = rue_mapping_at(&source->mapping, entry.offset, entry.bytes);
@@ -337,6 +340,7 @@ bool rue_source_place(const struct rue_source *source, enum rue_access access, u
 
 void rue_source_drop_pages(const struct rue_source *source)
 {
+    if (source->ops->drop_views) source->ops->drop_views(&source->index);
     rue_mapping_drop_pages((struct rue_mapping *)&source->mapping);
 }
 

@@ -188,6 +188,21 @@ static bool prepare_zarr(const struct rue_index *index, uint64_t item)
     return rue_zarr_prepare(index->state, item);
 }
 
+static bool allows_views(const struct rue_index *index)
+{
+    return rue_zarr_allows_views(index->state);
+}
+
+static rue_status view_zarr(const struct rue_index *index, uint64_t item, const void **out, rue_error *error)
+{
+    return rue_zarr_view(index->state, item, out, error);
+}
+
+static void drop_views(const struct rue_index *index)
+{
+    rue_zarr_drop_views(index->state);
+}
+
 static void trim_zarr(const struct rue_index *index)
 {
     rue_zarr_trim(index->state);
@@ -203,6 +218,9 @@ const struct rue_source_ops rue_source_zarr = {
     .close = close_zarr,
     .read = read_zarr,
     .place = place_zarr,
+    .allows_views = allows_views,
+    .view = view_zarr,
+    .drop_views = drop_views,
     .prepare = prepare_zarr,
     .trim = trim_zarr,
 };

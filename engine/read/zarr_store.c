@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,7 +20,7 @@
 #include "hash.h"
 #include "machine.h"
 
-enum { NAME_BYTES = 192, METADATA_MAX = 16 << 20, STOP_EVERY = 1024 };
+enum { NAME_BYTES = 192, METADATA_MAX = 16 << 20, STOP_EVERY = 1024, VIEWS_MAX = 16384 };
 static const uint64_t files_max = 1 << 22, cache_least_bytes = UINT64_C(256) << 20;
 static const unsigned cached_blocks = 16;
 static const uint64_t index_key = UINT64_C(1) << 63; /* marks the index of a shard in the cache */
@@ -26,6 +29,7 @@ static const uint64_t index_key = UINT64_C(1) << 63; /* marks the index of a sha
 struct file {
     uint64_t bytes, identity; /* identity 0: the file is missing */
     size_t name;              /* offset in `names` */
+    _Atomic(char *) view;     /* the mapped file; NULL: not mapped */
 };
 
 struct rue_zarr {
@@ -255,9 +259,18 @@ rue_status rue_zarr_open(int folder_fd, const char *path, const char *name,
     return status;
 }
 
+void rue_zarr_drop_views(const struct rue_zarr *zarr)
+{
+    for (uint64_t i = 0; zarr->file && i < zarr->file_count; i++) {
+        char *view = atomic_exchange(&zarr->file[i].view, NULL);
+        if (view) munmap(view, zarr->file[i].bytes);
+    }
+}
+
 void rue_zarr_close(struct rue_zarr *zarr)
 {
     if (!zarr) return;
+    rue_zarr_drop_views(zarr);
     rue_chunk_cache_close(zarr->cache);
     free(zarr->file);
     free(zarr->names.text);
@@ -304,21 +317,28 @@ static rue_status fail_chunk(const struct rue_zarr *zarr, const struct file *fil
     return rue_fail(error, RUE_DATA, "%s/%s %s; make it again", zarr->folder, file_name(zarr, file), why);
 }
 
-/* Reads `bytes` at `offset` of a file that must be the one of the opening. */
+/* Opens a file, which must be the one of the opening. */
+static rue_status open_unchanged(const struct rue_zarr *zarr, const struct file *file, int *out,
+                                 rue_error *error)
+{
+    struct stat info;
+    int fd = *out = rue_zarr_open_file(zarr->folder_fd, file_name(zarr, file));
+    if (fd < 0 && errno == ENOENT) return fail_chunk(zarr, file, "was deleted since it was opened", error);
+    if (fd < 0) return fail_file(error, zarr->folder, file_name(zarr, file));
+    if (fstat(fd, &info) == 0 && identify(&info) == file->identity) return RUE_OK;
+    close(fd);
+    return fail_chunk(zarr, file, "has changed since it was opened", error);
+}
+
 static rue_status read_file(const struct rue_zarr *zarr, const struct file *file, uint64_t offset,
                             uint64_t bytes, void *into, rue_error *error)
 {
-    struct stat info;
+    int fd;
     if (offset > file->bytes || bytes > file->bytes - offset)
         return fail_chunk(zarr, file, "is truncated", error);
-    int fd = rue_zarr_open_file(zarr->folder_fd, file_name(zarr, file));
-    if (fd < 0 && errno == ENOENT) return fail_chunk(zarr, file, "was deleted since it was opened", error);
-    if (fd < 0) return fail_file(error, zarr->folder, file_name(zarr, file));
-    rue_status status = RUE_OK;
-    if (fstat(fd, &info) != 0 || identify(&info) != file->identity)
-        status = fail_chunk(zarr, file, "has changed since it was opened", error);
-    else if (!rue_read_at(fd, into, bytes, offset))
-        status = fail_file(error, zarr->folder, file_name(zarr, file));
+    rue_status status = open_unchanged(zarr, file, &fd, error);
+    if (status != RUE_OK) return status;
+    if (!rue_read_at(fd, into, bytes, offset)) status = fail_file(error, zarr->folder, file_name(zarr, file));
     close(fd);
     return status;
 }
@@ -522,4 +542,54 @@ bool rue_zarr_place(const struct rue_zarr *zarr, uint64_t item, struct rue_place
     const struct file *file = &zarr->file[place_chunk(zarr, at).file];
     *out = (struct rue_place){.fd = zarr->folder_fd, .path = file_name(zarr, file), .bytes = file->bytes};
     return zarr->files[1] * zarr->files[2] * zarr->files[3] == 1 && file->identity;
+}
+
+/* ---- views ---- */
+
+/* Maps the file, and fills its page tables now. The second of two threads removes its own mapping. */
+static rue_status map_file(const struct rue_zarr *zarr, struct file *file, bool *cached, rue_error *error)
+{
+    int fd;
+    uint64_t bytes = 0;
+    rue_status status = open_unchanged(zarr, file, &fd, error);
+    if (status != RUE_OK) return status;
+    *cached = rue_page_cache_count(fd, 0, file->bytes, &bytes) && bytes == file->bytes;
+    char *none = NULL, *view = mmap(NULL, file->bytes, PROT_READ, MAP_SHARED | MAP_POPULATE * *cached, fd, 0);
+    if (view == MAP_FAILED) status = fail_file(error, zarr->folder, file_name(zarr, file));
+    close(fd);
+    if (status == RUE_OK && !atomic_compare_exchange_strong(&file->view, &none, view))
+        munmap(view, file->bytes);
+    return status;
+}
+
+bool rue_zarr_allows_views(const struct rue_zarr *zarr)
+{
+    struct rlimit limit;
+    bool cached = zarr->direct && !zarr->array.sharded && !zarr->missing && zarr->file_count <= VIEWS_MAX;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return false;
+    for (uint64_t i = 0; cached && i < zarr->file_count; i++) {
+        struct file *file = &zarr->file[i];
+        if (file->bytes != zarr->array.chunk_bytes) return false;
+        if (!file->view && map_file(zarr, file, &cached, NULL) != RUE_OK) return false;
+    }
+    return cached;
+}
+
+rue_status rue_zarr_view(const struct rue_zarr *zarr, uint64_t item, const void **out, rue_error *error)
+{
+    const uint64_t at[RUE_ZARR_AXES] = {item / zarr->array.chunk[0]};
+    struct file *file = &zarr->file[place_chunk(zarr, at).file];
+    struct stat info;
+    bool cached;
+    rue_status status = file->view ? RUE_OK : map_file(zarr, file, &cached, error);
+    if (status != RUE_OK) return status;
+    if (fstatat(zarr->folder_fd, file_name(zarr, file), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+        identify(&info) != file->identity) {
+        int fd; /* says what happened to it */
+        status = open_unchanged(zarr, file, &fd, error);
+        if (status != RUE_OK) return status;
+        close(fd);
+    }
+    *out = file->view + item % zarr->array.chunk[0] * rue_zarr_item_bytes(zarr);
+    return RUE_OK;
 }

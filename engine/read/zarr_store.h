@@ -42,6 +42,12 @@ rue_status rue_zarr_read(const struct rue_zarr *zarr, uint64_t item, void *into,
 /* As rue_source_prepare. */
 bool rue_zarr_prepare(const struct rue_zarr *zarr, uint64_t item);
 
+/* As rue_source_allows, rue_source_view and rue_source_drop_pages: each file is mapped. */
+bool rue_zarr_allows_views(const struct rue_zarr *zarr);
+rue_status rue_zarr_view(const struct rue_zarr *zarr, uint64_t item, const void **out,
+                         rue_error *error) RUE_MUST_CHECK;
+void rue_zarr_drop_views(const struct rue_zarr *zarr);
+
 /* Frees the decoded chunks that no thread uses. */
 void rue_zarr_trim(const struct rue_zarr *zarr);
 

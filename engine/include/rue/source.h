@@ -73,6 +73,11 @@ struct rue_source_ops {
     void (*key)(const struct rue_index *index, uint64_t item, char *out, size_t bytes);
     /* (optional) As rue_source_place. Default: the place of the item in the index. */
     bool (*place)(const struct rue_index *index, uint64_t item, struct rue_place *out);
+    /* (optional) Views of mapped files: see rue_source_allows, rue_source_view and rue_source_drop_pages.
+     * Default: of the first file, if can_map. */
+    bool (*allows_views)(const struct rue_index *index);
+    rue_status (*view)(const struct rue_index *index, uint64_t item, const void **out, rue_error *error);
+    void (*drop_views)(const struct rue_index *index);
     /* (optional) See rue_source_prepare and rue_source_trim. */
     bool (*prepare)(const struct rue_index *index, uint64_t item);
     void (*trim)(const struct rue_index *index);
