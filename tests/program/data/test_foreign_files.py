@@ -41,13 +41,14 @@ CASES = {
     "show": (["show", "study"], []),
     "list": (["list", "."], []),
     "models": (["models"], []),
+    "augment": (["augment", "--count", "3", "--output", "sets.csv", "--format", "csv"], ["sets.csv"]),
     "calibrate": (["calibrate", "resnet18", "--device", "h100", "--batch-size", "1", "--batches", "1", "--out", "device.json"],
                   ["device.json"]),
     "runner": (["runner"], []),
 }
 # The file in whose place something else lies, and the exit code with which the command says so.
 IN_THE_WAY = {"tune": ("out/trials.csv", 6), "compare": ("out/recommendation.json", 6), "scale": ("out/scale.csv", 6),
-              "prepare": ("new.tensor", 2), "synthetic": ("new", 2),
+              "prepare": ("new.tensor", 2), "synthetic": ("new", 2), "augment": ("sets.csv", 6),
               "calibrate": ("device.json", 6)}
 DRY = ["tune", "compare", "scale"]
 

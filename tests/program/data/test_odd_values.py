@@ -17,7 +17,7 @@ VALUES = ["-1", "0", "-0", "1e309", "1e-400", "9223372036854775808", "1844674407
           "a=nan", "a=", "=1", "sleep:1e309s/image", "sleep:nan/batch", "sleep:-1s/batch", "host:99999999999", "cuda:"]
 WORDS = {"tune": ["--dry-run"], "compare": ["nowhere", "elsewhere"], "scale": ["nowhere"], "prepare": ["nowhere", "x.tensor"],
          "inspect": ["nowhere"], "analyze": ["times.csv"], "check": ["nowhere"], "show": ["nowhere"], "list": [], "models": [],
-         "calibrate": ["nobody", "--device=host"], "runner": []}
+         "calibrate": ["nobody", "--device=host"], "runner": [], "augment": ["--count=3"]}
 DOCUMENTED = (0, 1, 2, 3, 4, 5, 6)
 
 
