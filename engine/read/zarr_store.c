@@ -570,7 +570,11 @@ bool rue_zarr_allows_views(const struct rue_zarr *zarr)
     for (uint64_t i = 0; cached && i < zarr->file_count; i++) {
         struct file *file = &zarr->file[i];
         if (file->bytes != zarr->array.chunk_bytes) return false;
-        if (!file->view && map_file(zarr, file, &cached, NULL) != RUE_OK) return false;
+        unsigned char resident = 1; /* the first page of each file is a sample */
+        if (file->view ? mincore(file->view, 1, &resident) != 0
+                       : map_file(zarr, file, &cached, NULL) != RUE_OK)
+            return false;
+        cached &= resident & 1;
     }
     return cached;
 }
