@@ -275,12 +275,14 @@ static void read_version_3(struct parser *parser, const json_t *object)
 static void check_sizes(struct parser *parser)
 {
     struct rue_zarr_array *out = parser->out;
-    unsigned __int128 bytes = out->value_bytes;
-    for (int axis = 0; axis < RUE_ZARR_AXES; axis++) bytes *= out->chunk[axis];
+    double bytes = out->value_bytes; /* never wraps, and is exact up to the limit */
+    for (int axis = 0; axis < RUE_ZARR_AXES; axis++) bytes *= (double)out->chunk[axis];
     if (out->separator != '.' && out->separator != '/')
         refuse(parser, "separates the numbers of chunks by '%c', and not by . or /", out->separator);
-    if (bytes > CHUNK_BYTES_MAX) refuse(parser, "has chunks of more than 2 GiB: make them smaller");
-    out->chunk_bytes = (uint64_t)bytes;
+    if (bytes > CHUNK_BYTES_MAX)
+        refuse(parser, "has chunks of more than 2 GiB: make them smaller");
+    else
+        out->chunk_bytes = (uint64_t)bytes;
 }
 
 rue_status rue_zarr_parse(const char *text, size_t bytes, struct rue_zarr_array *out, rue_error *error)

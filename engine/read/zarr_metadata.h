@@ -12,7 +12,7 @@
 
 /* An array has the axis of the items, and up to three more. Missing axes follow the first one, with length 1.
  */
-enum { RUE_ZARR_AXES = 4 };
+enum { RUE_ZARR_AXES = 4, RUE_ZARR_FILES_MAX = 1 << 22 };
 
 enum rue_zarr_codec { RUE_ZARR_NONE, RUE_ZARR_GZIP, RUE_ZARR_ZSTD, RUE_ZARR_BLOSC, RUE_ZARR_CODEC_COUNT };
 extern const char *const rue_zarr_codec_names[RUE_ZARR_CODEC_COUNT + 1]; /* "none", ..., NULL */

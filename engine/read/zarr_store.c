@@ -21,8 +21,7 @@
 #include "machine.h"
 
 enum { NAME_BYTES = 192, METADATA_MAX = 16 << 20, STOP_EVERY = 1024, VIEWS_MAX = 16384 };
-static const uint64_t files_max = 1 << 22, cache_least_bytes = UINT64_C(256) << 20;
-static const unsigned cached_blocks = 16;
+static const double cache_least_bytes = 256 << 20, cached_blocks = 16;
 static const uint64_t index_key = UINT64_C(1) << 63; /* marks the index of a shard in the cache */
 
 /* A file of chunks. */
@@ -184,21 +183,22 @@ static rue_status add_files(struct rue_zarr *zarr, const char *prefix,
 static rue_status measure_grid(struct rue_zarr *zarr, rue_error *error)
 {
     const struct rue_zarr_array *array = &zarr->array;
-    unsigned __int128 files = 1, values = 1, chunks = 1;
+    double files = 1, values = 1, chunks = 1; /* they never wrap, and are exact up to the limits */
     zarr->direct = array->rank > 1 && array->codec == RUE_ZARR_NONE && !array->checksums;
     for (int axis = 0; axis < RUE_ZARR_AXES; axis++) {
         zarr->grid[axis] = (array->shape[axis] + array->chunk[axis] - 1) / array->chunk[axis];
         zarr->files[axis] = (array->shape[axis] + array->file[axis] - 1) / array->file[axis];
-        files *= zarr->files[axis];
-        chunks *= array->file[axis] / array->chunk[axis];
-        if (axis) values *= array->shape[axis];
+        files *= (double)zarr->files[axis];
+        chunks *= (double)(array->file[axis] / array->chunk[axis]);
+        if (axis) values *= (double)array->shape[axis];
         if (axis) zarr->direct &= array->chunk[axis] == array->shape[axis];
     }
-    if (files > files_max)
-        return rue_fail(error, RUE_DATA,
-                        "%s has %.3g files of chunks, and the limit is %" PRIu64
-                        ": make larger chunks, or put them into shards",
-                        zarr->path, (double)files, files_max);
+    if (files > RUE_ZARR_FILES_MAX)
+        return rue_fail(
+            error, RUE_DATA,
+            "%s has %.3g files of chunks, and the limit is %d: make larger chunks, or put them into "
+            "shards",
+            zarr->path, files, RUE_ZARR_FILES_MAX);
     if (values > 1 << 30 || chunks > 1 << 20)
         return rue_fail(error, RUE_DATA,
                         "%s has items of more than 2^30 values, or shards of more than 2^20 chunks",
@@ -210,11 +210,11 @@ static rue_status measure_grid(struct rue_zarr *zarr, rue_error *error)
 
 static rue_status open_cache(struct rue_zarr *zarr, rue_error *error)
 {
-    uint64_t block = zarr->array.chunk_bytes;
-    for (int axis = 1; axis < RUE_ZARR_AXES; axis++) block *= zarr->grid[axis];
-    uint64_t bytes = cached_blocks * block, most = rue_machine_read().memory_bytes / 4;
+    double bytes = cached_blocks * (double)zarr->array.chunk_bytes;
+    for (int axis = 1; axis < RUE_ZARR_AXES; axis++) bytes *= (double)zarr->grid[axis];
+    double most = (double)rue_machine_read().memory_bytes / 4;
     if (bytes < cache_least_bytes) bytes = cache_least_bytes;
-    return rue_chunk_cache_open(bytes < most ? bytes : most, &zarr->cache, error);
+    return rue_chunk_cache_open((uint64_t)(bytes < most ? bytes : most), &zarr->cache, error);
 }
 
 static rue_status read_metadata(struct rue_zarr *zarr, const char *name, bool *found, rue_error *error)

@@ -17,5 +17,9 @@ v3 = dict(zarr_format=3, node_type="array", shape=[9, 3, 4, 5], data_type="uint8
           chunk_grid=dict(name="regular", configuration=dict(chunk_shape=[4, 3, 4, 5])),
           chunk_key_encoding=dict(name="default", configuration=dict(separator=".")))
 (folder / "v2").write_bytes(b"\x05" + json.dumps(v2).encode() + b" ")
+huge = dict(name="regular", configuration=dict(chunk_shape=[2 ** 32] * 4))
+tiny = dict(shards, configuration=dict(shards["configuration"], chunk_shape=[1] * 4))
+(folder / "v2-huge").write_bytes(b"\x05" + json.dumps(dict(v2, chunks=[2 ** 32] * 4)).encode() + b" ")
 (folder / "v3").write_bytes(b"\x05" + json.dumps(v3).encode() + b"\t")
+(folder / "v3-huge").write_bytes(b"\x05" + json.dumps(dict(v3, chunk_grid=huge, codecs=[tiny])).encode() + b"\t")
 END

@@ -146,7 +146,7 @@ static rue_status read_chunks(const struct rue_options *options, uint64_t out[RU
                                        &out[0], &end, &out[1], &out[2], &out[3], &end)
                               : 0;
     if (!text) return RUE_OK;
-    bool valid = (count == 1 || count == RUE_ZARR_AXES) && !text[end];
+    bool valid = (count == 1 || count == RUE_ZARR_AXES) && !text[end] && !text[strspn(text, "0123456789,")];
     for (int axis = 0; axis < count; axis++) valid &= out[axis] > 0;
     if (valid) return RUE_OK;
     return rue_fail(

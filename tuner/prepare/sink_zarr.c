@@ -14,6 +14,7 @@
 
 #include "advice.h"
 #include "file_io.h"
+#include "interrupt.h"
 #include "part.h"
 #include "sink.h"
 #include "zarr_metadata.h"
@@ -215,6 +216,8 @@ static rue_status write_chunk(struct zarr *zarr, const uint64_t at[RUE_ZARR_AXES
 {
     char name[128] = "images/";
     size_t bytes, length = strlen(name);
+    if (rue_interrupt_status() != RUE_OK)
+        return rue_fail(error, rue_interrupt_status(), "interrupted; nothing was written");
     gather_chunk(zarr, at);
     const void *data = pack_chunk(zarr, &bytes);
     if (!data) return rue_fail(error, RUE_MEMORY, "a chunk could not be compressed");
@@ -255,7 +258,7 @@ static rue_status describe_array(struct zarr *zarr, rue_error *error)
     for (int axis = 1; axis < RUE_ZARR_AXES; axis++) array->chunk[axis] = array->shape[axis];
     for (int axis = 0; axis < RUE_ZARR_AXES; axis++)
         if (options->chunk[axis]) array->chunk[axis] = options->chunk[axis];
-    array->chunk_bytes = array->value_bytes;
+    double chunk_bytes = array->value_bytes, files = 1;
     for (int axis = 0; axis < RUE_ZARR_AXES; axis++) {
         if (array->chunk[axis] > array->shape[axis] && axis)
             return rue_fail(error, RUE_USAGE,
@@ -263,10 +266,17 @@ static rue_status describe_array(struct zarr *zarr, rue_error *error)
                             " are larger than the items, which have %" PRIu64 " x %" PRIu64 " x %" PRIu64,
                             array->chunk[0], array->chunk[1], array->chunk[2], array->chunk[3],
                             array->shape[1], array->shape[2], array->shape[3]);
-        array->chunk_bytes *= array->chunk[axis];
+        chunk_bytes *= (double)array->chunk[axis];
+        files *= (double)((array->shape[axis] + array->chunk[axis] - 1) / array->chunk[axis]);
     }
-    if (array->chunk_bytes <= INT32_MAX / 2 && array->chunk[0] * item <= INT32_MAX) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "chunks of more than 1 GiB cannot be written: make them smaller");
+    if (chunk_bytes > INT32_MAX / 2 || (double)array->chunk[0] * (double)item > INT32_MAX)
+        return rue_fail(error, RUE_USAGE, "chunks of more than 1 GiB cannot be written: make them smaller");
+    if (files > RUE_ZARR_FILES_MAX)
+        return rue_fail(error, RUE_USAGE,
+                        "these chunks need %.0f files, and the limit is %d: make larger chunks", files,
+                        RUE_ZARR_FILES_MAX);
+    array->chunk_bytes = (uint64_t)chunk_bytes;
+    return RUE_OK;
 }
 
 static rue_status open_zarr(void *state, const char *path, const struct rue_sink_options *options,

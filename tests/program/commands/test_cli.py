@@ -560,13 +560,14 @@ def test_prepare_synthetic_photos(rue):
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("what", ["tensor", "synthetic"])
+@pytest.mark.parametrize("what", ["tensor", "synthetic", "one chunk a value"])
 def test_an_interrupted_prepare_leaves_no_file(rue, photos, tmp_path_factory, what, number, code):
     many = tmp_path_factory.mktemp("many")
     if what == "tensor":
         for i, file in itertools.product(range(60), photos.rglob("*.jpg")):
             (many / f"{file.parent.name}-{i}-{file.name}").symlink_to(file)
-    words = [many, "x"] if what == "tensor" else ["--synthetic", "100000", "x"]
+    words = {"tensor": [many, "x"], "synthetic": ["--synthetic", "100000", "x"],
+             "one chunk a value": [photos, "x", "--format", "zarr", "--images", "8", "--chunks", "8,1,1,1"]}[what]
     process = rue.start("prepare", *words, "--quiet")
     wait_until(lambda: list(rue.folder.glob(".rue-??????/data")), process)
     found, out, err = stop(process, number)

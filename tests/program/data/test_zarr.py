@@ -196,6 +196,7 @@ REFUSED = {
     "a negative chunk": (dict(chunks=[-1, 3, 20, 24]), "an axis that is not from 1 to 2^40 long"),
     "10^9 chunks": (dict(shape=[10**9, 3, 20, 24], chunks=[1, 3, 20, 24]), "1e+09 files of chunks, and the limit is 4194304"),
     "a huge chunk": (dict(chunks=[10**9, 3, 20, 24]), "chunks of more than 2 GiB"),
+    "chunks whose product is 2^128": (dict(chunks=[2**32] * 4), "chunks of more than 2 GiB"),
     "labels for other items": (dict(shape=[24, 3, 20, 24]), "its labels do not have that shape"),
     "another version": (dict(zarr_format=4), "version 2 or 3 of the Zarr format"),
     "a separator": (dict(dimension_separator="../"), None),
@@ -210,6 +211,17 @@ def test_metadata_are_refused_by_name(rue, case):
     done = rue("inspect", "store.zarr")
     if why:
         expect_failure(done, 3, "store.zarr", why)
+
+
+def test_shards_of_2_128_chunks_are_refused(rue):
+    shard = dict(name="sharding_indexed", configuration=dict(chunk_shape=[1] * 4, codecs=["bytes"], index_codecs=["bytes"]))
+    metadata = dict(zarr_format=3, node_type="array", shape=[4, 3, 8, 8], data_type="uint8", fill_value=0, codecs=[shard],
+                    chunk_grid=dict(name="regular", configuration=dict(chunk_shape=[2**32] * 4)), chunk_key_encoding=dict(name="v2"))
+    store = rue.folder / "s"
+    store.mkdir()
+    (store / "zarr.json").write_text(json.dumps(metadata))
+    (store / "0.0.0.0").write_bytes(bytes(64))
+    expect_failure(rue("prepare", "s", "s.tensor"), 3, "s has items of more than 2^30 values, or shards of more than 2^20 chunks")
 
 
 def test_damaged_json_is_refused(rue):
@@ -245,7 +257,9 @@ def test_nothing_is_read_outside_the_store(rue, place):
 
 def test_chunks_of_prepare_are_checked(rue, photos):
     for chunks, why in ("4,3", "is not the shape of a chunk"), ("0,3,224,224", "is not the shape"), ("4,3,300,224", "are larger than the items"), \
-            ("4,3,224,224,1", "is not the shape"), ("many", "is not the shape"), ("999999999", "more than 1 GiB"):
+            ("4,3,224,224,1", "is not the shape"), ("many", "is not the shape"), ("-1", "is not the shape"), ("4,-3,224,224", "is not the shape"), ("999999999", "more than 1 GiB"):
         expect_failure(rue("prepare", photos, "x.zarr", "--chunks", chunks), 2, why)
+    assert rue("prepare", "--synthetic", "40", "more").returncode == 0
+    expect_failure(rue("prepare", "more", "x.zarr", "--chunks", "1,1,1,1"), 2, "6021120 files, and the limit is 4194304: make larger chunks")
     expect_failure(rue("prepare", photos, "x.tensor", "--codec", "zstd"), 2, "--codec has no effect on the format tensor")
     assert not (rue.folder / "x.zarr").exists()
