@@ -98,7 +98,9 @@ static rue_status read_classes(const char *path, struct rue_index *index, rue_er
         size_t bytes = 0;
         status = rue_zarr_read_file(rue_files_folder_fd(index->files), path, files[i], ATTRIBUTES_MAX, &text,
                                     &bytes, error);
-        json_t *object = text ? json_loadb(text, bytes, 0, NULL) : NULL;
+        json_t *object = text ? json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL) : NULL;
+        if (text && !object)
+            status = rue_fail(error, RUE_DATA, "%s/%s is not valid JSON, or has a key twice", path, files[i]);
         const json_t *classes =
             json_object_get(i ? object : json_object_get(object, "attributes"), "classes");
         for (size_t c = 0; status == RUE_OK && c < json_array_size(classes); c++) {

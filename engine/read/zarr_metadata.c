@@ -1,5 +1,6 @@
 #include "zarr_metadata.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -38,10 +39,11 @@ static void read_lengths(struct parser *parser, const json_t *list, const char *
                          uint64_t out[RUE_ZARR_AXES])
 {
     size_t rank = json_array_size(list), missing = RUE_ZARR_AXES - rank;
-    if (rank < 1 || rank > RUE_ZARR_AXES || (parser->out->rank && (int)rank != parser->out->rank)) {
+    if (rank < 1 || rank > RUE_ZARR_AXES)
         refuse(parser, "has a %s of %zu axes, and arrays of 2 to 4 axes are supported", what, rank);
-        return;
-    }
+    else if (parser->out->rank && (int)rank != parser->out->rank)
+        refuse(parser, "has a shape of %d axes, but a %s of %zu axes", parser->out->rank, what, rank);
+    if (parser->why[0]) return;
     parser->out->rank = (int)rank;
     for (size_t axis = 0; axis < RUE_ZARR_AXES; axis++) out[axis] = 1;
     for (size_t i = 0; i < rank; i++) {
@@ -85,14 +87,18 @@ static void read_named_type(struct parser *parser, const char *name)
     refuse(parser, "has values of the type '%.40s', which is not supported", name);
 }
 
+static const char fill_fault[] = "has a fill value that does not fit in the type of its values";
+
 static void fill_float(struct parser *parser, double value)
 {
     struct rue_zarr_array *out = parser->out;
-    float narrow = (float)value;
+    bool wide = isfinite(value) && fabs(value) > FLT_MAX;
+    float narrow = wide ? 0 : (float)value;
     uint16_t half = isnan(value) ? 0x7E00 : isinf(value) ? 0x7C00 : 0;
     if (signbit(value)) half |= 0x8000;
     if (out->value_bytes == 2 && value != 0 && isfinite(value))
         refuse(parser, "has a float16 fill value that is not 0, infinite or NaN, which is not supported");
+    if (wide) refuse(parser, "%s", fill_fault);
     if (out->value_bytes == 2) memcpy(out->fill, &half, sizeof half);
     if (out->value_bytes == 4) memcpy(out->fill, &narrow, sizeof narrow);
 }
@@ -119,8 +125,28 @@ static void read_fill(struct parser *parser, const json_t *value)
         refuse(parser, "has a fill value that is not a number");
         return;
     }
-    int64_t whole = json_is_integer(value) ? json_integer_value(value) : 0;
+    /* A JSON integer fits in 64 bits. */
+    double number = json_number_value(value), end = ldexp(1, 8 * (int)out->value_bytes - (out->kind == 'i'));
+    bool fits = number >= (out->kind == 'i' ? -end : 0) && number == floor(number);
+    if (!fits || (number >= end && !(json_is_integer(value) && out->value_bytes == 8))) {
+        refuse(parser, "%s", fill_fault);
+        return;
+    }
+    uint64_t whole = json_is_integer(value) ? (uint64_t)json_integer_value(value)
+                     : number < 0           ? (uint64_t)(int64_t)number
+                                            : (uint64_t)number;
     memcpy(out->fill, &whole, out->value_bytes);
+}
+
+static void read_separator(struct parser *parser, const json_t *value, char otherwise)
+{
+    const char *text = json_string_value(value);
+    parser->out->separator = otherwise;
+    if (!value || json_is_null(value)) return;
+    if (text && (strcmp(text, ".") == 0 || strcmp(text, "/") == 0))
+        parser->out->separator = text[0];
+    else
+        refuse(parser, "does not separate the numbers of chunks by . or /");
 }
 
 static void set_codec(struct parser *parser, const char *name)
@@ -141,7 +167,6 @@ static void set_codec(struct parser *parser, const char *name)
 static void read_version_2(struct parser *parser, const json_t *object)
 {
     struct rue_zarr_array *out = parser->out;
-    const char *separator = read_text(object, "dimension_separator");
     const json_t *compressor = json_object_get(object, "compressor"),
                  *filters = json_object_get(object, "filters");
     read_lengths(parser, json_object_get(object, "shape"), "shape", out->shape);
@@ -154,7 +179,7 @@ static void read_version_2(struct parser *parser, const json_t *object)
         refuse(parser, "has the filter '%.40s', which is not supported",
                read_text(json_array_get(filters, 0), "id"));
     if (json_is_object(compressor)) set_codec(parser, read_text(compressor, "id"));
-    out->separator = separator[0] ? separator[0] : '.';
+    read_separator(parser, json_object_get(object, "dimension_separator"), '.');
     read_fill(parser, json_object_get(object, "fill_value"));
 }
 
@@ -252,7 +277,6 @@ static void read_version_3(struct parser *parser, const json_t *object)
     struct rue_zarr_array *out = parser->out;
     const json_t *grid = json_object_get(object, "chunk_grid"),
                  *keys = json_object_get(object, "chunk_key_encoding");
-    const char *separator = read_text(codec_configuration(keys), "separator");
     if (strcmp(extension_name(grid), "regular") != 0)
         refuse(parser, "has chunks that are not a regular grid");
     if (json_array_size(json_object_get(object, "storage_transformers")))
@@ -265,7 +289,7 @@ static void read_version_3(struct parser *parser, const json_t *object)
     out->prefix = strcmp(extension_name(keys), "default") == 0;
     if (!out->prefix && strcmp(extension_name(keys), "v2") != 0)
         refuse(parser, "names its chunks as '%.40s', which is not supported", extension_name(keys));
-    out->separator = separator[0] ? separator[0] : out->prefix ? '/' : '.';
+    read_separator(parser, json_object_get(codec_configuration(keys), "separator"), out->prefix ? '/' : '.');
     if (!parser->why[0]) read_codecs(parser, json_object_get(object, "codecs"));
     read_fill(parser, json_object_get(object, "fill_value"));
 }
@@ -277,8 +301,6 @@ static void check_sizes(struct parser *parser)
     struct rue_zarr_array *out = parser->out;
     double bytes = out->value_bytes; /* never wraps, and is exact up to the limit */
     for (int axis = 0; axis < RUE_ZARR_AXES; axis++) bytes *= (double)out->chunk[axis];
-    if (out->separator != '.' && out->separator != '/')
-        refuse(parser, "separates the numbers of chunks by '%c', and not by . or /", out->separator);
     if (bytes > CHUNK_BYTES_MAX)
         refuse(parser, "has chunks of more than 2 GiB: make them smaller");
     else
@@ -290,9 +312,11 @@ rue_status rue_zarr_parse(const char *text, size_t bytes, struct rue_zarr_array 
     *out = (struct rue_zarr_array){0};
     struct parser parser = {.out = out};
     json_error_t fault;
-    json_t *object = json_loadb(text, bytes, 0, &fault);
+    json_t *object = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &fault);
     json_int_t version = json_integer_value(json_object_get(object, "zarr_format"));
-    if (!object)
+    if (!object && json_error_code(&fault) == json_error_duplicate_key)
+        refuse(&parser, "has a key of its metadata twice, in line %d", fault.line);
+    else if (!object)
         refuse(&parser, "is not valid JSON in line %d", fault.line);
     else if (version == 2)
         read_version_2(&parser, object);

@@ -54,68 +54,6 @@ struct place {
 
 /* ---- files ---- */
 
-int rue_zarr_open_file(int folder_fd, const char *name)
-{
-    char part[NAME_MAX + 1];
-    int above = folder_fd, fd = -1;
-    for (const char *slash; above >= 0; name = slash + 1) {
-        slash = strchr(name, '/');
-        size_t length = slash ? (size_t)(slash - name) : strlen(name);
-        bool valid = length > 0 && length < sizeof part;
-        snprintf(part, sizeof part, "%.*s", (int)length, name);
-        if (!valid || strcmp(part, "..") == 0)
-            fd = -1, errno = ENOENT;
-        else
-            fd = openat(above, part,
-                        O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | (slash ? O_DIRECTORY : 0));
-        int why = errno;
-        if (above != folder_fd) close(above);
-        errno = why;
-        above = fd;
-        if (!slash) break;
-    }
-    return fd;
-}
-
-static rue_status fail_file(rue_error *error, const char *path, const char *name)
-{
-    int why = errno;
-    if (why == ELOOP)
-        return rue_fail(error, RUE_DATA, "%s/%s is a symbolic link, which is not followed: copy the file",
-                        path, name);
-    return rue_fail(error, rue_source_failure(why), "cannot read %s/%s: %s%s", path, name,
-                    why ? strerror(why) : "the file ends", rue_advice(why));
-}
-
-rue_status rue_zarr_read_file(int folder_fd, const char *path, const char *name, uint64_t most, char **out,
-                              size_t *bytes, rue_error *error)
-{
-    struct stat info;
-    *out = NULL;
-    int fd = rue_zarr_open_file(folder_fd, name);
-    if (fd < 0) return errno == ENOENT || errno == ENOTDIR ? RUE_OK : fail_file(error, path, name);
-    rue_status status = RUE_OK;
-    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || (uint64_t)info.st_size > most) {
-        status = rue_fail(error, RUE_DATA, "%s/%s is not a regular file of at most %" PRIu64 " bytes", path,
-                          name, most);
-    } else {
-        *bytes = (size_t)info.st_size;
-        *out = malloc(*bytes + 1);
-        if (!*out)
-            status = rue_fail_memory(error, "a file", *bytes);
-        else if (!rue_read_at(fd, *out, *bytes, 0))
-            status = fail_file(error, path, name);
-        else
-            (*out)[*bytes] = 0;
-    }
-    close(fd);
-    if (status != RUE_OK) {
-        free(*out);
-        *out = NULL;
-    }
-    return status;
-}
-
 static uint64_t identify(const struct stat *info)
 {
     struct rue_file_identity identity = rue_file_identity_read(info);
@@ -148,16 +86,18 @@ static rue_status add_file(struct rue_zarr *zarr, const char *prefix, uint64_t n
     size_t used = (size_t)snprintf(name, sizeof name, "%s", prefix);
     rue_zarr_file_name(&zarr->array, at, name + used, sizeof name - used);
     file->name = zarr->names.used;
-    rue_status status = add_name(zarr, name, error);
+    const char *previous = number ? zarr->names.text + zarr->file[number - 1].name : "";
+    rue_status status = rue_zarr_refuse_links(zarr->folder_fd, zarr->folder, name, previous, error);
+    if (status == RUE_OK) status = add_name(zarr, name, error);
     if (status != RUE_OK) return status;
     struct stat info;
     if (fstatat(zarr->folder_fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno != ENOENT && errno != ENOTDIR) return fail_file(error, zarr->folder, name);
+        if (errno != ENOENT && errno != ENOTDIR) return rue_zarr_fail_file(error, zarr->folder, name);
         if (zarr->missing++ == 0) zarr->first_missing = number;
         zarr->digest = rue_hash(zarr->digest, "", 1);
         return RUE_OK;
     }
-    if (S_ISLNK(info.st_mode)) return errno = ELOOP, fail_file(error, zarr->folder, name);
+    if (S_ISLNK(info.st_mode)) return errno = ELOOP, rue_zarr_fail_file(error, zarr->folder, name);
     if (!S_ISREG(info.st_mode)) return rue_fail(error, RUE_DATA, "%s/%s is not a file", zarr->folder, name);
     file->bytes = (uint64_t)info.st_size;
     file->identity = identify(&info);
@@ -324,7 +264,7 @@ static rue_status open_unchanged(const struct rue_zarr *zarr, const struct file 
     struct stat info;
     int fd = *out = rue_zarr_open_file(zarr->folder_fd, file_name(zarr, file));
     if (fd < 0 && errno == ENOENT) return fail_chunk(zarr, file, "was deleted since it was opened", error);
-    if (fd < 0) return fail_file(error, zarr->folder, file_name(zarr, file));
+    if (fd < 0) return rue_zarr_fail_file(error, zarr->folder, file_name(zarr, file));
     if (fstat(fd, &info) == 0 && identify(&info) == file->identity) return RUE_OK;
     close(fd);
     return fail_chunk(zarr, file, "has changed since it was opened", error);
@@ -338,7 +278,8 @@ static rue_status read_file(const struct rue_zarr *zarr, const struct file *file
         return fail_chunk(zarr, file, "is truncated", error);
     rue_status status = open_unchanged(zarr, file, &fd, error);
     if (status != RUE_OK) return status;
-    if (!rue_read_at(fd, into, bytes, offset)) status = fail_file(error, zarr->folder, file_name(zarr, file));
+    if (!rue_read_at(fd, into, bytes, offset))
+        status = rue_zarr_fail_file(error, zarr->folder, file_name(zarr, file));
     close(fd);
     return status;
 }
@@ -555,7 +496,7 @@ static rue_status map_file(const struct rue_zarr *zarr, struct file *file, bool 
     if (status != RUE_OK) return status;
     *cached = rue_page_cache_count(fd, 0, file->bytes, &bytes) && bytes == file->bytes;
     char *none = NULL, *view = mmap(NULL, file->bytes, PROT_READ, MAP_SHARED | MAP_POPULATE * *cached, fd, 0);
-    if (view == MAP_FAILED) status = fail_file(error, zarr->folder, file_name(zarr, file));
+    if (view == MAP_FAILED) status = rue_zarr_fail_file(error, zarr->folder, file_name(zarr, file));
     close(fd);
     if (status == RUE_OK && !atomic_compare_exchange_strong(&file->view, &none, view))
         munmap(view, file->bytes);

@@ -12,6 +12,14 @@ struct rue_zarr;
  * (ELOOP: a link). */
 int rue_zarr_open_file(int folder_fd, const char *name);
 
+/* Refuses a symbolic link among the folders of `name`, except those that it shares with `previous`, which was
+ * checked. RUE_DATA names the link. */
+rue_status rue_zarr_refuse_links(int folder_fd, const char *path, const char *name, const char *previous,
+                                 rue_error *error) RUE_MUST_CHECK;
+
+/* Says why the file could not be read, from errno; 0: it ends too early. */
+rue_status rue_zarr_fail_file(rue_error *error, const char *path, const char *name);
+
 /* Reads the file `name` of at most `most` bytes into `*out`, which the caller frees; a NUL follows its
  * `*bytes`. `*out` is NULL if there is no such file. `path` is the folder, for messages. RUE_DATA; also the
  * results of rue_source_failure. */

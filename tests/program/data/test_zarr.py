@@ -190,7 +190,7 @@ REFUSED = {
     "a codec": (dict(compressor=dict(id="lzma")), "has the codec 'lzma', and gzip, zstd and blosc are supported"),
     "a filter": (dict(filters=[dict(id="delta")]), "has the filter 'delta'"),
     "Fortran order": (dict(order="F"), "is in Fortran order: save it in C order"),
-    "ranks that differ": (dict(chunks=[5, 3]), "shape of chunks of 2 axes"),
+    "ranks that differ": (dict(chunks=[5, 3]), "has a shape of 4 axes, but a shape of chunks of 2 axes"),
     "five axes": (dict(shape=[1] * 5, chunks=[1] * 5), "shape of 5 axes"),
     "no items": (dict(shape=[0, 3, 20, 24]), "an axis that is not from 1 to 2^40 long"),
     "a negative chunk": (dict(chunks=[-1, 3, 20, 24]), "an axis that is not from 1 to 2^40 long"),
@@ -199,8 +199,14 @@ REFUSED = {
     "chunks whose product is 2^128": (dict(chunks=[2**32] * 4), "chunks of more than 2 GiB"),
     "labels for other items": (dict(shape=[24, 3, 20, 24]), "its labels do not have that shape"),
     "another version": (dict(zarr_format=4), "version 2 or 3 of the Zarr format"),
-    "a separator": (dict(dimension_separator="../"), None),
+    "a long separator": (dict(dimension_separator=".."), "does not separate the numbers of chunks by . or /"),
+    "a separator that is a number": (dict(dimension_separator=1), "does not separate the numbers of chunks by . or /"),
     "a fill value": (dict(fill_value=[1]), "a fill value that is not a number"),
+    "a negative fill value": (dict(dtype="|u1", fill_value=-5), "a fill value that does not fit in the type of its values"),
+    "a fill value of 256": (dict(dtype="|u1", fill_value=256), "does not fit in the type"),
+    "a broken fill value": (dict(dtype="|u1", fill_value=0.5), "does not fit in the type"),
+    "a huge fill value": (dict(dtype="|u1", fill_value=1e300), "does not fit in the type"),
+    "a huge float": (dict(fill_value=-1e300), "does not fit in the type"),
 }
 
 
@@ -208,9 +214,21 @@ REFUSED = {
 def test_metadata_are_refused_by_name(rue, case):
     members, why = REFUSED[case]
     change(make_store(rue), **members)
+    expect_failure(rue("inspect", "store.zarr"), 3, "store.zarr", why)
+
+
+@pytest.mark.parametrize("dtype, value", [("|u1", 255), ("|u1", 3.0), ("|i1", -128), ("<i8", -2**63), ("<u8", 2**63 - 1), ("<u8", 1.8e19)])
+def test_fill_values_at_the_limits(rue, dtype, value):
+    change(make_store(rue), dtype=dtype, fill_value=value)
     done = rue("inspect", "store.zarr")
-    if why:
-        expect_failure(done, 3, "store.zarr", why)
+    assert done.returncode == 0 if dtype == "|u1" else "values that are not float32, float16 or uint8" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("place", ["images/.zarray", ".zattrs", "zarr.json"])
+def test_a_key_that_is_there_twice_is_refused(rue, place):
+    store = make_store(rue)
+    (store / place).write_text('{"zarr_format": 2, "zarr_format": 2}')
+    expect_failure(rue("inspect", "store.zarr"), 3, "store.zarr", "twice")
 
 
 def test_shards_of_2_128_chunks_are_refused(rue):
@@ -245,14 +263,16 @@ def test_chunks_of_another_size_are_refused(rue, codec):
     expect_failure(rue("prepare", "store.zarr", "x.tensor"), 3, "2.0.0.0", "the bytes that its shape needs")
 
 
-@pytest.mark.parametrize("place", ["a chunk", "the array", "the metadata"])
-def test_nothing_is_read_outside_the_store(rue, place):
-    store, outside = make_store(rue), rue.folder / "outside"
-    inside = {"a chunk": store / "images/1.0.0.0", "the array": store / "images", "the metadata": store / "images/.zarray"}[place]
+@pytest.mark.parametrize("separator, place", [
+    (".", "images/1.0.0.0"), (".", "images"), (".", "images/.zarray"), (".", ".zattrs"), ("/", "images/1"), ("/", "images/2/0"),
+    ("/", "images/3/0/0/0")])
+def test_nothing_is_read_outside_the_store(rue, separator, place):
+    inside, outside = make_store(rue, dimension_separator=separator) / place, rue.folder / "outside"
     inside.rename(outside)
     inside.symlink_to(outside)
-    done = rue("prepare", "store.zarr", "x.tensor")
-    assert done.returncode == 3 and not (rue.folder / "x.tensor").exists(), done.stderr
+    for command in ["inspect", "store.zarr"], ["prepare", "store.zarr", "x.tensor"]:
+        expect_failure(rue(*command), 3, f"store.zarr/{place} is a symbolic link, which is not followed: copy what it points to")
+    assert not (rue.folder / "x.tensor").exists()
 
 
 def test_chunks_of_prepare_are_checked(rue, photos):
