@@ -373,10 +373,16 @@ rue_status rue_source_verify(const struct rue_source *source, uint64_t item, con
 
 /* ---- the data ---- */
 
-uint64_t rue_source_skipped(const struct rue_source *source, char *example, size_t bytes)
+uint64_t rue_source_skipped(const struct rue_source *source, char *text, size_t bytes)
 {
-    snprintf(example, bytes, "%s", source->index.skipped_example);
-    return source->index.skipped;
+    const struct rue_index *index = &source->index;
+    *text = 0;
+    if (index->skipped && index->blocks.items)
+        snprintf(text, bytes, "chunks missing: %s", index->skipped_example);
+    else if (index->skipped)
+        snprintf(text, bytes, "files skipped: %" PRIu64 ", such as %s", index->skipped,
+                 index->skipped_example);
+    return index->skipped;
 }
 
 size_t rue_source_class_count(const struct rue_source *source)

@@ -124,7 +124,7 @@ static rue_status describe_items(const struct rue_zarr *zarr, const char *path, 
 {
     const struct rue_zarr_array *array = rue_zarr_array(zarr);
     const char *example;
-    uint64_t missing = rue_zarr_missing(zarr, &example);
+    uint64_t files, missing = rue_zarr_missing(zarr, &files, &example);
     if (!rue_zarr_dtype(array, &index->dtype))
         return rue_fail(error, RUE_DATA, "%s has values that are not float32, float16 or uint8", path);
     if (array->rank < 2)
@@ -146,7 +146,9 @@ static rue_status describe_items(const struct rue_zarr *zarr, const char *path, 
         snprintf(index->blocks.layout + used, room - used, " %s", rue_zarr_codec_names[array->codec]);
     index->stride.bytes = index->stride.step = rue_zarr_item_bytes(zarr);
     index->seed = rue_zarr_digest(zarr);
-    if (missing) rue_index_skip(index, "chunk %s, which is missing and is read as the fill value", example);
+    if (missing)
+        rue_index_skip(index, "%" PRIu64 " of %" PRIu64 ", such as %s: their items have the fill value %g",
+                       missing, files, example, array->fill_number);
     if (missing) index->skipped = missing;
     return RUE_OK;
 }

@@ -96,6 +96,7 @@ static void fill_float(struct parser *parser, double value)
     float narrow = wide ? 0 : (float)value;
     uint16_t half = isnan(value) ? 0x7E00 : isinf(value) ? 0x7C00 : 0;
     if (signbit(value)) half |= 0x8000;
+    out->fill_number = value;
     if (out->value_bytes == 2 && value != 0 && isfinite(value))
         refuse(parser, "has a float16 fill value that is not 0, infinite or NaN, which is not supported");
     if (wide) refuse(parser, "%s", fill_fault);
@@ -136,6 +137,7 @@ static void read_fill(struct parser *parser, const json_t *value)
                      : number < 0           ? (uint64_t)(int64_t)number
                                             : (uint64_t)number;
     memcpy(out->fill, &whole, out->value_bytes);
+    out->fill_number = number;
 }
 
 static void read_separator(struct parser *parser, const json_t *value, char otherwise)

@@ -33,6 +33,7 @@ struct rue_zarr_array {
     bool prefix;           /* names of chunks begin with "c" */
     char separator;        /* of the numbers in these names */
     unsigned char fill[8]; /* the value where a chunk is missing */
+    double fill_number;    /* the same */
 };
 
 /* Parses metadata [bytes] of an array; those of a group have the rank 0. RUE_DATA: not valid or not

@@ -238,8 +238,9 @@ uint64_t rue_zarr_digest(const struct rue_zarr *zarr)
     return zarr->digest;
 }
 
-uint64_t rue_zarr_missing(const struct rue_zarr *zarr, const char **example)
+uint64_t rue_zarr_missing(const struct rue_zarr *zarr, uint64_t *files, const char **example)
 {
+    *files = zarr->file_count;
     *example = zarr->names.text + zarr->file[zarr->first_missing].name;
     return zarr->missing;
 }

@@ -39,8 +39,9 @@ uint64_t rue_zarr_item_bytes(const struct rue_zarr *zarr);
 uint64_t rue_zarr_stored_bytes(const struct rue_zarr *zarr);
 /* A hash of the metadata and of the sizes of the files. */
 uint64_t rue_zarr_digest(const struct rue_zarr *zarr);
-/* Number of missing files, and the name of the first one, as long as the array is open. */
-uint64_t rue_zarr_missing(const struct rue_zarr *zarr, const char **example);
+/* Number of missing files, that of all files, and the name of the first missing one, as long as the array is
+ * open. */
+uint64_t rue_zarr_missing(const struct rue_zarr *zarr, uint64_t *files, const char **example);
 
 /* Reads the item into `into` [rue_zarr_item_bytes]. A missing chunk has the fill value. RUE_DATA names the
  * chunk. Also the results of rue_source_failure. */

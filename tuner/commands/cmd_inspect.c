@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "data_advice.h"
 #include "data_options.h"
@@ -124,11 +125,9 @@ static void show_text(const struct rue_source *source, const struct survey *surv
     show_storage(source, &style);
     snprintf(text, sizeof text, "%.0f %% of the data is in memory", 100 * survey->in_memory_ratio);
     if (!isnan(survey->in_memory_ratio)) put_fact("cache", text, &style);
-    char example[RUE_ERROR_MESSAGE_BYTES], skipped_text[RUE_ERROR_MESSAGE_BYTES + 64];
-    uint64_t skipped = rue_source_skipped(source, example, sizeof example);
-    snprintf(skipped_text, sizeof skipped_text, "%s, such as %s", rue_format_count(skipped, a, sizeof a),
-             example);
-    if (skipped) put_fact("skipped", skipped_text, &style);
+    char skipped[RUE_ERROR_MESSAGE_BYTES];
+    if (rue_source_skipped(source, skipped, sizeof skipped)) /* without the words before the colon */
+        put_fact(rue_source_layout(source)[0] ? "missing" : "skipped", strchr(skipped, ':') + 2, &style);
     snprintf(text, sizeof text, "%016" PRIx64, rue_source_digest(source));
     put_fact("digest", text, &style);
     snprintf(text, sizeof text, "%zu", survey->class_count);

@@ -153,10 +153,8 @@ static rue_status try_cold(const struct rue_source *source, const struct rue_wor
 
 static void note_skipped(const struct rue_source *source, struct rue_opened *opened)
 {
-    char example[RUE_ERROR_MESSAGE_BYTES], text[RUE_ERROR_MESSAGE_BYTES + 64];
-    uint64_t skipped = rue_source_skipped(source, example, sizeof example);
-    snprintf(text, sizeof text, "files skipped: %" PRIu64 ", such as %s", skipped, example);
-    if (skipped) add_note(opened, text);
+    char text[RUE_ERROR_MESSAGE_BYTES];
+    if (rue_source_skipped(source, text, sizeof text)) add_note(opened, text);
 }
 
 static rue_status open_data(struct server *server, const struct rue_open_request *request,
