@@ -107,6 +107,26 @@ void rue_findings_count_queue(struct rue_variant_findings *variant, const struct
     if (empty && !full && batch_ns > queue->batch_ns) queue->batch_ns = batch_ns;
 }
 
+size_t rue_findings_best_batches(const struct rue_variant_findings *variant, bool fixed)
+{
+    const struct rue_selection *selection = variant->selection;
+    for (size_t i = 0; i < selection->ranked_count; i++) {
+        size_t config = selection->ranked[i];
+        int strategy = variant->matrix->configs[config].value[RUE_BATCH_STRATEGY];
+        if ((strategy < RUE_BATCHES_MEMORY) == fixed) return config;
+    }
+    return RUE_NONE;
+}
+
+void rue_findings_count_sizes(struct rue_variant_findings *variant, const struct rue_trial_result *result)
+{
+    size_t best = rue_findings_best_batches(variant, false);
+    if (best == RUE_NONE || result->outcome != RUE_TRIAL_OK || result->batches < 1) return;
+    if (!rue_config_equal(&result->config, &variant->matrix->configs[best])) return;
+    int64_t size = result->config.value[RUE_BATCH_SIZE], batches = (result->images + size - 1) / size;
+    ++*(result->batches == batches ? &variant->trials.sizes.kept : &variant->trials.sizes.changed);
+}
+
 bool rue_findings_is_doubtful(const struct rue_findings *findings)
 {
     return findings->changes.disturbance[0] || findings->changes.busy_before[0] ||

@@ -71,6 +71,12 @@ struct rue_queue_findings {
     uint64_t batch_ns; /* time of a batch in the slowest trial of the first kind */
 };
 
+/* Joint trials of the best configuration with batches of changing size. Both 0: none, or unknown. */
+struct rue_sizes_findings {
+    size_t changed; /* some batches had fewer images than batch_size */
+    size_t kept;    /* all batches were of one size */
+};
+
 /* Joint trials. */
 struct rue_trial_findings {
     size_t ok, failed, infeasible, timeout;
@@ -78,6 +84,7 @@ struct rue_trial_findings {
     size_t cache_missed; /* not warm or cold as requested */
     uint64_t bad_images; /* images that could not be decoded and were replaced, the most of any trial */
     struct rue_queue_findings queue;
+    struct rue_sizes_findings sizes;
     double slept_ns, late_ns; /* of sleeping models in ok trials: the consumer's time, and the excess */
 };
 
@@ -242,6 +249,12 @@ void rue_findings_count_trial(struct rue_variant_findings *variant, const struct
 
 /* Counts a joint trial of the recommended configuration in `trials.queue`, if it has enough batches. */
 void rue_findings_count_queue(struct rue_variant_findings *variant, const struct rue_trial_result *result);
+
+/* The best ranked column whose batches have a fixed size, or one that changes; RUE_NONE: none. */
+size_t rue_findings_best_batches(const struct rue_variant_findings *variant, bool fixed);
+
+/* Counts a joint trial in `trials.sizes` if it is of the best column with batches of changing size. */
+void rue_findings_count_sizes(struct rue_variant_findings *variant, const struct rue_trial_result *result);
 
 /* Whether the machine was busy with other work, or unsteady. */
 bool rue_findings_is_doubtful(const struct rue_findings *findings);

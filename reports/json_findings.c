@@ -167,6 +167,8 @@ const struct rue_field rue_json_evidence_fields[] = {{"trials_ok", TRIALS(ok)},
                                                      {"queue_uneven", TRIALS(queue.uneven)},
                                                      {"queue_ample", TRIALS(queue.ample)},
                                                      {"queue_batch_ns", TRIALS(queue.batch_ns)},
+                                                     {"sizes_changed", TRIALS(sizes.changed)},
+                                                     {"sizes_kept", TRIALS(sizes.kept)},
                                                      {0}};
 
 static const struct rue_field claim_fields[] = {

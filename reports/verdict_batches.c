@@ -6,43 +6,58 @@
 
 static const double confidence = 0.95;
 
-/* The best ranked configuration whose batches have a fixed size, or of the others. */
-static size_t find_best(const struct rue_variant_findings *variant, bool fixed)
+/* " The two also differ in num_workers." */
+static void say_other_knobs(struct rue_page *page, const struct rue_config *a, const struct rue_config *b)
 {
-    const struct rue_selection *selection = variant->selection;
-    for (size_t i = 0; i < selection->ranked_count; i++) {
-        size_t config = selection->ranked[i];
-        int strategy = variant->matrix->configs[config].value[RUE_BATCH_STRATEGY];
-        if ((strategy < RUE_BATCHES_MEMORY) == fixed) return config;
+    const struct rue_knobs *knobs = rue_config_knobs(a);
+    const char *before = " The two also differ in ";
+    for (size_t k = 0; k < knobs->count; k++) {
+        if (k == RUE_BATCH_STRATEGY || a->value[k] == b->value[k]) continue;
+        rue_say(page, "%s%s", before, knobs->at[k]->name);
+        before = ", ";
     }
-    return RUE_NONE;
+    if (before[0] == ',') rue_say(page, ".");
 }
 
-/* Only whole jobs prove it: in a short run a strategy has not yet found its size. */
+/* What weakens the comparison; "": nothing. */
+static const char *find_weakness(const struct rue_ranking_row *a, const struct rue_ranking_row *b)
+{
+    if (!a->repeats || !b->repeats) return ", predicted";
+    if (a->predicted || b->predicted) return ", from short runs";
+    return a->repeats < 2 || b->repeats < 2 ? ", from single trials" : "";
+}
+
+/* Only repeated whole jobs prove it: in a short run a strategy has not yet found its size. */
 void rue_verdict_batches(struct rue_page *page, const struct rue_variant_findings *variant)
 {
-    size_t fixed = find_best(variant, true), other = find_best(variant, false);
+    size_t fixed = rue_findings_best_batches(variant, true), other = rue_findings_best_batches(variant, false);
+    const struct rue_sizes_findings *sizes = &variant->trials.sizes;
     struct rue_speedup gain;
     if (fixed == RUE_NONE || other == RUE_NONE) return;
     const struct rue_config *config = &variant->matrix->configs[other];
-    const char *strategy = rue_batch_strategy_names[config->value[RUE_BATCH_STRATEGY]];
     char labels[2][RUE_CONFIG_TEXT_BYTES];
     rue_config_label(config, labels[0]);
     rue_config_label(&variant->matrix->configs[fixed], labels[1]);
-    if (!rue_speedup_find(variant->matrix, variant->selection, other, fixed, confidence, &gain)) {
-        rue_say(page, "Batches of the strategy %s (%s) were not compared with fixed ones (%s).", strategy,
+    rue_say(page, "Batches of the strategy %s ", rue_batch_strategy_names[config->value[RUE_BATCH_STRATEGY]]);
+    if (sizes->kept && !sizes->changed) {
+        rue_say(page, "(%s) are not compared with fixed ones (%s): the sizes never changed in this job.",
                 labels[0], labels[1]);
         return;
     }
+    if (!rue_speedup_find(variant->matrix, variant->selection, other, fixed, confidence, &gain)) {
+        rue_say(page, "(%s) were not compared with fixed ones (%s).", labels[0], labels[1]);
+        return;
+    }
     const struct rue_ranking_row *rows = variant->selection->rows;
-    bool measured = rows[other].repeats && rows[fixed].repeats,
-         whole = measured && !rows[other].predicted && !rows[fixed].predicted;
+    const char *weakness = find_weakness(&rows[other], &rows[fixed]);
+    bool proven = !weakness[0] && sizes->changed >= sizes->kept && rue_speedup_is_proven(&gain);
     rue_say(page,
-            "Batches of the strategy %s %s the best fixed ones: %s is %.2f" NB "times as fast as %s (%.3g" NB
-            "%%" NB "CI %.2f" NB "to" NB "%.2f%s).",
-            strategy, whole && rue_speedup_is_proven(&gain) ? "beat" : "are not proven to beat", labels[0],
-            gain.ratio, labels[1], 100 * confidence, gain.low, gain.high,
-            whole      ? ""
-            : measured ? ", from short runs"
-                       : ", predicted");
+            "%s the best fixed ones: %s is %.2f" NB "times as fast as %s (%.3g" NB "%%" NB "CI %.2f" NB
+            "to" NB "%.2f%s).",
+            proven ? "beat" : "are not proven to beat", labels[0], gain.ratio, labels[1], 100 * confidence,
+            gain.low, gain.high, weakness);
+    if (sizes->kept)
+        rue_say(page, " The sizes changed in only %zu of %zu trials.", sizes->changed,
+                sizes->changed + sizes->kept);
+    say_other_knobs(page, config, &variant->matrix->configs[fixed]);
 }

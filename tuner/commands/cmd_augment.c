@@ -67,6 +67,9 @@ static rue_status read_stream(const struct rue_options *options, struct stream *
     uint64_t rank = rue_options_number(options, RANK), world = rue_options_number(options, WORLD),
              count = rue_options_number(options, COUNT);
     bool endless = count == 0;
+    if (rank && !rue_options_given(options, WORLD))
+        return rue_fail(error, RUE_USAGE, "--rank %llu needs the number of ranks: add --world",
+                        (unsigned long long)rank);
     if (rank >= world)
         return rue_fail(error, RUE_USAGE, "--rank %llu is out of range: with --world %llu it is 0 to %llu",
                         (unsigned long long)rank, (unsigned long long)world, (unsigned long long)world - 1);

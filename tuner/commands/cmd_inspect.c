@@ -193,6 +193,9 @@ static rue_status run_inspect(const struct rue_options *options, rue_error *erro
     const char *ranks = rue_options_text(options, RANKS);
     if (!ranks && rue_options_given(options, SHARE))
         return rue_fail(error, RUE_USAGE, "--share needs the number of ranks: add --ranks");
+    if (ranks && !rue_ranks_are_counted(ranks) && rue_options_given(options, SHARE))
+        return rue_fail(error, RUE_USAGE, "--share cannot be used with --ranks %s: the file gives the shares",
+                        ranks);
     struct rue_source_options opening = {.sequential = true};
     rue_status status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &opening, error);
     if (status == RUE_OK)

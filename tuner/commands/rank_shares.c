@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "array.h"
 #include "csv.h"
@@ -233,14 +234,20 @@ static rue_status open_file(const struct rue_source *source, const char *path, s
 
 /* ---- all shares ---- */
 
+bool rue_ranks_are_counted(const char *ranks)
+{
+    uint64_t number;
+    return parse_count(ranks, &number) || (strchr("+-0123456789", ranks[0]) && access(ranks, F_OK) != 0);
+}
+
 rue_status rue_rank_shares_open(const struct rue_source *source, const char *ranks, enum rue_share share,
                                 struct rue_rank_shares *out, rue_error *error)
 {
     uint64_t number;
     *out = (struct rue_rank_shares){.how = ranks};
-    if (!parse_count(ranks, &number)) return open_file(source, ranks, out, error);
+    if (!rue_ranks_are_counted(ranks)) return open_file(source, ranks, out, error);
     out->how = rue_share_names[share];
-    if (number < 1 || number > RUE_RANKS_MAX)
+    if (!parse_count(ranks, &number) || number < 1 || number > RUE_RANKS_MAX)
         return rue_fail(error, RUE_USAGE, "--ranks %s: expected 1 to %d ranks, or a CSV file", ranks,
                         RUE_RANKS_MAX);
     rue_status status = allocate_shares(out, number, error);
@@ -326,14 +333,15 @@ void rue_rank_shares_put(const struct rue_rank_shares *shares, struct rue_page *
     put_table(shares, rows, page);
     if (rows < shares->count) {
         rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-        rue_say(page, "... and %zu more ranks (all of them: --json)", shares->count - rows);
+        rue_say(page, "... and %zu more rank%s (all of them: --json)", shares->count - rows,
+                rue_prose_plural(shares->count - rows));
     }
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    rue_say(page, "Each of the %s items belongs to exactly one of %zu rank%s (%s). ",
-            rue_format_count(balance.items, items, sizeof items), shares->count,
+    rue_say(page, "Each of the %s item%s belongs to exactly one of %zu rank%s (%s). ",
+            rue_format_count(balance.items, items, sizeof items), rue_prose_plural(balance.items), shares->count,
             rue_prose_plural(shares->count), shares->how);
-    rue_say(page, "The largest share has %s items, %.1f %% more than the mean; by bytes, %.1f %%.",
-            rue_format_count(balance.most_items, most, sizeof most),
+    rue_say(page, "The largest share has %s item%s, %.1f %% more than the mean; by bytes, %.1f %%.",
+            rue_format_count(balance.most_items, most, sizeof most), rue_prose_plural(balance.most_items),
             100 * imbalance(shares, balance.most_items, balance.items),
             100 * imbalance(shares, balance.most_bytes, balance.bytes));
     if (balance.idle)

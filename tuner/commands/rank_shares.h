@@ -24,6 +24,9 @@ struct rue_rank_shares {
     struct rue_rank_share *at; /* [count] */
 };
 
+/* Whether this is meant as a number of ranks: it begins like one, and is not a file. */
+bool rue_ranks_are_counted(const char *ranks);
+
 /* Deals the items of one epoch to `ranks`: a number, or a file. Checks that each item belongs to one rank.
  * RUE_USAGE: not a number of ranks, or too many for the shards. RUE_DATA: ranges of the file overlap, leave
  * gaps or are out of range; the message names the line. RUE_MEMORY. */

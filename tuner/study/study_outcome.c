@@ -204,6 +204,7 @@ static void count_outcomes(const struct rue_study_ledger *ledger, struct rue_var
         if (row->request.measure != RUE_JOINT) continue;
         if (!rue_variant_equal(&row->request.variant, &out->variant)) continue;
         rue_findings_count_trial(out, &row->result);
+        rue_findings_count_sizes(out, &row->result);
         out->trials.disturbed += row->disturbed;
         if (best != RUE_NONE && rue_config_equal(&row->request.config, &out->matrix->configs[best]))
             rue_findings_count_queue(out, &row->result);

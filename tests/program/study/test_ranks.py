@@ -190,8 +190,21 @@ def test_wrong_files_of_ranges_are_refused(rue, photos):
     expect_failure(rue("inspect", photos, "--ranks", "missing.csv"), 3, "missing.csv")
     expect_failure(rue("inspect", photos, "--ranks", photos), 3, str(photos))
     for words, said in [(["--ranks", 0], "--ranks 0: expected 1 to 65536 ranks"), (["--ranks", 65537], "1 to 65536"),
-                        (["--share", "shards"], "--share needs the number of ranks")]:
+                        (["--share", "shards"], "--share needs the number of ranks"),
+                        *[(["--ranks", word], f"--ranks {word}: expected 1 to 65536 ranks, or a CSV file") for word in ["-1", "3x", "1.5", "9" * 23]],
+                        ([*write_ranges(rue, "0,0,48"), "--share", "contiguous"], "--share cannot be used with --ranks ranges.csv")]:
         expect_failure(rue("inspect", photos, *words), 2, said)
+
+
+def test_a_file_whose_name_begins_like_a_number_is_read(rue, photos):
+    write_ranges(rue, "0,0,48")
+    (rue.folder / "ranges.csv").rename(rue.folder / "3x")
+    assert [part["items"] for part in inspect(rue, photos, "--ranks", "3x")["shares"]] == [48]
+
+
+def test_one_item_is_singular(rue, photos):
+    said = " ".join(rue("inspect", photos, "--ranks", 65).stdout.split())
+    assert "The largest share has 1 item, " in said and "and 1 more rank (" in said, said
 
 
 def test_a_setting_of_the_world_counts(rue, photos):

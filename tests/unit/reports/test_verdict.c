@@ -100,8 +100,10 @@ Test(verdict, what_a_longer_queue_gains_is_said)
     cr_assert_str_eq(queue_note(unknown, 1), "");
 }
 
-/* Of fixed batches and of others, each with the times of two models. */
-static const char *batches_note(double fixed_s, double other_s, bool predicted)
+/* Of fixed batches and of others, each with the times of two models; of the others' trials, `changed` and
+ * `kept` changed their sizes or not. */
+static const char *batches_note(double fixed_s, double other_s, bool predicted, bool repeated, size_t changed,
+                                size_t kept)
 {
     static const char *const models[] = {"ape", "bee"};
     struct rue_config configs[2] = {fixture_config(32, 2), fixture_config(64, 2)};
@@ -115,9 +117,27 @@ static const char *batches_note(double fixed_s, double other_s, bool predicted)
                                       .times_s = times_s,
                                       .predicted = predicted};
     fixture_open(&fixture);
+    struct rue_variant_findings *variant = fixture_add(&fixture, &grid);
+    if (repeated) { /* the selection counts the repeats */
+        fixture_repeat(&fixture, 0.01);
+        struct rue_selection_rules rules = {.top_n = 3};
+        rue_selection_close(fixture.selections[0]);
+        cr_assert_eq(rue_selection_open(fixture.matrices[0], &rules, &fixture.selections[0], NULL), RUE_OK);
+        variant->selection = fixture.selections[0];
+    }
+    struct rue_trial_result result = rue_trial_result_empty();
+    result.outcome = RUE_TRIAL_OK;
+    result.images = 1000;
+    for (size_t i = 0; i < changed + kept; i++) {
+        result.config = configs[1];
+        result.batches = i < changed ? 20 : 16;
+        rue_findings_count_sizes(variant, &result);
+        result.config = configs[0]; /* does not count */
+        rue_findings_count_sizes(variant, &result);
+    }
     struct rue_page page = {0};
     rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
-    rue_verdict_batches(&page, fixture_add(&fixture, &grid));
+    rue_verdict_batches(&page, variant);
     const char *said = page_text(&page);
     fixture_close(&fixture);
     return said;
@@ -125,18 +145,30 @@ static const char *batches_note(double fixed_s, double other_s, bool predicted)
 
 Test(verdict, whether_adapting_beats_fixed_batches_is_said)
 {
-    const char *said = batches_note(12, 10, false);
+    const char *said = batches_note(12, 10, false, true, 2, 1);
     cr_assert(strstr(said, "Batches of the strategy adaptive beat the best fixed ones: 64/2 "
                            "batch_strategy=adaptive is 1.20 times as fast as 32/2 (95 % CI 1."),
               "%s", said);
-    said = batches_note(10, 10, false);
+    cr_assert(strstr(said, "changed in only 2 of 3 trials. The two also differ in batch_size."), "%s", said);
+    said = batches_note(10, 10, false, true, 3, 0);
     cr_assert(strstr(said, "adaptive are not proven to beat the best fixed ones: ") &&
-                  strstr(said, "is 1.00 times as fast as 32/2 (95 % CI 0.89"),
+                  strstr(said, "is 1.00 times as fast as 32/2 (95 % CI 0.9") && !strstr(said, "in only"),
               "%s", said);
-    said = batches_note(10, 12, false);
+    said = batches_note(10, 12, false, true, 3, 0);
     cr_assert(strstr(said, "are not proven to beat") && strstr(said, "is 0.83 times as fast"), "%s", said);
-    said = batches_note(12, 10, true);
+    said = batches_note(12, 10, true, false, 1, 0);
     cr_assert(strstr(said, "are not proven to beat") && strstr(said, ", from short runs)."), "%s", said);
+}
+
+Test(verdict, batches_of_one_size_or_of_one_trial_prove_nothing)
+{
+    const char *said = batches_note(12, 10, false, true, 0, 3);
+    cr_assert_str_eq(said, "Batches of the strategy adaptive (64/2 batch_strategy=adaptive) are not compared "
+                           "with fixed ones (32/2): the sizes never changed in this job.");
+    said = batches_note(12, 10, false, true, 1, 2);
+    cr_assert(strstr(said, "are not proven to beat") && strstr(said, "changed in only 1 of 3"), "%s", said);
+    said = batches_note(12, 10, false, false, 1, 0);
+    cr_assert(strstr(said, "are not proven to beat") && strstr(said, ", from single trials)."), "%s", said);
 }
 
 Test(verdict, the_same_answer_for_all_lengths_gets_no_sentence)
