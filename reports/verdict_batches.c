@@ -30,7 +30,8 @@ static const char *find_weakness(const struct rue_ranking_row *a, const struct r
 /* Only repeated whole jobs prove it: in a short run a strategy has not yet found its size. */
 void rue_verdict_batches(struct rue_page *page, const struct rue_variant_findings *variant)
 {
-    size_t fixed = rue_findings_best_batches(variant, true), other = rue_findings_best_batches(variant, false);
+    size_t fixed = rue_findings_best_batches(variant, true),
+           other = rue_findings_best_batches(variant, false);
     const struct rue_sizes_findings *sizes = &variant->trials.sizes;
     struct rue_speedup gain;
     if (fixed == RUE_NONE || other == RUE_NONE) return;

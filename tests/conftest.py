@@ -324,6 +324,15 @@ def read_json(path):
     return json.loads(pathlib.Path(path).read_text(encoding="utf-8"), parse_constant=refuse)
 
 
+def map_tensor(path, dtype, shape, count):
+    """The items of a tensor file, by the lines of docs/data.md."""
+    np = pytest.importorskip("numpy")
+    code = re.search(r"```py\n(item = .*?)```", (ROOT / "docs/data.md").read_text(), re.DOTALL).group(1)
+    code = code.replace('"<f4", (3, 224, 224)', f'"{dtype}", {shape}').replace('"photos.tensor"', "path")
+    exec(code, values := {"np": np, "path": path, "count": count})
+    return values["items"]
+
+
 def unwrap(text):
     """The text on one line, as lines are wrapped where a path is long."""
     return " ".join(text.split())

@@ -10,9 +10,7 @@
  *
  * Version 1 had no index_crc.
  *
- * NumPy opens the records in one line:
- *   float32: np.memmap(path, '<f4', 'r', 4096, (count, 3, 224, 224))
- *   uint8:   np.memmap(path, 'u1', 'r', 4096, (count, 151552))[:, :150528].reshape(-1, 3, 224, 224) */
+ * docs/data.md opens the records with NumPy. */
 /* clang-format on */
 #ifndef RUE_TENSOR_FILE_H
 #define RUE_TENSOR_FILE_H

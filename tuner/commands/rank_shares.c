@@ -338,8 +338,8 @@ void rue_rank_shares_put(const struct rue_rank_shares *shares, struct rue_page *
     }
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     rue_say(page, "Each of the %s item%s belongs to exactly one of %zu rank%s (%s). ",
-            rue_format_count(balance.items, items, sizeof items), rue_prose_plural(balance.items), shares->count,
-            rue_prose_plural(shares->count), shares->how);
+            rue_format_count(balance.items, items, sizeof items), rue_prose_plural(balance.items),
+            shares->count, rue_prose_plural(shares->count), shares->how);
     rue_say(page, "The largest share has %s item%s, %.1f %% more than the mean; by bytes, %.1f %%.",
             rue_format_count(balance.most_items, most, sizeof most), rue_prose_plural(balance.most_items),
             100 * imbalance(shares, balance.most_items, balance.items),

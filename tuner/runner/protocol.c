@@ -119,6 +119,7 @@ const struct rue_field rue_protocol_times_fields[] = {
 
 #define HELLO(member) RUE_FIELD_AT(rue_hello, member)
 
+static const char usage_word[] = "usage";
 static const char *const clocks[] = {"real", "virtual", NULL};
 static const struct rue_field model_fields[] = {{"", RUE_FIELD_TEXT, .bytes = RUE_MODEL_NAME_BYTES}, {0}};
 
@@ -193,6 +194,11 @@ char *rue_protocol_encode_failure(json_t *id, enum rue_outcome outcome, const ch
 {
     return dump_line(json_pack("{s:O?, s:s, s:o}", "id", id, "status", rue_outcome_names[outcome], "reason",
                                rue_json_text(reason)));
+}
+
+char *rue_protocol_encode_refusal(const char *reason)
+{
+    return dump_line(json_pack("{s:s, s:o}", "status", usage_word, "reason", rue_json_text(reason)));
 }
 
 /* ---- decoding ---- */
@@ -350,9 +356,13 @@ rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *ou
     if (!status) rue_json_refuse(&reader, "status", "a word such as ok");
     if (status && strcmp(status, rue_outcome_names[RUE_TRIAL_OK]) != 0) {
         const char *reason = json_string_value(json_object_get(reply, "reason"));
-        bool infeasible = strcmp(status, rue_outcome_names[RUE_TRIAL_INFEASIBLE]) == 0;
-        return rue_fail(error, infeasible ? RUE_INFEASIBLE : RUE_DATA, "%s",
-                        reason ? reason : "it sent no \"reason\"");
+        bool infeasible = strcmp(status, rue_outcome_names[RUE_TRIAL_INFEASIBLE]) == 0,
+             usage = strcmp(status, usage_word) == 0;
+        return rue_fail(error,
+                        infeasible ? RUE_INFEASIBLE
+                        : usage    ? RUE_USAGE
+                                   : RUE_DATA,
+                        "%s", reason ? reason : "it sent no \"reason\"");
     }
     rue_json_read_fields(&reader, reply, opened_fields, out);
     const char *note = json_string_value(json_object_get(reply, "note"));

@@ -79,10 +79,11 @@ char *rue_protocol_encode_ready(json_t *id);
 char *rue_protocol_encode_opened(const struct rue_opened *opened);
 /* `outcome`: infeasible if memory or descriptors are short, else failed. */
 char *rue_protocol_encode_failure(json_t *id, enum rue_outcome outcome, const char *reason);
+char *rue_protocol_encode_refusal(const char *reason); /* of `open`: its workload does not suit the data */
 
 /* Decoders fail with RUE_RUNNER (replies) or RUE_USAGE (requests). The message names the field, what is
- * expected and what came, and continues "the runner". A reply to `open` may also be RUE_INFEASIBLE or
- * RUE_DATA, with the runner's reason. */
+ * expected and what came, and continues "the runner". A reply to `open` may also be RUE_INFEASIBLE,
+ * RUE_USAGE or RUE_DATA, with the runner's reason. */
 rue_status rue_protocol_parse(const char *line, json_t **out, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
                                      rue_error *error) RUE_MUST_CHECK;

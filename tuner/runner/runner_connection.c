@@ -257,7 +257,7 @@ static rue_status send_open(struct rue_connection *connection, const char *line,
         return rue_fail(error, status, "the runner did not answer 'open' correctly: it %s",
                         gone ? exit_text : why.message);
     }
-    bool says = status == RUE_DATA || status == RUE_INFEASIBLE;
+    bool says = status == RUE_DATA || status == RUE_USAGE || status == RUE_INFEASIBLE;
     return rue_fail(error, status, "%s%s%s",
                     says && connection->address.command ? "the runner cannot open the data: " : "",
                     why.message,

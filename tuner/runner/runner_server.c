@@ -312,7 +312,9 @@ static char *answer_open(struct server *server, const json_t *object)
     struct rue_open_request request;
     struct rue_opened opened = {.cache = RUE_CACHE_AS_IS};
     rue_status status = rue_protocol_decode_open(object, &request, &error);
-    if (status == RUE_OK) status = open_data(server, &request, &opened, &error);
+    if (status != RUE_OK) return encode_error(NULL, &error);
+    status = open_data(server, &request, &opened, &error);
+    if (status == RUE_USAGE) return rue_protocol_encode_refusal(error.message);
     return status == RUE_OK ? rue_protocol_encode_opened(&opened) : encode_error(NULL, &error);
 }
 

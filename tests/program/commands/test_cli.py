@@ -13,7 +13,7 @@ import subprocess
 
 import pytest
 
-from conftest import HANG_S, ROOT, clean_environment, error_line, expect_failure, make_table, read_json, stop, wait_until
+from conftest import HANG_S, ROOT, clean_environment, error_line, expect_failure, make_table, map_tensor, read_json, stop, wait_until
 
 pytestmark = pytest.mark.quick
 
@@ -496,12 +496,6 @@ def read_tensor_file(path):
     return np.frombuffer(data, "<i4", count, labels).tolist(), data[names:end].decode().split("\0")[:classes]
 
 
-def memory_map(dtype, path, count):
-    """The one line that engine/read/tensor_file.h gives for NumPy."""
-    line = re.search(rf"\* +{dtype}: +(np\.memmap\(.*)$", (ROOT / "engine/read/tensor_file.h").read_text(), re.MULTILINE).group(1)
-    return eval(line.replace("*/", ""), dict(np=np, path=path, count=count))
-
-
 def test_prepare_round_trip(rue, own_photos):
     files = sorted(own_photos.rglob("*.jpg"))
     for dtype in ("float32", "uint8"):
@@ -509,7 +503,7 @@ def test_prepare_round_trip(rue, own_photos):
         assert done.returncode == 0 and "20 images" in done.stderr and done.stdout == ""
         labels, classes = read_tensor_file(rue.folder / f"{dtype}.tensor")
         assert [classes[label] for label in labels] == [path.parent.name for path in files]
-    values = {dtype: memory_map(dtype, rue.folder / f"{dtype}.tensor", 20) for dtype in ("float32", "uint8")}
+    values = {dtype: map_tensor(rue.folder / f"{dtype}.tensor", word, (3, 224, 224), 20) for dtype, word in (("float32", "<f4"), ("uint8", "u1"))}
     assert all(array.shape == (20, 3, 224, 224) for array in values.values())
     mean, std = (np.reshape(v, (3, 1, 1)) for v in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
     assert np.allclose(values["float32"], (values["uint8"] / 255 - mean) / std, atol=1e-5)

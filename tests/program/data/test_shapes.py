@@ -6,7 +6,7 @@ import tarfile
 import numpy as np
 import pytest
 
-from conftest import expect_failure, read_json
+from conftest import expect_failure, map_tensor, read_json
 
 SHAPE = 37, 181, 360
 BYTES = 37 * 181 * 360 * 4
@@ -69,6 +69,16 @@ def test_half_precision_is_widened(rue):
     wide = np.memmap(rue.folder / "wide.tensor", "<f4", "r", 4096)[:5 * 1024].reshape(5, 1024)[:, :70].reshape(5, 2, 5, 7)
     assert (wide == np.stack(arrays).astype(np.float32)).all()
     expect_failure(rue("tune", "half.tensor", *QUICK, "--batch-dtype", "uint8", "--out", "out"), 2, "holds float16 values")
+
+
+@pytest.mark.parametrize("shape", [(5, 181, 36), (1, 64, 32)])
+@pytest.mark.parametrize("dtype", ["<f2", "<f4"])
+def test_numpy_maps_a_tensor_file_as_documented(rue, shape, dtype):
+    rng = np.random.default_rng(5)
+    arrays = [rng.standard_normal(shape).astype(dtype) for _ in range(6)]
+    shard(rue.folder / "a.tar", arrays)
+    assert rue("prepare", "a.tar", "a.tensor", "--quiet").returncode == 0
+    assert (map_tensor(rue.folder / "a.tensor", dtype, shape, 6) == np.stack(arrays)).all()
 
 
 def test_models_that_compute_need_images(rue):
