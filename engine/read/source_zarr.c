@@ -12,7 +12,7 @@
 #include "hash.h"
 #include "zarr_store.h"
 
-enum { NAME_MAX_BYTES = 128, ATTRIBUTES_MAX = 16 << 20 };
+enum { NAME_MAX_BYTES = 128, ATTRIBUTES_MAX = 16 << 20, STOP_EVERY = 65536 };
 
 static const char *const image_names[] = {"images", "data", "x", NULL};
 static const char *const label_names[] = {"labels", "label", "y", "targets", NULL};
@@ -55,7 +55,8 @@ static bool is_label(const struct rue_zarr_array *array, const unsigned char *va
     return bits <= INT32_MAX;
 }
 
-static rue_status read_labels(const struct rue_zarr *labels, const char *path, struct rue_index *index,
+static rue_status read_labels(const struct rue_zarr *labels, const char *path,
+                              const struct rue_source_options *options, struct rue_index *index,
                               rue_error *error)
 {
     const struct rue_zarr_array *array = rue_zarr_array(labels);
@@ -69,7 +70,8 @@ static rue_status read_labels(const struct rue_zarr *labels, const char *path, s
     if (!index->labels) return rue_fail_memory(error, "labels", index->count * sizeof *index->labels);
     rue_status status = RUE_OK;
     for (uint64_t i = 0; status == RUE_OK && i < index->count; i++) {
-        status = rue_zarr_read(labels, i, value, error);
+        if (i % STOP_EVERY == 0) status = rue_source_check_stop(options, error);
+        if (status == RUE_OK) status = rue_zarr_read(labels, i, value, error);
         if (status == RUE_OK && !is_label(array, value, &index->labels[i]))
             status = rue_fail(error, RUE_DATA, "%s: the label of item %" PRIu64 " is not from 0 to 2^31 - 1",
                               path, i);
@@ -83,7 +85,7 @@ static rue_status open_labels(const char *path, const struct rue_source_options 
 {
     struct rue_zarr *labels = NULL;
     rue_status status = open_array(index, path, options, options->label_key, label_names, &labels, error);
-    if (status == RUE_OK && labels) status = read_labels(labels, path, index, error);
+    if (status == RUE_OK && labels) status = read_labels(labels, path, options, index, error);
     rue_zarr_close(labels);
     return status;
 }

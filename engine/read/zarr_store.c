@@ -139,10 +139,11 @@ static rue_status measure_grid(struct rue_zarr *zarr, rue_error *error)
             "%s has %.3g files of chunks, and the limit is %d: make larger chunks, or put them into "
             "shards",
             zarr->path, files, RUE_ZARR_FILES_MAX);
-    if (values > 1 << 30 || chunks > 1 << 20)
-        return rue_fail(error, RUE_DATA,
-                        "%s has items of more than 2^30 values, or shards of more than 2^20 chunks",
-                        zarr->path);
+    if (values > 1 << 30 || chunks > 1 << 20 || values * (double)array->shape[0] > 0x1p56)
+        return rue_fail(
+            error, RUE_DATA,
+            "%s has more than 2^56 values, items of more than 2^30, or shards of more than 2^20 chunks",
+            zarr->path);
     zarr->file_count = (uint64_t)files;
     zarr->chunks_of_file = (uint64_t)chunks;
     return RUE_OK;

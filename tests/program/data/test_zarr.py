@@ -234,15 +234,17 @@ def test_a_key_that_is_there_twice_is_refused(rue, place):
     expect_failure(rue("inspect", "store.zarr"), 3, "store.zarr", "twice")
 
 
-def test_shards_of_2_128_chunks_are_refused(rue):
-    shard = dict(name="sharding_indexed", configuration=dict(chunk_shape=[1] * 4, codecs=["bytes"], index_codecs=["bytes"]))
-    metadata = dict(zarr_format=3, node_type="array", shape=[4, 3, 8, 8], data_type="uint8", fill_value=0, codecs=[shard],
-                    chunk_grid=dict(name="regular", configuration=dict(chunk_shape=[2**32] * 4)), chunk_key_encoding=dict(name="v2"))
+@pytest.mark.parametrize("shape, shards, chunks", [
+    ([4, 3, 8, 8], [2**32] * 4, [1] * 4), ([2**35, 1024, 1024, 1024], [2**20, 1024, 1024, 1024], [1, 1024, 1024, 1024])], ids=str)
+def test_shards_whose_sizes_wrap_are_refused(rue, shape, shards, chunks):
+    shard = dict(name="sharding_indexed", configuration=dict(chunk_shape=chunks, codecs=["bytes"], index_codecs=["bytes"]))
+    metadata = dict(zarr_format=3, node_type="array", shape=shape, data_type="uint8", fill_value=0, codecs=[shard],
+                    chunk_grid=dict(name="regular", configuration=dict(chunk_shape=shards)), chunk_key_encoding=dict(name="v2"))
     store = rue.folder / "s"
     store.mkdir()
     (store / "zarr.json").write_text(json.dumps(metadata))
     (store / "0.0.0.0").write_bytes(bytes(64))
-    expect_failure(rue("prepare", "s", "s.tensor"), 3, "s has items of more than 2^30 values, or shards of more than 2^20 chunks")
+    expect_failure(rue("prepare", "s", "s.tensor"), 3, "s has more than 2^56 values, items of more than 2^30, or shards of more than 2^20 chunks")
 
 
 def test_damaged_json_is_refused(rue):
