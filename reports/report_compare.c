@@ -17,6 +17,8 @@ struct compared {
     const struct rue_findings *findings;
     struct rue_comparison **with_first; /* [variant_count] comparisons with the first; NULL: impossible */
     bool comparable;                    /* at least one is possible */
+    size_t store_count;                 /* zarr stores among them */
+    struct rue_comparison *stores;      /* from the second fastest to the fastest store; NULL: impossible */
 };
 
 static void close_compared(struct compared *compared)
@@ -24,12 +26,37 @@ static void close_compared(struct compared *compared)
     for (size_t v = 0; compared->with_first && v < compared->findings->variant_count; v++)
         rue_comparison_close(compared->with_first[v]);
     free(compared->with_first);
+    rue_comparison_close(compared->stores);
+}
+
+static double mean_speedup(const struct compared *compared, size_t v)
+{
+    if (v == 0) return 1;
+    return compared->with_first[v] ? compared->with_first[v]->mean_speedup_ratio : NAN;
+}
+
+static rue_status compare_stores(struct compared *out, rue_error *error)
+{
+    const struct rue_variant_findings *variants = out->findings->variants;
+    size_t best = RUE_NONE, next = RUE_NONE;
+    for (size_t v = 0; v < out->findings->variant_count; v++) {
+        if (strcmp(variants[v].variant.format, "zarr") != 0) continue;
+        out->store_count++;
+        if (isnan(mean_speedup(out, v))) continue;
+        if (best == RUE_NONE || mean_speedup(out, v) > mean_speedup(out, best))
+            next = best, best = v;
+        else if (next == RUE_NONE || mean_speedup(out, v) > mean_speedup(out, next))
+            next = v;
+    }
+    if (next == RUE_NONE) return RUE_OK;
+    return rue_comparison_open(&variants[next], &variants[best], &out->stores, error);
 }
 
 static rue_status open_compared(const struct rue_findings *findings, struct compared *out, rue_error *error)
 {
     size_t count = findings->variant_count;
-    *out = (struct compared){findings, calloc(count + 1, sizeof(struct rue_comparison *)), false};
+    *out = (struct compared){.findings = findings,
+                             .with_first = calloc(count + 1, sizeof(struct rue_comparison *))};
     if (!out->with_first)
         return rue_fail_memory(error, "a comparison", count * sizeof(struct rue_comparison *));
     rue_status status = RUE_OK;
@@ -38,6 +65,7 @@ static rue_status open_compared(const struct rue_findings *findings, struct comp
             rue_comparison_open(&findings->variants[0], &findings->variants[v], &out->with_first[v], error);
         out->comparable |= out->with_first[v] != NULL;
     }
+    if (status == RUE_OK) status = compare_stores(out, error);
     if (status != RUE_OK) close_compared(out);
     return status;
 }
@@ -64,12 +92,6 @@ static void find_usage(const struct rue_findings *findings, const struct rue_var
         images += (double)row.result.images;
     }
     *cpu_ns = sum_ns / images;
-}
-
-static double mean_speedup(const struct compared *compared, size_t v)
-{
-    if (v == 0) return 1;
-    return compared->with_first[v] ? compared->with_first[v]->mean_speedup_ratio : NAN;
 }
 
 /* Time to make the whole variant from the first one; NaN: unknown. */
@@ -221,6 +243,28 @@ static void put_common(struct rue_page *page, const struct compared *compared,
     }
 }
 
+/* Which chunks and codec pay. */
+static void say_stores(struct rue_page *page, const struct compared *compared)
+{
+    const struct rue_comparison *stores = compared->stores;
+    if (!stores || stores->saving.interval.confidence <= 0) return; /* no repeats */
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say(page, "Of the %zu zarr stores, ", compared->store_count);
+    if (stores->saving.interval.low_ns <= 0) {
+        rue_say(page, "none is proven to be the fastest.");
+        return;
+    }
+    double more = stores->after->data.storage_bytes - stores->before->data.storage_bytes;
+    char bytes[RUE_UNIT_TEXT_BYTES];
+    rue_say_variant(page, compared->findings, stores->after);
+    rue_say(page, " is the fastest: %.0f %% less time than ", 100 - 100 / stores->mean_speedup_ratio);
+    rue_say_variant(page, compared->findings, stores->before);
+    if (stores->after->data.storage_bytes > 0 && stores->before->data.storage_bytes > 0)
+        rue_say(page, ", %s %s storage", rue_format_bytes((uint64_t)fabs(more), bytes, sizeof bytes),
+                more < 0 ? "less" : "more");
+    rue_say(page, ".");
+}
+
 static void put_page(struct rue_page *page, const struct compared *compared)
 {
     const struct rue_findings *findings = compared->findings;
@@ -240,6 +284,7 @@ static void put_page(struct rue_page *page, const struct compared *compared)
         rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
         rue_verdict_batches(page, &findings->variants[v]);
     }
+    say_stores(page, compared);
     rue_page_gap(page);
     for (size_t v = 1; v < findings->variant_count; v++) {
         if (!compared->with_first[v]) continue;

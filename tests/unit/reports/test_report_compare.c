@@ -77,6 +77,33 @@ static void expect(const char *text, const char *part)
     cr_expect(strstr(text, part), "%s is not in: %s", part, text);
 }
 
+/* The page where the first two variants are zarr stores, with repeats that are off by `off`. */
+static char *show_stores(double off)
+{
+    begin();
+    strcpy(fixture.variants[PREPARED].variant.format, "zarr");
+    strcpy(fixture.variants[RAW].variant.format, "zarr");
+    if (off > 0) fixture_repeat(&fixture, off);
+    char *text = show();
+    fixture_close(&fixture);
+    return text;
+}
+
+Test(report_compare, the_fastest_zarr_store_is_named_if_repeats_prove_it)
+{
+    char *text = show_stores(0.001);
+    expect(text,
+           "Of the 2 zarr stores, preprocessed zarr float32 is the fastest: 55 % less time than raw zarr, "
+           "1.0 MB more storage.");
+    free(text);
+    text = show_stores(0.5);
+    expect(text, "Of the 2 zarr stores, none is proven to be the fastest.");
+    free(text);
+    text = show_stores(0);
+    cr_expect_null(strstr(text, "zarr stores"));
+    free(text);
+}
+
 Test(report_compare, the_page_has_the_payback_and_the_variant_to_use)
 {
     begin();
