@@ -74,8 +74,10 @@ def test_rue_s_own_runner_and_the_c_example_refuse_damaged_recommendations(rue, 
     (lambda part: part["config"].update(batch_size=2**32 + 4), "out of range"), (lambda part: part["config"].update(batch_size=4.0), "out of range"),
     (lambda part: part["config"].update(parallelism=7), "word"),
     (lambda part: part["config"].update(batch_size=0), "out of range"), (lambda part: part.update(config=[]), "no recommendation"),
-    (lambda part: part["config"].clear(), None),
-], ids=range(11))
+    (lambda part: part["config"].clear(), None), (lambda part: part["config"].update(max_queue_size=-1), "out of range"),
+    (lambda part: part["config"].update(read="both"), "word"), (lambda part: part["config"].update(batch_strategy="robin"), "word"),
+    (lambda part: part["config"].update(max_queue_size=1, read="item", batch_strategy="adaptive"), None),
+], ids=range(15))
 def test_the_c_example_names_unusable_values(rue, own_photos, load_images, change, says):
     part = dict(variant=dict(mode="raw"), config=dict(batch_size=4, num_workers=1), decode="exact", batch_dtype="float32")
     change(part)
