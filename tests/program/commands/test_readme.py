@@ -109,6 +109,7 @@ def test_an_example_works(place, where, line):
     # What another example makes; they may run in any order.
     for name, make in {"h100.json": "rue calibrate resnet50 --device h100 --batch-size 4,8 --batches 1 --out h100.json",
                        "box.json": "rue calibrate resnet18 --device host:1 --batch-size 1,8 --batches 1 --out box.json",
+                       "photos.zarr": "rue prepare photos photos.zarr --chunks 4,3,224,224 --quiet",
                        "images.lmdb": "rue prepare photos images.lmdb --quiet",
                        "shards/": "rue prepare photos shards --format webdataset --quiet"}.items():
         if name in line and target != name.rstrip("/") and "--out " + name not in line and not (place / name).exists():
@@ -125,15 +126,6 @@ def test_the_python_examples_work(place):
     for where, body in found:
         done = subprocess.run([sys.executable, "-c", body], cwd=place, capture_output=True, text=True, timeout=HANG_S)
         assert done.returncode == 0 and re.match(r"\d+ \d+ [\d.e-]+$", done.stdout.strip()), (where, done.stdout, done.stderr)
-
-
-def test_a_tensor_file_opens_as_in_the_readme(place):
-    np = pytest.importorskip("numpy", reason="skipped: NumPy is not installed (python3-numpy)")
-    call = re.search(r"`(np\.memmap\([^`]*\))`", (ROOT / "docs/data.md").read_text()).group(1)
-    run_in(place, "rue prepare photos/ photos.tensor --force").check_returncode()
-    (place / "photos.tensor").rename(place / "float.tensor")
-    array = eval(call.replace("photos.tensor", str(place / "float.tensor")), dict(np=np, count=12))  # as it is typed
-    assert array.shape == (12, 3, 224, 224) and np.isfinite(array).all()
 
 
 def test_every_block_has_a_known_language():
