@@ -190,6 +190,9 @@ CASES = {
         "device": lambda w: Case(["models", "--device", w.inputs / "large.json"], w.slow_read("large.json")),
         "unread": lambda w: Case(["models", "--json"], unread=True),
     },
+    "augment": {
+        "endless": lambda w: Case(["augment"], unread=True),
+    },
     "calibrate": {
         "measure": lambda w: Case(["calibrate", "resnet50", "--device", "host:1", "--batch-size", "64,128", "--batches", "50",
                                    "--out", "h.json"]),

@@ -1,4 +1,5 @@
 """rue_tuner.tune and Result.check with the real program: in this process, isolated, with faults."""
+import gc
 import json
 import os
 import pathlib
@@ -184,6 +185,7 @@ def test_calls_within_a_trial_or_a_worker_are_refused():
 
 
 def test_a_hang_ends_with_the_stack(capfd):
+    gc.collect()  # loaders of earlier tests: joining their workers during the trial would be the stack
     start = time.monotonic()
     with pytest.raises(rue.TuneError) as caught:
         rue.tune(DataLoader(Hanging(), batch_size=8), ["resnet18@h100"], space=dict(num_workers=[0]), budget="2m", quiet=True,

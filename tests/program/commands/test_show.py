@@ -97,7 +97,7 @@ def check_same_words(rue, done, out="out"):
     assert done.returncode == 0, done.stderr
     more = rue("show", out, "--details", env=dict(COLUMNS=100)).stdout
     page = done.stdout
-    assert len(more.splitlines()) > len(page.splitlines()) <= 36 + 4 * ("Low confidence" in page), "the run's page is one that is read at a glance"
+    assert len(more.splitlines()) > len(page.splitlines()) <= 36 + 8 * ("Low confidence" in page), "the run's page is read at a glance; a busy machine adds notes"
     text = rue("show", out, env=dict(COLUMNS=100)).stdout
     assert text == done.stdout and len(text) > 500
     return text
@@ -243,9 +243,9 @@ def test_a_read_only_folder_is_shown(rue, script, unprivileged_rue):
 
 
 def test_a_running_study_is_shown(rue, script):
-    one = script(TABLE, delay_s=0.02)
+    one = script(TABLE, delay_s=0.2)
     process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out")
-    one.wait_for(20, process)
+    one.wait_for(8, process)
     done = rue("show", "out")
     assert done.returncode in (0, 5) and "a run is in progress" in done.stdout
     told = json.loads(rue("show", "out", "--json").stdout)
