@@ -21,7 +21,7 @@ rue_status rue_zarr_refuse_links(int folder_fd, const char *path, const char *na
 rue_status rue_zarr_fail_file(rue_error *error, const char *path, const char *name);
 
 /* Reads the file `name` of at most `most` bytes into `*out`, which the caller frees; a NUL follows its
- * `*bytes`. `*out` is NULL if there is no such file. `path` is the folder, for messages. RUE_DATA; also the
+ * `*bytes`. `*out` is NULL if the file does not exist. `path` is the folder, for messages. RUE_DATA; also the
  * results of rue_source_failure. */
 rue_status rue_zarr_read_file(int folder_fd, const char *path, const char *name, uint64_t most, char **out,
                               size_t *bytes, rue_error *error) RUE_MUST_CHECK;

@@ -69,7 +69,7 @@ static uint64_t read_percent(void *context)
     return *(const uint64_t *)context;
 }
 
-/* The resident memory of the loader after 500 ms in which so much of memory was free. */
+/* The resident memory of the loader after 500 ms with this ratio of free memory. */
 static double loader_mb(enum rue_batch_strategy strategy, uint64_t free_percent)
 {
     struct rue_loader_options options = make_options(LARGEST, strategy);

@@ -39,7 +39,7 @@ enum {
 /* The default workload, changed by the options of those rows, without the recipe. */
 struct rue_workload rue_workload_from_options(const struct rue_options *options);
 
-/* Adds the recipe of a workload for training. RUE_USAGE: there is no such recipe, or options exclude each
+/* Adds the recipe of a workload for training. RUE_USAGE: the recipe is unknown, or options exclude each
  * other. */
 rue_status rue_workload_add_recipe(const struct rue_options *options, struct rue_workload *workload,
                                    rue_error *error) RUE_MUST_CHECK;

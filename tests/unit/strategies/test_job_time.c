@@ -249,7 +249,7 @@ Test(job_time, batches_of_changing_size_count_by_their_images)
     result.end_to_end_ns = 1000, result.first_batch_ns = 100, result.shutdown_ns = 36;
     cr_assert_float_eq(rue_job_steady_ns(&result), 864.0 / (320 - 32), 1e-9);
     result.images = 32;
-    cr_assert(isnan(rue_job_steady_ns(&result)), "one batch is no line");
+    cr_assert(isnan(rue_job_steady_ns(&result)), "one batch is not a line");
     result.images = 320, result.shutdown_ns = 901;
     cr_assert(isnan(rue_job_steady_ns(&result)));
 }
