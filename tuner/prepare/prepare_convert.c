@@ -305,10 +305,18 @@ static rue_status check_file_kind(const struct conversion *c, rue_error *error)
                     c->path, c->format->format);
 }
 
+static void note_remark(const struct conversion *c)
+{
+    char remark[256];
+    rue_sink_remark(c->sink, remark, sizeof remark);
+    if (remark[0] && c->progress) rue_progress_note(c->progress, "%s: %s", c->path, remark);
+}
+
 static rue_status write_data(struct conversion *c, rue_error *error)
 {
     rue_error why = {0};
     rue_status status = rue_sink_open(c->format, c->data, &c->sink_options, &c->sink, &why);
+    if (status == RUE_OK) note_remark(c);
     if (status == RUE_OK) status = check_file_kind(c, &why);
     if (status == RUE_OK)
         status = c->sink_options.mode == RUE_RAW                 ? copy_items(c, NULL, &why)

@@ -91,6 +91,12 @@ void rue_sink_close(struct rue_sink *sink)
     free(sink);
 }
 
+void rue_sink_remark(const struct rue_sink *sink, char *out, size_t bytes)
+{
+    *out = 0;
+    if (sink->ops->remark) sink->ops->remark(sink->state, out, bytes);
+}
+
 static rue_status check_label(const struct rue_sink *sink, const struct rue_item *item, rue_error *error)
 {
     if (item->label >= 0 && item->label <= sink->label_max) return RUE_OK;

@@ -48,6 +48,8 @@ struct rue_sink_ops {
     /* Begins a data set at `path`, which does not exist. */
     rue_status (*open)(void *state, const char *path, const struct rue_sink_options *options,
                        rue_error *error);
+    /* (optional) See rue_sink_remark. */
+    void (*remark)(const void *state, char *out, size_t bytes);
     rue_status (*add)(void *state, const struct rue_item *item, rue_error *error);
     /* Completes the data after the last item, and flushes them to the disk. */
     rue_status (*finish)(void *state, rue_error *error);
@@ -77,6 +79,9 @@ rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
                          const struct rue_sink_options *options, struct rue_sink **out,
                          rue_error *error) RUE_MUST_CHECK;
 void rue_sink_close(struct rue_sink *sink);
+
+/* Writes to `out` [bytes] what users should know before the items are written; "": nothing. */
+void rue_sink_remark(const struct rue_sink *sink, char *out, size_t bytes);
 
 /* RUE_STORE with file and reason; RUE_DATA: a key leads out of the destination or is not unique, or a label
  * cannot be read back. */

@@ -17,18 +17,21 @@
 #include "interrupt.h"
 #include "part.h"
 #include "sink.h"
+#include "units.h"
 #include "zarr_metadata.h"
 
 enum { BLOCK_BYTES = 16 << 20, BLOCK_ITEMS = 16, GZIP_LEVEL = 1, ZSTD_LEVEL = 3, BLOSC_LEVEL = 5 };
+enum { MANY_FILES = 100000, SMALL_BYTES = 1 << 20 };
 
 struct zarr {
     const struct rue_sink_options *options;
     char path[PATH_MAX];
     int fd;
     struct rue_zarr_array array;
-    char *block;  /* the items of one chunk along the first axis */
-    char *chunk;  /* one chunk */
-    char *packed; /* the same, compressed */
+    uint64_t files; /* of images */
+    char *block;    /* the items of one chunk along the first axis */
+    char *chunk;    /* one chunk */
+    char *packed;   /* the same, compressed */
     size_t packed_bytes;
     int32_t *labels; /* [count] */
     uint64_t added;
@@ -276,6 +279,7 @@ static rue_status describe_array(struct zarr *zarr, rue_error *error)
                         "these chunks need %.0f files, and the limit is %d: make larger chunks", files,
                         RUE_ZARR_FILES_MAX);
     array->chunk_bytes = (uint64_t)chunk_bytes;
+    zarr->files = (uint64_t)files;
     return RUE_OK;
 }
 
@@ -303,6 +307,18 @@ static rue_status open_zarr(void *state, const char *path, const struct rue_sink
     if (status != RUE_OK) return status;
     return write_array(zarr, "images", &zarr->array, types[options->dtype], rue_dtype_names[options->dtype],
                        error);
+}
+
+static void remark_on_files(const void *state, char *out, size_t bytes)
+{
+    const struct zarr *zarr = state;
+    char files[RUE_UNIT_TEXT_BYTES], chunk[RUE_UNIT_TEXT_BYTES];
+    if (zarr->files <= MANY_FILES || zarr->array.chunk_bytes >= SMALL_BYTES) return;
+    snprintf(out, bytes,
+             "writing %s files, a chunk of %s in each; so many small files are slow to write, copy and "
+             "delete: stop and give larger --chunks",
+             rue_format_count(zarr->files, files, sizeof files),
+             rue_format_bytes(zarr->array.chunk_bytes, chunk, sizeof chunk));
 }
 
 static rue_status add_to_zarr(void *state, const struct rue_item *item, rue_error *error)
@@ -340,6 +356,7 @@ const struct rue_sink_ops rue_sink_zarr = {
     .chunks = true,
     .state_bytes = sizeof(struct zarr),
     .open = open_zarr,
+    .remark = remark_on_files,
     .add = add_to_zarr,
     .finish = finish_zarr,
     .close = close_zarr,
