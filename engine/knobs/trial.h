@@ -32,7 +32,7 @@ extern const char *const rue_outcome_names[RUE_OUTCOME_COUNT + 1]; /* NULL at th
 
 struct rue_limits {
     uint64_t time_ns;      /* 0: none */
-    uint64_t memory_bytes; /* of the loader's batch buffers; 0: none */
+    uint64_t memory_bytes; /* of the loader's batch buffers and its cache of chunks; 0: none */
 };
 
 struct rue_trial_request {

@@ -24,9 +24,9 @@ extern const char *const rue_transform_names[];
 
 /* X(at, field, kind, words, least, most, default; changes times, always written; option, its argument, its
  * default, its help). All fields identify a trial. Times of two studies are comparable if the fields that
- * change times are equal; the other fields only set the order of the data. JSON omits a field that is not
- * always written at its default, so older documents stay valid. To add a field: add a row here and a member
- * below, and read it in the loader. `at` is for callers that make options. */
+ * change times are equal; the other fields set the order of the data, or refuse data. JSON omits a field that
+ * is not always written at its default, so older documents stay valid. To add a field: add a row here and a
+ * member below, and read it in the loader. `at` is for callers that make options. */
 #define RUE_WORKLOAD_BY_OPTION(X, at)                                                                        \
     X(at, seed, NUMBER, NULL, 0, INT64_MAX, 1, false, true, "seed", "K", "1",                                \
       "seed for data order and trial order")                                                                 \
@@ -42,6 +42,8 @@ extern const char *const rue_transform_names[];
       "fail", "fail, or replace by the next good image")                                                     \
     X(at, max_pixels, NUMBER, NULL, 1, UINT64_C(1) << 40, RUE_MAX_PIXELS_DEFAULT, false, true, "max-pixels", \
       "N", "268435456", "reject images of more than N pixels")                                               \
+    X(at, missing_chunks, WORD, rue_missing_chunks_names, 0, 1, RUE_MISSING_FILL, false, false,              \
+      "missing-chunks", "WHAT", "fill", "fill or error, if a chunk of zarr is missing")                      \
     X(at, cache, TEXT, rue_cache_names, 0, 0, 0, true, true, "cache", "STATE", RUE_CACHE_WARM,               \
       "warm (in memory), cold (from storage) or as-is")                                                      \
     X(at, share, WORD, rue_share_names, 0, 1, RUE_SHARE_STRIDED, true, false, "share", "HOW", "strided",     \
@@ -52,11 +54,12 @@ extern const char *const rue_transform_names[];
       "recipe for train: a preset or FILE.json [mild]")
 
 /* X(field, kind, words, least, most, default, changes times, always written) */
-#define RUE_WORKLOAD_BY_PROGRAM(X)                           \
-    X(epoch, NUMBER, NULL, 0, INT64_MAX, 0, false, true)     \
-    X(rank, NUMBER, NULL, 0, INT32_MAX, 0, false, true)      \
-    X(world_size, NUMBER, NULL, 1, INT32_MAX, 1, true, true) \
-    X(item_values, NUMBER, NULL, 0, 1 << 30, 0, true, false) \
+#define RUE_WORKLOAD_BY_PROGRAM(X)                                           \
+    X(epoch, NUMBER, NULL, 0, INT64_MAX, 0, false, true)                     \
+    X(rank, NUMBER, NULL, 0, INT32_MAX, 0, false, true)                      \
+    X(world_size, NUMBER, NULL, 1, INT32_MAX, 1, true, true)                 \
+    X(item_values, NUMBER, NULL, 0, 1 << 30, 0, true, false)                 \
+    X(chunk_cache_bytes, NUMBER, NULL, 0, INT64_C(1) << 58, 0, false, false) \
     X(remote_ranks, FLAG, NULL, 0, 1, false, true, false)
 
 enum { RUE_WORKLOAD_WORD_BYTES = 16 };
@@ -68,15 +71,17 @@ struct rue_workload {
     enum rue_decode decode;
     enum rue_dtype batch_dtype; /* RUE_FLOAT32 normalised, RUE_UINT8 levels that the consumer normalises */
     enum rue_bad_images bad_images;
+    enum rue_missing_chunks missing_chunks;
     uint64_t max_pixels; /* larger images are refused after reading their header */
     char cache[RUE_WORKLOAD_WORD_BYTES];
     uint64_t epoch;
     char transform[RUE_WORKLOAD_WORD_BYTES];
     char augment[RUE_RECIPE_TEXT_BYTES]; /* the text of the recipe (augmentation.h); "" unless for training */
     int rank;
-    int world_size;       /* at least 1 */
-    uint64_t item_values; /* of one item; 0: those of an image of 3 x 224 x 224 */
-    bool remote_ranks;    /* the other ranks run on other machines */
+    int world_size;             /* at least 1 */
+    uint64_t item_values;       /* of one item; 0: those of an image of 3 x 224 x 224 */
+    uint64_t chunk_cache_bytes; /* of each loader (rue_source_cache_bytes) */
+    bool remote_ranks;          /* the other ranks run on other machines */
     enum rue_share share;
 };
 

@@ -244,6 +244,23 @@ static rue_status open_workers(struct rue_loader *loader, rue_error *error)
     return RUE_OK;
 }
 
+/* `cache`: memory of decoded chunks. */
+static rue_status check_memory(const struct rue_loader_options *options, uint64_t cache, rue_error *error)
+{
+    uint64_t slabs = rue_loader_slab_bytes(options);
+    char need[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES], part[RUE_UNIT_TEXT_BYTES];
+    if (!options->memory_bytes || slabs + cache <= options->memory_bytes) return RUE_OK;
+    rue_format_bytes(slabs, need, sizeof need);
+    rue_format_bytes(options->memory_bytes, limit, sizeof limit);
+    if (cache)
+        return rue_fail(error, RUE_INFEASIBLE,
+                        "the batches in flight need %s, the cache of chunks %s, and the limit is %s", need,
+                        rue_format_bytes(cache, part, sizeof part), limit);
+    return rue_fail(error, RUE_INFEASIBLE, "the batches in flight need %s (%llu of %s), and the limit is %s",
+                    need, (unsigned long long)(slabs / slab_bytes(options)),
+                    rue_format_bytes(slab_bytes(options), part, sizeof part), limit);
+}
+
 static rue_status check_options(const struct rue_loader_options *options, rue_error *error)
 {
     const struct {
@@ -270,15 +287,6 @@ static rue_status check_options(const struct rue_loader_options *options, rue_er
     if (options->item_values > RUE_ITEM_VALUES_MAX)
         return rue_fail(error, RUE_DATA, "items of %llu values are too large: the limit is %lld",
                         (unsigned long long)options->item_values, (long long)RUE_ITEM_VALUES_MAX);
-    uint64_t needed = rue_loader_slab_bytes(options);
-    if (options->memory_bytes && needed > options->memory_bytes) {
-        char need[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES], slab[RUE_UNIT_TEXT_BYTES];
-        return rue_fail(
-            error, RUE_INFEASIBLE, "the batches in flight need %s (%llu of %s), and the limit is %s",
-            rue_format_bytes(needed, need, sizeof need), (unsigned long long)(needed / slab_bytes(options)),
-            rue_format_bytes(slab_bytes(options), slab, sizeof slab),
-            rue_format_bytes(options->memory_bytes, limit, sizeof limit));
-    }
     return RUE_OK;
 }
 
@@ -288,6 +296,7 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     struct rue_loader_options opening = *given, *options = &opening;
     options->item_values = rue_fetcher_tensor_values(source);
     rue_status status = check_options(options, error);
+    if (status == RUE_OK) status = check_memory(options, rue_source_cache_bytes(source), error);
     if (status != RUE_OK) return status;
     struct rue_loader *loader = calloc(1, sizeof *loader);
     if (!loader) return rue_fail_memory(error, "a loader", sizeof *loader);

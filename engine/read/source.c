@@ -224,6 +224,11 @@ uint64_t rue_source_block(const struct rue_source *source)
     return source->index.blocks.items ? source->index.blocks.items : 1;
 }
 
+uint64_t rue_source_cache_bytes(const struct rue_source *source)
+{
+    return source->index.blocks.cache_bytes;
+}
+
 const char *rue_source_layout(const struct rue_source *source)
 {
     return source->index.blocks.layout;

@@ -45,6 +45,18 @@ static rue_status open_array(const struct rue_index *index, const char *path,
     return rue_fail(error, RUE_DATA, "%s has no array '%.128s': name one of its arrays", path, key);
 }
 
+static rue_status refuse_missing(const struct rue_zarr *zarr, const char *path,
+                                 const struct rue_source_options *options, rue_error *error)
+{
+    const char *example;
+    uint64_t chunks, missing = rue_zarr_missing(zarr, &chunks, &example);
+    if (!missing || options->missing_chunks == RUE_MISSING_FILL) return RUE_OK;
+    return rue_fail(error, RUE_DATA,
+                    "%s: chunks missing: %" PRIu64 " of %" PRIu64
+                    ", such as %s; write them again, or let missing chunks have the fill value",
+                    path, missing, chunks, example);
+}
+
 /* ---- labels ---- */
 
 static bool is_label(const struct rue_zarr_array *array, const unsigned char *value, int32_t *out)
@@ -85,6 +97,7 @@ static rue_status open_labels(const char *path, const struct rue_source_options 
 {
     struct rue_zarr *labels = NULL;
     rue_status status = open_array(index, path, options, options->label_key, label_names, &labels, error);
+    if (status == RUE_OK && labels) status = refuse_missing(labels, path, options, error);
     if (status == RUE_OK && labels) status = read_labels(labels, path, options, index, error);
     rue_zarr_close(labels);
     return status;
@@ -121,24 +134,28 @@ static rue_status read_classes(const char *path, struct rue_index *index, rue_er
 
 /* ---- the source ---- */
 
-static rue_status describe_items(const struct rue_zarr *zarr, const char *path, struct rue_index *index,
+static rue_status describe_items(const struct rue_zarr *zarr, const char *path,
+                                 const struct rue_source_options *options, struct rue_index *index,
                                  rue_error *error)
 {
     const struct rue_zarr_array *array = rue_zarr_array(zarr);
     const char *example;
-    uint64_t files, missing = rue_zarr_missing(zarr, &files, &example);
+    uint64_t chunks, missing = rue_zarr_missing(zarr, &chunks, &example);
     if (!rue_zarr_dtype(array, &index->dtype))
         return rue_fail(error, RUE_DATA, "%s has values that are not float32, float16 or uint8", path);
     if (array->rank < 2)
         return rue_fail(error, RUE_DATA, "%s has one axis: items need at least one more", path);
-    if (rue_zarr_stored_bytes(zarr) == 0)
+    if (missing == chunks)
         return rue_fail(error, RUE_DATA, "%s has no chunks: all of them are missing", path);
+    rue_status status = refuse_missing(zarr, path, options, error);
+    if (status != RUE_OK) return status;
     for (int axis = 0; axis < 3; axis++) index->shape[axis] = (uint32_t)array->shape[axis + 1];
     index->mode = RUE_PREPROCESSED;
     index->kind = RUE_ITEM_ARRAY;
     index->count = array->shape[0];
     index->blocks.items = array->chunk[0] < index->count ? array->chunk[0] : index->count;
     index->blocks.stored_bytes = rue_zarr_stored_bytes(zarr);
+    index->blocks.cache_bytes = rue_zarr_cache_bytes(zarr);
     size_t used = 0, room = sizeof index->blocks.layout;
     for (int axis = 0; axis < RUE_ZARR_AXES && used < room; axis++)
         if (axis == 0 || axis > RUE_ZARR_AXES - array->rank)
@@ -150,7 +167,7 @@ static rue_status describe_items(const struct rue_zarr *zarr, const char *path, 
     index->seed = rue_zarr_digest(zarr);
     if (missing)
         rue_index_skip(index, "%" PRIu64 " of %" PRIu64 ", such as %s: their items have the fill value %g",
-                       missing, files, example, array->fill_number);
+                       missing, chunks, example, array->fill_number);
     if (missing) index->skipped = missing;
     return RUE_OK;
 }
@@ -169,7 +186,7 @@ static rue_status open_zarr(const char *path, const struct rue_source_options *o
     if (status != RUE_OK) return status;
     if (!zarr)
         return rue_fail(error, RUE_DATA, "%s has no array images, data or x: name one of its arrays", path);
-    status = describe_items(zarr, path, index, error);
+    status = describe_items(zarr, path, options, index, error);
     if (status == RUE_OK && !found) status = open_labels(path, options, index, error);
     return status == RUE_OK && !found ? read_classes(path, index, error) : status;
 }

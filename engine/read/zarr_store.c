@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 #include "hash.h"
 #include "machine.h"
 
-enum { NAME_BYTES = 192, METADATA_MAX = 16 << 20, STOP_EVERY = 1024, VIEWS_MAX = 16384 };
+enum { NAME_BYTES = 192, METADATA_MAX = 16 << 20, VIEWS_MAX = 16384 };
 static const double cache_least_bytes = 256 << 20, cached_blocks = 16;
 static const uint64_t index_key = UINT64_C(1) << 63; /* marks the index of a shard in the cache */
 
@@ -42,7 +43,9 @@ struct rue_zarr {
     struct file *file; /* [file_count] */
     uint64_t file_count;
     struct rue_name_pool names;
-    uint64_t digest, stored_bytes, missing, first_missing;
+    uint64_t digest, stored_bytes, cache_bytes;
+    uint64_t missing; /* chunks */
+    char first_missing[NAME_BYTES + 32];
     bool direct; /* an item lies in one chunk as its bytes are */
     struct rue_chunk_cache *cache;
 };
@@ -60,193 +63,6 @@ static uint64_t identify(const struct stat *info)
     identity.touched_ns = 0;
     return rue_hash(RUE_HASH_START, &identity, sizeof identity) | 1;
 }
-
-/* ---- opening ---- */
-
-static rue_status add_name(struct rue_zarr *zarr, const char *name, rue_error *error)
-{
-    struct rue_name_pool *pool = &zarr->names;
-    size_t bytes = strlen(name) + 1;
-    rue_status status =
-        rue_array_grow(&pool->text, &pool->capacity, pool->used + bytes, 1, "the names of chunks", error);
-    if (status != RUE_OK) return status;
-    memcpy(pool->text + pool->used, name, bytes);
-    pool->used += bytes;
-    return RUE_OK;
-}
-
-/* Notes size and identity of the file `number`. */
-static rue_status add_file(struct rue_zarr *zarr, const char *prefix, uint64_t number, rue_error *error)
-{
-    struct file *file = &zarr->file[number];
-    char name[NAME_BYTES];
-    uint64_t at[RUE_ZARR_AXES], rest = number;
-    for (int axis = RUE_ZARR_AXES - 1; axis >= 0; rest /= zarr->files[axis--])
-        at[axis] = rest % zarr->files[axis];
-    size_t used = (size_t)snprintf(name, sizeof name, "%s", prefix);
-    rue_zarr_file_name(&zarr->array, at, name + used, sizeof name - used);
-    file->name = zarr->names.used;
-    const char *previous = number ? zarr->names.text + zarr->file[number - 1].name : "";
-    rue_status status = rue_zarr_refuse_links(zarr->folder_fd, zarr->folder, name, previous, error);
-    if (status == RUE_OK) status = add_name(zarr, name, error);
-    if (status != RUE_OK) return status;
-    struct stat info;
-    if (fstatat(zarr->folder_fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno != ENOENT && errno != ENOTDIR) return rue_zarr_fail_file(error, zarr->folder, name);
-        if (zarr->missing++ == 0) zarr->first_missing = number;
-        zarr->digest = rue_hash(zarr->digest, "", 1);
-        return RUE_OK;
-    }
-    if (S_ISLNK(info.st_mode)) return errno = ELOOP, rue_zarr_fail_file(error, zarr->folder, name);
-    if (!S_ISREG(info.st_mode)) return rue_fail(error, RUE_DATA, "%s/%s is not a file", zarr->folder, name);
-    file->bytes = (uint64_t)info.st_size;
-    file->identity = identify(&info);
-    zarr->stored_bytes += file->bytes;
-    zarr->digest = rue_hash(zarr->digest, &file->bytes, sizeof file->bytes);
-    return RUE_OK;
-}
-
-static rue_status add_files(struct rue_zarr *zarr, const char *prefix,
-                            const struct rue_source_options *options, rue_error *error)
-{
-    zarr->file = calloc(zarr->file_count, sizeof *zarr->file);
-    if (!zarr->file)
-        return rue_fail_memory(error, "the files of chunks", zarr->file_count * sizeof *zarr->file);
-    rue_status status = RUE_OK;
-    for (uint64_t i = 0; status == RUE_OK && i < zarr->file_count; i++) {
-        if (i % STOP_EVERY == 0) status = rue_source_check_stop(options, error);
-        if (status == RUE_OK) status = add_file(zarr, prefix, i, error);
-    }
-    return status;
-}
-
-static rue_status measure_grid(struct rue_zarr *zarr, rue_error *error)
-{
-    const struct rue_zarr_array *array = &zarr->array;
-    double files = 1, values = 1, chunks = 1; /* they never wrap, and are exact up to the limits */
-    zarr->direct = array->rank > 1 && array->codec == RUE_ZARR_NONE && !array->checksums;
-    for (int axis = 0; axis < RUE_ZARR_AXES; axis++) {
-        zarr->grid[axis] = (array->shape[axis] + array->chunk[axis] - 1) / array->chunk[axis];
-        zarr->files[axis] = (array->shape[axis] + array->file[axis] - 1) / array->file[axis];
-        files *= (double)zarr->files[axis];
-        chunks *= (double)(array->file[axis] / array->chunk[axis]);
-        if (axis) values *= (double)array->shape[axis];
-        if (axis) zarr->direct &= array->chunk[axis] == array->shape[axis];
-    }
-    if (files > RUE_ZARR_FILES_MAX)
-        return rue_fail(
-            error, RUE_DATA,
-            "%s has %.3g files of chunks, and the limit is %d: make larger chunks, or put them into "
-            "shards",
-            zarr->path, files, RUE_ZARR_FILES_MAX);
-    if (values > 1 << 30 || chunks > 1 << 20 || values * (double)array->shape[0] > 0x1p56)
-        return rue_fail(
-            error, RUE_DATA,
-            "%s has more than 2^56 values, items of more than 2^30, or shards of more than 2^20 chunks",
-            zarr->path);
-    zarr->file_count = (uint64_t)files;
-    zarr->chunks_of_file = (uint64_t)chunks;
-    return RUE_OK;
-}
-
-static rue_status open_cache(struct rue_zarr *zarr, rue_error *error)
-{
-    double bytes = cached_blocks * (double)zarr->array.chunk_bytes;
-    for (int axis = 1; axis < RUE_ZARR_AXES; axis++) bytes *= (double)zarr->grid[axis];
-    double most = (double)rue_machine_read().memory_bytes / 4;
-    if (bytes < cache_least_bytes) bytes = cache_least_bytes;
-    return rue_chunk_cache_open((uint64_t)(bytes < most ? bytes : most), &zarr->cache, error);
-}
-
-static rue_status read_metadata(struct rue_zarr *zarr, const char *name, bool *found, rue_error *error)
-{
-    static const char *const files[] = {"zarr.json", ".zarray"};
-    char file[NAME_BYTES], *text = NULL;
-    rue_error why = {0};
-    size_t bytes = 0;
-    for (size_t i = 0; !text && i < sizeof files / sizeof *files; i++) {
-        snprintf(file, sizeof file, "%s%s", name, files[i]);
-        rue_status status =
-            rue_zarr_read_file(zarr->folder_fd, zarr->folder, file, METADATA_MAX, &text, &bytes, error);
-        if (status != RUE_OK) return status;
-    }
-    rue_status status = text ? rue_zarr_parse(text, bytes, &zarr->array, &why) : RUE_OK;
-    *found = zarr->array.rank > 0;
-    zarr->digest = rue_hash(RUE_HASH_START, text, bytes);
-    free(text);
-    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s %s", zarr->path, why.message);
-}
-
-rue_status rue_zarr_open(int folder_fd, const char *path, const char *name,
-                         const struct rue_source_options *options, bool *found, struct rue_zarr **out,
-                         rue_error *error)
-{
-    struct rue_zarr *zarr = calloc(1, sizeof *zarr);
-    *found = false;
-    if (!zarr) return rue_fail_memory(error, "a Zarr array", sizeof *zarr);
-    zarr->folder_fd = folder_fd;
-    snprintf(zarr->folder, sizeof zarr->folder, "%s", path);
-    int length = (int)strlen(name);
-    snprintf(zarr->path, sizeof zarr->path, "%s%s%.*s", path, length ? "/" : "", length ? length - 1 : 0,
-             name);
-    rue_status status = read_metadata(zarr, name, found, error);
-    if (status == RUE_OK && *found) status = measure_grid(zarr, error);
-    if (status == RUE_OK && *found) status = add_files(zarr, name, options, error);
-    if (status == RUE_OK && *found) status = open_cache(zarr, error);
-    if (status == RUE_OK && *found)
-        *out = zarr;
-    else
-        rue_zarr_close(zarr);
-    return status;
-}
-
-void rue_zarr_drop_views(const struct rue_zarr *zarr)
-{
-    for (uint64_t i = 0; zarr->file && i < zarr->file_count; i++) {
-        char *view = atomic_exchange(&zarr->file[i].view, NULL);
-        if (view) munmap(view, zarr->file[i].bytes);
-    }
-}
-
-void rue_zarr_close(struct rue_zarr *zarr)
-{
-    if (!zarr) return;
-    rue_zarr_drop_views(zarr);
-    rue_chunk_cache_close(zarr->cache);
-    free(zarr->file);
-    free(zarr->names.text);
-    free(zarr);
-}
-
-const struct rue_zarr_array *rue_zarr_array(const struct rue_zarr *zarr)
-{
-    return &zarr->array;
-}
-
-uint64_t rue_zarr_item_bytes(const struct rue_zarr *zarr)
-{
-    const uint64_t *shape = zarr->array.shape;
-    return shape[1] * shape[2] * shape[3] * zarr->array.value_bytes;
-}
-
-uint64_t rue_zarr_stored_bytes(const struct rue_zarr *zarr)
-{
-    return zarr->stored_bytes;
-}
-
-uint64_t rue_zarr_digest(const struct rue_zarr *zarr)
-{
-    return zarr->digest;
-}
-
-uint64_t rue_zarr_missing(const struct rue_zarr *zarr, uint64_t *files, const char **example)
-{
-    *files = zarr->file_count;
-    *example = zarr->names.text + zarr->file[zarr->first_missing].name;
-    return zarr->missing;
-}
-
-/* ---- chunks ---- */
 
 static const char *file_name(const struct rue_zarr *zarr, const struct file *file)
 {
@@ -306,6 +122,248 @@ static rue_status load_index(const void *context, uint64_t key, void *into, uint
     if (rue_crc32c(0, into, bytes) == recorded) return RUE_OK;
     return fail_chunk(zarr, file, "has a damaged index (its CRC-32C is wrong)", error);
 }
+
+/* ---- opening ---- */
+
+static rue_status add_name(struct rue_zarr *zarr, const char *name, rue_error *error)
+{
+    struct rue_name_pool *pool = &zarr->names;
+    size_t bytes = strlen(name) + 1;
+    rue_status status =
+        rue_array_grow(&pool->text, &pool->capacity, pool->used + bytes, 1, "the names of chunks", error);
+    if (status != RUE_OK) return status;
+    memcpy(pool->text + pool->used, name, bytes);
+    pool->used += bytes;
+    return RUE_OK;
+}
+
+/* The numbers along the axes of the one with this number, of so many on each axis. */
+static void split_number(const uint64_t counts[RUE_ZARR_AXES], uint64_t number, uint64_t at[RUE_ZARR_AXES])
+{
+    for (int axis = RUE_ZARR_AXES - 1; axis >= 0; number /= counts[axis--]) at[axis] = number % counts[axis];
+}
+
+/* Notes size and identity of the file `number`. */
+static rue_status add_file(struct rue_zarr *zarr, const char *prefix, uint64_t number, rue_error *error)
+{
+    struct file *file = &zarr->file[number];
+    char name[NAME_BYTES];
+    uint64_t at[RUE_ZARR_AXES];
+    split_number(zarr->files, number, at);
+    size_t used = (size_t)snprintf(name, sizeof name, "%s", prefix);
+    rue_zarr_file_name(&zarr->array, at, name + used, sizeof name - used);
+    file->name = zarr->names.used;
+    const char *previous = number ? zarr->names.text + zarr->file[number - 1].name : "";
+    rue_status status = rue_zarr_refuse_links(zarr->folder_fd, zarr->folder, name, previous, error);
+    if (status == RUE_OK) status = add_name(zarr, name, error);
+    if (status != RUE_OK) return status;
+    struct stat info;
+    if (fstatat(zarr->folder_fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno != ENOENT && errno != ENOTDIR) return rue_zarr_fail_file(error, zarr->folder, name);
+        zarr->digest = rue_hash(zarr->digest, "", 1);
+        return RUE_OK;
+    }
+    if (S_ISLNK(info.st_mode)) return errno = ELOOP, rue_zarr_fail_file(error, zarr->folder, name);
+    if (!S_ISREG(info.st_mode)) return rue_fail(error, RUE_DATA, "%s/%s is not a file", zarr->folder, name);
+    file->bytes = (uint64_t)info.st_size;
+    file->identity = identify(&info);
+    zarr->stored_bytes += file->bytes;
+    zarr->digest = rue_hash(zarr->digest, &file->bytes, sizeof file->bytes);
+    return RUE_OK;
+}
+
+static rue_status add_files(struct rue_zarr *zarr, const char *prefix,
+                            const struct rue_source_options *options, rue_error *error)
+{
+    zarr->file = calloc(zarr->file_count, sizeof *zarr->file);
+    if (!zarr->file)
+        return rue_fail_memory(error, "the files of chunks", zarr->file_count * sizeof *zarr->file);
+    rue_status status = RUE_OK;
+    for (uint64_t i = 0; status == RUE_OK && i < zarr->file_count; i++) {
+        status = rue_source_check_stop(options, error);
+        if (status == RUE_OK) status = add_file(zarr, prefix, i, error);
+    }
+    return status;
+}
+
+static rue_status measure_grid(struct rue_zarr *zarr, rue_error *error)
+{
+    const struct rue_zarr_array *array = &zarr->array;
+    double files = 1, values = 1, chunks = 1; /* they never wrap, and are exact up to the limits */
+    zarr->direct = array->rank > 1 && array->codec == RUE_ZARR_NONE && !array->checksums;
+    for (int axis = 0; axis < RUE_ZARR_AXES; axis++) {
+        zarr->grid[axis] = (array->shape[axis] + array->chunk[axis] - 1) / array->chunk[axis];
+        zarr->files[axis] = (array->shape[axis] + array->file[axis] - 1) / array->file[axis];
+        files *= (double)zarr->files[axis];
+        chunks *= (double)(array->file[axis] / array->chunk[axis]);
+        if (axis) values *= (double)array->shape[axis];
+        if (axis) zarr->direct &= array->chunk[axis] == array->shape[axis];
+    }
+    if (files > RUE_ZARR_FILES_MAX)
+        return rue_fail(
+            error, RUE_DATA,
+            "%s has %.3g files of chunks, and the limit is %d: make larger chunks, or put them into "
+            "shards",
+            zarr->path, files, RUE_ZARR_FILES_MAX);
+    if (values > 1 << 30 || chunks > 1 << 20 || values * (double)array->shape[0] > 0x1p56)
+        return rue_fail(
+            error, RUE_DATA,
+            "%s has more than 2^56 values, items of more than 2^30, or shards of more than 2^20 chunks",
+            zarr->path);
+    zarr->file_count = (uint64_t)files;
+    zarr->chunks_of_file = (uint64_t)chunks;
+    return RUE_OK;
+}
+
+static rue_status open_cache(struct rue_zarr *zarr, rue_error *error)
+{
+    double row = (double)zarr->array.chunk_bytes; /* the chunks of an item */
+    for (int axis = 1; axis < RUE_ZARR_AXES; axis++) row *= (double)zarr->grid[axis];
+    double capacity = fmax(cached_blocks * row, cache_least_bytes);
+    capacity = fmin(capacity, (double)rue_machine_read().memory_bytes / 4);
+    double whole = zarr->direct ? 0 : row * (double)zarr->grid[0];
+    if (zarr->array.sharded) whole += (double)index_bytes(zarr) * (double)zarr->file_count;
+    zarr->cache_bytes = (uint64_t)fmin(capacity, whole);
+    return rue_chunk_cache_open((uint64_t)capacity, &zarr->cache, error);
+}
+
+/* Counts the missing chunks of a file. `index`: of a shard; NULL: the file is missing. */
+static void count_in_file(struct rue_zarr *zarr, uint64_t number, const uint64_t *index)
+{
+    uint64_t at[RUE_ZARR_AXES], per_file[RUE_ZARR_AXES], left[RUE_ZARR_AXES], chunks = 1;
+    const char *name = file_name(zarr, &zarr->file[number]);
+    size_t room = zarr->missing ? 0 : sizeof zarr->first_missing;
+    split_number(zarr->files, number, at);
+    for (int axis = 0; axis < RUE_ZARR_AXES; axis++) {
+        per_file[axis] = zarr->array.file[axis] / zarr->array.chunk[axis];
+        left[axis] = zarr->grid[axis] - at[axis] * per_file[axis];
+        chunks *= left[axis] < per_file[axis] ? left[axis] : per_file[axis];
+    }
+    if (!index) snprintf(zarr->first_missing, room, "%s", name), zarr->missing += chunks;
+    for (uint64_t i = 0; index && i < zarr->chunks_of_file; i++) {
+        bool missing = index[2 * i] == UINT64_MAX && index[2 * i + 1] == UINT64_MAX;
+        split_number(per_file, i, at); /* chunks after the end of the array are not missing */
+        for (int axis = 0; axis < RUE_ZARR_AXES; axis++) missing &= at[axis] < left[axis];
+        if (missing && zarr->missing++ == 0)
+            snprintf(zarr->first_missing, room, "chunk %" PRIu64 " of %s", i, name);
+    }
+}
+
+/* Reads the index of each shard. */
+static rue_status count_missing(struct rue_zarr *zarr, const struct rue_source_options *options,
+                                rue_error *error)
+{
+    uint64_t bytes = index_bytes(zarr);
+    uint64_t *index = malloc(bytes);
+    if (!index) return rue_fail_memory(error, "the index of a shard", bytes);
+    rue_status status = RUE_OK;
+    for (uint64_t i = 0; status == RUE_OK && i < zarr->file_count; i++) {
+        status = rue_source_check_stop(options, error);
+        if (!zarr->file[i].identity)
+            count_in_file(zarr, i, NULL);
+        else if (zarr->array.sharded && load_index(zarr, i | index_key, index, bytes, NULL) == RUE_OK)
+            count_in_file(zarr, i, index);
+    }
+    free(index);
+    return status;
+}
+
+static rue_status read_metadata(struct rue_zarr *zarr, const char *name, bool *found, rue_error *error)
+{
+    static const char *const files[] = {"zarr.json", ".zarray"};
+    char file[NAME_BYTES], *text = NULL;
+    rue_error why = {0};
+    size_t bytes = 0;
+    for (size_t i = 0; !text && i < sizeof files / sizeof *files; i++) {
+        snprintf(file, sizeof file, "%s%s", name, files[i]);
+        rue_status status =
+            rue_zarr_read_file(zarr->folder_fd, zarr->folder, file, METADATA_MAX, &text, &bytes, error);
+        if (status != RUE_OK) return status;
+    }
+    rue_status status = text ? rue_zarr_parse(text, bytes, &zarr->array, &why) : RUE_OK;
+    *found = zarr->array.rank > 0;
+    zarr->digest = rue_hash(RUE_HASH_START, text, bytes);
+    free(text);
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s %s", zarr->path, why.message);
+}
+
+rue_status rue_zarr_open(int folder_fd, const char *path, const char *name,
+                         const struct rue_source_options *options, bool *found, struct rue_zarr **out,
+                         rue_error *error)
+{
+    struct rue_zarr *zarr = calloc(1, sizeof *zarr);
+    *found = false;
+    if (!zarr) return rue_fail_memory(error, "a Zarr array", sizeof *zarr);
+    zarr->folder_fd = folder_fd;
+    snprintf(zarr->folder, sizeof zarr->folder, "%s", path);
+    int length = (int)strlen(name);
+    snprintf(zarr->path, sizeof zarr->path, "%s%s%.*s", path, length ? "/" : "", length ? length - 1 : 0,
+             name);
+    rue_status status = read_metadata(zarr, name, found, error);
+    if (status == RUE_OK && *found) status = measure_grid(zarr, error);
+    if (status == RUE_OK && *found) status = add_files(zarr, name, options, error);
+    if (status == RUE_OK && *found) status = open_cache(zarr, error);
+    if (status == RUE_OK && *found) status = count_missing(zarr, options, error);
+    if (status == RUE_OK && *found)
+        *out = zarr;
+    else
+        rue_zarr_close(zarr);
+    return status;
+}
+
+void rue_zarr_drop_views(const struct rue_zarr *zarr)
+{
+    for (uint64_t i = 0; zarr->file && i < zarr->file_count; i++) {
+        char *view = atomic_exchange(&zarr->file[i].view, NULL);
+        if (view) munmap(view, zarr->file[i].bytes);
+    }
+}
+
+void rue_zarr_close(struct rue_zarr *zarr)
+{
+    if (!zarr) return;
+    rue_zarr_drop_views(zarr);
+    rue_chunk_cache_close(zarr->cache);
+    free(zarr->file);
+    free(zarr->names.text);
+    free(zarr);
+}
+
+const struct rue_zarr_array *rue_zarr_array(const struct rue_zarr *zarr)
+{
+    return &zarr->array;
+}
+
+uint64_t rue_zarr_item_bytes(const struct rue_zarr *zarr)
+{
+    const uint64_t *shape = zarr->array.shape;
+    return shape[1] * shape[2] * shape[3] * zarr->array.value_bytes;
+}
+
+uint64_t rue_zarr_stored_bytes(const struct rue_zarr *zarr)
+{
+    return zarr->stored_bytes;
+}
+
+uint64_t rue_zarr_digest(const struct rue_zarr *zarr)
+{
+    return zarr->digest;
+}
+
+uint64_t rue_zarr_missing(const struct rue_zarr *zarr, uint64_t *chunks, const char **example)
+{
+    *chunks = 1;
+    for (int axis = 0; axis < RUE_ZARR_AXES; axis++) *chunks *= zarr->grid[axis];
+    *example = zarr->first_missing;
+    return zarr->missing;
+}
+
+uint64_t rue_zarr_cache_bytes(const struct rue_zarr *zarr)
+{
+    return zarr->cache_bytes;
+}
+
+/* ---- chunks ---- */
 
 /* Sets `*offset` and `*bytes` of a chunk in its file; `*bytes` 0: it is missing. */
 static rue_status locate_chunk(const struct rue_zarr *zarr, struct place at, uint64_t *offset,

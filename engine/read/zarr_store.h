@@ -39,9 +39,13 @@ uint64_t rue_zarr_item_bytes(const struct rue_zarr *zarr);
 uint64_t rue_zarr_stored_bytes(const struct rue_zarr *zarr);
 /* A hash of the metadata and of the sizes of the files. */
 uint64_t rue_zarr_digest(const struct rue_zarr *zarr);
-/* Number of missing files, that of all files, and the name of the first missing one, as long as the array is
- * open. */
-uint64_t rue_zarr_missing(const struct rue_zarr *zarr, uint64_t *files, const char **example);
+/* Number of missing chunks, that of all chunks, and the first missing one: its file, or "chunk 3 of" its
+ * shard. The array owns the text. A shard whose index cannot be read has no missing chunks: reading it
+ * fails. */
+uint64_t rue_zarr_missing(const struct rue_zarr *zarr, uint64_t *chunks, const char **example);
+
+/* Largest memory of the chunks and indexes that are kept for later reads. */
+uint64_t rue_zarr_cache_bytes(const struct rue_zarr *zarr);
 
 /* Reads the item into `into` [rue_zarr_item_bytes]. A missing chunk has the fill value. RUE_DATA names the
  * chunk. Also the results of rue_source_failure. */

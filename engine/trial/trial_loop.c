@@ -76,12 +76,14 @@ static size_t request_batch_bytes(const struct rue_trial_request *request)
            rue_dtype_bytes[request->workload.batch_dtype];
 }
 
-/* Memory of the batches of one loader. */
+/* Memory of the batches of one loader, and of its cache of chunks. */
 static uint64_t needed_bytes(const struct rue_trial_request *request, size_t held)
 {
     struct rue_loader_options options = rue_trial_loader_options(request);
     options.max_held = (int)held;
-    return request->measure == RUE_COMPUTE ? request_batch_bytes(request) : rue_loader_slab_bytes(&options);
+    return request->measure == RUE_COMPUTE
+               ? request_batch_bytes(request)
+               : rue_loader_slab_bytes(&options) + request->workload.chunk_cache_bytes;
 }
 
 static bool fits_limit(const struct rue_trial_request *request, size_t held)

@@ -81,6 +81,8 @@ static const struct rue_field opened_fields[] = {
     {"transform", RUE_FIELD_TEXT, OPENED(transform), RUE_FIELD_OMIT},
     {"layout", RUE_FIELD_TEXT, OPENED(layout), RUE_FIELD_OMIT},
     {"item_values", RUE_FIELD_NUMBER, OPENED(item_values), RUE_FIELD_OMIT, .most = 1 << 30},
+    {"chunk_cache_bytes", RUE_FIELD_NUMBER, OPENED(chunk_cache_bytes), RUE_FIELD_OMIT,
+     .most = RUE_TRIAL_FIELD_MAX},
     {0}};
 
 #define RESULT(member) RUE_FIELD_AT(rue_trial_result, member)

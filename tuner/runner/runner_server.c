@@ -28,6 +28,7 @@ struct server {
     size_t opened;       /* number of sources opened so far; each new one replaces the oldest */
     struct rue_source *sources[OPEN_SOURCES_MAX];
     struct rue_variant variants[OPEN_SOURCES_MAX]; /* as requested */
+    enum rue_missing_chunks missing_chunks[OPEN_SOURCES_MAX];
 };
 
 /* A request may leave out the other fields, which the data show. */
@@ -43,10 +44,12 @@ static const char *or_null(const char *text)
 }
 
 static rue_status find_source(struct server *server, const struct rue_variant *variant,
-                              struct rue_source **out, rue_error *error)
+                              enum rue_missing_chunks missing_chunks, struct rue_source **out,
+                              rue_error *error)
 {
     for (size_t i = 0; i < OPEN_SOURCES_MAX; i++)
-        if (server->sources[i] && same_data(&server->variants[i], variant))
+        if (server->sources[i] && server->missing_chunks[i] == missing_chunks &&
+            same_data(&server->variants[i], variant))
             return *out = server->sources[i], RUE_OK;
     size_t at = server->opened % OPEN_SOURCES_MAX;
     rue_source_close(server->sources[at]);
@@ -54,10 +57,12 @@ static rue_status find_source(struct server *server, const struct rue_variant *v
     const struct rue_source_options options = {.format = or_null(variant->format),
                                                .image_key = or_null(variant->image_key),
                                                .label_key = or_null(variant->label_key),
-                                               .read_only = server->writes_nothing};
+                                               .read_only = server->writes_nothing,
+                                               .missing_chunks = missing_chunks};
     rue_status status = rue_source_open(variant->path, &options, out, error);
     if (status != RUE_OK) return status;
     server->variants[at] = *variant;
+    server->missing_chunks[at] = missing_chunks;
     server->sources[at] = *out;
     server->opened++;
     return RUE_OK;
@@ -161,7 +166,8 @@ static rue_status open_data(struct server *server, const struct rue_open_request
                             struct rue_opened *out, rue_error *error)
 {
     struct rue_source *source;
-    rue_status status = find_source(server, &request->variant, &source, error);
+    rue_status status =
+        find_source(server, &request->variant, request->workload.missing_chunks, &source, error);
     if (status != RUE_OK) return status;
     struct rue_variant actual = rue_source_variant(source);
     out->images = rue_source_count(source);
@@ -173,6 +179,7 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     snprintf(out->layout, sizeof out->layout, "%s", rue_source_layout(source));
     uint64_t values = rue_fetcher_tensor_values(source);
     out->item_values = values == RUE_TENSOR_ITEMS ? 0 : values;
+    out->chunk_cache_bytes = rue_source_cache_bytes(source);
     out->batch_dtype = floating ? RUE_FLOAT32 : request->workload.batch_dtype;
     if (out->batch_dtype != request->workload.batch_dtype) return RUE_OK;
     if (rue_workload_trains(&request->workload))
@@ -253,7 +260,7 @@ static rue_status run_trial(struct server *server, json_t *object, const struct 
     if (request.measure == RUE_LOAD) request.model[0] = 0;
     rue_status status = open_model(&request, object, &model, error);
     if (status == RUE_OK && request.measure != RUE_COMPUTE)
-        status = find_source(server, &request.variant, &source, error);
+        status = find_source(server, &request.variant, request.workload.missing_chunks, &source, error);
     struct starter starter = {server, json_object_get(object, "id")};
     const struct rue_trial_start start = {wait_for_start, &starter};
     if (status == RUE_OK) rue_trial_run(request.waits ? &start : NULL, &request, source, &model, out);

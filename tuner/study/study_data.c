@@ -111,6 +111,7 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
         memcpy(variant->workload.cache, variant->opened.cache, sizeof variant->workload.cache);
     }
     variant->workload.item_values = variant->opened.item_values;
+    variant->workload.chunk_cache_bytes = variant->opened.chunk_cache_bytes;
     if (!variant->variant.dtype[0])
         memcpy(variant->variant.dtype, variant->opened.dtype, sizeof variant->variant.dtype);
     if (!variant->opened.digest[0])

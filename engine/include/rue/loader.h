@@ -66,7 +66,7 @@ struct rue_loader_options {
     bool drop_last;                        /* skip a last batch that is not full */
     struct rue_fetcher_options fetcher;
     uint64_t item_values;  /* of one item, for rue_loader_slab_bytes; the loader reads it from the source */
-    uint64_t memory_bytes; /* limit on the memory of the slabs; 0: no limit */
+    uint64_t memory_bytes; /* limit on the memory of the slabs and of the source's decoded chunks; 0: none */
     int max_held;          /* batches that the consumer may hold at the same time, at least 1 */
     const struct rue_slab_allocator *allocator; /* (optional) NULL: the default */
     /* (optional) [rue_loader_batches], zeros: the loader adds the time that all workers together spend on
@@ -93,8 +93,9 @@ uint64_t rue_loader_images(const struct rue_loader_options *options);
 uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options);
 
 /* `source` must stay open until the loader is closed; `options` is copied. RUE_USAGE: an option is out of
- * range, drop_last leaves no batch, or the rank has nothing to load. RUE_INFEASIBLE: the slabs exceed
- * memory_bytes, or cannot be allocated. Also the errors of rue_fetcher_open. */
+ * range, drop_last leaves no batch, or the rank has nothing to load. RUE_INFEASIBLE: the slabs and
+ * rue_source_cache_bytes exceed memory_bytes, or the slabs cannot be allocated. Also the errors of
+ * rue_fetcher_open. */
 rue_status rue_loader_open(const struct rue_source *source, const struct rue_loader_options *options,
                            struct rue_loader **out, rue_error *error) RUE_MUST_CHECK;
 

@@ -34,6 +34,10 @@ extern const char *const rue_batch_strategy_names[RUE_BATCHES_COUNT + 1]; /* "fi
 enum rue_bad_images { RUE_BAD_FAIL, RUE_BAD_REPLACE, RUE_BAD_COUNT };
 extern const char *const rue_bad_images_names[RUE_BAD_COUNT + 1]; /* "fail", "replace", NULL */
 
+/* What to do with data in which chunks are missing: use the fill value of the data, or report an error. */
+enum rue_missing_chunks { RUE_MISSING_FILL, RUE_MISSING_ERROR, RUE_MISSING_COUNT };
+extern const char *const rue_missing_chunks_names[RUE_MISSING_COUNT + 1]; /* "fill", "error", NULL */
+
 /* How JPEGs are decoded. Exact: the same values as PIL. Fast: images whose short side is at least 512 pixels
  * are decoded at 1/2, 1/4 or 1/8 of their size, which is faster and changes the values (transform.h). */
 enum rue_decode { RUE_DECODE_EXACT, RUE_DECODE_FAST, RUE_DECODE_COUNT };

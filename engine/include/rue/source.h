@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "loading.h"
 #include "source_index.h"
 #include "variant.h"
 
@@ -37,7 +38,8 @@ struct rue_source_options {
     const char *image_key; /* name of the images and of the labels: a column, a feature, an extension, */
     const char *label_key; /* depending on the format; NULL: the default names */
     bool read_only;        /* do not save the index of shards in their folder */
-    bool sequential;       /* items are read in their order; compressed shards open only with this */
+    enum rue_missing_chunks missing_chunks;
+    bool sequential; /* items are read in their order; compressed shards open only with this */
     /* (optional) Called repeatedly while the index is read. A result other than RUE_OK ends the opening. */
     rue_status (*stop)(void);
 };
@@ -122,6 +124,9 @@ int32_t rue_source_label(const struct rue_source *source, uint64_t item);
 
 /* Items that are stored and read together, in chunks: shuffle blocks of so many, and within them. 1: none. */
 uint64_t rue_source_block(const struct rue_source *source);
+
+/* Largest memory of the decoded chunks that the source keeps for later reads, without those in use. */
+uint64_t rue_source_cache_bytes(const struct rue_source *source);
 
 /* How chunks are stored, for users: "16x3x224x224 zstd"; "": the format has no chunks. */
 const char *rue_source_layout(const struct rue_source *source);

@@ -35,6 +35,7 @@ struct rue_stride {
 struct rue_blocks {
     uint64_t items;        /* of a block; the last one may have fewer */
     uint64_t stored_bytes; /* of all blocks together */
+    uint64_t cache_bytes;  /* see rue_source_cache_bytes */
     char layout[48];       /* shape of chunks and codec: "16x3x224x224 zstd" */
 };
 

@@ -1,8 +1,10 @@
 """Zarr stores: what python-zarr writes rue reads, and the other way round; chunks that are missing, cut or changed."""
+import csv
 import itertools
 import json
 import os
 import pathlib
+import signal
 import subprocess
 
 import numpy as np
@@ -177,6 +179,79 @@ def test_a_missing_chunk_is_the_fill_value(rue):
         if name != ".zarray":
             os.remove(rue.folder / "store.zarr/images" / name)
     expect_failure(rue("inspect", "store.zarr"), 3, "has no chunks")
+
+
+def make_shards(rue):
+    """Three shards of two chunks, for five chunks: chunk 1 of the first shard is missing, and the whole second shard."""
+    store = rue.folder / "s"
+    store.mkdir()
+    shard = dict(name="sharding_indexed", configuration=dict(chunk_shape=[2, 1, 4, 4], codecs=["bytes"], index_codecs=["bytes"]))
+    metadata = dict(zarr_format=3, node_type="array", shape=[10, 1, 4, 4], data_type="uint8", fill_value=9, codecs=[shard],
+                    chunk_grid=dict(name="regular", configuration=dict(chunk_shape=[4, 1, 4, 4])), chunk_key_encoding=dict(name="v2"))
+    (store / "zarr.json").write_text(json.dumps(metadata))
+    for name, value in ("0.0.0.0", 1), ("2.0.0.0", 2):
+        (store / name).write_bytes(bytes([value]) * 32 + np.array([0, 32, 2**64 - 1, 2**64 - 1], "<u8").tobytes())
+    return store
+
+
+def test_missing_chunks_within_shards_are_counted(rue):
+    store = make_shards(rue)
+    words = "3 of 5, such as chunk 1 of 0.0.0.0: their items have the fill value 9"
+    assert f"missing {words}" in " ".join(rue("inspect", "s").stdout.split())
+    items, _ = read_back(rue, "s", 10, (1, 4, 4), "u1")
+    assert [int(item.max()) for item in items] == [1] * 2 + [9] * 6 + [2] * 2
+    (store / "0.0.0.0").write_bytes(bytes(5))  # its index cannot be read: that fails only when its items are read
+    assert "missing 2 of 5, such as 1.0.0.0:" in " ".join(rue("inspect", "s").stdout.split())
+    for name in "0.0.0.0", "2.0.0.0":
+        (store / name).write_bytes(b"\xff" * 32)
+    expect_failure(rue("inspect", "s"), 3, "s has no chunks: all of them are missing")
+
+
+def test_missing_chunks_are_errors_on_request(rue):
+    store, strict = make_store(rue), ["--missing-chunks", "error"]
+    done = rue("tune", store, *QUICK, *strict)
+    assert done.returncode == 0, done.stderr
+    assert rue("prepare", store, "s.tensor").returncode == 0
+    whole = (store / "images/1.0.0.0").read_bytes()
+    os.remove(store / "images/1.0.0.0")
+    words = f"{store}: chunks missing: 1 of 5, such as images/1.0.0.0; write them again"
+    for command in ["tune", store], ["compare", store, "s.tensor"], ["scale", store]:
+        expect_failure(rue(*command, *QUICK[:-1], "other", *strict), 3, words)
+    expect_failure(rue("check", "out"), 3, words)
+    (store / "images/1.0.0.0").write_bytes(whole)
+    os.remove(store / "labels/3")
+    expect_failure(rue("tune", store, *QUICK[:-1], "third", *strict), 3, "chunks missing: 1 of 4, such as labels/3;")
+    make_shards(rue)
+    expect_failure(rue("tune", "s", *QUICK[:-1], "fourth", *strict), 3, "chunks missing: 3 of 5, such as chunk 1 of 0.0.0.0;")
+
+
+def test_the_cache_of_chunks_counts_as_memory(rue):
+    values = arrays(40, (3, 64, 64))
+    for name, compressor in ("packed", numcodecs.Zstd(1)), ("plain", None):
+        zarr.save_array(str(rue.folder / name), values, chunks=(8, 3, 64, 64), compressor=compressor)
+    words = ["--batch-size", "1,16", "--num-workers", "0", "--model", "none", "--budget", "5m", "--quiet", "--out"]
+    why = "the batches in flight need 786 KB, the cache of chunks 2.0 MB, and the limit is 2.1 MB"
+    for name, feasible in ("plain", ["1", "16"]), ("packed", ["1"]):
+        done = rue("tune", name, *words, f"o-{name}", "--max-memory", "2M")  # a batch of 16 has 0.8 MB, all decoded chunks have 2 MB
+        assert done.returncode == 0, done.stderr
+        with open(rue.folder / f"o-{name}/trials.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert sorted({row["batch_size"] for row in rows if row["status"] == "ok"}, key=int) == feasible
+        assert {row["reason"] for row in rows if row["status"] == "infeasible"} == ({why} if name == "packed" else set())
+    assert "measured" not in rue("tune", "packed", *words, "o-packed", "--max-memory", "2M").stderr, "trials are reused"
+    expect_failure(rue("tune", "packed", *words, "o2", "--max-memory", "1M"), 4, "the cache of chunks 2.0 MB")
+
+
+def test_many_small_chunks_are_announced(rue):
+    zarr.save_array(str(rue.folder / "s"), np.zeros((1001, 1, 10, 10), "u1"), chunks=(1001, 1, 10, 10))
+    with rue.start("prepare", "s", "d.zarr", "--chunks", "1,1,1,1") as run:
+        first = run.stderr.readline()
+        run.send_signal(signal.SIGINT)
+        rest = run.stderr.read()
+    assert first.startswith("d.zarr: writing 100,100 files, a chunk of 1 B in each;") and "larger --chunks" in first
+    assert run.returncode == 130 and "nothing was written" in rest and os.listdir(rue.folder) == ["s"]
+    done = rue("prepare", "s", "e.zarr", "--chunks", "100")
+    assert done.returncode == 0 and "files" not in done.stderr
 
 
 def change(store, **members):

@@ -30,9 +30,10 @@ Test(data_options, the_workload_without_options_is_the_default)
 
 Test(data_options, the_workload_follows_the_options)
 {
-    options_accept(&command, WORDS("--seed", "7", "--decode", "fast", "--batch-dtype", "uint8",
-                                   "--bad-images", "replace", "--max-pixels", "99", "--cache", "as-is",
-                                   "--no-shuffle", "--drop-last", "--share", "contiguous"));
+    options_accept(&command,
+                   WORDS("--seed", "7", "--decode", "fast", "--batch-dtype", "uint8", "--bad-images",
+                         "replace", "--max-pixels", "99", "--cache", "as-is", "--no-shuffle", "--drop-last",
+                         "--share", "contiguous", "--missing-chunks", "error"));
     struct rue_workload read = rue_workload_from_options(options);
     cr_assert_eq(read.seed, 7);
     cr_assert_eq(read.decode, RUE_DECODE_FAST);
@@ -42,6 +43,7 @@ Test(data_options, the_workload_follows_the_options)
     cr_assert_str_eq(read.cache, RUE_CACHE_AS_IS);
     cr_assert(!read.shuffle && read.drop_last);
     cr_assert_eq(read.share, RUE_SHARE_CONTIGUOUS);
+    cr_assert_eq(read.missing_chunks, RUE_MISSING_ERROR);
 }
 
 Test(data_options, keys_are_names_that_fit_a_variant)

@@ -16,6 +16,7 @@ static void expect_same_workload(const struct rue_workload *a, const struct rue_
     cr_assert(a->shuffle == b->shuffle && a->drop_last == b->drop_last && a->seed == b->seed &&
               a->epoch == b->epoch && a->rank == b->rank && a->world_size == b->world_size &&
               a->remote_ranks == b->remote_ranks && a->share == b->share && a->bad_images == b->bad_images &&
+              a->missing_chunks == b->missing_chunks && a->chunk_cache_bytes == b->chunk_cache_bytes &&
               a->max_pixels == b->max_pixels && a->decode == b->decode && a->batch_dtype == b->batch_dtype);
     cr_assert_str_eq(a->transform, b->transform);
     cr_assert_str_eq(a->cache, b->cache);

@@ -160,6 +160,8 @@ static const struct part {
     PART(scenario.workload.world_size),
     PART(scenario.workload.remote_ranks),
     PART(scenario.workload.share),
+    PART(scenario.workload.missing_chunks),
+    PART(scenario.workload.chunk_cache_bytes),
     PART(scenario.workload.bad_images),
     PART(scenario.workload.max_pixels),
     PART(scenario.workload.decode),
