@@ -1,6 +1,6 @@
 """The runner as a program of its own, for `rue tune --runner "python -m rue_tuner.runner ..."`.
 
-Without TARGET it measures a plain DataLoader on the folders and tensor files that rue names. TARGET is a factory or a
+Without TARGET it measures a plain DataLoader on the data that rue names: folders, tensor files, Zarr stores. TARGET is a factory or a
 DataLoader of the caller's: `train:make_loader` in a module, or `path/train.py:make_loader` in a file.
 """
 import argparse

@@ -1,12 +1,14 @@
-"""Data that the tuner names: folders of photos, and rue's tensor files, loaded by a plain DataLoader."""
+"""Data that the tuner names: folders of photos, rue's tensor files and Zarr stores, loaded by a plain DataLoader."""
 import contextlib
 import copy
 import hashlib
+import itertools
 import json
 import math
 import multiprocessing
 import os
 import struct
+import sys
 
 import numpy as np
 import torch
@@ -24,6 +26,20 @@ except ImportError:
 
 RESIZE, CROP, MEAN, STD = 256, 224, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 SUFFIXES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+
+
+def refuse_augmenting(variant, augment):
+    if augment:
+        raise Refused(f"{variant['path']}: the crop of preprocessed images is fixed: leave out --transform train")
+
+
+def refuse_uint8(path, dtype, batch_dtype):
+    if batch_dtype == "uint8" and dtype != np.uint8:
+        raise Refused(f"{path}: {dtype.name} cannot be made uint8: prepare it again, or leave out --batch-dtype uint8")
+
+
+def digest(facts):
+    return hashlib.blake2b(repr(facts).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
 
 
 def normalize(levels):
@@ -67,8 +83,7 @@ class PhotoFolder(Dataset):
         if not self.samples:
             raise Refused(f"{root}: no images in sub-folders; put the images of each class into a sub-folder")
         self.files = [(path, os.stat(path).st_size) for path, _ in self.samples]
-        identity = sorted((os.path.relpath(path, root), size) for path, size in self.files)
-        self.digest = hashlib.blake2b(repr(identity).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+        self.digest = digest(sorted((os.path.relpath(path, root), size) for path, size in self.files))
 
     def __len__(self):
         return len(self.samples)
@@ -86,8 +101,7 @@ class TensorFile(Dataset):
     """rue's packed tensor file: a header, fixed-size records from byte `data`, then labels, checksums, classes."""
 
     def __init__(self, variant, batch_dtype="float32", augment=None):
-        if augment:
-            raise Refused(f"{variant['path']}: the crop of preprocessed images is fixed: leave out --transform train")
+        refuse_augmenting(variant, augment)
         self.path, self.map, self.batch_dtype = variant["path"], None, batch_dtype
         with open(self.path, "rb") as file:
             header, size = file.read(4096).ljust(4096, b"\0"), os.fstat(file.fileno()).st_size
@@ -101,8 +115,7 @@ class TensorFile(Dataset):
             self.labels = np.frombuffer(file.read(4 * self.count), "<i4").tolist()
         self.dtype, self.shape = np.dtype(("<f4", "u1")[dtype]), tuple(shape)
         self.bytes, self.item_bytes = (math.prod(shape) * np.dtype(d).itemsize for d in (self.dtype, batch_dtype))
-        if batch_dtype == "uint8" and self.dtype != np.uint8:
-            raise Refused(f"{self.path}: float32 cannot be made uint8: prepare it again, or leave out --batch-dtype uint8")
+        refuse_uint8(self.path, self.dtype, batch_dtype)
         sound = 0 < self.bytes <= self.stride and 0 < self.count == len(self.labels) and shape[0] == 3
         if not sound or self.data + self.count * self.stride > size:
             raise Refused(f"{self.path}: damaged header")
@@ -123,6 +136,93 @@ class TensorFile(Dataset):
         values = self.map[start:start + self.bytes].view(self.dtype).reshape(self.shape)
         image = torch.from_numpy(np.array(values)) if self.dtype != np.uint8 else as_tensor(values, self.batch_dtype)
         return image, self.labels[index]
+
+
+IMAGES, LABELS = ("images", "data", "x"), ("labels", "label", "y", "targets")
+
+
+def import_zarr():
+    try:
+        import zarr
+    except ImportError as error:
+        raise Refused(f"{sys.executable} cannot read Zarr stores ({one_line(error)}): install the package zarr, such as by 'pip install zarr'")
+    return zarr
+
+
+def find_array(path, group, key, names):
+    """The name of the array `key` of a group, or of the first of `names`; None: there is none."""
+    found = next((name for name in ([key] if key else names) if name in group and hasattr(group[name], "chunks")), None)
+    if key and not found:
+        raise Refused(f"{path} has no array {key!r}: name one of its arrays")
+    return found
+
+
+def chunk_names(folder, array):
+    """The files of the chunks of an array, or of its shards, if none is missing."""
+    old = os.path.join(folder, ".zarray")
+    with open(old if os.path.exists(old) else os.path.join(folder, "zarr.json"), encoding="utf-8") as file:
+        metadata = json.load(file)
+    encoding = metadata.get("chunk_key_encoding", dict(name="v2"))
+    plain = encoding["name"] == "v2"
+    separator = metadata.get("dimension_separator") or encoding.get("configuration", {}).get("separator", "." if plain else "/")
+    sizes = getattr(array, "shards", None) or array.chunks
+    places = itertools.product(*(range(-(-length // size)) for length, size in zip(array.shape, sizes)))
+    return [separator.join([*([] if plain else ["c"]), *map(str, place)]) for place in places]
+
+
+class ZarrArray(Dataset):
+    """A Zarr array of items, or a group with one and with labels. The package zarr reads it, a row of chunks at a time."""
+
+    def __init__(self, variant, batch_dtype="float32", augment=None):
+        refuse_augmenting(variant, augment)
+        zarr, self.path, self.batch_dtype, self.row = import_zarr(), variant["path"], batch_dtype, None
+        try:
+            node = zarr.open(self.path, mode="r")
+        except Exception as error:
+            raise Refused(f"{self.path}: {one_line(error)}")
+        labels, self.folder = None, self.path
+        if not hasattr(node, "chunks"):
+            name = find_array(self.path, node, variant.get("image_key"), IMAGES)
+            if not name:
+                raise Refused(f"{self.path} has no array {', '.join(IMAGES[:-1])} or {IMAGES[-1]}: name one of its arrays")
+            labels = find_array(self.path, node, variant.get("label_key"), LABELS)
+            labels, node, self.folder = labels and node[labels], node[name], os.path.join(self.path, name)
+        self.dtype, self.count, self.block = np.dtype(node.dtype), node.shape[0], node.chunks[0]
+        if self.dtype.name not in ("float32", "float16", "uint8") or not 2 <= len(node.shape) <= 4:
+            raise Refused(f"{self.path}: items of {self.dtype.name} with {len(node.shape) - 1} axes cannot be read")
+        refuse_uint8(self.path, self.dtype, batch_dtype)
+        if labels is not None and (labels.shape != (self.count,) or np.dtype(labels.dtype).kind not in "iu"):
+            raise Refused(f"{self.path}: its labels are not a whole number for each of its {self.count} items")
+        self.labels = [0] * self.count if labels is None else labels[:].tolist()
+        self.shape = (1,) * (4 - len(node.shape)) + tuple(node.shape[1:])
+        self.item_bytes = math.prod(self.shape) * np.dtype(batch_dtype).itemsize
+        self.files = [(path, os.stat(path).st_size) for folder, _, names in sorted(os.walk(self.folder))
+                      for path in (os.path.join(folder, name) for name in sorted(names))]
+        sizes = {os.path.relpath(path, self.folder): size for path, size in self.files}
+        self.digest = digest((sizes, node.dtype, node.shape, node.chunks, self.labels))
+        chunks = chunk_names(self.folder, node)
+        missing = [name for name in chunks if name not in sizes]
+        self.missing = missing and f"chunks missing: {len(missing)} of {len(chunks)}, such as {missing[0]}"
+        self.facts = dict(dtype=self.dtype.name, layout="x".join(map(str, node.chunks)))
+        if missing:
+            self.facts["note"] = f"{self.missing}: their items have the fill value {node.fill_value}"
+
+    def __len__(self):
+        return self.count
+
+    def name(self, index):
+        return f"{self.path}: item {index}"
+
+    def __getitem__(self, index):
+        number = index // self.block
+        if self.row is None or self.row[0] != number:  # in each worker by itself
+            array = import_zarr().open(self.folder, mode="r")
+            self.row = number, array[number * self.block:(number + 1) * self.block]
+        values = self.row[1][index % self.block].reshape(self.shape)
+        if self.dtype == np.uint8 and (self.shape[0] == 3 or self.batch_dtype == "uint8"):
+            return as_tensor(values, self.batch_dtype), self.labels[index]
+        scale = 255 if self.dtype == np.uint8 else 1
+        return torch.from_numpy(values.astype(np.float32) / np.float32(scale)), self.labels[index]
 
 
 class Checked(Dataset):
@@ -148,10 +248,10 @@ class Checked(Dataset):
 
 
 class Order(Sampler):
-    """`images` indices of this rank's share, epoch by epoch, with a new permutation for each."""
+    """`images` indices of this rank's share, epoch by epoch, with a new permutation for each: of blocks, and within them."""
 
-    def __init__(self, count, images, workload):
-        self.count, self.left, self.workload = count, images, workload
+    def __init__(self, count, images, workload, block=1):
+        self.count, self.left, self.workload, self.block = count, images, workload, block
         self.rank, self.ranks, self.epoch = (workload.get(key, default) for key, default in
                                              (("rank", 0), ("world_size", 1), ("epoch", 0)))
         if not 0 <= self.rank < min(self.ranks, count):
@@ -170,7 +270,10 @@ class Order(Sampler):
         everything = range(self.count)
         if self.workload.get("shuffle", True):
             generator = torch.Generator().manual_seed((self.workload.get("seed", 1) + self.epoch) % 2 ** 64)
-            everything = torch.randperm(self.count, generator=generator).tolist()
+            everything = (torch.randperm(-(-self.count // self.block), generator=generator) * self.block).tolist()
+            if self.block > 1:
+                everything = [first + i for first in everything
+                              for i in torch.randperm(min(self.block, self.count - first), generator=generator).tolist()]
         share = everything[self.slice][:self.left]
         self.epoch, self.left = self.epoch + 1, self.left - len(share)
         yield from share
@@ -191,8 +294,8 @@ class StoredLoading(Loading):
 
 
 class StoredData(Subject):
-    """The data of each request: raw folders and preprocessed tensor files."""
-    kinds = {"raw folder": PhotoFolder, "preprocessed tensor": TensorFile}
+    """The data of each request: raw folders, preprocessed tensor files and Zarr stores."""
+    kinds = {"raw folder": PhotoFolder, "preprocessed tensor": TensorFile, "preprocessed zarr": ZarrArray}
 
     def __init__(self):
         self.opened = {}
@@ -212,6 +315,9 @@ class StoredData(Subject):
             raise Refused(f"cannot read {name}: give {' or '.join(self.kinds)}")
         if key not in self.opened:
             self.opened[key] = self.kinds[name](variant, dtype, augment)
+        missing = getattr(self.opened[key], "missing", None)
+        if missing and workload.get("missing_chunks") == "error":
+            raise Refused(f"{variant['path']}: {missing}; write them again, or let missing chunks have the fill value")
         return self.opened[key]
 
     def open(self, request):
@@ -226,8 +332,12 @@ class StoredData(Subject):
                     pass
         with contextlib.suppress(Exception):
             copy.copy(data)[0]  # builds before the trials what is built on first use
-        return dict(status="ok", images=len(data), bytes=total, digest=data.digest,
-                    batch_dtype=workload.get("batch_dtype", "float32"),  # shows that this runner knows the word
+        batch_dtype = workload.get("batch_dtype", "float32")
+        facts, values = getattr(data, "facts", {}), data.item_bytes // np.dtype(batch_dtype).itemsize
+        if values != 3 * CROP * CROP:
+            facts = dict(facts, item_values=values)
+        return dict(facts, status="ok", images=len(data), bytes=total, digest=data.digest,
+                    batch_dtype=batch_dtype,  # shows that this runner knows the word
                     transform=workload.get("transform", "eval"),
                     cache="as-is" if cache == "cold" else cache, cache_reason="the PyTorch runner cannot evict data from memory")
 
@@ -247,6 +357,6 @@ class StoredData(Subject):
         checked = Checked(copy.copy(data), workload.get("bad_images") == "replace")  # a copy: its map is closed with the trial
         workers = config.get("num_workers", 0)
         options = dict(prefetch_factor=config.get("prefetch_factor", 2), multiprocessing_context="fork") if workers else {}
-        loader = DataLoader(checked, batch_size=config["batch_size"], sampler=Order(len(data), images, workload),
+        loader = DataLoader(checked, batch_size=config["batch_size"], sampler=Order(len(data), images, workload, getattr(data, "block", 1)),
                             num_workers=workers, pin_memory=torch.cuda.is_available() and config.get("pin_memory", True), **options)
         return StoredLoading(loader, config, checked)

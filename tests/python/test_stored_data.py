@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import struct
 import subprocess
@@ -15,7 +16,7 @@ np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (python3-pil)")
 
-from rue_tuner import consumers, stored_data  # noqa: E402
+from rue_tuner import consumers, serve, stored_data  # noqa: E402
 
 PYTHON = pathlib.Path(__file__).resolve().parents[2] / "python"
 PHOTOS = 22
@@ -391,6 +392,85 @@ def test_a_cut_tensor_file_is_refused(runner, tmp_path):
     assert reply["status"] == "failed" and str(path) in reply["reason"]
     path.write_bytes(b"something else")
     assert "not a rue tensor file" in runner.ask(dict(op="open", variant=variant))["reason"]
+
+
+def write_store(path, dtype="float32", shape=(3, 20, 24), count=11, chunk=4, name="images", **options):
+    zarr = pytest.importorskip("zarr", reason="zarr is not installed (python3-zarr)")
+    values = np.random.default_rng(3).integers(0, 256, (count, *shape)).astype(dtype)
+    group = zarr.open_group(str(path), mode="w", **({} if zarr.__version__.startswith("2.") else dict(zarr_format=options.pop("version", 2))))
+    make = getattr(group, "create_array", None) or group.create_dataset
+    make(name, shape=values.shape, dtype=values.dtype, chunks=(chunk, *shape), **options)[:] = values
+    make("labels", shape=(count,), dtype="int64", chunks=(count,))[:] = np.arange(count) % 3
+    return values, dict(path=str(path), mode="preprocessed", format="zarr", dtype="")
+
+
+@pytest.mark.parametrize("dtype, shape", [("float32", (3, 20, 24)), ("float16", (5, 7)), ("uint8", (3, 20, 24)), ("uint8", (2, 5, 7))], ids=str)
+@pytest.mark.parametrize("version", [2, 3])
+def test_zarr_stores_are_read(runner, tmp_path, dtype, shape, version):
+    zarr = pytest.importorskip("zarr", reason="zarr is not installed (python3-zarr)")
+    if version == 3 and zarr.__version__.startswith("2."):
+        pytest.skip("zarr 2 does not write version 3")
+    values, variant = write_store(tmp_path / "s", dtype, shape, **(dict(version=3) if version == 3 else {}))
+    data, wide = stored_data.ZarrArray(variant), (1,) * (3 - len(shape)) + shape
+    for i in (5, 0, 10):
+        expected = values[i].reshape(wide).astype(np.float32)
+        if dtype == "uint8":
+            mean, std = ((stored_data.MEAN, stored_data.STD) if shape[0] == 3 else (np.zeros(2), np.ones(2)))
+            expected = (expected / 255 - np.reshape(mean, (-1, 1, 1))) / np.reshape(std, (-1, 1, 1))
+        item, label = data[i]
+        assert item.dtype == torch.float32 and np.allclose(item.numpy(), expected, atol=1e-6) and label == i % 3
+    if dtype == "uint8":
+        assert (stored_data.ZarrArray(variant, "uint8")[5][0].numpy() == values[5]).all()
+    reply = runner.ask(dict(op="open", variant=variant, workload={}))
+    assert (reply["status"], reply["images"], reply["dtype"]) == ("ok", 11, dtype) and "note" not in reply
+    assert reply["layout"] == "x".join(map(str, (4, *shape))) and reply["item_values"] == np.prod(shape)
+    assert reply["bytes"] == sum(file.stat().st_size for file in (tmp_path / "s/images").rglob("*") if file.is_file())
+    for workers in (0, 2):
+        reply = runner.trial(variant, config(4, workers), images=11, job_images=11)
+        assert_sums(reply)
+        assert (reply["images"], reply["batches"]) == (11, 3)
+
+
+def test_arrays_of_zarr_stores_are_named(runner, tmp_path):
+    values, variant = write_store(tmp_path / "s", name="fields/t2m")
+    assert "has no array images, data or x: name one of its arrays" in runner.ask(dict(op="open", variant=variant))["reason"]
+    assert "has no array 't2m'" in runner.ask(dict(op="open", variant=dict(variant, image_key="t2m")))["reason"]
+    data = stored_data.ZarrArray(dict(variant, image_key="fields/t2m"))
+    assert (data[3][0].numpy() == values[3]).all() and data[10][1] == 1
+    data = stored_data.ZarrArray(dict(variant, path=f"{tmp_path}/s/fields/t2m"))
+    assert (data[10][0].numpy() == values[10]).all() and data[10][1] == 0
+    assert f"{tmp_path}/t" in runner.ask(dict(op="open", variant=dict(variant, path=f"{tmp_path}/t")))["reason"]
+    reply = runner.trial(dict(variant, image_key="fields/t2m"), config(4, 0), workload=dict(batch_dtype="uint8"))
+    assert reply["status"] == "failed" and "float32 cannot be made uint8" in reply["reason"]
+
+
+def test_missing_chunks_of_zarr_stores(runner, tmp_path):
+    _, variant = write_store(tmp_path / "s", fill_value=7)
+    os.remove(tmp_path / "s/images/1.0.0.0")
+    words = "chunks missing: 1 of 3, such as 1.0.0.0"
+    assert runner.ask(dict(op="open", variant=variant))["note"].startswith(f"{words}: their items have the fill value 7")
+    assert (stored_data.ZarrArray(variant)[4][0] == 7).all()
+    (tmp_path / "s/images/2.0.0.0").write_bytes(b"damaged")
+    reply = runner.trial(variant, config(4, 2), images=11, job_images=11)
+    assert reply["status"] == "failed" and re.search(r"/s: item (8|9|10): ", reply["reason"])
+    for request in dict(op="open"), dict(op="trial", id=7, measure="load", config=config(4, 0), images=4):
+        reply = runner.ask(dict(request, variant=variant, workload=dict(missing_chunks="error")))
+        assert reply["status"] == "failed" and f"{words}; write them again" in reply["reason"]
+
+
+def test_without_the_package_zarr_the_reason_names_it(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    request = json.dumps(dict(op="open", variant=dict(path=str(tmp_path), mode="preprocessed", format="zarr")))
+    reply = serve.Runner(stored_data.StoredData()).answer(request)
+    assert reply["status"] == "failed" and "install the package zarr" in reply["reason"] and sys.executable in reply["reason"]
+
+
+def test_chunks_are_shuffled_and_the_items_within():
+    for seed in range(3):
+        ordered = list(stored_data.Order(11, 11, dict(seed=seed), 4))
+        blocks = [[i for i in ordered if i // 4 == block] for block in dict.fromkeys(i // 4 for i in ordered)]
+        assert sorted(ordered) == list(range(11)) and sum(blocks, []) == ordered
+    assert any(list(block) != sorted(block) for block in blocks)
 
 
 RECIPE = "area 0.08 1 ratio 0.75 1.33333 flip 0.5 rotation 1 -30 30 brightness 1 0.6 1.4 contrast 1 0.6 1.4 noise 1 0.1 0.1 scale 1 0.8 1.25"
