@@ -309,7 +309,8 @@ static void note_remark(const struct conversion *c)
 {
     char remark[256];
     rue_sink_remark(c->sink, remark, sizeof remark);
-    if (remark[0] && c->progress) rue_progress_note(c->progress, "%s: %s", c->path, remark);
+    if (remark[0] && c->progress && !c->progress->quiet)
+        rue_progress_note(c->progress, "%s: %s", c->path, remark);
 }
 
 static rue_status write_data(struct conversion *c, rue_error *error)
