@@ -8,16 +8,13 @@
 struct rue_batch_plan {
     uint64_t images;           /* of the job */
     uint64_t planned, batches; /* images and batches so far */
-    size_t batch_size;
-    uint64_t epoch, parts; /* round-robin: batches of an epoch, and the parts that take turns; else 0 */
     const struct rue_memory_probe *memory;
     struct rue_batch_facts facts;
     struct rue_batch_sizer sizer;
 };
 
-/* `options` and `memory` must live as long as the plan; the sampler of the options is open. */
-struct rue_batch_plan rue_batch_plan_make(const struct rue_loader_options *options,
-                                          const struct rue_source *source);
+/* The memory probe of the options must live as long as the plan. */
+struct rue_batch_plan rue_batch_plan_make(const struct rue_loader_options *options);
 
 /* The images of a job of `images`: without those of a last batch that is dropped. */
 uint64_t rue_batch_plan_images(const struct rue_loader_options *options, uint64_t images);

@@ -64,7 +64,6 @@ struct rue_loader {
     pthread_cond_t ready;          /* a batch is loaded */
     struct slot *slots;            /* [window]; batch b is in slot b % window */
     uint64_t delivered;            /* batches delivered so far */
-    uint64_t loaded;               /* batches that were loaded, up to the first that was not */
     rue_error failure; /* the error that ended the loader; every later rue_loader_next returns it */
 };
 
@@ -78,6 +77,13 @@ static uint64_t choose_window(const struct rue_loader_options *options, uint64_t
     if (cap && window > cap) window = cap;
     if (window < 1) window = 1;
     return window < batches || batches == 0 ? window : batches;
+}
+
+struct rue_sampler rue_loader_sampler(const struct rue_loader_options *options)
+{
+    struct rue_sampler sampler = options->sampler;
+    if (options->batch_strategy == RUE_BATCHES_ROUND_ROBIN) sampler.turn = (uint64_t)options->batch_size;
+    return sampler;
 }
 
 uint64_t rue_loader_batches(const struct rue_loader_options *options)
@@ -301,13 +307,14 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     struct rue_loader *loader = calloc(1, sizeof *loader);
     if (!loader) return rue_fail_memory(error, "a loader", sizeof *loader);
     loader->options = *options;
+    loader->options.sampler = rue_loader_sampler(options);
     status = rue_sampler_open(&loader->options.sampler, source, error);
     if (status != RUE_OK) return free(loader), status;
     loader->options.fetcher.access =
         rue_fetcher_access(source, options->fetcher.access); /* the same for all workers */
     if (!options->allocator) loader->options.allocator = &rue_slab_allocator_default;
     loader->sizes.batch_size = (size_t)options->batch_size;
-    loader->plan = rue_batch_plan_make(&loader->options, source);
+    loader->plan = rue_batch_plan_make(&loader->options);
     loader->sizes.window = choose_window(options, rue_loader_batches(options));
     loader->sizes.tensor_bytes = rue_fetcher_tensor_bytes(source, options->fetcher.dtype);
     loader->reading.source = source;
@@ -377,12 +384,11 @@ static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out,
 }
 
 /* Needs the lock. Number of batches that can be delivered without waiting. */
-static size_t count_queued(struct rue_loader *loader)
+static size_t count_queued(const struct rue_loader *loader)
 {
-    while (loader->loaded < loader->work.begun &&
-           loader->slots[loader->loaded % loader->sizes.window].remaining == 0)
-        loader->loaded++;
-    return (size_t)(loader->loaded - loader->delivered);
+    uint64_t batch = loader->delivered, begun = loader->work.begun;
+    while (batch < begun && loader->slots[batch % loader->sizes.window].remaining == 0) batch++;
+    return (size_t)(batch - loader->delivered);
 }
 
 /* Needs the lock. Waits until the next batch is loaded, or the loader stops. */
@@ -421,7 +427,6 @@ rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out, ru
     if (status == RUE_OK) {
         *out = slot->batch;
         slot->batch->queued = queued;
-        if (queued == 0) loader->loaded++;
         loader->delivered++;
         rue_batch_plan_observe(&loader->plan, slot->batch);
         begin_batches(loader);

@@ -1,9 +1,12 @@
 #include "sampler.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "parts.h"
 #include "random.h"
 #include "source.h"
+#include "turns.h"
 
 /* A shard of the rank: its first item in the data, and the rank's items up to its end. */
 struct rue_shard_range {
@@ -77,6 +80,36 @@ static rue_status open_shards(struct rue_sampler *sampler, const struct rue_sour
     return RUE_OK;
 }
 
+/* The rank's items before `item`, in the order of the data. */
+static uint64_t count_before(const struct rue_sampler *sampler, uint64_t item)
+{
+    struct rue_sampler ordered = *sampler;
+    uint64_t low = 0, high = rue_sampler_share(sampler);
+    ordered.shuffle = false;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (rue_sampler_item(&ordered, middle) < item)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static rue_status open_turns(struct rue_sampler *sampler, const struct rue_source *source, rue_error *error)
+{
+    rue_status status = rue_parts_find(source, &sampler->parts, &sampler->part_count, error);
+    if (status != RUE_OK || sampler->part_count < 2) return status;
+    size_t count = sampler->part_count + 1;
+    uint64_t *firsts = malloc(count * sizeof *firsts);
+    if (!firsts) return rue_fail_memory(error, "parts of the data", count * sizeof *firsts);
+    for (size_t p = 0; p < count; p++) firsts[p] = count_before(sampler, sampler->parts[p]);
+    status = rue_turns_open(firsts, sampler->part_count, sampler->turn, &sampler->turns, error);
+    if (sampler->share == RUE_SHARE_SHARDS) memcpy(sampler->parts, firsts, count * sizeof *firsts);
+    free(firsts);
+    return status;
+}
+
 rue_status rue_sampler_open(struct rue_sampler *sampler, const struct rue_source *source, rue_error *error)
 {
     rue_status status = RUE_OK;
@@ -84,10 +117,16 @@ rue_status rue_sampler_open(struct rue_sampler *sampler, const struct rue_source
     sampler->block = rue_source_block(source);
     sampler->shards = NULL;
     sampler->shard_count = 0;
+    sampler->parts = NULL;
+    sampler->part_count = 0;
+    sampler->turns = NULL;
     if (sampler->world_size < 1 || sampler->rank < 0 || sampler->rank >= sampler->world_size)
         return rue_fail(error, RUE_USAGE, "rank %d of world_size %d is out of range: ranks begin at 0",
                         sampler->rank, sampler->world_size);
     if (sampler->share == RUE_SHARE_SHARDS) status = open_shards(sampler, source, error);
+    if (status == RUE_OK && sampler->turn && rue_sampler_share(sampler))
+        status = open_turns(sampler, source, error);
+    if (status != RUE_OK) rue_sampler_close(sampler);
     if (status != RUE_OK || rue_sampler_share(sampler)) return status;
     rue_sampler_close(sampler);
     bool shards = sampler->share == RUE_SHARE_SHARDS;
@@ -101,8 +140,12 @@ rue_status rue_sampler_open(struct rue_sampler *sampler, const struct rue_source
 void rue_sampler_close(struct rue_sampler *sampler)
 {
     free(sampler->shards);
+    free(sampler->parts);
+    rue_turns_close(sampler->turns);
     sampler->shards = NULL;
     sampler->shard_count = 0;
+    sampler->parts = NULL;
+    sampler->turns = NULL;
 }
 
 uint64_t rue_sampler_share(const struct rue_sampler *sampler)
@@ -140,13 +183,30 @@ uint64_t rue_sampler_epoch(const struct rue_sampler *sampler, uint64_t position)
     return sampler->epoch + position / rue_sampler_share(sampler);
 }
 
+static uint64_t shuffle_part(const struct rue_sampler *sampler, uint64_t index, uint64_t key)
+{
+    size_t low = 0, high = sampler->part_count - 1;
+    while (low < high) {
+        size_t middle = high - (high - low) / 2;
+        if (sampler->parts[middle] > index)
+            high = middle - 1;
+        else
+            low = middle;
+    }
+    uint64_t first = sampler->parts[low];
+    return first + permute(index - first, sampler->parts[low + 1] - first, key + low);
+}
+
 uint64_t rue_sampler_item(const struct rue_sampler *sampler, uint64_t position)
 {
     uint64_t share = rue_sampler_share(sampler), index = position % share;
     uint64_t key = rue_mix64(rue_mix64(sampler->seed) + sampler->epoch + position / share);
-    if (sampler->share == RUE_SHARE_SHARDS)
-        return item_in_shards(sampler, sampler->shuffle ? permute(index, share, key + (uint64_t)sampler->rank)
-                                                        : index);
-    index = global_position(sampler, index);
-    return sampler->shuffle ? shuffle(sampler, index, key) : index;
+    bool shards = sampler->share == RUE_SHARE_SHARDS;
+    if (sampler->turns) index = rue_turns_item(sampler->turns, index);
+    if (!shards) index = global_position(sampler, index);
+    if (sampler->shuffle && sampler->turns)
+        index = shuffle_part(sampler, index, key);
+    else if (sampler->shuffle)
+        index = shards ? permute(index, share, key + (uint64_t)sampler->rank) : shuffle(sampler, index, key);
+    return shards ? item_in_shards(sampler, index) : index;
 }

@@ -57,10 +57,10 @@ struct rue_sampler rue_workload_sampler(const struct rue_workload *workload)
                                 .share = workload->share};
 }
 
-rue_status rue_residency_open(const struct rue_source *source, const struct rue_workload *workload,
+rue_status rue_residency_open(const struct rue_source *source, const struct rue_sampler *order,
                               uint64_t images, struct rue_residency **out, rue_error *error)
 {
-    struct rue_sampler sampler = rue_workload_sampler(workload);
+    struct rue_sampler sampler = *order;
     rue_status status = rue_sampler_open(&sampler, source, error);
     if (status != RUE_OK) return status;
     uint64_t share = rue_sampler_share(&sampler);

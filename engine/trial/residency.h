@@ -9,9 +9,9 @@
 
 struct rue_residency;
 
-/* Selects the first `images` of the workload's order, each item once. `source` must stay open. RUE_MEMORY,
- * and the errors of rue_sampler_open. */
-rue_status rue_residency_open(const struct rue_source *source, const struct rue_workload *workload,
+/* Selects the first `images` of an order that is not open, each item once. `source` must stay open.
+ * RUE_MEMORY, and the errors of rue_sampler_open. */
+rue_status rue_residency_open(const struct rue_source *source, const struct rue_sampler *order,
                               uint64_t images, struct rue_residency **out, rue_error *error) RUE_MUST_CHECK;
 void rue_residency_close(struct rue_residency *residency);
 

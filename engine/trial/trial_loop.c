@@ -360,10 +360,11 @@ static rue_status run_joint(struct run *run, const struct rue_source *source, ru
 {
     struct rue_loader_options options = rue_trial_loader_options(run->request);
     options.item_values = rue_fetcher_tensor_values(source);
+    const struct rue_sampler order = rue_loader_sampler(&options);
     struct rue_recipe recipe;
     rue_status status = read_recipe(run->request, &recipe, &options, error);
     if (status != RUE_OK) return status;
-    status = rue_residency_open(source, &run->request->workload, options.images, &run->residency, error);
+    status = rue_residency_open(source, &order, options.images, &run->residency, error);
     if (status == RUE_OK) status = prepare_data(run, error);
     if (status == RUE_OK) status = prepare_model(run, &options, error);
     if (status == RUE_OK) status = open_detail(run, &options, error);

@@ -67,9 +67,10 @@ static rue_status survey_items(const struct rue_source *source, struct survey *o
 /* The share of the data in the page cache now; NaN if the kernel does not report it. */
 static rue_status measure_cached_ratio(const struct rue_source *source, struct survey *out, rue_error *error)
 {
-    const struct rue_workload workload = rue_workload_default();
+    const struct rue_workload usual = rue_workload_default();
+    const struct rue_sampler order = rue_workload_sampler(&usual);
     struct rue_residency *residency;
-    rue_status status = rue_residency_open(source, &workload, 0, &residency, error);
+    rue_status status = rue_residency_open(source, &order, 0, &residency, error);
     if (status != RUE_OK) return status;
     if (!rue_residency_ratio(residency, &out->in_memory_ratio)) out->in_memory_ratio = NAN;
     rue_residency_close(residency);

@@ -146,9 +146,10 @@ static rue_status warm_source(const struct rue_source *source, const struct rue_
 static rue_status try_cold(const struct rue_source *source, const struct rue_workload *load, uint64_t images,
                            struct rue_opened *opened, rue_error *error)
 {
+    const struct rue_sampler order = rue_workload_sampler(load);
     struct rue_residency *residency;
     if (strcmp(load->cache, RUE_CACHE_COLD) != 0) return RUE_OK;
-    rue_status status = rue_residency_open(source, load, images, &residency, error);
+    rue_status status = rue_residency_open(source, &order, images, &residency, error);
     if (status != RUE_OK) return status;
     if (rue_residency_try_cold(residency, opened->cache_reason, sizeof opened->cache_reason))
         snprintf(opened->cache, sizeof opened->cache, RUE_CACHE_COLD);

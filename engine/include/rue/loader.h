@@ -60,7 +60,7 @@ struct rue_loader_options {
     int prefetch_factor;                   /* 1 to RUE_PREFETCH_FACTOR_MAX; without workers ignored */
     int max_queue_size;                    /* 0 (no cap) to RUE_MAX_QUEUE_SIZE_MAX; without workers ignored */
     enum rue_parallelism parallelism;      /* without workers ignored */
-    struct rue_sampler sampler;            /* the loader opens and closes it */
+    struct rue_sampler sampler;            /* the loader opens and closes a copy of it */
     uint64_t images;                       /* to deliver, from position 0 of the sampler; at least 1 */
     uint64_t job_images;                   /* memory_bytes is checked for a job of this length; 0: images */
     bool drop_last;                        /* skip a last batch that is not full */
@@ -83,6 +83,10 @@ struct rue_batch {
     void *images;    /* [count][3][224][224], or items of the source's shape, values of the fetcher's dtype */
     int32_t *labels; /* [count] */
 };
+
+/* The order of its items: the sampler of the options, with turns of batch_size for RUE_BATCHES_ROUND_ROBIN.
+ * rue_sampler_open opens it for data. */
+struct rue_sampler rue_loader_sampler(const struct rue_loader_options *options);
 
 /* Number of batches and of images that a loader with these options delivers. With a strategy that changes the
  * size of batches it is the largest possible number of batches. */

@@ -1,7 +1,9 @@
 """The knobs of rue's own loader that have no option of their own, by --knob: max_queue_size, read and batch_strategy."""
 import csv
 import json
+import os
 import sqlite3
+import subprocess
 
 import jsonschema
 import pytest
@@ -57,3 +59,27 @@ def test_compare_says_whether_changing_sizes_are_faster(rue, photos):
                "--knob", "batch_strategy=fixed,memory", "--knob", "max_queue_size=1,2")
     assert done.returncode == 0, done.stderr
     assert " ".join(done.stdout.split()).count("Batches of the strategy memory") == 2, done.stdout
+
+
+def test_the_commands_of_the_page_let_data_sets_take_turns(rue, program):
+    """Data sets of unequal size, as a folder of links and as shards in two folders."""
+    (rue.folder / "shards").mkdir()
+    for name, images in ("coco", "24"), ("places", "9"):
+        assert rue("prepare", "--synthetic", images, name, "--quiet").returncode == 0
+        assert rue("prepare", name, f"shards/{name}", "--format", "webdataset", "--shard-size", "400K", "--quiet").returncode == 0
+        for shard in (rue.folder / "shards" / name).iterdir():
+            shard.rename(rue.folder / name / shard.name)
+    page = (ROOT / "docs/tuning.md").read_text().split("### Several data sets in turn")[1].split("```sh\n")[1].split("```")[0]
+    last = min(len(list((rue.folder / name).glob("*.tar"))) for name in ("coco", "places")) - 1
+    commands = page.replace("000009", f"{last:06}")
+    settings = dict(RUE_MODEL="resnet18", RUE_STRATEGY="grid", RUE_BATCH_SIZE="4", RUE_NUM_WORKERS="1", RUE_MODE="raw")
+    done = subprocess.run(["sh", "-ec", commands], cwd=rue.folder, capture_output=True, text=True, timeout=60,
+                          env=dict(os.environ, **settings, PATH=f"{program.parent}:{os.environ['PATH']}"))
+    assert done.returncode == 0, done.stderr
+    studies = sorted((rue.folder / "rue-out").iterdir())
+    assert len(studies) == 2, done.stderr
+    for study in studies:
+        with sqlite3.connect(study / "study.db") as db:
+            assert "round-robin" in {row[0] for row in db.execute("SELECT batch_strategy FROM ok_trial")}
+    classes = json.loads(rue("inspect", "mix", "--json").stdout)["classes"]
+    assert classes == [dict(name="coco", items=24), dict(name="places", items=9)], "the labels are the data sets"

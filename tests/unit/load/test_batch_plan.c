@@ -79,33 +79,3 @@ Test(batch_plan, batches_are_smaller_while_memory_is_short_and_their_slabs_are_t
     cr_assert_leq(least, 4);
     rue_loader_close(loader);
 }
-
-/* The first positions of the batches that a plan makes. */
-static void expect_turns(uint64_t images, size_t classes, const uint64_t *firsts, size_t count)
-{
-    struct rue_loader_options options = options_of(RUE_BATCHES_ROUND_ROBIN, 0, images);
-    struct rue_batch_plan plan;
-    options.batch_size = 2;
-    options.sampler.items = 14;
-    plan = rue_batch_plan_make(&options, source);
-    plan.parts = classes;
-    for (size_t i = 0; i < count; i++) {
-        struct rue_batch batch = {0};
-        cr_assert_not(rue_batch_plan_is_complete(&plan));
-        rue_batch_plan_next(&plan, &batch);
-        cr_assert(batch.index == i && batch.first == firsts[i], "batch %zu begins at %d", i,
-                  (int)batch.first);
-    }
-    cr_assert(rue_batch_plan_is_complete(&plan));
-}
-
-Test(batch_plan, parts_of_the_data_take_turns_in_each_epoch)
-{
-    cr_assert_eq(rue_source_class_count(source), 3);
-    static const uint64_t one[] = {0, 2, 4, 6, 8, 10, 12}, three[] = {0, 6, 10, 2, 8, 12, 4},
-                          twice[] = {0, 6, 10, 2, 8, 12, 4, 14, 16, 18}, many[] = {0, 2, 4, 6, 8, 10, 12};
-    expect_turns(14, 1, one, 7);
-    expect_turns(14, 3, three, 7);
-    expect_turns(20, 3, twice, 10);
-    expect_turns(13, 100, many, 7);
-}

@@ -13,13 +13,19 @@ static struct rue_source *source;
 static struct rue_residency *residency;
 static struct rue_workload workload;
 
+static rue_status open_residency(uint64_t images)
+{
+    const struct rue_sampler order = rue_workload_sampler(&workload);
+    return rue_residency_open(source, &order, images, &residency, NULL);
+}
+
 static void setup(void)
 {
     temporary_folder_make();
     data_photos_make(PHOTOS);
     source = data_open("photos");
     workload = rue_workload_default();
-    cr_assert_eq(rue_residency_open(source, &workload, PHOTOS, &residency, NULL), RUE_OK);
+    cr_assert_eq(open_residency(PHOTOS), RUE_OK);
 }
 
 static void teardown(void)
@@ -47,7 +53,7 @@ static void evict(void)
 static void reopen(uint64_t images)
 {
     rue_residency_close(residency);
-    cr_assert_eq(rue_residency_open(source, &workload, images, &residency, NULL), RUE_OK);
+    cr_assert_eq(open_residency(images), RUE_OK);
 }
 
 Test(residency, has_each_item_once_however_long_the_trial_is)
