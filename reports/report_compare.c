@@ -138,6 +138,10 @@ static void put_variant(struct rue_page *page, const struct compared *compared, 
     rue_put_text(page, variant->variant.path);
     rue_put_text(page, variant->job.workload.cache);
     rue_put_number(page, common ? common->parts[v].mean_regret_ratio : NAN);
+    const struct rue_queue_findings *queue = &variant->trials.queue;
+    const size_t trials[] = {queue->bound, queue->uneven, queue->ample};
+    for (size_t i = 0; i < 3; i++) rue_put_number(page, (double)trials[i]);
+    rue_put_number(page, (double)queue->batch_ns);
 }
 
 static void put_variants(struct rue_page *page, const struct compared *compared)
@@ -153,7 +157,11 @@ static void put_variants(struct rue_page *page, const struct compared *compared)
         {.key = "data_images", .unit = RUE_UNIT_COUNT},
         {.key = "path"},
         {.key = "cache"},
-        {.key = "common_mean_regret_ratio", .unit = RUE_UNIT_NUMBER}};
+        {.key = "common_mean_regret_ratio", .unit = RUE_UNIT_NUMBER},
+        {.key = "queue_bound", .unit = RUE_UNIT_COUNT},
+        {.key = "queue_uneven", .unit = RUE_UNIT_COUNT},
+        {.key = "queue_ample", .unit = RUE_UNIT_COUNT},
+        {.key = "queue_batch_ns", .unit = RUE_UNIT_COUNT}};
     rue_page_table(page, columns, sizeof columns / sizeof *columns);
     for (size_t v = 0; v < compared->findings->variant_count; v++) put_variant(page, compared, v);
 }
@@ -265,7 +273,7 @@ static void say_stores(struct rue_page *page, const struct compared *compared)
     rue_say(page, ".");
 }
 
-static void put_page(struct rue_page *page, const struct compared *compared)
+static void put_page(struct rue_page *page, const struct compared *compared, bool brief)
 {
     const struct rue_findings *findings = compared->findings;
     const struct rue_overall *common = find_common(findings);
@@ -282,7 +290,9 @@ static void put_page(struct rue_page *page, const struct compared *compared)
     put_variants(page, compared);
     for (size_t v = 0; v < findings->variant_count; v++) {
         rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-        rue_verdict_batches(page, &findings->variants[v]);
+        rue_verdict_queue(page, findings, &findings->variants[v], brief);
+        rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+        rue_verdict_batches(page, findings, &findings->variants[v]);
     }
     say_stores(page, compared);
     rue_page_gap(page);
@@ -304,7 +314,7 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
     struct rue_page page = {0};
     rue_status status = open_compared(findings, &compared, error);
     if (status != RUE_OK) return status;
-    put_page(&page, &compared);
+    put_page(&page, &compared, style->brief);
     status = rue_page_write(&page, style, stream, error);
     rue_page_close(&page);
     close_compared(&compared);

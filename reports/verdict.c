@@ -86,10 +86,10 @@ static void say_first_batch(struct rue_page *page, const struct rue_variant_find
     rue_say_unbroken(page, rue_format_duration((uint64_t)latest, text, sizeof text));
 }
 
-static void say_data(struct rue_page *page, const struct rue_findings *findings,
-                     const struct rue_variant_findings *variant)
+void rue_verdict_of(struct rue_page *page, const struct rue_findings *findings,
+                    const struct rue_variant_findings *variant)
 {
-    if (rue_findings_is_only(findings, variant)) return;
+    if (!findings || rue_findings_is_only(findings, variant)) return;
     rue_say(page, " for ");
     rue_say_variant(page, findings, variant);
     rue_say(page, " data");
@@ -107,7 +107,7 @@ void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
     const struct rue_selection *selection = variant->selection;
     if (selection->recommended == RUE_NONE) {
         rue_say(page, "No configuration could be recommended");
-        say_data(page, findings, variant);
+        rue_verdict_of(page, findings, variant);
         rue_say(page, ": ");
         rue_verdict_why_none(page, variant);
         rue_say(page, ".");
@@ -126,7 +126,7 @@ void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
         rue_say(page, "%s", rue_verdict_lead(findings, variant));
     rue_say_config(page, &variant->matrix->configs[selection->recommended]);
     if (variant->job.gpus > 1) rue_say(page, " on each of %" PRIu64 NB "GPUs", variant->job.gpus);
-    say_data(page, findings, variant);
+    rue_verdict_of(page, findings, variant);
     rue_say(page, ": ");
     say_regrets(page, variant, row);
     if (variant->goal != RUE_GOAL_TIME) rue_say(page, " in %s", rue_goal_words[variant->goal]);

@@ -30,9 +30,19 @@ void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findin
  * votes, and other job lengths. (verdict_notes.c) */
 void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief);
 
+/* " for raw folder photos data", to tell several variants apart; nothing without `findings`. */
+void rue_verdict_of(struct rue_page *page, const struct rue_findings *findings,
+                    const struct rue_variant_findings *variant);
+
+/* What a longer queue than that of the recommended configuration would gain; if `brief`, nothing unless the
+ * space has queues of several lengths. `findings`: see rue_verdict_of; also below. (verdict_notes.c) */
+void rue_verdict_queue(struct rue_page *page, const struct rue_findings *findings,
+                       const struct rue_variant_findings *variant, bool brief);
+
 /* Whether batches whose size changes beat fixed ones, and by how much; nothing unless the space has both.
  * (verdict_batches.c) */
-void rue_verdict_batches(struct rue_page *page, const struct rue_variant_findings *variant);
+void rue_verdict_batches(struct rue_page *page, const struct rue_findings *findings,
+                         const struct rue_variant_findings *variant);
 
 /* Further answers: the smallest set of configurations that keeps every model near its best; the regret to
  * expect for a model that was not measured; a configuration that needs less memory. (verdict_notes.c) */

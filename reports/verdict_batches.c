@@ -28,7 +28,8 @@ static const char *find_weakness(const struct rue_ranking_row *a, const struct r
 }
 
 /* Only repeated whole jobs prove it: in a short run a strategy has not yet found its size. */
-void rue_verdict_batches(struct rue_page *page, const struct rue_variant_findings *variant)
+void rue_verdict_batches(struct rue_page *page, const struct rue_findings *findings,
+                         const struct rue_variant_findings *variant)
 {
     size_t fixed = rue_findings_best_batches(variant, true),
            other = rue_findings_best_batches(variant, false);
@@ -39,21 +40,22 @@ void rue_verdict_batches(struct rue_page *page, const struct rue_variant_finding
     char labels[2][RUE_CONFIG_TEXT_BYTES];
     rue_config_label(config, labels[0]);
     rue_config_label(&variant->matrix->configs[fixed], labels[1]);
-    rue_say(page, "Batches of the strategy %s ", rue_batch_strategy_names[config->value[RUE_BATCH_STRATEGY]]);
-    if (sizes->kept && !sizes->changed) {
-        rue_say(page, "(%s) are not compared with fixed ones (%s): the sizes never changed in this job.",
-                labels[0], labels[1]);
+    rue_say(page, "Batches of the strategy %s", rue_batch_strategy_names[config->value[RUE_BATCH_STRATEGY]]);
+    rue_verdict_of(page, findings, variant);
+    if (!sizes->changed) {
+        rue_say(page, " (%s) are not compared with fixed ones (%s): %s.", labels[0], labels[1],
+                sizes->kept ? "the sizes never changed in this job" : "whether the sizes changed is unknown");
         return;
     }
     if (!rue_speedup_find(variant->matrix, variant->selection, other, fixed, confidence, &gain)) {
-        rue_say(page, "(%s) were not compared with fixed ones (%s).", labels[0], labels[1]);
+        rue_say(page, " (%s) were not compared with fixed ones (%s).", labels[0], labels[1]);
         return;
     }
     const struct rue_ranking_row *rows = variant->selection->rows;
     const char *weakness = find_weakness(&rows[other], &rows[fixed]);
     bool proven = !weakness[0] && sizes->changed >= sizes->kept && rue_speedup_is_proven(&gain);
     rue_say(page,
-            "%s the best fixed ones: %s is %.2f" NB "times as fast as %s (%.3g" NB "%%" NB "CI %.2f" NB
+            " %s the best fixed ones: %s is %.2f" NB "times as fast as %s (%.3g" NB "%%" NB "CI %.2f" NB
             "to" NB "%.2f%s).",
             proven ? "beat" : "are not proven to beat", labels[0], gain.ratio, labels[1], 100 * confidence,
             gain.low, gain.high, weakness);

@@ -194,15 +194,17 @@ static bool varies_queue(const struct rue_cost_matrix *matrix)
     return varies;
 }
 
-/* What a longer queue than that of the recommended configuration would gain. */
-static void say_queue(struct rue_page *page, const struct rue_variant_findings *variant)
+void rue_verdict_queue(struct rue_page *page, const struct rue_findings *findings,
+                       const struct rue_variant_findings *variant, bool brief)
 {
     const struct rue_queue_findings *queue = &variant->trials.queue;
     size_t trials = queue->bound + queue->uneven + queue->ample;
     char text[RUE_UNIT_TEXT_BYTES];
     if (trials == 0 || variant->selection->recommended == RUE_NONE) return;
+    if (brief && !varies_queue(variant->matrix)) return;
     uint64_t window = rue_config_window(&variant->matrix->configs[variant->selection->recommended], 0);
     rue_say(page, "A queue longer than %" PRIu64 " batch%s", window, window == 1 ? "" : "es");
+    rue_verdict_of(page, findings, variant);
     if (queue->uneven)
         rue_say(page, " may raise the rate: in %zu of %zu trials it was empty at times and full at others.",
                 queue->uneven, trials);
@@ -218,14 +220,19 @@ static void say_queue(struct rue_page *page, const struct rue_variant_findings *
 void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief)
 {
     static void (*const notes[])(struct rue_page *, const struct rue_variant_findings *) = {
-        say_replayed, say_short, say_replaced, say_disturbed, say_cache,           say_late,
-        say_above,    say_votes, say_lengths,  say_queue,     rue_verdict_batches, say_unranked};
+        say_replayed, say_short, say_replaced, say_disturbed, say_cache, say_late,
+        say_above,    say_votes, say_lengths};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         if (brief && (notes[i] == say_lengths || notes[i] == say_votes)) continue;
-        if (brief && notes[i] == say_queue && !varies_queue(variant->matrix)) continue;
         rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
         notes[i](page, variant);
     }
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    rue_verdict_queue(page, NULL, variant, brief);
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    rue_verdict_batches(page, NULL, variant);
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    say_unranked(page, variant);
 }
 
 /* ---- answers beside the winner ---- */

@@ -134,6 +134,26 @@ Test(report_compare, the_page_has_the_payback_and_the_variant_to_use)
     fixture_close(&fixture);
 }
 
+Test(report_compare, what_a_longer_queue_gains_is_said_for_each_variant)
+{
+    begin();
+    fixture.variants[RAW].trials.queue = (struct rue_queue_findings){.bound = 2, .batch_ns = 20000000};
+    fixture.variants[PREPARED].trials.queue.ample = 1;
+    char *text = show();
+    expect(text, "A queue longer than 8 batches for raw folder 0 data is only a head start of 20 ms");
+    expect(text,
+           "A queue longer than 8 batches for preprocessed tensor float32 data gains nothing: it did not");
+    free(text);
+    text = fixture_render(&rue_report_compare, &fixture, (struct rue_report_style){.brief = true});
+    cr_expect(!strstr(text, "A queue longer"), "the space has queues of one length: %s", text);
+    free(text);
+    text = fixture_render(&rue_report_compare_json, &fixture, (struct rue_report_style){.columns = 0});
+    expect(text, "\"queue_bound\": 2,");
+    expect(text, "\"queue_batch_ns\": 20000000");
+    free(text);
+    fixture_close(&fixture);
+}
+
 Test(report_compare, variants_that_cannot_be_compared_have_their_own_answers)
 {
     begin();

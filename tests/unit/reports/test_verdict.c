@@ -137,7 +137,7 @@ static const char *batches_note(double fixed_s, double other_s, bool predicted, 
     }
     struct rue_page page = {0};
     rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
-    rue_verdict_batches(&page, variant);
+    rue_verdict_batches(&page, NULL, variant);
     const char *said = page_text(&page);
     fixture_close(&fixture);
     return said;
@@ -165,6 +165,9 @@ Test(verdict, batches_of_one_size_or_of_one_trial_prove_nothing)
     const char *said = batches_note(12, 10, false, true, 0, 3);
     cr_assert_str_eq(said, "Batches of the strategy adaptive (64/2 batch_strategy=adaptive) are not compared "
                            "with fixed ones (32/2): the sizes never changed in this job.");
+    said = batches_note(12, 10, false, true, 0, 0); /* as in a study that was stored without the counts */
+    cr_assert_str_eq(said, "Batches of the strategy adaptive (64/2 batch_strategy=adaptive) are not compared "
+                           "with fixed ones (32/2): whether the sizes changed is unknown.");
     said = batches_note(12, 10, false, true, 1, 2);
     cr_assert(strstr(said, "are not proven to beat") && strstr(said, "changed in only 1 of 3"), "%s", said);
     said = batches_note(12, 10, false, false, 1, 0);
