@@ -74,6 +74,7 @@ static rue_status open_parts(struct rue_study *study, rue_error *error)
     if (status == RUE_OK) status = rue_study_try_models(&study->setup, error);
     /* Options are checked before anything is written or read; those that depend on J, before the sample. */
     if (status == RUE_OK) status = rue_study_space(goal, hello, UINT64_MAX, &study->setup.space, error);
+    if (status == RUE_OK) status = rue_study_check_batches(&study->setup, error);
     if (status == RUE_OK && !goal->output.keep_nothing) status = rue_study_open_folder(&study->setup, error);
     const int *sizes = study->setup.space.values[RUE_BATCH_SIZE],
               size_count = study->setup.space.count[RUE_BATCH_SIZE];

@@ -86,19 +86,46 @@ static rue_status bound_workers(struct rue_space *space, const struct rue_study_
                     goal->space.max_workers_origin, goal->space.max_workers, values[0]);
 }
 
+/* A model that computes on a GPU; NULL: none. */
+static const struct rue_study_model *find_gpu_model(const struct rue_study_setup *setup)
+{
+    for (size_t m = 0; m < setup->model_count; m++)
+        if (setup->models[m].profile.consumer == RUE_CONSUMER_CUDA) return &setup->models[m];
+    return NULL;
+}
+
 /* The knob has an effect only for models on a GPU and for runners that declare it in their space. Elsewhere
  * noise would choose its value. */
 rue_status rue_study_check_pinning(const struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
     const char *origin = knob_origin(&setup->goal, RUE_PIN_MEMORY);
-    if (!origin || hello->has_space) return RUE_OK;
-    for (size_t m = 0; m < setup->model_count; m++)
-        if (setup->models[m].profile.consumer == RUE_CONSUMER_CUDA) return RUE_OK;
+    if (!origin || hello->has_space || find_gpu_model(setup)) return RUE_OK;
     return rue_fail(error, RUE_USAGE,
                     "%s: no model computes on a GPU here, so page-locked memory makes no difference; add a "
                     "model such as resnet50@cuda, or remove the option",
                     origin);
+}
+
+/* Fails if a model that is prepared for batches of one size would get others. */
+static rue_status check_strategy(const struct rue_study_setup *setup, const char *origin, int strategy,
+                                 rue_error *error)
+{
+    const struct rue_study_model *model = find_gpu_model(setup);
+    if (!model || strategy < RUE_BATCHES_MEMORY) return RUE_OK;
+    return rue_fail(error, RUE_USAGE,
+                    "%s: %s computes batches of one size on a GPU, so batch_strategy cannot be %s; remove "
+                    "that value, or use a simulated model",
+                    origin, model->name, rue_batch_strategy_names[strategy]);
+}
+
+rue_status rue_study_check_batches(const struct rue_study_setup *setup, rue_error *error)
+{
+    const char *origin = knob_origin(&setup->goal, RUE_BATCH_STRATEGY);
+    rue_status status = RUE_OK;
+    for (int i = 0; origin && status == RUE_OK && i < setup->space.count[RUE_BATCH_STRATEGY]; i++)
+        status = check_strategy(setup, origin, setup->space.values[RUE_BATCH_STRATEGY][i], error);
+    return status;
 }
 
 static rue_status choose_values(struct rue_space *space, const struct rue_hello *hello,
@@ -310,6 +337,9 @@ rue_status rue_study_choose_baselines(struct rue_study_setup *setup, rue_error *
     for (char *word; status == RUE_OK && (word = rue_word_list_next(&list));)
         status = parse_knob(setup, word, &config, error);
     if (status == RUE_OK) status = check_limits(setup, &config, error);
+    if (status == RUE_OK)
+        status = check_strategy(setup, setup->goal.space.baseline_origin, config.value[RUE_BATCH_STRATEGY],
+                                error);
     if (status == RUE_OK) add_baseline(setup, &config, "the baseline");
     return status;
 }

@@ -12,6 +12,9 @@ rue_status rue_study_check_pinning(const struct rue_study_setup *setup, rue_erro
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
                            uint64_t job_images, struct rue_space *out, rue_error *error) RUE_MUST_CHECK;
 
+/* RUE_USAGE if the space has batches of changing size, and a model computes on a GPU. */
+rue_status rue_study_check_batches(const struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
+
 /* Lists the configurations of the space, without duplicates. RUE_USAGE: there are too many. */
 rue_status rue_study_list_configs(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import HANG_S, PROGRAM, ROOT, clean_environment, read_json
+from conftest import HANG_S, PROGRAM, ROOT, clean_environment, expect_failure, read_json
 
 TESTS = PROGRAM and PROGRAM.parent / "tests"
 SMALL = ["--num-workers", "0,2", "--budget", "5m", "--mode", "raw", "--out", "out"]
@@ -49,6 +49,12 @@ def test_functions_and_numbers_are_those_of_the_toolkit(header, real, tmp_path):
     (tmp_path / "try.cpp").write_text("\n".join(lines) + "\n")
     done = subprocess.run(["g++", "-std=c++17", "-fsyntax-only", "-isystem", folder, tmp_path / "try.cpp"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("words", [["--knob", "batch_strategy=fixed,adaptive"], ["--baseline", "batch_strategy=memory"]])
+def test_batches_of_changing_size_are_refused(rue, emulated, photos, words):
+    done = rue("tune", photos, "--model", "none,resnet18@cuda:bf16", "--batch-size", "10", *SMALL, *words, env=with_library(emulated))
+    expect_failure(done, 2, words[0], "resnet18@cuda:bf16 computes batches of one size on a GPU", "batch_strategy cannot be")
 
 
 @pytest.mark.quick
