@@ -7,7 +7,8 @@ class TuneError(RuntimeError):
 
 
 class Refused(Exception):
-    """A request that is answered without measurements: `status` is "failed", "infeasible" or "timeout"."""
+    """A request that is answered without measurements: `status` is "failed", "infeasible" or "timeout";
+    or "usage", if the data do not suit the options, which only `open` answers."""
 
     def __init__(self, reason, status="failed"):
         super().__init__(reason)

@@ -201,7 +201,7 @@ class UserLoader(Subject):
     def open(self, request):
         if request.get("workload", {}).get("remote_ranks"):
             raise Refused("the loader itself decides which share it loads: give one that loads the share of the rank, without "
-                          "--rank and --world-size")
+                          "--rank and --world-size", "usage")
         if self.images is None:
             self.examine()
         return dict(status="ok", images=self.images, bytes=0, digest=self.digest(), cache="as-is")

@@ -109,6 +109,8 @@ class Runner:
             reply = operation(request)
         except Exception as error:
             reply = self.describe_failure(error)
+            if self.busy and reply["status"] == "usage":
+                reply["status"] = "failed"
         finally:
             self.busy = False
         return dict(id=request.get("id") if isinstance(request, dict) else None, **reply)

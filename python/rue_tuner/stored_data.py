@@ -30,12 +30,13 @@ SUFFIXES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".
 
 def refuse_augmenting(variant, augment):
     if augment:
-        raise Refused(f"{variant['path']}: the crop of preprocessed images is fixed: leave out --transform train")
+        raise Refused(f"{variant['path']}: the crop of preprocessed images is fixed: leave out --transform train", "usage")
 
 
 def refuse_uint8(path, dtype, batch_dtype):
     if batch_dtype == "uint8" and dtype != np.uint8:
-        raise Refused(f"{path}: {dtype.name} cannot be made uint8: prepare it again, or leave out --batch-dtype uint8")
+        raise Refused(f"{path}: {dtype.name} cannot be made uint8: prepare it again, or leave out --batch-dtype uint8",
+                      "usage")
 
 
 def digest(facts):
@@ -255,7 +256,7 @@ class Order(Sampler):
         self.rank, self.ranks, self.epoch = (workload.get(key, default) for key, default in
                                              (("rank", 0), ("world_size", 1), ("epoch", 0)))
         if not 0 <= self.rank < min(self.ranks, count):
-            raise Refused(f"no images for rank {self.rank} of {self.ranks}")
+            raise Refused(f"no images for rank {self.rank} of {self.ranks}: use fewer ranks", "usage")
         share = workload.get("share", "strided")
         if share == "strided":
             self.slice = slice(self.rank, None, self.ranks)
@@ -264,7 +265,7 @@ class Order(Sampler):
             first = self.rank * size + min(self.rank, longer)
             self.slice = slice(first, first + size + (self.rank < longer))
         else:
-            raise Refused(f"ranks cannot share {share!r} here: use strided or contiguous shares")
+            raise Refused(f"ranks cannot share {share!r} here: use strided or contiguous shares", "usage")
 
     def __iter__(self):
         everything = range(self.count)
@@ -280,6 +281,11 @@ class Order(Sampler):
 
     def __len__(self):
         return min(self.left, len(range(self.count)[self.slice]))
+
+
+def check_decode(workload):
+    if workload.get("decode", "exact") != "exact":
+        raise Refused("PIL can only decode exactly: leave out --decode fast", "usage")
 
 
 class StoredLoading(Loading):
@@ -323,6 +329,8 @@ class StoredData(Subject):
     def open(self, request):
         self.opened.clear()  # the files may have changed
         data, workload = self.find(request), request.get("workload", {})
+        check_decode(workload)
+        Order(len(data), 0, workload)  # refuses what the ranks cannot share
         cache, total = workload.get("cache", "warm"), sum(size for _, size in data.files)
         if total > machine.available_bytes() // 2:
             cache = "as-is"
@@ -352,8 +360,7 @@ class StoredData(Subject):
 
     def load_request(self, request, images):
         data, workload, config = self.find(request), request.get("workload", {}), request["config"]
-        if workload.get("decode", "exact") != "exact":
-            raise Refused("PIL can only decode exactly: leave out --decode fast")
+        check_decode(workload)
         checked = Checked(copy.copy(data), workload.get("bad_images") == "replace")  # a copy: its map is closed with the trial
         workers = config.get("num_workers", 0)
         options = dict(prefetch_factor=config.get("prefetch_factor", 2), multiprocessing_context="fork") if workers else {}

@@ -489,6 +489,16 @@ def test_the_transform_for_training_crops_at_random(runner, photos, tmp_path):
     assert "the crop of preprocessed images is fixed" in runner.ask(dict(op="open", variant=variant, workload=workload))["reason"]
 
 
+@pytest.mark.parametrize("workload, said", [
+    (dict(decode="fast"), "leave out --decode fast"), (dict(share="shards", world_size=2), "ranks cannot share 'shards'"),
+    (dict(rank=30, world_size=40), "no images for rank 30 of 40")])
+def test_options_that_do_not_suit_the_data_are_refused_when_they_are_opened(runner, photos, workload, said):
+    answer = runner.ask(dict(op="open", variant=photos, workload=workload))
+    assert answer["status"] == "usage" and said in answer["reason"]
+    answer = runner.trial(photos, config(4, 0), images=4, job_images=4, workload=workload)
+    assert answer["status"] == "failed" and said in answer["reason"], "a trial has no such status"
+
+
 def test_without_torchvision_the_photos_are_the_same(photos):
     transforms = pytest.importorskip("torchvision.transforms", reason="torchvision is not installed")
     theirs = transforms.Compose([transforms.Resize(256), transforms.CenterCrop(224), transforms.ToTensor(),
