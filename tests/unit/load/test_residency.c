@@ -56,6 +56,17 @@ static void reopen(uint64_t images)
     cr_assert_eq(open_residency(images), RUE_OK);
 }
 
+Test(residency, has_the_items_of_a_short_job_whose_parts_take_turns)
+{
+    const struct rue_sampler order = {.world_size = 1, .turn = 2}; /* classes of 4 photos */
+    uint64_t bytes = 0;
+    for (uint64_t item = 0; item < 6; item++)
+        if (item < 2 || item >= 4) bytes += rue_source_bytes(source, item);
+    rue_residency_close(residency);
+    cr_assert_eq(rue_residency_open(source, &order, 4, &residency, NULL), RUE_OK);
+    cr_assert_eq(rue_residency_bytes(residency), bytes);
+}
+
 Test(residency, has_each_item_once_however_long_the_trial_is)
 {
     uint64_t all = rue_source_total_bytes(source);
