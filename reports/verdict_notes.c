@@ -220,8 +220,8 @@ void rue_verdict_queue(struct rue_page *page, const struct rue_findings *finding
 void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief)
 {
     static void (*const notes[])(struct rue_page *, const struct rue_variant_findings *) = {
-        say_replayed, say_short, say_replaced, say_disturbed, say_cache, say_late,
-        say_above,    say_votes, say_lengths};
+        say_replayed, say_short, say_replaced, say_disturbed, say_cache,
+        say_late,     say_above, say_votes,    say_lengths};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         if (brief && (notes[i] == say_lengths || notes[i] == say_votes)) continue;
         rue_page_sentence(page, RUE_LOOK_PLAIN, 2);

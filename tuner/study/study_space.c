@@ -338,8 +338,8 @@ rue_status rue_study_choose_baselines(struct rue_study_setup *setup, rue_error *
         status = parse_knob(setup, word, &config, error);
     if (status == RUE_OK) status = check_limits(setup, &config, error);
     if (status == RUE_OK)
-        status = check_strategy(setup, setup->goal.space.baseline_origin, config.value[RUE_BATCH_STRATEGY],
-                                error);
+        status =
+            check_strategy(setup, setup->goal.space.baseline_origin, config.value[RUE_BATCH_STRATEGY], error);
     if (status == RUE_OK) add_baseline(setup, &config, "the baseline");
     return status;
 }

@@ -37,8 +37,8 @@ struct rue_sampler {
     /* Set by rue_sampler_open. */
     struct rue_shard_range *shards; /* [shard_count] of this rank */
     size_t shard_count;
-    /* [part_count + 1] the first of each part, and the end: an item, or with RUE_SHARE_SHARDS its number among
-     * those of the rank. */
+    /* [part_count + 1] the first of each part, and the end: an item, or with RUE_SHARE_SHARDS its number
+     * among those of the rank. */
     uint64_t *parts;
     size_t part_count;
     struct rue_turns *turns; /* NULL: none, or the data are one part */
