@@ -86,8 +86,8 @@ static void say_first_batch(struct rue_page *page, const struct rue_variant_find
     rue_say_unbroken(page, rue_format_duration((uint64_t)latest, text, sizeof text));
 }
 
-void rue_verdict_of(struct rue_page *page, const struct rue_findings *findings,
-                    const struct rue_variant_findings *variant)
+void rue_verdict_data(struct rue_page *page, const struct rue_findings *findings,
+                      const struct rue_variant_findings *variant)
 {
     if (!findings || rue_findings_is_only(findings, variant)) return;
     rue_say(page, " for ");
@@ -107,7 +107,7 @@ void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
     const struct rue_selection *selection = variant->selection;
     if (selection->recommended == RUE_NONE) {
         rue_say(page, "No configuration could be recommended");
-        rue_verdict_of(page, findings, variant);
+        rue_verdict_data(page, findings, variant);
         rue_say(page, ": ");
         rue_verdict_why_none(page, variant);
         rue_say(page, ".");
@@ -126,7 +126,7 @@ void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
         rue_say(page, "%s", rue_verdict_lead(findings, variant));
     rue_say_config(page, &variant->matrix->configs[selection->recommended]);
     if (variant->job.gpus > 1) rue_say(page, " on each of %" PRIu64 NB "GPUs", variant->job.gpus);
-    rue_verdict_of(page, findings, variant);
+    rue_verdict_data(page, findings, variant);
     rue_say(page, ": ");
     say_regrets(page, variant, row);
     if (variant->goal != RUE_GOAL_TIME) rue_say(page, " in %s", rue_goal_words[variant->goal]);

@@ -30,12 +30,12 @@ void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findin
  * votes, and other job lengths. (verdict_notes.c) */
 void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief);
 
-/* " for raw folder photos data", to tell several variants apart; nothing without `findings`. */
-void rue_verdict_of(struct rue_page *page, const struct rue_findings *findings,
-                    const struct rue_variant_findings *variant);
+/* " for raw folder photos data", which names one of several variants; nothing without `findings`. */
+void rue_verdict_data(struct rue_page *page, const struct rue_findings *findings,
+                      const struct rue_variant_findings *variant);
 
 /* What a longer queue than that of the recommended configuration would gain; if `brief`, nothing unless the
- * space has queues of several lengths. `findings`: see rue_verdict_of; also below. (verdict_notes.c) */
+ * space has queues of several lengths. `findings`: see rue_verdict_data; also below. (verdict_notes.c) */
 void rue_verdict_queue(struct rue_page *page, const struct rue_findings *findings,
                        const struct rue_variant_findings *variant, bool brief);
 

@@ -41,7 +41,7 @@ void rue_verdict_batches(struct rue_page *page, const struct rue_findings *findi
     rue_config_label(config, labels[0]);
     rue_config_label(&variant->matrix->configs[fixed], labels[1]);
     rue_say(page, "Batches of the strategy %s", rue_batch_strategy_names[config->value[RUE_BATCH_STRATEGY]]);
-    rue_verdict_of(page, findings, variant);
+    rue_verdict_data(page, findings, variant);
     if (!sizes->changed) {
         rue_say(page, " (%s) are not compared with fixed ones (%s): %s.", labels[0], labels[1],
                 sizes->kept ? "the sizes never changed in this job" : "whether the sizes changed is unknown");

@@ -204,7 +204,7 @@ void rue_verdict_queue(struct rue_page *page, const struct rue_findings *finding
     if (brief && !varies_queue(variant->matrix)) return;
     uint64_t window = rue_config_window(&variant->matrix->configs[variant->selection->recommended], 0);
     rue_say(page, "A queue longer than %" PRIu64 " batch%s", window, window == 1 ? "" : "es");
-    rue_verdict_of(page, findings, variant);
+    rue_verdict_data(page, findings, variant);
     if (queue->uneven)
         rue_say(page, " may raise the rate: in %zu of %zu trials it was empty at times and full at others.",
                 queue->uneven, trials);
