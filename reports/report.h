@@ -18,6 +18,7 @@ struct rue_report {
 
 extern const struct rue_report rue_report_json;                             /* recommendation.json */
 extern const struct rue_report rue_report_csv;                              /* trials.csv */
+extern const struct rue_report rue_report_html;                             /* report.html */
 extern const struct rue_report rue_report_table;                            /* for the terminal */
 extern const struct rue_report rue_report_compare, rue_report_compare_json; /* of `rue compare` */
 

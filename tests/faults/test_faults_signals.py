@@ -183,6 +183,9 @@ CASES = {
         "read": lambda w: Case(["show", w.inputs / "study"], w.slow_read("study.db")),
         "unread": lambda w: Case(["show", w.inputs / "study", "--json"], unread=True),
     },
+    "report": {
+        "read": lambda w: Case(["report", w.inputs / "study", "--out", "page"], w.slow_read("study.db")),
+    },
     "list": {
         "read": lambda w: Case(["list", w.inputs], w.slow_read("study.db")),
     },

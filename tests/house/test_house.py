@@ -20,13 +20,16 @@ PUBLIC = "engine/include/rue"
 # A folder may include those before it in its list, and what its first one may.
 ENGINE = [PUBLIC, "engine/base", "engine/machine", "engine/read", "engine/load", "engine/trial", "models"]
 STRATEGIES = [PUBLIC, "engine/base", "engine/knobs", "strategies/rank", "strategies/predict", "strategies/search", "reports"]
-TUNER = [f"tuner/{part}" for part in ("process", "json", "options", "runner", "store", "table", "prepare", "study", "commands")]
+PAGE = "reports/page"
+TUNER = [f"tuner/{part}" for part in ("process", "json", "options", "runner", "store", "table", "prepare", "study", "record", "commands")]
 MAY_INCLUDE = {
     **{folder: chain[:i] for chain in (ENGINE, STRATEGIES) for i, folder in enumerate(chain)},
     "engine/augment": [PUBLIC, "engine/base"],
     "engine/decode": [PUBLIC, "engine/base", "engine/augment"],
-    **{folder: [*ENGINE, "engine/augment", "engine/decode", *STRATEGIES[2:], *TUNER[:i]] for i, folder in enumerate(TUNER)},
+    **{folder: [*ENGINE, "engine/augment", "engine/decode", *STRATEGIES[2:], PAGE, *TUNER[:i]] for i, folder in enumerate(TUNER)},
+    PAGE: STRATEGIES[:3],
 }
+MAY_INCLUDE["reports"].append(PAGE)
 for folder in ENGINE[4:]:
     MAY_INCLUDE[folder] += ["engine/augment", "engine/decode"]
 for folder in ENGINE[5:]:
@@ -45,6 +48,7 @@ MUST_NOT = {
     "engine/read": r"sqlite3\.h|gsl/.*|jpeglib\.h",
     **{folder: LIBRARIES for folder in ("engine/augment", "engine/decode", "engine/load", "engine/trial", "models")},
     **{folder: f"{IO}|{LOADER}|jansson.h|sqlite3.h" for folder in STRATEGIES[2:-1]},
+    PAGE: LOADER + r"|sqlite3\.h|gsl/.*|jpeglib\.h|pthread\.h",
     "reports": LOADER + r"|sqlite3\.h|gsl/.*|jpeglib\.h|pthread\.h",
     **{folder: r"sqlite3\.h|gsl/.*" for folder in TUNER[:4]},
     **{folder: r"gsl/(?!gsl_version).*" for folder in TUNER[4:]},

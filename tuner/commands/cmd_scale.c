@@ -77,8 +77,8 @@ static const struct rue_option options_table[] = {
 
 static const struct rue_report rows_file = {.file = "scale.csv", .mark = RUE_SCALING_MARK},
                                samples_file = {.file = "samples.csv", .mark = RUE_SAMPLES_MARK};
-static const struct rue_report *const files[] = {&rue_report_json, &rue_report_csv, &rows_file, &samples_file,
-                                                 NULL};
+static const struct rue_report *const files[] = {&rue_report_json, &rue_report_csv, &rue_report_html,
+                                                 &rows_file,       &samples_file,   NULL};
 
 static struct rue_study_goal read_scale_goal(const struct rue_options *options)
 {

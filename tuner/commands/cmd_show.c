@@ -5,6 +5,7 @@
 #include "further_answers.h"
 #include "json_document.h"
 #include "record.h"
+#include "record_trials.h"
 #include "report.h"
 #include "study_options.h"
 #include "terminal.h"
@@ -26,51 +27,14 @@ static const struct rue_option options_table[] = {
 
 static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
 
-struct listing {
-    const struct rue_record *record;
-    struct rue_store *store;
-    struct rue_store_trial trial; /* current */
-    rue_status status;            /* of the end of the list */
-    rue_error *error;
-};
-
-/* The next trial of the last run's circumstances. */
-static bool list_stored_trial(void *context, size_t index, struct rue_trial_row *out)
-{
-    struct listing *listing = context;
-    struct rue_store_trial *trial = &listing->trial;
-    bool found = true;
-    (void)index; /* trials come in order */
-    do {
-        rue_trial_result_close(&trial->result);
-        listing->status = rue_store_next_trial(listing->store, &found, trial, listing->error);
-        if (listing->status != RUE_OK || !found) return false;
-    } while (rue_record_variant(listing->record, trial) == RUE_NONE);
-    *out = (struct rue_trial_row){.id = trial->id,
-                                  .started_ns = trial->started_ns,
-                                  .request.measure = trial->measure,
-                                  .request.variant = trial->scenario.variant,
-                                  .request.config = trial->config,
-                                  .request.images = trial->requested_images,
-                                  .request.job_images = trial->scenario.job_images,
-                                  .result = trial->result,
-                                  .label = rue_record_label(listing->record, trial)};
-    memcpy(out->request.model, trial->scenario.model, sizeof out->request.model);
-    return true;
-}
-
 static rue_status list_trials(const struct rue_record *record, struct rue_findings *findings,
                               const struct rue_report_style *style, rue_error *error)
 {
-    struct listing listing = {.record = record, .trial.result = rue_trial_result_empty(), .error = error};
-    rue_status status = rue_store_open_copy(record->store, false, &listing.store, error);
-    if (status != RUE_OK) return status;
-    findings->row_at = list_stored_trial;
-    findings->row_context = &listing;
-    status = rue_report_csv.render(findings, style, stdout, error);
-    rue_trial_result_close(&listing.trial.result);
-    rue_store_close(listing.store);
-    return status == RUE_OK ? listing.status : status;
+    struct rue_record_trials *trials;
+    rue_status status = rue_record_trials_open(record, findings, &trials, error);
+    if (status == RUE_OK) status = rue_report_csv.render(findings, style, stdout, error);
+    rue_status read = rue_record_trials_close(trials, error);
+    return status == RUE_OK ? read : status;
 }
 
 static void put_other_trials(size_t others, const struct rue_report_style *style)

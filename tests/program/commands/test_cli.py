@@ -21,7 +21,7 @@ np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (python3-pil)")
 
 GOLDENS = ROOT / "tests" / "goldens"
-COMMANDS = ["tune", "compare", "scale", "prepare", "inspect", "analyze", "check", "show", "list", "models",
+COMMANDS = ["tune", "compare", "scale", "prepare", "inspect", "analyze", "check", "show", "report", "list", "models",
             "augment", "calibrate", "runner"]
 QUICK = ["--batch-size", "4", "--num-workers", "0,1", "--model", "none", "--budget", "5m", "--mode", "raw", "--quiet"]
 TABLE = make_table(["ape", "bee"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 100 * w * (m == "bee"))
@@ -437,7 +437,7 @@ def test_standard_output_on_a_full_disk_fails(rue, photos, words):
 def test_a_study_writes_into_one_folder(rue, own_photos):
     assert rue("tune", own_photos, *QUICK).returncode == 0
     assert [str(p.relative_to(rue.folder)) for p in sorted(rue.folder.rglob("rue-out/**/*"))] == [
-        "rue-out/photos", "rue-out/photos/recommendation.json", "rue-out/photos/study.db", "rue-out/photos/trials.csv"]
+        "rue-out/photos", "rue-out/photos/recommendation.json", "rue-out/photos/report.html", "rue-out/photos/study.db", "rue-out/photos/trials.csv"]
     assert rue("tune", own_photos, *QUICK, "--out", "a/deep/folder").returncode == 0
     assert (rue.folder / "a/deep/folder/study.db").exists()
 

@@ -31,7 +31,7 @@ def test_variants_are_shown_side_by_side(rue, variants, own_photos):
     for side in report["variants"]:
         assert side["anon_peak_bytes"] > 0 and side["cpu_ns_per_image"] >= 0 and side["common_mean_regret_ratio"] >= 0
     assert raw["build_ns"] == 0 and packed["build_ns"] > 0 and copy["build_ns"] > 0 and raw["speedup_ratio"] == 1
-    assert not (set(os.listdir(rue.folder / "out")) - {"recommendation.json", "trials.csv", "study.db", "lock"}), "samples are removed"
+    assert not (set(os.listdir(rue.folder / "out")) - {"recommendation.json", "report.html", "trials.csv", "study.db", "lock"}), "samples are removed"
     assert [part["variant"] for part in report["comparisons"]] == ["preprocessed tensor uint8", "raw folder copy"]
     none, slow = report["comparisons"][0]["models"]
     assert (none["model"], slow["model"], none["confidence"]) == ("none", "sleep:1ms/image", None), "everything was measured once"

@@ -25,7 +25,7 @@ NAMES = ["sample.tensor", "sample.tensor-backup", "sample.tensor-1", "sample.ten
          "samples.csv.old", "mark", "journal", "data", "data.notes", "index"]
 
 SHORT = ["--model", "none", "--batch-size", "4", "--num-workers", "0,1", "--images", "8", "--budget", "20s", "--quiet"]
-STUDY = ["study.db", "study.db-*", "recommendation.json", "trials.csv"]
+STUDY = ["study.db", "study.db-*", "recommendation.json", "report.html", "trials.csv"]
 
 # What each command is run with, and which files it may make.
 CASES = {
@@ -39,6 +39,7 @@ CASES = {
     "analyze": (["analyze", "times.csv", "--quiet"], []),
     "check": (["check", "study", "--budget", "2s", "--quiet"], []),
     "show": (["show", "study"], []),
+    "report": (["report", "study", "--out", "page"], ["page", "page/*"]),
     "list": (["list", "."], []),
     "models": (["models"], []),
     "augment": (["augment", "--count", "3", "--output", "sets.csv", "--format", "csv"], ["sets.csv"]),

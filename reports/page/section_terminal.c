@@ -12,47 +12,9 @@
 #include "utf8.h"
 #include "wrap.h"
 
-enum { INDENT = 2, GAP = 2, TIGHT_HEADER = 5, BAR_COLUMNS = 20, HEADER_BYTES = 256, SHOWN_BYTES = 4096 };
+enum { INDENT = 2, GAP = 2, TIGHT_HEADER = 5, HEADER_BYTES = 256, SHOWN_BYTES = 4096 };
 
 static const char *const colors[RUE_LOOK_COUNT] = {"", "\033[1m", "\033[2m"};
-
-/* ---- values ---- */
-
-#define NONE "-" /* an unknown number */
-
-static char *number_text(const struct rue_table_column *column, const struct rue_value *value, bool unicode)
-{
-    char text[RUE_UNIT_TEXT_BYTES] = NONE, bar[3 * BAR_COLUMNS + 1] = "", mark[2] = {value->mark, 0}, *out;
-    double number = value->number, rounded = fmin(fmax(number, 0) + 0.5, 1e18);
-    bool known = isfinite(number);
-    if (known && column->unit == RUE_UNIT_NUMBER)
-        snprintf(text, sizeof text, "%.*f", column->digits, number);
-    else if (known && column->unit == RUE_UNIT_COUNT)
-        rue_format_count((uint64_t)rounded, text, sizeof text);
-    else if (known && column->unit == RUE_UNIT_PERCENT)
-        snprintf(text, sizeof text, "%.1f %%", 100 * number);
-    else if (known && column->unit == RUE_UNIT_TIMES)
-        snprintf(text, sizeof text, "%.2f x", number);
-    else if (known && column->unit == RUE_UNIT_DURATION)
-        rue_format_duration((uint64_t)rounded, text, sizeof text);
-    else if (known && column->unit == RUE_UNIT_BYTES)
-        rue_format_bytes((uint64_t)rounded, text, sizeof text);
-    else if (known && column->unit == RUE_UNIT_SCALED)
-        rue_format_scaled((uint64_t)rounded, text, sizeof text);
-    for (int i = 0; known && column->unit == RUE_UNIT_BAR && i < (int)lround(number * BAR_COLUMNS); i++)
-        strcat(bar, unicode ? "█" : "#");
-    bool is_bar = column->unit == RUE_UNIT_BAR;
-    return asprintf(&out, "%s%s", known && !is_bar ? mark : "", is_bar ? bar : text) < 0 ? NULL : out;
-}
-
-/* The caller owns the text; NULL: out of memory. */
-static char *value_text(const struct rue_table_column *column, const struct rue_value *value, bool unicode)
-{
-    char label[RUE_CONFIG_TEXT_BYTES] = "";
-    if (value->is_number) return number_text(column, value, unicode);
-    if (value->config) rue_config_label(value->config, label);
-    return rue_utf8_cleaned(value->text ? value->text : label, unicode, false);
-}
 
 /* ---- tables ---- */
 
@@ -74,11 +36,11 @@ static rue_status make_cells(struct grid *grid, rue_error *error)
     grid->cells = calloc(count + 1, sizeof *grid->cells);
     for (size_t i = 0; grid->cells && i < count; i++) {
         size_t c = i % table->column_count;
-        char *text = value_text(&table->columns[c], &table->rows[i / table->column_count].values[c],
-                                grid->style->unicode);
+        char *text = rue_value_text(&table->columns[c], &table->rows[i / table->column_count].values[c],
+                                    grid->style->unicode);
         grid->cells[i] = text;
         if (!text) return rue_fail_memory(error, "a table", count);
-        int width = strcmp(text, NONE) == 0 ? 0 : rue_utf8_width(text);
+        int width = strcmp(text, RUE_VALUE_NONE) == 0 ? 0 : rue_utf8_width(text);
         if (width > grid->cell_width[c]) grid->cell_width[c] = width;
     }
     return grid->cells ? RUE_OK : rue_fail_memory(error, "a table", count);
@@ -188,8 +150,7 @@ static void print_line(const struct grid *grid, const char *margin, const char *
     fprintf(stream, "%s%s", colored ? color : "", margin);
     for (size_t c = 0; c < grid->table->column_count; c++) {
         const struct rue_table_column *column = &grid->table->columns[c];
-        bool right = column->right || (column->unit != RUE_UNIT_TEXT && column->unit != RUE_UNIT_CONFIG &&
-                                       column->unit != RUE_UNIT_BAR);
+        bool right = rue_column_is_right(column);
         int width = grid->width[c], available = style->columns - printed - padding;
         if (width == 0) continue;
         if (style->columns > 0 && available < width) width = available > 0 ? available : 0;
@@ -260,7 +221,7 @@ static rue_status write_sentence(const struct rue_section *sentence, const struc
     if (!clean) return rue_fail_memory(error, "a sentence", sentence->used);
     bool colored = style->color && sentence->look != RUE_LOOK_PLAIN;
     fputs(colored ? colors[sentence->look] : "", stream);
-    rue_wrap(stream, clean, style->columns, sentence->indent);
+    rue_wrap(stream, clean, style->columns, sentence->kind == RUE_SECTION_HEADING ? 0 : sentence->indent);
     fputs(colored ? "\033[0m\n" : "\n", stream);
     free(clean);
     return RUE_OK;
@@ -275,7 +236,7 @@ rue_status rue_page_write(const struct rue_page *page, const struct rue_report_s
         const struct rue_section *section = &page->sections[i];
         bool table = section->kind == RUE_SECTION_TABLE;
         gap |= section->kind == RUE_SECTION_GAP;
-        if (table ? !section->row_count : !section->used) continue;
+        if (!rue_page_is_shown(page, i)) continue;
         if (gap && begun) fputc('\n', stream);
         begun = true;
         gap = false;

@@ -1,6 +1,7 @@
-/* A report as data: a page of sentences and tables, and a writer for each format (section_terminal.c,
- * section_json.c, section_csv.c). Texts are unsafe: each writer makes them fit its format. A page that ran
- * out of memory is marked as failed and ignores additions; its writer returns the error. */
+/* A report as data: a page of headings, sentences and tables, and a writer for each format
+ * (section_terminal.c, section_html.c, section_markdown.c, section_json.c, section_csv.c). Charts draw
+ * tables (chart.h). Texts are unsafe: each writer makes them fit its format. A page that ran out of
+ * memory is marked as failed and ignores additions; its writer returns the error. */
 #ifndef RUE_SECTION_H
 #define RUE_SECTION_H
 
@@ -57,21 +58,48 @@ struct rue_value {
 };
 
 struct rue_table_row {
-    bool chosen;              /* bold, with an arrow in the margin */
+    bool chosen;              /* bold, with an arrow in the margin; in charts the winner */
     struct rue_value *values; /* [column_count] */
 };
 
+enum rue_chart_kind {
+    RUE_CHART_HEAT,   /* a cell for each row, at column x and line y, coloured by `value` */
+    RUE_CHART_LINES,  /* a line for each series: `value` over x */
+    RUE_CHART_POINTS, /* a point for each row */
+    RUE_CHART_BARS,   /* a bar for each row, named by x, of the parts in the columns from `value` on */
+};
+
+/* How a table is drawn. Columns are numbered from 1; 0: none. Each value of `panel` gets a drawing of its
+ * own. */
+struct rue_chart {
+    enum rue_chart_kind kind;
+    const char *name;  /* of the file, and the anchor: "workers-raw" */
+    const char *title; /* for people */
+    const char *note;  /* (optional) how to read it */
+    int x, y, value, low, high, series, panel;
+    int state;         /* text: "" drawn plainly, "predicted" hatched, other texts crossed out; of a bar, its
+                          caption; of points, "line" joins them */
+    int part_count;    /* of bars */
+    bool log_x, log_y; /* logarithmic scales */
+    bool from_zero;    /* the scale of `value` includes 0 */
+    bool common;       /* all panels have the same scale of `value` */
+    const char *x_title; /* (optional) in place of the column's header */
+};
+enum { RUE_CHARTS_MAX = 4 };
+
 struct rue_section {
-    enum { RUE_SECTION_GAP, RUE_SECTION_SENTENCE, RUE_SECTION_TABLE } kind;
+    enum { RUE_SECTION_GAP, RUE_SECTION_HEADING, RUE_SECTION_SENTENCE, RUE_SECTION_TABLE } kind;
     enum rue_look look;
-    int indent;
-    char *text; /* of a sentence; RUE_NO_BREAK (wrap.h): no line breaks here */
+    int indent; /* of a heading, its level: 1 or 2 */
+    char *text; /* of a heading or sentence; RUE_NO_BREAK (wrap.h): no line breaks here */
     size_t used, capacity;
     struct rue_table_column *columns;
     size_t column_count, column_capacity;
     struct rue_table_row *rows;
     size_t row_count, row_capacity;
     size_t filled; /* values of the last row */
+    size_t chart_count;
+    struct rue_chart charts[RUE_CHARTS_MAX]; /* [chart_count] its texts are owned */
 };
 
 /* {0} is an empty page. */
@@ -86,6 +114,9 @@ void rue_page_close(struct rue_page *page);
 /* Adds an empty line between sections: only one in a row, none at the beginning or end. */
 void rue_page_gap(struct rue_page *page);
 
+/* Begins a heading of level 1 or 2; rue_say() adds to it. Shown only if something follows it. */
+void rue_page_heading(struct rue_page *page, int level);
+
 /* Begins a sentence; rue_say() adds to it. An empty one is not shown. */
 void rue_page_sentence(struct rue_page *page, enum rue_look look, int indent);
 void rue_say(struct rue_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -93,6 +124,9 @@ void rue_say(struct rue_page *page, const char *format, ...) __attribute__((form
 /* Begins a table; headers are copied. Columns can be added before the first row. */
 void rue_page_table(struct rue_page *page, const struct rue_table_column *columns, size_t count);
 void rue_page_column(struct rue_page *page, struct rue_table_column column);
+
+/* Adds a chart of the last table; texts are copied. Writers without charts show only the table. */
+void rue_page_chart(struct rue_page *page, const struct rue_chart *chart);
 
 /* Begins a row. The functions below fill it from the left. */
 void rue_page_row(struct rue_page *page, bool chosen);
@@ -102,15 +136,43 @@ void rue_put_config(struct rue_page *page, const struct rue_config *config);
 void rue_put_text(struct rue_page *page, const char *text);
 void rue_put_words(struct rue_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Whether writers show section `i`: it is not empty, and after a heading comes something that is shown. */
+bool rue_page_is_shown(const struct rue_page *page, size_t i);
+
 /* Removes the written rows of the last table, to limit memory. */
 void rue_page_clear_rows(struct rue_page *page);
 
 /* The last section if it is a table; else, or out of memory, NULL. */
 const struct rue_section *rue_page_last_table(const struct rue_page *page);
 
+#define RUE_VALUE_NONE "-" /* an unknown number */
+
+/* The value for people; the caller owns the text; NULL: out of memory. */
+char *rue_value_text(const struct rue_table_column *column, const struct rue_value *value, bool unicode);
+
+bool rue_column_is_right(const struct rue_table_column *column);
+
+/* Whether people see the column: it has a header, and any value. */
+bool rue_column_is_shown(const struct rue_section *table, size_t column);
+
 /* Writes lines of at most style->columns (section_terminal.c). RUE_MEMORY; RUE_STORE: the stream failed. */
 rue_status rue_page_write(const struct rue_page *page, const struct rue_report_style *style, FILE *stream,
                           rue_error *error) RUE_MUST_CHECK;
+
+/* The first bytes of these files, and of a chart's. */
+#define RUE_PAGE_HTML_MARK     "<!DOCTYPE html><!-- rue -->\n"
+#define RUE_PAGE_MARKDOWN_MARK "<!-- rue -->\n"
+#define RUE_PAGE_SVG_MARK      "<!-- rue -->\n<svg "
+
+/* Writes a document that needs no other file and no network (section_html.c). `data` (optional) is JSON that
+ * the document contains. RUE_MEMORY; RUE_STORE: the stream failed. */
+rue_status rue_page_write_html(const struct rue_page *page, const char *title, const char *data, FILE *stream,
+                               rue_error *error) RUE_MUST_CHECK;
+
+/* Writes Markdown (section_markdown.c); charts are links to `plots`/NAME.svg if `plots` is not NULL. Errors
+ * as rue_page_write_html. */
+rue_status rue_page_write_markdown(const struct rue_page *page, const char *plots, FILE *stream,
+                                   rue_error *error) RUE_MUST_CHECK;
 
 /* The table as an array of objects (section_json.c). A new reference; NULL: out of memory. */
 json_t *rue_table_json(const struct rue_section *table);

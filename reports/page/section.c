@@ -17,12 +17,21 @@ static void close_rows(struct rue_section *section)
     section->row_count = 0;
 }
 
+static void close_chart(struct rue_chart *chart)
+{
+    free((char *)chart->name);
+    free((char *)chart->title);
+    free((char *)chart->note);
+    free((char *)chart->x_title);
+}
+
 void rue_page_close(struct rue_page *page)
 {
     for (size_t i = 0; i < page->count; i++) {
         struct rue_section *section = &page->sections[i];
         close_rows(section);
         for (size_t c = 0; c < section->column_count; c++) free((char *)section->columns[c].header);
+        for (size_t c = 0; c < section->chart_count; c++) close_chart(&section->charts[c]);
         free(section->columns);
         free(section->rows);
         free(section->text);
@@ -52,13 +61,23 @@ void rue_page_gap(struct rue_page *page)
     add_section(page, RUE_SECTION_GAP);
 }
 
-void rue_page_sentence(struct rue_page *page, enum rue_look look, int indent)
+static void begin_text(struct rue_page *page, int kind, enum rue_look look, int indent)
 {
-    struct rue_section *section = add_section(page, RUE_SECTION_SENTENCE);
+    struct rue_section *section = add_section(page, kind);
     if (!section) return;
     section->look = look;
     section->indent = indent;
     rue_say(page, "%s", "");
+}
+
+void rue_page_sentence(struct rue_page *page, enum rue_look look, int indent)
+{
+    begin_text(page, RUE_SECTION_SENTENCE, look, indent);
+}
+
+void rue_page_heading(struct rue_page *page, int level)
+{
+    begin_text(page, RUE_SECTION_HEADING, RUE_LOOK_BOLD, level);
 }
 
 void rue_say(struct rue_page *page, const char *format, ...)
@@ -67,7 +86,7 @@ void rue_say(struct rue_page *page, const char *format, ...)
     char *more = NULL;
     va_list arguments;
     if (!section) return;
-    assert(section->kind == RUE_SECTION_SENTENCE);
+    assert(section->kind == RUE_SECTION_SENTENCE || section->kind == RUE_SECTION_HEADING);
     va_start(arguments, format);
     int length = vasprintf(&more, format, arguments);
     va_end(arguments);
@@ -101,6 +120,27 @@ void rue_page_table(struct rue_page *page, const struct rue_table_column *column
 {
     add_section(page, RUE_SECTION_TABLE);
     for (size_t c = 0; c < count; c++) rue_page_column(page, columns[c]);
+}
+
+/* NULL stays NULL. */
+static const char *copy_text(struct rue_page *page, const char *text)
+{
+    char *copy = text ? strdup(text) : NULL;
+    if (text && !copy) page->failed = true;
+    return copy;
+}
+
+void rue_page_chart(struct rue_page *page, const struct rue_chart *chart)
+{
+    struct rue_section *table = last_section(page);
+    if (!table) return;
+    assert(table->kind == RUE_SECTION_TABLE && table->chart_count < RUE_CHARTS_MAX);
+    struct rue_chart *copy = &table->charts[table->chart_count++];
+    *copy = *chart;
+    copy->name = copy_text(page, chart->name);
+    copy->title = copy_text(page, chart->title);
+    copy->note = copy_text(page, chart->note);
+    copy->x_title = copy_text(page, chart->x_title);
 }
 
 void rue_page_row(struct rue_page *page, bool chosen)
@@ -163,6 +203,19 @@ void rue_put_words(struct rue_page *page, const char *format, ...)
     if (vasprintf(&text, format, arguments) < 0) text = NULL, page->failed = true;
     va_end(arguments);
     add_value(page, (struct rue_value){.text = text});
+}
+
+bool rue_page_is_shown(const struct rue_page *page, size_t i)
+{
+    const struct rue_section *section = &page->sections[i];
+    if (section->kind == RUE_SECTION_TABLE) return section->row_count > 0;
+    if (section->kind != RUE_SECTION_HEADING) return section->kind == RUE_SECTION_SENTENCE && section->used;
+    for (size_t j = i + 1; j < page->count; j++) {
+        const struct rue_section *next = &page->sections[j];
+        if (next->kind == RUE_SECTION_HEADING && next->indent <= section->indent) return false;
+        if (next->kind != RUE_SECTION_HEADING && rue_page_is_shown(page, j)) return true;
+    }
+    return false;
 }
 
 const struct rue_section *rue_page_last_table(const struct rue_page *page)

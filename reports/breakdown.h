@@ -1,0 +1,58 @@
+/* What the trials of a study were made of, from one walk over its rows: the parts of their time, the order in
+ * which they ran, and those that failed. Memory does not depend on the number of trials. */
+#ifndef RUE_BREAKDOWN_H
+#define RUE_BREAKDOWN_H
+
+#include "findings.h"
+
+/* Sums over the longest joint trials of a cell. */
+struct rue_parts {
+    size_t count; /* 0: none */
+    uint64_t images;
+    double total_ns, first_batch_ns, wait_ns, copy_ns, compute_ns,
+        shutdown_ns;                               /* wait_ns: after the first batch */
+    double cpu_ratio, anon_peak_bytes, read_bytes; /* NaN: some trial lacks it */
+};
+
+enum rue_trial_kind {
+    RUE_KIND_JOINT,
+    RUE_KIND_LOADER,  /* the loader alone: a reference or a probe */
+    RUE_KIND_COMPUTE, /* the model alone */
+    RUE_KIND_DISTURBED,
+    RUE_KIND_UNSUCCESSFUL,
+    RUE_TRIAL_KINDS
+};
+
+struct rue_trial_point {
+    uint64_t id, started_ns;
+    enum rue_trial_kind kind;
+    double ratio; /* its time over that of its cell, or of the first reference like it; 1 without a time */
+};
+
+struct rue_failed_trial {
+    struct rue_trial_row row;
+    size_t variant;
+};
+
+enum { RUE_POINTS_MAX = 2048, RUE_FAILURES_MAX = 40 };
+
+struct rue_breakdown {
+    size_t variant_count;
+    struct rue_parts **cells; /* [variant_count][models * configs] */
+    size_t trial_count, failure_count;
+    size_t point_count; /* a selection, if there are more than RUE_POINTS_MAX */
+    struct rue_trial_point *points;
+    struct rue_failed_trial *failures; /* the first RUE_FAILURES_MAX */
+};
+
+/* RUE_MEMORY. The caller closes `*out`, which borrows from the findings. */
+rue_status rue_breakdown_open(const struct rue_findings *findings, struct rue_breakdown **out,
+                              rue_error *error) RUE_MUST_CHECK;
+void rue_breakdown_close(struct rue_breakdown *breakdown);
+
+/* NULL: no trial. */
+const struct rue_parts *rue_breakdown_cell(const struct rue_breakdown *breakdown,
+                                           const struct rue_findings *findings, size_t variant, size_t model,
+                                           size_t config);
+
+#endif

@@ -1,0 +1,240 @@
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "charts.h"
+
+static const double quantile_95 = 1.96;
+
+/* ---- names ---- */
+
+void rue_chart_subject_make(const struct rue_findings *findings, size_t variant,
+                            struct rue_chart_subject *out)
+{
+    *out = (struct rue_chart_subject){.findings = findings, .variant = &findings->variants[variant]};
+    rue_findings_name_among(findings, out->variant, out->name, sizeof out->name);
+    size_t used = 0;
+    for (const char *at = out->name; *at && used < sizeof out->slug - 8; at++) {
+        bool plain = isalnum((unsigned char)*at);
+        if (plain || (used && out->slug[used - 1] != '-'))
+            out->slug[used++] = plain ? (char)tolower(*at) : '-';
+    }
+    while (used && out->slug[used - 1] == '-') used--;
+    out->slug[used] = 0;
+    for (size_t earlier = 0; earlier < variant; earlier++) {
+        struct rue_chart_subject other;
+        rue_chart_subject_make(findings, earlier, &other);
+        if (strcmp(other.slug, out->slug) != 0) continue;
+        snprintf(out->slug + used, sizeof out->slug - used, "-%zu", variant + 1);
+        break;
+    }
+}
+
+const char *rue_chart_name(const struct rue_chart_subject *subject, const char *kind,
+                           char out[RUE_CHART_NAME_BYTES])
+{
+    snprintf(out, RUE_CHART_NAME_BYTES, "%s%s%s", kind, subject->slug[0] ? "-" : "", subject->slug);
+    return out;
+}
+
+/* ---- slices ---- */
+
+/* The configuration whose other knobs the charts keep; RUE_NONE: no configuration is ranked. */
+static size_t find_center(const struct rue_variant_findings *variant)
+{
+    const struct rue_selection *selection = variant->selection;
+    if (selection->recommended != RUE_NONE) return selection->recommended;
+    return selection->ranked_count ? selection->ranked[0] : variant->matrix->config_count ? 0 : RUE_NONE;
+}
+
+/* Whether a configuration differs from the centre only in the batch size, the workers and the knob `free`. */
+static bool is_in_slice(const struct rue_variant_findings *variant, size_t center, size_t config, size_t free)
+{
+    const struct rue_config *a = &variant->matrix->configs[center], *b = &variant->matrix->configs[config];
+    const struct rue_knobs *knobs = rue_config_knobs(a);
+    for (size_t k = 0; k < knobs->count; k++) {
+        bool idle = knobs->at[k]->needs_workers && (!a->value[RUE_NUM_WORKERS] || !b->value[RUE_NUM_WORKERS]);
+        if (k != RUE_BATCH_SIZE && k != RUE_NUM_WORKERS && k != free && !idle && a->value[k] != b->value[k])
+            return false;
+    }
+    return true;
+}
+
+bool rue_chart_is_in_slice(const struct rue_chart_subject *subject, size_t config)
+{
+    size_t center = find_center(subject->variant);
+    return center != RUE_NONE && is_in_slice(subject->variant, center, config, RUE_NONE);
+}
+
+static size_t count_values(const struct rue_variant_findings *variant, size_t knob)
+{
+    const struct rue_cost_matrix *matrix = variant->matrix;
+    size_t count = 0;
+    for (size_t c = 0; c < matrix->config_count; c++) {
+        size_t earlier = 0;
+        while (earlier < c && matrix->configs[earlier].value[knob] != matrix->configs[c].value[knob])
+            earlier++;
+        count += earlier == c;
+    }
+    return count;
+}
+
+/* ---- heat maps ---- */
+
+static const char *cell_state(const struct rue_ranking_row *row)
+{
+    if (row->infeasible) return "infeasible";
+    if (row->failed) return "failed";
+    if (!row->ranked) return "";
+    return rue_findings_basis(row) == RUE_BASIS_PREDICTED ? "predicted" : "";
+}
+
+static void put_cell(struct rue_page *page, const struct rue_variant_findings *variant, size_t config,
+                     size_t knob)
+{
+    const struct rue_config *at = &variant->matrix->configs[config];
+    const struct rue_ranking_row *row = &variant->selection->rows[config];
+    char value[RUE_KNOB_TEXT_BYTES] = "";
+    if (knob != RUE_NONE) rue_knob_format(rue_config_knobs(at)->at[knob], at->value[knob], value);
+    rue_page_row(page, config == variant->selection->recommended);
+    rue_put_text(page, value);
+    rue_put_number(page, at->value[RUE_BATCH_SIZE]);
+    rue_put_number(page, at->value[RUE_NUM_WORKERS]);
+    rue_put_number(page, row->ranked ? row->mean_regret_ratio : NAN);
+    rue_put_text(page, cell_state(row));
+}
+
+/* `knob` varies between panels; RUE_NONE: one panel. */
+static void put_grid(struct rue_page *page, const struct rue_chart_subject *subject, size_t center,
+                     size_t knob)
+{
+    const struct rue_variant_findings *variant = subject->variant;
+    const struct rue_knobs *knobs = rue_config_knobs(&variant->matrix->configs[center]);
+    const char *name = knob == RUE_NONE ? NULL : knobs->at[knob]->name;
+    const struct rue_table_column columns[] = {{.header = name},
+                                               {.header = "batch size", .unit = RUE_UNIT_COUNT},
+                                               {.header = "workers", .unit = RUE_UNIT_COUNT},
+                                               {.header = "mean regret", .unit = RUE_UNIT_PERCENT},
+                                               {.header = "based on"}};
+    char id[RUE_CHART_NAME_BYTES], kind[RUE_KNOB_TEXT_BYTES + 8], title[PATH_MAX + 256];
+    snprintf(kind, sizeof kind, "heat%s%s", name ? "-" : "", name ? name : "");
+    snprintf(title, sizeof title, "Mean regret (%%)%s%s%s%s", name ? " by " : "", name ? name : "",
+             subject->name[0] ? ", " : "", subject->name);
+    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    rue_page_chart(
+        page, &(struct rue_chart){.kind = RUE_CHART_HEAT,
+                                  .name = rue_chart_name(subject, kind, id),
+                                  .title = title,
+                                  .note = "dark is good; ring: recommended; hatched: predicted; crossed: "
+                                          "failed or does not fit",
+                                  .x = 2,
+                                  .y = 3,
+                                  .value = 4,
+                                  .state = 5,
+                                  .panel = name ? 1 : 0});
+    for (size_t c = 0; c < variant->matrix->config_count; c++)
+        if (is_in_slice(variant, center, c, knob)) put_cell(page, variant, c, knob);
+}
+
+void rue_charts_grid(struct rue_page *page, const struct rue_chart_subject *subject)
+{
+    size_t center = find_center(subject->variant);
+    if (center == RUE_NONE) return;
+    put_grid(page, subject, center, RUE_NONE);
+    const struct rue_knobs *knobs = rue_config_knobs(&subject->variant->matrix->configs[center]);
+    for (size_t k = 0; k < knobs->count; k++)
+        if (k != RUE_BATCH_SIZE && k != RUE_NUM_WORKERS && count_values(subject->variant, k) > 1)
+            put_grid(page, subject, center, k);
+}
+
+/* ---- times ---- */
+
+/* The range of repeats, or the 95 % interval of a prediction. */
+static void put_interval(struct rue_page *page, const struct rue_cell *cell)
+{
+    double low = NAN, high = NAN;
+    if (cell->repeats == 0 && cell->estimate_sd > 0) {
+        low = cell->median_ns * exp(-quantile_95 * cell->estimate_sd);
+        high = cell->median_ns * exp(quantile_95 * cell->estimate_sd);
+    }
+    for (size_t i = 0; cell->times_ns && i < cell->repeats; i++) {
+        low = fmin(i ? low : INFINITY, cell->times_ns[i]);
+        high = fmax(i ? high : 0, cell->times_ns[i]);
+    }
+    rue_put_number(page, low);
+    rue_put_number(page, high);
+}
+
+static void put_time(struct rue_page *page, const struct rue_variant_findings *variant, size_t model,
+                     size_t config)
+{
+    const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, model, config);
+    const struct rue_config *at = &variant->matrix->configs[config];
+    bool ok = cell->state == RUE_CELL_OK;
+    rue_page_row(page, config == variant->selection->recommended);
+    rue_put_text(page, variant->matrix->models[model]);
+    rue_put_number(page, at->value[RUE_BATCH_SIZE]);
+    rue_put_number(page, at->value[RUE_NUM_WORKERS]);
+    rue_put_number(page, ok ? cell->median_ns : NAN);
+    put_interval(page, cell);
+    rue_put_number(page, rue_selection_regret(variant->selection, variant->matrix, model, config));
+    rue_put_text(page, cell->state == RUE_CELL_MISSING ? "not measured"
+                       : !ok                           ? cell->reason
+                       : cell->repeats == 0            ? "prediction"
+                       : cell->predicted               ? "short runs"
+                                                       : "");
+}
+
+/* The three families of charts are views of one table. */
+static void add_families(struct rue_page *page, const struct rue_chart_subject *subject)
+{
+    static const struct {
+        const char *kind, *title;
+        int x, series, panel;
+        bool common;
+    } families[] = {{"batch", "Fixed batch size: time over workers", 3, 1, 2, false},
+                    {"workers", "Fixed workers: time over batch size", 2, 1, 3, false},
+                    {"model", "Fixed model: time over workers, for each batch size", 3, 2, 1, false}};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        char id[RUE_CHART_NAME_BYTES], title[PATH_MAX + 256];
+        snprintf(title, sizeof title, "%s%s%s", families[i].title, subject->name[0] ? ", " : "",
+                 subject->name);
+        rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_LINES,
+                                                 .name = rue_chart_name(subject, families[i].kind, id),
+                                                 .title = title,
+                                                 .note = i ? NULL
+                                                           : "circle: recommended; vertical lines: range of "
+                                                             "repeats, or 95 % interval of a prediction",
+                                                 .x = families[i].x,
+                                                 .value = 4,
+                                                 .low = 5,
+                                                 .high = 6,
+                                                 .series = families[i].series,
+                                                 .panel = families[i].panel,
+                                                 .log_x = true,
+                                                 .from_zero = true,
+                                                 .common = families[i].common});
+    }
+}
+
+void rue_charts_times(struct rue_page *page, const struct rue_chart_subject *subject)
+{
+    const struct rue_variant_findings *variant = subject->variant;
+    const struct rue_table_column columns[] = {
+        {.header = "model"},
+        {.header = "batch size", .unit = RUE_UNIT_COUNT},
+        {.header = "workers", .unit = RUE_UNIT_COUNT},
+        {.header = variant->goal == RUE_GOAL_TIME ? "time" : "cost", .unit = RUE_UNIT_DURATION},
+        {.header = NULL, .unit = RUE_UNIT_DURATION},
+        {.header = NULL, .unit = RUE_UNIT_DURATION},
+        {.header = "regret", .unit = RUE_UNIT_PERCENT},
+        {.header = "note"}};
+    size_t center = find_center(variant);
+    if (center == RUE_NONE) return;
+    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    add_families(page, subject);
+    for (size_t m = 0; m < variant->matrix->model_count; m++)
+        for (size_t c = 0; c < variant->matrix->config_count; c++)
+            if (is_in_slice(variant, center, c, RUE_NONE)) put_time(page, variant, m, c);
+}

@@ -1,0 +1,22 @@
+/* Draws charts as SVG. A panel is an <svg> element of its own, so that panels wrap in a narrow window. */
+#ifndef RUE_CHART_H
+#define RUE_CHART_H
+
+#include "section.h"
+
+/* Definitions that charts refer to, once in a document. */
+extern const char rue_chart_patterns[];
+
+/* Writes the panels and the legend, one after the other. RUE_MEMORY; other failures show in
+ * ferror(stream). */
+rue_status rue_chart_write(const struct rue_section *table, const struct rue_chart *chart, FILE *stream,
+                           rue_error *error) RUE_MUST_CHECK;
+
+/* Writes a file of its own. RUE_MEMORY; RUE_STORE: the stream failed. */
+rue_status rue_chart_write_file(const struct rue_section *table, const struct rue_chart *chart, FILE *stream,
+                                rue_error *error) RUE_MUST_CHECK;
+
+/* Whether there is anything to draw. */
+bool rue_chart_is_drawn(const struct rue_section *table, const struct rue_chart *chart);
+
+#endif

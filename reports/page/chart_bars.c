@@ -1,0 +1,96 @@
+/* Horizontal bars of parts, one below the other. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chart_drawing.h"
+
+enum { WIDTH = 380, LEFT = 74, RIGHT = 96, TOP = 22, BOTTOM = 38, BAR = 16, LINE = 22 };
+
+static size_t count_bars(const struct rue_drawing *drawing, size_t panel)
+{
+    size_t count = 0;
+    for (size_t r = 0; r < drawing->table->row_count; r++) count += drawing->panels.of_row[r] == panel;
+    return count;
+}
+
+static double bar_total(const struct rue_drawing *drawing, size_t row)
+{
+    double total = 0;
+    for (int p = 0; p < drawing->chart->part_count; p++) {
+        double part = rue_drawing_number(drawing, row, drawing->chart->value + p);
+        if (part > 0) total += part;
+    }
+    return total;
+}
+
+static void draw_bar(struct rue_drawing *drawing, const struct rue_axis *axis, size_t row, double y)
+{
+    const struct rue_section *table = drawing->table;
+    const struct rue_chart *chart = drawing->chart;
+    char *name = rue_drawing_value(drawing, row, chart->x);
+    double before = 0;
+    rue_drawing_put_text(drawing, LEFT - 5, y + BAR - 4, table->rows[row].chosen ? "e t" : "e", 10,
+                         name ? name : "");
+    for (int p = 0; p < chart->part_count; p++) {
+        int column = chart->value + p;
+        double part = rue_drawing_number(drawing, row, column);
+        if (!(part > 0)) continue;
+        double from = rue_axis_px(axis, before), to = rue_axis_px(axis, before + part);
+        char *text = rue_drawing_value(drawing, row, column);
+        fprintf(drawing->stream, "<rect class=\"f%d\" x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%d\">",
+                p % RUE_COLORS, from, y, fmax(to - from, 0.3), BAR);
+        rue_drawing_put_title(drawing, "%s, %s: %s", name ? name : "",
+                              rue_drawing_column(drawing, column)->header, text ? text : "");
+        fputs("</rect>", drawing->stream);
+        free(text);
+        before += part;
+    }
+    rue_drawing_put_text(drawing, rue_axis_px(axis, before) + 4, y + BAR - 4, "",
+                         (int)(WIDTH - rue_axis_px(axis, before)) / 6,
+                         rue_drawing_text(drawing, row, chart->state));
+    free(name);
+}
+
+static void draw(struct rue_drawing *drawing, size_t panel, int width, int height)
+{
+    const struct rue_chart *chart = drawing->chart;
+    struct rue_axis axis = {.unit = rue_drawing_column(drawing, chart->value)->unit, .from_zero = true};
+    char text[RUE_AXIS_TEXT_BYTES], title[128];
+    double y = TOP;
+    (void)width;
+    for (size_t r = 0; r < drawing->table->row_count; r++)
+        if (chart->common || drawing->panels.of_row[r] == panel)
+            rue_axis_include(&axis, bar_total(drawing, r));
+    if (!axis.known) return;
+    rue_axis_place(&axis, LEFT, WIDTH - RIGHT);
+    fputs("<path class=\"g\" d=\"", drawing->stream);
+    for (size_t i = 0; i < axis.tick_count; i++)
+        fprintf(drawing->stream, "M%.0f,%dV%d", rue_axis_px(&axis, axis.ticks[i]), TOP - 3, height - BOTTOM);
+    fputs("\"/>", drawing->stream);
+    for (size_t i = 0; i < axis.tick_count; i++)
+        rue_drawing_put_text(drawing, rue_axis_px(&axis, axis.ticks[i]), height - BOTTOM + 13, "m", 9,
+                             rue_axis_tick_text(&axis, axis.ticks[i], text));
+    snprintf(title, sizeof title, "%s%s%s%s", chart->x_title ? chart->x_title : "time",
+             axis.suffix[0] ? " (" : "", axis.suffix, axis.suffix[0] ? ")" : "");
+    rue_drawing_put_text(drawing, (LEFT + WIDTH - RIGHT) / 2, height - 7, "m", 40, title);
+    for (size_t r = 0; r < drawing->table->row_count; r++) {
+        if (drawing->panels.of_row[r] != panel) continue;
+        draw_bar(drawing, &axis, r, y);
+        y += LINE;
+    }
+}
+
+static void measure(const struct rue_drawing *drawing, size_t panel, int *width, int *height)
+{
+    *width = WIDTH;
+    *height = TOP + BOTTOM + LINE * (int)count_bars(drawing, panel);
+}
+
+static void draw_swatch(struct rue_drawing *drawing, size_t entry, double x, double y)
+{
+    fprintf(drawing->stream, "<rect class=\"f%zu\" x=\"%.0f\" y=\"%.0f\" width=\"16\" height=\"10\"/>",
+            entry % RUE_COLORS, x, y - 5);
+}
+
+const struct rue_chart_drawer rue_chart_bars = {measure, draw, draw_swatch};

@@ -1,0 +1,99 @@
+#include "chart_drawing.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "markup.h"
+#include "utf8.h"
+
+/* ---- groups ---- */
+
+void rue_groups_close(struct rue_groups *groups)
+{
+    for (size_t i = 0; i < groups->count; i++) free(groups->names[i]);
+    free(groups->of_row);
+}
+
+/* The name of a number is its header and itself: "batch size 32". */
+static char *group_name(const struct rue_section *table, size_t row, int column)
+{
+    const struct rue_table_column *head = &table->columns[column - 1];
+    const struct rue_value *value = &table->rows[row].values[column - 1];
+    char *text = rue_value_text(head, value, true), *name = NULL;
+    if (!text || !value->is_number || !head->header) return text;
+    if (asprintf(&name, "%s %s", head->header, text) < 0) name = NULL;
+    free(text);
+    return name;
+}
+
+rue_status rue_groups_open(const struct rue_section *table, int column, struct rue_groups *out,
+                           rue_error *error)
+{
+    *out = (struct rue_groups){.of_row = calloc(table->row_count + 1, sizeof *out->of_row)};
+    if (!out->of_row) return rue_fail_memory(error, "a chart", table->row_count * sizeof *out->of_row);
+    if (!column) return out->count = 1, RUE_OK;
+    for (size_t r = 0; r < table->row_count; r++) {
+        char *name = group_name(table, r, column);
+        if (!name) return rue_fail_memory(error, "a chart", RUE_AXIS_TEXT_BYTES);
+        size_t g = 0;
+        while (g < out->count && strcmp(out->names[g], name) != 0) g++;
+        out->of_row[r] = g;
+        if (g == out->count && g < RUE_GROUPS_MAX)
+            out->names[out->count++] = name;
+        else
+            free(name);
+    }
+    return RUE_OK;
+}
+
+/* ---- what kinds share ---- */
+
+double rue_drawing_number(const struct rue_drawing *drawing, size_t row, int column)
+{
+    const struct rue_value *value = column ? &drawing->table->rows[row].values[column - 1] : NULL;
+    return value && value->is_number ? value->number : NAN;
+}
+
+const char *rue_drawing_text(const struct rue_drawing *drawing, size_t row, int column)
+{
+    const struct rue_value *value = column ? &drawing->table->rows[row].values[column - 1] : NULL;
+    return value && value->text ? value->text : "";
+}
+
+void rue_drawing_put_text(struct rue_drawing *drawing, double x, double y, const char *look, int most,
+                          const char *text)
+{
+    char shown[512];
+    if (strlen(text) + 4 > sizeof shown || rue_utf8_width(text) > most) {
+        char *start = strndup(text, sizeof shown - 8);
+        rue_utf8_shorten(start ? start : "", most, true, shown, sizeof shown);
+        free(start);
+        text = shown;
+    }
+    fprintf(drawing->stream, "<text x=\"%.0f\" y=\"%.0f\"%s%s%s>", x, y, look[0] ? " class=\"" : "", look,
+            look[0] ? "\"" : "");
+    rue_markup_put(drawing->stream, text);
+    fputs("</text>", drawing->stream);
+}
+
+void rue_drawing_put_title(struct rue_drawing *drawing, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fputs("<title>", drawing->stream);
+    rue_markup_put(drawing->stream, text);
+    fputs("</title>", drawing->stream);
+}
+
+void rue_drawing_axis_title(const struct rue_drawing *drawing, const struct rue_axis *axis, int column,
+                            char *out, size_t bytes)
+{
+    const char *header = rue_drawing_column(drawing, column)->header;
+    if (column == drawing->chart->x && drawing->chart->x_title) header = drawing->chart->x_title;
+    snprintf(out, bytes, "%s%s%s%s", header ? header : "", axis->suffix[0] ? " (" : "", axis->suffix,
+             axis->suffix[0] ? ")" : "");
+}

@@ -1,0 +1,70 @@
+/* A chart while it is drawn: what the kinds of charts share. */
+#ifndef RUE_CHART_DRAWING_H
+#define RUE_CHART_DRAWING_H
+
+#include <stdarg.h>
+
+#include "chart_axis.h"
+
+enum { RUE_GROUPS_MAX = 48, RUE_COLORS = 8 };
+
+/* Rows with the same value of a column. */
+struct rue_groups {
+    size_t count;                /* more than RUE_GROUPS_MAX are not drawn */
+    char *names[RUE_GROUPS_MAX]; /* [count], owned; NULL: there is no column, and one group */
+    size_t *of_row;              /* [rows]; RUE_GROUPS_MAX: not drawn */
+};
+
+/* RUE_MEMORY. Close `out` in any case. */
+rue_status rue_groups_open(const struct rue_section *table, int column, struct rue_groups *out,
+                           rue_error *error) RUE_MUST_CHECK;
+void rue_groups_close(struct rue_groups *groups);
+
+struct rue_drawing {
+    const struct rue_section *table;
+    const struct rue_chart *chart;
+    FILE *stream;
+    bool alone;     /* a file of its own: panels have a position */
+    bool measuring; /* nothing is written */
+    int at_x, at_y, cell_width, cell_height, legend_height;
+    struct rue_groups panels, series;
+    struct rue_axis common; /* of the values in all panels */
+};
+
+struct rue_chart_drawer {
+    void (*measure)(const struct rue_drawing *drawing, size_t panel, int *width, int *height);
+    void (*draw)(struct rue_drawing *drawing, size_t panel, int width, int height);
+    void (*draw_swatch)(struct rue_drawing *drawing, size_t entry, double x, double y);
+};
+extern const struct rue_chart_drawer rue_chart_heat, rue_chart_plot, rue_chart_bars;
+
+/* Column 1 is the first one. */
+static inline const struct rue_table_column *rue_drawing_column(const struct rue_drawing *drawing, int column)
+{
+    return &drawing->table->columns[column - 1];
+}
+
+/* The value for people; the caller owns it; NULL: out of memory. */
+static inline char *rue_drawing_value(const struct rue_drawing *drawing, size_t row, int column)
+{
+    return rue_value_text(rue_drawing_column(drawing, column), &drawing->table->rows[row].values[column - 1],
+                          true);
+}
+
+/* NaN or "" without that column or value. */
+double rue_drawing_number(const struct rue_drawing *drawing, size_t row, int column);
+const char *rue_drawing_text(const struct rue_drawing *drawing, size_t row, int column);
+
+/* Writes at most `most` characters; `look` is a list of classes. */
+void rue_drawing_put_text(struct rue_drawing *drawing, double x, double y, const char *look, int most,
+                          const char *text);
+
+/* A text that shows while the pointer is on the element that it is in. */
+void rue_drawing_put_title(struct rue_drawing *drawing, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* "time of the job (s)" */
+void rue_drawing_axis_title(const struct rue_drawing *drawing, const struct rue_axis *axis, int column,
+                            char *out, size_t bytes);
+
+#endif

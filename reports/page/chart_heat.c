@@ -1,0 +1,198 @@
+/* A heat map. Values from 0 are coloured from dark to light, on a scale that shows small ones in detail; with
+ * negative ones, blue is below and orange above zero. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chart_drawing.h"
+
+enum { CELL_WIDTH = 46, CELL_HEIGHT = 25, LEFT = 56, RIGHT = 8, TOP = 22, BOTTOM = 42, VALUES_MAX = 64 };
+
+/* Ascending distinct values of a column. */
+struct values {
+    size_t count;
+    double at[VALUES_MAX];
+    size_t rows[VALUES_MAX]; /* a row with that value, for its text */
+};
+
+static void collect(const struct rue_drawing *drawing, size_t panel, int column, struct values *out)
+{
+    out->count = 0;
+    for (size_t r = 0; r < drawing->table->row_count; r++) {
+        double value = rue_drawing_number(drawing, r, column);
+        size_t i = 0;
+        if (drawing->panels.of_row[r] != panel || !isfinite(value)) continue;
+        while (i < out->count && out->at[i] < value) i++;
+        if ((i < out->count && out->at[i] == value) || out->count == VALUES_MAX) continue;
+        memmove(&out->at[i + 1], &out->at[i], (out->count - i) * sizeof *out->at);
+        memmove(&out->rows[i + 1], &out->rows[i], (out->count - i) * sizeof *out->rows);
+        out->at[i] = value;
+        out->rows[i] = r;
+        out->count++;
+    }
+}
+
+static size_t find(const struct values *values, double value)
+{
+    size_t i = 0;
+    while (i < values->count && values->at[i] != value) i++;
+    return i;
+}
+
+struct color {
+    double r, g, b;
+};
+
+static struct color mix(const struct color *colors, size_t count, double share)
+{
+    double at = fmin(fmax(share, 0), 1) * (double)(count - 1);
+    size_t i = at >= (double)(count - 1) ? count - 2 : (size_t)at;
+    double f = at - (double)i;
+    return (struct color){colors[i].r + f * (colors[i + 1].r - colors[i].r),
+                          colors[i].g + f * (colors[i + 1].g - colors[i].g),
+                          colors[i].b + f * (colors[i + 1].b - colors[i].b)};
+}
+
+/* Lightness rises steadily, so both scales are readable in grey. */
+static struct color value_color(const struct rue_drawing *drawing, double value)
+{
+    static const struct color rising[] = {{13, 43, 94},    {47, 78, 122},   {91, 113, 137},
+                                          {137, 150, 138}, {190, 190, 120}, {253, 231, 120}};
+    static const struct color diverging[] = {
+        {5, 80, 160}, {120, 175, 220}, {245, 245, 245}, {235, 165, 90}, {170, 75, 0}};
+    const double detail = 0.03, least = 0.3, most = 5;
+    double high = fmin(fmax(fmax(fabs(drawing->common.low), drawing->common.high), least), most);
+    double share = log1p(fabs(value) / detail) / log1p(high / detail);
+    if (drawing->common.low < 0) return mix(diverging, 5, 0.5 + (value < 0 ? -share : share) / 2);
+    return mix(rising, 6, share);
+}
+
+static bool is_dark(struct color color)
+{
+    return 0.299 * color.r + 0.587 * color.g + 0.114 * color.b < 128;
+}
+
+/* "3.2", without its unit, short enough for a cell. */
+static void cell_text(const struct rue_drawing *drawing, double value, char out[RUE_AXIS_TEXT_BYTES])
+{
+    double number =
+        rue_drawing_column(drawing, drawing->chart->value)->unit == RUE_UNIT_PERCENT ? 100 * value : value;
+    const char *sign = drawing->common.low < 0 && number > 0 ? "+" : "";
+    if (fabs(number) >= 9999.5)
+        snprintf(out, RUE_AXIS_TEXT_BYTES, "%.0e", number);
+    else
+        snprintf(out, RUE_AXIS_TEXT_BYTES, "%s%.*f", sign, fabs(number) >= 99.95 ? 0 : 1, number);
+}
+
+static void put_cell_title(struct rue_drawing *drawing, size_t row)
+{
+    const struct rue_chart *chart = drawing->chart;
+    const char *state = rue_drawing_text(drawing, row, chart->state);
+    const int columns[] = {chart->x, chart->y, chart->value};
+    char *texts[3];
+    for (int i = 0; i < 3; i++) texts[i] = rue_drawing_value(drawing, row, columns[i]);
+    rue_drawing_put_title(drawing, "%s %s, %s %s: %s%s%s", rue_drawing_column(drawing, chart->x)->header,
+                          texts[0] ? texts[0] : "", rue_drawing_column(drawing, chart->y)->header,
+                          texts[1] ? texts[1] : "", texts[2] ? texts[2] : "", state[0] ? ", " : "", state);
+    for (int i = 0; i < 3; i++) free(texts[i]);
+}
+
+static void draw_cell(struct rue_drawing *drawing, size_t row, double x, double y)
+{
+    double value = rue_drawing_number(drawing, row, drawing->chart->value);
+    const char *state = rue_drawing_text(drawing, row, drawing->chart->state);
+    bool known = isfinite(value), predicted = strcmp(state, "predicted") == 0;
+    struct color color = known ? value_color(drawing, value) : (struct color){234, 238, 242};
+    fprintf(drawing->stream,
+            "<g><rect x=\"%.0f\" y=\"%.0f\" width=\"%d\" height=\"%d\" fill=\"#%02x%02x%02x\"/>", x, y,
+            CELL_WIDTH - 1, CELL_HEIGHT - 1, (int)color.r, (int)color.g, (int)color.b);
+    if (predicted)
+        fprintf(drawing->stream, "<rect class=\"h\" x=\"%.0f\" y=\"%.0f\" width=\"%d\" height=\"%d\"/>", x, y,
+                CELL_WIDTH - 1, CELL_HEIGHT - 1);
+    if (!known && state[0])
+        fprintf(drawing->stream, "<path class=\"x\" d=\"M%.0f,%.0fl%d,%dm0,-%dl-%d,%d\"/>", x + 6, y + 4,
+                CELL_WIDTH - 13, CELL_HEIGHT - 9, CELL_HEIGHT - 9, CELL_WIDTH - 13, CELL_HEIGHT - 9);
+    if (known) {
+        char text[RUE_AXIS_TEXT_BYTES];
+        cell_text(drawing, value, text);
+        rue_drawing_put_text(drawing, x + CELL_WIDTH / 2, y + CELL_HEIGHT / 2 + 4,
+                             is_dark(color) ? "m i" : "m k", 7, text);
+    }
+    put_cell_title(drawing, row);
+    fputs("</g>", drawing->stream);
+}
+
+/* Above all cells, so that no neighbour hides it. */
+static void draw_ring(struct rue_drawing *drawing, double x, double y)
+{
+    for (int i = 0; i < 2; i++)
+        fprintf(drawing->stream,
+                "<rect class=\"%c\" x=\"%.0f\" y=\"%.0f\" width=\"%d\" height=\"%d\" rx=\"3\"/>",
+                i ? 'r' : 'w', x, y, CELL_WIDTH - 1, CELL_HEIGHT - 1);
+}
+
+static void put_label(struct rue_drawing *drawing, const struct values *values, size_t i, int column,
+                      double x, double y, const char *look)
+{
+    char *text = rue_drawing_value(drawing, values->rows[i], column);
+    rue_drawing_put_text(drawing, x, y, look, 8, text ? text : "");
+    free(text);
+}
+
+static void draw_labels(struct rue_drawing *drawing, const struct values *xs, const struct values *ys,
+                        int height)
+{
+    const struct rue_chart *chart = drawing->chart;
+    const char *x_title = rue_drawing_column(drawing, chart->x)->header,
+               *y_title = rue_drawing_column(drawing, chart->y)->header;
+    int middle = LEFT + (int)xs->count * CELL_WIDTH / 2;
+    for (size_t i = 0; i < xs->count; i++)
+        put_label(drawing, xs, i, chart->x, LEFT + (double)i * CELL_WIDTH + CELL_WIDTH / 2,
+                  height - BOTTOM + 15, "m");
+    for (size_t i = 0; i < ys->count; i++)
+        put_label(drawing, ys, i, chart->y, LEFT - 6,
+                  height - BOTTOM - (double)(i + 1) * CELL_HEIGHT + CELL_HEIGHT / 2 + 4, "e");
+    rue_drawing_put_text(drawing, middle, height - 9, "m", 40, x_title ? x_title : "");
+    fprintf(drawing->stream, "<g transform=\"translate(13,%d) rotate(-90)\">",
+            TOP + (int)ys->count * CELL_HEIGHT / 2);
+    rue_drawing_put_text(drawing, 0, 0, "m", 30, y_title ? y_title : "");
+    fputs("</g>", drawing->stream);
+}
+
+static void draw(struct rue_drawing *drawing, size_t panel, int width, int height)
+{
+    const struct rue_chart *chart = drawing->chart;
+    struct values xs, ys;
+    collect(drawing, panel, chart->x, &xs);
+    collect(drawing, panel, chart->y, &ys);
+    (void)width;
+    draw_labels(drawing, &xs, &ys, height);
+    for (int ring = 0; ring < 2; ring++)
+        for (size_t r = 0; r < drawing->table->row_count; r++) {
+            size_t i = find(&xs, rue_drawing_number(drawing, r, chart->x)),
+                   j = find(&ys, rue_drawing_number(drawing, r, chart->y));
+            if (drawing->panels.of_row[r] != panel || i == xs.count || j == ys.count) continue;
+            double x = LEFT + (double)i * CELL_WIDTH, y = height - BOTTOM - (double)(j + 1) * CELL_HEIGHT;
+            if (!ring) draw_cell(drawing, r, x, y);
+            if (ring && drawing->table->rows[r].chosen) draw_ring(drawing, x, y);
+        }
+}
+
+static void measure(const struct rue_drawing *drawing, size_t panel, int *width, int *height)
+{
+    struct values xs, ys;
+    collect(drawing, panel, drawing->chart->x, &xs);
+    collect(drawing, panel, drawing->chart->y, &ys);
+    *width = LEFT + RIGHT + (int)xs.count * CELL_WIDTH;
+    *height = TOP + BOTTOM + (int)ys.count * CELL_HEIGHT;
+    const int least = 240; /* for the title */
+    if (*width < least) *width = least;
+}
+
+static void draw_swatch(struct rue_drawing *drawing, size_t entry, double x, double y)
+{
+    fprintf(drawing->stream, "<rect class=\"f%zu\" x=\"%.0f\" y=\"%.0f\" width=\"16\" height=\"10\"/>",
+            entry % RUE_COLORS, x, y - 5);
+}
+
+const struct rue_chart_drawer rue_chart_heat = {measure, draw, draw_swatch};

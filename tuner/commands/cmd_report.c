@@ -1,0 +1,181 @@
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "chart.h"
+#include "commands.h"
+#include "further_answers.h"
+#include "output.h"
+#include "record.h"
+#include "record_trials.h"
+#include "study_options.h"
+#include "study_page.h"
+#include "terminal.h"
+
+#define PLOTS "plots"
+
+enum { OUT, QUIET };
+
+static const struct rue_option options_table[] = {
+    [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "folder for the report [the study's folder]", 0, 0, NULL,
+             .set_by = RUE_SET_BY_USER},
+    [QUIET] = {RUE_STUDY_OPTION_QUIET},
+};
+
+/* A page with what its writers need. */
+struct book {
+    const struct rue_page *page;
+    const char *title, *data;
+};
+
+static rue_status write_html(const void *context, FILE *stream, rue_error *error)
+{
+    const struct book *book = context;
+    return rue_page_write_html(book->page, book->title, book->data, stream, error);
+}
+
+static rue_status write_markdown(const void *context, FILE *stream, rue_error *error)
+{
+    const struct book *book = context;
+    return rue_page_write_markdown(book->page, PLOTS, stream, error);
+}
+
+/* ---- plots ---- */
+
+struct plot {
+    const struct rue_section *table;
+    const struct rue_chart *chart;
+};
+
+static rue_status write_svg(const void *context, FILE *stream, rue_error *error)
+{
+    const struct plot *plot = context;
+    return rue_chart_write_file(plot->table, plot->chart, stream, error);
+}
+
+/* Converts a plot to PNG beside it. False: there is no rsvg-convert, or it failed. */
+static bool make_png(const char *folder, const char *name)
+{
+    char svg[PATH_MAX + 128], png[PATH_MAX + 128];
+    snprintf(svg, sizeof svg, "%s/%s.svg", folder, name);
+    snprintf(png, sizeof png, "%s/%s.png", folder, name);
+    const char *const words[] = {"rsvg-convert", "--zoom=2", "-o", png, "--", svg, NULL};
+    pid_t child;
+    int ended;
+    if (posix_spawnp(&child, words[0], NULL, NULL, (char *const *)words, environ) != 0) return false;
+    while (waitpid(child, &ended, 0) < 0)
+        if (errno != EINTR) return false;
+    return WIFEXITED(ended) && WEXITSTATUS(ended) == 0;
+}
+
+/* Makes the folder unless it exists. */
+static rue_status make_folder(const char *path, rue_error *error)
+{
+    if (mkdir(path, 0777) == 0 || errno == EEXIST) return RUE_OK;
+    return rue_fail(error, RUE_STORE, "cannot make the folder %s: %s; choose another folder with --out", path,
+                    strerror(errno));
+}
+
+static rue_status write_plots(const struct rue_page *page, const char *folder, size_t *count, bool *png,
+                              rue_error *error)
+{
+    char plots[PATH_MAX];
+    if (snprintf(plots, sizeof plots, "%s/" PLOTS, folder) >= (int)sizeof plots - 128)
+        return rue_fail(error, RUE_STORE, "%s: the path is too long: choose another folder with --out",
+                        folder);
+    rue_status made = make_folder(plots, error);
+    if (made != RUE_OK) return made;
+    *png = true;
+    for (size_t i = 0; i < page->count; i++)
+        for (size_t c = 0; c < page->sections[i].chart_count; c++) {
+            const struct plot plot = {&page->sections[i], &page->sections[i].charts[c]};
+            char name[160];
+            if (!rue_page_is_shown(page, i) || !rue_chart_is_drawn(plot.table, plot.chart)) continue;
+            snprintf(name, sizeof name, "%s.svg", plot.chart->name);
+            const struct rue_output output = {.folder = plots, .name = name, .mark = RUE_PAGE_SVG_MARK};
+            rue_status status = rue_output_write(&output, write_svg, &plot, error);
+            if (status != RUE_OK) return status;
+            *png = *png && make_png(plots, plot.chart->name);
+            ++*count;
+        }
+    return RUE_OK;
+}
+
+/* ---- the report ---- */
+
+static rue_status write_files(const struct rue_findings *findings, const struct rue_page *page,
+                              const char *folder, bool quiet, rue_error *error)
+{
+    const struct rue_output html = rue_report_output(&rue_report_html, folder),
+                            markdown = {
+                                .folder = folder, .name = "report.md", .mark = RUE_PAGE_MARKDOWN_MARK};
+    char title[RUE_STUDY_TITLE_BYTES], *data = NULL;
+    size_t plots = 0;
+    bool png = false;
+    rue_status status = make_folder(folder, error);
+    if (status == RUE_OK) status = rue_report_json_text(findings, &data, error);
+    const struct book book = {page, rue_study_page_title(findings, title), data};
+    if (status == RUE_OK) status = rue_output_write(&html, write_html, &book, error);
+    if (status == RUE_OK) status = rue_output_write(&markdown, write_markdown, &book, error);
+    if (status == RUE_OK) status = write_plots(page, folder, &plots, &png, error);
+    free(data);
+    if (status == RUE_OK && !quiet)
+        rue_terminal_print(stderr, "written: %s/%s, %s, %zu plots in " PLOTS "/ (SVG%s)", folder, html.name,
+                           markdown.name, plots, png ? " and PNG" : "; for PNG install rsvg-convert");
+    return status;
+}
+
+static rue_status report(const struct rue_record *record, const struct rue_options *options, rue_error *error)
+{
+    struct rue_findings *findings;
+    struct rue_record_trials *trials = NULL;
+    struct rue_page page = {0};
+    rue_status status = rue_record_findings(record, &record->last->rules, &findings, error);
+    if (status != RUE_OK) return status;
+    const char *folder = rue_options_text(options, OUT);
+    status = rue_further_answers_find(findings, &record->last->rules, error);
+    if (status == RUE_OK) status = rue_record_trials_open(record, findings, &trials, error);
+    if (status == RUE_OK) status = rue_study_page_make(findings, &page, error);
+    rue_status read = rue_record_trials_close(trials, error);
+    if (status == RUE_OK) status = read;
+    if (status == RUE_OK)
+        status = write_files(findings, &page, folder ? folder : findings->folder,
+                             rue_options_flag(options, QUIET), error);
+    rue_page_close(&page);
+    rue_further_answers_close(findings);
+    rue_tally_findings_close(findings);
+    return status;
+}
+
+static rue_status run_report(const struct rue_options *options, rue_error *error)
+{
+    struct rue_record record;
+    rue_status status = rue_record_read(rue_options_arguments(options)[0], &record, error);
+    if (status != RUE_OK) return status;
+    if (rue_record_is_empty(&record))
+        status = rue_fail(error, RUE_INCONCLUSIVE,
+                          "%s has no trial to report yet: run the same 'rue tune' again to continue",
+                          record.store);
+    else
+        status = report(&record, options, error);
+    rue_record_close(&record);
+    return status;
+}
+
+const struct rue_command rue_command_report = {
+    .name = "report",
+    .arguments = "STUDY",
+    .summary = "Write a page with plots of a study: HTML, Markdown, SVG.",
+    .details = "  rue report rue-out/photos\n"
+               "  rue report rue-out/photos --out /tmp/report\n\n"
+               "Writes report.html, one file that needs no network, report.md to paste into an issue, and\n"
+               "plots/*.svg. STUDY is the folder of a study or its study.db. It also works during a run.",
+    .options = options_table,
+    .option_count = sizeof options_table / sizeof *options_table,
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run = run_report,
+};

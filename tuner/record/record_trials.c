@@ -1,0 +1,62 @@
+#include "record_trials.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct rue_record_trials {
+    const struct rue_record *record;
+    struct rue_store *store;
+    struct rue_store_trial trial; /* current */
+    rue_status status;            /* of the end of the list */
+    rue_error error;
+};
+
+/* The next trial of the last run's circumstances. */
+static bool next_trial(void *context, size_t index, struct rue_trial_row *out)
+{
+    struct rue_record_trials *trials = context;
+    struct rue_store_trial *trial = &trials->trial;
+    bool found = true;
+    (void)index; /* trials come in order */
+    do {
+        rue_trial_result_close(&trial->result);
+        trials->status = rue_store_next_trial(trials->store, &found, trial, &trials->error);
+        if (trials->status != RUE_OK || !found) return false;
+    } while (rue_record_variant(trials->record, trial) == RUE_NONE);
+    *out = (struct rue_trial_row){.id = trial->id,
+                                  .started_ns = trial->started_ns,
+                                  .request.measure = trial->measure,
+                                  .request.variant = trial->scenario.variant,
+                                  .request.config = trial->config,
+                                  .request.images = trial->requested_images,
+                                  .request.job_images = trial->scenario.job_images,
+                                  .result = trial->result,
+                                  .label = rue_record_label(trials->record, trial)};
+    memcpy(out->request.model, trial->scenario.model, sizeof out->request.model);
+    return true;
+}
+
+rue_status rue_record_trials_open(const struct rue_record *record, struct rue_findings *findings,
+                                  struct rue_record_trials **out, rue_error *error)
+{
+    struct rue_record_trials *trials = *out = calloc(1, sizeof *trials);
+    if (!trials) return rue_fail_memory(error, "trials", sizeof *trials);
+    trials->record = record;
+    trials->trial.result = rue_trial_result_empty();
+    rue_status status = rue_store_open_copy(record->store, false, &trials->store, error);
+    if (status != RUE_OK) return free(trials), *out = NULL, status;
+    findings->row_at = next_trial;
+    findings->row_context = trials;
+    return RUE_OK;
+}
+
+rue_status rue_record_trials_close(struct rue_record_trials *trials, rue_error *error)
+{
+    if (!trials) return RUE_OK;
+    rue_status status = trials->status;
+    if (status != RUE_OK) rue_fail(error, status, "%s", trials->error.message);
+    rue_trial_result_close(&trials->trial.result);
+    rue_store_close(trials->store);
+    free(trials);
+    return status;
+}
