@@ -6,7 +6,7 @@
 
 static const double undecided_ratio = 0.5; /* of regret */
 
-void rue_findings_name(const struct rue_variant_findings *variant, char *out, size_t bytes)
+static void name_variant(const struct rue_variant_findings *variant, char *out, size_t bytes)
 {
     const char *format = variant->variant.format, *dtype = variant->variant.dtype;
     if (variant->label)
@@ -25,7 +25,7 @@ static const char *last_part(const char *path)
 /* With the shape and codec of chunks. */
 static void name_stored(const struct rue_variant_findings *variant, char *out, size_t bytes)
 {
-    rue_findings_name(variant, out, bytes);
+    name_variant(variant, out, bytes);
     size_t used = strlen(out);
     if (variant->data.layout[0] && used < bytes)
         snprintf(out + used, bytes - used, " %s", variant->data.layout);
@@ -66,8 +66,8 @@ int rue_findings_compare(const void *left, const void *right)
     const struct rue_variant_findings *a = left, *b = right;
     char names[2][256];
     if (a->variant.mode != b->variant.mode) return a->variant.mode < b->variant.mode ? -1 : 1;
-    rue_findings_name(a, names[0], sizeof names[0]);
-    rue_findings_name(b, names[1], sizeof names[1]);
+    name_variant(a, names[0], sizeof names[0]);
+    name_variant(b, names[1], sizeof names[1]);
     int order = strcmp(names[0], names[1]);
     if (order != 0) return order;
     if (a->job.images != b->job.images) return a->job.images < b->job.images ? -1 : 1;

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -31,9 +32,18 @@ static const struct rue_option options_table[] = {
 /* A recommendation and the findings of each part. */
 struct checks {
     struct rue_recommendation *earlier;
+    struct rue_variant_findings *variants; /* of all parts, borrowed from them, for their names */
     size_t count;
     struct rue_check *at; /* [count] */
 };
+
+enum { NAME_BYTES = PATH_MAX + 128 };
+
+static void name_part(const struct checks *checks, size_t part, char out[NAME_BYTES])
+{
+    const struct rue_findings all = {.variants = checks->variants, .variant_count = checks->earlier->count};
+    rue_findings_name_among(&all, &checks->variants[part], out, NAME_BYTES);
+}
 
 static json_t *trials_json(const struct rue_check *check)
 {
@@ -107,8 +117,8 @@ static rue_status show_checks(const struct checks *checks, rue_error *error)
     struct rue_page page = {0};
     for (size_t i = 0; i < checks->count; i++) {
         const struct rue_check *check = &checks->at[i];
-        char name[128];
-        rue_findings_name(&checks->earlier->at[i].found, name, sizeof name);
+        char name[NAME_BYTES];
+        name_part(checks, i, name);
         rue_page_sentence(&page, RUE_LOOK_BOLD, 0);
         rue_say(&page, "%s: ", name);
         rue_check_say(&page, check);
@@ -158,8 +168,8 @@ static rue_status show_checks_json(const struct checks *checks, bool holds, rue_
 {
     json_t *list = json_array(), *unchecked = json_array();
     for (size_t i = 0; i < checks->count; i++) {
-        char name[128];
-        rue_findings_name(&checks->earlier->at[i].found, name, sizeof name);
+        char name[NAME_BYTES];
+        name_part(checks, i, name);
         rue_json_push(&list, check_json(name, &checks->at[i]));
         if (checks->at[i].findings.verdict == RUE_RECHECK_UNTRIED)
             rue_json_push(&unchecked, rue_json_text(name));
@@ -223,12 +233,15 @@ static rue_status run_check(const struct rue_options *options, rue_error *error)
     struct rue_recommendation *earlier;
     rue_status status = rue_recommendation_read(rue_options_arguments(options)[0], &earlier, error);
     if (status != RUE_OK) return status;
-    struct checks checks = {.earlier = earlier, .at = calloc(earlier->count + 1, sizeof *checks.at)};
+    struct checks checks = {.earlier = earlier,
+                            .variants = calloc(earlier->count + 1, sizeof *checks.variants),
+                            .at = calloc(earlier->count + 1, sizeof *checks.at)};
+    for (size_t i = 0; checks.variants && i < earlier->count; i++) checks.variants[i] = earlier->at[i].found;
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     rue_error verdict = {0};
     rue_suspension_install();
-    status = checks.at ? check_all(options, earlier, &progress, &checks, error)
-                       : rue_fail_memory(error, "a check", earlier->count);
+    status = checks.variants && checks.at ? check_all(options, earlier, &progress, &checks, error)
+                                          : rue_fail_memory(error, "a check", earlier->count);
     rue_progress_close(&progress);
     if (status == RUE_OK) {
         rue_status judged = judge(&checks, &verdict);
@@ -238,6 +251,7 @@ static rue_status run_check(const struct rue_options *options, rue_error *error)
             status = show_checks(&checks, error);
         if (status == RUE_OK && judged != RUE_OK) status = rue_fail(error, judged, "%s", verdict.message);
     }
+    free(checks.variants);
     free(checks.at);
     rue_recommendation_close(earlier);
     return status;

@@ -19,7 +19,7 @@
 #include "trial_loop.h"
 #include "workload_json.h"
 
-enum { OPEN_SOURCES_MAX = 8, GPUS_MAX = 16 };
+enum { OPEN_SOURCES_MAX = 16, GPUS_MAX = 16 };
 
 /* Sources stay open between trials, so that no trial includes opening the index. */
 struct server {

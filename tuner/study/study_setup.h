@@ -13,7 +13,7 @@
 #include "strategy.h"
 #include "study_goal.h"
 
-enum { RUE_STUDY_MODELS_MAX = 64, RUE_STUDY_VARIANTS_MAX = 8 };
+enum { RUE_STUDY_MODELS_MAX = 64, RUE_STUDY_VARIANTS_MAX = 16 };
 
 struct rue_study_variant {
     struct rue_variant variant;

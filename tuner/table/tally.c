@@ -1,6 +1,7 @@
 #include "tally.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -243,9 +244,9 @@ rue_status rue_tally_check_recommended(const struct rue_findings *findings, rue_
         feasible |= trials->ok || !(trials->failed || trials->infeasible || trials->timeout);
     }
     for (size_t v = 0; v < findings->variant_count; v++) {
-        char name[128];
+        char name[PATH_MAX + 128];
         if (findings->variants[v].selection->recommended != RUE_NONE) continue;
-        rue_findings_name(&findings->variants[v], name, sizeof name);
+        rue_findings_name_among(findings, &findings->variants[v], name, sizeof name);
         if (findings->run.partial && feasible)
             return rue_fail(error, RUE_INCONCLUSIVE,
                             "nothing to recommend for %s so far (%s): run the same 'rue tune' again to "

@@ -120,7 +120,7 @@ WRONG = {
     "option_first": (["--budget", "5m"], ["unknown option --budget; give a command first"]),
     "no_data": (["tune"], ["give the data to tune for", "rue tune DATA"]),
     "compare_one": (["compare", "a"], ["OTHER... is missing", "rue compare A OTHER..."]),
-    "too_many": (["tune", *"abcdefghi"], ["one argument too many: 'i'", "rue tune [DATA...]"]),
+    "too_many": (["tune", *"abcdefghijklmnopq"], ["one argument too many: 'q'", "rue tune [DATA...]"]),
     "budget": (["tune", ".", "--budget", "soon"], ["--budget: 'soon' is not a time such as 2m"]),
     "budget_zero": (["tune", ".", "--budget", "0s"], ["--budget: '0s'"]),
     "budget_below": (["tune", ".", "--budget", "-1s"], ["--budget: '-1s'"]),

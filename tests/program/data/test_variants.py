@@ -56,7 +56,7 @@ def test_a_variant_is_given_once_and_has_the_requested_mode(rue, variants):
     expect_failure(rue("tune", "copy", "./copy/", *GRID), 2, "./copy/ is given twice")
     expect_failure(rue("tune", *variants, *GRID, "--mode", "raw"), 2, "uint8.tensor is preprocessed data", "--mode")
     expect_failure(rue("tune", "copy", "nothing", *GRID), 3, "cannot open nothing")
-    expect_failure(rue("tune", *["copy"] * 9, *GRID), 2, "one argument too many")
+    expect_failure(rue("tune", *["copy"] * 17, *GRID), 2, "one argument too many")
     assert not (rue.folder / "rue-out").exists()
 
 

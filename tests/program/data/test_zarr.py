@@ -139,6 +139,8 @@ def test_stores_are_tuned_and_compared(rue, photos):
     assert "4x3x224x224 zstd" in rue("inspect", "zstd.zarr").stdout
     variants = [found["variant"]["format"] for found in read_json(rue.folder / "compared/recommendation.json")["recommendations"]]
     assert variants.count("zarr") == 2
+    done = rue("check", "compared", "--budget", "20s")
+    assert all(f"preprocessed zarr float32 4x3x224x224 {codec}: " in done.stdout for codec in ("none", "zstd")), done.stderr
 
 
 def test_a_climate_store_is_tuned(rue):
