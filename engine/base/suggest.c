@@ -1,5 +1,6 @@
 #include "suggest.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +30,12 @@ static unsigned edit_distance(const char *a, const char *b)
     return rows[n % 3][m];
 }
 
+/* "world-size" for "world". */
+static bool is_longer(const char *typed, const char *word)
+{
+    return strlen(word) >= 4 && strncmp(typed, word, strlen(word)) == 0;
+}
+
 const char *rue_suggest(const char *typed, const char *const *words, size_t count)
 {
     const char *best = NULL;
@@ -38,7 +45,7 @@ const char *rue_suggest(const char *typed, const char *const *words, size_t coun
         if (d < best_distance) best_distance = d, best = words[i];
     }
     for (size_t i = 0; !best && strlen(typed) >= 3 && i < count; i++)
-        if (strstr(words[i], typed)) best = words[i];
+        if (strstr(words[i], typed) || is_longer(typed, words[i])) best = words[i];
     return best;
 }
 

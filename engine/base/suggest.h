@@ -5,7 +5,8 @@
 #include <stddef.h>
 
 /* The word of `words` [count] with the smallest Damerau-Levenshtein distance (optimal string alignment) to
- * `typed`, or one that begins with `typed`. NULL if more than a third of the letters differ. */
+ * `typed`, or one that begins with `typed`, or with which `typed` begins. NULL if more than a third of the
+ * letters differ. */
 const char *rue_suggest(const char *typed, const char *const *words, size_t count);
 
 enum { RUE_SUGGESTION_BYTES = 160 };

@@ -72,7 +72,7 @@ def test_a_wrong_recipe_is_one_clear_line(rue, tmp_path, text, said):
 
 
 @pytest.mark.parametrize("words,said", [
-    (["--preset", "moderat"], "did you mean 'moderate'?"), (["--world", "0"], "--world: '0' is not a whole number from 1"),
+    (["--preset", "moderat"], "did you mean 'moderate'?"), (["--world-size", "2"], "did you mean '--world'?"), (["--world", "0"], "--world: '0' is not a whole number from 1"),
     (["--rank", "3"], "--rank 3 needs the number of ranks: add --world"),
     (["--rank", "4", "--world", "4"], "--rank 4 is out of range: with --world 4 it is 0 to 3"),
     (["--count", "1e99"], "--count: '1e99' is not"), (["--count", "-1"], "--count: '-1' is not"), (["--count", "1e"], "--count: '1e' is not"),

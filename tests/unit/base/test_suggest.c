@@ -32,6 +32,8 @@ Test(suggest, a_beginning_of_three_letters_finds_its_word)
     cr_assert_str_eq(suggested("num"), "num-workers");
     cr_assert_str_eq(suggested("workers"), "num-workers", "also within a word");
     cr_assert_str_eq(suggested("nu"), "nothing", "two letters say too little");
+    cr_assert_str_eq(suggested("budget-of-time"), "budget", "and with more behind it");
+    cr_assert_str_eq(suggested("outermost"), "nothing", "three letters of the word say too little");
 }
 
 Test(suggest, a_word_unlike_all_others_gets_no_suggestion)
