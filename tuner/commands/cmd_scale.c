@@ -21,6 +21,7 @@
 enum {
     BATCH_SIZE,
     NUM_WORKERS,
+    KNOB,
     MODEL,
     DEVICE,
     IMAGES,
@@ -49,6 +50,9 @@ static const struct rue_option options_table[] = {
                     NULL, .more = "The curve of the workers is measured at the batch size nearest to 64."},
     [NUM_WORKERS] = {"num-workers", RUE_OPTION_LIST, "LIST", NULL, "workers of the curve [0..8]", 0, 0, NULL,
                      .more = "The curve of the batch sizes is measured at the number nearest to 4."},
+    [KNOB] = {RUE_STUDY_OPTION_KNOB,
+              .more = "One value, such as max_queue_size=8; the curves have the default of every other "
+                      "knob. It may be repeated."},
     [MODEL] = {"model", RUE_OPTION_LIST, "LIST", NULL, "models such as resnet50,sleep:2ms/image [none]", 0, 0,
                NULL, .more = "With none, batches are loaded and not consumed."},
     [DEVICE] = {RUE_STUDY_OPTION_DEVICE},

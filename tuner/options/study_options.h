@@ -28,6 +28,10 @@
 #define RUE_STUDY_OPTION_TRIAL_TIMEOUT                  \
     "trial-timeout", RUE_OPTION_DURATION, "TIME", NULL, \
         "stop a trial after TIME [10 times expected, min 1m]", 0, 0, NULL, .group = RUE_GROUP_ADVANCED
+#define RUE_STUDY_OPTION_KNOB                                                                           \
+    "knob", RUE_OPTION_SETTINGS, "NAME=LIST", NULL, "values of another knob of the loader", 0, 0, NULL, \
+        .group = RUE_GROUP_SPACE
+
 #define RUE_STUDY_OPTION_MAX_MEMORY                                                                         \
     "max-memory", RUE_OPTION_BYTES, "SIZE", NULL, "memory for batches in flight, such as 8G [4/5 of free]", \
         0, 0, NULL, .group = RUE_GROUP_SPACE,                                                               \

@@ -146,10 +146,20 @@ static rue_status choose_values(struct rue_space *space, const struct rue_hello 
 }
 
 /* For curves no other knob varies. */
-static void bound_curves(struct rue_space *space)
+static rue_status bound_curves(struct rue_space *space, const struct rue_knob_choices *choices,
+                               rue_error *error)
 {
-    for (size_t k = 0; k < space->knobs->count; k++)
-        if (k != RUE_BATCH_SIZE && k != RUE_NUM_WORKERS) space->count[k] = 1;
+    for (size_t k = 0; k < space->knobs->count; k++) {
+        const char *name = space->knobs->at[k]->name;
+        const struct rue_knob_choice *choice = rue_knob_choices_find(choices, name);
+        if (k == RUE_BATCH_SIZE || k == RUE_NUM_WORKERS) continue;
+        if (choice && space->count[k] > 1)
+            return rue_fail(error, RUE_USAGE,
+                            "%s: only batch_size and num_workers vary along curves; give one value of %s",
+                            choice->origin, name);
+        space->count[k] = 1;
+    }
+    return RUE_OK;
 }
 
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
@@ -164,8 +174,8 @@ rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_h
     for (size_t i = 0; status == RUE_OK && i < choices->count; i++)
         status = choose_values(out, hello, &choices->at[i], error);
     if (status == RUE_OK) status = bound_workers(out, goal, error);
+    if (status == RUE_OK && goal->space.curves) status = bound_curves(out, choices, error);
     if (status != RUE_OK) return status;
-    if (goal->space.curves) bound_curves(out);
     return bound_batch_size(out, knob_origin(goal, RUE_BATCH_SIZE), job_images, error);
 }
 

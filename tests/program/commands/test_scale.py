@@ -118,6 +118,14 @@ def test_json_has_the_same_figures(rue, both, tmp_path):
         assert [row["fastest"] for row in rows] == [row["images_per_s"] == max(r["images_per_s"] for r in rows) for row in rows]
 
 
+def test_another_knob_has_one_value(rue, own_photos, tmp_path):
+    done = rue("scale", own_photos, *QUICK, "--knob", "batch_strategy=adaptive", "--knob", "max_queue_size=1", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert cells(points(tmp_path / "out")) == CELLS
+    with sqlite3.connect(tmp_path / "out/study.db") as db:
+        assert set(db.execute("SELECT batch_strategy, max_queue_size FROM ok_trial")) == {("adaptive", 1)}
+
+
 def test_models_are_those_of_tune(rue, own_photos, tmp_path):
     done = rue("scale", own_photos, *QUICK, "--model", "none,sleep:1ms/image", "--out", "out")
     assert done.returncode == 0, done.stderr
@@ -259,6 +267,7 @@ def test_an_interrupted_run_writes_its_results_and_continues_later(rue, own_phot
     (["photos", "./photos/../photos"], 2, ["photos is given twice"]),
     (["photos", "--batch-size", "64", "--images", "10"], 2, ["--batch-size", "larger than the job"]),
     (["photos", "--num-workers", "some"], 2, ["--num-workers", "some"]),
+    (["photos", "--knob", "max_queue_size=1,2"], 2, ["--knob: only batch_size and num_workers vary along curves", "max_queue_size"]),
     (["photos", "--period", "1us"], 2, ["--period"]),
     (["photos", "--model", "resnet51"], 2, ["resnet51"]),
     (["photos", "--runner", "/bin/false"], 1, ["/bin/false"]),
