@@ -34,7 +34,7 @@ struct rue_failed_trial {
     size_t variant;
 };
 
-enum { RUE_POINTS_MAX = 2048, RUE_FAILURES_MAX = 40 };
+enum { RUE_POINTS_MAX = 800, RUE_FAILURES_MAX = 40 };
 
 struct rue_breakdown {
     size_t variant_count;

@@ -186,35 +186,47 @@ static void put_time(struct rue_page *page, const struct rue_variant_findings *v
                                                        : "");
 }
 
+/* Models whose times differ by more than this ratio need a logarithmic scale. */
+static bool is_spread(const struct rue_variant_findings *variant)
+{
+    const double most = 6;
+    double low = INFINITY, high = 0;
+    for (size_t m = 0; m < variant->selection->model_count; m++) {
+        low = fmin(low, variant->selection->best_ns[m]);
+        high = fmax(high, variant->selection->best_ns[m]);
+    }
+    return high > most * low;
+}
+
 /* The three families of charts are views of one table. */
 static void add_families(struct rue_page *page, const struct rue_chart_subject *subject)
 {
     static const struct {
         const char *kind, *title;
         int x, series, panel;
-        bool common;
-    } families[] = {{"batch", "Fixed batch size: time over workers", 3, 1, 2, false},
-                    {"workers", "Fixed workers: time over batch size", 2, 1, 3, false},
-                    {"model", "Fixed model: time over workers, for each batch size", 3, 2, 1, false}};
+    } families[] = {{"batch", "Fixed batch size: time over workers", 3, 1, 2},
+                    {"workers", "Fixed workers: time over batch size", 2, 1, 3},
+                    {"model", "Fixed model: time over workers, for each batch size", 3, 2, 1}};
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         char id[RUE_CHART_NAME_BYTES], title[PATH_MAX + 256];
         snprintf(title, sizeof title, "%s%s%s", families[i].title, subject->name[0] ? ", " : "",
                  subject->name);
-        rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_LINES,
-                                                 .name = rue_chart_name(subject, families[i].kind, id),
-                                                 .title = title,
-                                                 .note = i ? NULL
-                                                           : "circle: recommended; vertical lines: range of "
-                                                             "repeats, or 95 % interval of a prediction",
-                                                 .x = families[i].x,
-                                                 .value = 4,
-                                                 .low = 5,
-                                                 .high = 6,
-                                                 .series = families[i].series,
-                                                 .panel = families[i].panel,
-                                                 .log_x = true,
-                                                 .from_zero = true,
-                                                 .common = families[i].common});
+        rue_page_chart(page,
+                       &(struct rue_chart){.kind = RUE_CHART_LINES,
+                                           .name = rue_chart_name(subject, families[i].kind, id),
+                                           .title = title,
+                                           .note = i ? NULL
+                                                     : "circle: recommended; vertical lines: range of "
+                                                       "repeats, or 95 % interval of a prediction",
+                                           .x = families[i].x,
+                                           .value = 4,
+                                           .low = 5,
+                                           .high = 6,
+                                           .series = families[i].series,
+                                           .panel = families[i].panel,
+                                           .log_x = true,
+                                           .log_y = families[i].series == 1 && is_spread(subject->variant),
+                                           .from_zero = true});
     }
 }
 

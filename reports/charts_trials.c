@@ -51,6 +51,12 @@ static void name_bottleneck(const struct rue_parts *parts, char *out, size_t byt
         snprintf(out, bytes, "%s %.0f %%", losses[worst].name, 100 * losses[worst].ns / parts->total_ns);
 }
 
+/* Runners may report only the total, as tables do. */
+static bool has_parts(const struct rue_parts *parts)
+{
+    return parts->first_batch_ns + parts->wait_ns + parts->compute_ns > 0;
+}
+
 static void put_bar(struct rue_page *page, const struct rue_variant_findings *variant, size_t model,
                     size_t config, const struct rue_parts *parts)
 {
@@ -106,7 +112,7 @@ static void put_bars(struct rue_page *page, const struct rue_chart_subject *subj
         for (size_t i = 0; i < count; i++) {
             const struct rue_parts *parts =
                 rue_breakdown_cell(breakdown, subject->findings, v, m, configs[i]);
-            if (parts) put_bar(page, variant, m, configs[i], parts);
+            if (parts && has_parts(parts)) put_bar(page, variant, m, configs[i], parts);
         }
 }
 
@@ -179,7 +185,8 @@ static void put_use(struct rue_page *page, const struct rue_chart_subject *subje
     for (size_t c = 0; c < matrix->config_count; c++) {
         struct use use = sum_use(subject, breakdown, c);
         double models = (double)use.models;
-        if (!use.models || !rue_chart_is_in_slice(subject, c)) continue;
+        bool known = use.first_batch_ns > 0 || matrix->model_count == 1;
+        if (!use.models || !known || !rue_chart_is_in_slice(subject, c)) continue;
         rue_page_row(page, c == subject->variant->selection->recommended);
         rue_put_number(page, matrix->configs[c].value[RUE_BATCH_SIZE]);
         rue_put_number(page, matrix->configs[c].value[RUE_NUM_WORKERS]);
@@ -302,7 +309,8 @@ static void put_failures(struct rue_page *page, const struct rue_findings *findi
 void rue_charts_timeline(struct rue_page *page, const struct rue_findings *findings,
                          const struct rue_breakdown *breakdown)
 {
+    bool recorded = strcmp(findings->runner.measured_with, "imported") == 0; /* a table has no order */
     if (!breakdown->trial_count) return;
-    put_points(page, findings, breakdown);
+    if (!recorded) put_points(page, findings, breakdown);
     put_failures(page, findings, breakdown);
 }

@@ -13,10 +13,20 @@ enum { COLUMNS_ALONE = 2, GAP_PX = 8, LEGEND_LINE_PX = 18, LEGEND_WIDTH_PX = 360
 
 /* ---- style ---- */
 
-const char rue_chart_patterns[] =
-    "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
-    "<path d=\"M-1,1l2,-2M0,6l6,-6M5,7l2,-2\" stroke=\"#fff\" stroke-opacity=\".32\" "
-    "stroke-width=\"1.3\"/></pattern></defs>";
+void rue_chart_write_definitions(FILE *stream)
+{
+    fputs("<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+          "<path d=\"M-1,1l2,-2M0,6l6,-6M5,7l2,-2\" stroke=\"#fff\" stroke-opacity=\".32\" "
+          "stroke-width=\"1.3\"/>"
+          "</pattern>",
+          stream);
+    for (size_t m = 0; m < RUE_MARKERS; m++)
+        fprintf(stream,
+                "<marker id=\"k%zu\" markerUnits=\"userSpaceOnUse\" markerWidth=\"9\" markerHeight=\"9\" "
+                "viewBox=\"-4.5 -4.5 9 9\"><path class=\"f%zu\" d=\"M0,0%s\"/></marker>",
+                m, m % RUE_COLORS, rue_chart_shapes[m % RUE_SHAPES]);
+    fputs("</defs>", stream);
+}
 
 /* ---- panels ---- */
 
@@ -170,9 +180,10 @@ rue_status rue_chart_write_file(const struct rue_section *table, const struct ru
             width + 2 * margin, height + 2 * margin, margin, margin, width + 2 * margin, height + 2 * margin);
     rue_markup_put(stream, chart->title);
     fprintf(stream,
-            "</title>\n<style>%s</style>\n%s\n<rect x=\"-%d\" y=\"-%d\" width=\"%d\" height=\"%d\" "
+            "</title>\n<style>%s</style>\n<rect x=\"-%d\" y=\"-%d\" width=\"%d\" height=\"%d\" "
             "fill=\"#fff\"/>",
-            rue_chart_css, rue_chart_patterns, margin, margin, width + 2 * margin, height + 2 * margin);
+            rue_chart_css, margin, margin, width + 2 * margin, height + 2 * margin);
+    rue_chart_write_definitions(stream);
     rue_drawing_put_text(&drawing, 4, 12, "t", 1000, chart->title);
     drawing.at_y = head;
     draw_panels(&drawing);

@@ -4,8 +4,8 @@
 
 #include "section.h"
 
-/* Definitions that charts refer to, once in a document. */
-extern const char rue_chart_patterns[];
+/* Writes definitions that charts refer to, once in a document. */
+void rue_chart_write_definitions(FILE *stream);
 
 /* Writes the panels and the legend, one after the other. RUE_MEMORY; other failures show in
  * ferror(stream). */

@@ -60,8 +60,7 @@ static void draw(struct rue_drawing *drawing, size_t panel, int width, int heigh
     double y = TOP;
     (void)width;
     for (size_t r = 0; r < drawing->table->row_count; r++)
-        if (chart->common || drawing->panels.of_row[r] == panel)
-            rue_axis_include(&axis, bar_total(drawing, r));
+        if (drawing->panels.of_row[r] == panel) rue_axis_include(&axis, bar_total(drawing, r));
     if (!axis.known) return;
     rue_axis_place(&axis, LEFT, WIDTH - RIGHT);
     fputs("<path class=\"g\" d=\"", drawing->stream);

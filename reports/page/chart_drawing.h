@@ -6,7 +6,10 @@
 
 #include "chart_axis.h"
 
-enum { RUE_GROUPS_MAX = 48, RUE_COLORS = 8 };
+enum { RUE_GROUPS_MAX = 48, RUE_COLORS = 8, RUE_SHAPES = 6, RUE_MARKERS = 24 };
+
+/* Paths of the points of series, around (0, 0). */
+extern const char *const rue_chart_shapes[RUE_SHAPES];
 
 /* Rows with the same value of a column. */
 struct rue_groups {

@@ -15,16 +15,16 @@ enum {
     TICK_GAP = 24,
     DISTINCT_MAX = 64,
     TITLED_POINTS = 400, /* larger drawings have no text for each point */
-    SHAPES = 6
 };
 
 /* A point of each series has its own shape, for readers without colours. */
-static const char *const shapes[SHAPES] = {"m-3,0a3,3 0 1,0 6,0a3,3 0 1,0 -6,0",
-                                           "m-2.7,-2.7h5.4v5.4h-5.4z",
-                                           "m0,-3.4l3.2,5.8h-6.4z",
-                                           "m0,-3.6l3.2,3.6l-3.2,3.6l-3.2,-3.6z",
-                                           "m0,3.4l3.2,-5.8h-6.4z",
-                                           "m-3.4,-1.2h2.2v-2.2h2.4v2.2h2.2v2.4h-2.2v2.2h-2.4v-2.2h-2.2z"};
+const char *const rue_chart_shapes[RUE_SHAPES] = {
+    "m-3,0a3,3 0 1,0 6,0a3,3 0 1,0 -6,0",
+    "m-2.7,-2.7h5.4v5.4h-5.4z",
+    "m0,-3.4l3.2,5.8h-6.4z",
+    "m0,-3.6l3.2,3.6l-3.2,3.6l-3.2,-3.6z",
+    "m0,3.4l3.2,-5.8h-6.4z",
+    "m-3.4,-1.2h2.2v-2.2h2.4v2.2h2.2v2.4h-2.2v2.2h-2.4v-2.2h-2.2z"};
 
 /* Later series have dashes, too. */
 static const char *const dashes[] = {"", " stroke-dasharray=\"5 3\"", " stroke-dasharray=\"2 2\"",
@@ -87,14 +87,12 @@ static void open_plot(struct rue_drawing *drawing, size_t panel, struct plot *ou
         (struct plot){.drawing = drawing,
                       .panel = panel,
                       .x = {.unit = rue_drawing_column(drawing, chart->x)->unit, .logarithmic = chart->log_x},
-                      .y = drawing->common};
-    if (!chart->common)
-        out->y = (struct rue_axis){.unit = rue_drawing_column(drawing, chart->value)->unit,
-                                   .logarithmic = chart->log_y,
-                                   .from_zero = chart->from_zero};
+                      .y = {.unit = rue_drawing_column(drawing, chart->value)->unit,
+                            .logarithmic = chart->log_y,
+                            .from_zero = chart->from_zero}};
     for (size_t r = 0; r < drawing->table->row_count; r++) {
-        if (chart->common || is_in(out, r)) rue_axis_include(&out->x, row_x(out, r));
         if (!is_in(out, r)) continue;
+        rue_axis_include(&out->x, row_x(out, r));
         rue_axis_include(&out->y, row_y(out, r));
         rue_axis_include(&out->y, rue_drawing_number(drawing, r, chart->low));
         rue_axis_include(&out->y, rue_drawing_number(drawing, r, chart->high));
@@ -119,9 +117,11 @@ static void draw_axes(struct plot *plot)
     for (size_t i = 0; i < plot->y.tick_count; i++)
         rue_drawing_put_text(drawing, LEFT - 5, rue_axis_px(&plot->y, plot->y.ticks[i]) + 4, "e", 9,
                              rue_axis_tick_text(&plot->y, plot->y.ticks[i], text));
-    for (size_t i = 0; i < plot->x.tick_count; i++)
-        rue_drawing_put_text(drawing, rue_axis_px(&plot->x, plot->x.ticks[i]), HEIGHT - BOTTOM + 16, "m", 9,
-                             rue_axis_tick_text(&plot->x, plot->x.ticks[i], text));
+    for (size_t i = 0; i < plot->x.tick_count; i++) {
+        rue_axis_tick_text(&plot->x, plot->x.ticks[i], text);
+        double last = WIDTH - 3.3 * (double)strlen(text), at = rue_axis_px(&plot->x, plot->x.ticks[i]);
+        rue_drawing_put_text(drawing, fmin(at, last), HEIGHT - BOTTOM + 16, "m", 9, text);
+    }
     rue_drawing_axis_title(drawing, &plot->x, drawing->chart->x, title, sizeof title);
     rue_drawing_put_text(drawing, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, "m", 48, title);
     rue_drawing_axis_title(drawing, &plot->y, drawing->chart->value, title, sizeof title);
@@ -166,26 +166,41 @@ static bool is_drawn(const struct plot *plot, size_t row, size_t series)
            isfinite(row_y(plot, row));
 }
 
-/* A row without a value is a gap in its line. */
-static void draw_line(struct plot *plot, size_t series)
+/* Writes the vertices of a line. A row without a value is a gap; a vertex alone needs a segment to be drawn.
+ */
+static void put_vertices(struct plot *plot, size_t series)
 {
     struct rue_drawing *drawing = plot->drawing;
-    bool begun = false, gap = true;
+    size_t since_gap = 0;
     for (size_t r = 0; r < drawing->table->row_count; r++) {
         if (!is_in(plot, r) || drawing->series.of_row[r] != series) continue;
         if (!isfinite(row_y(plot, r)) || !is_joined(plot, r)) {
-            gap |= drawing->chart->kind == RUE_CHART_LINES;
+            if (since_gap == 1) fputs("h0", drawing->stream);
+            if (drawing->chart->kind == RUE_CHART_LINES) since_gap = 0;
             continue;
         }
-        if (!begun)
-            fprintf(drawing->stream, "<path class=\"l s%zu\"%s d=\"", series % RUE_COLORS,
-                    series_dash(series));
-        begun = true;
-        fprintf(drawing->stream, "%c%.1f,%.1f", gap ? 'M' : 'L', rue_axis_px(&plot->x, row_x(plot, r)),
+        fprintf(drawing->stream, "%s%.1f,%.1f", since_gap ? " " : "M", rue_axis_px(&plot->x, row_x(plot, r)),
                 rue_axis_px(&plot->y, row_y(plot, r)));
-        gap = false;
+        since_gap++;
     }
-    if (!begun) return;
+    if (since_gap == 1) fputs("h0", drawing->stream);
+}
+
+static bool has_line(const struct plot *plot, size_t series)
+{
+    for (size_t r = 0; r < plot->drawing->table->row_count; r++)
+        if (is_drawn(plot, r, series) && is_joined(plot, r)) return true;
+    return false;
+}
+
+static void draw_line(struct plot *plot, size_t series)
+{
+    struct rue_drawing *drawing = plot->drawing;
+    if (!has_line(plot, series)) return;
+    fprintf(drawing->stream, "<path class=\"l s%zu", series % RUE_COLORS);
+    if (drawing->chart->kind == RUE_CHART_LINES) fprintf(drawing->stream, " k%zu", series % RUE_MARKERS);
+    fprintf(drawing->stream, "\"%s d=\"", series_dash(series));
+    put_vertices(plot, series);
     fputs("\">", drawing->stream);
     rue_drawing_put_title(drawing, "%s", series_name(plot, series));
     fputs("</path>", drawing->stream);
@@ -211,8 +226,8 @@ static void put_point_title(struct plot *plot, size_t row)
 static void draw_points(struct plot *plot, size_t series)
 {
     struct rue_drawing *drawing = plot->drawing;
-    const char *shape = shapes[series % SHAPES];
-    bool titled = drawing->table->row_count <= TITLED_POINTS && drawing->chart->kind == RUE_CHART_POINTS;
+    const char *shape = rue_chart_shapes[series % RUE_SHAPES];
+    bool titled = drawing->table->row_count <= TITLED_POINTS;
     bool begun = false;
     for (size_t r = 0; r < drawing->table->row_count; r++) {
         if (!is_drawn(plot, r, series)) continue;
@@ -249,7 +264,7 @@ static void draw(struct rue_drawing *drawing, size_t panel, int width, int heigh
     for (size_t s = 0; s < drawing->series.count; s++) {
         draw_intervals(&plot, s);
         draw_line(&plot, s);
-        draw_points(&plot, s);
+        if (drawing->chart->kind == RUE_CHART_POINTS) draw_points(&plot, s);
     }
     draw_winners(&plot);
 }
@@ -268,7 +283,7 @@ static void draw_swatch(struct rue_drawing *drawing, size_t entry, double x, dou
         fprintf(drawing->stream, "<path class=\"l s%zu\"%s d=\"M%.0f,%.0fh22\"/>", entry % RUE_COLORS,
                 series_dash(entry), x, y);
     fprintf(drawing->stream, "<path class=\"f%zu\" d=\"M%.0f,%.0f%s\"/>", entry % RUE_COLORS, x + 11, y,
-            shapes[entry % SHAPES]);
+            rue_chart_shapes[entry % RUE_SHAPES]);
 }
 
 const struct rue_chart_drawer rue_chart_plot = {measure, draw, draw_swatch};

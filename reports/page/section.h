@@ -82,7 +82,6 @@ struct rue_chart {
     int part_count;    /* of bars */
     bool log_x, log_y; /* logarithmic scales */
     bool from_zero;    /* the scale of `value` includes 0 */
-    bool common;       /* all panels have the same scale of `value` */
     const char *x_title; /* (optional) in place of the column's header */
 };
 enum { RUE_CHARTS_MAX = 4 };

@@ -122,9 +122,11 @@ static void put_head(const char *title, FILE *stream)
           stream);
     rue_markup_put(stream, title);
     fprintf(stream,
-            "</title>\n<style>%s%s</style>\n</head>\n<body>\n<svg class=\"q\" "
-            "aria-hidden=\"true\">%s</svg>\n<main>\n<h1>",
-            rue_chart_css, rue_page_css, rue_chart_patterns);
+            "</title>\n<style>%s%s</style>\n</head>\n<body>\n<svg class=\"c q\" "
+            "aria-hidden=\"true\">",
+            rue_chart_css, rue_page_css);
+    rue_chart_write_definitions(stream);
+    fputs("</svg>\n<main>\n<h1>", stream);
     rue_markup_put(stream, title);
     fputs("</h1>\n", stream);
 }
