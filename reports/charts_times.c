@@ -95,10 +95,11 @@ static void put_cell(struct rue_page *page, const struct rue_variant_findings *v
 {
     const struct rue_config *at = &variant->matrix->configs[config];
     const struct rue_ranking_row *row = &variant->selection->rows[config];
+    const struct rue_knob_info *info = knob == RUE_NONE ? NULL : rue_config_knobs(at)->at[knob];
     char value[RUE_KNOB_TEXT_BYTES] = "";
-    if (knob != RUE_NONE) rue_knob_format(rue_config_knobs(at)->at[knob], at->value[knob], value);
+    if (info) rue_knob_format(info, at->value[knob], value);
     rue_page_row(page, config == variant->selection->recommended);
-    rue_put_text(page, value);
+    rue_put_words(page, "%s%s%s", info ? info->name : "", info ? " " : "", value);
     rue_put_number(page, at->value[RUE_BATCH_SIZE]);
     rue_put_number(page, at->value[RUE_NUM_WORKERS]);
     rue_put_number(page, row->ranked ? row->mean_regret_ratio : NAN);

@@ -65,7 +65,8 @@ static void place_linear(struct rue_axis *axis)
 {
     const double intervals = 5;
     if (axis->from_zero) axis->low = fmin(axis->low, 0), axis->high = fmax(axis->high, 0);
-    if (axis->high <= axis->low) axis->high = axis->low + fmax(fabs(axis->low) / 10, 1e-9);
+    if (axis->high <= axis->low)
+        axis->high = axis->low + fmax(fabs(axis->low) / 10, axis->unit == RUE_UNIT_PERCENT ? 0.01 : 1);
     choose_unit(axis);
     double step = round_step((axis->high - axis->low) / axis->divisor / intervals) * axis->divisor;
     if (axis->unit == RUE_UNIT_COUNT) step = fmax(step, 1);
@@ -120,7 +121,8 @@ const char *rue_axis_tick_text(const struct rue_axis *axis, double value, char o
     double number = value / axis->divisor;
     if (axis->unit == RUE_UNIT_SCALED || (axis->unit == RUE_UNIT_COUNT && number >= 1e5))
         return rue_format_scaled((uint64_t)fmax(number, 0), out, RUE_AXIS_TEXT_BYTES);
-    if (axis->logarithmic)
+    const double large = 1e6;
+    if (axis->logarithmic || fabs(number) >= large)
         snprintf(out, RUE_AXIS_TEXT_BYTES, "%.6g", number);
     else
         snprintf(out, RUE_AXIS_TEXT_BYTES, "%.*f", axis->digits, number);

@@ -166,44 +166,41 @@ static bool is_drawn(const struct plot *plot, size_t row, size_t series)
            isfinite(row_y(plot, row));
 }
 
-/* Writes the vertices of a line. A row without a value is a gap; a vertex alone needs a segment to be drawn.
- */
-static void put_vertices(struct plot *plot, size_t series)
+static void begin_path(struct plot *plot, size_t series)
 {
     struct rue_drawing *drawing = plot->drawing;
-    size_t since_gap = 0;
-    for (size_t r = 0; r < drawing->table->row_count; r++) {
-        if (!is_in(plot, r) || drawing->series.of_row[r] != series) continue;
-        if (!isfinite(row_y(plot, r)) || !is_joined(plot, r)) {
-            if (since_gap == 1) fputs("h0", drawing->stream);
-            if (drawing->chart->kind == RUE_CHART_LINES) since_gap = 0;
-            continue;
-        }
-        fprintf(drawing->stream, "%s%.1f,%.1f", since_gap ? " " : "M", rue_axis_px(&plot->x, row_x(plot, r)),
-                rue_axis_px(&plot->y, row_y(plot, r)));
-        since_gap++;
-    }
-    if (since_gap == 1) fputs("h0", drawing->stream);
+    fprintf(drawing->stream, "<path class=\"l s%zu", series % RUE_COLORS);
+    if (drawing->chart->kind == RUE_CHART_LINES) fprintf(drawing->stream, " k%zu", series % RUE_MARKERS);
+    fprintf(drawing->stream, "\"%s d=\"M", series_dash(series));
 }
 
-static bool has_line(const struct plot *plot, size_t series)
+/* A vertex alone needs a segment to be drawn. */
+static void end_path(struct plot *plot, size_t series, size_t vertices)
 {
-    for (size_t r = 0; r < plot->drawing->table->row_count; r++)
-        if (is_drawn(plot, r, series) && is_joined(plot, r)) return true;
-    return false;
+    if (!vertices) return;
+    fprintf(plot->drawing->stream, "%s\">", vertices == 1 ? "h0" : "");
+    rue_drawing_put_title(plot->drawing, "%s", series_name(plot, series));
+    fputs("</path>", plot->drawing->stream);
 }
 
+/* A row without a value is a gap: a new path begins after it. */
 static void draw_line(struct plot *plot, size_t series)
 {
     struct rue_drawing *drawing = plot->drawing;
-    if (!has_line(plot, series)) return;
-    fprintf(drawing->stream, "<path class=\"l s%zu", series % RUE_COLORS);
-    if (drawing->chart->kind == RUE_CHART_LINES) fprintf(drawing->stream, " k%zu", series % RUE_MARKERS);
-    fprintf(drawing->stream, "\"%s d=\"", series_dash(series));
-    put_vertices(plot, series);
-    fputs("\">", drawing->stream);
-    rue_drawing_put_title(drawing, "%s", series_name(plot, series));
-    fputs("</path>", drawing->stream);
+    size_t vertices = 0;
+    for (size_t r = 0; r < drawing->table->row_count; r++) {
+        if (!is_in(plot, r) || drawing->series.of_row[r] != series) continue;
+        if (is_drawn(plot, r, series) && is_joined(plot, r)) {
+            if (!vertices) begin_path(plot, series);
+            fprintf(drawing->stream, "%s%.1f,%.1f", vertices ? " " : "",
+                    rue_axis_px(&plot->x, row_x(plot, r)), rue_axis_px(&plot->y, row_y(plot, r)));
+            vertices++;
+        } else if (drawing->chart->kind == RUE_CHART_LINES) {
+            end_path(plot, series, vertices);
+            vertices = 0;
+        }
+    }
+    end_path(plot, series, vertices);
 }
 
 /* The texts of a point: its series, its x, its value, and the text of each further column. */

@@ -73,7 +73,7 @@ enum rue_chart_kind {
  * own. */
 struct rue_chart {
     enum rue_chart_kind kind;
-    const char *name;  /* of the file, and the anchor: "workers-raw" */
+    const char *name;  /* of the file, and the anchor: "workers-raw"; letters, digits, hyphens */
     const char *title; /* for people */
     const char *note;  /* (optional) how to read it */
     int x, y, value, low, high, series, panel;

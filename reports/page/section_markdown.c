@@ -15,8 +15,11 @@ static rue_status put_text(FILE *stream, const char *text, rue_error *error)
     for (const char *at = clean; *at; at++) {
         bool inside =
             *at == '_' && at > clean && isalnum((unsigned char)at[-1]) && isalnum((unsigned char)at[1]);
-        if (strchr("\\`*_[]<>|&~#", *at) && !inside) fputc('\\', stream);
-        fputc(*at, stream);
+        if (strchr("\\`*_[]|~#", *at) && !inside) fputc('\\', stream);
+        if (*at == '<' || *at == '&')
+            fputs(*at == '<' ? "&lt;" : "&amp;", stream);
+        else
+            fputc(*at, stream);
     }
     free(clean);
     return RUE_OK;

@@ -1,0 +1,319 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "chart.h"
+#include "chart_axis.h"
+
+/* Text that a browser would take for markup, in every place of a page. */
+#define EVIL "<script>alert(1)</script><img src=x onerror=alert(1)>&amp;\"'`|*_[x](y)\n\x01\xff"
+
+static rue_error error;
+
+/* ---- pages ---- */
+
+static void put_numbers(struct rue_page *page, const double *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) rue_put_number(page, numbers[i]);
+}
+
+/* Two panels; a winner, a prediction, a cell that does not fit, and one that is missing. */
+static void open_heat(struct rue_page *page)
+{
+    static const struct rue_table_column columns[] = {{.header = "prefetch factor"},
+                                                      {.header = "batch size", .unit = RUE_UNIT_COUNT},
+                                                      {.header = "workers", .unit = RUE_UNIT_COUNT},
+                                                      {.header = "mean regret", .unit = RUE_UNIT_PERCENT},
+                                                      {.header = "based on"}};
+    static const char *const states[] = {"", "predicted", "infeasible", "", "", "predicted", "failed", ""};
+    rue_page_table(page, columns, 5);
+    rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_HEAT,
+                                             .name = "heat",
+                                             .title = "Mean regret (%)",
+                                             .x = 2,
+                                             .y = 3,
+                                             .value = 4,
+                                             .state = 5,
+                                             .panel = 1});
+    for (int i = 0; i < 8; i++) {
+        rue_page_row(page, i == 3);
+        rue_put_text(page, i < 4 ? "2" : "8");
+        put_numbers(page,
+                    (double[]){i % 2 ? 128 : 32, i / 2 % 2 * 4,
+                               states[i][0] == 'i' || states[i][0] == 'f' ? NAN : (i - 3) * (i - 3) * 0.11},
+                    3);
+        rue_put_text(page, states[i]);
+    }
+}
+
+/* Two lines: one with intervals, one with a gap and a point alone. */
+static void open_lines(struct rue_page *page)
+{
+    static const struct rue_table_column columns[] = {{.header = "model"},
+                                                      {.header = "workers", .unit = RUE_UNIT_COUNT},
+                                                      {.header = "time", .unit = RUE_UNIT_DURATION},
+                                                      {.unit = RUE_UNIT_DURATION},
+                                                      {.unit = RUE_UNIT_DURATION}};
+    rue_page_table(page, columns, 5);
+    rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_LINES,
+                                             .name = "lines",
+                                             .title = "Time over workers",
+                                             .x = 2,
+                                             .value = 3,
+                                             .low = 4,
+                                             .high = 5,
+                                             .series = 1,
+                                             .log_x = true,
+                                             .from_zero = true});
+    for (int m = 0; m < 2; m++)
+        for (int w = 0; w < 5; w++) {
+            double workers = w ? 1 << (w - 1) : 0, time = m && w == 3 ? NAN : 8e9 / (workers + 1) + m * 1e9;
+            rue_page_row(page, m == 0 && w == 4);
+            rue_put_text(page, m ? "resnet50" : "resnet18");
+            put_numbers(page, (double[]){workers, time, m ? NAN : time * 0.9, m ? NAN : time * 1.1}, 4);
+        }
+}
+
+static void open_points(struct rue_page *page)
+{
+    static const struct rue_table_column columns[] = {{.header = "memory", .unit = RUE_UNIT_BYTES},
+                                                      {.header = "mean regret", .unit = RUE_UNIT_PERCENT},
+                                                      {.header = "group"},
+                                                      {.header = NULL}};
+    rue_page_table(page, columns, 4);
+    rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_POINTS,
+                                             .name = "points",
+                                             .title = "Regret against memory",
+                                             .x = 1,
+                                             .value = 2,
+                                             .series = 3,
+                                             .state = 4,
+                                             .log_x = true});
+    for (int i = 0; i < 6; i++) {
+        rue_page_row(page, i == 0);
+        put_numbers(page, (double[]){4e8 / (i + 1), 0.02 * i * i}, 2);
+        rue_put_text(page, i < 3 ? "front" : "others");
+        rue_put_text(page, i < 3 ? "line" : "");
+    }
+}
+
+static void open_bars(struct rue_page *page)
+{
+    static const struct rue_table_column columns[] = {{.header = "model"},
+                                                      {.header = "configuration"},
+                                                      {.header = "first batch", .unit = RUE_UNIT_DURATION},
+                                                      {.header = "waiting", .unit = RUE_UNIT_DURATION},
+                                                      {.header = "computing", .unit = RUE_UNIT_DURATION},
+                                                      {.header = "bottleneck"}};
+    rue_page_table(page, columns, 6);
+    rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_BARS,
+                                             .name = "bars",
+                                             .title = "Where the time goes",
+                                             .x = 2,
+                                             .value = 3,
+                                             .part_count = 3,
+                                             .panel = 1,
+                                             .state = 6,
+                                             .x_title = "time"});
+    for (int i = 0; i < 3; i++) {
+        rue_page_row(page, i == 0);
+        rue_put_text(page, i < 2 ? "resnet18" : "resnet50");
+        rue_put_text(page, i % 2 ? "32/2" : "128/8");
+        put_numbers(page, (double[]){2e8 * (i + 1), i ? 9e8 : 0, 1.5e9}, 3);
+        rue_put_text(page, i ? "loading 35 %" : "computing");
+    }
+}
+
+static char *written(rue_status (*write)(const struct rue_page *page, FILE *stream),
+                     const struct rue_page *page)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    rue_status status = write(page, stream);
+    fclose(stream);
+    cr_assert_eq(status, RUE_OK, "%s", error.message);
+    return text;
+}
+
+static rue_status write_chart(const struct rue_page *page, FILE *stream)
+{
+    return rue_chart_write_file(&page->sections[0], &page->sections[0].charts[0], stream, &error);
+}
+
+static rue_status write_html(const struct rue_page *page, FILE *stream)
+{
+    return rue_page_write_html(page, EVIL, "{\"x\":\"</script><b>\"}", stream, &error);
+}
+
+static rue_status write_markdown(const struct rue_page *page, FILE *stream)
+{
+    return rue_page_write_markdown(page, "plots", stream, &error);
+}
+
+/* ---- goldens ---- */
+
+static void check_golden(const char *name, void (*open)(struct rue_page *page))
+{
+    struct rue_page page = {0};
+    char path[4096], *expected = NULL;
+    size_t bytes = 0;
+    open(&page);
+    char *svg = written(write_chart, &page);
+    snprintf(path, sizeof path, RUE_GOLDENS "/chart_%s.svg", name);
+    FILE *file = fopen(path, getenv("RUE_UPDATE_GOLDENS") ? "w" : "r");
+    cr_assert_not_null(file, "%s", path);
+    if (getenv("RUE_UPDATE_GOLDENS")) fputs(svg, file);
+    cr_assert(getenv("RUE_UPDATE_GOLDENS") || getdelim(&expected, &bytes, 0, file) > 0);
+    fclose(file);
+    cr_assert(!expected || strcmp(svg, expected) == 0,
+              "if this is meant to be so: RUE_UPDATE_GOLDENS=1 %s\n%s", name, svg);
+    free(expected);
+    free(svg);
+    rue_page_close(&page);
+}
+
+Test(chart, a_heat_map_equals_its_golden)
+{
+    check_golden("heat", open_heat);
+}
+
+Test(chart, lines_equal_their_golden)
+{
+    check_golden("lines", open_lines);
+}
+
+Test(chart, points_equal_their_golden)
+{
+    check_golden("points", open_points);
+}
+
+Test(chart, bars_equal_their_golden)
+{
+    check_golden("bars", open_bars);
+}
+
+/* ---- texts ---- */
+
+static void open_evil(struct rue_page *page)
+{
+    static const struct rue_table_column columns[] = {{.header = EVIL},
+                                                      {.header = EVIL, .unit = RUE_UNIT_COUNT},
+                                                      {.header = EVIL, .unit = RUE_UNIT_COUNT},
+                                                      {.header = EVIL}};
+    rue_page_heading(page, 1);
+    rue_say(page, "%s", EVIL);
+    rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+    rue_say(page, "%s", EVIL);
+    for (enum rue_chart_kind kind = RUE_CHART_HEAT; kind <= RUE_CHART_BARS; kind++) {
+        rue_page_table(page, columns, 4);
+        rue_page_chart(page, &(struct rue_chart){.kind = kind,
+                                                 .name = "evil",
+                                                 .title = EVIL,
+                                                 .note = EVIL,
+                                                 .x_title = EVIL,
+                                                 .x = 2,
+                                                 .y = 3,
+                                                 .value = 3,
+                                                 .series = 1,
+                                                 .panel = 4,
+                                                 .state = 1,
+                                                 .part_count = 1});
+        for (int i = 0; i < 3; i++) {
+            rue_page_row(page, false);
+            rue_put_text(page, EVIL);
+            put_numbers(page, (double[]){i, i + 1}, 2);
+            rue_put_text(page, EVIL);
+        }
+    }
+}
+
+Test(chart, text_is_never_markup)
+{
+    struct rue_page page = {0};
+    open_evil(&page);
+    char *html = written(write_html, &page), *markdown = written(write_markdown, &page);
+    cr_assert_null(strstr(html, "<img"));
+    cr_assert_null(strstr(html, "alert(1)</script"));
+    cr_assert_null(strstr(html, "&amp;\"'"));
+    cr_assert_null(strchr(html, 1));
+    cr_assert_null(strchr(html, '\xff'));
+    cr_assert_not_null(strstr(html, "&lt;script&gt;alert(1)&lt;/script&gt;"));
+    cr_assert_not_null(strstr(html, "{\"x\":\"\\u003c/script>\\u003cb>\"}"));
+    cr_assert_null(strstr(markdown, "<img"));
+    cr_assert_null(strstr(markdown, "<script"));
+    cr_assert_null(strstr(markdown, "[x](y)"));
+    free(html);
+    free(markdown);
+    rue_page_close(&page);
+}
+
+Test(chart, a_heading_without_content_is_not_shown)
+{
+    struct rue_page page = {0};
+    rue_page_heading(&page, 1);
+    rue_say(&page, "Empty");
+    rue_page_heading(&page, 2);
+    rue_say(&page, "Empty, too");
+    rue_page_heading(&page, 1);
+    rue_say(&page, "Full");
+    rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
+    rue_say(&page, "A sentence.");
+    char *html = written(write_html, &page), *markdown = written(write_markdown, &page);
+    cr_assert_null(strstr(html, "Empty"));
+    cr_assert_not_null(strstr(html, "Full</h2>"));
+    cr_assert_not_null(strstr(markdown, "## Full\n\nA sentence.\n"));
+    free(html);
+    free(markdown);
+    rue_page_close(&page);
+}
+
+/* ---- axes ---- */
+
+static struct rue_axis axis_from(enum rue_unit unit, bool logarithmic, double low, double high)
+{
+    struct rue_axis axis = {.unit = unit, .logarithmic = logarithmic};
+    rue_axis_include(&axis, low);
+    rue_axis_include(&axis, NAN);
+    rue_axis_include(&axis, high);
+    rue_axis_place(&axis, 0, 100);
+    return axis;
+}
+
+Test(axis, ticks_are_round_and_inside)
+{
+    const double lows[] = {0, 1e-3, 5, 1e6, 3e9, -0.4}, factors[] = {1, 1.0001, 3, 1e4};
+    const enum rue_unit units[] = {RUE_UNIT_NUMBER, RUE_UNIT_COUNT, RUE_UNIT_PERCENT, RUE_UNIT_DURATION,
+                                   RUE_UNIT_BYTES};
+    for (size_t i = 0; i < 6 * 4 * 5 * 2; i++) {
+        double low = lows[i % 6], high = low * factors[i / 6 % 4];
+        bool logarithmic = i >= 120;
+        struct rue_axis axis = axis_from(units[i / 24 % 5], logarithmic, low, high);
+        for (size_t t = 0; t < axis.tick_count; t++) {
+            char text[RUE_AXIS_TEXT_BYTES];
+            double px = rue_axis_px(&axis, axis.ticks[t]);
+            cr_assert(px >= -0.1 && px <= 100.1, "%g in %g..%g: %g px", axis.ticks[t], low, high, px);
+            cr_assert_leq(strlen(rue_axis_tick_text(&axis, axis.ticks[t], text)), 12, "%s", text);
+        }
+        cr_assert(logarithmic || axis.tick_count >= 2, "%g..%g", low, high);
+    }
+}
+
+Test(axis, zero_workers_have_a_place_on_a_logarithmic_axis)
+{
+    struct rue_axis axis = axis_from(RUE_UNIT_COUNT, true, 0, 4);
+    const double workers[] = {0, 1, 2, 4};
+    for (int i = 0; i < 4; i++) cr_assert_float_eq(rue_axis_px(&axis, workers[i]), i * 100.0 / 3, 1e-9);
+    rue_axis_set_ticks(&axis, workers, 4, 10);
+    cr_assert_eq(axis.tick_count, 4);
+    rue_axis_set_ticks(&axis, workers, 4, 50);
+    cr_assert_eq(axis.tick_count, 2);
+}
+
+Test(axis, the_unit_follows_the_largest_value)
+{
+    cr_assert_str_eq(axis_from(RUE_UNIT_DURATION, false, 0, 3e6).suffix, "ms");
+    cr_assert_str_eq(axis_from(RUE_UNIT_DURATION, false, 0, 100e9).suffix, "s");
+    cr_assert_str_eq(axis_from(RUE_UNIT_BYTES, false, 0, 3e9).suffix, "GB");
+    cr_assert_str_eq(axis_from(RUE_UNIT_COUNT, false, 0, 3).suffix, "");
+}
