@@ -72,7 +72,7 @@ static void place_linear(struct rue_axis *axis)
     if (axis->unit == RUE_UNIT_COUNT) step = fmax(step, 1);
     axis->low = floor(axis->low / step + 1e-9) * step;
     axis->high = ceil(axis->high / step - 1e-9) * step;
-    axis->digits = (int)fmax(0, ceil(-log10(step / axis->divisor) - 1e-9));
+    axis->digits = (int)fmin(fmax(0, ceil(-log10(step / axis->divisor) - 1e-9)), 6);
     for (int i = 0; axis->low + i * step <= axis->high + step / 2; i++) add_tick(axis, axis->low + i * step);
 }
 
@@ -84,7 +84,8 @@ static void place_logarithmic(struct rue_axis *axis)
     bool counts = axis->unit == RUE_UNIT_COUNT;
     if (!counts && axis->high < axis->low * 2) axis->low /= 1.5, axis->high *= 1.5;
     bool wide = !counts && axis->high / axis->low > 1e3;
-    for (int e = -3; counts && e < 32; e++)
+    if (counts && axis->low < least_log) add_tick(axis, 0);
+    for (int e = 0; counts && e < 32; e++)
         if (ldexp(1, e) >= axis->low * 0.999 && ldexp(1, e) <= axis->high * 1.001)
             add_tick(axis, ldexp(1, e));
     for (int e = -12; !counts && e < 15; e++)

@@ -119,7 +119,7 @@ static void draw_axes(struct plot *plot)
                              rue_axis_tick_text(&plot->y, plot->y.ticks[i], text));
     for (size_t i = 0; i < plot->x.tick_count; i++) {
         rue_axis_tick_text(&plot->x, plot->x.ticks[i], text);
-        double last = WIDTH - 3.3 * (double)strlen(text), at = rue_axis_px(&plot->x, plot->x.ticks[i]);
+        double last = WIDTH - 3.8 * (double)strlen(text), at = rue_axis_px(&plot->x, plot->x.ticks[i]);
         rue_drawing_put_text(drawing, fmin(at, last), HEIGHT - BOTTOM + 16, "m", 9, text);
     }
     rue_drawing_axis_title(drawing, &plot->x, drawing->chart->x, title, sizeof title);
