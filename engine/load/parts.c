@@ -5,6 +5,8 @@
 
 #include "array.h"
 
+enum { LABELS_MOST = 65536 }; /* with more, the labels are in any order */
+
 struct parts {
     uint64_t *firsts;
     size_t count, capacity;
@@ -52,10 +54,10 @@ static int compare_items(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Keeps only the first part if a label comes back. */
+/* Keeps only the first part if a label comes back, or if there are too many. */
 static void check_labels(const struct rue_source *source, struct parts *parts)
 {
-    bool scattered = false;
+    bool scattered = parts->count > LABELS_MOST;
     qsort_r(parts->firsts, parts->count, sizeof *parts->firsts, compare_labels, (void *)source);
     for (size_t p = 1; p < parts->count; p++)
         scattered |= compare_labels(&parts->firsts[p - 1], &parts->firsts[p], (void *)source) == 0;
@@ -66,7 +68,7 @@ static void check_labels(const struct rue_source *source, struct parts *parts)
 static rue_status add_labels(const struct rue_source *source, struct parts *parts, rue_error *error)
 {
     rue_status status = add_part(parts, 0, error);
-    for (uint64_t i = 1; status == RUE_OK && i < rue_source_count(source); i++)
+    for (uint64_t i = 1; status == RUE_OK && parts->count <= LABELS_MOST && i < rue_source_count(source); i++)
         if (rue_source_label(source, i) != rue_source_label(source, i - 1))
             status = add_part(parts, i, error);
     if (status == RUE_OK) check_labels(source, parts);
