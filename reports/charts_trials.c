@@ -152,6 +152,7 @@ static void add_use_charts(struct rue_page *page, const struct rue_chart_subject
         bool one_model;
     } charts[] = {{"first-batch", "Time to the first batch", 2, 3, 1, false},
                   {"rate", "Images per second over workers", 2, 4, 1, true},
+                  {"rate-batch", "Images per second over batch size", 1, 4, 2, true},
                   {"cpus", "CPUs in use over workers", 2, 5, 1, false},
                   {"memory", "Memory of the loader over workers", 2, 6, 1, false}};
     for (size_t i = 0; i < sizeof charts / sizeof *charts; i++) {

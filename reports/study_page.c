@@ -52,6 +52,35 @@ static void put_use(struct rue_page *page, const struct rue_findings *findings)
                 findings->folder);
 }
 
+/* What is certain, and what it took. */
+static void put_certainty(struct rue_page *page, const struct rue_findings *findings,
+                          const struct rue_breakdown *breakdown)
+{
+    char text[RUE_UNIT_TEXT_BYTES];
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        const struct rue_variant_findings *variant = &findings->variants[v];
+        rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+        if (!(variant->claim.confidence > 0) || rue_findings_is_unsteady(findings)) continue;
+        if (!rue_findings_is_only(findings, variant)) {
+            rue_say_variant(page, findings, variant);
+            rue_say(page, ": ");
+        }
+        rue_say(page,
+                "no other %sconfiguration is more than %.1f" RUE_NO_BREAK "points better (%.3g" RUE_NO_BREAK
+                "%% confidence).",
+                variant->claim.measured_only ? "measured " : "",
+                rue_prose_bound_percent(variant->claim.bound_ratio), 100 * variant->claim.confidence);
+    }
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    if (!breakdown->trial_count || !(findings->run.duration_s > 0)) return;
+    rue_say(page, "Found with %zu trials", breakdown->trial_count);
+    if (findings->run.reused_trials)
+        rue_say(page, ", %zu of them from earlier runs", findings->run.reused_trials);
+    rue_say(page, "; the last run took %s on %d CPU%s.",
+            rue_format_duration((uint64_t)(findings->run.duration_s * 1e9), text, sizeof text),
+            findings->machine.usable_cpus, rue_prose_plural((uint64_t)findings->machine.usable_cpus));
+}
+
 /* ---- how it was found ---- */
 
 static void put_fact(struct rue_page *page, const char *name, const char *format, ...)
@@ -148,6 +177,7 @@ static rue_status put_page(struct rue_page *page, const struct rue_findings *fin
 {
     bool bounds = false;
     rue_status status = rue_parts_verdict(page, findings, false, error);
+    put_certainty(page, findings, breakdown);
     put_use(page, findings);
     for (size_t v = 0; v < findings->variant_count; v++) {
         put_variant(page, findings, v, breakdown);

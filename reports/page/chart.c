@@ -121,6 +121,7 @@ static rue_status open_drawing(const struct rue_section *table, const struct rue
     rue_status status = rue_groups_open(table, chart->panel, &out->panels, error);
     if (status == RUE_OK) status = rue_groups_open(table, chart->series, &out->series, error);
     if (status != RUE_OK) return close_drawing(out), status;
+    if (chart->kind == RUE_CHART_LINES) rue_groups_drop_single(table, chart->x, &out->panels);
     out->common = (struct rue_axis){.unit = rue_drawing_column(out, chart->value)->unit,
                                     .logarithmic = chart->log_y,
                                     .from_zero = chart->from_zero};

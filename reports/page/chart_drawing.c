@@ -47,6 +47,33 @@ rue_status rue_groups_open(const struct rue_section *table, int column, struct r
     return RUE_OK;
 }
 
+void rue_groups_drop_single(const struct rue_section *table, int x, struct rue_groups *groups)
+{
+    double first[RUE_GROUPS_MAX];
+    bool several[RUE_GROUPS_MAX] = {false}, any = false;
+    size_t place[RUE_GROUPS_MAX], kept = 0;
+    for (size_t g = 0; g < groups->count; g++) first[g] = NAN;
+    for (size_t r = 0; r < table->row_count; r++) {
+        double at = table->rows[r].values[x - 1].number;
+        size_t g = groups->of_row[r];
+        if (g >= groups->count) continue;
+        if (isnan(first[g])) first[g] = at;
+        several[g] |= at != first[g];
+        any |= several[g];
+    }
+    if (!any) return;
+    for (size_t g = 0; g < groups->count; g++) {
+        place[g] = several[g] ? kept : RUE_GROUPS_MAX;
+        if (several[g])
+            groups->names[kept++] = groups->names[g];
+        else
+            free(groups->names[g]);
+    }
+    for (size_t r = 0; r < table->row_count; r++)
+        if (groups->of_row[r] < groups->count) groups->of_row[r] = place[groups->of_row[r]];
+    groups->count = kept;
+}
+
 /* ---- what kinds share ---- */
 
 double rue_drawing_number(const struct rue_drawing *drawing, size_t row, int column)

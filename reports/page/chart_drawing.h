@@ -23,6 +23,9 @@ rue_status rue_groups_open(const struct rue_section *table, int column, struct r
                            rue_error *error) RUE_MUST_CHECK;
 void rue_groups_close(struct rue_groups *groups);
 
+/* Leaves out groups whose rows all have the same x, unless that leaves none. */
+void rue_groups_drop_single(const struct rue_section *table, int x, struct rue_groups *groups);
+
 struct rue_drawing {
     const struct rue_section *table;
     const struct rue_chart *chart;

@@ -72,7 +72,7 @@ static void tick_values(struct plot *plot)
         double x = row_x(plot, r);
         size_t i = 0;
         while (i < count && distinct[i] != x) i++;
-        if (i < count || !isfinite(x)) continue;
+        if (i < count || !isfinite(x) || !is_in(plot, r)) continue;
         if (count == DISTINCT_MAX) return;
         distinct[count++] = x;
     }

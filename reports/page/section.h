@@ -84,7 +84,7 @@ struct rue_chart {
     bool from_zero;    /* the scale of `value` includes 0 */
     const char *x_title; /* (optional) in place of the column's header */
 };
-enum { RUE_CHARTS_MAX = 4 };
+enum { RUE_CHARTS_MAX = 6 };
 
 struct rue_section {
     enum { RUE_SECTION_GAP, RUE_SECTION_HEADING, RUE_SECTION_SENTENCE, RUE_SECTION_TABLE } kind;

@@ -1,11 +1,14 @@
 /* Markdown (GitHub's), to paste into an issue. */
 #include <ctype.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "chart.h"
 #include "section.h"
 #include "utf8.h"
+
+enum { FOLDED_ROWS = 24 }; /* an issue has at most 65,536 characters */
 
 /* Writes `text` so that it means itself. An underscore inside a word needs nothing. */
 static rue_status put_text(FILE *stream, const char *text, rue_error *error)
@@ -35,8 +38,10 @@ static rue_status put_sentence(const struct rue_section *section, FILE *stream, 
     return status;
 }
 
-static rue_status put_table(const struct rue_section *table, FILE *stream, rue_error *error)
+/* Shows the first `most` rows. */
+static rue_status put_table(const struct rue_section *table, size_t most, FILE *stream, rue_error *error)
 {
+    size_t rows = table->row_count < most ? table->row_count : most;
     rue_status status = RUE_OK;
     for (size_t c = 0; status == RUE_OK && c < table->column_count; c++) {
         if (!rue_column_is_shown(table, c)) continue;
@@ -49,7 +54,7 @@ static rue_status put_table(const struct rue_section *table, FILE *stream, rue_e
         if (rue_column_is_shown(table, c))
             fputs(rue_column_is_right(&table->columns[c]) ? "|--:" : "|---", stream);
     fputs("|\n", stream);
-    for (size_t r = 0; r < table->row_count; r++) {
+    for (size_t r = 0; r < rows; r++) {
         for (size_t c = 0; status == RUE_OK && c < table->column_count; c++) {
             const char *bold = table->rows[r].chosen ? "**" : "";
             if (!rue_column_is_shown(table, c)) continue;
@@ -63,6 +68,8 @@ static rue_status put_table(const struct rue_section *table, FILE *stream, rue_e
         fputs("|\n", stream);
     }
     fputc('\n', stream);
+    if (rows < table->row_count)
+        fprintf(stream, "%zu more rows are in report.html.\n\n", table->row_count - rows);
     return status;
 }
 
@@ -78,9 +85,9 @@ static rue_status put_charts(const struct rue_section *table, const char *plots,
         fprintf(stream, "](%s/%s.svg)\n\n", plots, table->charts[i].name);
     }
     if (status != RUE_OK) return status;
-    if (!table->chart_count) return put_table(table, stream, error);
+    if (!table->chart_count) return put_table(table, SIZE_MAX, stream, error);
     fprintf(stream, "<details><summary>The numbers (%zu rows)</summary>\n\n", table->row_count);
-    status = put_table(table, stream, error);
+    status = put_table(table, FOLDED_ROWS, stream, error);
     fputs("</details>\n\n", stream);
     return status;
 }
