@@ -193,13 +193,11 @@ static rue_status read_trials(struct rue_record *record, struct rue_store *store
 
 static rue_status read_store(struct rue_record *record, rue_error *error)
 {
-    struct rue_store *store;
     uint64_t trials;
-    rue_status status = rue_store_open_copy(record->store, false, &store, error);
-    if (status == RUE_OK) status = rue_store_count_trials(store, &trials, error);
-    if (status == RUE_OK) status = read_last(record, store, trials, error);
-    if (status == RUE_OK) status = read_trials(record, store, error);
-    rue_store_close(store);
+    rue_status status = rue_store_open_copy(record->store, false, &record->copy, error);
+    if (status == RUE_OK) status = rue_store_count_trials(record->copy, &trials, error);
+    if (status == RUE_OK) status = read_last(record, record->copy, trials, error);
+    if (status == RUE_OK) status = read_trials(record, record->copy, error);
     if (status == RUE_OK) judge_last(record);
     return status;
 }
@@ -219,7 +217,9 @@ void rue_record_close(struct rue_record *record)
 {
     rue_tally_close(&record->tally);
     rue_recommendation_close(record->last);
+    rue_store_close(record->copy);
     record->last = NULL;
+    record->copy = NULL;
 }
 
 bool rue_record_is_empty(const struct rue_record *record)

@@ -21,6 +21,7 @@ struct rue_record {
     bool running;                    /* a run is in progress */
     bool partial;                    /* the last run ended early, or `last` is not current */
     char partial_reason[160];
+    struct rue_store *copy; /* of the store, as it was read */
     char store[PATH_MAX];
     char folder[PATH_MAX]; /* of the store, resolved */
     char name[256];        /* of the folder */

@@ -5,7 +5,6 @@
 
 struct rue_record_trials {
     const struct rue_record *record;
-    struct rue_store *store;
     struct rue_store_trial trial; /* current */
     rue_status status;            /* of the end of the list */
     rue_error error;
@@ -20,7 +19,7 @@ static bool next_trial(void *context, size_t index, struct rue_trial_row *out)
     (void)index; /* trials come in order */
     do {
         rue_trial_result_close(&trial->result);
-        trials->status = rue_store_next_trial(trials->store, &found, trial, &trials->error);
+        trials->status = rue_store_next_trial(trials->record->copy, &found, trial, &trials->error);
         if (trials->status != RUE_OK || !found) return false;
     } while (rue_record_variant(trials->record, trial) == RUE_NONE);
     *out = (struct rue_trial_row){.id = trial->id,
@@ -43,8 +42,6 @@ rue_status rue_record_trials_open(const struct rue_record *record, struct rue_fi
     if (!trials) return rue_fail_memory(error, "trials", sizeof *trials);
     trials->record = record;
     trials->trial.result = rue_trial_result_empty();
-    rue_status status = rue_store_open_copy(record->store, false, &trials->store, error);
-    if (status != RUE_OK) return free(trials), *out = NULL, status;
     findings->row_at = next_trial;
     findings->row_context = trials;
     return RUE_OK;
@@ -56,7 +53,6 @@ rue_status rue_record_trials_close(struct rue_record_trials *trials, rue_error *
     rue_status status = trials->status;
     if (status != RUE_OK) rue_fail(error, status, "%s", trials->error.message);
     rue_trial_result_close(&trials->trial.result);
-    rue_store_close(trials->store);
     free(trials);
     return status;
 }

@@ -6,7 +6,7 @@
 
 struct rue_record_trials;
 
-/* Lets `findings` walk over the trials, once. They borrow from `record`. RUE_MEMORY; RUE_STORE. The caller
+/* Lets `findings` walk over the trials, once. They borrow from `record`. RUE_MEMORY. The caller
  * closes `*out`, NULL after a failure. */
 rue_status rue_record_trials_open(const struct rue_record *record, struct rue_findings *findings,
                                   struct rue_record_trials **out, rue_error *error) RUE_MUST_CHECK;
