@@ -48,15 +48,32 @@ static size_t find_center(const struct rue_variant_findings *variant)
     return selection->ranked_count ? selection->ranked[0] : variant->matrix->config_count ? 0 : RUE_NONE;
 }
 
-/* Whether a configuration differs from the centre only in the batch size, the workers and the knob `free`. */
-static bool is_in_slice(const struct rue_variant_findings *variant, size_t center, size_t config, size_t free)
+/* Whether a configuration differs from the centre only in the batch size, the workers and the knob `free`.
+ * Without workers, knobs that need them do not matter. */
+static bool is_similar(const struct rue_variant_findings *variant, size_t center, size_t config, size_t free)
 {
     const struct rue_config *a = &variant->matrix->configs[center], *b = &variant->matrix->configs[config];
     const struct rue_knobs *knobs = rue_config_knobs(a);
     for (size_t k = 0; k < knobs->count; k++) {
-        bool idle = knobs->at[k]->needs_workers && (!a->value[RUE_NUM_WORKERS] || !b->value[RUE_NUM_WORKERS]);
+        bool idle = knobs->at[k]->needs_workers && !b->value[RUE_NUM_WORKERS];
         if (k != RUE_BATCH_SIZE && k != RUE_NUM_WORKERS && k != free && !idle && a->value[k] != b->value[k])
             return false;
+    }
+    return true;
+}
+
+/* Similar, and the only one at its place: of several without workers, the centre, else the first. */
+static bool is_in_slice(const struct rue_variant_findings *variant, size_t center, size_t config, size_t free)
+{
+    const struct rue_config *configs = variant->matrix->configs;
+    const int *own = configs[config].value;
+    if (!is_similar(variant, center, config, free)) return false;
+    for (size_t c = 0; c < variant->matrix->config_count && !own[RUE_NUM_WORKERS]; c++) {
+        const int *other = configs[c].value;
+        bool same_place = other[RUE_BATCH_SIZE] == own[RUE_BATCH_SIZE] && !other[RUE_NUM_WORKERS] &&
+                          (free == RUE_NONE || other[free] == own[free]);
+        bool preferred = c == center || (c < config && config != center);
+        if (c != config && same_place && preferred && is_similar(variant, center, c, free)) return false;
     }
     return true;
 }

@@ -295,12 +295,13 @@ static void put_failures(struct rue_page *page, const struct rue_findings *findi
     rue_page_table(page, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < shown; i++) {
         const struct rue_failed_trial *failure = &breakdown->failures[i];
-        char command[COMMAND_BYTES] = "";
+        char command[COMMAND_BYTES] = "", label[RUE_CONFIG_TEXT_BYTES];
         if (findings->variants[failure->variant].variant.path[0]) write_command(findings, failure, command);
         rue_page_row(page, false);
         rue_put_number(page, (double)failure->row.id);
         rue_put_text(page, failure->row.request.model);
-        rue_put_config(page, &failure->row.request.config);
+        rue_config_label(&failure->row.request.config, label); /* the page outlives the breakdown */
+        rue_put_text(page, label);
         rue_put_text(page, rue_outcome_names[failure->row.result.outcome]);
         rue_put_text(page, failure->row.result.reason);
         rue_put_text(page, command);

@@ -4,8 +4,23 @@
 #include <string.h>
 
 #include "chart_drawing.h"
+#include "utf8.h"
 
-enum { WIDTH = 380, LEFT = 74, RIGHT = 96, TOP = 22, BOTTOM = 38, BAR = 16, LINE = 22 };
+enum { WIDTH = 380, LEFT = 74, NAME_MOST = 24, RIGHT = 96, TOP = 22, BOTTOM = 38, BAR = 16, LINE = 22 };
+
+/* Space for the names of the bars. */
+static int find_left(const struct rue_drawing *drawing)
+{
+    int widest = 0;
+    for (size_t r = 0; r < drawing->table->row_count; r++) {
+        char *name = rue_drawing_value(drawing, r, drawing->chart->x);
+        int width = name ? rue_utf8_width(name) : 0;
+        if (width > widest) widest = width;
+        free(name);
+    }
+    if (widest > NAME_MOST) widest = NAME_MOST;
+    return widest * 7 + 10 > LEFT ? widest * 7 + 10 : LEFT;
+}
 
 static size_t count_bars(const struct rue_drawing *drawing, size_t panel)
 {
@@ -30,8 +45,8 @@ static void draw_bar(struct rue_drawing *drawing, const struct rue_axis *axis, s
     const struct rue_chart *chart = drawing->chart;
     char *name = rue_drawing_value(drawing, row, chart->x);
     double before = 0;
-    rue_drawing_put_text(drawing, LEFT - 5, y + BAR - 4, table->rows[row].chosen ? "e t" : "e", 10,
-                         name ? name : "");
+    rue_drawing_put_text(drawing, rue_axis_px(axis, 0) - 5, y + BAR - 4,
+                         table->rows[row].chosen ? "e t" : "e", NAME_MOST, name ? name : "");
     for (int p = 0; p < chart->part_count; p++) {
         int column = chart->value + p;
         double part = rue_drawing_number(drawing, row, column);
@@ -62,7 +77,7 @@ static void draw(struct rue_drawing *drawing, size_t panel, int width, int heigh
     for (size_t r = 0; r < drawing->table->row_count; r++)
         if (drawing->panels.of_row[r] == panel) rue_axis_include(&axis, bar_total(drawing, r));
     if (!axis.known) return;
-    rue_axis_place(&axis, LEFT, WIDTH - RIGHT);
+    rue_axis_place(&axis, find_left(drawing), WIDTH - RIGHT);
     fputs("<path class=\"g\" d=\"", drawing->stream);
     for (size_t i = 0; i < axis.tick_count; i++)
         fprintf(drawing->stream, "M%.0f,%dV%d", rue_axis_px(&axis, axis.ticks[i]), TOP - 3, height - BOTTOM);
@@ -72,7 +87,7 @@ static void draw(struct rue_drawing *drawing, size_t panel, int width, int heigh
                              rue_axis_tick_text(&axis, axis.ticks[i], text));
     snprintf(title, sizeof title, "%s%s%s%s", chart->x_title ? chart->x_title : "time",
              axis.suffix[0] ? " (" : "", axis.suffix, axis.suffix[0] ? ")" : "");
-    rue_drawing_put_text(drawing, (LEFT + WIDTH - RIGHT) / 2, height - 7, "m", 40, title);
+    rue_drawing_put_text(drawing, (axis.from + WIDTH - RIGHT) / 2, height - 7, "m", 40, title);
     for (size_t r = 0; r < drawing->table->row_count; r++) {
         if (drawing->panels.of_row[r] != panel) continue;
         draw_bar(drawing, &axis, r, y);
