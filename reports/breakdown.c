@@ -59,16 +59,6 @@ static size_t find_variant(const struct rue_findings *findings, const struct rue
     return RUE_NONE;
 }
 
-/* Matrices are in grid order where their knobs are those of the trial. */
-static size_t find_config(const struct rue_cost_matrix *matrix, const struct rue_config *config)
-{
-    const struct rue_config *found =
-        matrix->config_count && rue_config_knobs(config) == rue_config_knobs(&matrix->configs[0])
-            ? bsearch(config, matrix->configs, matrix->config_count, sizeof *config, rue_config_compare)
-            : NULL;
-    return found ? (size_t)(found - matrix->configs) : rue_cost_matrix_config(matrix, config);
-}
-
 static double known(int64_t value)
 {
     return value == RUE_ABSENT ? NAN : (double)value;
@@ -175,7 +165,7 @@ static void add_row(struct walk *walk, const struct rue_trial_row *row)
         ratio = reference_ratio(walk, row);
     } else {
         size_t model = rue_cost_matrix_model(variant->matrix, row->request.model);
-        size_t config = find_config(variant->matrix, &row->request.config);
+        size_t config = rue_findings_config(variant->matrix, &row->request.config);
         if (model == SIZE_MAX || config == SIZE_MAX) return;
         add_parts(&breakdown->cells[v][model * variant->matrix->config_count + config], &row->result);
         ratio = joint_ratio(variant, row, model, config);

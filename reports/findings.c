@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double undecided_ratio = 0.5; /* of regret */
@@ -72,6 +73,15 @@ int rue_findings_compare(const void *left, const void *right)
     if (order != 0) return order;
     if (a->job.images != b->job.images) return a->job.images < b->job.images ? -1 : 1;
     return strcmp(a->data.digest, b->data.digest);
+}
+
+size_t rue_findings_config(const struct rue_cost_matrix *matrix, const struct rue_config *config)
+{
+    const struct rue_config *found =
+        matrix->config_count && rue_config_knobs(config) == rue_config_knobs(&matrix->configs[0])
+            ? bsearch(config, matrix->configs, matrix->config_count, sizeof *config, rue_config_compare)
+            : NULL;
+    return found ? (size_t)(found - matrix->configs) : rue_cost_matrix_config(matrix, config);
 }
 
 void rue_findings_count_trial(struct rue_variant_findings *variant, const struct rue_trial_result *result)
@@ -250,4 +260,15 @@ void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes)
     snprintf(out, bytes, "since trial %zu of trials.csv, %s%s%s%s%s%s; times are corrected for it",
              notice->trial, loading, same ? "" : " and ", same ? "" : computing, notice->cause[0] ? " (" : "",
              notice->cause, notice->cause[0] ? ")" : "");
+}
+
+bool rue_findings_noise_is_measured(const struct rue_variant_findings *variant, size_t a, size_t b)
+{
+    size_t least, most;
+    bool estimated = true;
+    rue_findings_repeats(variant, &least, &most);
+    for (size_t m = 0; m < variant->matrix->model_count; m++)
+        estimated &= !rue_cost_matrix_cell(variant->matrix, m, a)->times_ns &&
+                     !rue_cost_matrix_cell(variant->matrix, m, b)->times_ns;
+    return most > 1 || estimated;
 }

@@ -242,6 +242,10 @@ const char *rue_findings_mode(const struct rue_variant_findings *variant);
 /* False: only its label is known. */
 bool rue_findings_mode_is_known(const struct rue_variant_findings *variant);
 
+/* The column of an equal configuration; RUE_NONE: none. Quick if the knobs are those of the matrix, whose
+ * columns are in grid order. */
+size_t rue_findings_config(const struct rue_cost_matrix *matrix, const struct rue_config *config);
+
 /* Counts a joint trial of the variant in `trials`, except in `disturbed`. */
 void rue_findings_count_trial(struct rue_variant_findings *variant, const struct rue_trial_result *result);
 
@@ -289,6 +293,9 @@ size_t rue_findings_first_miss(const struct rue_variant_findings *variant, size_
 
 /* The smallest and largest number of repeats of a measured cell; 0 if nothing was measured. */
 void rue_findings_repeats(const struct rue_variant_findings *variant, size_t *least, size_t *most);
+
+/* Whether the noise of the two columns was measured: cells were repeated, or have an uncertainty. */
+bool rue_findings_noise_is_measured(const struct rue_variant_findings *variant, size_t a, size_t b);
 
 /* "since trial 57 of trials.csv, the machine is 1.30 times slower (18 % of ...); times are ..." */
 void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes);

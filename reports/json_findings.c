@@ -1,7 +1,10 @@
 #include "json_findings.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "utf8.h"
 
 enum { CPUS_MAX = 1 << 20 };
 
@@ -340,6 +343,19 @@ json_t *rue_json_sentence(void (*say)(struct rue_page *page, const struct rue_va
     rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
     say(&page, variant);
     return rue_page_json_text(&page);
+}
+
+json_t *rue_json_sentences(const struct rue_page *page)
+{
+    json_t *array = page->failed ? NULL : json_array();
+    for (size_t i = 0; array && i < page->count; i++) {
+        const struct rue_section *section = &page->sections[i];
+        if (section->kind != RUE_SECTION_SENTENCE || !rue_page_is_shown(page, i)) continue;
+        char *plain = rue_utf8_cleaned(section->text, true, false);
+        rue_json_push(&array, plain ? rue_json_text(plain) : NULL);
+        free(plain);
+    }
+    return array;
 }
 
 /* ---- the run ---- */

@@ -83,6 +83,9 @@ json_t *rue_json_baselines(const struct rue_variant_findings *variant);
 json_t *rue_json_sentence(void (*say)(struct rue_page *page, const struct rue_variant_findings *variant),
                           const struct rue_variant_findings *variant);
 
+/* All sentences of a page, with headings left out. A new reference; NULL: out of memory. */
+json_t *rue_json_sentences(const struct rue_page *page);
+
 /* The data that a later study can start from; null without predictions. */
 json_t *rue_json_forecast(const struct rue_findings *findings, const struct rue_variant_findings *variant);
 

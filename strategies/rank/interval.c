@@ -15,11 +15,6 @@ static const double draw_work = 1e7; /* limit on configurations × models × dra
 static const double widening = 1.6;  /* draws underestimate the noise of the minimum */
 static const double prior_sd = 0.04;
 
-struct scatter {
-    double sd;      /* of the logarithm of one trial's time */
-    size_t freedom; /* degrees of freedom; 0: no cell has more than one repeat */
-};
-
 /* Adds the squares of a cell's repeats about their mean, without repeats that are likely disturbed for
  * `sd`. */
 static void add_squares(const struct rue_cell *cell, double sd, double *squares, size_t *freedom)
@@ -38,12 +33,12 @@ static void add_squares(const struct rue_cell *cell, double sd, double *squares,
     *freedom += count - 1;
 }
 
-static struct scatter pooled_scatter(const struct rue_cost_matrix *matrix)
+struct rue_scatter rue_scatter_find(const struct rue_cost_matrix *matrix)
 {
-    struct scatter scatter = {.sd = INFINITY};
+    struct rue_scatter scatter = {.sd = INFINITY};
     size_t cells = matrix->model_count * matrix->config_count;
     for (int round = 0; round < POOLING_ROUNDS; round++) {
-        struct scatter next = {0};
+        struct rue_scatter next = {0};
         double squares = 0;
         for (size_t i = 0; i < cells; i++)
             if (matrix->cells[i].state == RUE_CELL_OK && matrix->cells[i].times_ns)
@@ -57,7 +52,7 @@ static struct scatter pooled_scatter(const struct rue_cost_matrix *matrix)
 
 /* The standard deviation of the logarithm of a cell's time: of the median of its repeats, or of the estimate;
  * NaN: unknown. */
-static double cell_sd(const struct scatter *scatter, const struct rue_cell *cell)
+static double cell_sd(const struct rue_scatter *scatter, const struct rue_cell *cell)
 {
     if (cell->state != RUE_CELL_OK) return NAN;
     if (!cell->times_ns) return cell->estimate_sd;
@@ -78,7 +73,7 @@ static double t_quantile(size_t freedom, double probability)
 struct draw {
     const struct rue_cost_matrix *matrix;
     const struct rue_selection *selection;
-    struct scatter scatter;
+    struct rue_scatter scatter;
     struct rue_regret_summary *summaries; /* [config_count] */
     double *times;                        /* [config_count] of one model */
     uint64_t *seed;
@@ -155,7 +150,7 @@ rue_status rue_regret_interval_find(const struct rue_cost_matrix *matrix,
     uint64_t seed = 1;
     struct draw draw = {.matrix = matrix, .selection = selection, .seed = &seed};
     *out = (struct rue_regret_interval){.confidence = 0};
-    draw.scatter = pooled_scatter(matrix);
+    draw.scatter = rue_scatter_find(matrix);
     if (selection->recommended == RUE_NONE || draw.scatter.freedom == 0) return RUE_OK;
     double budget = draw_work / (double)(configs * selection->model_count);
     size_t count = budget > DRAWS_MAX ? DRAWS_MAX : budget < DRAWS_MIN ? DRAWS_MIN : (size_t)budget;
@@ -176,9 +171,9 @@ rue_status rue_regret_interval_find(const struct rue_cost_matrix *matrix,
 /* ---- speed-up ---- */
 
 /* The pooled standard deviation, shrunk towards that of PRIOR_COUNT repeats seen before. */
-static struct scatter shrunken_scatter(const struct rue_cost_matrix *matrix)
+static struct rue_scatter shrunken_scatter(const struct rue_cost_matrix *matrix)
 {
-    struct scatter scatter = pooled_scatter(matrix);
+    struct rue_scatter scatter = rue_scatter_find(matrix);
     double squares = PRIOR_COUNT * prior_sd * prior_sd + (double)scatter.freedom * scatter.sd * scatter.sd;
     scatter.freedom += PRIOR_COUNT;
     scatter.sd = sqrt(squares / (double)scatter.freedom);
@@ -191,7 +186,7 @@ bool rue_speedup_find(const struct rue_cost_matrix *matrix, const struct rue_sel
     double gain = 0, variance = 0, weights = 0, tail = (1 - confidence) / 2;
     *out = (struct rue_speedup){0};
     if (!selection->rows[candidate].ranked || !selection->rows[baseline].ranked) return false;
-    struct scatter scatter = shrunken_scatter(matrix);
+    struct rue_scatter scatter = shrunken_scatter(matrix);
     bool estimated = true;
     for (size_t m = 0; m < selection->model_count; m++) {
         const struct rue_cell *after = rue_cost_matrix_cell(matrix, m, candidate),
@@ -223,7 +218,7 @@ bool rue_speedup_is_proven(const struct rue_speedup *gain)
 /* ---- saving ---- */
 
 /* The scaled time of a side; adds its variance to `*variance`. */
-static double side_ns(const struct rue_saving_side *side, const struct scatter *scatter, size_t model,
+static double side_ns(const struct rue_saving_side *side, const struct rue_scatter *scatter, size_t model,
                       double *variance)
 {
     const struct rue_cell *cell = rue_cost_matrix_cell(side->matrix, model, side->config);
@@ -236,7 +231,7 @@ struct rue_saving_interval rue_saving_interval_find(const struct rue_saving_side
                                                     const struct rue_saving_side *after,
                                                     const size_t (*pairs)[2], size_t count, double confidence)
 {
-    struct scatter first = pooled_scatter(before->matrix), second = pooled_scatter(after->matrix);
+    struct rue_scatter first = rue_scatter_find(before->matrix), second = rue_scatter_find(after->matrix);
     double sum_ns = 0, variance = 0, probability = (1 + confidence) / 2;
     for (size_t i = 0; i < count; i++)
         sum_ns +=
@@ -247,4 +242,25 @@ struct rue_saving_interval rue_saving_interval_find(const struct rue_saving_side
     return (struct rue_saving_interval){.confidence = confidence,
                                         .low_ns = (sum_ns - half_ns) / (double)count,
                                         .high_ns = (sum_ns + half_ns) / (double)count};
+}
+
+/* ---- change ---- */
+
+struct rue_change rue_change_find(const struct rue_scatter scatters[2], const struct rue_cell *const cells[2],
+                                  double confidence, size_t count)
+{
+    double variance = 0;
+    size_t freedom = 0;
+    for (int side = 0; side < 2; side++) {
+        size_t own = cells[side]->times_ns ? scatters[side].freedom : 0;
+        variance += pow(cell_sd(&scatters[side], cells[side]), 2);
+        if (own && (!freedom || own < freedom)) freedom = own;
+    }
+    struct rue_change change = {.ratio = cells[1]->median_ns / cells[0]->median_ns};
+    if (!isfinite(variance)) return change;
+    double half = t_quantile(freedom, 1 - (1 - confidence) / (2 * (double)count)) * sqrt(variance);
+    change.confidence = confidence;
+    change.low = change.ratio * exp(-half);
+    change.high = change.ratio * exp(half);
+    return change;
 }

@@ -8,6 +8,14 @@
 
 #include "selection.h"
 
+struct rue_scatter {
+    double sd;      /* of the logarithm of one trial's time */
+    size_t freedom; /* degrees of freedom; 0: no cell has more than one repeat */
+};
+
+/* The pooled standard deviation of all cells. */
+struct rue_scatter rue_scatter_find(const struct rue_cost_matrix *matrix);
+
 /* Intervals of the recommended configuration's mean and worst regret, from a parametric bootstrap: times are
  * drawn from their sampling distributions. Noise lowers the minimum of many times, which biases regret
  * upwards; the bootstrap estimate of that bias is subtracted. The interval is widened by a factor from
@@ -68,5 +76,16 @@ struct rue_saving_interval rue_saving_interval_find(const struct rue_saving_side
                                                     const struct rue_saving_side *after,
                                                     const size_t (*pairs)[2], size_t count,
                                                     double confidence);
+
+/* The change of a cell's time from one matrix to another. */
+struct rue_change {
+    double confidence;       /* 0: unknown, because a cell has neither repeats nor an uncertainty */
+    double ratio, low, high; /* time after over time before */
+};
+
+/* cells[0] before, cells[1] after, both ok; each with the scatter of its matrix. The interval holds for
+ * `count` cells at once (Bonferroni). */
+struct rue_change rue_change_find(const struct rue_scatter scatters[2], const struct rue_cell *const cells[2],
+                                  double confidence, size_t count);
 
 #endif

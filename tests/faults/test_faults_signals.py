@@ -186,6 +186,12 @@ CASES = {
     "report": {
         "read": lambda w: Case(["report", w.inputs / "study", "--out", "page"], w.slow_read("study.db")),
     },
+    "why": {
+        "read": lambda w: Case(["why", w.inputs / "study"], w.slow_read("study.db")),
+    },
+    "diff": {
+        "read": lambda w: Case(["diff", w.inputs / "study", w.inputs / "study"], w.slow_read("study.db")),
+    },
     "list": {
         "read": lambda w: Case(["list", w.inputs], w.slow_read("study.db")),
     },

@@ -21,6 +21,7 @@ PUBLIC = "engine/include/rue"
 ENGINE = [PUBLIC, "engine/base", "engine/machine", "engine/read", "engine/load", "engine/trial", "models"]
 STRATEGIES = [PUBLIC, "engine/base", "engine/knobs", "strategies/rank", "strategies/predict", "strategies/search", "reports"]
 PAGE = "reports/page"
+EXPLAIN = "reports/explain"
 TUNER = [f"tuner/{part}" for part in ("process", "json", "options", "runner", "store", "table", "prepare", "study", "record", "commands")]
 MAY_INCLUDE = {
     **{folder: chain[:i] for chain in (ENGINE, STRATEGIES) for i, folder in enumerate(chain)},
@@ -30,6 +31,8 @@ MAY_INCLUDE = {
     PAGE: STRATEGIES[:3],
 }
 MAY_INCLUDE["reports"].append(PAGE)
+MAY_INCLUDE[EXPLAIN] = [*STRATEGIES, PAGE]
+MAY_INCLUDE["tuner/commands"].append(EXPLAIN)
 for folder in ENGINE[4:]:
     MAY_INCLUDE[folder] += ["engine/augment", "engine/decode"]
 for folder in ENGINE[5:]:
@@ -49,7 +52,7 @@ MUST_NOT = {
     **{folder: LIBRARIES for folder in ("engine/augment", "engine/decode", "engine/load", "engine/trial", "models")},
     **{folder: f"{IO}|{LOADER}|jansson.h|sqlite3.h" for folder in STRATEGIES[2:-1]},
     PAGE: LOADER + r"|sqlite3\.h|gsl/.*|jpeglib\.h|pthread\.h",
-    "reports": LOADER + r"|sqlite3\.h|gsl/.*|jpeglib\.h|pthread\.h",
+    **{folder: LOADER + r"|sqlite3\.h|gsl/.*|jpeglib\.h|pthread\.h" for folder in ("reports", EXPLAIN)},
     **{folder: r"sqlite3\.h|gsl/.*" for folder in TUNER[:4]},
     **{folder: r"gsl/(?!gsl_version).*" for folder in TUNER[4:]},
 }

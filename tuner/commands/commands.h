@@ -16,6 +16,8 @@ extern const struct rue_command rue_command_analyze;
 extern const struct rue_command rue_command_check;
 extern const struct rue_command rue_command_show;
 extern const struct rue_command rue_command_report;
+extern const struct rue_command rue_command_why;
+extern const struct rue_command rue_command_diff;
 extern const struct rue_command rue_command_list;
 extern const struct rue_command rue_command_models;
 extern const struct rue_command rue_command_augment;

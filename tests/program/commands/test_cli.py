@@ -21,7 +21,7 @@ np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (python3-pil)")
 
 GOLDENS = ROOT / "tests" / "goldens"
-COMMANDS = ["tune", "compare", "scale", "prepare", "inspect", "analyze", "check", "show", "report", "list", "models",
+COMMANDS = ["tune", "compare", "scale", "prepare", "inspect", "analyze", "check", "show", "report", "why", "diff", "list", "models",
             "augment", "calibrate", "runner"]
 QUICK = ["--batch-size", "4", "--num-workers", "0,1", "--model", "none", "--budget", "5m", "--mode", "raw", "--quiet"]
 TABLE = make_table(["ape", "bee"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 100 * w * (m == "bee"))

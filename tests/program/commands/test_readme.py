@@ -80,6 +80,9 @@ def run_in(folder, line):
 def smaller(line):
     """The same on a dozen photos: large counts and budgets would only take time."""
     line = re.sub(r"--synthetic \d+", "--synthetic 12", line)
+    if line.startswith("rue why"):
+        return re.sub(r" --(batch-size|num-workers) \d+", "", line) + " --num-workers 0"
+    line = re.sub(r"^rue diff \S+ \S+", "rue diff rue-out/photos rue-out/photos", line)
     line = re.sub(r"--batch-size [\d,]+", "--batch-size 4,8", line)
     line = re.sub(r"--budget \d+%", "--budget 300%", line)
     line = re.sub(r"^rue calibrate ", "rue calibrate --batches 1 ", line)
@@ -104,7 +107,7 @@ def test_an_example_works(place, where, line):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     if "photos.tensor" in line and "prepare" not in line:
         run_in(place, "rue prepare photos photos.tensor --quiet").check_returncode()
-    if line.startswith("rue check"):  # another example may have had PyTorch measure it
+    if line.startswith(("rue check", "rue why", "rue diff")):  # another example may have had PyTorch measure it
         run_in(place, OWN_STUDY).check_returncode()
         shutil.copy(place / "rue-out/photos/recommendation.json", place)
     # What another example makes; they may run in any order.

@@ -40,6 +40,8 @@ CASES = {
     "check": (["check", "study", "--budget", "2s", "--quiet"], []),
     "show": (["show", "study"], []),
     "report": (["report", "study", "--out", "page"], ["page", "page/*"]),
+    "why": (["why", "study", "--num-workers", "0"], []),
+    "diff": (["diff", "study", "study", "--html", "diff.html"], ["diff.html"]),
     "list": (["list", "."], []),
     "models": (["models"], []),
     "augment": (["augment", "--count", "3", "--output", "sets.csv", "--format", "csv"], ["sets.csv"]),
@@ -49,7 +51,7 @@ CASES = {
 }
 # The file in whose place something else lies, and the exit code with which the command says so.
 IN_THE_WAY = {"tune": ("out/trials.csv", 6), "compare": ("out/recommendation.json", 6), "scale": ("out/scale.csv", 6),
-              "prepare": ("new.tensor", 2), "synthetic": ("new", 2), "augment": ("sets.csv", 6),
+              "prepare": ("new.tensor", 2), "synthetic": ("new", 2), "augment": ("sets.csv", 6), "diff": ("diff.html", 6),
               "calibrate": ("device.json", 6)}
 DRY = ["tune", "compare", "scale"]
 

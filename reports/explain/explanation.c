@@ -1,0 +1,212 @@
+#include "explanation.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double confidence = 0.95, fastest_loading = 1000;
+
+void rue_explanation_close(struct rue_explanation *explanation)
+{
+    if (explanation) free(explanation->models);
+    free(explanation);
+}
+
+/* ---- parts ---- */
+
+static struct rue_explained_time measured_parts(const struct rue_parts *parts)
+{
+    double trials = (double)parts->count;
+    return (struct rue_explained_time){.basis = RUE_PARTS_MEASURED,
+                                       .total_ns = parts->total_ns / trials,
+                                       .first_batch_ns = parts->first_batch_ns / trials,
+                                       .wait_ns = parts->wait_ns / trials,
+                                       .copy_ns = parts->copy_ns / trials,
+                                       .compute_ns = parts->compute_ns / trials,
+                                       .shutdown_ns = parts->shutdown_ns / trials};
+}
+
+static struct rue_explained_time predicted_parts(const struct rue_variant_findings *variant, size_t model,
+                                                 size_t column)
+{
+    const struct rue_config *config = &variant->matrix->configs[column];
+    int batch_size = config->value[RUE_BATCH_SIZE];
+    uint64_t images = rue_config_images(config, variant->job.workload.drop_last, variant->job.images);
+    const struct rue_pipeline_consumer consumer =
+        rue_knowledge_consumer(variant->knowledge, rue_consumer_index(model, config), batch_size);
+    const struct rue_pipeline_times times =
+        rue_pipeline_predict(&variant->knowledge->loader, &consumer, config, images);
+    double batches = ceil((double)images / batch_size),
+           compute_s = batches * consumer.batch_s + (double)images * consumer.image_s;
+    if (!isfinite(times.end_to_end_s) || !isfinite(compute_s)) return (struct rue_explained_time){0};
+    return (struct rue_explained_time){.basis = RUE_PARTS_PREDICTED,
+                                       .total_ns = 1e9 * times.end_to_end_s,
+                                       .first_batch_ns = 1e9 * times.first_batch_s,
+                                       .wait_ns = 1e9 * fmax(0, rue_pipeline_middle_s(&times) - compute_s),
+                                       .compute_ns = 1e9 * compute_s,
+                                       .shutdown_ns = 1e9 * times.shutdown_s};
+}
+
+/* Whether a trial or a prediction has more than whole times. */
+static bool has_parts(const struct rue_explained_time *time)
+{
+    return time->basis != RUE_PARTS_UNKNOWN && time->first_batch_ns + time->wait_ns + time->compute_ns > 0;
+}
+
+static struct rue_explained_time explain_time(const struct rue_explanation *explanation,
+                                              const struct rue_breakdown *breakdown, size_t model,
+                                              size_t config)
+{
+    const struct rue_variant_findings *variant = explanation->variant;
+    const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, model, config);
+    const struct rue_parts *parts = rue_breakdown_cell(
+        breakdown, explanation->findings, (size_t)(variant - explanation->findings->variants), model, config);
+    struct rue_explained_time time = {0};
+    if (variant->goal == RUE_GOAL_TIME && parts) time = measured_parts(parts);
+    if (variant->goal == RUE_GOAL_TIME && !parts && !variant->label && variant->knowledge &&
+        variant->job.images)
+        time = predicted_parts(variant, model, config);
+    double fixed_ns = time.first_batch_ns + time.shutdown_ns, total_ns = time.total_ns;
+    bool ok = cell->state == RUE_CELL_OK;
+    double scale = (cell->median_ns - fixed_ns) / (total_ns - fixed_ns);
+    if (!ok || !has_parts(&time) || !(scale > 0) || !isfinite(scale))
+        return (struct rue_explained_time){
+            RUE_PARTS_UNKNOWN, ok ? cell->median_ns : NAN, NAN, NAN, NAN, NAN, NAN};
+    time.total_ns = cell->median_ns;
+    time.wait_ns *= scale;
+    time.copy_ns *= scale;
+    time.compute_ns *= scale;
+    return time;
+}
+
+/* ---- faster loading ---- */
+
+/* The time of a model if loading was `ratio` times as fast. Workers that a consumer waits for load all the
+ * time, except during the shut-down. */
+static double faster_ns(const struct rue_explanation *explanation, size_t model, double ratio)
+{
+    const struct rue_explained_time *own = &explanation->models[model].own;
+    double waiting_ns = own->first_batch_ns + own->wait_ns;
+    bool workers = explanation->variant->matrix->configs[explanation->config].value[RUE_NUM_WORKERS] > 0;
+    double loading_ns = workers ? own->total_ns - own->shutdown_ns : waiting_ns;
+    return own->total_ns - fmin(waiting_ns, loading_ns * (1 - 1 / ratio));
+}
+
+/* The objective of the configuration with faster loading. */
+static double faster_value(const struct rue_explanation *explanation, double ratio)
+{
+    const struct rue_selection *selection = explanation->variant->selection;
+    double sum = 0, weights = 0, worst = -INFINITY;
+    for (size_t m = 0; m < selection->model_count; m++) {
+        double weight = rue_objective_weight(selection->weights, m),
+               regret = faster_ns(explanation, m, ratio) / selection->best_ns[m] - 1;
+        sum += weight * regret;
+        weights += weight;
+        worst = fmax(worst, regret);
+    }
+    return selection->objective == RUE_OBJECTIVE_WORST ? worst : sum / weights;
+}
+
+static void find_loading(struct rue_explanation *explanation)
+{
+    double low = 1, high = fastest_loading;
+    bool known = explanation->config != explanation->variant->selection->recommended;
+    for (size_t m = 0; m < explanation->variant->matrix->model_count; m++)
+        known &= explanation->models[m].own.basis != RUE_PARTS_UNKNOWN;
+    if (!known || !isfinite(explanation->own_value) || !isfinite(explanation->other_value)) return;
+    explanation->loading_floor = faster_value(explanation, INFINITY);
+    explanation->loading_ratio = INFINITY;
+    if (faster_value(explanation, high) > explanation->other_value) return;
+    for (int step = 0; step < 60; step++) {
+        double middle = sqrt(low * high);
+        *(faster_value(explanation, middle) > explanation->other_value ? &low : &high) = middle;
+    }
+    explanation->loading_ratio = high;
+}
+
+/* ---- the comparison ---- */
+
+static double objective_value(const struct rue_explanation *explanation, size_t config)
+{
+    const struct rue_selection *selection = explanation->variant->selection;
+    const struct rue_ranking_row *row = &selection->rows[config];
+    return selection->objective == RUE_OBJECTIVE_WORST ? row->max_regret_ratio : row->mean_regret_ratio;
+}
+
+static void find_other(struct rue_explanation *explanation)
+{
+    const struct rue_selection *selection = explanation->variant->selection;
+    explanation->other = selection->recommended;
+    for (size_t i = 0; i < selection->ranked_count; i++) {
+        size_t config = selection->ranked[i];
+        if (config == explanation->config)
+            explanation->rank = i + 1;
+        else if (explanation->other == RUE_NONE || explanation->other == explanation->config)
+            explanation->other = config;
+    }
+    if (explanation->other == explanation->config) explanation->other = RUE_NONE;
+}
+
+static void compare(struct rue_explanation *explanation)
+{
+    const struct rue_variant_findings *variant = explanation->variant;
+    find_other(explanation);
+    explanation->own_value = objective_value(explanation, explanation->config);
+    if (explanation->other == RUE_NONE) return;
+    explanation->other_value = objective_value(explanation, explanation->other);
+    explanation->noise_is_measured =
+        rue_findings_noise_is_measured(variant, explanation->config, explanation->other);
+    if (!rue_speedup_find(variant->matrix, variant->selection, explanation->other, explanation->config,
+                          confidence, &explanation->loss))
+        explanation->loss = (struct rue_speedup){0};
+}
+
+rue_status rue_explanation_open(const struct rue_findings *findings, const struct rue_breakdown *breakdown,
+                                size_t variant, size_t config, struct rue_explanation **out, rue_error *error)
+{
+    const struct rue_variant_findings *found = &findings->variants[variant];
+    size_t count = found->matrix->model_count;
+    struct rue_explanation *explanation = calloc(1, sizeof *explanation);
+    if (explanation) explanation->models = calloc(count + 1, sizeof *explanation->models);
+    if (!explanation || !explanation->models) {
+        rue_explanation_close(explanation);
+        return rue_fail_memory(error, "an explanation", count * sizeof(struct rue_explained_model));
+    }
+    explanation->findings = findings;
+    explanation->variant = found;
+    explanation->config = config;
+    explanation->own_value = explanation->other_value = NAN;
+    explanation->loading_ratio = explanation->loading_floor = NAN;
+    compare(explanation);
+    for (size_t m = 0; m < count; m++) {
+        struct rue_explained_model *model = &explanation->models[m];
+        model->own = explain_time(explanation, breakdown, m, config);
+        model->other = (struct rue_explained_time){RUE_PARTS_UNKNOWN, NAN, NAN, NAN, NAN, NAN, NAN};
+        if (explanation->other != RUE_NONE)
+            model->other = explain_time(explanation, breakdown, m, explanation->other);
+        model->regret_ratio = rue_selection_regret(found->selection, found->matrix, m, config);
+    }
+    find_loading(explanation);
+    *out = explanation;
+    return RUE_OK;
+}
+
+/* Whether the configurations differ in no other knob; knobs that need workers count only with workers. */
+static bool differ_only_in(const struct rue_config *a, const struct rue_config *b, size_t knob)
+{
+    const struct rue_knobs *knobs = rue_config_knobs(a);
+    for (size_t k = 0; k < knobs->count; k++) {
+        bool idle = knobs->at[k]->needs_workers && (!a->value[RUE_NUM_WORKERS] || !b->value[RUE_NUM_WORKERS]);
+        if (k != knob && !idle && a->value[k] != b->value[k]) return false;
+    }
+    return a->value[knob] != b->value[knob];
+}
+
+size_t rue_explanation_alternative(const struct rue_explanation *explanation, size_t knob)
+{
+    const struct rue_selection *selection = explanation->variant->selection;
+    const struct rue_config *configs = explanation->variant->matrix->configs;
+    for (size_t i = 0; i < selection->ranked_count; i++)
+        if (differ_only_in(&configs[explanation->config], &configs[selection->ranked[i]], knob))
+            return selection->ranked[i];
+    return RUE_NONE;
+}

@@ -1,0 +1,54 @@
+/* Why a configuration is not the best of its variant: where its time goes, what it loses against the best one
+ * and in which part of the time, and what would have to change. */
+#ifndef RUE_EXPLANATION_H
+#define RUE_EXPLANATION_H
+
+#include <jansson.h>
+
+#include "breakdown.h"
+#include "section.h"
+
+/* The time of a cell, and its parts. The parts are those of its longest trials, or of a prediction, scaled to
+ * the time of the job: the first batch and the shut-down last as long in a job of any length. */
+struct rue_explained_time {
+    enum rue_parts_basis { RUE_PARTS_UNKNOWN, RUE_PARTS_MEASURED, RUE_PARTS_PREDICTED } basis;
+    double total_ns;                                                  /* NaN: not ok */
+    double first_batch_ns, wait_ns, copy_ns, compute_ns, shutdown_ns; /* NaN: unknown */
+};
+
+struct rue_explained_model {
+    struct rue_explained_time own, other;
+    double regret_ratio; /* NaN: not ok */
+};
+
+struct rue_explanation {
+    const struct rue_findings *findings;
+    const struct rue_variant_findings *variant;
+    size_t config;
+    size_t other;            /* the recommended one or, if that is `config`, the next best; RUE_NONE: none */
+    size_t rank;             /* from 1; 0: not ranked */
+    bool noise_is_measured;  /* else it is the usual one of trials (see rue_speedup) */
+    struct rue_speedup loss; /* of `other` over `config`; confidence 0: unknown */
+    double own_value, other_value; /* the objective; NaN: not ranked */
+    double loading_ratio; /* how many times as fast its loading has to be, to be as good as the recommended
+                             one; INFINITY: impossible; NaN: unknown, or it is the recommended one */
+    double loading_floor; /* the objective if its loading took no time; NaN: unknown */
+    struct rue_explained_model *models; /* [model_count] */
+};
+
+/* Borrows findings and breakdown. RUE_MEMORY. The caller closes `*out`. */
+rue_status rue_explanation_open(const struct rue_findings *findings, const struct rue_breakdown *breakdown,
+                                size_t variant, size_t config, struct rue_explanation **out,
+                                rue_error *error) RUE_MUST_CHECK;
+void rue_explanation_close(struct rue_explanation *explanation);
+
+/* Adds sentences and tables. (explanation_page.c) */
+void rue_explanation_put(struct rue_page *page, const struct rue_explanation *explanation);
+
+/* The same as an object; NULL: out of memory. */
+json_t *rue_explanation_json(const struct rue_explanation *explanation);
+
+/* The best ranked configuration that differs from it only in the knob; RUE_NONE: none. */
+size_t rue_explanation_alternative(const struct rue_explanation *explanation, size_t knob);
+
+#endif

@@ -1,0 +1,484 @@
+/* An explanation in words and tables. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explanation.h"
+#include "json_document.h"
+#include "json_findings.h"
+#include "prose.h"
+#include "units.h"
+
+#define PERCENT RUE_PROSE_PERCENT
+
+enum { PARTS = 5 };
+
+static const char *const part_names[PARTS] = {"starting", "waiting for data", "copying", "computing",
+                                              "shutting down"};
+
+static const struct rue_config *config_at(const struct rue_explanation *explanation, size_t config)
+{
+    return &explanation->variant->matrix->configs[config];
+}
+
+static void list_parts(const struct rue_explained_time *time, double parts[PARTS])
+{
+    const double listed[PARTS] = {time->first_batch_ns, time->wait_ns, time->copy_ns, time->compute_ns,
+                                  time->shutdown_ns};
+    memcpy(parts, listed, sizeof listed);
+}
+
+static bool is_recommended(const struct rue_explanation *explanation)
+{
+    return explanation->config == explanation->variant->selection->recommended;
+}
+
+/* "mean regret", or "regret" of the only model. */
+static const char *regret_words(const struct rue_explanation *explanation)
+{
+    const struct rue_selection *selection = explanation->variant->selection;
+    if (selection->model_count == 1) return "regret";
+    return selection->objective == RUE_OBJECTIVE_WORST ? "worst regret" : "mean regret";
+}
+
+static const char *on_average(const struct rue_explanation *explanation)
+{
+    return explanation->variant->matrix->model_count > 1 ? " on average" : "";
+}
+
+/* ---- against the best ---- */
+
+static void say_unranked(struct rue_page *page, const struct rue_explanation *explanation)
+{
+    const struct rue_variant_findings *variant = explanation->variant;
+    const struct rue_ranking_row *row = &variant->selection->rows[explanation->config];
+    size_t model = rue_findings_first_miss(variant, explanation->config);
+    rue_say_config(page, config_at(explanation, explanation->config));
+    rue_say(page, " is not ranked: it ");
+    rue_say(page, row->infeasible ? "is infeasible" : row->failed ? "failed" : "was not measured");
+    if (model != RUE_NONE) {
+        if (!variant->models_unnamed) rue_say(page, " on %s", variant->matrix->models[model]);
+        rue_say_reason(page, ": ", rue_cost_matrix_cell(variant->matrix, model, explanation->config)->reason,
+                       "");
+    }
+    rue_say(page, ".");
+}
+
+static void say_rank(struct rue_page *page, const struct rue_explanation *explanation)
+{
+    const struct rue_ranking_row *row = &explanation->variant->selection->rows[explanation->config];
+    rue_say(page, "It has rank %zu of %zu and " PERCENT " %s%s.", explanation->rank,
+            explanation->variant->selection->ranked_count, 100 * explanation->own_value,
+            regret_words(explanation),
+            rue_findings_basis(row) == RUE_BASIS_PREDICTED
+                ? " (predicted: it was not measured on every model)"
+                : "");
+}
+
+static void say_verdict(struct rue_page *page, const struct rue_explanation *explanation)
+{
+    const struct rue_variant_findings *variant = explanation->variant;
+    bool recommended = is_recommended(explanation);
+    rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+    if (!explanation->rank) return say_unranked(page, explanation);
+    rue_say_config(page, config_at(explanation, explanation->config));
+    if (recommended) rue_say(page, " is the recommended configuration");
+    if (explanation->other == RUE_NONE) return rue_say(page, recommended ? "." : " is the only ranked one.");
+    double ratio = recommended ? 1 / explanation->loss.ratio : explanation->loss.ratio;
+    bool known = explanation->loss.confidence > 0;
+    if (recommended) {
+        rue_say(page, ". The next best one is ");
+        rue_say_config(page, config_at(explanation, explanation->other));
+        if (known) rue_say(page, ", which takes%s %.3g times as long", on_average(explanation), ratio);
+        return rue_say(page, ".");
+    }
+    if (known)
+        rue_say(page, " takes%s %.3g times as long as ", on_average(explanation), ratio);
+    else
+        rue_say(page, " is not as good as ");
+    rue_say_config(page, config_at(explanation, explanation->other));
+    rue_say(page,
+            variant->selection->recommended == RUE_NONE ? ", the best one." : ", which is recommended.");
+}
+
+/* Whether the difference is within noise. */
+static void say_noise(struct rue_page *page, const struct rue_explanation *explanation)
+{
+    const struct rue_speedup *loss = &explanation->loss;
+    if (!explanation->rank || explanation->other == RUE_NONE) return;
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    if (loss->confidence == 0)
+        return rue_say(page, "It is unknown whether the difference is within noise: times have no interval.");
+    bool within = loss->low <= 1 && loss->high >= 1, recommended = is_recommended(explanation);
+    double low = recommended ? 1 / loss->high : loss->low, high = recommended ? 1 / loss->low : loss->high;
+    if (explanation->noise_is_measured)
+        rue_say(page, within ? "The difference is within noise" : "The difference is more than noise");
+    else
+        rue_say(
+            page,
+            "Noise is unknown: nothing was measured twice. If times vary by 4%s%%, as usual, the difference "
+            "is %s",
+            RUE_NO_BREAK, within ? "within noise" : "more than noise");
+    rue_say(page, " (%.3g to %.3g times as long with %.3g" RUE_NO_BREAK "%% confidence).", low, high,
+            100 * loss->confidence);
+}
+
+/* ---- parts ---- */
+
+/* The largest part that is not computing, if it is not small. */
+static size_t find_bound(const double parts[PARTS], double total_ns)
+{
+    const double small_share = 0.1;
+    const size_t computing = 3;
+    size_t worst = 0;
+    for (size_t i = 1; i < PARTS; i++)
+        if (i != computing && parts[i] > parts[worst]) worst = i;
+    return parts[worst] < small_share * total_ns ? computing : worst;
+}
+
+/* Says " 50 % of its time is computing, 43 % waiting for data": without parts below 0.5 %. */
+static void say_shares(struct rue_page *page, const double shares[PARTS])
+{
+    bool said[PARTS] = {false};
+    for (size_t i = 0; i < PARTS; i++) {
+        size_t largest = RUE_NONE;
+        for (size_t j = 0; j < PARTS; j++)
+            if (!said[j] && shares[j] >= 0.005 && (largest == RUE_NONE || shares[j] > shares[largest]))
+                largest = j;
+        if (largest == RUE_NONE) return;
+        said[largest] = true;
+        rue_say(page, "%s%.0f" RUE_NO_BREAK "%%%s %s", i ? ", " : " ", 100 * shares[largest],
+                i ? "" : " of its time is", part_names[largest]);
+    }
+}
+
+static void say_no_parts(struct rue_page *page, const struct rue_explanation *explanation)
+{
+    const struct rue_variant_findings *variant = explanation->variant;
+    if (variant->goal != RUE_GOAL_TIME)
+        rue_say(page, "The study compares %s, so its parts are not compared.", rue_goal_words[variant->goal]);
+    else if (variant->label)
+        rue_say(page, "The times are those of a table, whole jobs only. Where the time goes is unknown.");
+    else
+        rue_say(page, "Where the time goes is unknown: no trial of it ended, and the study has no forecast.");
+}
+
+static void say_parts(struct rue_page *page, const struct rue_explanation *explanation)
+{
+    double shares[PARTS] = {0}, parts[PARTS];
+    size_t known = 0, predicted = 0;
+    for (size_t m = 0; m < explanation->variant->matrix->model_count; m++) {
+        const struct rue_explained_time *own = &explanation->models[m].own;
+        if (own->basis == RUE_PARTS_UNKNOWN) continue;
+        list_parts(own, parts);
+        for (size_t i = 0; i < PARTS; i++) shares[i] += parts[i] / own->total_ns;
+        known++;
+        predicted += own->basis == RUE_PARTS_PREDICTED;
+    }
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    if (!known) return say_no_parts(page, explanation);
+    for (size_t i = 0; i < PARTS; i++) shares[i] /= (double)known;
+    static const char *const bounds[PARTS] = {"The start bounds it", "Loading bounds it", "Copying bounds it",
+                                              "Computing bounds it", "The shut-down bounds it"};
+    rue_say(page, "%s:%s", bounds[find_bound(shares, 1)], on_average(explanation));
+    say_shares(page, shares);
+    rue_say(page, "%s.",
+            predicted == known ? " (predicted)"
+            : predicted        ? " (predicted for some models)"
+                               : "");
+}
+
+/* In which part it loses. */
+static void say_losses(struct rue_page *page, const struct rue_explanation *explanation)
+{
+    double losses[PARTS] = {0}, own[PARTS], other[PARTS], total_ns = 0, gained_ns = 0;
+    size_t known = 0;
+    for (size_t m = 0; m < explanation->variant->matrix->model_count; m++) {
+        const struct rue_explained_model *model = &explanation->models[m];
+        if (model->own.basis == RUE_PARTS_UNKNOWN || model->other.basis == RUE_PARTS_UNKNOWN) continue;
+        list_parts(&model->own, own);
+        list_parts(&model->other, other);
+        for (size_t i = 0; i < PARTS; i++) losses[i] += own[i] - other[i];
+        total_ns += model->own.total_ns - model->other.total_ns;
+        known++;
+    }
+    if (!known || is_recommended(explanation) || total_ns <= 0) return;
+    char text[RUE_UNIT_TEXT_BYTES];
+    size_t worst = 0;
+    for (size_t i = 0; i < PARTS; i++) {
+        if (losses[i] > losses[worst]) worst = i;
+        gained_ns += fmax(0, -losses[i]);
+    }
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say(page, "It loses ");
+    rue_say_unbroken(page, rue_format_duration((uint64_t)(total_ns / (double)known), text, sizeof text));
+    rue_say(page, "%s, mainly in %s (", known > 1 ? " on average" : "", part_names[worst]);
+    rue_say_unbroken(page, rue_format_duration((uint64_t)(losses[worst] / (double)known), text, sizeof text));
+    rue_say(page, ")");
+    if (gained_ns > 0.05 * total_ns) {
+        rue_say(page, "; other parts are ");
+        rue_say_unbroken(page, rue_format_duration((uint64_t)(gained_ns / (double)known), text, sizeof text));
+        rue_say(page, " shorter");
+    }
+    rue_say(page, ".");
+}
+
+static void put_parts(struct rue_page *page, const struct rue_explanation *explanation)
+{
+    static const char *const bounds[PARTS] = {"start", "loading", "copying", "computing", "shut-down"},
+                             *const sources[] = {NULL, "measured", "predicted"};
+    static const struct rue_table_column columns[] = {
+        {.header = "model", .key = "model"},
+        {.header = "time", .unit = RUE_UNIT_DURATION, .key = "time_ns"},
+        {.header = "first batch", .unit = RUE_UNIT_DURATION, .key = "first_batch_ns"},
+        {.header = "waiting for data", .unit = RUE_UNIT_DURATION, .key = "load_wait_ns"},
+        {.header = "copying", .unit = RUE_UNIT_DURATION, .key = "h2d_ns"},
+        {.header = "computing", .unit = RUE_UNIT_DURATION, .key = "compute_ns"},
+        {.header = "shut-down", .unit = RUE_UNIT_DURATION, .key = "shutdown_ns"},
+        {.header = "bound by", .key = "bound"},
+        {.header = "parts are", .key = "source"}};
+    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    for (size_t m = 0; m < explanation->variant->matrix->model_count; m++) {
+        const struct rue_explained_time *own = &explanation->models[m].own;
+        double parts[PARTS];
+        if (own->basis == RUE_PARTS_UNKNOWN) continue;
+        list_parts(own, parts);
+        rue_page_row(page, false);
+        rue_put_text(page, explanation->variant->matrix->models[m]);
+        rue_put_number(page, own->total_ns);
+        if (parts[2] == 0) parts[2] = NAN; /* nothing was copied to a device */
+        for (size_t i = 0; i < PARTS; i++) rue_put_number(page, parts[i]);
+        rue_put_text(page, bounds[find_bound(parts, own->total_ns)]);
+        rue_put_text(page, sources[own->basis]);
+    }
+}
+
+/* Per model, against the other configuration: people see the parts of the difference as shares of the other's
+ * time. */
+static void put_losses(struct rue_page *page, const struct rue_explanation *explanation)
+{
+    bool recommended = is_recommended(explanation);
+    const struct rue_table_column columns[] = {
+        {.header = "model", .key = "model"},
+        {.header = "time", .unit = RUE_UNIT_DURATION, .key = "time_ns"},
+        {.header = recommended ? "of the next" : "of the best",
+         .unit = RUE_UNIT_DURATION,
+         .key = "other_time_ns"},
+        {.header = "regret", .unit = RUE_UNIT_PERCENT, .key = "regret_ratio"},
+        {.header = "longer by", .unit = RUE_UNIT_PERCENT, .key = "longer_ratio"},
+        {.header = "in the start", .unit = RUE_UNIT_PERCENT, .drop = 2},
+        {.header = "waiting", .unit = RUE_UNIT_PERCENT, .drop = 2},
+        {.header = "copying", .unit = RUE_UNIT_PERCENT, .drop = 1},
+        {.header = "computing", .unit = RUE_UNIT_PERCENT, .drop = 2},
+        {.header = "shut-down", .unit = RUE_UNIT_PERCENT, .drop = 1},
+        {.unit = RUE_UNIT_DURATION, .key = "first_batch_difference_ns"},
+        {.unit = RUE_UNIT_DURATION, .key = "load_wait_difference_ns"},
+        {.unit = RUE_UNIT_DURATION, .key = "h2d_difference_ns"},
+        {.unit = RUE_UNIT_DURATION, .key = "compute_difference_ns"},
+        {.unit = RUE_UNIT_DURATION, .key = "shutdown_difference_ns"}};
+    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    for (size_t m = 0; m < explanation->variant->matrix->model_count; m++) {
+        const struct rue_explained_model *model = &explanation->models[m];
+        double own[PARTS], other[PARTS];
+        list_parts(&model->own, own);
+        list_parts(&model->other, other);
+        rue_page_row(page, false);
+        rue_put_text(page, explanation->variant->matrix->models[m]);
+        rue_put_number(page, model->own.total_ns);
+        rue_put_number(page, model->other.total_ns);
+        rue_put_number(page, model->regret_ratio);
+        rue_put_number(page, model->own.total_ns / model->other.total_ns - 1);
+        for (size_t i = 0; i < PARTS; i++) rue_put_number(page, (own[i] - other[i]) / model->other.total_ns);
+        for (size_t i = 0; i < PARTS; i++) rue_put_number(page, own[i] - other[i]);
+    }
+}
+
+/* ---- what would have to change ---- */
+
+static void say_loading(struct rue_page *page, const struct rue_explanation *explanation)
+{
+    if (isnan(explanation->loading_ratio)) return;
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    if (isfinite(explanation->loading_ratio))
+        return rue_say(
+            page,
+            "Its loading would have to be %.3g times as fast to be as good as the best, whose time "
+            "stays the same.",
+            explanation->loading_ratio);
+    rue_say(page,
+            "Faster loading alone does not make it win: if loading took no time, it would still have " PERCENT
+            " %s.",
+            100 * explanation->loading_floor, regret_words(explanation));
+}
+
+/* How the time changes with another configuration; NaN: unknown. */
+static double speedup(const struct rue_explanation *explanation, size_t config)
+{
+    const struct rue_variant_findings *variant = explanation->variant;
+    double sum = 0, weights = 0;
+    for (size_t m = 0; m < variant->matrix->model_count; m++) {
+        double weight = rue_objective_weight(variant->selection->weights, m);
+        sum += weight * log(rue_cost_matrix_cell(variant->matrix, m, explanation->config)->median_ns /
+                            rue_cost_matrix_cell(variant->matrix, m, config)->median_ns);
+        weights += weight;
+    }
+    return exp(sum / weights);
+}
+
+static bool is_better(const struct rue_explanation *explanation, size_t config)
+{
+    const struct rue_selection *selection = explanation->variant->selection;
+    return !explanation->rank || rue_selection_is_better(selection, config, explanation->config);
+}
+
+static int knob_value(const struct rue_explanation *explanation, size_t config, size_t knob)
+{
+    return config_at(explanation, config)->value[knob];
+}
+
+static void say_alternative(struct rue_page *page, const struct rue_explanation *explanation, size_t knob)
+{
+    const double clear_gain = 1.05;
+    size_t config = rue_explanation_alternative(explanation, knob);
+    if (config == RUE_NONE) return;
+    const struct rue_knob_info *info =
+        rue_config_knobs(config_at(explanation, explanation->config))->at[knob];
+    int value = knob_value(explanation, explanation->config, knob),
+        other = knob_value(explanation, config, knob);
+    double ratio = speedup(explanation, config);
+    char text[RUE_KNOB_TEXT_BYTES];
+    rue_knob_format(info, value, text);
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    if (!is_better(explanation, config))
+        rue_say(page, "With the other knobs as they are, no other %s is better than %s.", info->name, text);
+    else if (knob == RUE_NUM_WORKERS && other > value && ratio > clear_gain)
+        rue_say(page, "%d workers in place of %d are %.3g times as fast, so loading limits it.", other, value,
+                ratio);
+}
+
+static void put_alternatives(struct rue_page *page, const struct rue_explanation *explanation)
+{
+    static const struct rue_table_column columns[] = {
+        {.header = "change", .key = "knob"},
+        {.header = "configuration", .unit = RUE_UNIT_CONFIG, .key = "config"},
+        {.header = "times as fast", .unit = RUE_UNIT_TIMES, .key = "speedup_ratio"},
+        {.header = "mean regret", .unit = RUE_UNIT_PERCENT, .digits = 1, .key = "mean_regret_ratio"},
+        {.header = "worst regret", .unit = RUE_UNIT_PERCENT, .digits = 1, .key = "max_regret_ratio"}};
+    const struct rue_knobs *knobs = rue_config_knobs(config_at(explanation, explanation->config));
+    const struct rue_selection *selection = explanation->variant->selection;
+    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    for (size_t k = 0; k < knobs->count; k++) {
+        size_t config = rue_explanation_alternative(explanation, k);
+        if (config == RUE_NONE || !is_better(explanation, config)) continue;
+        rue_page_row(page, config == selection->recommended);
+        rue_put_text(page, knobs->at[k]->name);
+        rue_put_config(page, config_at(explanation, config));
+        rue_put_number(page, speedup(explanation, config));
+        rue_put_number(page, selection->rows[config].mean_regret_ratio);
+        rue_put_number(page, selection->rows[config].max_regret_ratio);
+    }
+}
+
+static void say_range(struct rue_page *page, uint64_t from, uint64_t to, const char *answer)
+{
+    char first[RUE_UNIT_TEXT_BYTES], last[RUE_UNIT_TEXT_BYTES];
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say(page, "For jobs of %s to %s images it is %s the best one (predicted).",
+            rue_format_count(from, first, sizeof first), rue_format_count(to, last, sizeof last), answer);
+}
+
+/* Whether another length of the job makes it the best one. */
+static void say_lengths(struct rue_page *page, const struct rue_explanation *explanation)
+{
+    const struct rue_job_lengths *lengths = &explanation->variant->lengths;
+    bool ever = false;
+    for (size_t i = 0; i < lengths->count; i++) {
+        const struct rue_job_interval *at = &lengths->at[i];
+        if (at->config != explanation->config) continue;
+        say_range(page, at->from_images, at->to_images, "probably");
+        ever = true;
+    }
+    if (lengths->count && !ever)
+        say_range(page, lengths->at[0].from_images, lengths->at[lengths->count - 1].to_images, "never");
+}
+
+/* ---- all ---- */
+
+static void put_heading(struct rue_page *page, const char *text)
+{
+    rue_page_heading(page, 2);
+    rue_say(page, "%s", text);
+}
+
+void rue_explanation_put(struct rue_page *page, const struct rue_explanation *explanation)
+{
+    const struct rue_knobs *knobs = rue_config_knobs(config_at(explanation, explanation->config));
+    say_verdict(page, explanation);
+    if (explanation->rank) {
+        rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+        say_rank(page, explanation);
+    }
+    say_noise(page, explanation);
+    rue_page_gap(page);
+    put_heading(page, "Where the time goes");
+    say_parts(page, explanation);
+    put_parts(page, explanation);
+    rue_page_gap(page);
+    if (explanation->other != RUE_NONE) {
+        put_heading(page, is_recommended(explanation) ? "Against the next best one" : "Against the best one");
+        say_losses(page, explanation);
+        put_losses(page, explanation);
+        rue_page_gap(page);
+    }
+    if (is_recommended(explanation)) return;
+    put_heading(page, "What would have to change");
+    say_loading(page, explanation);
+    for (size_t k = 0; k < knobs->count; k++) say_alternative(page, explanation, k);
+    say_lengths(page, explanation);
+    put_alternatives(page, explanation);
+    rue_page_gap(page);
+}
+
+static json_t *table_json(void (*put)(struct rue_page *page, const struct rue_explanation *explanation),
+                          const struct rue_explanation *explanation)
+{
+    struct rue_page page = {0};
+    put(&page, explanation);
+    json_t *array = rue_table_json(rue_page_last_table(&page));
+    rue_page_close(&page);
+    return array;
+}
+
+json_t *rue_explanation_json(const struct rue_explanation *explanation)
+{
+    static const char *const loading[] = {"possible", "impossible", "unknown"};
+    const struct rue_variant_findings *variant = explanation->variant;
+    const struct rue_selection *selection = explanation->variant->selection;
+    const struct rue_ranking_row *row = &selection->rows[explanation->config];
+    const struct rue_speedup *loss = &explanation->loss;
+    bool known = loss->confidence > 0, ranked = explanation->rank;
+    double ratio = explanation->loading_ratio;
+    char name[PATH_MAX + 128];
+    struct rue_page page = {0};
+    rue_findings_name_among(explanation->findings, variant, name, sizeof name);
+    rue_explanation_put(&page, explanation);
+    json_t *sentences = rue_json_sentences(&page);
+    rue_page_close(&page);
+    json_t *noise = rue_json_make("source:t within:o",
+                                  known ? explanation->noise_is_measured ? "measured" : "assumed" : "unknown",
+                                  known ? json_boolean(loss->low <= 1 && loss->high >= 1) : json_null());
+    json_t *object =
+        rue_json_make("variant:t config:o recommended:b rank:N ranked_configs:n mean_regret_ratio:r "
+                      "max_regret_ratio:r votes:n",
+                      name, rue_json_config_at(variant, explanation->config), is_recommended(explanation),
+                      explanation->rank, selection->ranked_count, ranked ? row->mean_regret_ratio : NAN,
+                      ranked ? row->max_regret_ratio : NAN, row->top_n_count);
+    rue_json_add(&object,
+                 "compared_with:o time_ratio:r time_ratio_low:r time_ratio_high:r confidence:r noise:o",
+                 rue_json_config_at(variant, explanation->other), known ? loss->ratio : NAN,
+                 known ? loss->low : NAN, known ? loss->high : NAN, known ? loss->confidence : NAN, noise);
+    rue_json_add(&object, "faster_loading:t loading_speedup_ratio:r parts:o models:o changes:o sentences:o",
+                 loading[isnan(ratio) ? 2 : isinf(ratio)], ratio, table_json(put_parts, explanation),
+                 table_json(put_losses, explanation), table_json(put_alternatives, explanation), sentences);
+    return object;
+}

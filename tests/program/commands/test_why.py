@@ -1,0 +1,178 @@
+"""rue why: what bounds a configuration, what it loses against the best one, and what would have to change."""
+import csv
+import json
+import math
+import os
+import pathlib
+import statistics
+
+import pytest
+
+from conftest import expect_failure, make_table, read_json, unwrap
+
+MODELS = ["ape", "bee", "cow"]
+TIMES = make_table(MODELS, [16, 32, 64], [0, 1, 2], lambda m, b, w: 1000 + 10 * abs(b - 32) + 300 * abs(w - 2) + 100 * MODELS.index(m))
+GRID = ["--strategy", "grid", "--budget", "5m", "--images", "128", "--quiet", "--out", "out"]
+
+
+def tune(rue, one, *words):
+    done = rue("tune", "--runner", one.command, *GRID, *words)
+    assert done.returncode == 0, done.stderr
+    return rue.folder / "out"
+
+
+def explain(rue, *words):
+    done = rue("why", *words, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["format"] == "rue.why/1"
+    return document["variants"]
+
+
+def mean_regret(times, best):
+    return statistics.mean(t / b - 1 for t, b in zip(times, best))
+
+
+@pytest.mark.quick
+def test_times_regrets_and_parts_are_those_of_the_trials(rue, script):
+    tune(rue, script(TIMES, images=1000))
+    found = explain(rue, "out", "--batch-size", "32", "--num-workers", "1")[0]
+    assert (found["config"]["batch_size"], found["config"]["num_workers"], found["recommended"]) == (32, 1, False)
+    own, best = ([128 * TIMES[m][cell] for m in MODELS] for cell in ("32/1", "32/2"))
+    assert [m["model"] for m in found["models"]] == MODELS
+    assert [m["time_ns"] for m in found["models"]] == own and [m["other_time_ns"] for m in found["models"]] == best
+    assert [m["regret_ratio"] for m in found["models"]] == pytest.approx([o / b - 1 for o, b in zip(own, best)])
+    assert found["mean_regret_ratio"] == pytest.approx(mean_regret(own, best))
+    assert found["time_ratio"] == pytest.approx(statistics.geometric_mean(o / b for o, b in zip(own, best)))
+    for model, parts in zip(found["models"], found["parts"]):
+        assert parts["source"] == "measured" and parts["bound"] == "loading"  # the scripted loader takes all of the time
+        assert parts["first_batch_ns"] + parts["load_wait_ns"] == pytest.approx(model["time_ns"], abs=2)
+        assert parts["first_batch_ns"] == pytest.approx(model["time_ns"] / 4, abs=2)  # 32 of 128 images
+        assert model["first_batch_difference_ns"] + model["load_wait_difference_ns"] == pytest.approx(model["time_ns"] - model["other_time_ns"], abs=4)
+
+
+@pytest.mark.quick
+def test_loading_so_many_times_as_fast_makes_it_as_good_as_the_best(rue, script):
+    tune(rue, script(TIMES, images=1000))
+    found = explain(rue, "out", "--batch-size", "16", "--num-workers", "1")[0]
+    own, best = ([128 * TIMES[m][cell] for m in MODELS] for cell in ("16/1", "32/2"))
+    ratio = found["loading_speedup_ratio"]
+    assert found["faster_loading"] == "possible" and ratio > 1
+    assert mean_regret([t / ratio for t in own], best) == pytest.approx(0, abs=1e-6)
+    assert f"Its loading would have to be {ratio:.3g} times as fast" in unwrap(rue("why", "out", "--batch-size", "16", "--num-workers", "1").stdout)
+
+
+def test_the_best_value_of_each_knob_is_named(rue, script):
+    tune(rue, script(TIMES, images=1000))
+    changes = {c["knob"]: c for c in explain(rue, "out", "--batch-size", "64", "--num-workers", "1")[0]["changes"]}
+    cell = lambda c: (c["config"]["batch_size"], c["config"]["num_workers"])
+    assert cell(changes["batch_size"]) == (32, 1) and cell(changes["num_workers"]) == (64, 2)
+    gain = statistics.geometric_mean(TIMES[m]["64/1"] / TIMES[m]["64/2"] for m in MODELS)
+    assert changes["num_workers"]["speedup_ratio"] == pytest.approx(gain)
+    assert f"2 workers in place of 1 are {gain:.3g} times as fast, so loading limits it." in rue("why", "out", "--batch-size", "64", "--num-workers", "1").stdout
+    assert "no other num_workers is better than 2" in rue("why", "out", "--batch-size", "64").stdout
+
+
+@pytest.mark.quick
+def test_without_knobs_it_is_the_recommended_one(rue, script):
+    folder = tune(rue, script(TIMES, images=1000))
+    found = explain(rue, "out")[0]
+    assert found["recommended"] and found["rank"] == 1 and found["config"] == read_json(folder / "recommendation.json")["recommendations"][0]["config"]
+    assert found["compared_with"]["batch_size"] in (16, 64) and found["compared_with"]["num_workers"] == 2
+    text = rue("why", "out").stdout
+    assert "is the recommended configuration" in text and "What would have to change" not in text
+
+
+def test_noise_is_measured_only_by_repeats(rue, script):
+    one = script(TIMES, images=1000)
+    tune(rue, one)
+    found = explain(rue, "out", "--num-workers", "0")[0]
+    assert found["noise"] == {"source": "assumed", "within": False}
+    assert "Noise is unknown: nothing was measured twice." in rue("why", "out", "--num-workers", "0").stdout
+    tune(rue, script(TIMES, images=1000, repeats=[1, 1.01, 0.99]), "--repeats", "3", "--fresh")
+    assert explain(rue, "out", "--num-workers", "0")[0]["noise"] == {"source": "measured", "within": False}
+    close = {m: {cell: 1000 if cell != "32/2" else 999 for cell in TIMES[m]} for m in MODELS}
+    tune(rue, script(close, images=1000, repeats=[1, 1.05, 0.95]), "--repeats", "3", "--fresh")
+    found = explain(rue, "out", "--num-workers", "0")[0]
+    assert found["noise"] == {"source": "measured", "within": True}
+    assert "The difference is within noise" in rue("why", "out", "--num-workers", "0").stdout
+
+
+@pytest.mark.quick
+def test_what_bounds_real_trials(rue, photos):
+    words = ["--mode", "raw", "--model", "sleep:20ms/image,none", "--batch-size", "4,8", "--num-workers", "0,1", "--images", "48"]
+    assert rue("tune", photos, *words, *GRID[:4], "--quiet", "--out", "out").returncode == 0
+    slow, none = sorted(explain(rue, "out", "--batch-size", "4", "--num-workers", "1")[0]["parts"], key=lambda p: -p["time_ns"])
+    assert (slow["model"], slow["bound"]) == ("sleep:20ms/image", "computing") and slow["compute_ns"] >= 48 * 20e6
+    assert none["bound"] in ("loading", "start")
+    for parts in (slow, none):
+        known = sum(parts[key] or 0 for key in ("first_batch_ns", "load_wait_ns", "h2d_ns", "compute_ns", "shutdown_ns"))
+        assert known == pytest.approx(parts["time_ns"], rel=0.05)
+
+
+def test_what_was_not_measured_is_predicted(rue, photos):
+    words = ["--mode", "raw", "--model", "sleep:1ms/image,sleep:2ms/image", "--batch-size", "1,2,4,8,16,24,48", "--num-workers", "0..4",
+             "--images", "4800", "--strategy", "duel", "--budget", "3s", "--quiet", "--out", "out"]
+    done = rue("tune", photos, *words)
+    assert done.returncode in (0, 5), done.stderr
+    report = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
+    predicted = [c["config"] for c in report["configs"] if c["source"] == "predicted" and not c["verified"]]
+    if not predicted:
+        pytest.skip("skipped: everything was measured")
+    parts = [p for c in predicted for p in explain(rue, "out", "--batch-size", c["batch_size"], "--num-workers", c["num_workers"])[0]["parts"]]
+    assert "predicted" in {p["source"] for p in parts}
+    for p in parts:
+        assert all(p[key] >= 0 for key in ("first_batch_ns", "load_wait_ns", "compute_ns", "shutdown_ns"))
+
+
+@pytest.mark.quick
+def test_a_configuration_that_cannot_be_explained_is_one_sentence(rue, script):
+    faults = [dict(when=dict(cell=cell), do="answer", answer=dict(status=status, reason="no room"))
+              for cell, status in (("32/2", "infeasible"), ("16/1", "failed"))]
+    tune(rue, script(TIMES, images=1000, faults=faults))
+    expect_failure(rue("why", "out", "--batch-size", "32", "--num-workers", "2"), 4, "batch_size 32, num_workers 2 is infeasible on", "no room")
+    expect_failure(rue("why", "out", "--batch-size", "16", "--num-workers", "1"), 5, "batch_size 16, num_workers 1 failed on", "no room")
+    expect_failure(rue("why", "out", "--batch-size", "7"), 2, "batch_size 7 is not in", "16, 32, 64")
+    expect_failure(rue("why", "out", "--batch-size", "16,32"), 2, "--batch-size", "one value")
+    expect_failure(rue("why", "out", "--batch-size", "0"), 2, "--batch-size")
+    expect_failure(rue("why", "out", "--knob", "colour=3"), 2, "--knob", "colour")
+    expect_failure(rue("why", "nowhere"), 3, "nowhere")
+
+
+# ---- tables ----
+
+@pytest.fixture
+def published():
+    path = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "data/end_to_end_grid.csv"
+    if not path.exists():
+        pytest.skip("skipped: no published table, set RUE_SHARED")
+    return path
+
+
+@pytest.mark.parametrize("batch, workers", [(256, 2), (32, 12), (1024, 64)])
+def test_three_cells_of_the_published_table(rue, published, batch, workers):
+    words = ["--map", "mode=dataset_type,time_s=end_to_end_s", "--strategy", "grid", "--budget", "2000trials"]
+    assert rue("tune", "--table", published, *words, "--quiet", "--out", "out").returncode == 0
+    times = {}
+    for row in csv.DictReader(published.open()):
+        if row["dataset_type"] == "imagenette":
+            times.setdefault(row["model"], {})[int(row["batch_size"]), int(row["num_workers"])] = float(row["end_to_end_s"])
+    raw = next(v for v in explain(rue, "out", "--batch-size", batch, "--num-workers", workers) if v["variant"] == "imagenette")
+    best = {m: min(t.values()) for m, t in times.items()}
+    regrets = {c: statistics.mean(times[m][c] / best[m] - 1 for m in times) for c in times["resnet18"]}
+    winner = min(regrets, key=regrets.get)
+    assert winner == (128, 12) and (raw["compared_with"]["batch_size"], raw["compared_with"]["num_workers"]) == winner
+    assert raw["mean_regret_ratio"] == pytest.approx(regrets[batch, workers], rel=1e-6)
+    assert raw["rank"] == 1 + sum(r < regrets[batch, workers] for r in regrets.values())
+    for model in raw["models"]:
+        own = times[model["model"]]
+        assert model["time_ns"] == pytest.approx(1e9 * own[batch, workers]) and model["other_time_ns"] == pytest.approx(1e9 * own[winner])
+        assert model["regret_ratio"] == pytest.approx(own[batch, workers] / best[model["model"]] - 1, abs=1e-8)
+    assert raw["time_ratio"] == pytest.approx(math.exp(statistics.mean(math.log(times[m][batch, workers] / times[m][winner]) for m in times)))
+    assert raw["parts"] == [] and raw["faster_loading"] == "unknown" and raw["noise"]["source"] == "assumed"
+    for change in raw["changes"]:
+        knob, cell = change["knob"], (change["config"]["batch_size"], change["config"]["num_workers"])
+        others = [c for c in regrets if c != (batch, workers) and c[knob == "batch_size"] == (batch, workers)[knob == "batch_size"]]
+        assert cell == min(others, key=regrets.get)
+    text = unwrap(rue("why", "out", "--batch-size", batch, "--num-workers", workers).stdout)
+    assert "Where the time goes is unknown." in text and "Noise is unknown" in text

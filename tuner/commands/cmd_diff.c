@@ -1,0 +1,179 @@
+#include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "difference.h"
+#include "json_document.h"
+#include "output.h"
+#include "prose.h"
+#include "record.h"
+#include "study_options.h"
+#include "terminal.h"
+
+enum { HTML, JSON, QUIET };
+
+static const struct rue_option options_table[] = {
+    [HTML] = {"html", RUE_OPTION_PATH, "FILE", NULL, "write a page with a heat map of the changes", 0, 0,
+              NULL, .set_by = RUE_SET_BY_FLAG},
+    [JSON] = {RUE_STUDY_OPTION_JSON},
+    [QUIET] = {RUE_STUDY_OPTION_QUIET},
+};
+
+struct pair {
+    struct rue_record records[2];
+    struct rue_findings *findings[2];
+    size_t count;
+    struct rue_difference **differences; /* [count] by variant of the first study; NULL: only there */
+};
+
+/* ---- reading ---- */
+
+static rue_status read_study(const char *path, struct rue_record *record, struct rue_findings **out,
+                             rue_error *error)
+{
+    rue_status status = rue_record_read(path, record, error);
+    if (status != RUE_OK) return status;
+    if (rue_record_is_empty(record))
+        status = rue_fail(error, RUE_INCONCLUSIVE,
+                          "%s has no trial to compare yet: run the same 'rue tune' again to continue",
+                          record->store);
+    else
+        status = rue_record_findings(record, &record->last->rules, out, error);
+    if (status != RUE_OK) rue_record_close(record);
+    return status;
+}
+
+static rue_status compare_variants(struct pair *pair, rue_error *error)
+{
+    const struct rue_findings *const findings[2] = {pair->findings[0], pair->findings[1]};
+    size_t common = 0;
+    rue_status status = RUE_OK;
+    pair->count = findings[0]->variant_count;
+    pair->differences = calloc(pair->count + 1, sizeof *pair->differences);
+    if (!pair->differences) return rue_fail_memory(error, "a comparison of studies", pair->count);
+    for (size_t v = 0; status == RUE_OK && v < pair->count; v++) {
+        status = rue_difference_open(findings, v, &pair->differences[v], error);
+        const struct rue_difference *difference = pair->differences[v];
+        if (difference && difference->common_models && difference->common_configs) common++;
+    }
+    if (status != RUE_OK || common) return status;
+    return rue_fail(error, RUE_INCONCLUSIVE,
+                    "%s and %s have no cell in common: compare studies of the same data format, models and "
+                    "configurations",
+                    findings[0]->folder, findings[1]->folder);
+}
+
+/* ---- output ---- */
+
+static rue_status make_page(const struct pair *pair, bool charts, struct rue_page *page)
+{
+    const struct rue_findings *const findings[2] = {pair->findings[0], pair->findings[1]};
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say(page, "From %s to %s:", findings[0]->folder, findings[1]->folder);
+    rue_page_gap(page);
+    for (size_t v = 0; v < pair->count; v++) {
+        if (!pair->differences[v]) continue;
+        if (!rue_findings_is_only(findings[0], &findings[0]->variants[v])) {
+            rue_page_heading(page, 1);
+            rue_say_variant(page, findings[0], &findings[0]->variants[v]);
+        }
+        rue_difference_put(page, pair->differences[v], charts);
+        rue_page_gap(page);
+    }
+    rue_difference_put_circumstances(page, findings);
+    return RUE_OK;
+}
+
+static json_t *make_json(const struct pair *pair)
+{
+    const struct rue_findings *const findings[2] = {pair->findings[0], pair->findings[1]};
+    json_t *list = json_array();
+    for (size_t v = 0; v < pair->count; v++)
+        if (pair->differences[v]) rue_json_push(&list, rue_difference_json(pair->differences[v]));
+    return rue_json_make("format:t first:t second:t threshold_ratio:r differences:o variants:o", "rue.diff/1",
+                         pair->records[0].folder, pair->records[1].folder, RUE_DIFFERENCE_THRESHOLD,
+                         rue_difference_circumstances_json(findings), list);
+}
+
+static rue_status render_html(const void *context, FILE *stream, rue_error *error)
+{
+    const struct pair *pair = context;
+    struct rue_page page = {0};
+    json_t *root = make_json(pair);
+    char *data = rue_json_dump(root, JSON_COMPACT);
+    json_decref(root);
+    rue_status status = data ? make_page(pair, true, &page) : rue_fail_memory(error, "a page", 0);
+    if (status == RUE_OK)
+        status = rue_page_write_html(&page, "rue: what changed between two studies", data, stream, error);
+    rue_page_close(&page);
+    free(data);
+    return status;
+}
+
+static rue_status write_html(const struct pair *pair, const char *path, bool quiet, rue_error *error)
+{
+    char folder[PATH_MAX], name[PATH_MAX];
+    if (strlen(path) >= PATH_MAX) return rue_fail(error, RUE_USAGE, "--html: the path is too long");
+    strcpy(folder, path);
+    strcpy(name, path);
+    const struct rue_output output = {dirname(folder), basename(name), RUE_PAGE_HTML_MARK};
+    if (access(output.folder, W_OK | X_OK) != 0)
+        return rue_fail(error, RUE_STORE, "--html: cannot write %s: %s; give a file in an existing folder",
+                        path, strerror(errno));
+    rue_status status = rue_output_write(&output, render_html, pair, error);
+    if (status == RUE_OK && !quiet) rue_terminal_print(stderr, "written: %s", path);
+    return status;
+}
+
+static rue_status show(const struct pair *pair, const struct rue_options *options, rue_error *error)
+{
+    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    struct rue_page page = {0};
+    const char *html = rue_options_text(options, HTML);
+    rue_status status = html ? write_html(pair, html, rue_options_flag(options, QUIET), error) : RUE_OK;
+    if (status != RUE_OK) return status;
+    if (rue_options_flag(options, JSON)) return rue_json_write(make_json(pair), stdout, error);
+    status = make_page(pair, false, &page);
+    if (status == RUE_OK) status = rue_page_write(&page, &style, stdout, error);
+    rue_page_close(&page);
+    return status;
+}
+
+static rue_status run_diff(const struct rue_options *options, rue_error *error)
+{
+    struct pair pair = {0};
+    size_t opened = 0;
+    rue_status status = RUE_OK;
+    for (; status == RUE_OK && opened < 2; opened += status == RUE_OK)
+        status = read_study(rue_options_arguments(options)[opened], &pair.records[opened],
+                            &pair.findings[opened], error);
+    if (status == RUE_OK) status = compare_variants(&pair, error);
+    if (status == RUE_OK) status = show(&pair, options, error);
+    for (size_t v = 0; pair.differences && v < pair.count; v++) rue_difference_close(pair.differences[v]);
+    free(pair.differences);
+    for (size_t i = 0; i < opened; i++) {
+        rue_tally_findings_close(pair.findings[i]);
+        rue_record_close(&pair.records[i]);
+    }
+    return status;
+}
+
+const struct rue_command rue_command_diff = {
+    .name = "diff",
+    .arguments = "STUDY STUDY",
+    .summary = "Show what changed from one study to another.",
+    .details =
+        "  rue diff rue-out/monday rue-out/tuesday\n"
+        "  rue diff rue-out/server-a rue-out/server-b --html changes.html\n\n"
+        "Compares two days, machines or loaders: which times changed beyond noise, whether the\n"
+        "recommendation changes, what the first one costs in the second study, and what else differs.\n"
+        "Data match by mode, format and dtype, models by name. Nothing is measured.",
+    .options = options_table,
+    .option_count = sizeof options_table / sizeof *options_table,
+    .min_arguments = 2,
+    .max_arguments = 2,
+    .run = run_diff,
+};
