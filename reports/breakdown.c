@@ -64,7 +64,7 @@ static double known(int64_t value)
     return value == RUE_ABSENT ? NAN : (double)value;
 }
 
-static void add_parts(struct rue_parts *parts, const struct rue_trial_result *result)
+void rue_parts_add(struct rue_parts *parts, const struct rue_trial_result *result)
 {
     double first = fmax(known(result->first_batch_ns), 0), wait = fmax(known(result->load_wait_ns), 0),
            compute = fmax(known(result->compute_ns), 0), copy = fmin(fmax(known(result->h2d_ns), 0), compute);
@@ -167,7 +167,7 @@ static void add_row(struct walk *walk, const struct rue_trial_row *row)
         size_t model = rue_cost_matrix_model(variant->matrix, row->request.model);
         size_t config = rue_findings_config(variant->matrix, &row->request.config);
         if (model == SIZE_MAX || config == SIZE_MAX) return;
-        add_parts(&breakdown->cells[v][model * variant->matrix->config_count + config], &row->result);
+        rue_parts_add(&breakdown->cells[v][model * variant->matrix->config_count + config], &row->result);
         ratio = joint_ratio(variant, row, model, config);
     }
     add_point(walk, row, ratio);

@@ -45,6 +45,9 @@ struct rue_breakdown {
     struct rue_failed_trial *failures; /* the first RUE_FAILURES_MAX */
 };
 
+/* Adds a trial. Longer ones replace the sums of shorter ones, and shorter ones are ignored. */
+void rue_parts_add(struct rue_parts *parts, const struct rue_trial_result *result);
+
 /* RUE_MEMORY. The caller closes `*out`, which borrows from the findings. */
 rue_status rue_breakdown_open(const struct rue_findings *findings, struct rue_breakdown **out,
                               rue_error *error) RUE_MUST_CHECK;

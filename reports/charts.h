@@ -29,6 +29,9 @@ bool rue_chart_is_in_slice(const struct rue_chart_subject *subject, size_t confi
  * panel per value for each other knob that varies. (charts_times.c) */
 void rue_charts_grid(struct rue_page *page, const struct rue_chart_subject *subject);
 
+/* Only the first of them. */
+void rue_charts_map(struct rue_page *page, const struct rue_chart_subject *subject);
+
 /* The time of the job: fixed batch size over workers, fixed workers over batch size, fixed model over both.
  */
 void rue_charts_times(struct rue_page *page, const struct rue_chart_subject *subject);
@@ -40,6 +43,12 @@ void rue_charts_breakdown(struct rue_page *page, const struct rue_chart_subject 
 /* All trials in the order in which they ran. */
 void rue_charts_timeline(struct rue_page *page, const struct rue_findings *findings,
                          const struct rue_breakdown *breakdown);
+
+/* A command that makes one trial like `request`. `path`: of its data; "": without it. The workload is
+ * included if it is known. */
+enum { RUE_TRIAL_COMMAND_BYTES = PATH_MAX + 1024 };
+void rue_trial_command(const struct rue_trial_request *request, const char *path,
+                       char out[RUE_TRIAL_COMMAND_BYTES]);
 
 /* Regret against memory, votes against regret, the answer by length of the job, the smallest set.
  * (charts_answers.c) */

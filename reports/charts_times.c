@@ -159,11 +159,17 @@ void rue_charts_grid(struct rue_page *page, const struct rue_chart_subject *subj
 {
     size_t center = find_center(subject->variant);
     if (center == RUE_NONE) return;
-    put_grid(page, subject, center, RUE_NONE);
+    rue_charts_map(page, subject);
     const struct rue_knobs *knobs = rue_config_knobs(&subject->variant->matrix->configs[center]);
     for (size_t k = 0; k < knobs->count; k++)
         if (k != RUE_BATCH_SIZE && k != RUE_NUM_WORKERS && count_values(subject->variant, k) > 1)
             put_grid(page, subject, center, k);
+}
+
+void rue_charts_map(struct rue_page *page, const struct rue_chart_subject *subject)
+{
+    size_t center = find_center(subject->variant);
+    if (center != RUE_NONE) put_grid(page, subject, center, RUE_NONE);
 }
 
 /* ---- times ---- */

@@ -7,7 +7,7 @@
 #include "shell_quote.h"
 #include "units.h"
 
-enum { BARS_MAX = 7, COMMAND_BYTES = PATH_MAX + 1024 };
+enum { BARS_MAX = 7 };
 
 /* ---- where the time goes ---- */
 
@@ -254,27 +254,56 @@ static void put_points(struct rue_page *page, const struct rue_findings *finding
     }
 }
 
-/* A command that makes one trial like this one. */
-static void write_command(const struct rue_findings *findings, const struct rue_failed_trial *failure,
-                          char out[COMMAND_BYTES])
+/* ---- commands ---- */
+
+/* Adds " --batch-size 128". */
+static void add_option(char *out, size_t *used, const char *name, const char *value)
 {
-    const struct rue_trial_request *request = &failure->row.request;
+    size_t begin = *used;
+    if (begin >= RUE_TRIAL_COMMAND_BYTES) return;
+    *used += (size_t)snprintf(out + begin, RUE_TRIAL_COMMAND_BYTES - begin, " --%s%s%s", name,
+                              value[0] ? " " : "", value);
+    for (size_t i = begin + 1; out[i] && out[i] != ' '; i++)
+        if (out[i] == '_') out[i] = '-';
+}
+
+/* Adds the options of the workload that are not at their default. */
+static void add_workload(char *out, size_t *used, const struct rue_workload *workload)
+{
+    const struct rue_workload usual = rue_workload_default();
+    for (size_t i = 0; rue_workload_options[i]; i++) {
+        const struct rue_field *field = &rue_workload_fields[i];
+        const char *at = (const char *)workload + field->offset;
+        char value[RUE_WORKLOAD_WORD_BYTES + 32] = "";
+        if (memcmp(at, (const char *)&usual + field->offset, field->bytes) == 0) continue;
+        if (field->kind == RUE_FIELD_NUMBER)
+            snprintf(value, sizeof value, "%" PRIu64, rue_field_number(field, workload));
+        else if (field->kind == RUE_FIELD_WORD)
+            snprintf(value, sizeof value, "%s", field->words[rue_field_number(field, workload)]);
+        else if (field->kind == RUE_FIELD_TEXT)
+            snprintf(value, sizeof value, "%.*s", (int)RUE_WORKLOAD_WORD_BYTES, at);
+        if (field->kind == RUE_FIELD_FLAG || value[0]) add_option(out, used, rue_workload_options[i], value);
+    }
+}
+
+void rue_trial_command(const struct rue_trial_request *request, const char *path,
+                       char out[RUE_TRIAL_COMMAND_BYTES])
+{
     const struct rue_knobs *knobs = rue_config_knobs(&request->config);
-    char path[PATH_MAX + 16], model[2 * RUE_MODEL_NAME_BYTES];
-    size_t used;
-    rue_shell_quote(findings->variants[failure->variant].variant.path, path, sizeof path);
-    rue_shell_quote(request->model, model, sizeof model);
-    used = (size_t)snprintf(out, COMMAND_BYTES, "rue tune %s%s%s --images %" PRIu64, path,
-                            request->model[0] ? " --model " : "", model, request->images);
-    for (size_t k = 0; k < knobs->count && used < COMMAND_BYTES; k++) {
-        char value[RUE_KNOB_TEXT_BYTES];
+    char word[PATH_MAX + 16], value[RUE_KNOB_TEXT_BYTES];
+    if (path[0]) rue_shell_quote(path, word, sizeof word);
+    size_t used = (size_t)snprintf(out, RUE_TRIAL_COMMAND_BYTES, "rue tune%s%s", path[0] ? " " : "",
+                                   path[0] ? word : "");
+    rue_shell_quote(request->model, word, sizeof word);
+    if (request->model[0]) add_option(out, &used, "model", word);
+    snprintf(value, sizeof value, "%" PRIu64, request->images);
+    add_option(out, &used, "images", value);
+    for (size_t k = 0; k < knobs->count; k++) {
         if (!rue_config_is_shown(&request->config, k)) continue;
         rue_knob_format(knobs->at[k], request->config.value[k], value);
-        size_t begin = used;
-        used += (size_t)snprintf(out + used, COMMAND_BYTES - used, " --%s %s", knobs->at[k]->name, value);
-        for (size_t i = begin + 1; i < used && i < COMMAND_BYTES && out[i] != ' '; i++)
-            if (out[i] == '_') out[i] = '-';
+        add_option(out, &used, knobs->at[k]->name, value);
     }
+    if (request->workload.world_size) add_workload(out, &used, &request->workload);
 }
 
 static void put_failures(struct rue_page *page, const struct rue_findings *findings,
@@ -295,8 +324,9 @@ static void put_failures(struct rue_page *page, const struct rue_findings *findi
     rue_page_table(page, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < shown; i++) {
         const struct rue_failed_trial *failure = &breakdown->failures[i];
-        char command[COMMAND_BYTES] = "", label[RUE_CONFIG_TEXT_BYTES];
-        if (findings->variants[failure->variant].variant.path[0]) write_command(findings, failure, command);
+        const char *path = findings->variants[failure->variant].variant.path;
+        char command[RUE_TRIAL_COMMAND_BYTES] = "", label[RUE_CONFIG_TEXT_BYTES];
+        if (path[0]) rue_trial_command(&failure->row.request, path, command);
         rue_page_row(page, false);
         rue_put_number(page, (double)failure->row.id);
         rue_put_text(page, failure->row.request.model);

@@ -135,6 +135,8 @@ struct rue_findings_ledger {
     size_t scenario_count;
     const char (*scenarios)[RUE_LEDGER_KEY_BYTES]; /* [scenario_count] keys of the variants */
     const char *rules_json;                        /* of the ranking */
+    size_t disturbed_count;
+    const uint64_t *disturbed; /* [disturbed_count] ids of disturbed trials */
 };
 
 /* One configuration for several variants. */

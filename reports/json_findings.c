@@ -405,6 +405,7 @@ const struct rue_field rue_json_run_fields[] = {
     {"disturbance", RUE_FIELD_TEXT, RUN(changes.disturbance), RUE_FIELD_NULL},
     {0}};
 
+static const struct rue_field trial_fields[] = {{"", RUE_FIELD_NUMBER, .bytes = sizeof(uint64_t)}, {0}};
 static const struct rue_field scenario_fields[] = {{"", RUE_FIELD_TEXT, .bytes = RUE_LEDGER_KEY_BYTES}, {0}};
 
 const struct rue_field rue_json_ledger_fields[] = {
@@ -413,6 +414,10 @@ const struct rue_field rue_json_ledger_fields[] = {
     {"scenarios", RUE_FIELD_LIST, RUE_FIELD_AT(rue_findings_ledger, scenarios), RUE_FIELD_POINTED,
      .most = RUE_JSON_VARIANTS_MAX, .fields = scenario_fields,
      .count = offsetof(struct rue_findings_ledger, scenario_count), .element = RUE_LEDGER_KEY_BYTES},
+    {"disturbed", RUE_FIELD_LIST, RUE_FIELD_AT(rue_findings_ledger, disturbed),
+     RUE_FIELD_POINTED | RUE_FIELD_OMIT | RUE_FIELD_OPTIONAL, .most = RUE_JSON_REPEATS_MAX,
+     .fields = trial_fields, .count = offsetof(struct rue_findings_ledger, disturbed_count),
+     .element = sizeof(uint64_t)},
     {0}};
 
 /* ---- forecasts for later studies ---- */

@@ -1,19 +1,31 @@
 /* The terminal's view of a study: the verdict, a table for each variant, and notes. */
 #include <stdlib.h>
 
+#include "charts.h"
 #include "report.h"
 #include "report_parts.h"
 #include "verdict.h"
 
 enum { NARROWEST = 40 };
 
-static rue_status put_page(struct rue_page *page, const struct rue_findings *findings, bool brief,
-                           rue_error *error)
+static void put_maps(struct rue_page *page, const struct rue_findings *findings, size_t variant, bool brief)
 {
-    bool recommended = false, bounds = false;
+    struct rue_chart_subject subject;
+    rue_chart_subject_make(findings, variant, &subject);
+    rue_page_gap(page);
+    if (findings->variants[variant].selection->ranked_count)
+        (brief ? rue_charts_map : rue_charts_grid)(page, &subject);
+    rue_page_gap(page);
+}
+
+static rue_status put_page(struct rue_page *page, const struct rue_findings *findings,
+                           const struct rue_report_style *style, rue_error *error)
+{
+    bool recommended = false, bounds = false, brief = style->brief;
     rue_status status = rue_parts_verdict(page, findings, brief, error);
     for (size_t v = 0; v < findings->variant_count; v++) {
         rue_parts_variant(page, findings, &findings->variants[v], brief);
+        if (style->maps) put_maps(page, findings, v, brief);
         recommended |= findings->variants[v].selection->recommended != RUE_NONE;
         bounds |= findings->variants[v].claim.confidence > 0;
     }
@@ -38,7 +50,7 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
     for (size_t v = 0; v < findings->variant_count; v++) sorted.variants[v] = findings->variants[v];
     qsort(sorted.variants, findings->variant_count, sizeof *sorted.variants, rue_findings_compare);
     if (wide.columns > 0 && wide.columns < NARROWEST) wide.columns = NARROWEST;
-    rue_status status = put_page(&page, &sorted, style->brief, error);
+    rue_status status = put_page(&page, &sorted, style, error);
     if (status == RUE_OK) status = rue_page_write(&page, &wide, stream, error);
     rue_page_close(&page);
     free(sorted.variants);

@@ -1,21 +1,13 @@
-/* A heat map. Values from 0 are coloured from dark to light, on a scale that shows small ones in detail; with
- * negative ones, blue is below and orange above zero. */
+#include "chart_heat.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "chart_drawing.h"
+enum { CELL_WIDTH = 46, CELL_HEIGHT = 25, LEFT = 56, RIGHT = 8, TOP = 22, BOTTOM = 42 };
 
-enum { CELL_WIDTH = 46, CELL_HEIGHT = 25, LEFT = 56, RIGHT = 8, TOP = 22, BOTTOM = 42, VALUES_MAX = 64 };
-
-/* Ascending distinct values of a column. */
-struct values {
-    size_t count;
-    double at[VALUES_MAX];
-    size_t rows[VALUES_MAX]; /* a row with that value, for its text */
-};
-
-static void collect(const struct rue_drawing *drawing, size_t panel, int column, struct values *out)
+void rue_heat_collect(const struct rue_drawing *drawing, size_t panel, int column,
+                      struct rue_heat_values *out)
 {
     out->count = 0;
     for (size_t r = 0; r < drawing->table->row_count; r++) {
@@ -23,7 +15,7 @@ static void collect(const struct rue_drawing *drawing, size_t panel, int column,
         size_t i = 0;
         if (drawing->panels.of_row[r] != panel || !isfinite(value)) continue;
         while (i < out->count && out->at[i] < value) i++;
-        if ((i < out->count && out->at[i] == value) || out->count == VALUES_MAX) continue;
+        if ((i < out->count && out->at[i] == value) || out->count == RUE_HEAT_VALUES_MAX) continue;
         memmove(&out->at[i + 1], &out->at[i], (out->count - i) * sizeof *out->at);
         memmove(&out->rows[i + 1], &out->rows[i], (out->count - i) * sizeof *out->rows);
         out->at[i] = value;
@@ -32,52 +24,57 @@ static void collect(const struct rue_drawing *drawing, size_t panel, int column,
     }
 }
 
-static size_t find(const struct values *values, double value)
+size_t rue_heat_find(const struct rue_heat_values *values, double value)
 {
     size_t i = 0;
     while (i < values->count && values->at[i] != value) i++;
     return i;
 }
 
-struct color {
-    double r, g, b;
-};
-
-static struct color mix(const struct color *colors, size_t count, double share)
+static struct rue_heat_color mix(const struct rue_heat_color *colors, size_t count, double share)
 {
     double at = fmin(fmax(share, 0), 1) * (double)(count - 1);
     size_t i = at >= (double)(count - 1) ? count - 2 : (size_t)at;
     double f = at - (double)i;
-    return (struct color){colors[i].r + f * (colors[i + 1].r - colors[i].r),
-                          colors[i].g + f * (colors[i + 1].g - colors[i].g),
-                          colors[i].b + f * (colors[i + 1].b - colors[i].b)};
+    return (struct rue_heat_color){colors[i].r + f * (colors[i + 1].r - colors[i].r),
+                                   colors[i].g + f * (colors[i + 1].g - colors[i].g),
+                                   colors[i].b + f * (colors[i + 1].b - colors[i].b)};
+}
+
+bool rue_heat_diverges(const struct rue_drawing *drawing)
+{
+    return drawing->common.low < 0;
+}
+
+double rue_heat_share(const struct rue_drawing *drawing, double value)
+{
+    const double detail = 0.03, least = 0.3, most = 5;
+    double high = fmin(fmax(fmax(fabs(drawing->common.low), drawing->common.high), least), most);
+    double share = fmin(log1p(fabs(value) / detail) / log1p(high / detail), 1);
+    return rue_heat_diverges(drawing) ? 0.5 + (value < 0 ? -share : share) / 2 : share;
 }
 
 /* Lightness rises steadily, so both scales are readable in grey. */
-static struct color value_color(const struct rue_drawing *drawing, double value)
+struct rue_heat_color rue_heat_color(const struct rue_drawing *drawing, double value)
 {
-    static const struct color rising[] = {{13, 43, 94},    {47, 78, 122},   {91, 113, 137},
-                                          {137, 150, 138}, {190, 190, 120}, {253, 231, 120}};
-    static const struct color diverging[] = {
+    static const struct rue_heat_color rising[] = {{13, 43, 94},    {47, 78, 122},   {91, 113, 137},
+                                                   {137, 150, 138}, {190, 190, 120}, {253, 231, 120}};
+    static const struct rue_heat_color diverging[] = {
         {5, 80, 160}, {120, 175, 220}, {245, 245, 245}, {235, 165, 90}, {170, 75, 0}};
-    const double detail = 0.03, least = 0.3, most = 5;
-    double high = fmin(fmax(fmax(fabs(drawing->common.low), drawing->common.high), least), most);
-    double share = log1p(fabs(value) / detail) / log1p(high / detail);
-    if (drawing->common.low < 0) return mix(diverging, 5, 0.5 + (value < 0 ? -share : share) / 2);
-    return mix(rising, 6, share);
+    double share = rue_heat_share(drawing, value);
+    return rue_heat_diverges(drawing) ? mix(diverging, 5, share) : mix(rising, 6, share);
 }
 
-static bool is_dark(struct color color)
+bool rue_heat_is_dark(struct rue_heat_color color)
 {
     return 0.299 * color.r + 0.587 * color.g + 0.114 * color.b < 128;
 }
 
-/* "3.2", without its unit, short enough for a cell. */
-static void cell_text(const struct rue_drawing *drawing, double value, char out[RUE_AXIS_TEXT_BYTES])
+void rue_heat_text(const struct rue_drawing *drawing, double value, char out[RUE_AXIS_TEXT_BYTES])
 {
     double number =
         rue_drawing_column(drawing, drawing->chart->value)->unit == RUE_UNIT_PERCENT ? 100 * value : value;
-    const char *sign = drawing->common.low < 0 && number > 0 ? "+" : "";
+    const char *sign = rue_heat_diverges(drawing) && number > 0 ? "+" : "";
     if (fabs(number) >= 9999.5)
         snprintf(out, RUE_AXIS_TEXT_BYTES, "%.0e", number);
     else
@@ -102,7 +99,8 @@ static void draw_cell(struct rue_drawing *drawing, size_t row, double x, double 
     double value = rue_drawing_number(drawing, row, drawing->chart->value);
     const char *state = rue_drawing_text(drawing, row, drawing->chart->state);
     bool known = isfinite(value), predicted = strcmp(state, "predicted") == 0;
-    struct color color = known ? value_color(drawing, value) : (struct color){234, 238, 242};
+    struct rue_heat_color color =
+        known ? rue_heat_color(drawing, value) : (struct rue_heat_color){234, 238, 242};
     fprintf(drawing->stream,
             "<g><rect x=\"%.0f\" y=\"%.0f\" width=\"%d\" height=\"%d\" fill=\"#%02x%02x%02x\"/>", x, y,
             CELL_WIDTH - 1, CELL_HEIGHT - 1, (int)color.r, (int)color.g, (int)color.b);
@@ -114,9 +112,9 @@ static void draw_cell(struct rue_drawing *drawing, size_t row, double x, double 
                 CELL_WIDTH - 13, CELL_HEIGHT - 9, CELL_HEIGHT - 9, CELL_WIDTH - 13, CELL_HEIGHT - 9);
     if (known) {
         char text[RUE_AXIS_TEXT_BYTES];
-        cell_text(drawing, value, text);
+        rue_heat_text(drawing, value, text);
         rue_drawing_put_text(drawing, x + CELL_WIDTH / 2, y + CELL_HEIGHT / 2 + 4,
-                             is_dark(color) ? "m i" : "m k", 7, text);
+                             rue_heat_is_dark(color) ? "m i" : "m k", 7, text);
     }
     put_cell_title(drawing, row);
     fputs("</g>", drawing->stream);
@@ -131,7 +129,7 @@ static void draw_ring(struct rue_drawing *drawing, double x, double y)
                 i ? 'r' : 'w', x, y, CELL_WIDTH - 1, CELL_HEIGHT - 1);
 }
 
-static void put_label(struct rue_drawing *drawing, const struct values *values, size_t i, int column,
+static void put_label(struct rue_drawing *drawing, const struct rue_heat_values *values, size_t i, int column,
                       double x, double y, const char *look)
 {
     char *text = rue_drawing_value(drawing, values->rows[i], column);
@@ -139,8 +137,8 @@ static void put_label(struct rue_drawing *drawing, const struct values *values, 
     free(text);
 }
 
-static void draw_labels(struct rue_drawing *drawing, const struct values *xs, const struct values *ys,
-                        int height)
+static void draw_labels(struct rue_drawing *drawing, const struct rue_heat_values *xs,
+                        const struct rue_heat_values *ys, int height)
 {
     const struct rue_chart *chart = drawing->chart;
     const char *x_title = rue_drawing_column(drawing, chart->x)->header,
@@ -162,15 +160,15 @@ static void draw_labels(struct rue_drawing *drawing, const struct values *xs, co
 static void draw(struct rue_drawing *drawing, size_t panel, int width, int height)
 {
     const struct rue_chart *chart = drawing->chart;
-    struct values xs, ys;
-    collect(drawing, panel, chart->x, &xs);
-    collect(drawing, panel, chart->y, &ys);
+    struct rue_heat_values xs, ys;
+    rue_heat_collect(drawing, panel, chart->x, &xs);
+    rue_heat_collect(drawing, panel, chart->y, &ys);
     (void)width;
     draw_labels(drawing, &xs, &ys, height);
     for (int ring = 0; ring < 2; ring++)
         for (size_t r = 0; r < drawing->table->row_count; r++) {
-            size_t i = find(&xs, rue_drawing_number(drawing, r, chart->x)),
-                   j = find(&ys, rue_drawing_number(drawing, r, chart->y));
+            size_t i = rue_heat_find(&xs, rue_drawing_number(drawing, r, chart->x)),
+                   j = rue_heat_find(&ys, rue_drawing_number(drawing, r, chart->y));
             if (drawing->panels.of_row[r] != panel || i == xs.count || j == ys.count) continue;
             double x = LEFT + (double)i * CELL_WIDTH, y = height - BOTTOM - (double)(j + 1) * CELL_HEIGHT;
             if (!ring) draw_cell(drawing, r, x, y);
@@ -180,9 +178,9 @@ static void draw(struct rue_drawing *drawing, size_t panel, int width, int heigh
 
 static void measure(const struct rue_drawing *drawing, size_t panel, int *width, int *height)
 {
-    struct values xs, ys;
-    collect(drawing, panel, drawing->chart->x, &xs);
-    collect(drawing, panel, drawing->chart->y, &ys);
+    struct rue_heat_values xs, ys;
+    rue_heat_collect(drawing, panel, drawing->chart->x, &xs);
+    rue_heat_collect(drawing, panel, drawing->chart->y, &ys);
     *width = LEFT + RIGHT + (int)xs.count * CELL_WIDTH;
     *height = TOP + BOTTOM + (int)ys.count * CELL_HEIGHT;
     const int least = 240; /* for the title */

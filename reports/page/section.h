@@ -15,8 +15,10 @@
 struct rue_report_style {
     bool color;
     bool unicode;
-    int columns; /* width of the terminal; 0: unlimited */
-    bool brief;  /* without the answers of --details */
+    int columns;    /* width of the terminal; 0: unlimited */
+    bool brief;     /* without the answers of --details */
+    bool maps;      /* with heat maps */
+    int color_bits; /* of the cells of heat maps: 24 or 8; 0: no colour */
 };
 
 enum rue_look { RUE_LOOK_PLAIN, RUE_LOOK_BOLD, RUE_LOOK_DIM, RUE_LOOK_COUNT };

@@ -1,13 +1,13 @@
 /* Sentences, and tables of aligned columns, that fit a width. Columns without any value are omitted. A table
  * that is too wide is narrowed in this order: columns shrink to `shrink_to`; columns of `drop` 1 are omitted;
  * headers get two lines; columns of `drop` 2, 3, ... are omitted; headers are shortened, and columns shrink
- * to half of `shrink_to`. */
+ * to half of `shrink_to`. A table with a heat map is shown as the map. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "section.h"
+#include "section_heat.h"
 #include "units.h"
 #include "utf8.h"
 #include "wrap.h"
@@ -227,6 +227,20 @@ static rue_status write_sentence(const struct rue_section *sentence, const struc
     return RUE_OK;
 }
 
+static bool is_heat_map(const struct rue_section *section)
+{
+    return section->kind == RUE_SECTION_TABLE && section->chart_count &&
+           section->charts[0].kind == RUE_CHART_HEAT;
+}
+
+static rue_status write_section(const struct rue_section *section, const struct rue_report_style *style,
+                                FILE *stream, rue_error *error)
+{
+    bool shown;
+    if (is_heat_map(section)) return rue_heat_write(section, style, stream, &shown, error);
+    return (section->kind == RUE_SECTION_TABLE ? write_table : write_sentence)(section, style, stream, error);
+}
+
 rue_status rue_page_write(const struct rue_page *page, const struct rue_report_style *style, FILE *stream,
                           rue_error *error)
 {
@@ -234,13 +248,16 @@ rue_status rue_page_write(const struct rue_page *page, const struct rue_report_s
     if (page->failed) return rue_fail_memory(error, "a report", page->count * sizeof *page->sections);
     for (size_t i = 0; i < page->count; i++) {
         const struct rue_section *section = &page->sections[i];
-        bool table = section->kind == RUE_SECTION_TABLE;
+        bool shown = rue_page_is_shown(page, i);
+        rue_status status = RUE_OK;
         gap |= section->kind == RUE_SECTION_GAP;
-        if (!rue_page_is_shown(page, i)) continue;
+        if (shown && is_heat_map(section)) status = rue_heat_write(section, style, NULL, &shown, error);
+        if (status != RUE_OK) return status;
+        if (!shown) continue;
         if (gap && begun) fputc('\n', stream);
         begun = true;
         gap = false;
-        rue_status status = (table ? write_table : write_sentence)(section, style, stream, error);
+        status = write_section(section, style, stream, error);
         if (status != RUE_OK) return status;
     }
     return rue_report_finish(stream, error);

@@ -3,11 +3,13 @@
 
 #include "commands.h"
 #include "further_answers.h"
+#include "store.h"
 #include "study_options.h"
 #include "table.h"
+#include "table_study.h"
 #include "terminal.h"
 
-enum { MAP, TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, JSON, QUIET };
+enum { MAP, TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, STUDY, JSON, QUIET };
 
 static const struct rue_option options_table[] = {
     [MAP] = {"map", RUE_OPTION_LIST, "LIST", NULL, "columns, such as mode=dataset_type,time_s=seconds", 0, 0,
@@ -16,6 +18,10 @@ static const struct rue_option options_table[] = {
     [OBJECTIVE] = {RUE_RANKING_OBJECTIVE("mean", "")},
     [WEIGHTS] = {RUE_RANKING_WEIGHTS(" [1 each]")},
     [SET_EPSILON] = {RUE_RANKING_SET_EPSILON("2%", "")},
+    [STUDY] = {"study", RUE_OPTION_PATH, "DIR", NULL, "folder to make a study of the table, for rue show", 0,
+               0, NULL, .set_by = RUE_SET_BY_USER,
+               .more = "The study holds all rows as trials. 'rue report DIR' then writes its page, and "
+                       "'rue show DIR' shows one trial."},
     [JSON] = {RUE_STUDY_OPTION_JSON},
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "print no notes about skipped rows", 0, 0, NULL},
 };
@@ -60,8 +66,15 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     if (!rue_options_flag(options, QUIET)) report_skipped(table);
     findings->unsaved = true;
     status = rue_further_answers_find(findings, &rules, error);
+    const char *folder = rue_options_text(options, STUDY);
+    if (status == RUE_OK && folder)
+        status =
+            rue_table_study_write(table, rue_options_arguments(options)[0], folder, &rules, findings, error);
     rue_ranking_rules_close(&rules);
     const struct rue_report *shown = rue_options_flag(options, JSON) ? &rue_report_json : &rue_report_table;
+    if (status == RUE_OK && folder && !rue_options_flag(options, QUIET))
+        rue_terminal_print(stderr, "written: %s/" RUE_STORE_FILE " and its reports; to see it: rue show %s",
+                           findings->folder, findings->folder);
     if (status == RUE_OK) status = shown->render(findings, &style, stdout, error);
     if (status == RUE_OK) status = rue_tally_check_recommended(findings, error);
     rue_further_answers_close(findings);
@@ -87,6 +100,7 @@ const struct rue_command rue_command_analyze = {
     .details =
         "  rue analyze times.csv\n"
         "  rue analyze latency.csv --map mode=data,time_ms=latency\n"
+        "  rue analyze times.csv --study rue-out/times\n"
         "  rue analyze rue-out/photos/trials.csv --json\n"
         "  cat times.csv | rue analyze -\n\n"
         "Columns: mode, model, the knobs (batch_size, num_workers, ...), and one of time_s, time_ms,\n"

@@ -9,9 +9,10 @@
 #include "report.h"
 #include "study_options.h"
 #include "terminal.h"
+#include "trial_page.h"
 #include "wrap.h"
 
-enum { TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, DETAILS, TRIALS, JSON };
+enum { TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, DETAILS, TRIAL, TRIALS, JSON };
 
 #define AS_STUDY " [as the study]"
 
@@ -21,6 +22,10 @@ static const struct rue_option options_table[] = {
     [WEIGHTS] = {RUE_RANKING_WEIGHTS(AS_STUDY)},
     [SET_EPSILON] = {RUE_RANKING_SET_EPSILON(NULL, AS_STUDY)},
     [DETAILS] = {RUE_STUDY_OPTION_DETAILS},
+    [TRIAL] = {"trial", RUE_OPTION_COUNT, "N", NULL, "show only the trial with this number", 1, INT64_MAX,
+               NULL, .set_by = RUE_SET_BY_FLAG,
+               .more = "Its request, outcome, parts of its time, batches, what was expected of it, and the "
+                       "command that repeats it. --trials lists the numbers."},
     [TRIALS] = {"trials", RUE_OPTION_FLAG, NULL, NULL, "print the trials as CSV", 0, 0, NULL},
     [JSON] = {RUE_STUDY_OPTION_JSON},
 };
@@ -53,6 +58,7 @@ static rue_status report(const struct rue_record *record, const struct rue_optio
                          struct rue_findings *findings, rue_error *error)
 {
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    style.maps = true;
     style.brief = !rue_options_flag(options, DETAILS);
     if (rue_options_flag(options, TRIALS)) return list_trials(record, findings, &style, error);
     bool json = rue_options_flag(options, JSON);
@@ -64,6 +70,23 @@ static rue_status report(const struct rue_record *record, const struct rue_optio
     if (status != RUE_OK) return status;
     if (record->other_trials && !json) put_other_trials(record->other_trials, &style);
     return rue_tally_check_recommended(findings, error);
+}
+
+/* `findings` is NULL if the record is empty. */
+static rue_status show_trial(const struct rue_record *record, const struct rue_options *options,
+                             struct rue_findings *findings, rue_error *error)
+{
+    struct rue_trial_life life;
+    struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    style.brief = !rue_options_flag(options, DETAILS);
+    rue_status status =
+        rue_trial_life_read(record, findings, rue_options_number(options, TRIAL), &life, error);
+    if (status == RUE_OK && rue_options_flag(options, JSON))
+        status = rue_json_write(rue_trial_json(&life), stdout, error);
+    else if (status == RUE_OK)
+        status = rue_trial_write(&life, &style, stdout, error);
+    rue_trial_life_close(&life);
+    return status;
 }
 
 static rue_status show_record(const struct rue_record *record, const struct rue_options *options,
@@ -78,7 +101,8 @@ static rue_status show_record(const struct rue_record *record, const struct rue_
     if (status != RUE_OK) return rue_ranking_rules_close(&rules), status;
     status = rue_further_answers_find(findings, &rules, error);
     rue_ranking_rules_close(&rules);
-    if (status == RUE_OK) status = report(record, options, findings, error);
+    if (status == RUE_OK)
+        status = (rue_options_given(options, TRIAL) ? show_trial : report)(record, options, findings, error);
     rue_further_answers_close(findings);
     rue_tally_findings_close(findings);
     return status;
@@ -87,11 +111,16 @@ static rue_status show_record(const struct rue_record *record, const struct rue_
 static rue_status run_show(const struct rue_options *options, rue_error *error)
 {
     struct rue_record record;
+    bool one = rue_options_given(options, TRIAL);
     if (rue_options_flag(options, TRIALS) && rue_options_flag(options, JSON))
         return rue_fail(error, RUE_USAGE, "--trials prints CSV: remove --json, or query study.db");
+    if (rue_options_flag(options, TRIALS) && one)
+        return rue_fail(error, RUE_USAGE, "--trial shows one trial, --trials all: remove one of them");
     rue_status status = rue_record_read(rue_options_arguments(options)[0], &record, error);
     if (status != RUE_OK) return status;
-    if (rue_record_is_empty(&record))
+    if (rue_record_is_empty(&record) && one)
+        status = show_trial(&record, options, NULL, error);
+    else if (rue_record_is_empty(&record))
         status =
             rue_fail(error, RUE_INCONCLUSIVE,
                      "%s has no trial to rank yet: run the same 'rue tune' again to continue", record.store);
@@ -108,6 +137,7 @@ const struct rue_command rue_command_show = {
     .details =
         "  rue show rue-out/photos\n"
         "  rue show rue-out/photos --details\n"
+        "  rue show rue-out/photos --trial 17\n"
         "  rue show rue-out/photos --trials > trials.csv\n\n"
         "STUDY is the folder of a study or its study.db. Nothing is written. It also works during a run.",
     .options = options_table,

@@ -29,6 +29,9 @@ struct rue_report_style rue_terminal_style(FILE *stream, int fallback)
     struct rue_report_style style = {.unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0};
     const char *no_color = getenv("NO_COLOR"), *columns = getenv("COLUMNS");
     style.color = rue_terminal_redraws(stream) && !(no_color && *no_color);
+    const char *term = getenv("TERM"), *depth = getenv("COLORTERM");
+    bool full = depth && (strcmp(depth, "truecolor") == 0 || strcmp(depth, "24bit") == 0);
+    if (style.color) style.color_bits = full ? 24 : strstr(term, "256color") ? 8 : 0;
     long requested = columns ? strtol(columns, NULL, 10) : 0;
     style.columns = requested > 0 && requested < COLUMNS_MAX ? (int)requested : rue_terminal_columns(stream);
     if (!style.columns) style.columns = fallback;

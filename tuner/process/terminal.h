@@ -13,7 +13,8 @@ enum { RUE_TABLE_COLUMNS = 100, RUE_TEXT_COLUMNS = 80 };
 int rue_terminal_columns(FILE *stream);
 
 /* Columns: COLUMNS in the environment, else the terminal's, else `fallback`. Colour needs a terminal that is
- * not dumb and an unset NO_COLOR. Unicode needs a UTF-8 locale; call setlocale() before. */
+ * not dumb and an unset NO_COLOR; its depth is that of COLORTERM or TERM. Unicode needs a UTF-8 locale; call
+ * setlocale() before. */
 struct rue_report_style rue_terminal_style(FILE *stream, int fallback);
 
 /* Writes a text without control characters, wrapped to the terminal. */

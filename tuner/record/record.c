@@ -110,6 +110,13 @@ size_t rue_record_variant(const struct rue_record *record, const struct rue_stor
     return RUE_NONE;
 }
 
+bool rue_record_is_disturbed(const struct rue_record *record, uint64_t trial)
+{
+    for (size_t i = 0; record->last && i < record->last->ledger.disturbed_count; i++)
+        if (record->last->ledger.disturbed[i] == trial) return true;
+    return false;
+}
+
 const char *rue_record_label(const struct rue_record *record, const struct rue_store_trial *trial)
 {
     bool answered = strcmp(record->last->found.runner.measured_with, RUE_TABLE_LOADER) == 0;

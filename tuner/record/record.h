@@ -44,6 +44,9 @@ rue_status rue_record_findings(const struct rue_record *record, const struct rue
 /* Index of the trial's variant among those of the last run; RUE_NONE: not a trial of that run. */
 size_t rue_record_variant(const struct rue_record *record, const struct rue_store_trial *trial);
 
+/* Whether the last run found that the trial was disturbed. */
+bool rue_record_is_disturbed(const struct rue_record *record, uint64_t trial);
+
 /* The table's name for the trial's mode; NULL for measured trials. Borrowed from `trial`. */
 const char *rue_record_label(const struct rue_record *record, const struct rue_store_trial *trial);
 

@@ -27,9 +27,11 @@ static bool next_trial(void *context, size_t index, struct rue_trial_row *out)
                                   .request.measure = trial->measure,
                                   .request.variant = trial->scenario.variant,
                                   .request.config = trial->config,
+                                  .request.workload = trial->scenario.workload,
                                   .request.images = trial->requested_images,
                                   .request.job_images = trial->scenario.job_images,
                                   .result = trial->result,
+                                  .disturbed = rue_record_is_disturbed(trials->record, trial->id),
                                   .label = rue_record_label(trials->record, trial)};
     memcpy(out->request.model, trial->scenario.model, sizeof out->request.model);
     return true;

@@ -217,6 +217,16 @@ static rue_status execute_statement(struct rue_store *store, char *sql, const ch
     return status;
 }
 
+rue_status rue_store_hold(struct rue_store *store, rue_error *error)
+{
+    return execute_statement(store, sqlite3_mprintf("BEGIN IMMEDIATE"), NULL, NULL, "adding trials", error);
+}
+
+rue_status rue_store_commit(struct rue_store *store, rue_error *error)
+{
+    return execute_statement(store, sqlite3_mprintf("COMMIT"), NULL, NULL, "adding trials", error);
+}
+
 rue_status rue_store_begin_run(struct rue_store *store, const char *command_line, const char *rue_version,
                                const char *started, const struct rue_knobs *knobs, rue_error *error)
 {

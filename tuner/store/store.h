@@ -67,6 +67,11 @@ rue_status rue_store_begin_run(struct rue_store *store, const char *command_line
                                const char *started, const struct rue_knobs *knobs,
                                rue_error *error) RUE_MUST_CHECK;
 
+/* Until rue_store_commit, additions are only in memory; a store that is closed before loses them. RUE_STORE.
+ */
+rue_status rue_store_hold(struct rue_store *store, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_store_commit(struct rue_store *store, rue_error *error) RUE_MUST_CHECK;
+
 /* Saves the findings of the run, final or preliminary (a recommendation.json). Replaces its earlier
  * findings. */
 rue_status rue_store_save_findings(struct rue_store *store, const char *findings,

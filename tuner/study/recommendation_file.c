@@ -173,6 +173,7 @@ void rue_recommendation_close(struct rue_recommendation *recommendation)
     free(recommendation->at);
     free((void *)recommendation->found.changes.notices);
     free((void *)recommendation->ledger.scenarios);
+    free((void *)recommendation->ledger.disturbed);
     rue_ranking_rules_close(&recommendation->rules);
     json_decref(recommendation->root);
     free(recommendation);

@@ -21,7 +21,7 @@
 #include "tally.h"
 
 /* To the millisecond, because it identifies a run in the store. */
-static void now_text(char *out, size_t bytes)
+void rue_study_now(char *out, size_t bytes)
 {
     struct tm parts;
     struct timespec now;
@@ -117,6 +117,7 @@ static void close_study(struct rue_study *study)
     free(study->setup.configs);
     free(study->ledger.rows);
     free(study->ledger.kept.rules_json);
+    free((void *)study->ledger.kept.facts.disturbed);
     free(study);
 }
 
@@ -133,7 +134,7 @@ static rue_status open_study(const struct rue_study_goal *goal, struct rue_progr
     study->setup.place.lock = study->setup.place.part_lock = -1;
     study->setup.memory_bytes =
         goal->loader.memory_bytes ? goal->loader.memory_bytes : rue_machine_available_bytes() / 5 * 4;
-    now_text(study->setup.started, sizeof study->setup.started);
+    rue_study_now(study->setup.started, sizeof study->setup.started);
     if (goal->output.dry_run) setenv("RUE_DRY_RUN", "true", 1); /* for runners, also nested ones */
     rue_status status = open_parts(study, error);
     study->setup.place.discard = status != RUE_OK;

@@ -38,6 +38,9 @@ void rue_study_sample_name(const struct rue_study_setup *setup, char out[PATH_MA
 rue_status rue_study_open_store(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                 rue_error *error) RUE_MUST_CHECK;
 
+/* The wall clock as a run's start: ISO 8601, UTC. (study.c) */
+void rue_study_now(char *out, size_t bytes);
+
 /* Removes the closed store, and the folders that the study created if they are empty. */
 void rue_study_discard(const struct rue_study_setup *setup);
 

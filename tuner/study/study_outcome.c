@@ -23,6 +23,18 @@
 #include "tally.h"
 #include "workload_json.h"
 
+static rue_status list_disturbed(struct rue_study_ledger *ledger, rue_error *error)
+{
+    struct rue_findings_ledger *kept = &ledger->kept.facts;
+    uint64_t *ids = realloc((void *)kept->disturbed, (ledger->row_count + 1) * sizeof *ids);
+    if (!ids) return rue_fail_memory(error, "trials", ledger->row_count * sizeof *ids);
+    kept->disturbed = ids;
+    kept->disturbed_count = 0;
+    for (size_t i = 0; i < ledger->row_count; i++)
+        if (ledger->rows[i].trial.disturbed) ids[kept->disturbed_count++] = ledger->rows[i].trial.id;
+    return RUE_OK;
+}
+
 /* Describes the part of the store that the findings use. */
 static rue_status describe_ledger(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   bool under_way, rue_error *error)
@@ -38,7 +50,7 @@ static rue_status describe_ledger(const struct rue_study_setup *setup, struct ru
     kept->scenario_count = setup->variant_count;
     kept->scenarios = (const char(*)[RUE_LEDGER_KEY_BYTES])ledger->kept.scenarios;
     kept->rules_json = ledger->kept.rules_json;
-    return RUE_OK;
+    return list_disturbed(ledger, error);
 }
 
 rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,

@@ -1,8 +1,11 @@
 """rue analyze: tables that were measured elsewhere, odd files among them."""
+import contextlib
 import csv
 import json
 import os
 import pathlib
+import re
+import sqlite3
 import statistics
 import subprocess
 
@@ -158,9 +161,13 @@ def test_a_file_that_cannot_be_opened_is_named(rue):
     expect_failure(rue("analyze", "."), 3, "folder")
 
 
-def test_standard_input_is_a_table(rue):
-    done = subprocess.run([rue.program, "analyze", "-", "--json"], input=PLAIN, text=True, capture_output=True, timeout=HANG_S,
+def pipe(rue, *words):
+    return subprocess.run([rue.program, "analyze", "-", *words], input=PLAIN, text=True, capture_output=True, timeout=HANG_S,
                           env=clean_environment(), cwd=rue.folder)
+
+
+def test_standard_input_is_a_table(rue):
+    done = pipe(rue, "--json")
     assert cell(modes(done)["day"]["configs"][0]) == (64, 1)
 
 
@@ -267,3 +274,103 @@ def test_a_truncated_trial_is_skipped_with_a_note(rue):
     assert done.returncode == 0 and "skipped trials: 1, shorter than the job" in done.stderr
     assert "1 configuration" in done.stdout
     expect_failure(analyze(rue, header + "a,32,0,64,1000,ok,100\n"), 5, "nothing to rank")
+
+
+# ---- --study ----
+
+def check_study(rue, table, *words):
+    """The study of a table gives the ranking of the table. Returns its rows, (model, batch size, workers, status, ns)."""
+    done, plain = rue("analyze", table, "--study", "out", *words), rue("analyze", table, "--json", *words)
+    assert done.returncode == plain.returncode and plain.returncode in (0, 4), done.stderr
+    study, own = json.loads(rue("show", "out", "--json").stdout), json.loads(plain.stdout)
+    for key in own.keys() - {"provenance", "ledger"}:
+        assert study[key] == own[key], key
+    assert read_json(rue.folder / "out/recommendation.json")["recommendations"] == own["recommendations"]
+    with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:
+        return db.execute("SELECT model, config ->> 'batch_size', config ->> 'num_workers', status, end_to_end_ns FROM trial ORDER BY id").fetchall()
+
+
+def test_a_study_of_a_table_has_its_rows_and_its_ranking(rue):
+    done = analyze(rue, PLAIN, "--study", "rue-out/deep")
+    assert done.returncode == 0 and "rue-out/deep/study.db" in done.stderr and "rue show rue-out/deep" in done.stderr
+    rows = check_study(rue, "t.csv")
+    assert rows == [(m, b, w, "ok", t * 10**9) for (m, b, w), t in TIMES.items()]
+    assert (rue.folder / "out/trials.csv").read_text() == rue("show", "out", "--trials").stdout
+    text = rue("show", "out").stdout
+    assert "day: 2 models, 3 configurations" in text and "Use batch_size 64, num_workers 1 for day data: 7.5 %" in text
+    (entry,) = json.loads(rue("list", "out", "--json").stdout)
+    assert (entry["state"], entry["trials_ok"]) == ("complete", 6)
+    assert rue("report", "out", "--quiet").returncode == 0 and "7.5" in (rue.folder / "out/report.md").read_text()
+
+
+@pytest.mark.parametrize("words", [["--objective", "worst"], ["--weights", "ape=3,bee=1"], ["--top-n", "1"], ["--set-epsilon", "20%"]])
+def test_a_study_of_a_table_has_the_rules_of_its_options(rue, words):
+    (rue.folder / "t.csv").write_text(PLAIN)
+    check_study(rue, "t.csv", *words)
+
+
+def test_a_study_of_a_table_keeps_all_repeats_failures_and_jobs(rue):
+    header = "mode,model,batch_size,num_workers,job_images,status,reason,time_s\n"
+    rows = ["day,a,32,1,100,ok,,3", "day,a,32,1,100,ok,,5", "day,a,32,1,100,ok,,4", "day,a,32,2,100,ok,,9",
+            "day,a,64,1,100,infeasible,too large,", "day,b,32,1,100,failed,it fell over,", "day,b,32,2,100,ok,,7", "day,a,32,1,200,ok,,8"]
+    (rue.folder / "t.csv").write_text(header + "".join(row + "\n" for row in rows))
+    stored = check_study(rue, "t.csv")
+    assert [row[3:] for row in stored] == [("ok", 3 * 10**9), ("ok", 5 * 10**9), ("ok", 4 * 10**9), ("ok", 9 * 10**9), ("infeasible", None),
+                                           ("failed", None), ("ok", 7 * 10**9), ("ok", 8 * 10**9)]
+    assert "it fell over" in rue("show", "out", "--trial", "6").stdout
+    again = json.loads(rue("show", "out", "--json", "--top-n", "2").stdout)["recommendations"]
+    assert [part["job_images"] for part in again] == [100, 200]
+
+
+def test_a_study_of_a_table_grows_only_with_the_table(rue):
+    (rue.folder / "t.csv").write_text(PLAIN)
+    assert len(check_study(rue, "t.csv")) == 6
+    assert len(check_study(rue, "t.csv", "--objective", "worst")) == 6
+    (rue.folder / "t.csv").write_text(PLAIN + "day,ape,64,1,3\n")
+    assert len(check_study(rue, "t.csv")) == 13
+    assert "6 trials of another" in rue("show", "out").stdout
+
+
+def test_the_trials_of_a_study_of_a_table_are_ranked_again(rue):
+    """Without its findings, as after a damaged run."""
+    (rue.folder / "t.csv").write_text(PLAIN)
+    check_study(rue, "t.csv")
+    with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:
+        db.execute("DELETE FROM trial WHERE id = 1")
+        db.commit()
+    text = rue("show", "out").stdout
+    assert "trials were added or deleted" in text and "day: 2 models" in text
+
+
+def test_a_folder_that_cannot_be_a_study_of_the_table_is_refused(rue, script):
+    one = script(make_table(["ape"], [16, 32], [0, 2], lambda m, b, w: 1000 + b))
+    assert rue("tune", "--runner", one.command, "--quiet", "--out", "measured").returncode == 0
+    before = (rue.folder / "measured/recommendation.json").read_bytes()
+    expect_failure(analyze(rue, PLAIN, "--study", "measured"), 2, "measured", "--study", "another folder")
+    expect_failure(rue("analyze", "measured/trials.csv", "--quiet", "--study", "measured"), 6, "input table")
+    assert (rue.folder / "measured/recommendation.json").read_bytes() == before
+    (rue.folder / "file").write_text("")
+    expect_failure(analyze(rue, PLAIN, "--study", "file"), 6, "file")
+    expect_failure(analyze(rue, HEADER + "day,a,1,1,400000000\n", "--study", "long"), 3, "9 years")
+    many = HEADER + "".join(f"day{i},a,{b},1,{i + b}\n" for i in range(65) for b in (1, 2))
+    expect_failure(analyze(rue, many, "--study", "many"), 3, "65", "64")
+    assert not (rue.folder / "long").exists() and not (rue.folder / "many").exists()
+    done = pipe(rue, "--study", "piped", "--quiet")
+    assert done.returncode == 0 and rue("show", "piped").returncode == 0
+
+
+def modes_of(document):
+    return {name: {cell(c): round(c["mean_regret_ratio"], 9) for c in mode["configs"]} for name, mode in rankings(document).items()}
+
+
+def test_the_published_figures_are_those_of_the_study(rue):
+    rows = check_study(rue, shared_table(), "--map", "mode=dataset_type,time_s=end_to_end_s")
+    assert len(rows) == 1080
+    text = rue("show", "out").stdout
+    assert re.search(r"^  12 +6\.7 \[ 2\.0\] +5\.3 +16\.2 +37\.4$", text, re.MULTILINE)
+    assert rue("report", "out", "--quiet").returncode == 0
+    page = (rue.folder / "out/report.html").read_text()
+    found = modes_of(json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL).group(1)))
+    assert found == modes_of(read_json(rue.folder / "out/recommendation.json"))
+    assert round(100 * found["imagenette"][128, 12], 3) == 1.958 and round(100 * found["preprocessed_ssd"][256, 2], 3) == 0.361
+    assert all(f">{text}</text>" in page for text in ("2.9", "6.4", "0.4", "1.0", "294")), "cells of the heat maps"

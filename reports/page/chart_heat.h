@@ -1,0 +1,40 @@
+/* What the heat maps of pages and of terminals share: the values along an axis, colours, and texts of cells.
+ */
+#ifndef RUE_CHART_HEAT_H
+#define RUE_CHART_HEAT_H
+
+#include "chart_drawing.h"
+
+enum { RUE_HEAT_VALUES_MAX = 64 };
+
+/* Ascending distinct values of a column. */
+struct rue_heat_values {
+    size_t count;
+    double at[RUE_HEAT_VALUES_MAX];
+    size_t rows[RUE_HEAT_VALUES_MAX]; /* a row with that value, for its text */
+};
+void rue_heat_collect(const struct rue_drawing *drawing, size_t panel, int column,
+                      struct rue_heat_values *out);
+
+/* `count` if it is not among them. */
+size_t rue_heat_find(const struct rue_heat_values *values, double value);
+
+struct rue_heat_color {
+    double r, g, b; /* 0 to 255 */
+};
+
+/* The place of a value on the scale, 0 to 1. Small values are shown in detail. With negative ones the scale
+ * diverges: zero is at 0.5. */
+double rue_heat_share(const struct rue_drawing *drawing, double value);
+bool rue_heat_diverges(const struct rue_drawing *drawing);
+
+/* From dark to light; on a scale that diverges, blue is below and orange above zero. */
+struct rue_heat_color rue_heat_color(const struct rue_drawing *drawing, double value);
+
+/* Whether light text is readable on it. */
+bool rue_heat_is_dark(struct rue_heat_color color);
+
+/* "3.2", without its unit, short enough for a cell. */
+void rue_heat_text(const struct rue_drawing *drawing, double value, char out[RUE_AXIS_TEXT_BYTES]);
+
+#endif

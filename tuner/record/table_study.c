@@ -1,0 +1,208 @@
+#include "table_study.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "folder_lock.h"
+#include "hash.h"
+#include "interrupt.h"
+#include "json_findings.h"
+#include "output.h"
+#include "recommendation_file.h"
+#include "store.h"
+#include "study_opening.h"
+#include "workload_json.h"
+
+struct table_study {
+    const struct rue_table *table;
+    struct rue_findings *findings;
+    struct rue_store *store;
+    struct rue_findings_ledger ledger;
+    char folder[PATH_MAX];
+    char runner[128]; /* names the table; its digest is that of the file */
+};
+
+/* ---- trials ---- */
+
+/* The conditions of a group's trials, without the model. */
+static struct rue_store_scenario make_scenario(const struct table_study *study,
+                                               const struct rue_variant_findings *group)
+{
+    struct rue_store_scenario scenario = {
+        .variant = group->variant, .workload = rue_workload_default(), .job_images = group->job.images};
+    if (!scenario.variant.format[0]) strcpy(scenario.variant.format, RUE_TABLE_FORMAT);
+    snprintf(scenario.variant.path, sizeof scenario.variant.path, "%s", group->label);
+    snprintf(scenario.runner, sizeof scenario.runner, "%s", study->runner);
+    snprintf(scenario.data_digest, sizeof scenario.data_digest, "%016" PRIx64,
+             rue_hash(study->table->digest, group->label, strlen(group->label)));
+    return scenario;
+}
+
+static void make_row(const struct table_study *study, size_t index, struct rue_trial_row *out)
+{
+    const struct rue_tally *tally = &study->table->tally;
+    const struct rue_tally_trial *trial = &tally->trials[index];
+    const struct rue_variant_findings *group = &tally->groups[trial->group];
+    *out = (struct rue_trial_row){.id = index + 1,
+                                  .request = {.measure = RUE_JOINT,
+                                              .variant = make_scenario(study, group).variant,
+                                              .config = trial->config,
+                                              .images = group->job.images,
+                                              .job_images = group->job.images},
+                                  .result = rue_trial_result_empty(),
+                                  .label = group->label};
+    snprintf(out->request.model, sizeof out->request.model, "%s", tally->models.texts[trial->model]);
+    out->result.outcome = trial->outcome;
+    out->result.config = trial->config;
+    snprintf(out->result.reason, sizeof out->result.reason, "%s", trial->reason ? trial->reason : "");
+    if (trial->outcome != RUE_TRIAL_OK) return;
+    out->result.end_to_end_ns = llround(trial->time_ns);
+    if (group->job.images) out->result.images = (int64_t)group->job.images;
+}
+
+static bool table_row_at(void *context, size_t index, struct rue_trial_row *out)
+{
+    const struct table_study *study = context;
+    if (index >= study->table->tally.trial_count) return false;
+    make_row(study, index, out);
+    return true;
+}
+
+/* Counts the trials of this table in the store. */
+static rue_status count_stored(const struct table_study *study, size_t *out, rue_error *error)
+{
+    static const char own[] = RUE_TABLE_LOADER " ";
+    struct rue_store_trial trial;
+    for (bool found = true; found;) {
+        rue_status status = rue_store_next_trial(study->store, &found, &trial, error);
+        if (status != RUE_OK || !found) return status;
+        rue_trial_result_close(&trial.result);
+        if (strncmp(trial.scenario.runner, own, strlen(own)) != 0)
+            return rue_fail(error, RUE_USAGE,
+                            "%s is a study of measured trials, not of a table: choose another folder with "
+                            "--study",
+                            study->folder);
+        *out += strcmp(trial.scenario.runner, study->runner) == 0;
+    }
+    return RUE_OK;
+}
+
+static rue_status add_trials(const struct table_study *study, rue_error *error)
+{
+    const struct rue_tally *tally = &study->table->tally;
+    size_t stored = 0;
+    rue_status status = count_stored(study, &stored, error);
+    for (size_t i = stored; status == RUE_OK && i < tally->trial_count; i++) {
+        struct rue_trial_row row;
+        make_row(study, i, &row);
+        struct rue_store_scenario scenario = make_scenario(study, &tally->groups[tally->trials[i].group]);
+        memcpy(scenario.model, row.request.model, sizeof scenario.model);
+        if (rue_interrupt_status() != RUE_OK) return rue_fail(error, rue_interrupt_status(), "interrupted");
+        status = rue_store_add_trial(study->store, &scenario, &row.request, &row.result, 0, NULL, error);
+    }
+    return status;
+}
+
+/* ---- findings ---- */
+
+static rue_status save_findings(struct table_study *study, const struct rue_ranking_rules *rules,
+                                rue_error *error)
+{
+    char keys[RUE_JSON_VARIANTS_MAX][RUE_LEDGER_KEY_BYTES], workload[RUE_WORKLOAD_TEXT_BYTES],
+        key[RUE_STORE_KEY_BYTES], *rules_json = rue_recommendation_rules_json(rules), *text = NULL;
+    const struct rue_findings *findings = study->findings;
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        struct rue_store_scenario scenario = make_scenario(study, &findings->variants[v]);
+        rue_workload_canonical(&scenario.workload, workload);
+        rue_store_scenario_key(&scenario, workload, key);
+        rue_recommendation_scenario(key, keys[v]);
+    }
+    rue_status status = rules_json ? rue_store_count_trials(study->store, &study->ledger.trials, error)
+                                   : rue_fail_memory(error, "rules", sizeof *rules);
+    study->ledger.scenario_count = findings->variant_count;
+    study->ledger.scenarios = (const char(*)[RUE_LEDGER_KEY_BYTES])keys;
+    study->ledger.rules_json = rules_json;
+    study->findings->ledger = &study->ledger;
+    if (status == RUE_OK) status = rue_report_json_text(findings, &text, error);
+    if (status == RUE_OK) status = rue_store_save_findings(study->store, text, error);
+    study->findings->ledger = NULL;
+    free(text);
+    free(rules_json);
+    return status;
+}
+
+static rue_status store_table(struct table_study *study, const struct rue_ranking_rules *rules,
+                              rue_error *error)
+{
+    const struct rue_run_findings *run = &study->findings->run;
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof path, "%s/" RUE_STORE_FILE, study->folder);
+    rue_status status = rue_store_open(path, false, &study->store, error);
+    if (status == RUE_OK) status = rue_store_hold(study->store, error);
+    if (status == RUE_OK)
+        status = rue_store_begin_run(study->store, run->command_line, run->rue_version, run->started,
+                                     &rue_own_knobs, error);
+    if (status == RUE_OK) status = add_trials(study, error);
+    if (status == RUE_OK) status = save_findings(study, rules, error);
+    if (status == RUE_OK) status = rue_store_commit(study->store, error);
+    rue_store_close(study->store);
+    return status;
+}
+
+static rue_status write_reports(struct table_study *study, rue_error *error)
+{
+    char files[256];
+    study->findings->row_at = table_row_at;
+    study->findings->row_context = study;
+    rue_status status =
+        rue_output_write_reports(rue_reports, study->findings, study->folder, files, sizeof files, error);
+    study->findings->row_at = NULL;
+    return status;
+}
+
+/* ---- the study ---- */
+
+/* What the store refuses when it is read. */
+static rue_status check_table(const struct rue_table *table, const struct rue_findings *findings,
+                              rue_error *error)
+{
+    if (findings->variant_count > RUE_JSON_VARIANTS_MAX)
+        return rue_fail(error, RUE_DATA, "%s has %zu data modes, but a study has at most %d: split the table",
+                        table->name, findings->variant_count, RUE_JSON_VARIANTS_MAX);
+    for (size_t i = 0; i < table->tally.trial_count; i++)
+        if (table->tally.trials[i].outcome == RUE_TRIAL_OK &&
+            !rue_trial_field_is_valid(table->tally.trials[i].time_ns))
+            return rue_fail(error, RUE_DATA,
+                            "%s has a time of 9 years or more, which a study cannot hold: check the unit",
+                            table->name);
+    return RUE_OK;
+}
+
+rue_status rue_table_study_write(const struct rue_table *table, const char *path, const char *folder,
+                                 const struct rue_ranking_rules *rules, struct rue_findings *findings,
+                                 rue_error *error)
+{
+    struct table_study study = {.table = table, .findings = findings};
+    int lock;
+    rue_status status = check_table(table, findings, error);
+    if (status != RUE_OK) return status;
+    snprintf(study.folder, sizeof study.folder, "%s", folder);
+    snprintf(study.runner, sizeof study.runner, RUE_TABLE_LOADER " %.60s #%016" PRIx64, table->name,
+             table->digest);
+    for (size_t end = strlen(study.folder); end > 1 && study.folder[end - 1] == '/';) study.folder[--end] = 0;
+    const char *name = strrchr(study.folder, '/');
+    snprintf(findings->study, sizeof findings->study, "%s", name && name[1] ? name + 1 : study.folder);
+    snprintf(findings->folder, sizeof findings->folder, "%s", study.folder);
+    snprintf(findings->runner.name, sizeof findings->runner.name, "%s", study.runner);
+    rue_study_now(findings->run.started, sizeof findings->run.started);
+    findings->unsaved = false;
+    status = rue_folder_acquire(study.folder, "--study", &lock, error);
+    if (status != RUE_OK) return status;
+    status = rue_output_check_reports(rue_reports, study.folder, path, error);
+    if (status == RUE_OK) status = store_table(&study, rules, error);
+    if (status == RUE_OK) status = write_reports(&study, error);
+    rue_folder_release(lock);
+    return status;
+}
