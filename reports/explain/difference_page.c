@@ -137,7 +137,7 @@ static void say_cells(struct rue_page *page, const struct rue_difference *differ
             difference->unknown < count ? " beyond noise" : "");
     if (difference->unknown < count)
         rue_say(page, " (95" RUE_NO_BREAK "%% confidence for all of them together)");
-    rue_say(page, ". The median time is %.3g times as long.", difference->median_ratio);
+    rue_say(page, ". At the median, times are %.3g times as long.", difference->median_ratio);
 }
 
 static const char *cell_state(const struct rue_difference *difference, const struct rue_changed_cell *cell)

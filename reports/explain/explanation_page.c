@@ -125,15 +125,15 @@ static void say_noise(struct rue_page *page, const struct rue_explanation *expla
 
 /* ---- parts ---- */
 
-/* The largest part that is not computing, if it is not small. */
+/* Waiting for data, if it is not small: the model could run faster. Else the largest part. */
 static size_t find_bound(const double parts[PARTS], double total_ns)
 {
     const double small_share = 0.1;
-    const size_t computing = 3;
-    size_t worst = 0;
+    const size_t waiting = 1;
+    size_t largest = 0;
     for (size_t i = 1; i < PARTS; i++)
-        if (i != computing && parts[i] > parts[worst]) worst = i;
-    return parts[worst] < small_share * total_ns ? computing : worst;
+        if (parts[i] > parts[largest]) largest = i;
+    return parts[waiting] < small_share * total_ns ? largest : waiting;
 }
 
 /* Says " 50 % of its time is computing, 43 % waiting for data": without parts below 0.5 %. */
@@ -352,8 +352,8 @@ static void say_alternative(struct rue_page *page, const struct rue_explanation 
     if (!is_better(explanation, config))
         rue_say(page, "With the other knobs as they are, no other %s is better than %s.", info->name, text);
     else if (knob == RUE_NUM_WORKERS && other > value && ratio > clear_gain)
-        rue_say(page, "%d workers in place of %d are %.3g times as fast, so loading limits it.", other, value,
-                ratio);
+        rue_say(page, "With %d worker%s in place of %d it is %.3g times as fast, so loading limits it.",
+                other, rue_prose_plural((uint64_t)other), value, ratio);
 }
 
 static void put_alternatives(struct rue_page *page, const struct rue_explanation *explanation)

@@ -123,6 +123,9 @@ static void list_values(const struct rue_cost_matrix *matrix, size_t knob, char 
 static rue_status fail_unknown(const struct request *request, rue_error *error)
 {
     const struct rue_variant_findings *variant = &request->findings->variants[0];
+    if (!request->findings->variant_count || !variant->matrix->config_count)
+        return rue_fail(error, RUE_INCONCLUSIVE, "%s has no configuration to explain",
+                        request->record->store);
     const struct rue_config config = make_config(request, variant);
     const struct rue_knobs *knobs = rue_config_knobs(&config);
     char text[RUE_CONFIG_TEXT_BYTES], value[RUE_KNOB_TEXT_BYTES], values[128];

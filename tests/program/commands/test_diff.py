@@ -77,6 +77,15 @@ def test_the_cost_of_the_first_answer_in_the_second_study(rue, study):
     assert f"In b, batch_size 32, num_workers 2 has {100 * regret:.1f} % mean regret" in text and "more than noise" in text
 
 
+def test_answers_that_are_equal_within_noise_are_called_so(rue, study):
+    more = dict(repeats=[1, 1.05, 0.95])
+    study("a", changed("16/2", 0.92), "--repeats", "3", **more)
+    study("b", changed("64/2", 0.92), "--repeats", "3", **more)
+    assert "In both studies the two are equally good within noise, so neither answer is wrong." in unwrap(rue("diff", "a", "b").stdout)
+    study("c", changed("64/2", 0.5), "--repeats", "3", **more)
+    assert "equally good" not in rue("diff", "a", "c").stdout
+
+
 @pytest.mark.quick
 def test_without_repeats_noise_is_unknown_and_a_threshold_counts(rue, study):
     times = {m: dict(t) for m, t in changed("16/0", 1.12).items()}
