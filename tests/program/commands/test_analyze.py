@@ -360,7 +360,7 @@ def test_a_folder_that_cannot_be_a_study_of_the_table_is_refused(rue, script):
 
 
 def modes_of(document):
-    return {name: {cell(c): round(c["mean_regret_ratio"], 9) for c in mode["configs"]} for name, mode in rankings(document).items()}
+    return {name: {cell(c): round(c["mean_regret_ratio"], 6) for c in mode["configs"]} for name, mode in rankings(document).items()}
 
 
 def test_the_published_figures_are_those_of_the_study(rue):
