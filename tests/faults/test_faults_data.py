@@ -255,7 +255,7 @@ def test_files_of_a_killed_tuner_are_removed_by_the_next_one(rue, photos, many_p
     finish(process)
     done = rue("tune", photos, *QUICK)
     assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in (rue.folder / "out").iterdir()) == ["recommendation.json", "study.db", "trials.csv"]
+    assert sorted(path.name for path in (rue.folder / "out").iterdir()) == ["recommendation.json", "report.html", "study.db", "trials.csv"]
 
 
 @pytest.mark.parametrize("what", ["folder", "fifo", "device"])

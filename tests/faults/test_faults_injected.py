@@ -167,8 +167,8 @@ class TuneCase:
         if outcome.code:
             check_line("tune", fault, outcome)
         names = set(os.listdir(out)) if out.exists() else set()
-        reports = {"recommendation.json", "trials.csv"}
-        assert names <= reports | {"report.html", "study.db", "study.db-wal", "study.db-shm"}, f"left behind: {names}"
+        reports = {"recommendation.json", "report.html", "trials.csv"}
+        assert names <= reports | {"study.db", "study.db-wal", "study.db-shm"}, f"left behind: {names}"
         shown = check_reports(out) if reports <= names else set()
         rows = store_rows(out) if "study.db" in names else {}
         assert self.before.items() <= rows.items(), "rows were lost or changed"

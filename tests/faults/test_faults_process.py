@@ -462,7 +462,7 @@ def test_memory_of_a_tuner_grows_only_by_its_rows(release_rue, script):
     assert late["fds"] == early["fds"] and late["threads"] == early["threads"] == 1 and few == many == 2
     assert (late["anon"] - early["anon"]) * 1024 / (late_rows - early_rows) < 24 * 1024, "a row is kept for the reports"
     left = {path.name for path in (release_rue.folder / "out").iterdir()}
-    assert left == {"recommendation.json", "study.db", "trials.csv"}
+    assert left == {"recommendation.json", "report.html", "study.db", "trials.csv"}
 
 
 # ---- trials of its own that hang ----

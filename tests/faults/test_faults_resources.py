@@ -19,7 +19,7 @@ QUICK = ["--batch-size", "4", "--num-workers", "0,1", "--model", "none", "--imag
          "--quiet"]
 RAW = [*QUICK, "--mode", "raw"]
 TABLE = make_table(["ape", "bee"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 100 * w * (m == "bee"))
-KEPT = {"recommendation.json", "study.db", "trials.csv"}  # all that a study leaves behind
+KEPT = {"recommendation.json", "report.html", "study.db", "trials.csv"}  # all that a study leaves behind
 
 
 def csv_rows(folder):

@@ -294,23 +294,23 @@ def make_dangling(path):
     path.symlink_to("nowhere")
 
 
-@pytest.mark.parametrize("name", ["recommendation.json", "trials.csv"])
+@pytest.mark.parametrize("name", ["recommendation.json", "report.html", "trials.csv"])
 def test_a_report_that_is_read_only_is_replaced(study, name):
     study.copy()
     (study.out / name).chmod(0o444)
     assert study.tune().returncode == 0
     assert (study.out / name).is_file() and (study.out / name).stat().st_mode & 0o200
-    assert sorted(os.listdir(study.out)) == ["recommendation.json", "study.db", "trials.csv"]
+    assert sorted(os.listdir(study.out)) == ["recommendation.json", "report.html", "study.db", "trials.csv"]
 
 
 @pytest.mark.parametrize("damage, said", [(make_folder, "remove it"), (make_dangling, "rue did not write it")])
-@pytest.mark.parametrize("name", ["recommendation.json", "trials.csv"])
+@pytest.mark.parametrize("name", ["recommendation.json", "report.html", "trials.csv"])
 def test_an_obstacle_to_a_report_is_reported_before_the_trials(study, name, damage, said):
     study.copy()
     damage(study.out / name)
     before = (study.out / "study.db").read_bytes()
     expect_failure(study.tune(), 6, name, said)
-    assert (study.out / "study.db").read_bytes() == before and sorted(os.listdir(study.out)) == ["recommendation.json", "study.db", "trials.csv"]
+    assert (study.out / "study.db").read_bytes() == before and sorted(os.listdir(study.out)) == ["recommendation.json", "report.html", "study.db", "trials.csv"]
     assert os.listdir(study.out / name) == ["inside"] if damage is make_folder else (study.out / name).is_symlink()
 
 

@@ -235,7 +235,7 @@ def test_fresh_starts_over_and_keeps_the_old_store(rue, script):
         assert tune(rue, one, "--fresh").returncode == 0
         assert {row["recorded"] for row in stored(rue, kept).values()} and len(stored(rue, kept)) == len(old)
     assert stored(rue, "out/study.db.old") == old
-    names = {"recommendation.json", "study.db", "trials.csv"}
+    names = {"recommendation.json", "report.html", "study.db", "trials.csv"}
     assert {path.name for path in (rue.folder / "out").iterdir()} == {n + s for n in names for s in ("", ".old", ".old.2")}
     assert len(one.joint()) == 3 * len(CELLS) and joint(stored(rue)) == CELLS
     assert found(rue)["provenance"]["reused_trials"] == 0
@@ -443,7 +443,7 @@ def test_a_killed_study_of_photos_continues(rue, own_photos):
     reused = {key for key, row in before.items() if row["measure"] == "joint"}
     assert report["provenance"]["reused_trials"] >= len(reused) and len(report["recommendations"]) == 2
     assert all(r["config"] for r in report["recommendations"]) and not report["partial"]
-    assert sorted(p.name for p in (rue.folder / "out").iterdir()) == ["recommendation.json", "study.db", "trials.csv"]
+    assert sorted(p.name for p in (rue.folder / "out").iterdir()) == ["recommendation.json", "report.html", "study.db", "trials.csv"]
 
 
 def test_changed_photos_are_measured_again(rue, own_photos):
