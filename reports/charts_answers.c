@@ -69,13 +69,15 @@ static void put_votes(struct rue_page *page, const struct rue_chart_subject *sub
     if (selection->recommended == RUE_NONE || selection->top_n_winner == selection->recommended) return;
     snprintf(title, sizeof title, "Votes and regret disagree");
     rue_page_table(page, columns, sizeof columns / sizeof *columns);
-    rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_POINTS,
-                                             .name = rue_chart_name(subject, "votes", id),
-                                             .title = title,
-                                             .note = "circle: recommended, by regret",
-                                             .x = 2,
-                                             .value = 3,
-                                             .from_zero = true});
+    rue_page_chart(
+        page, &(struct rue_chart){
+                  .kind = RUE_CHART_POINTS,
+                  .name = rue_chart_name(subject, "votes", id),
+                  .title = title,
+                  .note = "votes: models for which it is among the fastest; circle: recommended, by regret",
+                  .x = 2,
+                  .value = 3,
+                  .from_zero = true});
     for (size_t i = 0; i < selection->ranked_count; i++) {
         size_t config = selection->ranked[i];
         if (!selection->rows[config].top_n_count) continue;
@@ -127,44 +129,72 @@ static void put_lengths(struct rue_page *page, const struct rue_chart_subject *s
             put_length(page, subject->variant, &lengths->at[i], knobs[k]);
 }
 
-/* ---- the smallest set ---- */
+/* ---- model by model ---- */
 
-static void put_set(struct rue_page *page, const struct rue_chart_subject *subject)
+static void put_config(struct rue_page *page, const struct rue_variant_findings *variant, size_t config)
+{
+    if (config == RUE_NONE)
+        rue_put_text(page, "none");
+    else
+        rue_put_config(page, &variant->matrix->configs[config]);
+}
+
+static void put_models(struct rue_page *page, const struct rue_chart_subject *subject)
 {
     static const struct rue_table_column columns[] = {
         {.header = "model"},
-        {.header = "of the smallest set", .unit = RUE_UNIT_CONFIG},
+        {.header = "time", .unit = RUE_UNIT_DURATION},
         {.header = "regret", .unit = RUE_UNIT_PERCENT},
-        {.header = "best of this model", .unit = RUE_UNIT_CONFIG}};
+        {.header = "best of this model", .unit = RUE_UNIT_CONFIG},
+        {.header = "its time", .unit = RUE_UNIT_DURATION}};
     const struct rue_variant_findings *variant = subject->variant;
-    const struct rue_config_set *set = variant->answers ? variant->answers->set : NULL;
-    if (!set || !set->config_count || variant->selection->model_count < 2) return;
+    const struct rue_selection *selection = variant->selection;
+    size_t config = selection->recommended;
+    if (config == RUE_NONE || selection->model_count < 2) return;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    rue_say(page, "%zu configuration%s keep%s every model within %.3g %% of its own best:", set->config_count,
-            set->config_count == 1 ? "" : "s", set->config_count == 1 ? "s" : "", 100 * set->epsilon_ratio);
+    rue_say(page, "The recommended configuration, model by model:");
     rue_page_table(page, columns, sizeof columns / sizeof *columns);
-    for (size_t m = 0; m < variant->selection->model_count; m++) {
-        size_t chosen = set->chosen[m], best = variant->selection->best_of_model[m];
+    for (size_t m = 0; m < selection->model_count; m++) {
         rue_page_row(page, false);
         rue_put_text(page, variant->matrix->models[m]);
-        if (chosen == SIZE_MAX)
-            rue_put_text(page, "none");
-        else
-            rue_put_config(page, &variant->matrix->configs[chosen]);
-        rue_put_number(page, chosen == SIZE_MAX
-                                 ? NAN
-                                 : rue_selection_regret(variant->selection, variant->matrix, m, chosen));
-        if (best == RUE_NONE)
-            rue_put_text(page, "");
-        else
-            rue_put_config(page, &variant->matrix->configs[best]);
+        rue_put_number(page, rue_cost_matrix_cell(variant->matrix, m, config)->median_ns);
+        rue_put_number(page, rue_selection_regret(selection, variant->matrix, m, config));
+        put_config(page, variant, selection->best_of_model[m]);
+        rue_put_number(page, selection->best_ns[m]);
+    }
+}
+
+/* The smallest set; one of a single configuration says nothing new. */
+static void put_set(struct rue_page *page, const struct rue_chart_subject *subject)
+{
+    static const struct rue_table_column columns[] = {{.header = "model"},
+                                                      {.header = "configuration", .unit = RUE_UNIT_CONFIG},
+                                                      {.header = "regret", .unit = RUE_UNIT_PERCENT}};
+    const struct rue_variant_findings *variant = subject->variant;
+    const struct rue_config_set *set = variant->answers ? variant->answers->set : NULL;
+    if (!set || set->config_count < 2) return;
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say(page,
+            "If each model may have its own configuration, these %zu keep every model within %.3g %% of its "
+            "best:",
+            set->config_count, 100 * set->epsilon_ratio);
+    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    for (size_t m = 0; m < variant->selection->model_count; m++) {
+        size_t chosen = set->chosen[m];
+        double regret =
+            chosen == SIZE_MAX ? NAN : rue_selection_regret(variant->selection, variant->matrix, m, chosen);
+        rue_page_row(page, false);
+        rue_put_text(page, variant->matrix->models[m]);
+        put_config(page, variant, chosen == SIZE_MAX ? RUE_NONE : chosen);
+        rue_put_number(page, regret);
     }
 }
 
 void rue_charts_answers(struct rue_page *page, const struct rue_chart_subject *subject)
 {
-    put_votes(page, subject);
+    put_models(page, subject);
     put_set(page, subject);
+    put_votes(page, subject);
     put_memory(page, subject);
     put_lengths(page, subject);
 }

@@ -123,6 +123,20 @@ static void put_cell(struct rue_page *page, const struct rue_variant_findings *v
     rue_put_text(page, cell_state(row));
 }
 
+/* Explains only marks that occur. */
+static void describe_marks(const struct rue_variant_findings *variant, char *out, size_t bytes)
+{
+    bool predicted = false, missing = false;
+    for (size_t c = 0; c < variant->matrix->config_count; c++) {
+        const char *state = cell_state(&variant->selection->rows[c]);
+        predicted |= strcmp(state, "predicted") == 0;
+        missing |= state[0] && strcmp(state, "predicted") != 0;
+    }
+    snprintf(out, bytes, "dark is good%s%s%s",
+             variant->selection->recommended != RUE_NONE ? "; ring: recommended" : "",
+             predicted ? "; hatched: predicted" : "", missing ? "; crossed: failed or does not fit" : "");
+}
+
 /* `knob` varies between panels; RUE_NONE: one panel. */
 static void put_grid(struct rue_page *page, const struct rue_chart_subject *subject, size_t center,
                      size_t knob)
@@ -135,22 +149,21 @@ static void put_grid(struct rue_page *page, const struct rue_chart_subject *subj
                                                {.header = "workers", .unit = RUE_UNIT_COUNT},
                                                {.header = "mean regret", .unit = RUE_UNIT_PERCENT},
                                                {.header = "based on"}};
-    char id[RUE_CHART_NAME_BYTES], kind[RUE_KNOB_TEXT_BYTES + 8], title[PATH_MAX + 256];
+    char id[RUE_CHART_NAME_BYTES], kind[RUE_KNOB_TEXT_BYTES + 8], title[PATH_MAX + 256], note[128];
+    describe_marks(variant, note, sizeof note);
     snprintf(kind, sizeof kind, "heat%s%s", name ? "-" : "", name ? name : "");
     snprintf(title, sizeof title, "Mean regret (%%)%s%s%s%s", name ? " by " : "", name ? name : "",
              subject->name[0] ? ", " : "", subject->name);
     rue_page_table(page, columns, sizeof columns / sizeof *columns);
-    rue_page_chart(
-        page, &(struct rue_chart){.kind = RUE_CHART_HEAT,
-                                  .name = rue_chart_name(subject, kind, id),
-                                  .title = title,
-                                  .note = "dark is good; ring: recommended; hatched: predicted; crossed: "
-                                          "failed or does not fit",
-                                  .x = 2,
-                                  .y = 3,
-                                  .value = 4,
-                                  .state = 5,
-                                  .panel = name ? 1 : 0});
+    rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_HEAT,
+                                             .name = rue_chart_name(subject, kind, id),
+                                             .title = title,
+                                             .note = note,
+                                             .x = 2,
+                                             .y = 3,
+                                             .value = 4,
+                                             .state = 5,
+                                             .panel = name ? 1 : 0});
     for (size_t c = 0; c < variant->matrix->config_count; c++)
         if (is_in_slice(variant, center, c, knob)) put_cell(page, variant, c, knob);
 }
@@ -222,6 +235,17 @@ static bool is_spread(const struct rue_variant_findings *variant)
     return high > most * low;
 }
 
+/* Whether any time has an interval. */
+static bool has_intervals(const struct rue_variant_findings *variant)
+{
+    size_t cells = variant->matrix->model_count * variant->matrix->config_count;
+    for (size_t i = 0; i < cells; i++) {
+        const struct rue_cell *cell = &variant->matrix->cells[i];
+        if (cell->repeats > 1 || (cell->repeats == 0 && cell->estimate_sd > 0)) return true;
+    }
+    return false;
+}
+
 /* The three families of charts are views of one table. */
 static void add_families(struct rue_page *page, const struct rue_chart_subject *subject)
 {
@@ -231,26 +255,28 @@ static void add_families(struct rue_page *page, const struct rue_chart_subject *
     } families[] = {{"batch", "Fixed batch size: time over workers", 3, 1, 2},
                     {"workers", "Fixed workers: time over batch size", 2, 1, 3},
                     {"model", "Fixed model: time over workers, for each batch size", 3, 2, 1}};
+    bool intervals = has_intervals(subject->variant);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         char id[RUE_CHART_NAME_BYTES], title[PATH_MAX + 256];
         snprintf(title, sizeof title, "%s%s%s", families[i].title, subject->name[0] ? ", " : "",
                  subject->name);
-        rue_page_chart(page,
-                       &(struct rue_chart){.kind = RUE_CHART_LINES,
-                                           .name = rue_chart_name(subject, families[i].kind, id),
-                                           .title = title,
-                                           .note = i ? NULL
-                                                     : "circle: recommended; vertical lines: range of "
-                                                       "repeats, or 95 % interval of a prediction",
-                                           .x = families[i].x,
-                                           .value = 4,
-                                           .low = 5,
-                                           .high = 6,
-                                           .series = families[i].series,
-                                           .panel = families[i].panel,
-                                           .log_x = true,
-                                           .log_y = families[i].series == 1 && is_spread(subject->variant),
-                                           .from_zero = true});
+        rue_page_chart(
+            page, &(struct rue_chart){.kind = RUE_CHART_LINES,
+                                      .name = rue_chart_name(subject, families[i].kind, id),
+                                      .title = title,
+                                      .note = i           ? NULL
+                                              : intervals ? "circle: recommended; vertical lines: range of "
+                                                            "repeats, or 95 % interval of a prediction"
+                                                          : "circle: recommended",
+                                      .x = families[i].x,
+                                      .value = 4,
+                                      .low = 5,
+                                      .high = 6,
+                                      .series = families[i].series,
+                                      .panel = families[i].panel,
+                                      .log_x = true,
+                                      .log_y = families[i].series == 1 && is_spread(subject->variant),
+                                      .from_zero = true});
     }
 }
 

@@ -52,23 +52,48 @@ static void put_use(struct rue_page *page, const struct rue_findings *findings)
                 findings->folder);
 }
 
+/* "raw folder: "; returns false, and says nothing, if there are no other data. */
+static bool say_subject(struct rue_page *page, const struct rue_findings *findings,
+                        const struct rue_variant_findings *variant)
+{
+    bool named = !rue_findings_is_only(findings, variant);
+    if (named) rue_say_variant(page, findings, variant);
+    rue_say(page, "%s", named ? ": " : "");
+    return named;
+}
+
+/* Warns if nothing was repeated. */
+static void put_single(struct rue_page *page, const struct rue_findings *findings,
+                       const struct rue_variant_findings *variant)
+{
+    size_t least, most;
+    rue_findings_repeats(variant, &least, &most);
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    if (most != 1 || variant->claim.confidence > 0 || variant->selection->recommended == RUE_NONE) return;
+    bool named = say_subject(page, findings, variant);
+    rue_say(page,
+            "%s was measured twice, so the uncertainty is unknown: configurations with almost the "
+            "same regret can be equally good.",
+            named ? "nothing" : "Nothing");
+}
+
 /* What is certain, and what it took. */
 static void put_certainty(struct rue_page *page, const struct rue_findings *findings,
                           const struct rue_breakdown *breakdown)
 {
     char text[RUE_UNIT_TEXT_BYTES];
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say(page, "Regret is the extra time against each model's own best configuration.");
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
+        put_single(page, findings, variant);
         rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
         if (!(variant->claim.confidence > 0) || rue_findings_is_unsteady(findings)) continue;
-        if (!rue_findings_is_only(findings, variant)) {
-            rue_say_variant(page, findings, variant);
-            rue_say(page, ": ");
-        }
+        bool named = say_subject(page, findings, variant);
         rue_say(page,
-                "no other %sconfiguration is more than %.1f" RUE_NO_BREAK "points better (%.3g" RUE_NO_BREAK
+                "%s other %sconfiguration is more than %.1f" RUE_NO_BREAK "points better (%.3g" RUE_NO_BREAK
                 "%% confidence).",
-                variant->claim.measured_only ? "measured " : "",
+                named ? "no" : "No", variant->claim.measured_only ? "measured " : "",
                 rue_prose_bound_percent(variant->claim.bound_ratio), 100 * variant->claim.confidence);
     }
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);

@@ -121,6 +121,7 @@ void rue_drawing_axis_title(const struct rue_drawing *drawing, const struct rue_
 {
     const char *header = rue_drawing_column(drawing, column)->header;
     if (column == drawing->chart->x && drawing->chart->x_title) header = drawing->chart->x_title;
-    snprintf(out, bytes, "%s%s%s%s", header ? header : "", axis->suffix[0] ? " (" : "", axis->suffix,
-             axis->suffix[0] ? ")" : "");
+    bool logarithmic = axis->logarithmic && column != drawing->chart->x;
+    snprintf(out, bytes, "%s%s%s%s%s", header ? header : "", axis->suffix[0] ? " (" : "", axis->suffix,
+             axis->suffix[0] ? ")" : "", logarithmic ? ", log scale" : "");
 }

@@ -48,8 +48,7 @@ bool rue_heat_diverges(const struct rue_drawing *drawing)
 
 double rue_heat_share(const struct rue_drawing *drawing, double value)
 {
-    const double detail = 0.03, least = 0.3, most = 5;
-    double high = fmin(fmax(fmax(fabs(drawing->common.low), drawing->common.high), least), most);
+    const double detail = 0.03, high = 3; /* the same in all charts, so that they can be compared */
     double share = fmin(log1p(fabs(value) / detail) / log1p(high / detail), 1);
     return rue_heat_diverges(drawing) ? 0.5 + (value < 0 ? -share : share) / 2 : share;
 }

@@ -194,7 +194,8 @@ static void collect_variants(const struct rue_findings *findings, int mode, stru
     out->count = 0;
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
-        bool included = mode == RUE_MODE_COUNT || variant->variant.mode == (enum rue_mode)mode;
+        bool known = rue_findings_mode_is_known(variant);
+        bool included = mode == RUE_MODE_COUNT || (known && variant->variant.mode == (enum rue_mode)mode);
         if (included && variant->goal == findings->variants[0].goal) out->variants[out->count++] = variant;
     }
 }
