@@ -64,8 +64,10 @@ static rue_status check_part(const struct rue_recipe_part *part, float *numbers,
 {
     static const char *const words[] = {"probability", "minimum", "maximum"};
     rue_status status = RUE_OK;
-    if (part->count == 3 && numbers[0] == 0 && numbers[1] == 0 && numbers[2] == 0)
-        return RUE_OK; /* not given */
+    if (part->count == 3 && numbers[0] == 0 && numbers[1] == 0 && numbers[2] == 0) {
+        memset(numbers, 0, 3 * sizeof *numbers); /* not given; also for -0 */
+        return RUE_OK;
+    }
     for (int i = 0; i < part->count && status == RUE_OK; i++) {
         bool probability = part->count != 2 && i == 0;
         status = check_number(part->name, words[part->count == 2 ? i + 1 : i], &numbers[i],

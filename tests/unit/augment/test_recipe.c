@@ -45,9 +45,10 @@ Test(recipe, the_longest_text_fits)
     cr_assert_eq(memcmp(&recipe, &again, sizeof recipe), 0);
 }
 
+/* The text of a recipe gives the same recipe. */
 static void read_json(const char *text, const char *expected)
 {
-    struct rue_recipe recipe;
+    struct rue_recipe recipe, again;
     char found[RUE_RECIPE_TEXT_BYTES];
     rue_error error = {0};
     json_t *root = json_loads(text, JSON_DECODE_ANY, NULL);
@@ -56,6 +57,9 @@ static void read_json(const char *text, const char *expected)
     cr_assert(status == RUE_OK || status == RUE_USAGE);
     cr_assert_str_eq(status == RUE_OK ? found : error.message, expected, "%s: %s", text,
                      status == RUE_OK ? found : error.message);
+    cr_assert(status != RUE_OK || (rue_recipe_parse(found, &again, NULL) == RUE_OK &&
+                                   memcmp(&recipe, &again, sizeof recipe) == 0),
+              "%s", text);
     json_decref(root);
 }
 
@@ -67,6 +71,7 @@ Test(recipe, json_gives_the_recipe_or_one_clear_line)
     read_json("{\"rotation\": {\"probability\": 1, \"range\": [-5, 5]}}",
               "area 0.08 1 ratio 0.75 1.33333 flip 0.5 rotation 1 -5 5");
     read_json("{\"rotation\": {\"probability\": 0, \"range\": [-5, 5]}}", usual);
+    read_json("{\"rotation\": {\"probability\": -0, \"range\": [0, -0.0]}}", usual);
     read_json("[]", "expected an object, such as {\"flip\": 0.5}");
     read_json("{\"rotatoin\": 1}", "unknown key 'rotatoin': did you mean 'rotation'?");
     read_json(
