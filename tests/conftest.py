@@ -333,6 +333,11 @@ def map_tensor(path, dtype, shape, count):
     return values["items"]
 
 
+def without_maps(text):
+    """What rue show prints, without its heat maps: what rue tune prints."""
+    return re.sub(r"  Mean regret \(%\).*?\n\n", "", text, flags=re.DOTALL)
+
+
 def unwrap(text):
     """The text on one line, as lines are wrapped where a path is long."""
     return " ".join(text.split())

@@ -1,14 +1,13 @@
 """rue show and rue list: what has been measured, without measuring or writing anything."""
 import json
 import os
-import re
 import shutil
 import signal
 import sqlite3
 
 import pytest
 
-from conftest import edit_findings, expect_failure, finish, make_table, read_json, stop
+from conftest import edit_findings, expect_failure, finish, make_table, read_json, stop, without_maps
 
 MODELS = ["ape", "bee", "cow"]
 TABLE = make_table(MODELS, [16, 32, 64], [0, 2, 4], lambda m, b, w: 1000 + 7 * abs(b - 40) + 90 * abs(w - MODELS.index(m)))
@@ -91,10 +90,6 @@ def test_a_study_without_a_ranking_yet_is_not_infeasible(rue, script):
     broken = script(TABLE, faults=[fault])
     assert tune(rue, broken, "--strategy", "grid", out="broken").returncode == 4
     expect_failure(rue("show", "broken"), 4, "nothing to recommend")
-
-
-def without_maps(text):
-    return re.sub(r"  Mean regret \(%\).*?\n\n", "", text, flags=re.DOTALL)
 
 
 def check_same_words(rue, done, out="out"):

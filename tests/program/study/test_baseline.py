@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from conftest import expect_failure, make_table, read_json
+from conftest import expect_failure, make_table, read_json, unwrap, without_maps
 
 BATCHES, WORKERS, MODELS = [16, 32, 64], [0, 1, 2, 4], ["ape", "bee", "cow"]
 
@@ -56,7 +56,7 @@ def test_the_gain_has_an_interval(rue, runner, strategy):
         assert not row["recommended"]
     for name, told in gains(part).items():
         assert f"is {told:.2f} times as fast as {name}, 32/{'0' if name == 'no workers' else '4'} (95 % CI 1." in text
-    shown = " ".join(rue("show", "out").stdout.split())
+    shown = unwrap(without_maps(rue("show", "out").stdout))
     assert text[text.index("Use batch_size"):text.index("More: ")] in shown
 
 
@@ -85,8 +85,8 @@ def test_the_baseline_stays_recommended_without_a_proven_gain(rue, runner):
     assert gains(part) == {"no workers": pytest.approx(2 / 1.003, rel=0.01), "workers = CPUs": None}
     assert " stays workers = CPUs, 32/4. The best, 64/2, is not proven to be faster: it is 1.00 times" in text
     assert "is 1.99 times as fast as no workers, 32/0" in text
-    shown = rue("show", "out")
-    assert text[text.index("Use batch_size 32"):text.index("More: ")] in " ".join(shown.stdout.split())
+    shown = unwrap(without_maps(rue("show", "out").stdout))
+    assert text[text.index("Use batch_size 32"):text.index("More: ")] in shown
     checked = rue("check", "out", "--runner", runner.command)
     assert checked.returncode == 0, checked.stdout
 
