@@ -6,11 +6,12 @@
 
 #include "job_time.h"
 
-enum { REFERENCES_MAX = 16 };
+enum { REFERENCES_MAX = 64 };
 
 /* The first trials of the loader or of a model alone; later ones are compared with them. */
 struct reference {
     enum rue_measure measure;
+    size_t variant;
     struct rue_config config;
     char model[RUE_MODEL_NAME_BYTES];
     uint64_t images;
@@ -83,19 +84,20 @@ void rue_parts_add(struct rue_parts *parts, const struct rue_trial_result *resul
     parts->read_bytes += known(result->read_bytes);
 }
 
-static double reference_ratio(struct walk *walk, const struct rue_trial_row *row)
+static double reference_ratio(struct walk *walk, const struct rue_trial_row *row, size_t variant)
 {
     const struct rue_trial_request *request = &row->request;
     double ns = (double)row->result.end_to_end_ns;
     for (size_t i = 0; i < walk->reference_count; i++) {
         const struct reference *first = &walk->references[i];
-        if (first->measure == request->measure && first->images == request->images &&
-            strcmp(first->model, request->model) == 0 && rue_config_equal(&first->config, &request->config))
+        if (first->measure == request->measure && first->variant == variant &&
+            first->images == request->images && strcmp(first->model, request->model) == 0 &&
+            rue_config_equal(&first->config, &request->config))
             return ns / first->ns;
     }
     if (walk->reference_count < REFERENCES_MAX) {
         struct reference *first = &walk->references[walk->reference_count++];
-        *first = (struct reference){request->measure, request->config, "", request->images, ns};
+        *first = (struct reference){request->measure, variant, request->config, "", request->images, ns};
         memcpy(first->model, request->model, sizeof first->model);
     }
     return 1;
@@ -162,7 +164,7 @@ static void add_row(struct walk *walk, const struct rue_trial_row *row)
     if (row->result.outcome != RUE_TRIAL_OK) {
         add_failure(breakdown, row, v);
     } else if (row->request.measure != RUE_JOINT) {
-        ratio = reference_ratio(walk, row);
+        ratio = reference_ratio(walk, row, v);
     } else {
         size_t model = rue_cost_matrix_model(variant->matrix, row->request.model);
         size_t config = rue_findings_config(variant->matrix, &row->request.config);

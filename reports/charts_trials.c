@@ -7,7 +7,7 @@
 #include "shell_quote.h"
 #include "units.h"
 
-enum { BARS_MAX = 7 };
+enum { BARS_MAX = 7, PER_IMAGES = 1000 };
 
 /* ---- where the time goes ---- */
 
@@ -38,7 +38,7 @@ static void name_bottleneck(const struct rue_parts *parts, char *out, size_t byt
     const struct {
         const char *name;
         double ns;
-    } losses[] = {{"start", parts->first_batch_ns},
+    } losses[] = {{"first batch", parts->first_batch_ns},
                   {"loading", parts->wait_ns},
                   {"copying", parts->copy_ns},
                   {"shut-down", parts->shutdown_ns}};
@@ -61,7 +61,7 @@ static void put_bar(struct rue_page *page, const struct rue_variant_findings *va
                     size_t config, const struct rue_parts *parts)
 {
     char bottleneck[64];
-    double trials = (double)parts->count;
+    double share = PER_IMAGES / ((double)parts->images * (double)parts->count);
     double sum =
         parts->first_batch_ns + parts->wait_ns + parts->copy_ns + parts->compute_ns + parts->shutdown_ns;
     name_bottleneck(parts, bottleneck, sizeof bottleneck);
@@ -69,12 +69,12 @@ static void put_bar(struct rue_page *page, const struct rue_variant_findings *va
     rue_put_text(page, variant->matrix->models[model]);
     rue_put_config(page, &variant->matrix->configs[config]);
     rue_put_number(page, (double)parts->images);
-    rue_put_number(page, parts->first_batch_ns / trials);
-    rue_put_number(page, parts->wait_ns / trials);
-    rue_put_number(page, parts->copy_ns / trials);
-    rue_put_number(page, parts->compute_ns / trials);
-    rue_put_number(page, parts->shutdown_ns / trials);
-    rue_put_number(page, fmax(0, parts->total_ns - sum) / trials);
+    rue_put_number(page, parts->first_batch_ns * share);
+    rue_put_number(page, parts->wait_ns * share);
+    rue_put_number(page, parts->copy_ns * share);
+    rue_put_number(page, parts->compute_ns * share);
+    rue_put_number(page, parts->shutdown_ns * share);
+    rue_put_number(page, fmax(0, parts->total_ns - sum) * share);
     rue_put_text(page, bottleneck);
 }
 
@@ -97,22 +97,25 @@ static void put_bars(struct rue_page *page, const struct rue_chart_subject *subj
            count = choose_bars(variant, configs);
     char id[RUE_CHART_NAME_BYTES];
     rue_page_table(page, columns, sizeof columns / sizeof *columns);
-    rue_page_chart(page,
-                   &(struct rue_chart){.kind = RUE_CHART_BARS,
-                                       .name = rue_chart_name(subject, "parts", id),
-                                       .title = "Where the time of a trial goes",
-                                       .note = "bold: recommended; at the end of each bar, what limits it",
-                                       .x = 2,
-                                       .value = 4,
-                                       .part_count = 6,
-                                       .panel = 1,
-                                       .state = 10,
-                                       .x_title = "time of the trial"});
+    rue_page_chart(
+        page,
+        &(struct rue_chart){
+            .kind = RUE_CHART_BARS,
+            .name = rue_chart_name(subject, "parts", id),
+            .title = "Where the time goes, for 1,000 images",
+            .note =
+                "from the longest trials of each; bold: recommended; at the end of each bar, what limits it",
+            .x = 2,
+            .value = 4,
+            .part_count = 6,
+            .panel = 1,
+            .state = 10,
+            .x_title = "time for 1,000 images"});
     for (size_t m = 0; m < variant->matrix->model_count; m++)
         for (size_t i = 0; i < count; i++) {
             const struct rue_parts *parts =
                 rue_breakdown_cell(breakdown, subject->findings, v, m, configs[i]);
-            if (parts && has_parts(parts)) put_bar(page, variant, m, configs[i], parts);
+            if (parts && parts->images && has_parts(parts)) put_bar(page, variant, m, configs[i], parts);
         }
 }
 

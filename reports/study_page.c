@@ -82,10 +82,12 @@ static void put_certainty(struct rue_page *page, const struct rue_findings *find
                           const struct rue_breakdown *breakdown)
 {
     char text[RUE_UNIT_TEXT_BYTES];
+    bool simulated = false;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     rue_say(page, "Regret is the extra time against each model's own best configuration.");
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
+        simulated |= variant->trials.slept_ns > 0;
         put_single(page, findings, variant);
         rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
         if (!(variant->claim.confidence > 0) || rue_findings_is_unsteady(findings)) continue;
@@ -96,6 +98,9 @@ static void put_certainty(struct rue_page *page, const struct rue_findings *find
                 named ? "no" : "No", variant->claim.measured_only ? "measured " : "",
                 rue_prose_bound_percent(variant->claim.bound_ratio), 100 * variant->claim.confidence);
     }
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    if (simulated && findings->runner.consumer[0])
+        rue_say(page, "Models are simulated with the times of %s.", findings->runner.consumer);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     if (!breakdown->trial_count || !(findings->run.duration_s > 0)) return;
     rue_say(page, "Found with %zu trials", breakdown->trial_count);
