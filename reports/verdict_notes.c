@@ -307,7 +307,7 @@ static void say_memory(struct rue_page *page, const struct rue_variant_findings 
         rue_say_unbroken(page, rue_format_bytes((uint64_t)answers->memory_bytes[config], low, sizeof low));
         rue_say(page, " for loaded batches in place of ");
         rue_say_unbroken(page, rue_format_bytes((uint64_t)answers->memory_bytes[best], high, sizeof high));
-        rue_say(page, ", at %.1f" NB "points more regret. ", 100 * fmax(0, cost));
+        rue_say(page, ", at %.1f" NB "points %s regret. ", 100 * fabs(cost), cost < 0 ? "less" : "more");
         return;
     }
 }
