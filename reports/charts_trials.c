@@ -344,7 +344,7 @@ static void put_failures(struct rue_page *page, const struct rue_findings *findi
 void rue_charts_timeline(struct rue_page *page, const struct rue_findings *findings,
                          const struct rue_breakdown *breakdown)
 {
-    bool recorded = strcmp(findings->runner.measured_with, "imported") == 0; /* a table has no order */
+    bool recorded = findings->variant_count && findings->variants[0].label; /* a table has no order */
     if (!breakdown->trial_count) return;
     if (!recorded) put_points(page, findings, breakdown);
     put_failures(page, findings, breakdown);

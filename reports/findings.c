@@ -272,3 +272,10 @@ bool rue_findings_noise_is_measured(const struct rue_variant_findings *variant, 
                      !rue_cost_matrix_cell(variant->matrix, m, b)->times_ns;
     return most > 1 || estimated;
 }
+
+bool rue_findings_gives_torch(const struct rue_findings *findings, const struct rue_config *config, size_t k)
+{
+    const struct rue_knob_info *knob = rue_config_knobs(config)->at[k];
+    return knob->torch && (config->value[RUE_NUM_WORKERS] > 0 || !knob->needs_workers) &&
+           (findings->runner.pins_memory || k != RUE_PIN_MEMORY);
+}

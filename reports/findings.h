@@ -312,6 +312,10 @@ struct rue_batch_best {
 /* False after the last batch size. */
 bool rue_batch_best_next(const struct rue_variant_findings *variant, struct rue_batch_best *at);
 
+/* Whether PyTorch's DataLoader gets knob `k` of the configuration. It refuses some without workers, and warns
+ * of pin_memory without a GPU. */
+bool rue_findings_gives_torch(const struct rue_findings *findings, const struct rue_config *config, size_t k);
+
 const struct rue_knobs *rue_findings_knobs(const struct rue_findings *findings);
 
 #endif

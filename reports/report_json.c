@@ -17,18 +17,14 @@ static json_t *variant_json(const struct rue_variant_findings *variant)
     return object;
 }
 
-/* Keyword arguments of torch.utils.data.DataLoader. It refuses some without workers, and warns of pin_memory
- * without a GPU. */
-static json_t *torch_arguments(const struct rue_config *config, bool pins_memory)
+/* Keyword arguments of torch.utils.data.DataLoader. */
+static json_t *torch_arguments(const struct rue_findings *findings, const struct rue_config *config)
 {
     const struct rue_knobs *knobs = rue_config_knobs(config);
-    bool workers = config->value[RUE_NUM_WORKERS] > 0;
     json_t *object = json_object();
-    for (size_t k = 0; k < knobs->count; k++) {
-        const struct rue_knob_info *knob = knobs->at[k];
-        if (knob->torch && (workers || !knob->needs_workers) && (pins_memory || k != RUE_PIN_MEMORY))
-            rue_json_put(&object, knob->torch, rue_json_knob(knob, config->value[k]));
-    }
+    for (size_t k = 0; k < knobs->count; k++)
+        if (rue_findings_gives_torch(findings, config, k))
+            rue_json_put(&object, knobs->at[k]->torch, rue_json_knob(knobs->at[k], config->value[k]));
     return object;
 }
 
@@ -149,8 +145,7 @@ static json_t *recommendation_json(const struct rue_findings *findings,
                  rue_json_baselines(variant), rue_json_forecast(findings, variant), models_json(variant),
                  best_by_batch_size(variant));
     if (best != RUE_NONE && strcmp(findings->runner.measured_with, "torch") == 0)
-        rue_json_put(&object, "torch",
-                     torch_arguments(&variant->matrix->configs[best], findings->runner.pins_memory));
+        rue_json_put(&object, "torch", torch_arguments(findings, &variant->matrix->configs[best]));
     rue_json_put_answers(&object, variant);
     rue_json_put(&object, "configs", configs_json(variant));
     put_evidence(&object, findings, variant);

@@ -18,19 +18,20 @@ const char *rue_study_page_title(const struct rue_findings *findings, char out[R
 
 /* ---- how to use it ---- */
 
-static void say_torch(struct rue_page *page, const struct rue_config *config)
+/* In Python's syntax. */
+static void say_torch(struct rue_page *page, const struct rue_findings *findings,
+                      const struct rue_config *config)
 {
     const struct rue_knobs *knobs = rue_config_knobs(config);
-    bool workers = config->value[RUE_NUM_WORKERS] > 0;
     rue_say(page, "DataLoader(dataset");
     for (size_t k = 0; k < knobs->count; k++) {
+        const struct rue_knob_info *knob = knobs->at[k];
+        const char *quote = knob->kind == RUE_KIND_CATEGORY ? "\"" : "";
         char value[RUE_KNOB_TEXT_BYTES];
-        if (!knobs->at[k]->torch || !rue_config_is_shown(config, k) ||
-            (knobs->at[k]->needs_workers && !workers))
-            continue;
-        rue_knob_format(knobs->at[k], config->value[k], value);
-        if (knobs->at[k]->kind == RUE_KIND_FLAG) value[0] = config->value[k] ? 'T' : 'F';
-        rue_say(page, ", %s=%s", knobs->at[k]->torch, value);
+        if (!rue_findings_gives_torch(findings, config, k)) continue;
+        rue_knob_format(knob, config->value[k], value);
+        if (knob->kind == RUE_KIND_FLAG) value[0] = config->value[k] ? 'T' : 'F';
+        rue_say(page, ", %s=%s%s%s", knob->torch, quote, value, quote);
     }
     rue_say(page, ")");
 }
@@ -44,7 +45,7 @@ static void put_use(struct rue_page *page, const struct rue_findings *findings)
         if (variant->selection->recommended == RUE_NONE || !torch) continue;
         rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
         rue_say(page, "In PyTorch: ");
-        say_torch(page, &variant->matrix->configs[variant->selection->recommended]);
+        say_torch(page, findings, &variant->matrix->configs[variant->selection->recommended]);
     }
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     if (!torch && findings->folder[0])
@@ -52,7 +53,7 @@ static void put_use(struct rue_page *page, const struct rue_findings *findings)
                 findings->folder);
 }
 
-/* "raw folder: "; returns false, and says nothing, if there are no other data. */
+/* "raw folder: ". Says nothing and returns false if these are the only data. */
 static bool say_subject(struct rue_page *page, const struct rue_findings *findings,
                         const struct rue_variant_findings *variant)
 {

@@ -20,7 +20,7 @@ struct rue_changed_cell {
 
 /* The answer of one study in the matrix of the other one. */
 struct rue_moved_answer {
-    size_t config;           /* column there; RUE_NONE: not in the space, or there is no answer */
+    size_t config;           /* column there; RUE_NONE: none, or not in the space */
     struct rue_speedup loss; /* of the answer there over this one; confidence 0: unknown */
 };
 

@@ -83,20 +83,31 @@ static const char *legend_name(const struct rue_drawing *drawing, size_t i)
     return header ? header : "";
 }
 
-static void draw_legend(struct rue_drawing *drawing)
+/* The width of an entry, by the longest name. */
+static int legend_cell(const struct rue_drawing *drawing)
 {
-    size_t count = legend_count(drawing);
     int widest = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < legend_count(drawing); i++) {
         int width = rue_utf8_width(legend_name(drawing, i));
         if (width > widest) widest = width;
     }
     int cell = LEGEND_SWATCH_PX + 12 + 7 * widest;
-    if (cell > LEGEND_WIDTH_PX) cell = LEGEND_WIDTH_PX;
-    size_t columns = (size_t)(LEGEND_WIDTH_PX / cell), lines = (count + columns - 1) / columns;
-    drawing->legend_height = (int)lines * LEGEND_LINE_PX;
-    if (!count || drawing->measuring) return;
-    begin_svg(drawing, LEGEND_WIDTH_PX, drawing->legend_height, "legend");
+    return cell < LEGEND_WIDTH_PX ? cell : LEGEND_WIDTH_PX;
+}
+
+static int legend_height(const struct rue_drawing *drawing)
+{
+    size_t columns = (size_t)(LEGEND_WIDTH_PX / legend_cell(drawing));
+    return (int)((legend_count(drawing) + columns - 1) / columns) * LEGEND_LINE_PX;
+}
+
+static void draw_legend(struct rue_drawing *drawing)
+{
+    size_t count = legend_count(drawing);
+    int cell = legend_cell(drawing);
+    size_t columns = (size_t)(LEGEND_WIDTH_PX / cell);
+    if (!count) return;
+    begin_svg(drawing, LEGEND_WIDTH_PX, legend_height(drawing), "legend");
     for (size_t i = 0; i < count; i++) {
         double x = (double)(i % columns) * cell, y = (double)(i / columns) * LEGEND_LINE_PX + 9;
         drawers[drawing->chart->kind]->draw_swatch(drawing, i, x + 2, y);
@@ -164,16 +175,13 @@ rue_status rue_chart_write_file(const struct rue_section *table, const struct ru
     struct rue_drawing drawing;
     rue_status status = open_drawing(table, chart, stream, &drawing, error);
     if (status != RUE_OK) return status;
-    drawing.measuring = true;
-    draw_legend(&drawing);
-    drawing.measuring = false;
     drawing.alone = true;
     size_t columns = drawing.panels.count < COLUMNS_ALONE ? drawing.panels.count : COLUMNS_ALONE;
     int lines = (int)((drawing.panels.count + COLUMNS_ALONE - 1) / COLUMNS_ALONE);
     int width = (int)columns * (drawing.cell_width + GAP_PX), title_width = 8 * rue_utf8_width(chart->title);
     if (width < title_width) width = title_width;
     if (width < LEGEND_WIDTH_PX) width = LEGEND_WIDTH_PX;
-    int height = head + lines * (drawing.cell_height + GAP_PX) + drawing.legend_height;
+    int height = head + lines * (drawing.cell_height + GAP_PX) + legend_height(&drawing);
     fprintf(stream,
             RUE_PAGE_SVG_MARK
             "xmlns=\"http://www.w3.org/2000/svg\" class=\"c\" width=\"%d\" height=\"%d\" viewBox=\"-%d "

@@ -14,7 +14,7 @@ extern const char *const rue_chart_shapes[RUE_SHAPES];
 /* Rows with the same value of a column. */
 struct rue_groups {
     size_t count;                /* more than RUE_GROUPS_MAX are not drawn */
-    char *names[RUE_GROUPS_MAX]; /* [count], owned; NULL: there is no column, and one group */
+    char *names[RUE_GROUPS_MAX]; /* [count], owned; NULL: one group, without a column */
     size_t *of_row;              /* [rows]; RUE_GROUPS_MAX: not drawn */
 };
 
@@ -30,9 +30,8 @@ struct rue_drawing {
     const struct rue_section *table;
     const struct rue_chart *chart;
     FILE *stream;
-    bool alone;     /* a file of its own: panels have a position */
-    bool measuring; /* nothing is written */
-    int at_x, at_y, cell_width, cell_height, legend_height;
+    bool alone; /* a file of its own: panels have a position */
+    int at_x, at_y, cell_width, cell_height;
     struct rue_groups panels, series;
     struct rue_axis common; /* of the values in all panels */
 };

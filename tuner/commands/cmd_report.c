@@ -56,7 +56,7 @@ static rue_status write_svg(const void *context, FILE *stream, rue_error *error)
     return rue_chart_write_file(plot->table, plot->chart, stream, error);
 }
 
-/* Converts a plot to PNG beside it. False: there is no rsvg-convert, or it failed. */
+/* Converts a plot to PNG beside it. False if rsvg-convert is missing or fails. */
 static bool make_png(const char *folder, const char *name)
 {
     char svg[PATH_MAX + 128], png[PATH_MAX + 128];
