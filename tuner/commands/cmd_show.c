@@ -137,7 +137,7 @@ const struct rue_command rue_command_show = {
     .details =
         "  rue show rue-out/photos\n"
         "  rue show rue-out/photos --details\n"
-        "  rue show rue-out/photos --trial 17\n"
+        "  rue show rue-out/photos --trial 3\n"
         "  rue show rue-out/photos --trials > trials.csv\n\n"
         "STUDY is the folder of a study or its study.db. Nothing is written. It also works during a run.",
     .options = options_table,
