@@ -1,6 +1,7 @@
 """rue report: the page of a study, its plots, and what a browser makes of them."""
 import base64
 import hashlib
+import itertools
 import json
 import pathlib
 import re
@@ -10,49 +11,35 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from conftest import ROOT, expect_failure, make_table, read_json, unwrap
+from browser import CHROMIUM, Browser
+from conftest import HANG_S, ROOT, clean_environment, expect_failure, make_table, read_json, unwrap
 
 MODELS = ["ape", "bee", "cow"]
 TABLE = make_table(MODELS, [16, 32, 64], [0, 2, 4], lambda m, b, w: 1000 + 7 * abs(b - 40) + 90 * abs(w - MODELS.index(m)))
-QUICK = ["--model", "resnet18,resnet50", "--batch-size", "4,8", "--num-workers", "0,1,2", "--prefetch-factor", "2,4", "--images", "20",
-         "--strategy", "grid", "--quiet"]
+QUICK = ["--model", "resnet18,resnet50", "--batch-size", "4,8", "--num-workers", "0,1,2", "--images", "20", "--strategy", "grid"]
 EVIL = "<img src=x onerror=alert(1)>&amp;'\""
-CHROMIUM = shutil.which("chromium")
-
-# Run in a copy of the page: what is wider than the window, texts of a chart that overlap or leave it.
-PROBE = """
-addEventListener("load", () => {
-  const found = [];
-  const root = document.scrollingElement;
-  if (root.scrollWidth > root.clientWidth) found.push("page wider than the window: " + root.scrollWidth);
-  for (const chart of document.querySelectorAll("svg.c:not(.q)")) {
-    const frame = chart.getBoundingClientRect();
-    const texts = [...chart.querySelectorAll("text")].map((text) => [text.textContent, text.getBoundingClientRect()]);
-    texts.forEach(([text, box], i) => {
-      if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1)
-        found.push(chart.getAttribute("aria-label") + ": outside: " + text);
-      for (const [other, second] of texts.slice(i + 1)) {
-        const wide = Math.min(box.right, second.right) - Math.max(box.left, second.left);
-        const high = Math.min(box.bottom, second.bottom) - Math.max(box.top, second.top);
-        if (wide > 1 && high > 3) found.push(chart.getAttribute("aria-label") + ": overlap: " + text + " / " + other);
-      }
-    });
-  }
-  const header = document.querySelector("th[data-s]");
-  header.click();
-  document.body.innerHTML = "";
-  document.body.append("FOUND" + JSON.stringify({ found, width: innerWidth, sorted: header.dataset.s }) + "END");
-});
-"""
+NO_PNG = dict(PATH="/nowhere")  # rsvg-convert takes most of the time of a report
 
 
 @pytest.fixture(scope="module")
-def study(program, photos, tmp_path_factory):
-    """A study of two modes, with its report."""
+def tuned(program, tmp_path_factory):
+    """A folder, what `rue tune` of two modes said in it, and the page that it wrote to out."""
     folder = tmp_path_factory.mktemp("report")
-    subprocess.run([program, "tune", photos, *QUICK, "--out", "out"], cwd=folder, check=True, capture_output=True)
-    subprocess.run([program, "report", "out"], cwd=folder, check=True, capture_output=True)
-    return folder / "out"
+    run(program, folder, "prepare", "--synthetic", "20", "photos", "--quiet")
+    done = run(program, folder, "tune", "photos", *QUICK, "--prefetch-factor", "2,4", "--out", "out")
+    return folder, done.stderr, (folder / "out/report.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def study(program, tuned):
+    """The study of `tuned`, with its report."""
+    run(program, tuned[0], "report", "out")
+    return tuned[0] / "out"
+
+
+def run(program, folder, *words):
+    return subprocess.run([program, *words], cwd=folder, check=True, capture_output=True, text=True, timeout=HANG_S,
+                          env=clean_environment())
 
 
 def read_data(page):
@@ -89,10 +76,10 @@ def test_a_study_becomes_a_page(rue, study):
                                       "first-batch-raw", "front-raw", "timeline", "payback")] == [True] * 10
 
 
-def test_tune_names_its_page(rue, own_photos):
-    done = rue("tune", own_photos, *QUICK[:-1], "--out", "out")
-    assert done.returncode == 0 and re.search(r"^written: out/recommendation.json, trials.csv, report.html, study.db$", done.stderr, re.MULTILINE)
-    check_alone((rue.folder / "out/report.html").read_text())
+def test_tune_names_its_page(tuned):
+    _, said, page = tuned
+    assert re.search(r"^written: out/recommendation.json, trials.csv, report.html, study.db$", said, re.MULTILINE)
+    check_alone(page)
 
 
 def test_every_plot_is_a_valid_file_that_the_markdown_shows(study):
@@ -121,29 +108,47 @@ def test_the_page_follows_the_rules_of_html(study):
 
 # ---- in a browser ----
 
-def open_in_browser(page, folder, width):
-    """What the probe finds in a copy without the policy, and what the browser says of the page itself."""
-    words = [CHROMIUM, "--headless", "--disable-gpu", "--no-sandbox", "--disable-dev-shm-usage", f"--user-data-dir={folder}/browser",
-             "--enable-logging=stderr", "--hide-scrollbars", f"--window-size={width},2000"]
-    copy = folder / "copy.html"
-    copy.write_text(re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text()).replace(
-        "</body>", f"<script>{PROBE}</script></body>"))
-    log = folder / "net.json"
-    real = subprocess.run([*words, f"--log-net-log={log}", "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=50)
-    probed = subprocess.run([*words, "--dump-dom", copy.as_uri()], capture_output=True, text=True, timeout=50)
-    found = re.search(r"FOUND(.*)END", probed.stdout)
-    assert found, probed.stderr
-    asked = [url for url in re.findall(r'"url":"([a-z]+:[^"]+)"', log.read_text()) if url.startswith("file:") and url != page.as_uri()]
-    return real, json.loads(found.group(1).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")), asked
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    if not CHROMIUM:
+        pytest.skip("skipped: no chromium")
+    with Browser(tmp_path_factory.mktemp("browser")) as one:
+        yield one
 
 
-@pytest.mark.skipif(not CHROMIUM, reason="skipped: no chromium")
-@pytest.mark.parametrize("width", [500, 1400])
-def test_a_browser_shows_the_page(study, tmp_path, width):
-    real, probed, asked = open_in_browser(study / "report.html", tmp_path, width)
-    assert "CONSOLE" not in real.stderr and asked == []
-    assert "Use batch_size" in real.stdout
-    assert probed["found"] == [] and (probed["width"], probed["sorted"]) == (width, "1")
+def test_a_browser_shows_each_page_in_narrow_and_wide_windows(program, study, browser):
+    folder = study.parent
+    run(program, folder, "prepare", "photos", "u8.tensor", "--dtype", "uint8", "--quiet")
+    run(program, folder, "compare", "photos", "u8.tensor", *QUICK, "--out", "compared")
+    run(program, folder, "scale", "photos", *QUICK[2:-2], "--out", "scaled")
+    run(program, folder, "diff", "out", "compared", "--html", "changes.html")
+    says = {"out/report.html": "Use batch_size", "compared/report.html": "pays back", "scaled/report.html": "images/s",
+            "changes.html": "The recommendation"}
+    for name, width in itertools.product(says, [400, 1400]):
+        shown = browser.open(folder / name, width)
+        assert (shown["found"], shown["console"], shown["asked"]) == ([], [], []), (name, width)
+        assert says[name] in shown["text"] and (shown["width"], shown["sorted"]) == (width, "1"), (name, width)
+
+
+def test_the_probe_finds_what_is_wrong_with_a_page(study, browser, tmp_path):
+    page, chart = (study / "report.html").read_text(), '<svg class="c" width="300" height="40" aria-label="{}"{}>{}</svg>'
+    text = lambda x, words: f'<text x="{x}" y="20">{words}</text>'
+    wrong = "".join([
+        '<div style="width:1500px">wide</div>', chart.format("A", "", text(8, "one") + text(9, "two")), chart.format("B", "", text(299, "three")),
+        chart.format("C", ' viewBox="0 0 600 80"', text(99, "small")), '<p style="margin-bottom:-1.5em">above</p><p>below</p>',
+        '<details><summary>more</summary><p style="width:50px;overflow:hidden;white-space:nowrap">a cut sentence</p></details>',
+        '<img src="other.svg" alt=""><script>console.error("no")</script>'])
+    bad = tmp_path / "page.html"
+    bad.write_text(re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", page).replace("</main>", wrong + "</main>"))
+    (tmp_path / "other.svg").write_text("<svg/>")
+    for width in (400, 1400):
+        shown = browser.open(bad, width)
+        assert re.sub(r": \d{4}$", "", "\n".join(shown["found"]), flags=re.MULTILINE).split("\n") == [
+            "page wider than the window", "A: overlap: one / two", "B: outside: three", "C: too small to read", "cut: a cut sentence",
+            "overlap: above / below"]
+        assert shown["asked"] == [(tmp_path / "other.svg").as_uri()] and shown["console"][0]["args"][0]["value"] == "no"
+    bad.write_text(page.replace("</main>", "<script>document.title</script></main>"))
+    assert "Content Security Policy" in str(browser.open(bad, 400)["console"])
 
 
 # ---- other studies ----
@@ -152,7 +157,7 @@ def test_names_are_text(rue, own_photos):
     evil = rue.folder / EVIL.replace("/", "")
     own_photos.rename(evil)
     assert rue("tune", evil, *QUICK, "--out", "o" + EVIL).returncode == 0
-    done = rue("report", "o" + EVIL)
+    done = rue("report", "o" + EVIL, env=NO_PNG)
     assert done.returncode == 0, done.stderr
     page = (rue.folder / ("o" + EVIL) / "report.html").read_text()
     check_alone(page)
@@ -162,14 +167,14 @@ def test_names_are_text(rue, own_photos):
 def test_an_unfinished_study_has_a_page_that_says_so(rue, script):
     assert rue("tune", "--runner", script(TABLE, images=100).command, "--quiet", "--out", "out", "--images", "100", "--strategy", "grid",
                "--budget", "9trials").returncode in (0, 5)
-    done = rue("report", "out", "--out", "page", "--quiet")
+    done = rue("report", "out", "--out", "page", "--quiet", env=NO_PNG)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Partial results" in (rue.folder / "page/report.html").read_text()
 
 
 def test_failed_trials_are_listed_with_a_command(rue, own_photos):
     assert rue("tune", own_photos, *QUICK, "--max-memory", "6M", "--out", "out").returncode in (0, 4)
-    assert rue("report", "out").returncode == 0
+    assert rue("report", "out", env=NO_PNG).returncode == 0
     text = unwrap(re.sub(r"<[^>]+>", " ", (rue.folder / "out/report.html").read_text()))
     command = re.search(r"rue tune \S+ --model resnet18 --images \d+ --batch-size 8 --num-workers 2[^<]*?(?= \d+ |$)", text)
     assert "gave no time" in text and command, text[-3000:]
