@@ -17,7 +17,7 @@ static void name_variant(const struct rue_variant_findings *variant, char *out, 
         rue_variant_describe(&variant->variant, out, bytes);
 }
 
-static const char *last_part(const char *path)
+const char *rue_findings_last_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
@@ -45,11 +45,11 @@ void rue_findings_name_among(const struct rue_findings *findings, const struct r
         name_stored(other, other_name, sizeof other_name);
         if (strcmp(out, other_name) != 0) continue;
         same_name = true;
-        same_folder |= strcmp(last_part(path), last_part(other->variant.path)) == 0;
+        same_folder |= strcmp(rue_findings_last_part(path), rue_findings_last_part(other->variant.path)) == 0;
     }
     size_t used = strlen(out);
     if (same_name && used < bytes && *path)
-        snprintf(out + used, bytes - used, " %s", same_folder ? path : last_part(path));
+        snprintf(out + used, bytes - used, " %s", same_folder ? path : rue_findings_last_part(path));
 }
 
 const char *rue_findings_mode(const struct rue_variant_findings *variant)

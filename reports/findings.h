@@ -220,6 +220,9 @@ static inline enum rue_decode rue_findings_decode(const struct rue_variant_findi
     return variant->variant.mode == RUE_RAW ? variant->job.workload.decode : RUE_DECODE_EXACT;
 }
 
+/* "photos" of "data/photos". */
+const char *rue_findings_last_part(const char *path);
+
 /* "preprocessed tensor float32", or with the label in place of the mode. The shape and codec of chunks
  * follow, and the name or path of its data if other variants have the same name. */
 void rue_findings_name_among(const struct rue_findings *findings, const struct rue_variant_findings *variant,

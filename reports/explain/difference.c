@@ -14,22 +14,44 @@ void rue_difference_close(struct rue_difference *difference)
 
 /* ---- variants ---- */
 
-static bool is_same_kind(const struct rue_variant_findings *a, const struct rue_variant_findings *b)
+static bool is_same(const char *a, const char *b)
 {
-    return strcmp(rue_findings_mode(a), rue_findings_mode(b)) == 0 &&
-           strcmp(a->variant.format, b->variant.format) == 0 &&
-           strcmp(a->variant.dtype, b->variant.dtype) == 0;
+    return strcmp(a, b) == 0;
 }
 
-/* Variants of the same kind match in their order. */
+/* How sure it is that both are the same data: 0 if mode, format or dtype differ. The same layout of chunks
+ * says more than the same path, and that more than the same name or the same digest. */
+static int find_likeness(const struct rue_variant_findings *a, const struct rue_variant_findings *b)
+{
+    const struct rue_variant *one = &a->variant, *other = &b->variant;
+    if (!is_same(rue_findings_mode(a), rue_findings_mode(b)) || !is_same(one->format, other->format) ||
+        !is_same(one->dtype, other->dtype))
+        return 0;
+    return 1 + 8 * is_same(a->data.layout, b->data.layout) + 4 * is_same(one->path, other->path) +
+           2 * is_same(rue_findings_last_part(one->path), rue_findings_last_part(other->path)) +
+           is_same(a->data.digest, b->data.digest);
+}
+
+/* The variant that is most like another one; RUE_NONE: none, or several are. */
+static size_t find_likest(const struct rue_findings *findings, const struct rue_variant_findings *other)
+{
+    size_t likest = RUE_NONE;
+    int most = 0;
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        int likeness = find_likeness(&findings->variants[v], other);
+        if (likeness < most || likeness == 0) continue;
+        likest = likeness > most ? v : RUE_NONE;
+        most = likeness;
+    }
+    return likest;
+}
+
+/* Variants match if each is more like the other one than any other variant is. */
 size_t rue_difference_match(const struct rue_findings *const findings[2], size_t index)
 {
-    size_t earlier = 0;
-    const struct rue_variant_findings *own = &findings[0]->variants[index];
-    for (size_t v = 0; v < index; v++) earlier += is_same_kind(&findings[0]->variants[v], own);
-    for (size_t v = 0; v < findings[1]->variant_count; v++)
-        if (is_same_kind(&findings[1]->variants[v], own) && earlier-- == 0) return v;
-    return RUE_NONE;
+    size_t other = find_likest(findings[1], &findings[0]->variants[index]);
+    bool mutual = other != RUE_NONE && find_likest(findings[0], &findings[1]->variants[other]) == index;
+    return mutual ? other : RUE_NONE;
 }
 
 /* ---- cells ---- */

@@ -1,5 +1,5 @@
-/* What changed from one study to another: variants matched by mode, format and dtype, models by name,
- * configurations by value. */
+/* What changed from one study to another: variants matched by mode, format and dtype, and several of these by
+ * layout, path, name and digest; models by name, configurations by value. */
 #ifndef RUE_DIFFERENCE_H
 #define RUE_DIFFERENCE_H
 
@@ -55,7 +55,11 @@ void rue_difference_put_circumstances(struct rue_page *page, const struct rue_fi
 /* The same as an array. */
 json_t *rue_difference_circumstances_json(const struct rue_findings *const findings[2]);
 
-/* The variant of the second study that matches variant `index` of the first one; RUE_NONE: none. */
+/* The variant of the second study that matches variant `index` of the first one; RUE_NONE: none, or it is
+ * unknown which. */
 size_t rue_difference_match(const struct rue_findings *const findings[2], size_t index);
+
+/* The names of the variants of study `side` that match none, as an array. */
+json_t *rue_difference_unmatched_json(const struct rue_findings *const findings[2], size_t side);
 
 #endif

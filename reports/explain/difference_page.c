@@ -413,6 +413,19 @@ void rue_difference_put_circumstances(struct rue_page *page, const struct rue_fi
                       : "Nothing that the studies recorded of machine, loader, data and job.");
 }
 
+json_t *rue_difference_unmatched_json(const struct rue_findings *const findings[2], size_t side)
+{
+    const struct rue_findings *const order[2] = {findings[side], findings[!side]};
+    char name[PATH_MAX + 128];
+    json_t *array = json_array();
+    for (size_t v = 0; v < order[0]->variant_count; v++) {
+        if (rue_difference_match(order, v) != RUE_NONE) continue;
+        rue_findings_name_among(order[0], &order[0]->variants[v], name, sizeof name);
+        rue_json_push(&array, json_string(name));
+    }
+    return array;
+}
+
 json_t *rue_difference_circumstances_json(const struct rue_findings *const findings[2])
 {
     struct rue_page page = {0};

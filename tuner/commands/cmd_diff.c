@@ -93,9 +93,11 @@ static json_t *make_json(const struct pair *pair)
     json_t *list = json_array();
     for (size_t v = 0; v < pair->count; v++)
         if (pair->differences[v]) rue_json_push(&list, rue_difference_json(pair->differences[v]));
-    return rue_json_make("format:t first:t second:t threshold_ratio:r differences:o variants:o", "rue.diff/1",
-                         pair->records[0].folder, pair->records[1].folder, RUE_DIFFERENCE_THRESHOLD,
-                         rue_difference_circumstances_json(findings), list);
+    return rue_json_make(
+        "format:t first:t second:t threshold_ratio:r differences:o only_first:o only_second:o variants:o",
+        "rue.diff/1", pair->records[0].folder, pair->records[1].folder, RUE_DIFFERENCE_THRESHOLD,
+        rue_difference_circumstances_json(findings), rue_difference_unmatched_json(findings, 0),
+        rue_difference_unmatched_json(findings, 1), list);
 }
 
 static rue_status render_html(const void *context, FILE *stream, rue_error *error)
@@ -170,7 +172,8 @@ const struct rue_command rue_command_diff = {
         "  rue diff rue-out/server-a rue-out/server-b --html changes.html\n\n"
         "Compares two days, machines or loaders: which times changed beyond noise, whether the\n"
         "recommendation changes, what the first one costs in the second study, and what else differs.\n"
-        "Data match by mode, format and dtype, models by name. Nothing is measured.",
+        "Data match by mode, format and dtype, several also by chunks and path; models by name.\n"
+        "Nothing is measured.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 2,

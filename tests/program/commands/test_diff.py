@@ -139,6 +139,26 @@ def test_spaces_may_differ(rue, study):
     assert "In b, batch_size 32, num_workers 2 is not in the search space." in unwrap(rue("diff", "a", "b").stdout)
 
 
+def test_data_of_one_kind_match_by_what_they_are(rue, own_photos):
+    words = ["--model", "none", "--batch-size", "4", "--num-workers", "0,1", "--strategy", "grid", "--quiet"]
+    stores = {}
+    for name, chunks, codec in (("a1", 4, "zstd"), ("a2", 8, "none"), ("b1", 8, "none"), ("b2", 5, "gzip")):
+        stores[name] = f"{name}.zarr"
+        done = rue("prepare", own_photos, stores[name], "--dtype", "uint8", "--chunks", f"{chunks},3,224,224", "--codec", codec, "--quiet")
+        assert done.returncode == 0, done.stderr
+    for one in "ab":
+        done = rue("tune", own_photos, stores[one + "1"], stores[one + "2"], *words, "--out", one)
+        assert done.returncode in (0, 5), done.stderr
+    named = lambda layout: f"preprocessed zarr uint8 {layout}"
+    for order, only in ((["a", "b"], ["4x3x224x224 zstd", "5x3x224x224 gzip"]), (["b", "a"], ["5x3x224x224 gzip", "4x3x224x224 zstd"])):
+        document = differ(rue, *order)
+        assert [v["variant"] for v in document["variants"]] == ["raw folder", named("8x3x224x224 none")]
+        assert [document["only_first"], document["only_second"]] == [[named(layout)] for layout in only]
+        text = unwrap(rue("diff", *order).stdout)
+        assert all(f"Only {study} has {named(layout)} data." in text for study, layout in zip(order, only))
+        assert not any("layout" in fact["what"] for fact in document["differences"])
+
+
 @pytest.mark.quick
 def test_without_common_cells_it_is_an_error(rue, study):
     study("a", TIMES, "--model", "ape")
