@@ -75,6 +75,13 @@ static int compare_doubles(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
+/* NaN of no values. Sorts them. */
+static double find_median(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare_doubles);
+    return count ? (values[(count - 1) / 2] + values[count / 2]) / 2 : NAN;
+}
+
 /* Lists the cells that are ok in both; then their changes, whose intervals depend on the number of cells. */
 static void compare_cells(struct rue_difference *difference, const size_t *columns, double *ratios)
 {
@@ -99,9 +106,13 @@ static void compare_cells(struct rue_difference *difference, const size_t *colum
         ratios[i] = cell->change.ratio;
         judge(difference, cell);
     }
-    size_t count = difference->cell_count;
-    qsort(ratios, count, sizeof *ratios, compare_doubles);
-    difference->median_ratio = count ? (ratios[(count - 1) / 2] + ratios[count / 2]) / 2 : NAN;
+    difference->median_ratio = find_median(ratios, difference->cell_count);
+    size_t known = 0;
+    for (size_t i = 0; i < difference->cell_count; i++) {
+        const struct rue_change *change = &difference->cells[i].change;
+        if (change->confidence > 0) ratios[known++] = sqrt(change->high / change->low);
+    }
+    difference->noise_ratio = find_median(ratios, known);
 }
 
 static rue_status compare_matrices(struct rue_difference *difference, rue_error *error)

@@ -31,8 +31,10 @@ struct rue_difference {
     size_t common_models, common_configs;
     bool comparable; /* times: the jobs have the same length and the same goal */
     size_t cell_count, slower, faster, unknown;
-    struct rue_changed_cell *cells;   /* [cell_count] by model, then in grid order */
-    double median_ratio;              /* of the changes; NaN: no cell */
+    struct rue_changed_cell *cells; /* [cell_count] by model, then in grid order */
+    double median_ratio;            /* of the changes; NaN: no cell */
+    double
+        noise_ratio; /* median over the cells whose noise is known: changes by less are within it; or NaN */
     struct rue_moved_answer moved[2]; /* the first study's answer in the second one, and the reverse */
 };
 

@@ -115,6 +115,30 @@ static void say_incomparable(struct rue_page *page, const struct rue_difference 
             rue_format_count(b->job.images, second, sizeof second));
 }
 
+static bool is_measured(const struct rue_difference *difference, const struct rue_changed_cell *cell)
+{
+    const struct rue_cost_matrix *before = difference->variants[0]->matrix,
+                                 *after = difference->variants[1]->matrix;
+    size_t other = rue_cost_matrix_model(after, before->models[cell->model]);
+    return rue_cost_matrix_cell(before, cell->model, cell->config[0])->repeats &&
+           rue_cost_matrix_cell(after, other, cell->config[1])->repeats;
+}
+
+/* How small a change can be seen. */
+static void say_resolution(struct rue_page *page, const struct rue_difference *difference)
+{
+    size_t measured = 0;
+    for (size_t i = 0; i < difference->cell_count; i++)
+        measured += is_measured(difference, &difference->cells[i]);
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    if (measured < difference->cell_count)
+        rue_say(page, "Measured in both studies: %zu cell%s; the others are predicted. ", measured,
+                rue_prose_plural(measured));
+    if (difference->unknown < difference->cell_count)
+        rue_say(page, "Changes of less than a factor of %.3g are within noise (median over the cells).",
+                difference->noise_ratio);
+}
+
 static void say_cells(struct rue_page *page, const struct rue_difference *difference)
 {
     size_t count = difference->cell_count;
@@ -137,17 +161,9 @@ static void say_cells(struct rue_page *page, const struct rue_difference *differ
             difference->unknown < count ? " beyond noise" : "");
     if (difference->unknown < count)
         rue_say(page, " (95" RUE_NO_BREAK "%% confidence for all of them together)");
-    rue_say(page, ". At the median, times are %.3g times as long.", difference->median_ratio);
-}
-
-static const char *cell_state(const struct rue_difference *difference, const struct rue_changed_cell *cell)
-{
-    const struct rue_cost_matrix *before = difference->variants[0]->matrix,
-                                 *after = difference->variants[1]->matrix;
-    size_t other = rue_cost_matrix_model(after, before->models[cell->model]);
-    bool measured = rue_cost_matrix_cell(before, cell->model, cell->config[0])->repeats &&
-                    rue_cost_matrix_cell(after, other, cell->config[1])->repeats;
-    return measured ? "" : "predicted";
+    rue_say(page, ". At the median, times change by %+.1f" RUE_NO_BREAK "%%.",
+            100 * (difference->median_ratio - 1));
+    say_resolution(page, difference);
 }
 
 static void put_cell(struct rue_page *page, const struct rue_difference *difference,
@@ -168,7 +184,7 @@ static void put_cell(struct rue_page *page, const struct rue_difference *differe
     rue_put_number(page, known ? cell->change.low - 1 : NAN);
     rue_put_number(page, known ? cell->change.high - 1 : NAN);
     rue_put_text(page, verdicts[cell->verdict]);
-    rue_put_text(page, cell_state(difference, cell));
+    rue_put_text(page, is_measured(difference, cell) ? "" : "predicted");
 }
 
 static void begin_cells(struct rue_page *page, bool charts)
@@ -199,7 +215,7 @@ static int compare_changes(const void *left, const void *right)
     return one > other ? -1 : one < other ? 1 : a < b ? -1 : a > b;
 }
 
-static void put_largest(struct rue_page *page, const struct rue_difference *difference)
+static void put_largest(struct rue_page *page, const struct rue_difference *difference, const char *all)
 {
     size_t count = difference->cell_count, changed = difference->slower + difference->faster;
     const struct rue_changed_cell **order = calloc(count + 1, sizeof *order);
@@ -214,7 +230,7 @@ static void put_largest(struct rue_page *page, const struct rue_difference *diff
     free(order);
     if (changed <= CELLS_SHOWN) return;
     rue_page_sentence(page, RUE_LOOK_DIM, 0);
-    rue_say(page, "The %d largest of %zu changes; all cells: --json.", CELLS_SHOWN, changed);
+    rue_say(page, "The %d largest of %zu changes; all cells: %s.", CELLS_SHOWN, changed, all);
 }
 
 /* ---- charts ---- */
@@ -223,19 +239,21 @@ static void put_largest(struct rue_page *page, const struct rue_difference *diff
 static void put_means(struct rue_page *page, const struct rue_difference *difference,
                       const struct rue_chart_subject *subject)
 {
-    static const struct rue_table_column columns[] = {{.header = "batch size", .unit = RUE_UNIT_COUNT},
-                                                      {.header = "workers", .unit = RUE_UNIT_COUNT},
-                                                      {.header = "mean change", .unit = RUE_UNIT_PERCENT},
-                                                      {.header = "models", .unit = RUE_UNIT_COUNT}};
+    static const struct rue_table_column columns[] = {
+        {.header = "batch size", .unit = RUE_UNIT_COUNT},     {.header = "workers", .unit = RUE_UNIT_COUNT},
+        {.header = "mean change", .unit = RUE_UNIT_PERCENT},  {.header = "models", .unit = RUE_UNIT_COUNT},
+        {.header = "models changed", .unit = RUE_UNIT_COUNT}, {.header = "verdict"}};
     const struct rue_cost_matrix *before = difference->variants[0]->matrix;
     size_t configs = before->config_count, *counts = calloc(configs + 1, sizeof *counts),
+           *changed = calloc(configs + 1, sizeof *changed),
            *columns_after = calloc(configs + 1, sizeof *columns_after);
     double *sums = calloc(configs + 1, sizeof *sums);
     char id[RUE_CHART_NAME_BYTES];
-    page->failed |= !counts || !sums || !columns_after;
+    page->failed |= !counts || !changed || !sums || !columns_after;
     for (size_t i = 0; !page->failed && i < difference->cell_count; i++) {
         const struct rue_changed_cell *cell = &difference->cells[i];
         counts[cell->config[0]]++;
+        changed[cell->config[0]] += cell->verdict != RUE_CHANGE_NONE;
         columns_after[cell->config[0]] = cell->config[1];
         sums[cell->config[0]] += log(cell->change.ratio);
     }
@@ -244,10 +262,13 @@ static void put_means(struct rue_page *page, const struct rue_difference *differ
                    &(struct rue_chart){.kind = RUE_CHART_HEAT,
                                        .name = rue_chart_name(subject, "change", id),
                                        .title = "Change of the time (%), mean over models",
-                                       .note = "ring: recommended in the second study; above zero: slower",
+                                       .note = "ring: recommended in the second study; above zero: slower; "
+                                               "hatched: no model changed",
                                        .x = 1,
                                        .y = 2,
-                                       .value = 3});
+                                       .value = 3,
+                                       .state = 6,
+                                       .is_change = true});
     for (size_t c = 0; !page->failed && c < configs; c++) {
         if (!counts[c] || !rue_chart_is_in_slice(subject, columns_after[c])) continue;
         rue_page_row(page, columns_after[c] == answer_column(difference, 1));
@@ -255,7 +276,10 @@ static void put_means(struct rue_page *page, const struct rue_difference *differ
         rue_put_number(page, before->configs[c].value[RUE_NUM_WORKERS]);
         rue_put_number(page, exp(sums[c] / (double)counts[c]) - 1);
         rue_put_number(page, (double)counts[c]);
+        rue_put_number(page, (double)changed[c]);
+        rue_put_text(page, changed[c] ? "changed" : verdicts[RUE_CHANGE_NONE]);
     }
+    free(changed);
     free(sums);
     free(columns_after);
     free(counts);
@@ -274,12 +298,13 @@ static void put_charts(struct rue_page *page, const struct rue_difference *diffe
         rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_HEAT,
                                                  .name = rue_chart_name(&subject, "change-model", id),
                                                  .title = "Change of the time (%) for each model",
-                                                 .note = "hatched: predicted in one of the studies",
+                                                 .note = "hatched: no change",
                                                  .x = 3,
                                                  .y = 4,
                                                  .value = 7,
-                                                 .state = 11,
-                                                 .panel = 1});
+                                                 .state = 10,
+                                                 .panel = 1,
+                                                 .is_change = true});
     for (size_t i = 0; i < difference->cell_count && rows < CELLS_MAX; i++) {
         if (!rue_chart_is_in_slice(&subject, difference->cells[i].config[1])) continue;
         put_cell(page, difference, &difference->cells[i]);
@@ -293,10 +318,8 @@ void rue_difference_put(struct rue_page *page, const struct rue_difference *diff
     for (size_t from = 0; from < 2 && !is_same_answer(difference); from++) say_cost(page, difference, from);
     say_tie(page, difference);
     say_cells(page, difference);
-    if (charts)
-        put_charts(page, difference);
-    else
-        put_largest(page, difference);
+    put_largest(page, difference, charts ? "below the maps" : "--json");
+    if (charts) put_charts(page, difference);
 }
 
 /* ---- circumstances ---- */
@@ -322,8 +345,10 @@ static void put_amounts(struct rue_page *page, const char *scope, const char *wh
     if (first != second) put_fact(page, scope, what, texts[0], texts[1]);
 }
 
-/* Lists the members that differ between two objects; closes both. */
-static void put_members(struct rue_page *page, const char *scope, json_t *before, json_t *after)
+/* Lists the members that differ between two objects, `missing` in place of one that is not there; closes
+ * both. */
+static void put_members(struct rue_page *page, const char *scope, const char *missing, json_t *before,
+                        json_t *after)
 {
     json_t *keys = before ? json_copy(before) : NULL, *value;
     const char *key;
@@ -338,6 +363,8 @@ static void put_members(struct rue_page *page, const char *scope, json_t *before
                 snprintf(texts[i], sizeof texts[i], "%s", json_string_value(member));
             else if (member)
                 rue_json_describe(member, texts[i], sizeof texts[i]);
+            else
+                snprintf(texts[i], sizeof texts[i], "%s", missing);
         }
         put_fact(page, scope, key, texts[0], texts[1]);
     }
@@ -355,7 +382,7 @@ static void put_variant_facts(struct rue_page *page, const struct rue_variant_fi
     put_fact(page, scope, "data digest", a->data.digest, b->data.digest);
     put_fact(page, scope, "layout of the data", a->data.layout, b->data.layout);
     if (a->job.workload_known && b->job.workload_known)
-        put_members(page, scope, rue_json_struct(rue_workload_fields, &a->job.workload, NULL),
+        put_members(page, scope, "default", rue_json_struct(rue_workload_fields, &a->job.workload, NULL),
                     rue_json_struct(rue_workload_fields, &b->job.workload, NULL));
 }
 
@@ -371,7 +398,7 @@ static void put_facts(struct rue_page *page, const struct rue_findings *const fi
                                                {.header = "second study", .key = "second"}};
     const struct rue_findings *a = findings[0], *b = findings[1];
     rue_page_table(page, columns, sizeof columns / sizeof *columns);
-    put_members(page, "machine", machine_json(a), machine_json(b));
+    put_members(page, "machine", "unknown", machine_json(a), machine_json(b));
     put_fact(page, "", "loader", a->runner.measured_with, b->runner.measured_with);
     put_fact(page, "", "runner", a->runner.name, b->runner.name);
     put_fact(page, "", "times of models", a->runner.consumer, b->runner.consumer);
@@ -411,6 +438,12 @@ void rue_difference_put_circumstances(struct rue_page *page, const struct rue_fi
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     rue_say(page, any ? "A change of times may come from any of these."
                       : "Nothing that the studies recorded of machine, loader, data and job.");
+    for (size_t side = 0; side < 2; side++) {
+        if (!rue_findings_is_doubtful(findings[side])) continue;
+        rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+        rue_say(page, "The times of %s have low confidence: the machine was busy or changed its speed.",
+                findings[side]->folder);
+    }
 }
 
 json_t *rue_difference_unmatched_json(const struct rue_findings *const findings[2], size_t side)

@@ -43,7 +43,7 @@ static struct rue_heat_color mix(const struct rue_heat_color *colors, size_t cou
 
 bool rue_heat_diverges(const struct rue_drawing *drawing)
 {
-    return drawing->common.low < 0;
+    return drawing->chart->is_change || drawing->common.low < 0;
 }
 
 double rue_heat_share(const struct rue_drawing *drawing, double value)
@@ -73,6 +73,7 @@ void rue_heat_text(const struct rue_drawing *drawing, double value, char out[RUE
 {
     double number =
         rue_drawing_column(drawing, drawing->chart->value)->unit == RUE_UNIT_PERCENT ? 100 * value : value;
+    if (fabs(number) < 0.05) number = 0;
     const char *sign = rue_heat_diverges(drawing) && number > 0 ? "+" : "";
     if (fabs(number) >= 9999.5)
         snprintf(out, RUE_AXIS_TEXT_BYTES, "%.0e", number);
@@ -97,13 +98,14 @@ static void draw_cell(struct rue_drawing *drawing, size_t row, double x, double 
 {
     double value = rue_drawing_number(drawing, row, drawing->chart->value);
     const char *state = rue_drawing_text(drawing, row, drawing->chart->state);
-    bool known = isfinite(value), predicted = strcmp(state, "predicted") == 0;
+    bool known = isfinite(value),
+         hatched = strcmp(state, "predicted") == 0 || strcmp(state, "no change") == 0;
     struct rue_heat_color color =
         known ? rue_heat_color(drawing, value) : (struct rue_heat_color){234, 238, 242};
     fprintf(drawing->stream,
             "<g><rect x=\"%.0f\" y=\"%.0f\" width=\"%d\" height=\"%d\" fill=\"#%02x%02x%02x\"/>", x, y,
             CELL_WIDTH - 1, CELL_HEIGHT - 1, (int)color.r, (int)color.g, (int)color.b);
-    if (predicted)
+    if (hatched)
         fprintf(drawing->stream, "<rect class=\"h\" x=\"%.0f\" y=\"%.0f\" width=\"%d\" height=\"%d\"/>", x, y,
                 CELL_WIDTH - 1, CELL_HEIGHT - 1);
     if (!known && state[0])

@@ -79,11 +79,12 @@ struct rue_chart {
     const char *title; /* for people */
     const char *note;  /* (optional) how to read it */
     int x, y, value, low, high, series, panel;
-    int state;         /* text: "" drawn plainly, "predicted" hatched, other texts crossed out; of a bar, its
-                          caption; of points, "line" joins them */
-    int part_count;    /* of bars */
-    bool log_x, log_y; /* logarithmic scales */
-    bool from_zero;    /* the scale of `value` includes 0 */
+    int state; /* text: "" drawn plainly, "predicted" and "no change" hatched, others crossed out where no
+                  value is; of a bar, its caption; of points, "line" joins them */
+    int part_count;      /* of bars */
+    bool log_x, log_y;   /* logarithmic scales */
+    bool from_zero;      /* the scale of `value` includes 0 */
+    bool is_change;      /* of a heat map: zero is the middle of the scale */
     const char *x_title; /* (optional) in place of the column's header */
 };
 enum { RUE_CHARTS_MAX = 6 };

@@ -184,9 +184,31 @@ def test_the_page_has_a_heat_map_of_the_changes_and_the_numbers(rue, study):
     assert text.startswith("<!DOCTYPE html>") and "Change of the time (%), mean over models" in text
     assert len(re.findall(r"<svg ", text)) >= 1 + len(MODELS)  # the mean, and each model
     assert ">-50.0</text>" in text and "-50.0 %" in text
+    assert text.count('<rect class="h"') == 8 + 26 and ">0.0</text>" in text, "hatched: no change"
     held = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', text, re.DOTALL).group(1)
     short = lambda document: json.loads(document, parse_float=lambda number: f"{float(number):.6g}")
     assert short(held) == short(rue("diff", "a", "b", "--json").stdout)
+
+
+def test_a_map_without_changes_is_pale(rue, study):
+    study("a", TIMES)
+    shown = page(rue, "a", "a")
+    assert set(re.findall(r'fill="(#\w{6})"', shown)) == {"#f5f5f5"} and ">0.0</text>" in shown and ">+0.0</text>" not in shown
+
+
+def test_the_smallest_change_that_can_be_seen(rue, study):
+    study("a", TIMES, "--repeats", "3", **NOISY)
+    text = unwrap(rue("diff", "a", "a").stdout)
+    factor = float(re.search(r"Changes of less than a factor of (\S+) are within noise", text).group(1))
+    assert 1.01 < factor < 1.1 and "are predicted" not in text
+    study("b", {m: {c: t * (1 + 2 * (factor - 1)) for c, t in cells.items()} for m, cells in TIMES.items()}, "--repeats", "3", **NOISY)
+    assert differ(rue, "a", "b")["variants"][0]["slower"] == 27
+
+
+def test_an_option_at_its_default_is_called_so(rue, own_photos):
+    words = [own_photos, "--mode", "raw", "--model", "none", "--batch-size", "4", "--num-workers", "0", "--strategy", "grid", "--quiet"]
+    assert rue("tune", *words, "--out", "a").returncode in (0, 5) and rue("tune", *words, "--decode", "fast", "--out", "b").returncode in (0, 5)
+    assert differ(rue, "a", "b")["differences"] == [dict(what="decode", first="default", second="fast")]
 
 
 def test_the_page_replaces_only_pages(rue, study):
