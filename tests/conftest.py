@@ -20,6 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Tests take helpers from each other's folders.
 sys.path += [str(ROOT / "tests" / folder) for folder in ("fixtures", "faults", "program/commands", "program/data", "program/study")]
 sys.path.append(str(ROOT / "python"))
+from launchers import launcher, slurm  # noqa: E402, F401: fixtures
 SCRIPTED_RUNNER = ROOT / "tests/fixtures/scripted_runner.py"
 DROP_VIEWS = "DROP VIEW best_by_model; DROP VIEW configuration; DROP VIEW ok_trial"  # of a store: they name columns
 HANG_S = 120  # what takes longer than this hangs; nothing here is about speed
@@ -72,8 +73,9 @@ def release():
 
 
 def clean_environment(**more):
-    """Without this shell's RUE_* and terminal variables, so that results do not depend on who runs the tests."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("RUE_") and k not in ("NO_COLOR", "COLUMNS", "TERM")}
+    """Without this shell's RUE_*, launcher's and terminal variables, so that results do not depend on who runs the tests."""
+    left_out = ("RUE_", "SLURM", "OMPI_", "PMI", "NO_COLOR", "COLUMNS", "TERM")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(left_out)}
     return {**kept, "LC_ALL": "C.UTF-8", "COLUMNS": "100", **{k: str(v) for k, v in more.items()}}
 
 
