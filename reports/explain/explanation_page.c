@@ -67,7 +67,8 @@ static void say_unranked(struct rue_page *page, const struct rue_explanation *ex
 static void say_rank(struct rue_page *page, const struct rue_explanation *explanation)
 {
     const struct rue_ranking_row *row = &explanation->variant->selection->rows[explanation->config];
-    rue_say(page, "It has rank %zu of %zu and " PERCENT " %s%s.", explanation->rank,
+    rue_say_config(page, config_at(explanation, explanation->config));
+    rue_say(page, " has rank %zu of %zu and " PERCENT " %s%s.", explanation->rank,
             explanation->variant->selection->ranked_count, 100 * explanation->own_value,
             regret_words(explanation),
             rue_findings_basis(row) == RUE_BASIS_PREDICTED
@@ -87,13 +88,17 @@ static void say_verdict(struct rue_page *page, const struct rue_explanation *exp
     double ratio = recommended ? 1 / explanation->loss.ratio : explanation->loss.ratio;
     bool known = explanation->loss.confidence > 0;
     if (recommended) {
-        rue_say(page, ". The next best one is ");
+        bool first = explanation->rank == 1;
+        rue_say(page, first ? ". The next best one is " : ". ");
         rue_say_config(page, config_at(explanation, explanation->other));
-        if (known) rue_say(page, ", which takes%s %.3g times as long", on_average(explanation), ratio);
+        if (!first) rue_say(page, " is predicted to be better, but it was not measured on every model");
+        if (known)
+            rue_say(page, "%s takes%s %.2f times as long", first ? ", which" : ". It",
+                    on_average(explanation), ratio);
         return rue_say(page, ".");
     }
     if (known)
-        rue_say(page, " takes%s %.3g times as long as ", on_average(explanation), ratio);
+        rue_say(page, " takes%s %.2f times as long as ", on_average(explanation), ratio);
     else
         rue_say(page, " is not as good as ");
     rue_say_config(page, config_at(explanation, explanation->other));
@@ -163,24 +168,45 @@ static void say_no_parts(struct rue_page *page, const struct rue_explanation *ex
         rue_say(page, "Where the time goes is unknown: no trial of it ended, and the study has no forecast.");
 }
 
+/* Says "Loading bounds it" or "Loading bounds 3 models, computing 1": what bounds most models first. */
+static void say_bounds(struct rue_page *page, const size_t counts[PARTS], size_t models)
+{
+    static const char *const first[PARTS] = {"The start", "Loading", "Copying", "Computing", "The shut-down"},
+                             *const further[PARTS] = {"the start", "loading", "copying", "computing",
+                                                      "the shut-down"};
+    bool said[PARTS] = {false};
+    for (size_t left = models; left;) {
+        size_t most = RUE_NONE;
+        for (size_t i = 0; i < PARTS; i++)
+            if (!said[i] && (most == RUE_NONE || counts[i] > counts[most])) most = i;
+        if (counts[most] == models) return rue_say(page, "%s bounds it", first[most]);
+        if (left == models)
+            rue_say(page, "%s bounds %zu model%s", first[most], counts[most], rue_prose_plural(counts[most]));
+        else
+            rue_say(page, ", %s %zu", further[most], counts[most]);
+        said[most] = true;
+        left -= counts[most];
+    }
+}
+
 static void say_parts(struct rue_page *page, const struct rue_explanation *explanation)
 {
     double shares[PARTS] = {0}, parts[PARTS];
-    size_t known = 0, predicted = 0;
+    size_t known = 0, predicted = 0, bounds[PARTS] = {0};
     for (size_t m = 0; m < explanation->variant->matrix->model_count; m++) {
         const struct rue_explained_time *own = &explanation->models[m].own;
         if (own->basis == RUE_PARTS_UNKNOWN) continue;
         list_parts(own, parts);
         for (size_t i = 0; i < PARTS; i++) shares[i] += parts[i] / own->total_ns;
+        bounds[find_bound(parts, own->total_ns)]++;
         known++;
         predicted += own->basis == RUE_PARTS_PREDICTED;
     }
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     if (!known) return say_no_parts(page, explanation);
     for (size_t i = 0; i < PARTS; i++) shares[i] /= (double)known;
-    static const char *const bounds[PARTS] = {"The start bounds it", "Loading bounds it", "Copying bounds it",
-                                              "Computing bounds it", "The shut-down bounds it"};
-    rue_say(page, "%s:%s", bounds[find_bound(shares, 1)], on_average(explanation));
+    say_bounds(page, bounds, known);
+    rue_say(page, ":%s", on_average(explanation));
     say_shares(page, shares);
     rue_say(page, "%s.",
             predicted == known ? " (predicted)"
@@ -434,8 +460,12 @@ void rue_explanation_put(struct rue_page *page, const struct rue_explanation *ex
     put_heading(page, "What would have to change");
     say_loading(page, explanation);
     for (size_t k = 0; k < knobs->count; k++) say_alternative(page, explanation, k);
-    say_lengths(page, explanation);
+    if (explanation->rank) say_lengths(page, explanation);
     put_alternatives(page, explanation);
+    const struct rue_section *changes = rue_page_last_table(page);
+    if (!changes || changes->row_count || explanation->rank) return rue_page_gap(page);
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say(page, "No ranked configuration differs from it in one knob only.");
     rue_page_gap(page);
 }
 

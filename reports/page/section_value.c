@@ -20,7 +20,7 @@ static char *number_text(const struct rue_table_column *column, const struct rue
     else if (known && column->unit == RUE_UNIT_COUNT)
         rue_format_count((uint64_t)rounded, text, sizeof text);
     else if (known && column->unit == RUE_UNIT_PERCENT)
-        snprintf(text, sizeof text, "%.1f %%", 100 * number);
+        snprintf(text, sizeof text, "%.1f %%", fabs(number) < 0.0005 ? 0 : 100 * number);
     else if (known && column->unit == RUE_UNIT_TIMES)
         snprintf(text, sizeof text, "%.2f x", number);
     else if (known && column->unit == RUE_UNIT_DURATION)

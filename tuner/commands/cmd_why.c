@@ -134,12 +134,12 @@ static rue_status fail_unknown(const struct request *request, rue_error *error)
         if (!request->given[k] || has_value(variant->matrix, k, config.value[k])) continue;
         rue_knob_format(knobs->at[k], config.value[k], value);
         list_values(variant->matrix, k, values, sizeof values);
-        return rue_fail(error, RUE_USAGE, "%s %s is not in %s: its values of %s are %s", knobs->at[k]->name,
-                        value, request->record->store, knobs->at[k]->name, values);
+        return rue_fail(error, RUE_USAGE, "%s %s is not in %s, which has only %s", knobs->at[k]->name, value,
+                        request->record->store, values);
     }
     return rue_fail(error, RUE_USAGE,
-                    "%s is not in %s: give the other knobs, too; 'rue show --json' lists all", text,
-                    request->record->store);
+                    "%s is not in %s: give other values; to list all configurations: rue show --json %s",
+                    text, request->record->store, request->record->folder);
 }
 
 static rue_status fail_unmeasured(const struct request *request, size_t v, size_t config, rue_error *error)
@@ -153,8 +153,9 @@ static rue_status fail_unmeasured(const struct request *request, size_t v, size_
     rue_config_describe(&variant->matrix->configs[config], text);
     return rue_fail(error, row->infeasible ? RUE_INFEASIBLE : RUE_INCONCLUSIVE, "%s %s%s%s%s%s", text,
                     row->infeasible ? "is infeasible"
-                    : row->failed   ? "failed"
-                                    : "was not measured, and the study has no forecast of it",
+                    : row->failed
+                        ? "failed"
+                        : "was not measured, and cannot be predicted (a larger --budget measures more)",
                     model == RUE_NONE || variant->models_unnamed ? "" : " on ",
                     model == RUE_NONE || variant->models_unnamed ? "" : variant->matrix->models[model],
                     reason[0] ? ": " : "", reason);

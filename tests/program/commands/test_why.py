@@ -132,11 +132,30 @@ def test_a_configuration_that_cannot_be_explained_is_one_sentence(rue, script):
     tune(rue, script(TIMES, images=1000, faults=faults))
     expect_failure(rue("why", "out", "--batch-size", "32", "--num-workers", "2"), 4, "batch_size 32, num_workers 2 is infeasible on", "no room")
     expect_failure(rue("why", "out", "--batch-size", "16", "--num-workers", "1"), 5, "batch_size 16, num_workers 1 failed on", "no room")
-    expect_failure(rue("why", "out", "--batch-size", "7"), 2, "batch_size 7 is not in", "16, 32, 64")
+    expect_failure(rue("why", "out", "--batch-size", "7"), 2, "batch_size 7 is not in", "which has only 16, 32, 64")
     expect_failure(rue("why", "out", "--batch-size", "16,32"), 2, "--batch-size", "one value")
     expect_failure(rue("why", "out", "--batch-size", "0"), 2, "--batch-size")
     expect_failure(rue("why", "out", "--knob", "colour=3"), 2, "--knob", "colour")
     expect_failure(rue("why", "nowhere"), 3, "nowhere")
+
+
+def test_without_a_change_of_one_knob_it_says_so(rue, script):
+    faults = [dict(when=dict(cell=cell, model="ape"), do="answer", answer=dict(status="infeasible", reason="no room"))
+              for cell in TIMES["ape"] if cell.startswith("64/") or cell.endswith("/2")]
+    tune(rue, script(TIMES, images=1000, faults=faults))
+    text = unwrap(rue("why", "out", "--batch-size", "64", "--num-workers", "2").stdout)
+    assert "batch_size 64, num_workers 2 is not ranked: it is infeasible on ape: no room." in text
+    assert "No ranked configuration differs from it in one knob only." in text and "never the best" not in text
+    assert "No ranked configuration" not in rue("why", "out", "--batch-size", "64", "--num-workers", "1").stdout
+
+
+@pytest.mark.quick
+def test_what_bounds_is_counted_over_models(rue, photos):
+    words = ["--mode", "raw", "--model", "sleep:100ms/image,none", "--batch-size", "4", "--num-workers", "0", "--images", "12"]
+    assert rue("tune", photos, *words, *GRID[:4], "--quiet", "--out", "out").returncode == 0
+    parts = [p["bound"] for p in explain(rue, "out")[0]["parts"]]
+    assert sorted(parts) == ["computing", "loading"]
+    assert " bounds 1 model, " in rue("why", "out").stdout
 
 
 # ---- tables ----
