@@ -17,6 +17,9 @@ struct rue_chart_subject {
 void rue_chart_subject_make(const struct rue_findings *findings, size_t variant,
                             struct rue_chart_subject *out);
 
+/* The next model from the fastest to the slowest; RUE_NONE begins, and is after the last. */
+size_t rue_chart_next_model(const struct rue_variant_findings *variant, size_t model);
+
 /* The name of a chart: "heat-raw". Returns `out`. */
 enum { RUE_CHART_NAME_BYTES = 96 };
 const char *rue_chart_name(const struct rue_chart_subject *subject, const char *kind,

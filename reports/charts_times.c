@@ -38,6 +38,24 @@ const char *rue_chart_name(const struct rue_chart_subject *subject, const char *
     return out;
 }
 
+static double best_ns(const struct rue_selection *selection, size_t model)
+{
+    return isnan(selection->best_ns[model]) ? INFINITY : selection->best_ns[model];
+}
+
+size_t rue_chart_next_model(const struct rue_variant_findings *variant, size_t model)
+{
+    const struct rue_selection *selection = variant->selection;
+    double after = model == RUE_NONE ? -1 : best_ns(selection, model), least = INFINITY;
+    size_t next = RUE_NONE;
+    for (size_t m = 0; m < selection->model_count; m++) {
+        double own = best_ns(selection, m);
+        bool later = own > after || (own == after && m > model);
+        if (later && (next == RUE_NONE || own < least)) next = m, least = own;
+    }
+    return next;
+}
+
 /* ---- slices ---- */
 
 /* The configuration whose other knobs the charts keep; RUE_NONE: no configuration is ranked. */
@@ -218,7 +236,7 @@ static void put_time(struct rue_page *page, const struct rue_variant_findings *v
     rue_put_number(page, rue_selection_regret(variant->selection, variant->matrix, model, config));
     rue_put_text(page, cell->state == RUE_CELL_MISSING ? "not measured"
                        : !ok                           ? cell->reason
-                       : cell->repeats == 0            ? "prediction"
+                       : cell->repeats == 0            ? "predicted"
                        : cell->predicted               ? "short runs"
                                                        : "");
 }
@@ -274,6 +292,7 @@ static void add_families(struct rue_page *page, const struct rue_chart_subject *
                                       .high = 6,
                                       .series = families[i].series,
                                       .panel = families[i].panel,
+                                      .state = 8,
                                       .log_x = true,
                                       .log_y = families[i].series == 1 && is_spread(subject->variant),
                                       .from_zero = true});
@@ -296,7 +315,7 @@ void rue_charts_times(struct rue_page *page, const struct rue_chart_subject *sub
     if (center == RUE_NONE) return;
     rue_page_table(page, columns, sizeof columns / sizeof *columns);
     add_families(page, subject);
-    for (size_t m = 0; m < variant->matrix->model_count; m++)
+    for (size_t m = RUE_NONE; (m = rue_chart_next_model(variant, m)) != RUE_NONE;)
         for (size_t c = 0; c < variant->matrix->config_count; c++)
             if (is_in_slice(variant, center, c, RUE_NONE)) put_time(page, variant, m, c);
 }

@@ -111,7 +111,7 @@ static void put_bars(struct rue_page *page, const struct rue_chart_subject *subj
             .panel = 1,
             .state = 10,
             .x_title = "time for 1,000 images"});
-    for (size_t m = 0; m < variant->matrix->model_count; m++)
+    for (size_t m = RUE_NONE; (m = rue_chart_next_model(variant, m)) != RUE_NONE;)
         for (size_t i = 0; i < count; i++) {
             const struct rue_parts *parts =
                 rue_breakdown_cell(breakdown, subject->findings, v, m, configs[i]);

@@ -53,6 +53,11 @@ struct rue_payback {
 struct rue_payback rue_comparison_payback(const struct rue_comparison *comparison,
                                           const struct rue_saving *saving, double speedup_ratio);
 
+/* Says after `lead` for how many models converting pays back, and after how many epochs on average; nothing
+ * if unknown (comparison_table.c). */
+void rue_comparison_say_payback(struct rue_page *page, const struct rue_comparison *comparison,
+                                const char *lead);
+
 /* Adds a sentence, and a table of each model's time per epoch (comparison_table.c). */
 void rue_comparison_put(struct rue_page *page, const struct rue_findings *findings,
                         const struct rue_comparison *comparison);

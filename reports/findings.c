@@ -96,7 +96,7 @@ void rue_findings_count_trial(struct rue_variant_findings *variant, const struct
     if (result->outcome != RUE_TRIAL_OK) return;
     trials->cache_missed += result->cache_missed == 1;
     if (result->sleep_overshoot_ns == RUE_ABSENT || result->compute_ns == RUE_ABSENT) return;
-    trials->slept_ns += (double)result->compute_ns;
+    trials->meant_ns += (double)(result->compute_ns - result->sleep_overshoot_ns);
     trials->late_ns += (double)result->sleep_overshoot_ns;
 }
 
@@ -172,8 +172,7 @@ bool rue_findings_is_undecided(const struct rue_variant_findings *variant)
 
 double rue_findings_overshoot_ratio(const struct rue_variant_findings *variant)
 {
-    double meant_ns = variant->trials.slept_ns - variant->trials.late_ns;
-    return meant_ns > 0 ? variant->trials.late_ns / meant_ns : NAN;
+    return variant->trials.meant_ns > 0 ? variant->trials.late_ns / variant->trials.meant_ns : NAN;
 }
 
 enum rue_basis rue_findings_basis(const struct rue_ranking_row *row)

@@ -85,7 +85,7 @@ struct rue_trial_findings {
     uint64_t bad_images; /* images that could not be decoded and were replaced, the most of any trial */
     struct rue_queue_findings queue;
     struct rue_sizes_findings sizes;
-    double slept_ns, late_ns; /* of sleeping models in ok trials: the consumer's time, and the excess */
+    double meant_ns, late_ns; /* of sleeping models in ok trials: the intended time, and the excess */
 };
 
 /* With `confidence`, no other configuration is more than `bound_ratio` of regret better than the recommended

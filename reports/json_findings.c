@@ -384,17 +384,22 @@ const struct rue_field rue_json_provenance_fields[] = {
     {"clock", RUE_FIELD_WORD, RUN(runner.virtual_clock), .words = clocks},
     {"cpu", RUE_FIELD_TEXT, RUN(machine.cpu), RUE_FIELD_NULL},
     {"usable_cpus", RUE_FIELD_NUMBER, RUN(machine.usable_cpus), RUE_FIELD_NULL, .most = CPUS_MAX},
-    {"memory_bytes", RUE_FIELD_NUMBER, RUN(machine.memory_bytes), RUE_FIELD_NULL | RUE_FIELD_WRITTEN},
-    {"kernel", RUE_FIELD_TEXT, RUN(machine.kernel), RUE_FIELD_NULL | RUE_FIELD_WRITTEN},
-    {"libraries", RUE_FIELD_TEXT, RUN(machine.libraries), RUE_FIELD_NULL | RUE_FIELD_WRITTEN},
+    {"memory_bytes", RUE_FIELD_NUMBER, RUN(machine.memory_bytes), RUE_FIELD_NULL},
+    {"kernel", RUE_FIELD_TEXT, RUN(machine.kernel), RUE_FIELD_NULL},
+    {"libraries", RUE_FIELD_TEXT, RUN(machine.libraries), RUE_FIELD_NULL},
     {"busy_before", RUE_FIELD_TEXT, RUN(changes.busy_before), RUE_FIELD_NULL},
     {"busy_after", RUE_FIELD_TEXT, RUN(changes.busy_after), RUE_FIELD_NULL},
-    {"seed", RUE_FIELD_NUMBER, RUN(run.seed), RUE_FIELD_WRITTEN},
-    {"repeats_planned", RUE_FIELD_NUMBER, RUN(run.repeats_planned), RUE_FIELD_WRITTEN},
-    {"reused_trials", RUE_FIELD_NUMBER, RUN(run.reused_trials), RUE_FIELD_WRITTEN},
-    {"command_line", RUE_FIELD_TEXT, RUN(run.command_line), RUE_FIELD_NULL | RUE_FIELD_WRITTEN},
-    {"started", RUE_FIELD_TEXT, RUN(run.started), RUE_FIELD_NULL | RUE_FIELD_WRITTEN},
-    {"duration_s", RUE_FIELD_REAL, RUN(run.duration_s), RUE_FIELD_WRITTEN},
+    {"seed", RUE_FIELD_NUMBER, RUN(run.seed), RUE_FIELD_OPTIONAL},
+    {"repeats_planned", RUE_FIELD_NUMBER, RUN(run.repeats_planned), RUE_FIELD_OPTIONAL},
+    {"reused_trials", RUE_FIELD_NUMBER, RUN(run.reused_trials), RUE_FIELD_OPTIONAL},
+    {"command_line", RUE_FIELD_TEXT, RUN(run.command_line), RUE_FIELD_NULL},
+    {"started", RUE_FIELD_TEXT, RUN(run.started), RUE_FIELD_NULL},
+    {"duration_s", RUE_FIELD_REAL, RUN(run.duration_s), RUE_FIELD_OPTIONAL, .most = SECONDS_MAX},
+    {0}};
+
+const struct rue_field rue_json_strategy_fields[] = {
+    {"name", RUE_FIELD_TEXT, RUN(run.strategy), RUE_FIELD_NULL},
+    {"why", RUE_FIELD_TEXT, RUN(run.strategy_why), RUE_FIELD_NULL},
     {0}};
 
 const struct rue_field rue_json_run_fields[] = {

@@ -193,15 +193,10 @@ static size_t find_fastest(const struct compared *compared)
 static void say_gain(struct rue_page *page, const struct compared *compared, size_t best)
 {
     const struct rue_comparison *comparison = compared->with_first[best];
-    struct rue_payback payback =
-        rue_comparison_payback(comparison, &comparison->saving, comparison->mean_speedup_ratio);
     rue_say(page, ": %.2f times as fast as ", comparison->mean_speedup_ratio);
     rue_say_variant(page, compared->findings, &compared->findings->variants[0]);
     if (comparison->row_count > 1) rue_say(page, " (geometric mean over %zu models)", comparison->row_count);
-    if (isfinite(payback.epochs)) {
-        rue_say(page, "; making it pays back %s", comparison->row_count > 1 ? "on average " : "");
-        rue_say_payback(page, payback.epochs, payback.confidence, payback.low, payback.high);
-    }
+    rue_comparison_say_payback(page, comparison, "; making it ");
     rue_say(page, ".");
 }
 

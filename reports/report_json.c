@@ -211,18 +211,19 @@ static json_t *overall_json(const struct rue_findings *findings)
     return array;
 }
 
-static json_t *strategy_json(const struct rue_run_findings *run)
+static json_t *strategy_json(const struct rue_findings *findings)
 {
-    if (!run->strategy[0]) return json_null();
-    return rue_json_make("name:t chosen_by:t why:T", run->strategy, run->strategy_why[0] ? "auto" : "user",
-                         run->strategy_why);
+    if (!findings->run.strategy[0]) return json_null();
+    json_t *object = rue_json_struct(rue_json_strategy_fields, findings, NULL);
+    rue_json_add(&object, "chosen_by:t", findings->run.strategy_why[0] ? "auto" : "user");
+    return object;
 }
 
 static json_t *provenance_json(const struct rue_findings *findings)
 {
     json_t *object = rue_json_struct(rue_json_provenance_fields, findings, NULL);
     rue_json_add(&object, "machine:o strategy:o", rue_json_parse(findings->machine.json),
-                 strategy_json(&findings->run));
+                 strategy_json(findings));
     return object;
 }
 

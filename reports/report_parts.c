@@ -202,6 +202,7 @@ void rue_parts_variant(struct rue_page *page, const struct rue_findings *finding
     }
     if (!brief) rue_page_gap(page);
     put_configs(page, findings, variant, brief);
+    rue_verdict_above(page, variant, brief);
     if (!brief) {
         put_batch_sizes(page, variant);
         rue_page_gap(page);

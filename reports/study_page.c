@@ -10,12 +10,6 @@
 #include "units.h"
 #include "verdict.h"
 
-const char *rue_study_page_title(const struct rue_findings *findings, char out[RUE_STUDY_TITLE_BYTES])
-{
-    snprintf(out, RUE_STUDY_TITLE_BYTES, "rue: %s", findings->study[0] ? findings->study : "a study");
-    return out;
-}
-
 /* ---- how to use it ---- */
 
 /* In Python's syntax. */
@@ -88,7 +82,7 @@ static void put_certainty(struct rue_page *page, const struct rue_findings *find
     rue_say(page, "Regret is the extra time against each model's own best configuration.");
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
-        simulated |= variant->trials.slept_ns > 0;
+        simulated |= variant->trials.meant_ns > 0;
         put_single(page, findings, variant);
         rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
         if (!(variant->claim.confidence > 0) || rue_findings_is_unsteady(findings)) continue;

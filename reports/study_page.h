@@ -9,8 +9,8 @@
 rue_status rue_study_page_make(const struct rue_findings *findings, struct rue_page *page,
                                rue_error *error) RUE_MUST_CHECK;
 
-/* "rue: photos". Returns `out`. */
-enum { RUE_STUDY_TITLE_BYTES = 300 };
-const char *rue_study_page_title(const struct rue_findings *findings, char out[RUE_STUDY_TITLE_BYTES]);
+/* Writes it as HTML with the findings as JSON (report_html.c). RUE_MEMORY; RUE_STORE: the stream failed. */
+rue_status rue_study_page_write(const struct rue_page *page, const struct rue_findings *findings,
+                                FILE *stream, rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -322,15 +322,10 @@ static void say_price(struct rue_page *page, const struct rue_comparison *compar
     double images = (double)raw->data.images;
     double build_ns = preprocessed->data.build_s_per_image * images * (double)RUE_NS_PER_S;
     if (build_ns >= 1 && build_ns < 1e18) {
-        struct rue_payback payback =
-            rue_comparison_payback(comparison, &comparison->saving, comparison->mean_speedup_ratio);
         rue_say(page, " Converting all %s images takes about ",
                 rue_format_count(raw->data.images, a, sizeof a));
         rue_say_unbroken(page, rue_format_duration((uint64_t)build_ns, b, sizeof b));
-        if (payback.epochs < 1e9) {
-            rue_say(page, " and pays back %s", comparison->row_count > 1 ? "on average " : "");
-            rue_say_payback(page, payback.epochs, payback.confidence, payback.low, payback.high);
-        }
+        rue_comparison_say_payback(page, comparison, " and ");
         rue_say(page, ".");
     }
     if (raw->data.bytes && preprocessed->data.bytes && raw->data.images && preprocessed->data.images) {

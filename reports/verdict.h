@@ -25,8 +25,12 @@ void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overal
  * configurations, and which models wait for data. No gain unless `steady`. Needs a recommendation. */
 void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant, bool steady);
 
+/* Directly below the table: why a configuration ranks above the recommended one. Unless `brief`, also where
+ * the baselines in the evidence say so. (verdict_notes.c) */
+void rue_verdict_above(struct rue_page *page, const struct rue_variant_findings *variant, bool brief);
+
 /* Also below the table: disturbed trials, replaced images and similar notes; configurations that are not
- * ranked; configurations that rank above the recommended one. Unless `brief`: a configuration with more
+ * ranked. Unless `brief`: a configuration with more
  * votes, and other job lengths. (verdict_notes.c) */
 void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief);
 

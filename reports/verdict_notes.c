@@ -96,15 +96,19 @@ static void say_late(struct rue_page *page, const struct rue_variant_findings *v
         rue_say(page, " The times are not reliable: close other programs and repeat this with --fresh.");
 }
 
-static void say_above(struct rue_page *page, const struct rue_variant_findings *variant)
+void rue_verdict_above(struct rue_page *page, const struct rue_variant_findings *variant, bool brief)
 {
     const struct rue_selection *selection = variant->selection;
-    char best[RUE_CONFIG_TEXT_BYTES];
-    if (selection->recommended == RUE_NONE) return;
-    size_t measured = variant->baselines.count ? variant->baselines.found : selection->recommended;
-    if (selection->ranked[0] == measured) return;
-    rue_config_label(&variant->matrix->configs[selection->ranked[0]], best);
-    rue_say(page, "%s is predicted to be better, but it was not measured on every model.", best);
+    size_t first = selection->ranked_count ? selection->ranked[0] : RUE_NONE;
+    char best[RUE_CONFIG_TEXT_BYTES], recommended[RUE_CONFIG_TEXT_BYTES];
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    if (selection->recommended == RUE_NONE || first == selection->recommended) return;
+    rue_config_label(&variant->matrix->configs[first], best);
+    rue_config_label(&variant->matrix->configs[selection->recommended], recommended);
+    if (!variant->baselines.count || variant->baselines.found != first)
+        rue_say(page, "%s is predicted to be better, but it was not measured on every model.", best);
+    else if (!brief)
+        rue_say(page, "%s has less regret, but it is not proven to be faster than %s.", best, recommended);
 }
 
 static void say_votes(struct rue_page *page, const struct rue_variant_findings *variant)
@@ -220,8 +224,7 @@ void rue_verdict_queue(struct rue_page *page, const struct rue_findings *finding
 void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief)
 {
     static void (*const notes[])(struct rue_page *, const struct rue_variant_findings *) = {
-        say_replayed, say_short, say_replaced, say_disturbed, say_cache,
-        say_late,     say_above, say_votes,    say_lengths};
+        say_replayed, say_short, say_replaced, say_disturbed, say_cache, say_late, say_votes, say_lengths};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         if (brief && (notes[i] == say_lengths || notes[i] == say_votes)) continue;
         rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
@@ -335,7 +338,7 @@ static void say_simulated(struct rue_page *page, const struct rue_findings *find
 {
     const char *device = findings->runner.consumer;
     bool slept = false;
-    for (size_t v = 0; v < findings->variant_count; v++) slept |= findings->variants[v].trials.slept_ns > 0;
+    for (size_t v = 0; v < findings->variant_count; v++) slept |= findings->variants[v].trials.meant_ns > 0;
     if (slept)
         rue_say(page, "Models of the catalogue are simulated: they sleep as long as they take%s%s. ",
                 device[0] ? " on " : "", device);

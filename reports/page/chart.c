@@ -15,11 +15,13 @@ enum { COLUMNS_ALONE = 2, GAP_PX = 8, LEGEND_LINE_PX = 18, LEGEND_WIDTH_PX = 360
 
 void rue_chart_write_definitions(FILE *stream)
 {
-    fputs("<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
-          "<path d=\"M-1,1l2,-2M0,6l6,-6M5,7l2,-2\" stroke=\"#fff\" stroke-opacity=\".32\" "
-          "stroke-width=\"1.3\"/>"
-          "</pattern>",
-          stream);
+    static const char *const hatches[][2] = {{"hi", "#fff"}, {"hk", "#000"}};
+    fputs("<defs>", stream);
+    for (size_t i = 0; i < 2; i++)
+        fprintf(stream,
+                "<pattern id=\"%s\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+                "<path d=\"M-1,1l2,-2M0,6l6,-6M5,7l2,-2\" stroke=\"%s\" stroke-opacity=\".5\"/></pattern>",
+                hatches[i][0], hatches[i][1]);
     for (size_t m = 0; m < RUE_MARKERS; m++)
         fprintf(stream,
                 "<marker id=\"k%zu\" markerUnits=\"userSpaceOnUse\" markerWidth=\"9\" markerHeight=\"9\" "
@@ -50,11 +52,12 @@ static void begin_svg(struct rue_drawing *drawing, int width, int height, const 
     fputs("\">", drawing->stream);
 }
 
-static void draw_panels(struct rue_drawing *drawing)
+static void draw_panels(struct rue_drawing *drawing, bool folded)
 {
     const struct rue_chart_drawer *drawer = drawers[drawing->chart->kind];
     for (size_t p = 0; p < drawing->panels.count; p++) {
         int width, height;
+        if (drawing->folded[p] != folded) continue;
         const char *name = drawing->panels.names[p] ? drawing->panels.names[p] : "";
         drawer->measure(drawing, p, &width, &height);
         begin_svg(drawing, width, height, name);
@@ -70,16 +73,39 @@ static void draw_panels(struct rue_drawing *drawing)
 
 /* ---- legend ---- */
 
-static size_t legend_count(const struct rue_drawing *drawing)
+/* Whether a part of bars is long enough to be seen, in any of them. */
+static bool is_part_seen(const struct rue_drawing *drawing, int part)
 {
-    if (drawing->chart->kind == RUE_CHART_BARS) return (size_t)drawing->chart->part_count;
-    return drawing->series.count > 1 || drawing->series.names[0] ? drawing->series.count : 0;
+    const double seen_ratio = 0.003;
+    for (size_t r = 0; r < drawing->table->row_count; r++) {
+        double total = 0, own = rue_drawing_number(drawing, r, drawing->chart->value + part);
+        for (int p = 0; p < drawing->chart->part_count; p++)
+            total += fmax(rue_drawing_number(drawing, r, drawing->chart->value + p), 0);
+        if (own > seen_ratio * total) return true;
+    }
+    return false;
+}
+
+/* Explains only what occurs. */
+static void choose_legend(struct rue_drawing *drawing)
+{
+    const struct rue_chart *chart = drawing->chart;
+    bool bars = chart->kind == RUE_CHART_BARS, predicted = false;
+    for (int p = 0; bars && p < chart->part_count; p++)
+        if (is_part_seen(drawing, p)) drawing->legend[drawing->legend_count++] = (size_t)p;
+    for (size_t s = 0; !bars && s < drawing->series.count && drawing->series.names[s]; s++)
+        drawing->legend[drawing->legend_count++] = s;
+    for (size_t r = 0; r < drawing->table->row_count; r++)
+        predicted |= chart->kind == RUE_CHART_LINES && rue_drawing_is_predicted(drawing, r);
+    if (predicted) drawing->legend[drawing->legend_count++] = drawing->series.count;
 }
 
 static const char *legend_name(const struct rue_drawing *drawing, size_t i)
 {
-    if (drawing->chart->kind != RUE_CHART_BARS) return drawing->series.names[i];
-    const char *header = rue_drawing_column(drawing, drawing->chart->value + (int)i)->header;
+    size_t entry = drawing->legend[i];
+    if (drawing->chart->kind != RUE_CHART_BARS)
+        return entry < drawing->series.count ? drawing->series.names[entry] : "predicted";
+    const char *header = rue_drawing_column(drawing, drawing->chart->value + (int)entry)->header;
     return header ? header : "";
 }
 
@@ -87,7 +113,7 @@ static const char *legend_name(const struct rue_drawing *drawing, size_t i)
 static int legend_cell(const struct rue_drawing *drawing)
 {
     int widest = 0;
-    for (size_t i = 0; i < legend_count(drawing); i++) {
+    for (size_t i = 0; i < drawing->legend_count; i++) {
         int width = rue_utf8_width(legend_name(drawing, i));
         if (width > widest) widest = width;
     }
@@ -98,23 +124,60 @@ static int legend_cell(const struct rue_drawing *drawing)
 static int legend_height(const struct rue_drawing *drawing)
 {
     size_t columns = (size_t)(LEGEND_WIDTH_PX / legend_cell(drawing));
-    return (int)((legend_count(drawing) + columns - 1) / columns) * LEGEND_LINE_PX;
+    return (int)((drawing->legend_count + columns - 1) / columns) * LEGEND_LINE_PX;
 }
 
 static void draw_legend(struct rue_drawing *drawing)
 {
-    size_t count = legend_count(drawing);
+    size_t count = drawing->legend_count;
     int cell = legend_cell(drawing);
     size_t columns = (size_t)(LEGEND_WIDTH_PX / cell);
     if (!count) return;
     begin_svg(drawing, LEGEND_WIDTH_PX, legend_height(drawing), "legend");
     for (size_t i = 0; i < count; i++) {
         double x = (double)(i % columns) * cell, y = (double)(i / columns) * LEGEND_LINE_PX + 9;
-        drawers[drawing->chart->kind]->draw_swatch(drawing, i, x + 2, y);
+        drawers[drawing->chart->kind]->draw_swatch(drawing, drawing->legend[i], x + 2, y);
         rue_drawing_put_text(drawing, x + LEGEND_SWATCH_PX + 4, y + 4, "", (cell - LEGEND_SWATCH_PX - 4) / 6,
                              legend_name(drawing, i));
     }
     fputs("</svg>\n", drawing->stream);
+}
+
+/* ---- folded panels ---- */
+
+/* Of many panels only a few are open: those with the winner, or the first, middle and last of those. Heat
+ * maps are compared with each other, so all of them are open. */
+static void fold_panels(struct rue_drawing *drawing)
+{
+    enum { OPEN_MAX = 3, FEW = 4 };
+    size_t open[RUE_GROUPS_MAX], count = 0, panels = drawing->panels.count;
+    if (drawing->chart->kind == RUE_CHART_HEAT || panels <= FEW) return;
+    for (size_t p = 0; p < panels; p++) {
+        bool wins = false;
+        for (size_t r = 0; r < drawing->table->row_count; r++)
+            wins |= drawing->table->rows[r].chosen && drawing->panels.of_row[r] == p;
+        if (wins) open[count++] = p;
+        drawing->folded[p] = true;
+    }
+    for (size_t p = 0; !count && p < panels; p++) open[p] = p;
+    if (!count) count = panels;
+    for (size_t i = 0; i < OPEN_MAX; i++) drawing->folded[open[i * (count - 1) / (OPEN_MAX - 1)]] = false;
+}
+
+static void draw_folded(struct rue_drawing *drawing)
+{
+    size_t folded = 0;
+    for (size_t p = 0; p < drawing->panels.count; p++) folded += drawing->folded[p];
+    if (!folded) return;
+    fprintf(drawing->stream, "<details class=\"m\"><summary>%zu more: ", folded);
+    for (size_t p = 0, named = 0; p < drawing->panels.count; p++)
+        if (drawing->folded[p]) {
+            fputs(named++ ? ", " : "", drawing->stream);
+            rue_markup_put(drawing->stream, drawing->panels.names[p]);
+        }
+    fputs("</summary><div class=\"p\">", drawing->stream);
+    draw_panels(drawing, true);
+    fputs("</div></details>", drawing->stream);
 }
 
 /* ---- charts ---- */
@@ -138,6 +201,7 @@ static rue_status open_drawing(const struct rue_section *table, const struct rue
                                     .from_zero = chart->from_zero};
     for (size_t r = 0; r < table->row_count; r++)
         rue_axis_include(&out->common, rue_drawing_number(out, r, chart->value));
+    choose_legend(out);
     for (size_t p = 0; p < out->panels.count; p++) {
         int width, height;
         drawers[chart->kind]->measure(out, p, &width, &height);
@@ -162,8 +226,10 @@ rue_status rue_chart_write(const struct rue_section *table, const struct rue_cha
     struct rue_drawing drawing;
     rue_status status = open_drawing(table, chart, stream, &drawing, error);
     if (status != RUE_OK) return status;
-    draw_panels(&drawing);
+    fold_panels(&drawing);
+    draw_panels(&drawing, false);
     draw_legend(&drawing);
+    draw_folded(&drawing);
     close_drawing(&drawing);
     return RUE_OK;
 }
@@ -195,7 +261,7 @@ rue_status rue_chart_write_file(const struct rue_section *table, const struct ru
     rue_chart_write_definitions(stream);
     rue_drawing_put_text(&drawing, 4, 12, "t", 1000, chart->title);
     drawing.at_y = head;
-    draw_panels(&drawing);
+    draw_panels(&drawing, false);
     draw_legend(&drawing);
     fputs("</svg>\n", stream);
     close_drawing(&drawing);

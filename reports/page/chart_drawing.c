@@ -88,6 +88,11 @@ const char *rue_drawing_text(const struct rue_drawing *drawing, size_t row, int 
     return value && value->text ? value->text : "";
 }
 
+bool rue_drawing_is_predicted(const struct rue_drawing *drawing, size_t row)
+{
+    return strcmp(rue_drawing_text(drawing, row, drawing->chart->state), "predicted") == 0;
+}
+
 void rue_drawing_put_text(struct rue_drawing *drawing, double x, double y, const char *look, int most,
                           const char *text)
 {

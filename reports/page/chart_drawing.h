@@ -34,6 +34,9 @@ struct rue_drawing {
     int at_x, at_y, cell_width, cell_height;
     struct rue_groups panels, series;
     struct rue_axis common; /* of the values in all panels */
+    size_t legend_count;
+    size_t legend[RUE_GROUPS_MAX + 1]; /* series or parts; of lines, series.count: predicted points */
+    bool folded[RUE_GROUPS_MAX];       /* panels that are drawn after the others */
 };
 
 struct rue_chart_drawer {
@@ -59,6 +62,9 @@ static inline char *rue_drawing_value(const struct rue_drawing *drawing, size_t 
 /* NaN or "" without that column or value. */
 double rue_drawing_number(const struct rue_drawing *drawing, size_t row, int column);
 const char *rue_drawing_text(const struct rue_drawing *drawing, size_t row, int column);
+
+/* Whether the row's value was not measured. */
+bool rue_drawing_is_predicted(const struct rue_drawing *drawing, size_t row);
 
 /* Writes at most `most` characters; `look` is a list of classes. */
 void rue_drawing_put_text(struct rue_drawing *drawing, double x, double y, const char *look, int most,

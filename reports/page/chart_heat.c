@@ -99,15 +99,15 @@ static void draw_cell(struct rue_drawing *drawing, size_t row, double x, double 
     double value = rue_drawing_number(drawing, row, drawing->chart->value);
     const char *state = rue_drawing_text(drawing, row, drawing->chart->state);
     bool known = isfinite(value),
-         hatched = strcmp(state, "predicted") == 0 || strcmp(state, "no change") == 0;
+         hatched = rue_drawing_is_predicted(drawing, row) || strcmp(state, "no change") == 0;
     struct rue_heat_color color =
         known ? rue_heat_color(drawing, value) : (struct rue_heat_color){234, 238, 242};
     fprintf(drawing->stream,
             "<g><rect x=\"%.0f\" y=\"%.0f\" width=\"%d\" height=\"%d\" fill=\"#%02x%02x%02x\"/>", x, y,
             CELL_WIDTH - 1, CELL_HEIGHT - 1, (int)color.r, (int)color.g, (int)color.b);
     if (hatched)
-        fprintf(drawing->stream, "<rect class=\"h\" x=\"%.0f\" y=\"%.0f\" width=\"%d\" height=\"%d\"/>", x, y,
-                CELL_WIDTH - 1, CELL_HEIGHT - 1);
+        fprintf(drawing->stream, "<rect class=\"h%c\" x=\"%.0f\" y=\"%.0f\" width=\"%d\" height=\"%d\"/>",
+                rue_heat_is_dark(color) ? 'i' : 'k', x, y, CELL_WIDTH - 1, CELL_HEIGHT - 1);
     if (!known && state[0])
         fprintf(drawing->stream, "<path class=\"x\" d=\"M%.0f,%.0fl%d,%dm0,-%dl-%d,%d\"/>", x + 6, y + 4,
                 CELL_WIDTH - 13, CELL_HEIGHT - 9, CELL_HEIGHT - 9, CELL_WIDTH - 13, CELL_HEIGHT - 9);

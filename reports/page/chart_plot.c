@@ -166,10 +166,19 @@ static bool is_drawn(const struct plot *plot, size_t row, size_t series)
            isfinite(row_y(plot, row));
 }
 
+/* Two points show no curve: the line between them is dotted. */
+static bool is_curve(const struct plot *plot, size_t series)
+{
+    size_t count = 0;
+    for (size_t r = 0; r < plot->drawing->table->row_count; r++) count += is_drawn(plot, r, series);
+    return count > 2 || plot->drawing->chart->kind != RUE_CHART_LINES;
+}
+
 static void begin_path(struct plot *plot, size_t series)
 {
     struct rue_drawing *drawing = plot->drawing;
-    fprintf(drawing->stream, "<path class=\"l s%zu", series % RUE_COLORS);
+    fprintf(drawing->stream, "<path class=\"l s%zu%s", series % RUE_COLORS,
+            is_curve(plot, series) ? "" : " u");
     if (drawing->chart->kind == RUE_CHART_LINES) fprintf(drawing->stream, " k%zu", series % RUE_MARKERS);
     fprintf(drawing->stream, "\"%s d=\"M", series_dash(series));
 }
@@ -240,6 +249,21 @@ static void draw_points(struct plot *plot, size_t series)
     if (begun && !titled) fputs("\"/>", drawing->stream);
 }
 
+/* Above the markers of the line. */
+static void draw_predicted(struct plot *plot, size_t series)
+{
+    struct rue_drawing *drawing = plot->drawing;
+    bool begun = false;
+    for (size_t r = 0; r < drawing->table->row_count; r++) {
+        if (!is_drawn(plot, r, series) || !rue_drawing_is_predicted(drawing, r)) continue;
+        if (!begun) fprintf(drawing->stream, "<path class=\"o s%zu\" d=\"", series % RUE_COLORS);
+        begun = true;
+        fprintf(drawing->stream, "M%.1f,%.1f%s", rue_axis_px(&plot->x, row_x(plot, r)),
+                rue_axis_px(&plot->y, row_y(plot, r)), rue_chart_shapes[series % RUE_SHAPES]);
+    }
+    if (begun) fputs("\"/>", drawing->stream);
+}
+
 static void draw_winners(struct plot *plot)
 {
     struct rue_drawing *drawing = plot->drawing;
@@ -261,6 +285,7 @@ static void draw(struct rue_drawing *drawing, size_t panel, int width, int heigh
     for (size_t s = 0; s < drawing->series.count; s++) {
         draw_intervals(&plot, s);
         draw_line(&plot, s);
+        draw_predicted(&plot, s);
         if (drawing->chart->kind == RUE_CHART_POINTS) draw_points(&plot, s);
     }
     draw_winners(&plot);
@@ -276,6 +301,10 @@ static void measure(const struct rue_drawing *drawing, size_t panel, int *width,
 
 static void draw_swatch(struct rue_drawing *drawing, size_t entry, double x, double y)
 {
+    if (entry == drawing->series.count) {
+        fprintf(drawing->stream, "<path class=\"o s7\" d=\"M%.0f,%.0f%s\"/>", x + 11, y, rue_chart_shapes[0]);
+        return;
+    }
     if (drawing->chart->kind == RUE_CHART_LINES)
         fprintf(drawing->stream, "<path class=\"l s%zu\"%s d=\"M%.0f,%.0fh22\"/>", entry % RUE_COLORS,
                 series_dash(entry), x, y);

@@ -80,7 +80,8 @@ struct rue_chart {
     const char *note;  /* (optional) how to read it */
     int x, y, value, low, high, series, panel;
     int state; /* text: "" drawn plainly, "predicted" and "no change" hatched, others crossed out where no
-                  value is; of a bar, its caption; of points, "line" joins them */
+                  value is; of lines, "predicted" hollow; of a bar, its caption; of points, "line"
+                  joins them */
     int part_count;      /* of bars */
     bool log_x, log_y;   /* logarithmic scales */
     bool from_zero;      /* the scale of `value` includes 0 */

@@ -2,11 +2,11 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "chart.h"
 #include "commands.h"
+#include "folder_lock.h"
 #include "further_answers.h"
 #include "output.h"
 #include "record.h"
@@ -28,13 +28,13 @@ static const struct rue_option options_table[] = {
 /* A page with what its writers need. */
 struct book {
     const struct rue_page *page;
-    const char *title, *data;
+    const struct rue_findings *findings;
 };
 
 static rue_status write_html(const void *context, FILE *stream, rue_error *error)
 {
     const struct book *book = context;
-    return rue_page_write_html(book->page, book->title, book->data, stream, error);
+    return rue_study_page_write(book->page, book->findings, stream, error);
 }
 
 static rue_status write_markdown(const void *context, FILE *stream, rue_error *error)
@@ -71,23 +71,9 @@ static bool make_png(const char *folder, const char *name)
     return WIFEXITED(ended) && WEXITSTATUS(ended) == 0;
 }
 
-/* Makes the folder unless it exists. */
-static rue_status make_folder(const char *path, rue_error *error)
-{
-    if (mkdir(path, 0777) == 0 || errno == EEXIST) return RUE_OK;
-    return rue_fail(error, RUE_STORE, "cannot make the folder %s: %s; choose another folder with --out", path,
-                    strerror(errno));
-}
-
-static rue_status write_plots(const struct rue_page *page, const char *folder, size_t *count, bool *png,
+static rue_status write_plots(const struct rue_page *page, const char *plots, size_t *count, bool *png,
                               rue_error *error)
 {
-    char plots[PATH_MAX];
-    if (snprintf(plots, sizeof plots, "%s/" PLOTS, folder) >= (int)sizeof plots - 128)
-        return rue_fail(error, RUE_STORE, "%s: the path is too long: choose another folder with --out",
-                        folder);
-    rue_status made = make_folder(plots, error);
-    if (made != RUE_OK) return made;
     *png = true;
     for (size_t i = 0; i < page->count; i++)
         for (size_t c = 0; c < page->sections[i].chart_count; c++) {
@@ -112,19 +98,20 @@ static rue_status write_files(const struct rue_findings *findings, const struct 
     const struct rue_output html = rue_report_output(&rue_report_html, folder),
                             markdown = {
                                 .folder = folder, .name = "report.md", .mark = RUE_PAGE_MARKDOWN_MARK};
-    char title[RUE_STUDY_TITLE_BYTES], *data = NULL;
-    size_t plots = 0;
+    const struct book book = {page, findings};
+    char plots[PATH_MAX];
+    size_t plot_count = 0;
     bool png = false;
-    rue_status status = make_folder(folder, error);
-    if (status == RUE_OK) status = rue_report_json_text(findings, &data, error);
-    const struct book book = {page, rue_study_page_title(findings, title), data};
+    if (snprintf(plots, sizeof plots, "%s/" PLOTS, folder) >= (int)sizeof plots - 128)
+        return rue_fail(error, RUE_STORE, "%s: the path is too long: choose another folder with --out",
+                        folder);
+    rue_status status = rue_folder_make(plots, "--out", error);
     if (status == RUE_OK) status = rue_output_write(&html, write_html, &book, error);
     if (status == RUE_OK) status = rue_output_write(&markdown, write_markdown, &book, error);
-    if (status == RUE_OK) status = write_plots(page, folder, &plots, &png, error);
-    free(data);
+    if (status == RUE_OK) status = write_plots(page, plots, &plot_count, &png, error);
     if (status == RUE_OK && !quiet)
         rue_terminal_print(stderr, "written: %s/%s, %s, %zu plots in " PLOTS "/ (SVG%s)", folder, html.name,
-                           markdown.name, plots, png ? " and PNG" : "; for PNG install rsvg-convert");
+                           markdown.name, plot_count, png ? " and PNG" : "; for PNG install rsvg-convert");
     return status;
 }
 
@@ -136,6 +123,7 @@ static rue_status report(const struct rue_record *record, const struct rue_optio
     rue_status status = rue_record_findings(record, &record->last->rules, &findings, error);
     if (status != RUE_OK) return status;
     const char *folder = rue_options_text(options, OUT);
+    if (record->is_current) findings->ledger = &record->last->ledger;
     status = rue_further_answers_find(findings, &record->last->rules, error);
     if (status == RUE_OK) status = rue_record_trials_open(record, findings, &trials, error);
     if (status == RUE_OK) status = rue_study_page_make(findings, &page, error);

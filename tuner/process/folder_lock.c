@@ -68,7 +68,7 @@ bool rue_folder_is_locked(const char *folder)
     return locked;
 }
 
-static rue_status make_folders(char *path, const char *option, rue_error *error)
+rue_status rue_folder_make(char *path, const char *option, rue_error *error)
 {
     for (char *at = path + 1;; at++) {
         char kept = *at;
@@ -87,7 +87,7 @@ static rue_status make_folders(char *path, const char *option, rue_error *error)
 rue_status rue_folder_acquire(char *folder, const char *option, int *lock, rue_error *error)
 {
     rue_interrupt_defer(true);
-    rue_status status = make_folders(folder, option, error);
+    rue_status status = rue_folder_make(folder, option, error);
     if (status == RUE_OK) status = lock_folder(folder, option, lock, error);
     if (status != RUE_OK) rue_interrupt_defer(false);
     return status;

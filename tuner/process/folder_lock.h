@@ -6,11 +6,14 @@
 
 #include "error.h"
 
+/* Creates the folder and those that it is in, unless they exist. `path` is changed temporarily. RUE_STORE;
+ * `option` is the one that chooses another folder ("--out"), for messages. */
+rue_status rue_folder_make(char *path, const char *option, rue_error *error) RUE_MUST_CHECK;
+
 /* Locks the folder until rue_folder_release or the end of this process; creates it if it is missing. `folder`
  * is changed temporarily. Never waits. RUE_STORE: it is locked (the message names the process, unless that is
  * on another machine or in another container), cannot be created or opened, or its file system has no locks.
- * `option` is the one that chooses another folder ("--out"), for messages. Signals are deferred until the
- * release; a release of -1 does nothing. */
+ * `option` as above. Signals are deferred until the release; a release of -1 does nothing. */
 rue_status rue_folder_acquire(char *folder, const char *option, int *lock, rue_error *error) RUE_MUST_CHECK;
 void rue_folder_release(int lock);
 

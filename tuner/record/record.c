@@ -243,6 +243,7 @@ static rue_status rank_trials(const struct rue_record *record, const struct rue_
     (*out)->runner = record->last->found.runner;
     (*out)->machine = record->last->found.machine;
     (*out)->run = record->last->found.run;
+    (*out)->run.duration_s = 0; /* not that of all these trials */
     (*out)->unsaved = true;
     return RUE_OK;
 }

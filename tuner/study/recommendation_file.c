@@ -92,9 +92,14 @@ static void read_recommendation_root(struct rue_json_reader *reader, struct rue_
         rue_json_refuse(reader, "knobs", "a list of knobs");
     rue_json_read_fields(reader, out->root, recommendation_fields, out);
     rue_json_read_fields(reader, out->root, rue_json_run_fields, &out->found);
-    char *text = rue_json_dump(json_object_get(json_object_get(out->root, "provenance"), "machine"), 0);
+    const json_t *provenance = json_object_get(out->root, "provenance"),
+                 *strategy = json_object_get(provenance, "strategy");
+    if (json_is_object(strategy))
+        rue_json_read_fields(reader, strategy, rue_json_strategy_fields, &out->found);
+    char *text = rue_json_dump(json_object_get(provenance, "machine"), 0);
     rue_json_canonical(text ? text : "", out->found.machine.json, sizeof out->found.machine.json);
     free(text);
+    out->ledger.rules_json = rue_json_dump(json_object_get(json_object_get(out->root, "ledger"), "rules"), 0);
     for (size_t i = 0; i < out->rules.weight_count; i++)
         if (!(out->rules.weights[i].weight > 0))
             rue_json_refuse(reader, "ledger", "a ledger with positive weights");
@@ -174,6 +179,7 @@ void rue_recommendation_close(struct rue_recommendation *recommendation)
     free((void *)recommendation->found.changes.notices);
     free((void *)recommendation->ledger.scenarios);
     free((void *)recommendation->ledger.disturbed);
+    free((void *)recommendation->ledger.rules_json);
     rue_ranking_rules_close(&recommendation->rules);
     json_decref(recommendation->root);
     free(recommendation);

@@ -217,7 +217,7 @@ static void read_late(struct rue_json_reader *reader, const json_t *object, stru
     static const struct rue_field late = {"sleep_overshoot_ratio", RUE_FIELD_REAL, .offset = 0};
     double ratio;
     rue_json_read_field(reader, json_object_get(object, "evidence"), &late, &ratio);
-    if (reader->status == RUE_OK && !isnan(ratio)) out->slept_ns = 1 + ratio, out->late_ns = ratio;
+    if (reader->status == RUE_OK && !isnan(ratio)) out->meant_ns = 1, out->late_ns = ratio;
 }
 
 /* The baseline with the smallest gain over it. */

@@ -76,6 +76,10 @@ def test_a_study_becomes_a_page(rue, study):
                                       "first-batch-raw", "front-raw", "timeline", "payback")] == [True] * 10
 
 
+def test_report_writes_the_page_of_tune_again(tuned, study):
+    assert (study / "report.html").read_text() == tuned[2]
+
+
 def test_tune_names_its_page(tuned):
     _, said, page = tuned
     assert re.search(r"^written: out/recommendation.json, trials.csv, report.html, study.db$", said, re.MULTILINE)
@@ -185,7 +189,7 @@ def test_failed_trials_are_listed_with_a_command(rue, own_photos):
 @pytest.mark.parametrize("words, code, said", [
     (["nowhere"], 3, "cannot open nowhere"),
     (["."], 3, "is not a study"),
-    (["--out", "/proc/x", "STUDY"], 6, "cannot make the folder /proc/x"),
+    (["--out", "/proc/x", "STUDY"], 6, "cannot create /proc/x"),
 ], ids=["nowhere", "no_study", "no_place"])
 def test_what_cannot_be_reported(rue, study, words, code, said):
     expect_failure(rue("report", *[str(study) if word == "STUDY" else word for word in words]), code, said)

@@ -46,15 +46,16 @@ static void open_heat(struct rue_page *page)
     }
 }
 
-/* Two lines: one with intervals, one with a gap and a point alone. */
+/* Three lines: one with intervals and a prediction, one with a gap and a point alone, one of two points. */
 static void open_lines(struct rue_page *page)
 {
     static const struct rue_table_column columns[] = {{.header = "model"},
                                                       {.header = "workers", .unit = RUE_UNIT_COUNT},
                                                       {.header = "time", .unit = RUE_UNIT_DURATION},
                                                       {.unit = RUE_UNIT_DURATION},
-                                                      {.unit = RUE_UNIT_DURATION}};
-    rue_page_table(page, columns, 5);
+                                                      {.unit = RUE_UNIT_DURATION},
+                                                      {.header = "note"}};
+    rue_page_table(page, columns, 6);
     rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_LINES,
                                              .name = "lines",
                                              .title = "Time over workers",
@@ -63,14 +64,18 @@ static void open_lines(struct rue_page *page)
                                              .low = 4,
                                              .high = 5,
                                              .series = 1,
+                                             .state = 6,
                                              .log_x = true,
                                              .from_zero = true});
-    for (int m = 0; m < 2; m++)
-        for (int w = 0; w < 5; w++) {
-            double workers = w ? 1 << (w - 1) : 0, time = m && w == 3 ? NAN : 8e9 / (workers + 1) + m * 1e9;
+    static const char *const names[] = {"resnet18", "resnet50", "vit"};
+    for (int m = 0; m < 3; m++)
+        for (int w = m == 2 ? 3 : 0; w < 5; w++) {
+            double workers = w ? 1 << (w - 1) : 0,
+                   time = m == 1 && w == 3 ? NAN : 8e9 / (workers + 1) + m * 1e9;
             rue_page_row(page, m == 0 && w == 4);
-            rue_put_text(page, m ? "resnet50" : "resnet18");
+            rue_put_text(page, names[m]);
             put_numbers(page, (double[]){workers, time, m ? NAN : time * 0.9, m ? NAN : time * 1.1}, 4);
+            rue_put_text(page, m == 0 && w == 1 ? "predicted" : "");
         }
 }
 
@@ -104,22 +109,23 @@ static void open_bars(struct rue_page *page)
                                                       {.header = "first batch", .unit = RUE_UNIT_DURATION},
                                                       {.header = "waiting", .unit = RUE_UNIT_DURATION},
                                                       {.header = "computing", .unit = RUE_UNIT_DURATION},
+                                                      {.header = "other", .unit = RUE_UNIT_DURATION},
                                                       {.header = "bottleneck"}};
-    rue_page_table(page, columns, 6);
+    rue_page_table(page, columns, 7);
     rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_BARS,
                                              .name = "bars",
                                              .title = "Where the time goes",
                                              .x = 2,
                                              .value = 3,
-                                             .part_count = 3,
+                                             .part_count = 4,
                                              .panel = 1,
-                                             .state = 6,
+                                             .state = 7,
                                              .x_title = "time"});
     for (int i = 0; i < 3; i++) {
         rue_page_row(page, i == 0);
         rue_put_text(page, i < 2 ? "resnet18" : "resnet50");
         rue_put_text(page, i % 2 ? "32/2" : "128/8");
-        put_numbers(page, (double[]){2e8 * (i + 1), i ? 9e8 : 0, 1.5e9}, 3);
+        put_numbers(page, (double[]){2e8 * (i + 1), i ? 9e8 : 0, 1.5e9, 0}, 4);
         rue_put_text(page, i ? "loading 35 %" : "computing");
     }
 }
@@ -246,6 +252,45 @@ Test(chart, text_is_never_markup)
     free(html);
     free(markdown);
     rue_page_close(&page);
+}
+
+/* Panels a to f; those of `winners` have a winner. */
+static char *write_panels(const char *winners)
+{
+    static const struct rue_table_column columns[] = {{.header = "model"},
+                                                      {.header = "workers", .unit = RUE_UNIT_COUNT},
+                                                      {.header = "time", .unit = RUE_UNIT_DURATION}};
+    struct rue_page page = {0};
+    rue_page_table(&page, columns, 3);
+    rue_page_chart(
+        &page,
+        &(struct rue_chart){
+            .kind = RUE_CHART_LINES, .name = "panels", .title = "Panels", .x = 2, .value = 3, .panel = 1});
+    for (int i = 0; i < 12; i++) {
+        char name[] = {(char)('a' + i / 2), 0};
+        rue_page_row(&page, i % 2 && strchr(winners, name[0]));
+        rue_put_text(&page, name);
+        put_numbers(&page, (double[]){i % 2, 1e9}, 2);
+    }
+    char *html = written(write_html, &page);
+    rue_page_close(&page);
+    return html;
+}
+
+Test(chart, of_many_panels_only_those_with_winners_are_open)
+{
+    static const struct {
+        const char *winners, *folded;
+    } cases[] = {{"c", "5 more: a, b, d, e, f<"},
+                 {"", "3 more: b, d, e<"},
+                 {"abcdef", "3 more: b, d, e<"},
+                 {"bc", "4 more: a, d, e, f<"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *html = write_panels(cases[i].winners);
+        cr_expect(strstr(html, cases[i].folded), "%s", cases[i].winners);
+        cr_expect(strstr(html, "aria-label=\"Panels: e\""), "folded panels are in the page");
+        free(html);
+    }
 }
 
 Test(chart, a_heading_without_content_is_not_shown)

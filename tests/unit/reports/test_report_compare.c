@@ -115,7 +115,8 @@ Test(report_compare, the_page_has_the_payback_and_the_variant_to_use)
     expect(text, "Preprocessed tensors have a fixed crop");
     expect(text, "batch_size 32, num_workers 4: 2.24 times as fast as raw folder");
     expect(text,
-           "(geometric mean over 2 models); making it pays back on average after 4 epochs of training.");
+           "(geometric mean over 2 models); making it pays back on average after 4 epochs of training, but "
+           "never for 1 of 2 models: bee.");
     free(text);
     fixture.variants[PREPARED].data.build_s_per_image = 0;
     text = show();

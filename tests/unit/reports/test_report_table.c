@@ -336,7 +336,7 @@ static void expect_few_lines(const char *text)
 {
     size_t lines = 0;
     for (const char *at = text; *at; at++) lines += *at == '\n';
-    cr_assert(lines <= 30, "%zu lines:\n%s", lines, text);
+    cr_assert(lines <= 31, "%zu lines:\n%s", lines, text);
 }
 
 Test(report_table, reproduces_the_published_measurements)
@@ -427,7 +427,7 @@ Test(report_table, times_of_models_that_overslept_are_not_reliable)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
-    fixture.variants[0].trials.slept_ns = 148.9;
+    fixture.variants[0].trials.meant_ns = 100;
     fixture.variants[0].trials.late_ns = 48.9;
     char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
     expect_text(text, "slept 48.9 % too long, as no CPU was free to wake them. The times are not reliable");

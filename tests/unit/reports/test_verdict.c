@@ -33,6 +33,13 @@ static const char *notes_text(const struct rue_variant_findings *variant)
     return page_text(&page);
 }
 
+static const char *above_text(const struct rue_variant_findings *variant, bool brief)
+{
+    struct rue_page page = {0};
+    rue_verdict_above(&page, variant, brief);
+    return page_text(&page);
+}
+
 static const char *evidence_text(const struct rue_variant_findings *variant)
 {
     struct rue_page page = {0};
@@ -217,12 +224,17 @@ Test(verdict, configurations_above_the_recommendation_are_explained)
     struct fixture fixture;
     fixture_open_plain(&fixture);
     struct rue_selection *selection = fixture.selections[0];
-    cr_expect_str_eq(notes_text(&fixture.variants[0]), "");
+    cr_expect_str_eq(above_text(&fixture.variants[0], false), "");
     selection->recommended = selection->ranked[1];
-    cr_expect(strstr(notes_text(&fixture.variants[0]),
-                     "128/8 is predicted to be better, but it was not measured on every model."));
+    cr_expect_str_eq(above_text(&fixture.variants[0], true),
+                     "128/8 is predicted to be better, but it was not measured on every model.");
+    fixture.variants[0].baselines.count = 1;
+    fixture.variants[0].baselines.found = selection->ranked[0];
+    cr_expect_str_eq(above_text(&fixture.variants[0], true), "", "the evidence says so");
+    cr_expect(strstr(above_text(&fixture.variants[0], false),
+                     "128/8 has less regret, but it is not proven to be faster than "));
     selection->recommended = RUE_NONE;
-    cr_expect_str_eq(notes_text(&fixture.variants[0]), "");
+    cr_expect_str_eq(above_text(&fixture.variants[0], false), "");
     fixture_close(&fixture);
 }
 
@@ -327,12 +339,12 @@ Test(verdict, variants_with_equal_names_get_the_name_of_their_data)
     fixture_close(&fixture);
 }
 
-/* What is said of sleeping models that took so long, `late_ns` of it too long. */
-static const char *sleep_note(double slept_ns, double late_ns)
+/* What is said of sleeping models that were to sleep `meant_ns` and slept `late_ns` longer. */
+static const char *sleep_note(double meant_ns, double late_ns)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
-    fixture.variants[0].trials.slept_ns = slept_ns;
+    fixture.variants[0].trials.meant_ns = meant_ns;
     fixture.variants[0].trials.late_ns = late_ns;
     const char *said = notes_text(&fixture.variants[0]);
     fixture_close(&fixture);
@@ -343,7 +355,7 @@ Test(verdict, overshoot_above_one_percent_is_reported)
 {
     cr_assert_str_eq(sleep_note(0, 0), "", "nothing slept");
     cr_assert_str_eq(sleep_note(1e9, 9e6), "");
-    const char *said = sleep_note(1.25e9, 0.25e9);
+    const char *said = sleep_note(1e9, 0.25e9);
     cr_assert(strstr(said, "slept 25.0 % too long"), "%s", said);
 }
 
