@@ -47,11 +47,12 @@ void rue_charts_breakdown(struct rue_page *page, const struct rue_chart_subject 
 void rue_charts_timeline(struct rue_page *page, const struct rue_findings *findings,
                          const struct rue_breakdown *breakdown);
 
-/* A command that makes one trial like `request`. `path`: of its data; "": without it. The workload is
- * included if it is known. */
-enum { RUE_TRIAL_COMMAND_BYTES = PATH_MAX + 1024 };
-void rue_trial_command(const struct rue_trial_request *request, const char *path,
-                       char out[RUE_TRIAL_COMMAND_BYTES]);
+/* A command that makes one trial like `request`. `path`: of its data; "": without it. `runner`: its
+ * name; `line`: the command of its run, whose --runner is added. The workload is included if it is known.
+ * Returns false, and a command without the runner, if that is not rue's own and not in the line. */
+enum { RUE_TRIAL_COMMAND_BYTES = 2 * PATH_MAX + 1024 };
+bool rue_trial_command(const struct rue_trial_request *request, const char *path, const char *runner,
+                       const char *line, char out[RUE_TRIAL_COMMAND_BYTES]);
 
 /* Regret against memory, votes against regret, the answer by length of the job, the smallest set.
  * (charts_answers.c) */

@@ -289,14 +289,16 @@ static void add_workload(char *out, size_t *used, const struct rue_workload *wor
     }
 }
 
-void rue_trial_command(const struct rue_trial_request *request, const char *path,
-                       char out[RUE_TRIAL_COMMAND_BYTES])
+bool rue_trial_command(const struct rue_trial_request *request, const char *path, const char *runner,
+                       const char *line, char out[RUE_TRIAL_COMMAND_BYTES])
 {
     const struct rue_knobs *knobs = rue_config_knobs(&request->config);
     char word[PATH_MAX + 16], value[RUE_KNOB_TEXT_BYTES];
     if (path[0]) rue_shell_quote(path, word, sizeof word);
     size_t used = (size_t)snprintf(out, RUE_TRIAL_COMMAND_BYTES, "rue tune%s%s", path[0] ? " " : "",
                                    path[0] ? word : "");
+    bool found = rue_shell_find_option(line, "--runner", word, sizeof word);
+    if (found) add_option(out, &used, "runner", word);
     rue_shell_quote(request->model, word, sizeof word);
     if (request->model[0]) add_option(out, &used, "model", word);
     snprintf(value, sizeof value, "%" PRIu64, request->images);
@@ -307,6 +309,7 @@ void rue_trial_command(const struct rue_trial_request *request, const char *path
         add_option(out, &used, knobs->at[k]->name, value);
     }
     if (request->workload.world_size) add_workload(out, &used, &request->workload);
+    return found || strncmp(runner, "rue ", 4) == 0;
 }
 
 static void put_failures(struct rue_page *page, const struct rue_findings *findings,
@@ -327,9 +330,11 @@ static void put_failures(struct rue_page *page, const struct rue_findings *findi
     rue_page_table(page, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < shown; i++) {
         const struct rue_failed_trial *failure = &breakdown->failures[i];
-        const char *path = findings->variants[failure->variant].variant.path;
-        char command[RUE_TRIAL_COMMAND_BYTES] = "", label[RUE_CONFIG_TEXT_BYTES];
-        if (path[0]) rue_trial_command(&failure->row.request, path, command);
+        char command[RUE_TRIAL_COMMAND_BYTES], label[RUE_CONFIG_TEXT_BYTES];
+        const struct rue_variant_findings *variant = &findings->variants[failure->variant];
+        bool repeatable = !variant->label && !variant->data.sample &&
+                          rue_trial_command(&failure->row.request, variant->variant.path,
+                                            findings->runner.name, findings->run.command_line, command);
         rue_page_row(page, false);
         rue_put_number(page, (double)failure->row.id);
         rue_put_text(page, failure->row.request.model);
@@ -337,7 +342,7 @@ static void put_failures(struct rue_page *page, const struct rue_findings *findi
         rue_put_text(page, label);
         rue_put_text(page, rue_outcome_names[failure->row.result.outcome]);
         rue_put_text(page, failure->row.result.reason);
-        rue_put_text(page, command);
+        rue_put_text(page, repeatable ? command : "");
     }
 }
 

@@ -43,3 +43,30 @@ void rue_shell_quote_line(const char *const *words, size_t count, char *out, siz
         used = from + length;
     }
 }
+
+/* The end of the word at `at`. */
+static const char *skip_word(const char *at)
+{
+    for (bool quoted = false; *at && (quoted || *at != ' '); at++) {
+        if (*at == quote[0]) quoted = !quoted;
+        if (*at == '\\' && !quoted && at[1]) at++;
+    }
+    return at;
+}
+
+bool rue_shell_find_option(const char *line, const char *option, char *out, size_t bytes)
+{
+    size_t length = strlen(option);
+    bool follows = false;
+    for (const char *at = line, *end; *at; at = end + (*end == ' ')) {
+        end = skip_word(at);
+        const char *word = at + (*at == quote[0]);
+        bool named = strncmp(word, option, length) == 0, joined = named && word[length] == '=';
+        if (joined) word += length + 1;
+        if (follows || joined)
+            return snprintf(out, bytes, "%s%.*s", joined && *at == quote[0] ? quote : "",
+                            (int)(end - (joined ? word : at)), joined ? word : at) < (int)bytes;
+        follows = named && word + length == end;
+    }
+    return false;
+}

@@ -2,6 +2,7 @@
 #ifndef RUE_SHELL_QUOTE_H
 #define RUE_SHELL_QUOTE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Writes `word` to `out` [bytes], in single quotes if a shell needs them. Returns the length. If it does not
@@ -11,5 +12,9 @@ size_t rue_shell_quote(const char *word, char *out, size_t bytes);
 /* Writes the words as one line. A line that does not fit is truncated after a whole word, with " ..." at the
  * end. */
 void rue_shell_quote_line(const char *const *words, size_t count, char *out, size_t bytes);
+
+/* Finds the value of "--runner" in a line of rue_shell_quote_line, quoted as there; false without it, or if
+ * it does not fit. */
+bool rue_shell_find_option(const char *line, const char *option, char *out, size_t bytes);
 
 #endif

@@ -328,18 +328,17 @@ static void say_expectation(struct rue_page *page, const struct rue_trial_life *
                 "It is not a trial of the last run: its job, workload, runner, machine or data differ.");
 }
 
-/* Only rue's own loader needs no other command to run; the store has a part of the others. */
+/* False without the command of its runner; that of the last run is known. */
 static bool make_command(const struct rue_trial_life *life, char out[RUE_TRIAL_COMMAND_BYTES])
 {
     const struct rue_store_trial *trial = &life->trial;
     struct rue_trial_request request = {
         .config = trial->config, .workload = trial->scenario.workload, .images = trial->requested_images};
-    static const char own[] = "rue ";
     out[0] = 0;
     if (trial->measure != RUE_JOINT || is_of_table(life) || is_of_sample(life)) return false;
     memcpy(request.model, trial->scenario.model, sizeof request.model);
-    rue_trial_command(&request, trial->scenario.variant.path, out);
-    return strncmp(trial->scenario.runner, own, strlen(own)) == 0;
+    return rue_trial_command(&request, trial->scenario.variant.path, trial->scenario.runner,
+                             life->variant ? life->findings->run.command_line : "", out);
 }
 
 static void say_command(struct rue_page *page, const struct rue_trial_life *life)

@@ -1,4 +1,5 @@
 """rue show: the heat map of a study, and the life of one trial."""
+import html
 import json
 import re
 import shlex
@@ -6,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from conftest import clean_environment, expect_failure, make_table, read_json
+from conftest import clean_environment, expect_failure, make_table, read_json, unwrap
 from terminal import run_on_terminal, text_width
 
 MODELS = ["ape", "bee"]
@@ -177,11 +178,23 @@ def test_a_disturbed_trial_is_called_so(rue, script):
 
 def test_a_failed_trial_has_its_reason(rue, script):
     fault = dict(when=dict(measure="joint", joint=2), do="answer", answer=dict(status="failed", reason="it fell over \x1b[31m"))
-    tune(rue, script(TABLE, faults=[fault]), "--strategy", "grid")
+    failing = script(TABLE, faults=[fault])
+    tune(rue, failing, "--strategy", "grid")
     (number,) = (number for number, row in read_rows(rue).items() if row["status"] == "failed")
     text = show_trial(rue, number)
     assert f"Trial {number} of out: failed: it fell over ?[31m." in text and "\x1b" not in text
-    assert "with the --runner of its study" in text and show_trial(rue, number, "--json")["reason"] == "it fell over \x1b[31m"
+    trial = show_trial(rue, number, "--json")
+    assert trial["reason"] == "it fell over \x1b[31m"
+    command = shlex.split(trial["command"])
+    assert command[:2] == ["rue", "tune"] and command[command.index("--runner") + 1] == failing.command
+    assert trial["command"] in unwrap(re.sub(r"<[^>]+>", " ", html.unescape((rue.folder / "out/report.html").read_text())))
+
+
+def test_a_runner_that_the_command_line_does_not_name_is_not_in_the_command(rue, script):
+    done = rue("tune", "--quiet", "--out", "out", "--images", "1024", "--strategy", "grid", env=dict(RUE_RUNNER=script(TABLE).command))
+    assert done.returncode == 0, done.stderr
+    number = next(number for number, row in read_rows(rue).items() if row["measure"] == "joint")
+    assert "To repeat it, with the --runner of its study:" in show_trial(rue, number) and "--runner" not in show_trial(rue, number, "--json")["command"]
 
 
 def test_the_command_of_a_trial_repeats_it(rue, photos):

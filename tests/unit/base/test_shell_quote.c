@@ -56,3 +56,24 @@ Test(shell_quote, a_line_is_cut_after_a_word)
     }
     cr_assert_str_eq(out, whole);
 }
+
+Test(shell_quote, an_option_is_found_in_a_line)
+{
+    static const struct {
+        const char *words[4], *value;
+    } cases[] = {{{"rue", "tune", "--runner", "python3 it's.py"}, "'python3 it'\\''s.py'"},
+                 {{"rue", "--runner=python3 x.py", "photos"}, "'python3 x.py'"},
+                 {{"rue", "--runner=./run", "photos"}, "./run"},
+                 {{"rue", "--runner-fd", "3"}, NULL},
+                 {{"rue", "'a --runner b"}, NULL},
+                 {{"rue", "--runner"}, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[128], out[64];
+        size_t count = 0;
+        while (count < 4 && cases[i].words[count]) count++;
+        rue_shell_quote_line(cases[i].words, count, line, sizeof line);
+        bool found = rue_shell_find_option(line, "--runner", out, sizeof out);
+        cr_assert_eq(found, cases[i].value != NULL, "%s", line);
+        if (found) cr_assert_str_eq(out, cases[i].value);
+    }
+}
