@@ -56,38 +56,58 @@ static rue_status write_svg(const void *context, FILE *stream, rue_error *error)
     return rue_chart_write_file(plot->table, plot->chart, stream, error);
 }
 
-/* Converts a plot to PNG beside it. False if rsvg-convert is missing or fails. */
-static bool make_png(const char *folder, const char *name)
+/* Conversions that run at the same time. */
+enum { CONVERSIONS = 4 };
+struct conversions {
+    pid_t children[CONVERSIONS]; /* 0: none */
+    bool failed;                 /* rsvg-convert is missing or failed; nothing more is converted */
+};
+
+static void end_conversion(struct conversions *conversions, size_t slot)
+{
+    int ended;
+    pid_t child = conversions->children[slot], gone = 0;
+    conversions->children[slot] = 0;
+    if (!child) return;
+    while ((gone = waitpid(child, &ended, 0)) < 0 && errno == EINTR) continue;
+    conversions->failed |= gone != child || !WIFEXITED(ended) || WEXITSTATUS(ended) != 0;
+}
+
+/* Converts a plot to PNG beside it. */
+static void begin_conversion(struct conversions *conversions, size_t slot, const char *folder,
+                             const char *name)
 {
     char svg[PATH_MAX + 128], png[PATH_MAX + 128];
     snprintf(svg, sizeof svg, "%s/%s.svg", folder, name);
     snprintf(png, sizeof png, "%s/%s.png", folder, name);
     const char *const words[] = {"rsvg-convert", "--zoom=2", "-o", png, "--", svg, NULL};
-    pid_t child;
-    int ended;
-    if (posix_spawnp(&child, words[0], NULL, NULL, (char *const *)words, environ) != 0) return false;
-    while (waitpid(child, &ended, 0) < 0)
-        if (errno != EINTR) return false;
-    return WIFEXITED(ended) && WEXITSTATUS(ended) == 0;
+    end_conversion(conversions, slot);
+    if (conversions->failed) return;
+    conversions->failed =
+        posix_spawnp(&conversions->children[slot], words[0], NULL, NULL, (char *const *)words, environ) != 0;
+    if (conversions->failed) conversions->children[slot] = 0;
 }
 
 static rue_status write_plots(const struct rue_page *page, const char *plots, size_t *count, bool *png,
                               rue_error *error)
 {
-    *png = true;
+    struct conversions conversions = {0};
+    rue_status status = RUE_OK;
     for (size_t i = 0; i < page->count; i++)
-        for (size_t c = 0; c < page->sections[i].chart_count; c++) {
+        for (size_t c = 0; status == RUE_OK && c < page->sections[i].chart_count; c++) {
             const struct plot plot = {&page->sections[i], &page->sections[i].charts[c]};
             char name[160];
             if (!rue_page_is_shown(page, i) || !rue_chart_is_drawn(plot.table, plot.chart)) continue;
             snprintf(name, sizeof name, "%s.svg", plot.chart->name);
             const struct rue_output output = {.folder = plots, .name = name, .mark = RUE_PAGE_SVG_MARK};
-            rue_status status = rue_output_write(&output, write_svg, &plot, error);
-            if (status != RUE_OK) return status;
-            *png = *png && make_png(plots, plot.chart->name);
+            status = rue_output_write(&output, write_svg, &plot, error);
+            if (status != RUE_OK) break;
+            begin_conversion(&conversions, *count % CONVERSIONS, plots, plot.chart->name);
             ++*count;
         }
-    return RUE_OK;
+    for (size_t slot = 0; slot < CONVERSIONS; slot++) end_conversion(&conversions, slot);
+    *png = !conversions.failed;
+    return status;
 }
 
 /* ---- the report ---- */
@@ -141,7 +161,7 @@ static rue_status report(const struct rue_record *record, const struct rue_optio
 static rue_status run_report(const struct rue_options *options, rue_error *error)
 {
     struct rue_record record;
-    rue_status status = rue_record_read(rue_options_arguments(options)[0], &record, error);
+    rue_status status = rue_record_read_last(rue_options_arguments(options)[0], &record, error);
     if (status != RUE_OK) return status;
     if (rue_record_is_empty(&record))
         status = rue_fail(error, RUE_INCONCLUSIVE,

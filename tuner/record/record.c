@@ -198,26 +198,37 @@ static rue_status read_trials(struct rue_record *record, struct rue_store *store
 
 /* ---- the record ---- */
 
-static rue_status read_store(struct rue_record *record, rue_error *error)
+static rue_status read_store(struct rue_record *record, bool counted, rue_error *error)
 {
     uint64_t trials;
     rue_status status = rue_store_open_copy(record->store, false, &record->copy, error);
     if (status == RUE_OK) status = rue_store_count_trials(record->copy, &trials, error);
     if (status == RUE_OK) status = read_last(record, record->copy, trials, error);
-    if (status == RUE_OK) status = read_trials(record, record->copy, error);
+    if (status == RUE_OK && (counted || !record->is_current))
+        status = read_trials(record, record->copy, error);
     if (status == RUE_OK) judge_last(record);
     return status;
 }
 
-rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *error)
+static rue_status read_record(const char *path, bool counted, struct rue_record *out, rue_error *error)
 {
     *out = (struct rue_record){0};
     rue_status status = find_store(path, out, error);
-    if (status == RUE_OK) status = read_store(out, error);
+    if (status == RUE_OK) status = read_store(out, counted, error);
     if (status != RUE_OK) return rue_record_close(out), status;
     out->running = rue_folder_is_locked(out->folder);
     if (out->running) put_partial(out, "a run is in progress");
     return RUE_OK;
+}
+
+rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *error)
+{
+    return read_record(path, true, out, error);
+}
+
+rue_status rue_record_read_last(const char *path, struct rue_record *out, rue_error *error)
+{
+    return read_record(path, false, out, error);
 }
 
 void rue_record_close(struct rue_record *record)
@@ -252,8 +263,9 @@ rue_status rue_record_findings(const struct rue_record *record, const struct rue
                                struct rue_findings **out, rue_error *error)
 {
     const struct rue_names *models = &record->tally.models;
-    rue_status status =
-        rue_ranking_rules_check(rules, (const char *const *)models->texts, models->count, error);
+    rue_status status = RUE_OK;
+    if (rules != &record->last->rules)
+        status = rue_ranking_rules_check(rules, (const char *const *)models->texts, models->count, error);
     if (status != RUE_OK) return status;
     status = record->is_current ? rue_recommendation_rank(record->last, rules, out, error)
                                 : rank_trials(record, rules, out, error);

@@ -31,6 +31,10 @@ struct rue_record {
  * RUE_STORE when the store is damaged, unreadable or not a study's, RUE_MEMORY. A store without joint trials
  * is not an error. On failure nothing needs to be closed. */
 rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *error) RUE_MUST_CHECK;
+
+/* As rue_record_read, but trials are neither counted nor tallied if the result of the last run is current,
+ * which is quicker. The only rules to rank by are then those of that run. */
+rue_status rue_record_read_last(const char *path, struct rue_record *out, rue_error *error) RUE_MUST_CHECK;
 void rue_record_close(struct rue_record *record);
 
 /* Whether there is anything to rank. */

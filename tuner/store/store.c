@@ -66,7 +66,8 @@ static rue_status configure_connection(struct rue_store *store, rue_error *error
 static rue_status open_database(struct rue_store *store, const char *file, rue_error *error)
 {
     struct stat info;
-    int code = sqlite3_open_v2(file, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    int code = sqlite3_open_v2(file, &store->db,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code == SQLITE_OK) code = rue_store_guard_open(store->db);
     if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->db, OPEN_BUSY_MS);
     /* An empty file needs no journal, which a killed process would not remove. */

@@ -246,9 +246,9 @@ rue_status rue_store_open_read_only(const char *file, const char *path, bool sha
     char *uri = logged ? NULL : make_uri(file);
     if (!logged && !uri) return rue_fail_memory(error, "the store's name", strlen(file));
     /* In exclusive mode without locks, SQLite keeps the index of the log in memory. */
-    int code =
-        sqlite3_open_v2(logged ? file : uri, out, SQLITE_OPEN_READONLY | (logged ? 0 : SQLITE_OPEN_URI),
-                        logged && !shared ? "unix-none" : NULL);
+    int code = sqlite3_open_v2(logged ? file : uri, out,
+                               SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | (logged ? 0 : SQLITE_OPEN_URI),
+                               logged && !shared ? "unix-none" : NULL);
     sqlite3_free(uri);
     if (code == SQLITE_OK) code = rue_store_guard_open(*out);
     if (code == SQLITE_OK) code = sqlite3_db_config(*out, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);

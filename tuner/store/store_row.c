@@ -242,6 +242,15 @@ void rue_store_cache_close(struct rue_store_cache *cache)
     for (int i = 0; i < RUE_STORE_CONFIGS_CACHED; i++) free(cache->configs[i].text);
 }
 
+/* Truncates. */
+static bool copy_text(char *out, size_t bytes, const char *text, size_t length)
+{
+    size_t copied = length < bytes ? length : bytes - 1;
+    memcpy(out, text, copied);
+    out[copied] = 0;
+    return true;
+}
+
 /* False if rue does not store such a value: people may have edited the row. */
 static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_cache *cache,
                         struct rue_store_trial *trial)
@@ -253,7 +262,7 @@ static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_cac
     bool number = type == SQLITE_INTEGER && rue_trial_field_is_valid(sqlite3_column_double(statement, index));
     switch (column->kind) {
     case RUE_STORE_TEXT:
-        return text && snprintf(member, column->bytes, "%s", text) >= 0;
+        return text && copy_text(member, column->bytes, text, (size_t)sqlite3_column_bytes(statement, index));
     case RUE_STORE_COUNT:
         return number && (*(uint64_t *)member = sqlite3_column_int64(statement, index), true);
     case RUE_STORE_LIMIT:
