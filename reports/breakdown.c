@@ -68,7 +68,9 @@ static double known(int64_t value)
 void rue_parts_add(struct rue_parts *parts, const struct rue_trial_result *result)
 {
     double first = fmax(known(result->first_batch_ns), 0), wait = fmax(known(result->load_wait_ns), 0),
-           compute = fmax(known(result->compute_ns), 0), copy = fmin(fmax(known(result->h2d_ns), 0), compute);
+           compute = fmax(known(result->compute_ns), 0), device = fmax(known(result->device_ns), 0);
+    double copy =
+        fmin(fmax(known(result->h2d_ns), 0), fmax(compute - device, 0)); /* the rest overlaps kernels */
     uint64_t images = result->images > 0 ? (uint64_t)result->images : 0;
     if (result->end_to_end_ns <= 0 || images < parts->images) return;
     if (images > parts->images) *parts = (struct rue_parts){.images = images};

@@ -130,12 +130,11 @@ static void say_noise(struct rue_page *page, const struct rue_explanation *expla
 
 /* ---- parts ---- */
 
-/* Waiting for data, if it is not small: the model could run faster. Else the largest part. */
+/* Waiting for data or copying, if it is not small: the model could run faster. Else the largest part. */
 static size_t find_bound(const double parts[PARTS], double total_ns)
 {
     const double small_share = 0.1;
-    const size_t waiting = 1;
-    size_t largest = 0;
+    size_t largest = 0, waiting = parts[2] > parts[1] ? 2 : 1;
     for (size_t i = 1; i < PARTS; i++)
         if (parts[i] > parts[largest]) largest = i;
     return parts[waiting] < small_share * total_ns ? largest : waiting;

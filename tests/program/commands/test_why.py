@@ -149,6 +149,17 @@ def test_without_a_change_of_one_knob_it_says_so(rue, script):
     assert "No ranked configuration" not in rue("why", "out", "--batch-size", "64", "--num-workers", "1").stdout
 
 
+@pytest.mark.parametrize("device, copying", [(None, 40), (0, 40), (60, 40), (70, 30), (110, 0)])
+def test_a_copy_counts_as_far_as_kernels_do_not_hide_it(rue, script, device, copying):
+    times = dict(load_wait_ns=28_000, compute_ns=100_000, h2d_ns=40_000, **({} if device is None else dict(device_ns=1000 * device)))
+    tune(rue, script({"ape": {"16/0": 1000, "16/1": 1000}}, images=1000,
+                     faults=[dict(when=dict(measure="joint"), do="answer", answer=times)]))
+    parts = explain(rue, "out")[0]["parts"][0]
+    assert (parts["h2d_ns"] or 0, parts["compute_ns"]) == (1000 * copying, 1000 * (100 - copying))
+    assert (parts["first_batch_ns"], parts["load_wait_ns"]) == (16_000, 12_000)
+    assert parts["bound"] == ("copying" if copying else "computing")
+
+
 @pytest.mark.quick
 def test_what_bounds_is_counted_over_models(rue, photos):
     words = ["--mode", "raw", "--model", "sleep:100ms/image,none", "--batch-size", "4", "--num-workers", "0", "--images", "12"]
