@@ -61,7 +61,7 @@ static void draw_panels(struct rue_drawing *drawing, bool folded)
         const char *name = drawing->panels.names[p] ? drawing->panels.names[p] : "";
         drawer->measure(drawing, p, &width, &height);
         begin_svg(drawing, width, height, name);
-        if (name[0]) rue_drawing_put_text(drawing, 4, 13, "t", width / 7, name);
+        if (name[0]) rue_drawing_put_text(drawing, 4, 13, "t", width / 8, name);
         drawer->draw(drawing, p, width, height);
         fputs("</svg>\n", drawing->stream);
         drawing->at_x += drawing->cell_width + GAP_PX;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "utf8.h"
+
 enum { CELL_WIDTH = 46, CELL_HEIGHT = 25, LEFT = 56, RIGHT = 8, TOP = 22, BOTTOM = 42 };
 
 void rue_heat_collect(const struct rue_drawing *drawing, size_t panel, int column,
@@ -152,8 +154,7 @@ static void draw_labels(struct rue_drawing *drawing, const struct rue_heat_value
         put_label(drawing, ys, i, chart->y, LEFT - 6,
                   height - BOTTOM - (double)(i + 1) * CELL_HEIGHT + CELL_HEIGHT / 2 + 4, "e");
     rue_drawing_put_text(drawing, middle, height - 9, "m", 40, x_title ? x_title : "");
-    fprintf(drawing->stream, "<g transform=\"translate(13,%d) rotate(-90)\">",
-            TOP + (int)ys->count * CELL_HEIGHT / 2);
+    fprintf(drawing->stream, "<g transform=\"translate(13,%d) rotate(-90)\">", (TOP + height - BOTTOM) / 2);
     rue_drawing_put_text(drawing, 0, 0, "m", 30, y_title ? y_title : "");
     fputs("</g>", drawing->stream);
 }
@@ -183,7 +184,9 @@ static void measure(const struct rue_drawing *drawing, size_t panel, int *width,
     rue_heat_collect(drawing, panel, drawing->chart->x, &xs);
     rue_heat_collect(drawing, panel, drawing->chart->y, &ys);
     *width = LEFT + RIGHT + (int)xs.count * CELL_WIDTH;
-    *height = TOP + BOTTOM + (int)ys.count * CELL_HEIGHT;
+    const char *y_title = rue_drawing_column(drawing, drawing->chart->y)->header;
+    int rows = (int)ys.count * CELL_HEIGHT, turned = y_title ? 7 * rue_utf8_width(y_title) : 0;
+    *height = TOP + BOTTOM + (rows > turned ? rows : turned);
     const int least = 240; /* for the title */
     if (*width < least) *width = least;
 }

@@ -168,6 +168,27 @@ def test_names_are_text(rue, own_photos):
     assert "<img" not in page and "&lt;img src=x onerror=alert(1)&gt;&amp;amp;&#39;&quot;" in page
 
 
+def test_what_a_runner_says_is_text(rue, script, browser):
+    evil = "<script>alert(1)</script>\"&'\n\U0001F600\u202e"
+    faults = [dict(when=dict(cell=cell), do="answer", answer=dict(status=status, reason=evil)) for cell, status in
+              (("16/0", "failed"), ("32/0", "infeasible"))]
+    names = [evil, "m" + evil]
+    hello = dict(runner=evil, machine=dict(cpu=evil, usable_cpus=4))
+    table = make_table(names, [16, 32], [0, 1], lambda m, b, w: 1000 + b + 300 * w + len(m))
+    for name in ("a", "b"):
+        one = script(table, images=100, faults=faults, hello=dict(hello, runner=name + evil))
+        assert rue("tune", "--runner", one.command, "--quiet", "--out", name, "--images", "100", "--strategy", "grid").returncode == 0
+        one.log_path.unlink()
+    assert rue("report", "a", env=NO_PNG).returncode == 0 and rue("diff", "a", "b", "--html", "diff.html").returncode == 0
+    for path in (rue.folder / "a/report.html", rue.folder / "diff.html"):
+        check_alone(path.read_text())
+        shown = browser.open(path, 400)
+        assert (shown["found"], shown["console"]) == ([], []) and "<script>alert(1)" in shown["text"] and "\u202e" not in shown["text"]
+    for path in (rue.folder / "a/plots").glob("*.svg"):
+        assert "\u202e" not in "".join(ElementTree.parse(path).getroot().itertext())
+    assert "<script" not in (rue.folder / "a/report.md").read_text()
+
+
 def test_an_unfinished_study_has_a_page_that_says_so(rue, script):
     assert rue("tune", "--runner", script(TABLE, images=100).command, "--quiet", "--out", "out", "--images", "100", "--strategy", "grid",
                "--budget", "9trials").returncode in (0, 5)
