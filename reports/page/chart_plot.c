@@ -171,7 +171,7 @@ static bool is_curve(const struct plot *plot, size_t series)
 {
     size_t count = 0;
     for (size_t r = 0; r < plot->drawing->table->row_count; r++) count += is_drawn(plot, r, series);
-    return count > 2 || plot->drawing->chart->kind != RUE_CHART_LINES;
+    return count > 2;
 }
 
 static void begin_path(struct plot *plot, size_t series)
