@@ -58,7 +58,8 @@ struct rue_data_findings {
 
 struct rue_job_findings {
     uint64_t images; /* J, per loader; 0: unknown */
-    uint64_t gpus;   /* with a loader each; 0: one loader */
+    uint64_t gpus;   /* with a loader each; 0: one loader, or ranks */
+    uint64_t ranks;  /* that a launcher starts, with a loader each; 0: none */
     bool workload_known;
     struct rue_workload workload;
 };
@@ -75,6 +76,15 @@ struct rue_queue_findings {
 struct rue_sizes_findings {
     size_t changed; /* some batches had fewer images than batch_size */
     size_t kept;    /* all batches were of one size */
+};
+
+/* The slowest of the ranks that a launcher started, if it is slower than the others; ratio 0: none. */
+enum { RUE_SLOW_NODE_BYTES = 65, RUE_SLOW_CAUSE_BYTES = 128 };
+struct rue_slow_rank_findings {
+    double slower_ratio; /* its time over that of the median of the others */
+    uint64_t rank;
+    char node[RUE_SLOW_NODE_BYTES];
+    char cause[RUE_SLOW_CAUSE_BYTES]; /* continues "because" */
 };
 
 /* Joint trials. */
@@ -107,6 +117,7 @@ struct rue_variant_findings {
     struct rue_data_findings data;
     struct rue_job_findings job;
     struct rue_trial_findings trials;
+    struct rue_slow_rank_findings slow_rank;
     struct rue_job_lengths lengths; /* best configuration by job length; only for the goal time */
     struct rue_claim_findings claim;
     struct rue_regret_interval interval; /* of the recommendation's regrets */
@@ -239,6 +250,13 @@ static inline bool rue_findings_is_only(const struct rue_findings *findings,
 static inline int rue_findings_ranks(const struct rue_variant_findings *variant)
 {
     return variant->job.workload.world_size > 1 ? variant->job.workload.world_size : 1;
+}
+
+/* Number of loaders that run at the same time, each with `job.images`. */
+static inline uint64_t rue_findings_loaders(const struct rue_variant_findings *variant)
+{
+    uint64_t loaders = variant->job.gpus ? variant->job.gpus : variant->job.ranks;
+    return loaders ? loaders : 1;
 }
 
 /* Its label, or "raw". */

@@ -224,9 +224,20 @@ static const struct rue_field replayed_fields[] = {
     {"best", RUE_FIELD_STRUCT, .flags = RUE_FIELD_NULL, .fields = replayed_best_fields},
     {0}};
 
+#define SLOW(member) RUE_FIELD_AT(rue_slow_rank_findings, member)
+
+static const struct rue_field slow_rank_fields[] = {
+    {"slower_ratio", RUE_FIELD_REAL, SLOW(slower_ratio), RUE_FIELD_KEY},
+    {"rank", RUE_FIELD_NUMBER, SLOW(rank)},
+    {"node", RUE_FIELD_TEXT, SLOW(node)},
+    {"cause", RUE_FIELD_TEXT, SLOW(cause)},
+    {0}};
+
 const struct rue_field rue_json_variant_fields[] = {
     {"job_images", RUE_FIELD_NUMBER, VARIANT(job.images), RUE_FIELD_NULL},
     {"gpus", RUE_FIELD_NUMBER, VARIANT(job.gpus), RUE_FIELD_NULL},
+    {"ranks", RUE_FIELD_NUMBER, VARIANT(job.ranks), RUE_FIELD_OMIT},
+    {"slow_rank", RUE_FIELD_STRUCT, VARIANT(slow_rank), RUE_FIELD_OMIT, .fields = slow_rank_fields},
     {"data_images", RUE_FIELD_NUMBER, VARIANT(data.images), RUE_FIELD_OPTIONAL},
     {"data_bytes", RUE_FIELD_NUMBER, VARIANT(data.bytes), RUE_FIELD_NULL},
     {"data_digest", RUE_FIELD_TEXT, VARIANT(data.digest), RUE_FIELD_NULL},

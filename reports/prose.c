@@ -44,6 +44,9 @@ void rue_say_ranks(struct rue_page *page, const struct rue_variant_findings *var
 {
     const struct rue_workload *workload = &variant->job.workload;
     if (workload->remote_ranks) rue_say(page, " of rank %d of %d", workload->rank, workload->world_size);
+    if (variant->job.ranks)
+        rue_say(page, " on each of %" PRIu64 " rank%s", variant->job.ranks,
+                rue_prose_plural(variant->job.ranks));
     if (variant->job.gpus)
         rue_say(page, " on each of %" PRIu64 " GPU%s", variant->job.gpus,
                 rue_prose_plural(variant->job.gpus));

@@ -143,7 +143,7 @@ static void put_config(struct rue_page *page, const struct rue_variant_findings 
         rue_put_words(page, "%zu of %zu", selection->rows[config].top_n_count, selection->model_count);
     if (!rate_shown(variant)) return;
     double ns = rue_cost_matrix_cell(variant->matrix, 0, config)->median_ns;
-    double job = (double)variant->job.images * (variant->job.gpus ? (double)variant->job.gpus : 1);
+    double job = (double)variant->job.images * (double)rue_findings_loaders(variant);
     rue_put_number(page, job / ns * (double)RUE_NS_PER_S);
 }
 

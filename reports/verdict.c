@@ -125,6 +125,7 @@ void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
     else
         rue_say(page, "%s", rue_verdict_lead(findings, variant));
     rue_say_config(page, &variant->matrix->configs[selection->recommended]);
+    if (variant->job.ranks > 1) rue_say(page, " on each of %" PRIu64 NB "ranks", variant->job.ranks);
     if (variant->job.gpus > 1) rue_say(page, " on each of %" PRIu64 NB "GPUs", variant->job.gpus);
     rue_verdict_data(page, findings, variant);
     rue_say(page, ": ");

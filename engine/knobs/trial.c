@@ -35,6 +35,7 @@ void rue_trial_result_close(struct rue_trial_result *result)
 #define X(list, count, text) free(result->list);
     RUE_TRIAL_LISTS(X)
 #undef X
+    free(result->ranks);
     rue_trial_result_drop_lists(result);
 }
 
@@ -45,6 +46,7 @@ void rue_trial_result_drop_lists(struct rue_trial_result *result)
     result->count = 0;
     RUE_TRIAL_LISTS(X)
 #undef X
+    result->ranks = NULL;
 }
 
 void rue_trial_result_add_reason(struct rue_trial_result *result, const char *text)

@@ -109,6 +109,7 @@ struct rue_trial_result {
     uint64_t *list; /* [count] owned */
     RUE_TRIAL_LISTS(X)
 #undef X
+    char *ranks; /* owned; JSON: what each rank of a launched trial measured; NULL: not launched */
 };
 
 /* One row of the tables of integers and reals. */
@@ -130,10 +131,10 @@ static inline bool rue_trial_field_is_valid(double value)
 /* All fields absent, outcome failed, no reason. */
 struct rue_trial_result rue_trial_result_empty(void);
 
-/* Frees the owned arrays. The result may be reused after rue_trial_result_empty. */
+/* Frees what it owns. The result may be reused after rue_trial_result_empty. */
 void rue_trial_result_close(struct rue_trial_result *result);
 
-/* Forgets the arrays: another result owns them. */
+/* Forgets the arrays and ranks: another result owns them. */
 void rue_trial_result_drop_lists(struct rue_trial_result *result);
 
 /* Appends `text` to the reason, after "; ". */

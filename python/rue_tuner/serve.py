@@ -130,10 +130,23 @@ class Runner:
 
     def serve(self, requests, send):
         """Answers each line of `requests` by `send(text)`, until they end or nobody listens."""
+        requests = iter(requests)
         with contextlib.suppress(ConnectionError):
             for line in requests:
                 if line.strip():
-                    send(json.dumps(finite(self.answer(line))) + "\n")
+                    answer = self.answer(line) if may_begin(line, requests, send) else dict(
+                        id=json.loads(line)["id"], status="failed", reason='the line after "ready" is not {"op":"start"}')
+                    send(json.dumps(finite(answer)) + "\n")
+
+
+def may_begin(line, requests, send):
+    """Whether to answer `line` now: a trial with "wait" says that it is ready, and begins with the next line, if that is "start"."""
+    with contextlib.suppress(ValueError, AttributeError):
+        request = json.loads(line)
+        if request.get("op") == "trial" and request.get("wait"):
+            send(json.dumps(dict(id=request.get("id"), status="ready")) + "\n")
+            return json.loads(next(requests, "{}")).get("op") == "start"
+    return True
 
 
 def finite(answer):

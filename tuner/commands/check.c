@@ -62,7 +62,7 @@ static struct rue_study_goal study_goal(struct checking *checking)
                                  .data.keys = {.image_key = image_key[0] ? image_key : NULL,
                                                .label_key = label_key[0] ? label_key : NULL},
                                  .loader.runner = goal->runner,
-                                 .loader.gpus = loaders > 1 ? checking->gpus : NULL,
+                                 .loader.gpus = part->found.job.gpus ? checking->gpus : NULL,
                                  .loader.trial_timeout_ns = goal->trial_timeout_ns,
                                  .loader.memory_bytes = goal->memory_bytes,
                                  .loader.workload = workload,

@@ -13,12 +13,28 @@
 #include "suspension.h"
 #include "terminal.h"
 
-enum { RUNNER, RUNNER_FD, BUDGET, TRIAL_TIMEOUT, MAX_MEMORY, RANK, WORLD_SIZE, JSON, QUIET };
+enum {
+    RUNNER,
+    RUNNER_FD,
+    LAUNCH,
+    LISTEN,
+    LAUNCH_TIMEOUT,
+    BUDGET,
+    TRIAL_TIMEOUT,
+    MAX_MEMORY,
+    RANK,
+    WORLD_SIZE,
+    JSON,
+    QUIET
+};
 
 static const struct rue_option options_table[] = {
     [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL,
                 "the runner of the recommendation, if not rue's own", 0, 0, NULL, .set_by = RUE_SET_BY_USER},
     [RUNNER_FD] = {RUE_STUDY_OPTION_RUNNER_FD},
+    [LAUNCH] = {RUE_STUDY_OPTION_LAUNCH},
+    [LISTEN] = {RUE_STUDY_OPTION_LISTEN},
+    [LAUNCH_TIMEOUT] = {RUE_STUDY_OPTION_LAUNCH_TIMEOUT},
     [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "30s", "time for the whole check", 0, 0, NULL,
                 .set_by = RUE_SET_BY_FLAG},
     [TRIAL_TIMEOUT] = {RUE_STUDY_OPTION_TRIAL_TIMEOUT},

@@ -1,14 +1,24 @@
 #include "commands.h"
+#include "rank_agent.h"
 #include "runner_server.h"
+#include "study_options.h"
 
-enum { DRY_RUN };
+enum { CONNECT, RUNNER, DRY_RUN };
 
 static const struct rue_option options_table[] = {
+    [CONNECT] = {.name = "connect",
+                 .kind = RUE_OPTION_FLAG,
+                 .help = "serve the tuner that launched this rank",
+                 .set_by = RUE_SET_BY_FLAG,
+                 .more = "'rue tune --launch' starts it in each rank, with the address in RUE_TUNER."},
+    [RUNNER] = {RUE_STUDY_OPTION_RUNNER},
     [DRY_RUN] = {.name = "dry-run", .kind = RUE_OPTION_FLAG, .help = "write no index files next to shards"},
 };
 
 static rue_status run_runner(const struct rue_options *options, rue_error *error)
 {
+    if (rue_options_flag(options, CONNECT))
+        return rue_rank_agent_serve(rue_options_text(options, RUNNER), error);
     return rue_runner_serve(stdin, stdout, rue_options_flag(options, DRY_RUN), error);
 }
 

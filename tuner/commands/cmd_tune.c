@@ -25,6 +25,9 @@ enum {
     DEVICE,
     RUNNER,
     RUNNER_FD,
+    LAUNCH,
+    LISTEN,
+    LAUNCH_TIMEOUT,
     OUT,
     DRY_RUN,
     PREFETCH_FACTOR,
@@ -94,6 +97,9 @@ static const struct rue_option options_table[] = {
     [DEVICE] = {RUE_STUDY_OPTION_DEVICE},
     [RUNNER] = {RUE_STUDY_OPTION_RUNNER},
     [RUNNER_FD] = {RUE_STUDY_OPTION_RUNNER_FD},
+    [LAUNCH] = {RUE_STUDY_OPTION_LAUNCH},
+    [LISTEN] = {RUE_STUDY_OPTION_LISTEN},
+    [LAUNCH_TIMEOUT] = {RUE_STUDY_OPTION_LAUNCH_TIMEOUT},
     [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "folder for the results [rue-out/<data>]", 0, 0, NULL,
              .set_by = RUE_SET_BY_USER},
     [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe the loader, show the plan and its cost, stop",
@@ -303,6 +309,7 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
         {goal->loader.runner.command, "--runner", "the table replaces the runner"},
         {goal->loader.runner.fd, "--runner-fd", "the table replaces the runner"},
         {goal->loader.gpus, rue_options_origin(options, GPUS), "the table's times are fixed"},
+        {goal->loader.runner.launch, rue_options_origin(options, LAUNCH), "the table replaces the runner"},
         {goal->loader.workload.remote_ranks, rue_options_origin(options, WORLD_SIZE),
          "the table's times are fixed"},
         {goal->loader.workload.batch_dtype != RUE_FLOAT32, "--batch-dtype", "the table's times are fixed"},
@@ -325,11 +332,18 @@ static rue_status count_loaders(const struct rue_options *options, struct rue_st
     struct rue_gpu_list gpus;
     struct rue_workload *workload = &goal->loader.workload;
     rue_status status = rue_data_options_rank(options, RANK, WORLD_SIZE, workload, error);
-    if (status != RUE_OK || !goal->loader.gpus) return status;
+    const char *launch = goal->loader.runner.launch ? rue_options_origin(options, LAUNCH) : NULL;
+    const char *several = launch ? launch : rue_options_origin(options, GPUS);
+    if (status != RUE_OK || (!goal->loader.gpus && !launch)) return status;
     if (workload->world_size > 1)
-        return rue_fail(
-            error, RUE_USAGE, "%s %d cannot be used with %s, where each GPU is a rank: remove one of them",
-            rue_options_origin(options, WORLD_SIZE), workload->world_size, rue_options_origin(options, GPUS));
+        return rue_fail(error, RUE_USAGE,
+                        "%s %d cannot be used with %s, which makes all ranks itself: remove one of them",
+                        rue_options_origin(options, WORLD_SIZE), workload->world_size, several);
+    if (launch && goal->loader.gpus)
+        return rue_fail(error, RUE_USAGE,
+                        "%s cannot be used with %s, which starts a rank per GPU: remove one of them",
+                        rue_options_origin(options, GPUS), launch);
+    if (launch) return RUE_OK;
     status = rue_gpu_list_parse(goal->loader.gpus, rue_options_origin(options, GPUS), &gpus, error);
     workload->world_size = (int)gpus.count;
     return status;

@@ -1,17 +1,21 @@
-/* Who makes the trials of a study: --runner and --runner-fd. */
+/* Who makes the trials of a study: --runner, --runner-fd, --launch. */
 #ifndef RUE_RUNNER_ADDRESS_H
 #define RUE_RUNNER_ADDRESS_H
 
 #include "options.h"
 
-/* All zero: rue's own runner. At most one is set. */
+/* All zero: rue's own runner, on this machine. At most one of the first two is set. */
 struct rue_runner_address {
     const char *command; /* for a shell */
     int fd;              /* a connected stream socket */
+    const char *launch;  /* words for a shell that start the command that follows them on several machines: a
+                            runner in each process; NULL: one runner, or one for each GPU */
+    const char *listen;  /* "HOST" or "HOST:PORT" of this machine, to which they connect */
+    uint64_t launch_timeout_ns;
 };
 
-/* Reads both options of a command that has them. Children do not inherit the socket. RUE_USAGE: both are on
- * the command line, or the descriptor is not an open stream socket. */
+/* Reads the options of a command that has them. Children do not inherit the socket. RUE_USAGE: two contradict
+ * each other, or the descriptor is not an open stream socket. */
 rue_status rue_runner_address_read(const struct rue_options *options, struct rue_runner_address *out,
                                    rue_error *error) RUE_MUST_CHECK;
 

@@ -31,7 +31,13 @@ struct rue_process {
     char *buffer;
     size_t used, capacity;
     size_t line_bytes; /* of the line returned last, with its newline */
+    bool remote;       /* an agent at the socket started it */
+    bool lost;         /* and the connection to the agent ended */
+    char end[128];     /* how a remote child ended; "": it runs */
 };
+
+static const uint64_t remote_end_ns = 3 * RUE_NS_PER_S;
+static const char end_request[] = "{\"op\":\"end\"}", end_report[] = "{\"ended\":\"";
 
 rue_status rue_process_open(const char *const argv[], struct rue_process **out, rue_error *error)
 {
@@ -66,6 +72,13 @@ rue_status rue_process_adopt(int socket_fd, struct rue_process **out, rue_error 
     fcntl(socket_fd, F_SETFL, O_NONBLOCK);
     *out = process;
     return RUE_OK;
+}
+
+rue_status rue_process_adopt_remote(int socket_fd, struct rue_process **out, rue_error *error)
+{
+    rue_status status = rue_process_adopt(socket_fd, out, error);
+    if (status == RUE_OK) (*out)->remote = true;
+    return status;
 }
 
 int rue_process_keeper_socket(const struct rue_process *process)
@@ -108,6 +121,17 @@ unsigned rue_process_suspensions(struct rue_process *process)
 bool rue_process_is_gone(const struct rue_process *process)
 {
     return process->gone;
+}
+
+bool rue_process_has_ended(struct rue_process *process)
+{
+    read_keeper(process);
+    return process->ended;
+}
+
+int rue_process_output(const struct rue_process *process)
+{
+    return process->out;
 }
 
 const char *rue_process_stop_signal(const struct rue_process *process)
@@ -161,6 +185,7 @@ static rue_status write_bytes(struct rue_process *process, const char *text, siz
             if (status != RUE_OK) return status;
         } else if (put < 0 && (errno == EPIPE || errno == ECONNRESET)) {
             process->gone = wait_for_exit(process, keeper_delay_ns);
+            process->lost = process->remote;
             return rue_fail(error, RUE_RUNNER, process->gone ? "ended" : "does not read its requests");
         } else if (put < 0 && errno != EINTR) {
             return rue_fail(error, RUE_INTERNAL, "cannot receive a request: %s", strerror(errno));
@@ -192,10 +217,21 @@ static rue_status read_chunk(struct rue_process *process, rue_error *error)
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return RUE_OK;
     if (got <= 0) {
         process->gone = wait_for_exit(process, keeper_delay_ns);
+        process->lost = process->remote;
         return rue_fail(error, RUE_RUNNER, "%s", process->gone ? "ended" : "closed its output");
     }
     process->used += (size_t)got;
     return RUE_OK;
+}
+
+/* Whether the line is a report that the remote child ended. */
+static rue_status check_remote(struct rue_process *process, const char *line, rue_error *error)
+{
+    if (strncmp(line, end_report, sizeof end_report - 1) != 0) return RUE_OK;
+    line += sizeof end_report - 1;
+    snprintf(process->end, sizeof process->end, "%.*s", (int)strcspn(line, "\"\\"), line);
+    process->ended = process->gone = true;
+    return rue_fail(error, RUE_RUNNER, "ended");
 }
 
 rue_status rue_process_read_line(struct rue_process *process, uint64_t deadline_ns, size_t longest,
@@ -215,7 +251,7 @@ rue_status rue_process_read_line(struct rue_process *process, uint64_t deadline_
             *end = 0;
             process->line_bytes = searched + 1;
             *line = process->buffer;
-            return RUE_OK;
+            return process->remote ? check_remote(process, *line, error) : RUE_OK;
         }
         rue_status status = wait_for_fd(process, process->out, POLLIN, deadline_ns, error);
         if (status == RUE_OK) status = read_chunk(process, error);
@@ -254,12 +290,29 @@ static void end_child(struct rue_process *process, uint64_t grace_ns)
     close(process->out);
 }
 
+bool rue_process_end_remote(struct rue_process *process)
+{
+    uint64_t deadline = rue_suspension_awake_ns() + remote_end_ns;
+    const char *line;
+    rue_status status = process->lost || process->end[0] ? RUE_RUNNER : RUE_OK;
+    if (status == RUE_OK) status = rue_process_write_line(process, end_request, deadline, NULL);
+    while (status == RUE_OK && rue_suspension_awake_ns() < deadline)
+        status = rue_process_read_line(process, deadline, SIZE_MAX, &line, NULL);
+    return !process->lost && process->end[0];
+}
+
 const char *rue_process_close(struct rue_process *process, uint64_t grace_ns)
 {
+    static char text[sizeof process->end];
     if (!process) return "ended";
     if (process->keeper.pid) end_child(process, grace_ns);
     int wait_status = process->wait_status;
+    bool remote = process->remote;
+    snprintf(text, sizeof text, "%s",
+             process->lost     ? "lost its connection: its process or its node ended"
+             : process->end[0] ? process->end
+                               : "ended");
     free(process->buffer);
     free(process);
-    return describe_exit(wait_status);
+    return remote ? text : describe_exit(wait_status);
 }

@@ -22,6 +22,13 @@ rue_status rue_process_open(const char *const argv[], struct rue_process **out,
  * connection ends; its suspensions are unknown. RUE_MEMORY. */
 rue_status rue_process_adopt(int socket_fd, struct rue_process **out, rue_error *error) RUE_MUST_CHECK;
 
+/* A child of the agent at the other end of the socket (rank_agent.h), which is borrowed. The line
+ * {"ended":"was killed by SIGSEGV"} reports its end. */
+rue_status rue_process_adopt_remote(int socket_fd, struct rue_process **out, rue_error *error) RUE_MUST_CHECK;
+
+/* Lets the agent kill the child, and waits for the report. False: the connection to the agent is lost. */
+bool rue_process_end_remote(struct rue_process *process);
+
 /* The socket for rue_suspension_follow; -1, which is ignored there, if the process is not a child. */
 int rue_process_keeper_socket(const struct rue_process *process);
 
@@ -34,6 +41,12 @@ const char *rue_process_stop_signal(const struct rue_process *process);
 
 /* Whether a call below returned RUE_RUNNER because the child ended. */
 bool rue_process_is_gone(const struct rue_process *process);
+
+/* Whether the child has ended, as of now; not of a program at a socket. */
+bool rue_process_has_ended(struct rue_process *process);
+
+/* The descriptor of its output, for poll(2). A read of a line whose deadline has passed does not wait. */
+int rue_process_output(const struct rue_process *process);
 
 /* Writes `line` and a newline, until `deadline_ns` as below. RUE_TIMEOUT: the child does not read, and may
  * get a part of the line; RUE_RUNNER: it ended; RUE_INTERRUPTED, RUE_TERMINATED. Messages continue "the

@@ -131,7 +131,9 @@ static rue_status fill_facts(struct rue_record *record, const struct rue_store_t
     uint64_t loaders = rue_workload_loaders(&scenario->workload);
     facts->variant = scenario->variant;
     facts->job.images = scenario->job_images;
-    facts->job.gpus = loaders > 1 ? loaders : 0;
+    bool launched = trial->result.ranks != NULL;
+    facts->job.gpus = loaders > 1 && !launched ? loaders : 0;
+    facts->job.ranks = launched ? loaders : 0;
     facts->job.workload_known = true;
     facts->job.workload = scenario->workload;
     facts->data.sample = name && strcmp(name + 1, RUE_STUDY_SAMPLE) == 0;

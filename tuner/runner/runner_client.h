@@ -1,16 +1,18 @@
-/* The runner of a study: one loader, or several (`--gpus`) that answer as one. Each of several has its own
- * GPU. All make the same trial at the same time, each with its share of the images. Their times are those of
- * the slowest. */
+/* The runner of a study: one loader, or several (`--gpus`, `--launch`) that answer as one. Each of several
+ * has its own GPU. All make the same trial at the same time, each with its share of the images. Their times
+ * are those of the slowest. */
 #ifndef RUE_RUNNER_CLIENT_H
 #define RUE_RUNNER_CLIENT_H
 
 #include "gpu_list.h"
-#include "runner_connection.h"
+#include "protocol.h"
+#include "runner_address.h"
 
 struct rue_runner;
 
-/* Opens a runner for each GPU (NULL: one that sees all) and exchanges hello. RUE_RUNNER: one does not start,
- * does not speak the protocol, or differs from the first; RUE_INTERRUPTED, RUE_TERMINATED. */
+/* Opens a runner for each GPU (NULL: one that sees all), or for each rank that the launcher of the address
+ * starts, and exchanges hello. RUE_RUNNER: one does not start, does not speak the protocol, or differs from
+ * the first; as rue_launch_open. */
 rue_status rue_runner_open(const struct rue_runner_address *address, const struct rue_gpu_list *gpus,
                            struct rue_runner **out, rue_error *error) RUE_MUST_CHECK;
 
@@ -27,6 +29,9 @@ void rue_runner_close(struct rue_runner *runner);
 
 /* Its first answer to hello; never changes. */
 const struct rue_hello *rue_runner_hello(const struct rue_runner *runner);
+
+/* The number of loaders. */
+size_t rue_runner_count(const struct rue_runner *runner);
 
 /* Opens a variant, and reads `images` once if the workload is warm. RUE_DATA with the runner's reason;
  * RUE_RUNNER: it ended or its answer is wrong. Every restart of the runner repeats it. */
@@ -46,9 +51,5 @@ rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request 
 /* Whether this process, a runner or the machine was suspended during the last trial. Its times are then
  * useless. */
 bool rue_runner_was_suspended(const struct rue_runner *runner);
-
-/* Merges `results` [count], all ok: the times and lists of the slowest, and the resources of all. Frees the
- * lists of the others. */
-struct rue_trial_result rue_runner_merge(struct rue_trial_result *results, size_t count);
 
 #endif

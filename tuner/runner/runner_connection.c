@@ -12,6 +12,8 @@
 #include "json_document.h"
 #include "machine.h"
 #include "process.h"
+#include "rank.h"
+#include "runner_command.h"
 #include "runner_identity.h"
 #include "suspension.h"
 #include "trial_reply.h"
@@ -50,9 +52,13 @@ struct flight {
 struct rue_connection {
     struct rue_runner_address address;
     const char *gpu;             /* the only GPU that it sees; NULL: it sees all */
+    bool remote;                 /* the agent of a rank starts the runner; address.fd is its socket */
+    bool lost;                   /* and its connection ended */
+    bool greeting_pending;       /* hello was sent, and the answer has not been read */
     struct rue_process *process; /* NULL: not running */
     json_t *greeting;            /* the first answer to hello; later ones must be equal */
     struct rue_hello hello;      /* `greeting`, decoded */
+    uint64_t deadline_ns;        /* of the answer to hello or open */
     uint64_t next_id;
     bool suspended; /* the last trial was suspended */
     size_t open_count;
@@ -62,70 +68,41 @@ struct rue_connection {
     struct flight flight;
 };
 
-/* Whether the command is one program with arguments. Then "exec" replaces the shell, so that rue sees the
- * runner's own exits and stops. */
-static bool is_simple_command(const char *command)
-{
-    static const char *const builtins[] = {"exec ", "command ", "eval "};
-    bool simple = !command[strcspn(command, ";&|<>()`\n")] && !memchr(command, '=', strcspn(command, " \t"));
-    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
-        simple = simple && strncmp(command, builtins[i], strlen(builtins[i])) != 0;
-    return simple;
-}
-
-/* The child sees only `gpu` (nullable: all), as in CUDA_VISIBLE_DEVICES. */
-static rue_status open_process(const char *const *words, const char *gpu, struct rue_process **out,
-                               rue_error *error)
-{
-    static const char variable[] = "CUDA_VISIBLE_DEVICES";
-    const char *visible = getenv(variable);
-    char *saved = visible ? strdup(visible) : NULL;
-    if (visible && !saved) return rue_fail_memory(error, "an environment", strlen(visible));
-    if (gpu) setenv(variable, gpu, 1);
-    rue_status status = rue_process_open(words, out, error);
-    if (saved)
-        setenv(variable, saved, 1);
-    else
-        unsetenv(variable);
-    free(saved);
-    return status;
-}
-
 static rue_status start_process(struct rue_connection *connection, rue_error *error)
 {
-    if (connection->address.fd) return rue_process_adopt(connection->address.fd, &connection->process, error);
-    const char *typed = connection->address.command;
-    char *command = NULL;
-    if (typed && asprintf(&command, "%s%s", is_simple_command(typed) ? "exec " : "", typed) < 0)
-        return rue_fail_memory(error, "a command", strlen(typed));
-    static const char *const own[] = {"/proc/self/exe", "runner", NULL};
-    const char *const shell[] = {"/bin/sh", "-c", command, NULL};
-    rue_status status = open_process(typed ? shell : own, connection->gpu, &connection->process, error);
-    free(command);
-    if (status == RUE_OK) rue_suspension_follow(rue_process_keeper_socket(connection->process));
-    return status;
+    const struct rue_runner_address *address = &connection->address;
+    if (connection->remote) return rue_process_adopt_remote(address->fd, &connection->process, error);
+    if (address->fd) return rue_process_adopt(address->fd, &connection->process, error);
+    return rue_runner_command_start(address->command, connection->gpu, &connection->process, error);
 }
 
 /* Returns what rue_process_close does. */
 static const char *end_process(struct rue_connection *connection, uint64_t grace)
 {
-    rue_suspension_unfollow(rue_process_keeper_socket(connection->process));
     if (rue_interrupt_status() != RUE_OK && grace > signalled_grace_ns) grace = signalled_grace_ns;
-    const char *exit_text = rue_process_close(connection->process, grace);
+    if (connection->remote && !rue_process_end_remote(connection->process)) connection->lost = true;
+    const char *exit_text = rue_runner_command_end(connection->process, grace);
     connection->process = NULL;
     return exit_text;
 }
 
-/* Sends a line and parses the answer, a new reference. */
-static rue_status exchange_lines(struct rue_connection *connection, const char *line, uint64_t deadline_ns,
-                                 json_t **reply, rue_error *error)
+/* Reads a line and parses it, a new reference. */
+static rue_status read_reply(struct rue_connection *connection, uint64_t deadline_ns, json_t **reply,
+                             rue_error *error)
 {
     const char *answer;
-    rue_status status = rue_process_write_line(connection->process, line, deadline_ns, error);
-    if (status == RUE_OK)
-        status =
-            rue_process_read_line(connection->process, deadline_ns, RUE_PROTOCOL_LINE_MAX, &answer, error);
+    rue_status status =
+        rue_process_read_line(connection->process, deadline_ns, RUE_PROTOCOL_LINE_MAX, &answer, error);
     return status == RUE_OK ? rue_protocol_parse(answer, reply, error) : status;
+}
+
+/* Writes a line. If the runner has ended, reading its answer reports why. */
+static rue_status send_line(struct rue_connection *connection, const char *line, uint64_t deadline_ns,
+                            rue_error *error)
+{
+    rue_error why = {0};
+    rue_status status = rue_process_write_line(connection->process, line, deadline_ns, &why);
+    return status == RUE_OK || status == RUE_RUNNER ? RUE_OK : rue_fail(error, status, "%s", why.message);
 }
 
 /* Keeps the first greeting. A later one must be equal, because the store mixes their trials. */
@@ -155,7 +132,7 @@ static const char *runner_name(const struct rue_connection *connection)
     static char name[240];
     snprintf(name, sizeof name, "the runner '%.200s'",
              connection->address.command ? connection->address.command : "rue runner");
-    return connection->address.fd ? "the program that serves the trials" : name;
+    return connection->address.fd && !connection->remote ? "the program that serves the trials" : name;
 }
 
 static rue_status fail_greeting(struct rue_connection *connection, rue_status status, const json_t *reply,
@@ -174,53 +151,91 @@ static rue_status fail_greeting(struct rue_connection *connection, rue_status st
     return rue_fail(
         error, RUE_RUNNER, "%s did not answer 'hello' correctly: it %s%s", runner_name(connection),
         gone ? exit_text : why,
-        connection->address.fd ? ""
+        connection->address.fd && !connection->remote ? ""
         : strcmp(exit_text, "ended with exit code 127") == 0
             ? ". The shell found no such program: give a path from this folder, or a program in PATH"
             : ". Run it by hand and type {\"op\":\"hello\"} to see its answer");
 }
 
-/* Starts the runner. `*changed`: its greeting differs from the first one. */
+/* Starts the runner and sends hello. */
+static rue_status begin_greeting(struct rue_connection *connection, rue_error *error)
+{
+    char *line = rue_protocol_encode_hello();
+    if (!line) return rue_fail_memory(error, "a request", 64);
+    rue_status status = start_process(connection, error);
+    connection->deadline_ns = rue_suspension_awake_ns() + hello_timeout_ns;
+    if (status == RUE_OK) status = send_line(connection, line, connection->deadline_ns, error);
+    free(line);
+    connection->greeting_pending = status == RUE_OK;
+    return status;
+}
+
+/* Starts the runner, unless that has begun. `*changed`: its greeting differs from the first one. */
 static rue_status greet_runner(struct rue_connection *connection, bool *changed, rue_error *error)
 {
     rue_error why = {0};
     json_t *reply = NULL;
-    char *line = rue_protocol_encode_hello();
-    if (!line) return rue_fail_memory(error, "a request", 64);
-    rue_status status = start_process(connection, &why);
-    if (status == RUE_OK)
-        status = exchange_lines(connection, line, rue_suspension_awake_ns() + hello_timeout_ns, &reply, &why);
+    rue_status status = connection->greeting_pending ? RUE_OK : begin_greeting(connection, &why);
+    connection->greeting_pending = false;
+    if (status == RUE_OK) status = read_reply(connection, connection->deadline_ns, &reply, &why);
     if (status == RUE_OK) status = check_greeting(connection, reply, changed, &why);
     if (*changed)
         rue_fail(error, status, "%s", why.message);
     else if (status != RUE_OK)
         status = fail_greeting(connection, status, reply, why.message, error);
     json_decref(reply);
-    free(line);
     return status;
 }
 
-rue_status rue_connection_open(const struct rue_runner_address *address, const char *gpu,
+rue_status rue_connection_open(const struct rue_runner_address *address, const char *gpu, int agent,
                                struct rue_connection **out, rue_error *error)
 {
     struct rue_connection *connection = calloc(1, sizeof *connection);
     if (!connection) return rue_fail_memory(error, "a runner", sizeof *connection);
     connection->address = *address;
+    connection->remote = agent >= 0;
+    if (connection->remote) connection->address.fd = agent;
     snprintf(connection->failure, sizeof connection->failure, "cannot make another trial");
     connection->gpu = gpu;
     connection->next_id = 1;
-    bool changed = false;
-    rue_status status = greet_runner(connection, &changed, error);
-    if (status != RUE_OK) return rue_connection_close(connection), status;
     *out = connection;
     return RUE_OK;
+}
+
+void rue_connection_wake(struct rue_connection *connection)
+{
+    if (!connection->process && !connection->lost && (connection->remote || !connection->address.fd))
+        (void)!begin_greeting(connection, NULL); /* a failure is reported by the next call */
+}
+
+rue_status rue_connection_greet(struct rue_connection *connection, rue_error *error)
+{
+    bool changed = false;
+    return greet_runner(connection, &changed, error);
+}
+
+bool rue_connection_is_lost(const struct rue_connection *connection)
+{
+    return connection->lost;
+}
+
+void rue_connection_replace_agent(struct rue_connection *connection, int agent)
+{
+    rue_process_close(connection->process, 0);
+    connection->process = NULL;
+    connection->address.fd = agent;
+    connection->lost = agent < 0;
+    connection->greeting_pending = false;
 }
 
 void rue_connection_close(struct rue_connection *connection)
 {
     if (!connection) return;
-    if (connection->process) end_process(connection, grace_ns);
-    for (size_t i = 0; i < connection->open_count; i++) {
+    if (connection->remote) /* the end of the connection ends its runner, too */
+        rue_process_close(connection->process, 0);
+    else if (connection->process)
+        end_process(connection, grace_ns);
+    for (size_t i = 0; i < OPEN_LINES_MAX; i++) {
         free(connection->opens[i].line);
         json_decref(connection->opens[i].reply);
     }
@@ -239,14 +254,19 @@ const json_t *rue_connection_greeting(const struct rue_connection *connection)
     return connection->greeting;
 }
 
+static rue_status send_open(struct rue_connection *connection, const char *line, rue_error *error)
+{
+    connection->deadline_ns = rue_suspension_awake_ns() + open_timeout_ns;
+    return send_line(connection, line, connection->deadline_ns, error);
+}
+
 /* `*reply` is a new reference; NULL on failure. */
-static rue_status send_open(struct rue_connection *connection, const char *line, json_t **reply,
-                            struct rue_opened *out, rue_error *error)
+static rue_status receive_open(struct rue_connection *connection, json_t **reply, struct rue_opened *out,
+                               rue_error *error)
 {
     rue_error why = {0};
     *reply = NULL;
-    rue_status status =
-        exchange_lines(connection, line, rue_suspension_awake_ns() + open_timeout_ns, reply, &why);
+    rue_status status = read_reply(connection, connection->deadline_ns, reply, &why);
     if (status == RUE_OK) status = rue_protocol_decode_opened(*reply, out, &why);
     if (status == RUE_OK) return RUE_OK;
     json_decref(*reply);
@@ -297,24 +317,32 @@ static bool is_utf8(const char *text)
     return point == 0;
 }
 
-rue_status rue_connection_open_data(struct rue_connection *connection, const struct rue_variant *variant,
-                                    const struct rue_workload *workload, uint64_t images,
-                                    struct rue_opened *out, rue_error *error)
+rue_status rue_connection_begin_open(struct rue_connection *connection, const struct rue_variant *variant,
+                                     const struct rue_workload *workload, uint64_t images, rue_error *error)
 {
+    struct open_data *open = &connection->opens[connection->open_count];
     if (connection->open_count == OPEN_LINES_MAX)
         return rue_fail(error, RUE_USAGE, "more than %d data sets", OPEN_LINES_MAX);
     if (!is_utf8(variant->path))
         return rue_fail(error, RUE_USAGE,
                         "the path %s is not UTF-8: rename it, or link to it under another name",
                         variant->path);
-    char *line = rue_protocol_encode_open(variant, workload, images);
-    if (!line) return rue_fail_memory(error, "a request", 4096);
-    json_t *reply;
-    rue_status status = send_open(connection, line, &reply, out, error);
+    free(open->line);
+    open->line = rue_protocol_encode_open(variant, workload, images);
+    return open->line ? send_open(connection, open->line, error) : rue_fail_memory(error, "a request", 4096);
+}
+
+rue_status rue_connection_finish_open(struct rue_connection *connection, const struct rue_variant *variant,
+                                      const struct rue_workload *workload, struct rue_opened *out,
+                                      rue_error *error)
+{
+    struct open_data *open = &connection->opens[connection->open_count];
+    rue_status status = receive_open(connection, &open->reply, out, error);
     if (status == RUE_OK) status = check_batches(connection, variant, workload, out, error);
-    if (status != RUE_OK) return json_decref(reply), free(line), status;
-    connection->opens[connection->open_count++] = (struct open_data){line, reply};
-    return RUE_OK;
+    if (status == RUE_OK) return connection->open_count++, RUE_OK;
+    json_decref(open->reply);
+    open->reply = NULL;
+    return status;
 }
 
 /* Trials of different data must not be mixed. */
@@ -324,7 +352,8 @@ static rue_status reopen_data(struct rue_connection *connection, const struct op
     char difference[RUE_IDENTITY_TEXT_BYTES];
     struct rue_opened now;
     json_t *reply;
-    rue_status status = send_open(connection, before->line, &reply, &now, error);
+    rue_status status = send_open(connection, before->line, error);
+    if (status == RUE_OK) status = receive_open(connection, &reply, &now, error);
     if (status != RUE_OK) return status;
     bool changed = rue_runner_identity_differs(before->reply, reply, rue_opened_keys, difference);
     json_decref(reply);
@@ -348,8 +377,9 @@ static rue_status restart_runner(struct rue_connection *connection, bool *change
  * one crash must not end the study. */
 static rue_status ensure_process(struct rue_connection *connection, rue_error *error)
 {
-    if (connection->process) return RUE_OK;
-    if (connection->address.fd)
+    if (connection->process && !connection->greeting_pending) return RUE_OK;
+    if (connection->lost) return rue_fail(error, RUE_RUNNER, "the connection to the rank is lost");
+    if (connection->address.fd && !connection->remote)
         return rue_fail(error, RUE_RUNNER, "%s %s, so no more trials are possible", runner_name(connection),
                         connection->failure);
     rue_error why = {0};
@@ -413,7 +443,7 @@ static void fill_failure(struct rue_connection *connection, rue_status status, c
     if (status == RUE_TIMEOUT)
         snprintf(connection->failure, sizeof connection->failure, "gave no answer within %s%s",
                  rue_format_duration(timeout_ns, text, sizeof text),
-                 connection->address.fd ? "" : " and was killed");
+                 connection->address.fd && !connection->remote ? "" : " and was killed");
     else
         snprintf(connection->failure, sizeof connection->failure, "%.400s%s%s", died ? exit_text : why,
                  died ? " during the trial" : "", out_of_memory ? ": the system was out of memory" : "");
@@ -437,13 +467,10 @@ static bool trial_was_suspended(struct rue_connection *connection, const struct 
            after.asleep_ns > before->asleep_ns + RUE_NS_PER_MS;
 }
 
-static void send_line(struct rue_connection *connection, const char *line)
+static void send_request(struct rue_connection *connection, const char *line)
 {
     struct flight *flight = &connection->flight;
-    flight->status = rue_process_write_line(connection->process, line, flight->deadline_ns, &flight->why);
-    if (flight->status != RUE_RUNNER) return;
-    flight->status = RUE_OK; /* it ended: the read reports why */
-    rue_error_clear(&flight->why);
+    flight->status = send_line(connection, line, flight->deadline_ns, &flight->why);
 }
 
 static void receive_reply(struct rue_connection *connection)
@@ -463,11 +490,12 @@ rue_status rue_connection_begin(struct rue_connection *connection, struct rue_tr
     char *line = rue_protocol_encode_trial(request, profile);
     if (!line) return rue_fail_memory(error, "a request", 4096);
     connection->oom_kills = rue_machine_oom_kills();
+    json_decref(connection->flight.reply);
     connection->flight = (struct flight){.request = request,
                                          .timeout_ns = timeout_ns,
                                          .deadline_ns = rue_suspension_awake_ns() + timeout_ns,
                                          .before = count_stops(connection)};
-    send_line(connection, line);
+    send_request(connection, line);
     free(line);
     return RUE_OK;
 }
@@ -483,9 +511,36 @@ bool rue_connection_is_ready(struct rue_connection *connection)
     return true;
 }
 
-void rue_connection_start(struct rue_connection *connection, bool start)
+bool rue_connection_read_clock(struct rue_connection *connection, uint64_t *clock_ns)
 {
-    send_line(connection, start ? RUE_PROTOCOL_START : RUE_PROTOCOL_SKIP);
+    struct flight *flight = &connection->flight;
+    json_t *reply = NULL;
+    if (flight->status == RUE_OK)
+        flight->status = read_reply(connection, flight->deadline_ns, &reply, &flight->why);
+    const json_t *clock = json_object_get(reply, "clock_ns");
+    bool found = json_is_integer(clock) && json_integer_value(clock) >= 0;
+    *clock_ns = found ? (uint64_t)json_integer_value(clock) : 0;
+    if (flight->status == RUE_OK && !found)
+        flight->status = rue_fail(&flight->why, RUE_RUNNER, "sent something else than its clock");
+    json_decref(reply);
+    return found;
+}
+
+void rue_connection_ask_clock(struct rue_connection *connection)
+{
+    send_request(connection, RUE_RANK_CLOCK);
+}
+
+void rue_connection_start(struct rue_connection *connection, uint64_t at_ns)
+{
+    char line[64] = RUE_PROTOCOL_START;
+    if (at_ns) snprintf(line, sizeof line, "{\"op\":\"start\",\"at_ns\":%" PRIu64 "}", at_ns);
+    send_request(connection, line);
+}
+
+void rue_connection_skip(struct rue_connection *connection)
+{
+    send_request(connection, RUE_PROTOCOL_SKIP);
 }
 
 rue_status rue_connection_finish(struct rue_connection *connection, struct rue_trial_result *result,
@@ -499,8 +554,6 @@ rue_status rue_connection_finish(struct rue_connection *connection, struct rue_t
     if (status == RUE_OK || status == RUE_TIMEOUT)
         connection->suspended = trial_was_suspended(connection, &flight->before, status == RUE_OK);
     if (status == RUE_OK) rue_trial_reply_decode(flight->reply, flight->request, result);
-    json_decref(flight->reply);
-    flight->reply = NULL;
     if (result->spent) end_process(connection, grace_ns);
     if (status == RUE_OK) return RUE_OK;
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) {
@@ -509,6 +562,11 @@ rue_status rue_connection_finish(struct rue_connection *connection, struct rue_t
     }
     fill_failure(connection, status, flight->why.message, flight->timeout_ns, result);
     return RUE_OK;
+}
+
+const json_t *rue_connection_reply(const struct rue_connection *connection)
+{
+    return connection->flight.reply;
 }
 
 bool rue_connection_was_suspended(const struct rue_connection *connection)

@@ -10,11 +10,22 @@
 
 struct rue_connection;
 
-/* Starts the runner, or uses the socket, and exchanges hello. Borrows the command. It sees only `gpu`, as in
- * CUDA_VISIBLE_DEVICES (NULL: all GPUs; borrowed). RUE_RUNNER: it does not start or does not speak the
- * protocol; RUE_INTERRUPTED, RUE_TERMINATED. */
-rue_status rue_connection_open(const struct rue_runner_address *address, const char *gpu,
+/* A runner that is started by the address, on the program at its socket, or by the agent of a rank at the
+ * socket `agent` (rank_agent.h; -1: none; borrowed). Borrows the command. It sees only `gpu`, as in
+ * CUDA_VISIBLE_DEVICES (NULL: all GPUs; borrowed). It is not started yet. RUE_MEMORY. */
+rue_status rue_connection_open(const struct rue_runner_address *address, const char *gpu, int agent,
                                struct rue_connection **out, rue_error *error) RUE_MUST_CHECK;
+
+/* Begins to start the runner, if none runs; several start in parallel. The next call waits for it. */
+void rue_connection_wake(struct rue_connection *connection);
+
+/* Starts the runner and exchanges hello. RUE_RUNNER: it does not start or does not speak the protocol;
+ * RUE_INTERRUPTED, RUE_TERMINATED. */
+rue_status rue_connection_greet(struct rue_connection *connection, rue_error *error) RUE_MUST_CHECK;
+
+/* Whether the connection to the agent ended; and another agent, which has not started a runner yet. */
+bool rue_connection_is_lost(const struct rue_connection *connection);
+void rue_connection_replace_agent(struct rue_connection *connection, int agent);
 
 /* Ends the runner, and kills everything that it started. */
 void rue_connection_close(struct rue_connection *connection);
@@ -23,10 +34,13 @@ void rue_connection_close(struct rue_connection *connection);
 const struct rue_hello *rue_connection_hello(const struct rue_connection *connection);
 const json_t *rue_connection_greeting(const struct rue_connection *connection);
 
-/* As rue_runner_open_data (runner_client.h). */
-rue_status rue_connection_open_data(struct rue_connection *connection, const struct rue_variant *variant,
-                                    const struct rue_workload *workload, uint64_t images,
-                                    struct rue_opened *out, rue_error *error) RUE_MUST_CHECK;
+/* As rue_runner_open_data (runner_client.h), in two steps, so that several runners open data in parallel. */
+rue_status rue_connection_begin_open(struct rue_connection *connection, const struct rue_variant *variant,
+                                     const struct rue_workload *workload, uint64_t images,
+                                     rue_error *error) RUE_MUST_CHECK;
+rue_status rue_connection_finish_open(struct rue_connection *connection, const struct rue_variant *variant,
+                                      const struct rue_workload *workload, struct rue_opened *out,
+                                      rue_error *error) RUE_MUST_CHECK;
 
 /* A trial in steps, so that several runners can make it together. Begin all. If the request `waits`, ask each
  * whether it is ready (false: it has answered already, or failed), and start or skip those that are. Finish
@@ -34,9 +48,18 @@ rue_status rue_connection_open_data(struct rue_connection *connection, const str
 rue_status rue_connection_begin(struct rue_connection *connection, struct rue_trial_request *request,
                                 const char *profile, uint64_t timeout_ns, rue_error *error) RUE_MUST_CHECK;
 bool rue_connection_is_ready(struct rue_connection *connection);
-void rue_connection_start(struct rue_connection *connection, bool start);
+void rue_connection_skip(struct rue_connection *connection);
 rue_status rue_connection_finish(struct rue_connection *connection, struct rue_trial_result *result,
                                  rue_error *error) RUE_MUST_CHECK;
+
+/* Starts at `at_ns` of the clock of its agent (0: at once). To know that clock, ask all agents that are
+ * ready, then read their answers (false: the trial of that runner fails). */
+void rue_connection_start(struct rue_connection *connection, uint64_t at_ns);
+void rue_connection_ask_clock(struct rue_connection *connection);
+bool rue_connection_read_clock(struct rue_connection *connection, uint64_t *clock_ns);
+
+/* The answer of the last trial, until the next one; NULL: none. */
+const json_t *rue_connection_reply(const struct rue_connection *connection);
 
 /* Whether this process, the runner or the machine was suspended during the last trial. Children of the runner
  * and other machines are not watched. */

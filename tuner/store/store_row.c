@@ -74,6 +74,7 @@ const struct rue_store_column rue_store_columns[] = {
      "JSON array: number of images of each batch"},
     {"batch_queued", "TEXT", TIMES(result.batch_queued, result.queued_count), PLAIN,
      "JSON array: batches loaded and not delivered when each batch was asked for"},
+    {"ranks", "TEXT", RUE_STORE_JSON, MEMBER(result.ranks), PLAIN, "JSON array: what each launched rank measured"},
     {"checksum", "INTEGER NOT NULL", RUE_STORE_CHECKSUM, 0, 0, PLAIN, "hash of the row as it was stored"},
 };
 /* clang-format on */
@@ -127,6 +128,8 @@ static int bind_column(sqlite3_stmt *statement, int index, const struct rue_stor
     case RUE_STORE_TIMES:
         return bind_times(statement, index, *(uint64_t *const *)member,
                           *(const size_t *)((const char *)trial + column->bytes));
+    case RUE_STORE_JSON:
+        return *(char *const *)member ? bind_text(statement, index, *(char *const *)member) : SQLITE_OK;
     case RUE_STORE_WORKLOAD:
         return rue_workload_canonical(member, text), bind_text(statement, index, text);
     case RUE_STORE_CONFIG:
@@ -282,6 +285,9 @@ static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_cac
     case RUE_STORE_TIMES:
         return type == SQLITE_NULL ||
                (text && parse_times(text, member, (size_t *)((char *)trial + column->bytes)));
+    case RUE_STORE_JSON:
+        *(char **)member = text ? strdup(text) : NULL;
+        return type == SQLITE_NULL || *(char **)member;
     case RUE_STORE_WORKLOAD:
         trial->workload = text;
         return !cache || (text && read_workload(cache, text, member));

@@ -16,6 +16,7 @@ enum rue_store_kind {
     RUE_STORE_REAL,
     RUE_STORE_ENUM,     /* an enum, stored as one of `words` */
     RUE_STORE_TIMES,    /* uint64_t *, with the size_t count at offset `bytes`; a JSON array */
+    RUE_STORE_JSON,     /* char *, a JSON array; NULL: none */
     RUE_STORE_WORKLOAD, /* canonical JSON */
     RUE_STORE_CONFIG,   /* canonical JSON */
     RUE_STORE_CHECKSUM, /* of all other columns except the generated ones */

@@ -47,6 +47,19 @@ static void identify_runner(struct rue_study_setup *setup)
              rue_hash(RUE_HASH_START, hello->machine_json, strlen(hello->machine_json)));
 }
 
+/* The launcher determines the number of ranks. A check needs as many as its recommendation. */
+static rue_status set_ranks(struct rue_study_setup *setup, rue_error *error)
+{
+    const struct rue_recommended *checked = setup->goal.search.checked;
+    uint64_t ranks = rue_runner_count(setup->host.runner);
+    if (checked && checked->found.job.ranks != ranks)
+        return rue_fail(error, RUE_USAGE,
+                        "--launch started %" PRIu64 " ranks, but the recommendation is for %" PRIu64, ranks,
+                        rue_findings_loaders(&checked->found));
+    setup->goal.loader.workload.world_size = (int)ranks;
+    return RUE_OK;
+}
+
 static rue_status open_runner(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_study_goal *goal = &setup->goal;
@@ -57,8 +70,10 @@ static rue_status open_runner(struct rue_study_setup *setup, rue_error *error)
     if (status == RUE_OK && goal->loader.gpus && goal->loader.runner.fd)
         return rue_fail(error, RUE_USAGE, "--runner-fd is one loader, so it cannot load for several GPUs");
     if (status != RUE_OK) return status;
-    return rue_runner_open(&goal->loader.runner, goal->loader.gpus ? &gpus : NULL, &setup->host.runner,
-                           error);
+    status =
+        rue_runner_open(&goal->loader.runner, goal->loader.gpus ? &gpus : NULL, &setup->host.runner, error);
+    if (status == RUE_OK && goal->loader.runner.launch) status = set_ranks(setup, error);
+    return status;
 }
 
 static rue_status open_parts(struct rue_study *study, rue_error *error)
@@ -113,6 +128,7 @@ static void close_study(struct rue_study *study)
         rue_cost_matrix_close(study->outcome.variants[v].matrix);
         rue_knowledge_close(study->outcome.variants[v].knowledge);
         rue_study_prior_close(&study->setup.priors[v]);
+        rue_rank_times_close(&study->ledger.rank_times[v]);
     }
     free(study->setup.configs);
     free(study->ledger.rows);

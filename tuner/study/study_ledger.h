@@ -5,6 +5,7 @@
 
 #include "findings.h"
 #include "job_time.h"
+#include "rank_times.h"
 #include "slowdown.h"
 #include "store.h"
 #include "study_setup.h"
@@ -46,6 +47,8 @@ struct rue_study_ledger {
     size_t run_trials;           /* trials of this run since its plan, including references */
     size_t answered;             /* questions of strategies, by stored or new trials */
     size_t last_row;             /* of the last answer */
+    struct rue_rank_times
+        rank_times[RUE_STUDY_VARIANTS_MAX]; /* of trials that a launcher's ranks made together */
     struct rue_speed_history speeds;
     size_t notice_count;
     struct rue_notice notices[RUE_STUDY_NOTICES_MAX]; /* [notice_count] of changes of the machine */

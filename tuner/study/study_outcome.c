@@ -288,6 +288,8 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
         .lengths = study->outcome.variants[index].lengths,
         .job.images = variant->job_images,
         .job.gpus = study->setup.goal.loader.gpus ? (uint64_t)variant->workload.world_size : 0,
+        .job.ranks = study->setup.goal.loader.runner.launch ? (uint64_t)variant->workload.world_size : 0,
+        .slow_rank = rue_rank_times_slowest(&study->ledger.rank_times[index]),
         .data.images = variant->opened.images,
         .data.bytes = variant->opened.bytes,
         .data.sample = variant->sample,

@@ -164,10 +164,11 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
         write_line(&line, "data", style, out);
     }
     char loaders[48] = "";
-    if (setup->goal.loader.gpus)
-        snprintf(loaders, sizeof loaders, " on each of %d GPU%s", setup->goal.loader.workload.world_size,
-                 setup->goal.loader.workload.world_size == 1 ? "" : "s");
     const struct rue_workload *workload = &setup->goal.loader.workload;
+    const char *launch = setup->goal.loader.runner.launch;
+    if (setup->goal.loader.gpus || launch)
+        snprintf(loaders, sizeof loaders, " on each of %d %s%s", workload->world_size,
+                 launch ? "rank" : "GPU", workload->world_size == 1 ? "" : "s");
     if (workload->remote_ranks)
         snprintf(loaders, sizeof loaders, " of rank %d of %d", workload->rank, workload->world_size);
     add_part(&line, "%s images%s%s", rue_format_count(setup->variants[0].job_images, count, sizeof count),

@@ -105,8 +105,9 @@ static rue_status note_row(const struct rue_study_setup *setup, struct rue_study
     row->trial.request = *request;
     row->trial.result = *result;
     judge_row(setup, result, row);
+    status = rue_rank_times_add(&ledger->rank_times[at.variant], result->ranks, error);
     rue_trial_result_drop_lists(&row->trial.result);
-    return RUE_OK;
+    return status;
 }
 
 /* Fills in the rest of the request; returns its scenario. */

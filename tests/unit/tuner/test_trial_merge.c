@@ -1,4 +1,4 @@
-#include "runner_client.h"
+#include "trial_merge.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -21,10 +21,10 @@ static struct rue_trial_result make_result(int64_t end_to_end_ns, int64_t bytes)
     return result;
 }
 
-Test(runner_client, times_are_the_slowest_and_usage_is_summed)
+Test(trial_merge, times_are_the_slowest_and_usage_is_summed)
 {
     struct rue_trial_result results[] = {make_result(100, 1), make_result(300, 20), make_result(200, 300)};
-    struct rue_trial_result merged = rue_runner_merge(results, 3);
+    struct rue_trial_result merged = rue_trial_merge(results, 3);
     cr_assert_eq(merged.outcome, RUE_TRIAL_OK);
     cr_assert(merged.end_to_end_ns == 300 && merged.first_batch_ns == 30);
     cr_assert_eq(merged.images, 100);
@@ -35,7 +35,7 @@ Test(runner_client, times_are_the_slowest_and_usage_is_summed)
     rue_trial_result_close(&merged);
 }
 
-Test(runner_client, a_value_missing_in_one_reply_is_unknown)
+Test(trial_merge, a_value_missing_in_one_reply_is_unknown)
 {
     struct rue_trial_result results[] = {make_result(100, 1), make_result(300, 20)};
     results[0].data_bytes = 5;
@@ -43,7 +43,7 @@ Test(runner_client, a_value_missing_in_one_reply_is_unknown)
     results[0].cache_missed = 1, results[1].cache_missed = 0;
     results[0].cpu_ratio = NAN;
     strcpy(results[0].reason, "replaced 2 damaged images");
-    struct rue_trial_result merged = rue_runner_merge(results, 2);
+    struct rue_trial_result merged = rue_trial_merge(results, 2);
     cr_assert_eq(merged.data_bytes, RUE_ABSENT);
     cr_assert_eq(merged.bad_images, 4);
     cr_assert_eq(merged.cache_missed, 1);
@@ -53,13 +53,13 @@ Test(runner_client, a_value_missing_in_one_reply_is_unknown)
     rue_trial_result_close(&merged);
 }
 
-Test(runner_client, notes_of_several_runners_are_said_once_each)
+Test(trial_merge, notes_of_several_runners_are_said_once_each)
 {
     struct rue_trial_result results[] = {make_result(100, 1), make_result(300, 20), make_result(200, 300)};
     strcpy(results[0].reason, "a.jpg was replaced");
     strcpy(results[1].reason, "b.jpg was replaced");
     strcpy(results[2].reason, "a.jpg was replaced");
-    struct rue_trial_result merged = rue_runner_merge(results, 3);
+    struct rue_trial_result merged = rue_trial_merge(results, 3);
     cr_assert_str_eq(merged.reason, "b.jpg was replaced; a.jpg was replaced");
     rue_trial_result_close(&merged);
 }

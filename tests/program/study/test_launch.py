@@ -1,0 +1,268 @@
+"""Ranks that a launcher starts (--launch): by a launcher of the tests, which also plays 64 ranks on a virtual clock."""
+import json
+import os
+import pathlib
+import re
+import shlex
+import signal
+import socket
+import sqlite3
+import sys
+import time
+
+import pytest
+
+from conftest import ROOT, SCRIPTED_RUNNER, expect_failure, make_table, read_json, stop, wait_until, wait_until_ended
+
+CLUSTER = ROOT / "tests/fixtures/cluster.py"
+TABLE = make_table(["ape"], [16, 64], [1, 4], lambda model, batch, workers: 4_000_000 // workers - 1000 * batch)
+GRID = ["--strategy", "grid", "--budget", "100h", "--out", "out"]
+
+
+def launcher(tmp_path, **script):
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps(script))
+    return shlex.join([sys.executable, str(CLUSTER), str(path)])
+
+
+def played(tmp_path, ranks=64, per_node=4, **play):
+    return launcher(tmp_path, ranks=ranks, per_node=per_node, play={"ns_per_image": TABLE["ape"], **play})
+
+
+def rows(rue):
+    db = sqlite3.connect(rue.folder / "out/study.db")
+    try:
+        return db.execute("SELECT status, reason, end_to_end_ns, ranks FROM trial ORDER BY id").fetchall()
+    finally:
+        db.close()
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+def by_rank(script, tmp_path, **ends):
+    """A runner that plays one script; `ends`: what is done in its place on a rank, where RUNNER is that runner."""
+    command = script(TABLE, clock="real", hello=dict(clock="real", images=1000), delay_s=0.01).command
+    path = tmp_path / "runner.sh"
+    lines = [f'[ "$RANK" = {rank[1:]} ] && {end.replace("RUNNER", command)}' for rank, end in ends.items()]
+    path.write_text("\n".join(["#!/bin/sh", *lines, f"exec {command}"]) + "\n")
+    path.chmod(0o755)
+    return ["--runner", shlex.quote(str(path)), *GRID, "--quiet"]
+
+
+# ---- a study ----
+
+@pytest.mark.quick
+def test_two_ranks_give_the_answer_of_two_gpus(rue, script, tmp_path):
+    command = script(TABLE, hello=dict(images=1000)).command
+    found = []
+    for words in (["--gpus", "0,1"], ["--launch", launcher(tmp_path, ranks=2)]):
+        done = rue("tune", "--runner", command, *words, *GRID, "--fresh")
+        assert done.returncode == 0, done.stderr
+        found.append(read_json(rue.folder / "out/recommendation.json")["recommendations"][0])
+    gpus, ranks = found
+    assert gpus["config"] == ranks["config"] and gpus["job_images"] == ranks["job_images"]
+    assert (gpus["gpus"], ranks["gpus"], ranks["ranks"]) == (2, None, 2) and "ranks" not in gpus
+    assert "on each of 2 ranks" in flat(done.stdout)
+
+
+def test_each_rank_has_its_share_and_its_figures(rue, photos, tmp_path):
+    done = rue("tune", photos, "--model", "resnet18", "--device", "h100", "--batch-size", "4,8", "--num-workers", "0,1", "--mode", "raw",
+               *GRID, "--launch", launcher(tmp_path, ranks=3, per_node=2))
+    assert done.returncode == 0, done.stderr
+    for status, _, end_ns, ranks in rows(rue):
+        ranks = json.loads(ranks)
+        assert status == "ok" and [rank["rank"] for rank in ranks] == [0, 1, 2] and [rank["node"] for rank in ranks] == ["n0", "n0", "n1"]
+        assert [rank["images"] for rank in ranks] == [16, 16, 16] and max(rank["end_to_end_ns"] for rank in ranks) == end_ns
+        assert all(rank["start_late_ns"] >= 0 for rank in ranks)
+    part = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
+    assert (part["workload"]["world_size"], part["ranks"], part["job_images"]) == (3, 3, 16)
+
+
+def test_the_slowest_rank_counts_and_is_named(rue, tmp_path):
+    done = rue("tune", *GRID, "--launch", played(tmp_path, slow={"37": 2.0}, clock_ahead_ns={"3": 10**15, "5": -10**9}))
+    assert done.returncode == 0, done.stderr
+    part = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
+    slow = part["slow_rank"]
+    assert (slow["rank"], slow["node"], round(slow["slower_ratio"], 3)) == (37, "n9", 2.0)
+    assert "Rank 37 (n9) sets the time: it takes 2 times as long as the median of the others" in flat(done.stdout)
+    for status, _, end_ns, ranks in rows(rue):
+        times = [rank["end_to_end_ns"] for rank in json.loads(ranks)]
+        assert status == "ok" and len(times) == 64 and times[37] == end_ns == 2 * times[0]
+    assert "Rank 37" in flat(rue("show", "out").stdout)
+
+
+@pytest.mark.parametrize("report, cause", [
+    (dict(stolen_ratio=0.4), "40 % of the CPU time of its machine was stolen by the hypervisor"),
+    (dict(throttled_ratio=0.25), "a CPU quota stopped it for 25 % of the time"),
+    (dict(read_bytes=900, data_bytes=1000), "it read 90 % of its data from storage, the others 0 %"),
+    ({}, "its loader is slower, and its machine reports no cause"),
+])
+def test_a_slow_rank_has_its_cause(rue, tmp_path, report, cause):
+    done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, slow={"1": 1.5}, report={"1": report} if report else {}))
+    assert done.returncode == 0, done.stderr
+    assert f"Rank 1 (n0) sets the time: it takes 1.5 times as long as the median of the others: {cause}." in flat(done.stdout)
+
+
+def test_equal_ranks_are_not_named(rue, tmp_path):
+    done = rue("tune", *GRID, "--launch", played(tmp_path, 8, slow={"2": 1.05}))
+    assert done.returncode == 0 and "sets the time" not in flat(done.stdout), done.stderr
+    assert "slow_rank" not in read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
+
+
+def test_a_study_is_continued_and_checked(rue, tmp_path):
+    words = ["--launch", played(tmp_path, 4)]
+    assert rue("tune", *GRID, *words).returncode == 0
+    measured = rows(rue)
+    assert rue("tune", *GRID, *words).returncode == 0 and rows(rue) == measured, "the second run measures nothing"
+    check = rue("check", "out/recommendation.json", "--launch", launcher(tmp_path, ranks=3, play={"ns_per_image": TABLE["ape"]}))
+    expect_failure(check, 2, "--launch started 3 ranks, but the recommendation is for 4")
+
+
+# ---- faults: each is a row or one line, which names the rank ----
+
+def test_a_runner_that_dies_is_started_again_on_its_rank(rue, script, tmp_path):
+    answer_one = 'read line; echo "$line" | RUNNER; '
+    once = f'[ ! -e {tmp_path}/died ] && {{ {answer_one * 2} read trial; : > {tmp_path}/died; kill -SEGV $$; }}'
+    done = rue("tune", *by_rank(script, tmp_path, r1=once), "--launch", launcher(tmp_path, ranks=2))
+    assert done.returncode == 0, done.stderr
+    failed = [row for row in rows(rue) if row[0] != "ok"]
+    assert len(failed) == 1 and failed[0][1] == "on rank 1 (n0): the runner was killed by SIGSEGV during the trial", failed
+    assert len(rows(rue)) > 3
+
+
+def test_a_lost_connection_starts_all_ranks_again(rue, tmp_path):
+    done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, drop={"2": [3]}))
+    assert done.returncode == 0, done.stderr
+    failed = [row for row in rows(rue) if row[0] != "ok"]
+    assert {row[1] for row in failed} == {"on rank 2 (n1): the runner lost its connection: its process or its node ended during the trial"}, failed
+    assert len(rows(rue)) > len(failed)
+
+
+def test_a_rank_that_hangs_is_a_timeout(rue, tmp_path):
+    done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, hang={"3": 2}), "--trial-timeout", "1s")
+    assert done.returncode == 0, done.stderr
+    failed = [row for row in rows(rue) if row[0] != "ok"]
+    assert {row[0] for row in failed} == {"timeout"} and "on rank 3 (n1): the runner gave no answer within" in failed[0][1], failed
+
+
+def test_a_clock_that_jumps_fails_the_trial(rue, tmp_path):
+    done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, jump={"1": [2, 10**12]}))
+    assert done.returncode == 0, done.stderr
+    failed = [row for row in rows(rue) if row[0] != "ok"]
+    assert len(failed) == 1 and re.match(r"on rank 1 \(n0\): it started 16 m 40 s later than the others: its machine paused", failed[0][1]), failed
+
+
+def test_late_ranks_are_awaited(rue, script, tmp_path):
+    done = rue("tune", *by_rank(script, tmp_path), "--launch", launcher(tmp_path, ranks=3, shift_s={"1": 0.5}))
+    assert done.returncode == 0 and rows(rue), done.stderr
+
+
+@pytest.mark.parametrize("more, words", [
+    (dict(leave_out=[1, 3, 4, 5]), ["when only 2 of 6 ranks had connected; missing: rank 1, 3 to 5"]),
+    (dict(environment={"4": dict(RANK="2")}), ["missing: rank 4", "a connection was refused: it is rank 2, which is connected already"]),
+    (dict(environment={"4": dict(WORLD_SIZE="9")}), ["world size of"]),
+    (dict(environment={"4": dict(RANK="x")}), ["missing: rank 4"]),
+    (dict(environment={"4": dict(RUE_TUNER="127.0.0.1:1/0")}), ["missing: rank 4"]),
+])
+def test_missing_ranks_are_named(rue, script, tmp_path, more, words):
+    done = rue("tune", *by_rank(script, tmp_path), "--launch", launcher(tmp_path, ranks=6, **more), "--launch-timeout", "3s")
+    assert done.returncode == 1, done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("rue tune: the launcher '") and all(word in last for word in words), last
+
+
+@pytest.mark.parametrize("launch, words", [
+    ("false", ["ended with exit code 1 before any rank connected"]),
+    ("no-such-launcher -n 2", ["ended with exit code 127 before any rank connected"]),
+    ("sleep 1000;", ["still ran after 1 s (--launch-timeout) before any rank connected"]),
+    ("kill -KILL $$;", ["was killed by SIGKILL before any rank connected"]),
+])
+def test_a_launcher_that_starts_no_rank(rue, script, tmp_path, launch, words):
+    begin = time.monotonic()
+    done = rue("tune", *by_rank(script, tmp_path), "--launch", launch, "--launch-timeout", "1s")
+    assert done.returncode == 1 and all(word in done.stderr for word in words), done.stderr
+    assert "--listen ADDRESS" in done.stderr and time.monotonic() < begin + 60
+
+
+def test_other_data_on_a_node_are_refused(rue, tmp_path):
+    done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, digest={"0": "d", "1": "d", "2": "e", "3": "e"}))
+    expect_failure(done, 3, "on rank 2 (n1): the data differ from those on rank 0 (n0): 100000 images (digest e) instead of 100000 (digest d)")
+
+
+def test_a_node_without_the_data_is_named(rue, photos, tmp_path):
+    other = tmp_path / "runner.sh"
+    other.write_text(f'#!/bin/sh\n[ "$RANK" = 0 ] && exec {rue.program} runner\nsed -u "s#{photos}#/nowhere#" | {rue.program} runner\n')
+    other.chmod(0o755)
+    done = rue("tune", photos, "--mode", "raw", "--model", "resnet18", "--runner", other, *GRID, "--launch", launcher(tmp_path, ranks=2))
+    assert done.returncode == 3 and "on rank 1 (n0): the runner cannot open the data: " in done.stderr, done.stderr
+
+
+def test_connections_without_the_token_are_refused(rue, tmp_path):
+    """Garbage, a wrong token, too long a line, silence, many at once: the study starts all the same."""
+    intruder = tmp_path / "intruder.py"
+    intruder.write_text(f"""
+import os, socket, sys
+place, _, token = os.environ["RUE_TUNER"].partition("/")
+host, _, port = place.rpartition(":")
+kept = []
+def send(data):
+    kept.append(socket.create_connection((host, int(port))))
+    kept[-1].sendall(data)
+send(b"GET / HTTP/1.1\\r\\n\\r\\n")
+send(b'{{"op":"join","protocol":"rue.rank/1","token":"' + b"0" * 32 + b'","rank":0,"world_size":1,"local_rank":0,"node":"n"}}\\n')
+send(b'{{"op":"join","protocol":"rue.rank/1","token":"' + token[:31].encode() + b'","rank":0,"world_size":1,"local_rank":0,"node":"n"}}\\n')
+send(b'{{"op":"join","protocol":"rue.rank/1","token":"' + token.encode() + b'","rank":0,"world_size":1,"local_rank":0,"node":"\\x1b[2J"}}\\n')
+send(b'{{"op":"join","protocol":"rue.rank/1","token":"' + token.encode() + b'","rank":5,"world_size":5,"local_rank":0,"node":"n"}}\\n')
+send(b"x" * 5000)
+for i in range(100):
+    send(b"")
+os.execv(sys.argv[1], sys.argv[1:])
+""")
+    done = rue("tune", *GRID, "--launch", f"{sys.executable} {intruder} {played(tmp_path, 4)}")
+    assert done.returncode == 0 and {row[0] for row in rows(rue)} == {"ok"}, done.stderr
+
+
+def listening_address(process, tmp_path):
+    path = tmp_path / "address"
+    wait_until(lambda: path.exists() and path.read_text().strip(), process)
+    return path.read_text().strip()
+
+
+def test_the_port_is_closed_once_all_ranks_are_there(rue, script, tmp_path):
+    words = by_rank(script, tmp_path)
+    note = f"sh -c 'echo $RUE_TUNER > {tmp_path}/address; exec \"$@\"' sh"
+    process = rue.start("tune", *words, "--repeats", "50", "--launch", f"{note} {launcher(tmp_path, ranks=2)}")
+    place = listening_address(process, tmp_path)
+    assert place.startswith("127.0.0.1:") and re.fullmatch(r"[0-9a-f]{32}", place.split("/")[1])
+    wait_until(lambda: (rue.folder / "out/study.db").exists(), process)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", int(place.split("/")[0].rpartition(":")[2])))
+    stop(process, signal.SIGTERM)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_all_ranks_end_with_the_tuner(rue, script, tmp_path, number):
+    process = rue.start("tune", *by_rank(script, tmp_path), "--repeats", "50", "--launch", launcher(tmp_path, ranks=3))
+    log = tmp_path / "requests.log"
+    wait_until(lambda: log.exists() and log.read_text().count('"trial"') >= 6, process)
+    pids = {json.loads(line)["pid"] for line in log.read_text().split("\n")[:-1]}
+    assert len(pids) == 3
+    process.send_signal(number)
+    process.communicate()
+    assert wait_until_ended(pids)
+
+
+def test_options_that_contradict_each_other(rue, tmp_path):
+    for words, said in ((["--gpus", "0,1"], "--gpus cannot be used with --launch"), (["--world-size", "4"], "--world-size 4 cannot be used with --launch"),
+                        (["--listen", "0.0.0.0"], "--listen 0.0.0.0: ranks cannot connect to it"), (["--listen", "a b"], "--listen a b: "),
+                        (["--listen", "127.0.0.1:x"], "--listen 127.0.0.1:x: expected HOST or HOST:PORT")):
+        expect_failure(rue("tune", tmp_path, "--launch", "true", *words), 2, said)
+
+
+def test_an_agent_needs_a_tuner(rue):
+    expect_failure(rue("runner", "--connect"), 2, "--connect: the variable RUE_TUNER is not set")
+    expect_failure(rue("runner", "--connect", env=dict(RUE_TUNER="x")), 2, "the variable RUE_TUNER is not HOST:PORT/TOKEN")
+    expect_failure(rue("runner", "--connect", env=dict(RUE_TUNER="127.0.0.1:1/ab")), 1, "cannot connect to the tuner at 127.0.0.1:1: Connection refused")
+    expect_failure(rue("runner", "--connect", env=dict(RUE_TUNER="127.0.0.1:1/ab", RANK="3", WORLD_SIZE="2")), 2, "RANK=3: expected a number from 0 to 1")

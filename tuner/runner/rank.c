@@ -1,0 +1,119 @@
+#include "rank.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "json_document.h"
+#include "json_fields.h"
+
+#define JOIN_PROTOCOL "rue.rank/1"
+
+/* Variables of a launcher. A launcher inside another one sees the variables of both, so the order is from the
+ * innermost: torchrun in srun, mpirun in an allocation of Slurm. */
+static const struct launcher {
+    const char *rank, *world_size, *local_rank;
+} launchers[] = {
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK"}, /* torchrun */
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"}, /* MPICH, Intel MPI */
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+};
+
+/* 0 <= out < most. */
+static rue_status read_number(const char *name, int most, int *out, rue_error *error)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    long value = text ? strtol(text, &end, 10) : 0;
+    if (text && (end == text || *end || value < 0 || value >= most))
+        return rue_fail(error, RUE_USAGE,
+                        "%s=%.40s: expected a number from 0 to %d; ranks get it from their launcher", name,
+                        text, most - 1);
+    *out = (int)value;
+    return RUE_OK;
+}
+
+static void read_node(char out[RUE_NODE_BYTES])
+{
+    const char *slurm = getenv("SLURMD_NODENAME"); /* several nodes of a test cluster share a host */
+    if (slurm)
+        snprintf(out, RUE_NODE_BYTES, "%s", slurm);
+    else if (gethostname(out, RUE_NODE_BYTES) != 0)
+        snprintf(out, RUE_NODE_BYTES, "unnamed");
+    out[RUE_NODE_BYTES - 1] = 0;
+}
+
+rue_status rue_rank_read(struct rue_rank *out, rue_error *error)
+{
+    *out = (struct rue_rank){.world_size = 1};
+    read_node(out->node);
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        const struct launcher *launcher = &launchers[i];
+        if (!getenv(launcher->rank) || !getenv(launcher->world_size)) continue;
+        rue_status status = read_number(launcher->world_size, RUE_RANKS_MAX + 1, &out->world_size, error);
+        if (status == RUE_OK) status = read_number(launcher->rank, out->world_size, &out->rank, error);
+        return status == RUE_OK ? read_number(launcher->local_rank, out->world_size, &out->local_rank, error)
+                                : status;
+    }
+    return RUE_OK;
+}
+
+char *rue_rank_encode_join(const struct rue_rank *rank, const char *token)
+{
+    json_t *join = json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s}", "op", "join", "protocol", JOIN_PROTOCOL,
+                             "token", token, "rank", rank->rank, "world_size", rank->world_size, "local_rank",
+                             rank->local_rank, "node", rank->node);
+    char *line = rue_json_dump(join, JSON_COMPACT);
+    json_decref(join);
+    return line;
+}
+
+/* Takes the same time wherever the first difference is. */
+static bool tokens_equal(const char *a, const char *b)
+{
+    size_t length = strlen(a);
+    unsigned difference = strlen(b) != length;
+    for (size_t i = 0; i < length && !(difference && i >= strlen(b)); i++)
+        difference |= (unsigned)(a[i] ^ b[i]);
+    return difference == 0;
+}
+
+/* Node names are printed: other characters could control a terminal. */
+static bool is_name(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t length = strlen(text);
+    return length > 0 && length < RUE_NODE_BYTES && strspn(text, plain) == length;
+}
+
+static bool read_join(const json_t *join, struct rue_rank *out)
+{
+    const json_t *rank = json_object_get(join, "rank"), *world = json_object_get(join, "world_size"),
+                 *local = json_object_get(join, "local_rank");
+    const char *node = json_string_value(json_object_get(join, "node"));
+    if (!json_is_integer(rank) || !json_is_integer(world) || !json_is_integer(local) || !node) return false;
+    json_int_t number = json_integer_value(rank), size = json_integer_value(world);
+    if (size < 1 || size > RUE_RANKS_MAX || number < 0 || number >= size || !is_name(node)) return false;
+    *out = (struct rue_rank){(int)number, (int)size, (int)json_integer_value(local), ""};
+    snprintf(out->node, sizeof out->node, "%s", node);
+    return true;
+}
+
+rue_status rue_rank_decode_join(const char *line, const char *token, struct rue_rank *out, rue_error *error)
+{
+    json_t *join = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+    const char *protocol = json_string_value(json_object_get(join, "protocol")),
+               *sent = json_string_value(json_object_get(join, "token"));
+    bool known = protocol && strcmp(protocol, JOIN_PROTOCOL) == 0,
+         trusted = sent && tokens_equal(token, sent);
+    bool valid = known && trusted && read_join(join, out);
+    json_decref(join);
+    if (valid) return RUE_OK;
+    return rue_fail(error, RUE_RUNNER, "%s",
+                    !known     ? "sent something else than a " JOIN_PROTOCOL " line"
+                    : !trusted ? "has a wrong token"
+                               : "sent a wrong rank, world size or node name");
+}

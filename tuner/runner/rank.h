@@ -1,0 +1,42 @@
+/* One process of a job on many machines: who it is, as its launcher says, and how it joins the tuner. */
+#ifndef RUE_RANK_H
+#define RUE_RANK_H
+
+#include <jansson.h>
+
+#include "error.h"
+
+/* The launcher passes this variable to all ranks: HOST:PORT/TOKEN of the tuner. */
+#define RUE_RANK_VARIABLE "RUE_TUNER"
+/* The same: Open MPI passes only variables of such names to other nodes. */
+#define RUE_RANK_VARIABLE_MPI "OMPI_RUE_TUNER"
+
+enum { RUE_RANKS_MAX = 1024, RUE_NODE_BYTES = 65, RUE_TOKEN_BYTES = 33, RUE_JOIN_BYTES = 1024 };
+
+struct rue_rank {
+    int rank, world_size;      /* 0 <= rank < world_size <= RUE_RANKS_MAX */
+    int local_rank;            /* among the ranks of the node */
+    char node[RUE_NODE_BYTES]; /* the name of its machine */
+};
+
+/* Who this process is: the variables of the innermost launcher (torchrun, Open MPI, MPICH and others with
+ * PMI, PMIx, Slurm), else rank 0 of 1. RUE_USAGE: a variable is not a number in its range. */
+rue_status rue_rank_read(struct rue_rank *out, rue_error *error) RUE_MUST_CHECK;
+
+/* The first line of a rank to the tuner, without a newline; NULL: out of memory. The caller frees it. */
+char *rue_rank_encode_join(const struct rue_rank *rank, const char *token);
+
+/* Reads such a line. RUE_RUNNER: it is not one, or its token is not `token`; the message continues "the
+ * connection". */
+rue_status rue_rank_decode_join(const char *line, const char *token, struct rue_rank *out,
+                                rue_error *error) RUE_MUST_CHECK;
+
+/* What the agent of a rank (rank_agent.h) sends when its runner has ended; the text continues "the runner".
+ */
+#define RUE_RANK_ENDED "ended"
+/* What it is asked: end the runner. */
+#define RUE_RANK_END "{\"op\":\"end\"}"
+/* What it is asked, and answers with "clock_ns", the time of its monotonic clock. */
+#define RUE_RANK_CLOCK "{\"op\":\"clock\"}"
+
+#endif

@@ -1,0 +1,37 @@
+/* Several runners that make each trial together: one per GPU of this machine, or one per rank of a launcher.
+ * Each loads its share of the images. Their times are those of the slowest. */
+#ifndef RUE_RUNNER_GROUP_H
+#define RUE_RUNNER_GROUP_H
+
+#include "gpu_list.h"
+#include "protocol.h"
+#include "runner_address.h"
+
+struct rue_runner_group;
+
+/* Starts a runner for each GPU, or (NULL) for each rank of the launcher of the address, and exchanges hello.
+ * As rue_runner_open (runner_client.h) and rue_launch_open. */
+rue_status rue_runner_group_open(const struct rue_runner_address *address, const struct rue_gpu_list *gpus,
+                                 struct rue_runner_group **out, rue_error *error) RUE_MUST_CHECK;
+void rue_runner_group_close(struct rue_runner_group *group);
+
+/* The hello of the first, with the share of the CPUs that each has; never changes. */
+const struct rue_hello *rue_runner_group_hello(const struct rue_runner_group *group);
+
+size_t rue_runner_group_count(const struct rue_runner_group *group);
+
+/* As rue_runner_open_data. The first runner on each node warms the data for all on it. RUE_DATA: the data of
+ * two nodes differ, too. */
+rue_status rue_runner_group_open_data(struct rue_runner_group *group, const struct rue_variant *variant,
+                                      const struct rue_workload *workload, uint64_t images,
+                                      struct rue_opened *out, rue_error *error) RUE_MUST_CHECK;
+
+/* As rue_runner_trial. All start at the same time. A rank that is lost fails the trial; before the next one
+ * the launcher starts all ranks again. */
+rue_status rue_runner_group_trial(struct rue_runner_group *group, const struct rue_trial_request *request,
+                                  const char *profile, uint64_t timeout_ns, struct rue_trial_result *result,
+                                  rue_error *error) RUE_MUST_CHECK;
+
+bool rue_runner_group_was_suspended(const struct rue_runner_group *group);
+
+#endif

@@ -1,0 +1,40 @@
+#include "trial_merge.h"
+
+#include <string.h>
+
+/* X(field): integers to sum. */
+#define SUMS(X) X(anon_peak_bytes) X(read_bytes) X(bad_images) X(data_bytes)
+/* X(field): integers to maximise. */
+#define PEAKS(X) X(file_peak_bytes) X(warmup_ns) X(cost_ns) X(cache_missed) X(refused)
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t sum_reported(int64_t a, int64_t b)
+{
+    return a == RUE_ABSENT || b == RUE_ABSENT ? RUE_ABSENT : a + b;
+}
+
+struct rue_trial_result rue_trial_merge(struct rue_trial_result *results, size_t count)
+{
+    size_t slowest = 0;
+    for (size_t i = 1; i < count; i++)
+        if (results[i].end_to_end_ns > results[slowest].end_to_end_ns) slowest = i;
+    struct rue_trial_result merged = results[slowest];
+    for (size_t i = 0; i < count; i++) {
+        if (i == slowest) continue;
+        const struct rue_trial_result *other = &results[i];
+#define X(field) merged.field = sum_reported(merged.field, other->field);
+        SUMS(X)
+#undef X
+#define X(field) merged.field = larger(merged.field, other->field);
+        PEAKS(X)
+#undef X
+        merged.cpu_ratio += other->cpu_ratio;
+        if (!strstr(merged.reason, other->reason)) rue_trial_result_add_reason(&merged, other->reason);
+        rue_trial_result_close(&results[i]);
+    }
+    return merged;
+}
