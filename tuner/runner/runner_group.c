@@ -1,15 +1,14 @@
 #include "runner_group.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
-#include "interrupt.h"
 #include "json_document.h"
 #include "launch.h"
+#include "rank_watch.h"
 #include "residency.h"
 #include "runner_connection.h"
 #include "runner_identity.h"
@@ -402,33 +401,21 @@ static rue_status finish_all(struct rue_runner_group *group, rue_error *error)
     return status;
 }
 
-/* Waits for the answers of all ranks, to know which connection is lost first: a launcher may end the other
- * ranks then. */
-static void watch_ranks(struct rue_runner_group *group, uint64_t timeout_ns)
+/* Waits for a line of each rank: that it is ready, or its answer. Notes which connection is lost first. */
+static void watch_ranks(struct rue_runner_group *group, bool started, uint64_t deadline_ns)
 {
-    struct pollfd *wait = calloc(group->count + 1, sizeof *wait);
-    uint64_t deadline = rue_suspension_awake_ns() + timeout_ns;
-    size_t left = 0;
-    for (size_t i = 0; wait && i < group->count; i++) {
-        bool waits = group->members[i].ready && !group->members[i].skipped; /* else it has answered */
-        wait[i] = (struct pollfd){waits ? rue_launch_socket(group->launch, i) : -1, POLLIN | POLLRDHUP, 0};
-        left += waits;
+    int *sockets = group->launch ? calloc(group->count, sizeof *sockets) : NULL;
+    for (size_t i = 0; sockets && i < group->count; i++) {
+        const struct member *member = &group->members[i];
+        bool waits = started ? member->ready && !member->skipped : member->started;
+        sockets[i] = waits ? rue_launch_socket(group->launch, i) : -1;
     }
-    while (left && rue_suspension_awake_ns() < deadline && rue_interrupt_status() == RUE_OK) {
-        wait[group->count] = (struct pollfd){rue_interrupt_fd(), POLLIN, 0};
-        poll(wait, group->count + 1, 100);
-        for (size_t i = 0; i < group->count; i++) {
-            if (wait[i].fd < 0 || !wait[i].revents) continue;
-            bool lost = wait[i].revents & (POLLRDHUP | POLLHUP | POLLERR);
-            if (lost && !group->first_lost) group->first_lost = &group->members[i];
-            wait[i].fd = -1;
-            left--;
-        }
-    }
-    free(wait);
+    int lost = sockets ? rue_rank_watch(sockets, group->count, deadline_ns) : -1;
+    if (lost >= 0 && !group->first_lost) group->first_lost = &group->members[lost];
+    free(sockets);
 }
 
-/* The first loader that failed by itself, or NULL. */
+/* The first loader that failed by itself, or NULL. A launcher may end the other ranks when one is lost. */
 static const struct member *first_failure(const struct rue_runner_group *group)
 {
     if (group->first_lost && group->first_lost->result.outcome != RUE_TRIAL_OK) return group->first_lost;
@@ -578,10 +565,12 @@ rue_status rue_runner_group_trial(struct rue_runner_group *group, const struct r
     rue_error why = {0};
     rue_status status = relaunch(group, error);
     if (status != RUE_OK) return status;
-    status = begin_all(group, request, profile, timeout_ns, &why);
-    start_all(group);
+    uint64_t deadline_ns = rue_suspension_awake_ns() + timeout_ns;
     group->first_lost = NULL;
-    if (group->launch) watch_ranks(group, timeout_ns);
+    status = begin_all(group, request, profile, timeout_ns, &why);
+    watch_ranks(group, false, deadline_ns);
+    start_all(group);
+    watch_ranks(group, true, deadline_ns);
     rue_status finish_status = finish_all(group, &why);
     if (status == RUE_OK) status = finish_status;
     if (status == RUE_OK) status = combine_results(group, result, &why);

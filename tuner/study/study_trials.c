@@ -105,7 +105,8 @@ static rue_status note_row(const struct rue_study_setup *setup, struct rue_study
     row->trial.request = *request;
     row->trial.result = *result;
     judge_row(setup, result, row);
-    status = rue_rank_times_add(&ledger->rank_times[at.variant], result->ranks, error);
+    const char *ranks = request->measure == RUE_JOINT ? result->ranks : NULL;
+    status = rue_rank_times_add(&ledger->rank_times[at.variant], ranks, error);
     rue_trial_result_drop_lists(&row->trial.result);
     return status;
 }
