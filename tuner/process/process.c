@@ -183,7 +183,7 @@ static rue_status write_bytes(struct rue_process *process, const char *text, siz
         if (put < 0 && errno == EAGAIN) {
             rue_status status = wait_for_fd(process, process->in, POLLOUT, deadline_ns, error);
             if (status != RUE_OK) return status;
-        } else if (put < 0 && (errno == EPIPE || errno == ECONNRESET)) {
+        } else if (put < 0 && errno != EINTR && (errno == EPIPE || !process->keeper.pid)) {
             process->gone = wait_for_exit(process, keeper_delay_ns);
             process->lost = process->remote;
             return rue_fail(error, RUE_RUNNER, process->gone ? "ended" : "does not read its requests");

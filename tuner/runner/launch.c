@@ -2,9 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,15 +175,13 @@ static rue_status read_pending(struct rue_launch *launch, size_t at, rue_error *
 
 static void accept_connection(struct rue_launch *launch, int listener)
 {
-    static const int on = 1;
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
     if (launch->pending_count == PENDING_MAX) {
         refuse(launch, launch->pending[0].fd, "waited while too many others connected");
         memmove(launch->pending, launch->pending + 1, --launch->pending_count * sizeof *launch->pending);
     }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    rue_tcp_prepare(fd);
     launch->pending[launch->pending_count++] =
         (struct pending){.fd = fd, .deadline_ns = rue_suspension_awake_ns() + join_timeout_ns};
 }

@@ -97,7 +97,9 @@ static bool read_join(const json_t *join, struct rue_rank *out)
     if (!json_is_integer(rank) || !json_is_integer(world) || !json_is_integer(local) || !node) return false;
     json_int_t number = json_integer_value(rank), size = json_integer_value(world);
     if (size < 1 || size > RUE_RANKS_MAX || number < 0 || number >= size || !is_name(node)) return false;
-    *out = (struct rue_rank){(int)number, (int)size, (int)json_integer_value(local), ""};
+    json_int_t on_node = json_integer_value(local);
+    if (on_node < 0 || on_node >= size) return false;
+    *out = (struct rue_rank){(int)number, (int)size, (int)on_node, ""};
     snprintf(out->node, sizeof out->node, "%s", node);
     return true;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,6 @@
 #include "clock.h"
 #include "gpu.h"
 #include "interference.h"
-#include "interrupt.h"
 #include "json_document.h"
 #include "process.h"
 #include "protocol.h"
@@ -99,13 +99,10 @@ static void wait_for_start(struct agent *agent, const json_t *request)
     agent->before = rue_interference_read("");
 }
 
-static rue_status forward(struct agent *agent, const char *line, rue_error *error)
+/* Its end is reported when its output is read; if it reads nothing, the tuner's deadline passes. */
+static void forward(struct agent *agent, const char *line)
 {
-    rue_error why = {0};
-    rue_status status =
-        rue_process_write_line(agent->runner, line, rue_suspension_awake_ns() + write_timeout_ns, &why);
-    if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
-    return RUE_OK; /* its end is reported when it is read; if it reads nothing, the tuner's deadline passes */
+    (void)!rue_process_write_line(agent->runner, line, rue_suspension_awake_ns() + write_timeout_ns, NULL);
 }
 
 /* Without a runner, only "hello" is answered: its end has been reported. */
@@ -128,8 +125,7 @@ static rue_status handle_request(struct agent *agent, const char *line, rue_erro
         }
         bool starts = strcmp(op, "start") == 0;
         if (starts) wait_for_start(agent, request);
-        if (status == RUE_OK && agent->runner)
-            status = forward(agent, starts ? RUE_PROTOCOL_START : line, error);
+        if (status == RUE_OK && agent->runner) forward(agent, starts ? RUE_PROTOCOL_START : line);
     }
     json_decref(request);
     return status;
@@ -192,7 +188,6 @@ static rue_status join(struct agent *agent, rue_error *error)
     rue_error why = {0};
     status = rue_process_read_line(agent->tuner, rue_suspension_awake_ns() + welcome_timeout_ns,
                                    RUE_JOIN_BYTES, &answer, &why);
-    if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
     json_t *welcome = status == RUE_OK ? json_loads(answer, 0, NULL) : NULL;
     const char *word = json_string_value(json_object_get(welcome, "status")),
                *reason = json_string_value(json_object_get(welcome, "reason"));
@@ -207,38 +202,39 @@ static rue_status join(struct agent *agent, rue_error *error)
 /* Waits for a line of either side. */
 static void wait_for_lines(const struct agent *agent)
 {
-    struct pollfd wait[4] = {
+    struct pollfd wait[3] = {
         {.fd = agent->socket, .events = POLLIN | POLLRDHUP},
-        {.fd = rue_interrupt_fd(), .events = POLLIN},
         {.fd = agent->runner ? rue_process_output(agent->runner) : -1, .events = POLLIN},
         {.fd = agent->runner ? rue_process_keeper_socket(agent->runner) : -1, .events = POLLIN}};
-    poll(wait, 4, -1);
+    poll(wait, 3, -1);
 }
 
 static rue_status pass_requests(struct agent *agent, rue_error *error)
 {
     const char *line;
     rue_status status;
-    while ((status = rue_process_read_line(agent->tuner, 1, RUE_PROTOCOL_LINE_MAX, &line, NULL)) == RUE_OK) {
+    rue_error why = {0};
+    while ((status = rue_process_read_line(agent->tuner, 1, RUE_PROTOCOL_LINE_MAX, &line, &why)) == RUE_OK) {
         status = handle_request(agent, line, error);
         if (status != RUE_OK) return status;
     }
     if (status == RUE_TIMEOUT) return RUE_OK;
-    return rue_fail(error, status, "the tuner ended the connection");
+    return rue_fail(error, status, "%s%s", status == RUE_RUNNER ? "the tuner " : "", why.message);
 }
 
 static rue_status pass_answers(struct agent *agent, rue_error *error)
 {
     const char *line;
+    rue_error why = {0};
     rue_status status = RUE_OK;
     while (agent->runner &&
-           (status = rue_process_read_line(agent->runner, 1, RUE_PROTOCOL_LINE_MAX, &line, NULL)) == RUE_OK) {
+           (status = rue_process_read_line(agent->runner, 1, RUE_PROTOCOL_LINE_MAX, &line, &why)) == RUE_OK) {
         status = handle_reply(agent, line, error);
         if (status != RUE_OK) return status;
     }
     if (!agent->runner || status == RUE_TIMEOUT) return RUE_OK;
     if (status == RUE_RUNNER) return end_runner(agent, end_grace_ns, error);
-    return rue_fail(error, status, "interrupted");
+    return rue_fail(error, status, "the runner %s", why.message);
 }
 
 rue_status rue_rank_agent_serve(const char *command, rue_error *error)
@@ -247,7 +243,7 @@ rue_status rue_rank_agent_serve(const char *command, rue_error *error)
     rue_error why = {0};
     rue_status status = rue_rank_read(&agent.rank, error);
     choose_gpu(&agent);
-    rue_interrupt_defer(true); /* a signal ends the runner, too */
+    signal(SIGPIPE, SIG_IGN); /* others end this process; the runner and its children are killed, then */
     if (status == RUE_OK) status = join(&agent, error);
     bool joined = status == RUE_OK;
     while (status == RUE_OK) {
@@ -256,9 +252,9 @@ rue_status rue_rank_agent_serve(const char *command, rue_error *error)
         if (status == RUE_OK) wait_for_lines(&agent);
     }
     if (agent.runner) rue_runner_command_end(agent.runner, end_grace_ns);
+    bool ended = joined && rue_process_is_gone(agent.tuner);
     rue_process_close(agent.tuner, 0);
     if (agent.socket >= 0) close(agent.socket);
-    rue_interrupt_defer(false);
-    if (joined && status == RUE_RUNNER) return RUE_OK; /* the tuner ended the study */
+    if (ended && status == RUE_RUNNER) return RUE_OK; /* the tuner ended the study */
     return joined ? rue_fail(error, status, "%s", why.message) : status;
 }

@@ -92,21 +92,26 @@ static int finish_connecting(int fd)
     return why;
 }
 
+void rue_tcp_prepare(int fd)
+{
+    static const int on = 1, idle_s = 30, interval_s = 10, probes = 3;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
 rue_status rue_tcp_connect(const char *name, int *fd, rue_error *error)
 {
     struct addrinfo *found;
-    static const int on = 1;
     rue_status status = look_up(name, &found, error);
     if (status != RUE_OK) return status;
     *fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int why = *fd < 0 || connect(*fd, found->ai_addr, found->ai_addrlen) != 0 ? errno : 0;
     freeaddrinfo(found);
     if (why == EINPROGRESS) why = finish_connecting(*fd);
-    if (why == 0) {
-        setsockopt(*fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        setsockopt(*fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-        return RUE_OK;
-    }
+    if (why == 0) return rue_tcp_prepare(*fd), RUE_OK;
     if (*fd >= 0) close(*fd);
     *fd = -1;
     return rue_fail(error, RUE_RUNNER, "cannot connect to the tuner at %.200s: %s", name, strerror(why));
