@@ -7,7 +7,7 @@
 #include "shell_quote.h"
 #include "units.h"
 
-enum { BARS_MAX = 7, PER_IMAGES = 1000 };
+enum { BARS_MAX = 7 };
 
 /* ---- where the time goes ---- */
 
@@ -57,24 +57,43 @@ static bool has_parts(const struct rue_parts *parts)
     return parts->first_batch_ns + parts->wait_ns + parts->compute_ns > 0;
 }
 
+/* One trial of the whole job of `images`: only its start and its end do not grow with it. */
+static struct rue_parts scale_to_job(const struct rue_parts *parts, uint64_t images, double batch_size)
+{
+    double trials = (double)parts->count, had = (double)parts->images, job = images ? (double)images : had;
+    double first = fmin(batch_size, had), rest = had > first ? (job - first) / (had - first) : job / had;
+    struct rue_parts out = {.count = 1,
+                            .images = parts->images,
+                            .first_batch_ns = parts->first_batch_ns / trials,
+                            .wait_ns = parts->wait_ns / trials * rest,
+                            .copy_ns = parts->copy_ns / trials * job / had,
+                            .compute_ns = parts->compute_ns / trials * job / had,
+                            .shutdown_ns = parts->shutdown_ns / trials};
+    double known =
+        parts->first_batch_ns + parts->wait_ns + parts->copy_ns + parts->compute_ns + parts->shutdown_ns;
+    out.total_ns = out.first_batch_ns + out.wait_ns + out.copy_ns + out.compute_ns + out.shutdown_ns +
+                   fmax(0, parts->total_ns - known) / trials;
+    return out;
+}
+
 static void put_bar(struct rue_page *page, const struct rue_variant_findings *variant, size_t model,
                     size_t config, const struct rue_parts *parts)
 {
     char bottleneck[64];
-    double share = PER_IMAGES / ((double)parts->images * (double)parts->count);
-    double sum =
-        parts->first_batch_ns + parts->wait_ns + parts->copy_ns + parts->compute_ns + parts->shutdown_ns;
-    name_bottleneck(parts, bottleneck, sizeof bottleneck);
+    const struct rue_config *at = &variant->matrix->configs[config];
+    struct rue_parts job = scale_to_job(parts, variant->job.images, at->value[RUE_BATCH_SIZE]);
+    double sum = job.first_batch_ns + job.wait_ns + job.copy_ns + job.compute_ns + job.shutdown_ns;
+    name_bottleneck(&job, bottleneck, sizeof bottleneck);
     rue_page_row(page, config == variant->selection->recommended);
     rue_put_text(page, variant->matrix->models[model]);
-    rue_put_config(page, &variant->matrix->configs[config]);
+    rue_put_config(page, at);
     rue_put_number(page, (double)parts->images);
-    rue_put_number(page, parts->first_batch_ns * share);
-    rue_put_number(page, parts->wait_ns * share);
-    rue_put_number(page, parts->copy_ns * share);
-    rue_put_number(page, parts->compute_ns * share);
-    rue_put_number(page, parts->shutdown_ns * share);
-    rue_put_number(page, fmax(0, parts->total_ns - sum) * share);
+    rue_put_number(page, job.first_batch_ns);
+    rue_put_number(page, job.wait_ns);
+    rue_put_number(page, job.copy_ns);
+    rue_put_number(page, job.compute_ns);
+    rue_put_number(page, job.shutdown_ns);
+    rue_put_number(page, job.total_ns - sum);
     rue_put_text(page, bottleneck);
 }
 
@@ -97,20 +116,18 @@ static void put_bars(struct rue_page *page, const struct rue_chart_subject *subj
            count = choose_bars(variant, configs);
     char id[RUE_CHART_NAME_BYTES];
     rue_page_table(page, columns, sizeof columns / sizeof *columns);
-    rue_page_chart(
-        page,
-        &(struct rue_chart){
-            .kind = RUE_CHART_BARS,
-            .name = rue_chart_name(subject, "parts", id),
-            .title = "Where the time goes, for 1,000 images",
-            .note =
-                "from the longest trials of each; bold: recommended; at the end of each bar, what limits it",
-            .x = 2,
-            .value = 4,
-            .part_count = 6,
-            .panel = 1,
-            .state = 10,
-            .x_title = "time for 1,000 images"});
+    rue_page_chart(page,
+                   &(struct rue_chart){.kind = RUE_CHART_BARS,
+                                       .name = rue_chart_name(subject, "parts", id),
+                                       .title = "Where the time of a job goes",
+                                       .note = "from the longest trials of each, scaled to the whole job; "
+                                               "bold: recommended; at the end of each bar, what limits it",
+                                       .x = 2,
+                                       .value = 4,
+                                       .part_count = 6,
+                                       .panel = 1,
+                                       .state = 10,
+                                       .x_title = "time of the job"});
     for (size_t m = RUE_NONE; (m = rue_chart_next_model(variant, m)) != RUE_NONE;)
         for (size_t i = 0; i < count; i++) {
             const struct rue_parts *parts =

@@ -8,7 +8,8 @@ rue_status rue_study_page_write(const struct rue_page *page, const struct rue_fi
                                 FILE *stream, rue_error *error)
 {
     char title[300], *data = NULL;
-    snprintf(title, sizeof title, "rue: %s", findings->study[0] ? findings->study : "a study");
+    snprintf(title, sizeof title, "%s: data loader study by rue",
+             findings->study[0] ? findings->study : "unnamed");
     rue_status status = rue_report_json_text(findings, &data, error);
     if (status == RUE_OK) status = rue_page_write_html(page, title, data, stream, error);
     free(data);

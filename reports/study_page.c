@@ -77,12 +77,8 @@ static void put_certainty(struct rue_page *page, const struct rue_findings *find
                           const struct rue_breakdown *breakdown)
 {
     char text[RUE_UNIT_TEXT_BYTES];
-    bool simulated = false;
-    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    rue_say(page, "Regret is the extra time against each model's own best configuration.");
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
-        simulated |= variant->trials.meant_ns > 0;
         put_single(page, findings, variant);
         rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
         if (!(variant->claim.confidence > 0) || rue_findings_is_unsteady(findings)) continue;
@@ -93,9 +89,6 @@ static void put_certainty(struct rue_page *page, const struct rue_findings *find
                 named ? "no" : "No", variant->claim.measured_only ? "measured " : "",
                 rue_prose_bound_percent(variant->claim.bound_ratio), 100 * variant->claim.confidence);
     }
-    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    if (simulated && findings->runner.consumer[0])
-        rue_say(page, "Models are simulated with the times of %s.", findings->runner.consumer);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     if (!breakdown->trial_count || !(findings->run.duration_s > 0)) return;
     rue_say(page, "Found with %zu trials", breakdown->trial_count);
@@ -204,16 +197,14 @@ static rue_status put_page(struct rue_page *page, const struct rue_findings *fin
     rue_status status = rue_parts_verdict(page, findings, false, error);
     put_certainty(page, findings, breakdown);
     put_use(page, findings);
-    for (size_t v = 0; v < findings->variant_count; v++) {
-        put_variant(page, findings, v, breakdown);
-        bounds |= findings->variants[v].claim.confidence > 0;
-    }
+    for (size_t v = 0; v < findings->variant_count; v++) bounds |= findings->variants[v].claim.confidence > 0;
+    rue_verdict_background(page, findings, bounds);
+    for (size_t v = 0; v < findings->variant_count; v++) put_variant(page, findings, v, breakdown);
     if (status == RUE_OK) status = put_comparisons(page, findings, error);
     rue_page_heading(page, 1);
     rue_say(page, "Trials");
     rue_charts_timeline(page, findings, breakdown);
     put_provenance(page, findings, breakdown);
-    rue_verdict_background(page, findings, bounds);
     return status;
 }
 

@@ -54,8 +54,12 @@ static void say_regrets(struct rue_page *page, const struct rue_variant_findings
     if (selection->config_count == 1) return rue_say(page, "the only configuration, so nothing was compared");
     bool by_worst = selection->objective == RUE_OBJECTIVE_WORST, has_worst = rue_findings_has_worst(row);
     if (selection->model_count == 1) {
-        rue_say(page, PERCENT " regret%s%s", mean, variant->models_unnamed ? "" : " for ",
-                variant->models_unnamed ? "" : model);
+        bool alone = strcmp(model, "none") == 0; /* batches are loaded and not consumed */
+        rue_say(page, PERCENT " regret%s%s", mean,
+                variant->models_unnamed ? ""
+                : alone                 ? " without a model"
+                                        : " for ",
+                variant->models_unnamed || alone ? "" : model);
         rue_say_interval(page, interval->confidence, 100 * interval->mean_low, 100 * interval->mean_high,
                          unit);
         return;

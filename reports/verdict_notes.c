@@ -355,8 +355,9 @@ static void say_simulated(struct rue_page *page, const struct rue_findings *find
                 device[0] ? " on " : "", device);
     else if (device[0])
         rue_say(page, "Model times are those of %s. ", device);
-    if (findings->variant_count && findings->variants[0].replayed.table_s > 0)
-        rue_say(page, "The times are those of a table. ");
+    bool imported = strcmp(findings->runner.measured_with, "imported") == 0;
+    if (imported || (findings->variant_count && findings->variants[0].replayed.table_s > 0))
+        rue_say(page, "The times are those of a table, so their machine and loader are not known. ");
     else if (findings->runner.virtual_clock)
         rue_say(page, "The times are those of a simulated machine. ");
     if (strcmp(findings->runner.measured_with, "rue") == 0)
