@@ -491,7 +491,7 @@ static rue_status combine_results(struct rue_runner_group *group, struct rue_tri
                                   rue_error *error)
 {
     char why[RUE_REASON_BYTES], text[RUE_UNIT_TEXT_BYTES];
-    uint64_t late_ns;
+    uint64_t late_ns = 0;
     const struct member *failed = first_failure(group), *late = failed ? NULL : find_late(group, &late_ns);
     char *ranks = describe_ranks(group);
     if (failed) {
