@@ -14,9 +14,9 @@ import time
 
 import pytest
 
-from conftest import HANG_S, ROOT, Script, clean_environment, make_table, read_json, wait_until
+from conftest import HANG_S, ROOT, Script, clean_environment, make_table, read_json
 from launchers import mpich
-from test_launch import GRID, flat, rows
+from test_launch import GRID, rows
 
 TABLE = make_table(["ape"], [16, 64], [1, 4], lambda model, batch, workers: 4_000_000 // workers - 1000 * batch)
 
