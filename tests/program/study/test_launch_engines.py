@@ -103,8 +103,9 @@ def marked(mark):
     return found
 
 
-def wait_until_none(mark):
-    begin = time.monotonic()
+def wait_until_none(mark, begin=None):
+    """Returns the seconds since `begin`."""
+    begin = begin or time.monotonic()
     while marked(mark):
         assert time.monotonic() < begin + 30, [pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() for pid in marked(mark)]
         time.sleep(0.01)
@@ -164,7 +165,10 @@ def study(rue, launcher, script, tmp_path):
 def test_a_killed_rank_is_named_and_started_again(study, launcher):
     one = study("--quiet")
     one.wait_for_trial()
+    begin, count = time.monotonic(), len(one.script.joint())
     os.kill(one.agent(1), signal.SIGKILL)
+    one.script.wait_for(count + 2, one.process)
+    print(f"{launcher.name}: the next trial began {time.monotonic() - begin:.2f} s after SIGKILL to a rank")
     node = "n2" if launcher.node else os.uname().nodename
     assert [row[:2] for row in one.finish()] == [
         ("failed", f"on rank 1 ({node}): the runner lost its connection: its process or its node ended during the trial")]
@@ -186,14 +190,31 @@ def test_a_stopped_rank_is_a_timeout(study, launcher):
     assert status == "timeout" and re.match(r"on rank 1 \(\w+\): the runner gave no answer within", reason), reason
 
 
+def children(pid):
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_a_killed_launcher_does_not_end_the_study(study, launcher):
+    """Some ranks live on, others are started again."""
+    one = study("--quiet")
+    one.wait_for_trial()
+    keeper, = children(one.process.pid)
+    for pid in children(keeper):
+        os.kill(pid, signal.SIGKILL)
+    failed = one.finish()
+    print(f"{launcher.name}: {len(failed)} trials failed after SIGKILL to the launcher")
+    assert all("lost its connection" in row[1] for row in failed), failed
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_ranks_end_with_the_tuner(study, number):
     one = study("--quiet")
     one.wait_for_trial()
     assert len(marked(one.mark)) >= 7  # the tuner, 2 agents, 2 runners and their children
+    begin = time.monotonic()
     one.process.send_signal(number)
+    print(f"{one.launcher.name}: all ended {wait_until_none(one.mark, begin):.2f} s after {number.name}")
     one.process.communicate(timeout=HANG_S)
-    print(f"{one.launcher.name}: all ended {wait_until_none(one.mark):.2f} s after SIG{number.name[3:]}")
 
 
 def test_ctrl_c_ends_all_ranks(study, rue):
@@ -205,9 +226,10 @@ def test_ctrl_c_ends_all_ranks(study, rue):
                                 stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
     one = study(start=start)
     one.wait_for_trial()
+    begin = time.monotonic()
     os.write(master, b"\x03")
+    print(f"{one.launcher.name}: all ended {wait_until_none(one.mark, begin):.2f} s after Ctrl-C")
     one.process.communicate(timeout=HANG_S)
     assert one.process.returncode == 130
-    print(f"{one.launcher.name}: all ended {wait_until_none(one.mark):.2f} s after Ctrl-C")
     os.close(master)
     os.close(slave)
