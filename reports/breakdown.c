@@ -48,9 +48,14 @@ const struct rue_parts *rue_breakdown_cell(const struct rue_breakdown *breakdown
 static size_t find_variant(const struct rue_findings *findings, const struct rue_trial_row *row)
 {
     const struct rue_variant *asked = &row->request.variant;
+    bool ranks = rue_findings_compares_ranks(findings);
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant *own = &findings->variants[v].variant;
         const char *label = findings->variants[v].label;
+        const struct rue_job_findings *job = &findings->variants[v].job;
+        if (ranks && ((uint64_t)row->request.workload.world_size != job->ranks ||
+                      row->request.job_images != job->images))
+            continue;
         if (label || row->label ? label && row->label && strcmp(label, row->label) == 0
                                 : own->mode == asked->mode && strcmp(own->format, asked->format) == 0 &&
                                       strcmp(own->dtype, asked->dtype) == 0 &&

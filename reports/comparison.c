@@ -112,6 +112,7 @@ rue_status rue_comparison_next(const struct rue_findings *findings, struct rue_c
 {
     rue_status status = RUE_OK;
     *out = NULL;
+    if (rue_findings_compares_ranks(findings)) return RUE_OK;
     while (status == RUE_OK && !*out && walk->before < findings->variant_count) {
         const struct rue_variant_findings *before = &findings->variants[walk->before],
                                           *after = &findings->variants[walk->after];

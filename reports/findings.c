@@ -1,5 +1,6 @@
 #include "findings.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ void rue_findings_name_among(const struct rue_findings *findings, const struct r
 {
     char other_name[192];
     const char *path = variant->variant.path;
-    bool same_name = false, same_folder = false;
+    bool same_name = false, same_folder = false, same_data = false;
     name_stored(variant, out, bytes);
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *other = &findings->variants[v];
@@ -45,11 +46,30 @@ void rue_findings_name_among(const struct rue_findings *findings, const struct r
         name_stored(other, other_name, sizeof other_name);
         if (strcmp(out, other_name) != 0) continue;
         same_name = true;
+        if (rue_variant_equal(&other->variant, &variant->variant)) {
+            same_data = true;
+            continue;
+        }
         same_folder |= strcmp(rue_findings_last_part(path), rue_findings_last_part(other->variant.path)) == 0;
     }
     size_t used = strlen(out);
     if (same_name && used < bytes && *path)
         snprintf(out + used, bytes - used, " %s", same_folder ? path : rue_findings_last_part(path));
+    used = strlen(out);
+    if (same_data && variant->job.ranks && used < bytes)
+        snprintf(out + used, bytes - used, " on %" PRIu64 " rank%s, %" PRIu64 " images each",
+                 variant->job.ranks, variant->job.ranks == 1 ? "" : "s", variant->job.images);
+}
+
+bool rue_findings_compares_ranks(const struct rue_findings *findings)
+{
+    for (size_t v = 1; v < findings->variant_count; v++) {
+        const struct rue_variant_findings *first = &findings->variants[0], *other = &findings->variants[v];
+        if (other->job.ranks && other->job.ranks != first->job.ranks &&
+            rue_variant_equal(&other->variant, &first->variant))
+            return true;
+    }
+    return false;
 }
 
 const char *rue_findings_mode(const struct rue_variant_findings *variant)

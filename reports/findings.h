@@ -235,7 +235,7 @@ static inline enum rue_decode rue_findings_decode(const struct rue_variant_findi
 const char *rue_findings_last_part(const char *path);
 
 /* "preprocessed tensor float32", or with the label in place of the mode. The shape and codec of chunks
- * follow, and the name or path of its data if other variants have the same name. */
+ * follow, and the name or path of its data, or its ranks, if other variants have the same name. */
 void rue_findings_name_among(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                              char *out, size_t bytes);
 
@@ -258,6 +258,9 @@ static inline uint64_t rue_findings_loaders(const struct rue_variant_findings *v
     uint64_t loaders = variant->job.gpus ? variant->job.gpus : variant->job.ranks;
     return loaders ? loaders : 1;
 }
+
+/* Whether it compares numbers of ranks (rank_scaling.h): variants of the same data with other numbers. */
+bool rue_findings_compares_ranks(const struct rue_findings *findings);
 
 /* Its label, or "raw". */
 const char *rue_findings_mode(const struct rue_variant_findings *variant);

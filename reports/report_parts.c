@@ -250,9 +250,10 @@ static bool is_overall_shown(const struct rue_findings *findings, bool brief)
 rue_status rue_parts_verdict(struct rue_page *page, const struct rue_findings *findings, bool brief,
                              rue_error *error)
 {
+    bool ranks = rue_findings_compares_ranks(findings); /* it recommends nothing */
     rue_page_sentence(page, RUE_LOOK_BOLD, 0);
     rue_verdict_partial(page, findings);
-    for (size_t v = 0; v < findings->variant_count; v++) {
+    for (size_t v = 0; v < findings->variant_count && !ranks; v++) {
         rue_page_sentence(page, RUE_LOOK_BOLD, 0);
         rue_verdict_use(page, findings, &findings->variants[v]);
     }

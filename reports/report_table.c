@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "charts.h"
+#include "rank_scaling.h"
 #include "report.h"
 #include "report_parts.h"
 #include "verdict.h"
@@ -23,6 +24,7 @@ static rue_status put_page(struct rue_page *page, const struct rue_findings *fin
 {
     bool recommended = false, bounds = false, brief = style->brief;
     rue_status status = rue_parts_verdict(page, findings, brief, error);
+    if (rue_findings_compares_ranks(findings)) return rue_rank_scaling_put(page, findings, false), status;
     for (size_t v = 0; v < findings->variant_count; v++) {
         rue_parts_variant(page, findings, &findings->variants[v], brief);
         if (style->maps) put_maps(page, findings, v, brief);

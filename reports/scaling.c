@@ -6,6 +6,7 @@
 
 #include "json_document.h"
 #include "prose.h"
+#include "rank_scaling.h"
 #include "verdict.h"
 
 #define AT(member) offsetof(struct rue_usage_sample, member)
@@ -107,7 +108,8 @@ double rue_scaling_rate(const struct rue_scaling_row *row)
 {
     const struct rue_trial_result *result = &row->trial->result;
     bool ok = result->outcome == RUE_TRIAL_OK && result->end_to_end_ns > 0;
-    return ok ? (double)result->images / (double)result->end_to_end_ns * 1e9 : NAN;
+    double loaders = fmax(1, (double)rue_workload_loaders(&row->trial->request.workload));
+    return ok ? loaders * (double)result->images / (double)result->end_to_end_ns * 1e9 : NAN;
 }
 
 /* ---- curves ---- */
@@ -115,7 +117,8 @@ double rue_scaling_rate(const struct rue_scaling_row *row)
 /* The points of a variant and a model with the same workers, or with the same batch size. */
 struct curve {
     const struct rue_scaling *scaling;
-    enum rue_knob knob; /* the knob that varies */
+    enum rue_knob knob; /* the knob that varies, if not `ranks` */
+    struct rue_rank_curve ranks;
     size_t variant, model;
     size_t point_count;
     const struct rue_scaling_row *fastest,
@@ -133,6 +136,8 @@ static const struct rue_config *row_config(const struct rue_scaling *scaling,
 static bool is_curve_row(const struct curve *curve, const struct rue_scaling_row *row)
 {
     const int *value = row_config(curve->scaling, row)->value;
+    if (curve->ranks.count)
+        return row->model == curve->model && rue_rank_curve_find(&curve->ranks, row->variant);
     bool match = curve->knob == RUE_BATCH_SIZE ? value[RUE_NUM_WORKERS] == curve->scaling->fixed_workers
                                                : value[RUE_BATCH_SIZE] == curve->scaling->fixed_batch;
     return match && row->variant == curve->variant && row->model == curve->model;
@@ -145,16 +150,23 @@ static struct curve curve_at(const struct rue_scaling *scaling, size_t index)
                           .knob = index % 2 ? RUE_NUM_WORKERS : RUE_BATCH_SIZE,
                           .variant = index / 2 / models,
                           .model = index / 2 % models};
+    if (rue_findings_compares_ranks(scaling->findings)) {
+        curve.ranks = rue_rank_curve(scaling->findings, curve.variant, curve.model, index % 2);
+        if (!curve.ranks.count) return curve;
+    }
     for (size_t i = 0; i < scaling->row_count; i++) {
         const struct rue_scaling_row *row = &scaling->rows[i];
         curve.point_count += is_curve_row(&curve, row);
         if (!is_curve_row(&curve, row) || isnan(rue_scaling_rate(row))) continue;
         if (!curve.fastest || rue_scaling_rate(row) > rue_scaling_rate(curve.fastest)) curve.fastest = row;
     }
-    for (size_t i = 0; curve.fastest && !curve.knee; i++)
-        if (is_curve_row(&curve, &scaling->rows[i]) &&
-            rue_scaling_rate(&scaling->rows[i]) >= knee_share * rue_scaling_rate(curve.fastest))
-            curve.knee = &scaling->rows[i];
+    for (size_t i = 0; curve.fastest && !curve.knee && i < scaling->row_count; i++) {
+        const struct rue_scaling_row *row = &scaling->rows[i];
+        bool reached = curve.ranks.count
+                           ? row->variant == curve.ranks.at[curve.ranks.knee].variant
+                           : rue_scaling_rate(row) >= knee_share * rue_scaling_rate(curve.fastest);
+        if (reached && is_curve_row(&curve, row)) curve.knee = row;
+    }
     return curve;
 }
 
@@ -176,7 +188,9 @@ static void begin_table(struct rue_page *page)
         {.key = "curve"},
         {.header = "batch size", .key = "batch_size", .unit = RUE_UNIT_COUNT},
         {.header = "workers", .key = "num_workers", .unit = RUE_UNIT_COUNT},
-        {.header = "images/s", .key = "images_per_s", .unit = RUE_UNIT_NUMBER, .digits = 1}};
+        {.header = "images/s", .key = "images_per_s", .unit = RUE_UNIT_NUMBER, .digits = 1},
+        {.key = "ranks", .unit = RUE_UNIT_COUNT},
+        {.key = "efficiency", .unit = RUE_UNIT_NUMBER}};
     static const struct rue_table_column tail[] = {
         {.header = "", .unit = RUE_UNIT_BAR, .shrink_to = 20, .drop = 1},
         {.header = "status", .drop = 2},
@@ -210,6 +224,7 @@ static void put_row(struct rue_page *page, const struct curve *curve, const stru
     const struct rue_variant_findings *variant = &curve->scaling->findings->variants[row->variant];
     const struct rue_trial_result *result = &row->trial->result;
     const struct rue_config *config = row_config(curve->scaling, row);
+    const struct rue_rank_point *point = rue_rank_curve_find(&curve->ranks, row->variant);
     double rate = rue_scaling_rate(row);
     rue_page_row(page, row == curve->fastest);
     rue_put_text(page, variant->variant.format);
@@ -217,10 +232,12 @@ static void put_row(struct rue_page *page, const struct curve *curve, const stru
                   variant->variant.dtype);
     rue_put_text(page, variant->variant.path);
     rue_put_text(page, variant->matrix->models[row->model]);
-    rue_put_text(page, rue_own_knobs.at[curve->knob]->name);
+    rue_put_text(page, curve->ranks.count ? curve->ranks.name : rue_own_knobs.at[curve->knob]->name);
     rue_put_number(page, config->value[RUE_BATCH_SIZE]);
     rue_put_number(page, config->value[RUE_NUM_WORKERS]);
     rue_put_number(page, rate);
+    rue_put_number(page, (double)rue_findings_loaders(variant));
+    rue_put_number(page, point ? point->efficiency : NAN);
     for (int f = 0; f < RUE_SCALING_FIGURES; f++) rue_put_number(page, row->figures[f]);
     rue_put_number(page, curve->fastest ? rate / rue_scaling_rate(curve->fastest) : NAN);
     rue_put_text(page, result->outcome == RUE_TRIAL_OK ? "" : rue_outcome_names[result->outcome]);
@@ -247,7 +264,7 @@ static void put_curves(struct rue_page *page, const struct rue_scaling *scaling)
     begin_table(page);
     for (size_t i = 0; i < curve_count(scaling); i++) {
         struct curve curve = curve_at(scaling, i);
-        put_rows(page, &curve);
+        if (curve.point_count) put_rows(page, &curve);
     }
 }
 
@@ -404,7 +421,9 @@ rue_status rue_scaling_show(const struct rue_scaling *scaling, const struct rue_
     rue_page_sentence(&page, RUE_LOOK_BOLD, 0);
     rue_verdict_confidence(&page, scaling->findings);
     rue_page_gap(&page);
-    for (size_t i = 0; i < curve_count(scaling); i++) {
+    bool ranks = rue_findings_compares_ranks(scaling->findings);
+    if (ranks) rue_rank_scaling_put(&page, scaling->findings, false);
+    for (size_t i = 0; i < curve_count(scaling) && !ranks; i++) {
         struct curve curve = curve_at(scaling, i);
         if (!curve.point_count) continue;
         say_title(&page, &curve);

@@ -48,7 +48,7 @@ struct rue_scaling {
  * from the trial itself if there are at most 3 samples. */
 void rue_scaling_open(struct rue_scaling *scaling);
 
-/* Images per second; NaN: the trial is not ok. */
+/* Images per second of all loaders; NaN: the trial is not ok. */
 double rue_scaling_rate(const struct rue_scaling_row *row);
 
 /* Writes a table for each curve, and the point where it saturates. RUE_MEMORY, RUE_STORE. */

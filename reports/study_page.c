@@ -6,6 +6,7 @@
 
 #include "charts.h"
 #include "prose.h"
+#include "rank_scaling.h"
 #include "report_parts.h"
 #include "units.h"
 #include "verdict.h"
@@ -147,6 +148,7 @@ static void put_provenance(struct rue_page *page, const struct rue_findings *fin
     put_fact(page, "rue", "%s", run->rue_version);
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
+        if (variant->job.ranks > 1 && rue_findings_compares_ranks(findings)) continue;
         if (variant->variant.path[0] && !variant->data.sample)
             put_fact(page, "data", "%s", variant->variant.path);
         put_fact(page, "digest", "%s", variant->data.digest);
@@ -193,13 +195,18 @@ static rue_status put_comparisons(struct rue_page *page, const struct rue_findin
 static rue_status put_page(struct rue_page *page, const struct rue_findings *findings,
                            const struct rue_breakdown *breakdown, rue_error *error)
 {
-    bool bounds = false;
+    bool bounds = false, ranks = rue_findings_compares_ranks(findings);
     rue_status status = rue_parts_verdict(page, findings, false, error);
-    put_certainty(page, findings, breakdown);
-    put_use(page, findings);
-    for (size_t v = 0; v < findings->variant_count; v++) bounds |= findings->variants[v].claim.confidence > 0;
-    rue_verdict_background(page, findings, bounds);
-    for (size_t v = 0; v < findings->variant_count; v++) put_variant(page, findings, v, breakdown);
+    if (ranks) {
+        rue_rank_scaling_put(page, findings, true);
+    } else {
+        put_certainty(page, findings, breakdown);
+        put_use(page, findings);
+        for (size_t v = 0; v < findings->variant_count; v++)
+            bounds |= findings->variants[v].claim.confidence > 0;
+        rue_verdict_background(page, findings, bounds);
+        for (size_t v = 0; v < findings->variant_count; v++) put_variant(page, findings, v, breakdown);
+    }
     if (status == RUE_OK) status = put_comparisons(page, findings, error);
     rue_page_heading(page, 1);
     rue_say(page, "Trials");

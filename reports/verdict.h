@@ -29,6 +29,9 @@ void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findin
  * the baselines in the evidence say so. (verdict_notes.c) */
 void rue_verdict_above(struct rue_page *page, const struct rue_variant_findings *variant, bool brief);
 
+/* Which rank sets the time, and why, if one is slower than the others. (verdict_notes.c) */
+void rue_verdict_slow_rank(struct rue_page *page, const struct rue_variant_findings *variant);
+
 /* Also below the table: disturbed trials, replaced images and similar notes; configurations that are not
  * ranked. Unless `brief`: a configuration with more
  * votes, and other job lengths. (verdict_notes.c) */

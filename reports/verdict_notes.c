@@ -96,7 +96,7 @@ static void say_late(struct rue_page *page, const struct rue_variant_findings *v
         rue_say(page, " The times are not reliable: close other programs and repeat this with --fresh.");
 }
 
-static void say_slow_rank(struct rue_page *page, const struct rue_variant_findings *variant)
+void rue_verdict_slow_rank(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_slow_rank_findings *slow = &variant->slow_rank;
     if (!(slow->slower_ratio > 0)) return;
@@ -234,8 +234,8 @@ void rue_verdict_queue(struct rue_page *page, const struct rue_findings *finding
 void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief)
 {
     static void (*const notes[])(struct rue_page *, const struct rue_variant_findings *) = {
-        say_replayed,  say_short, say_replaced, say_disturbed, say_cache,
-        say_slow_rank, say_late,  say_votes,    say_lengths};
+        say_replayed,          say_short, say_replaced, say_disturbed, say_cache,
+        rue_verdict_slow_rank, say_late,  say_votes,    say_lengths};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         if (brief && (notes[i] == say_lengths || notes[i] == say_votes)) continue;
         rue_page_sentence(page, RUE_LOOK_PLAIN, 2);

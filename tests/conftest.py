@@ -237,6 +237,17 @@ def wait_until_ended(pids):
     return not any(map(is_running, pids))
 
 
+def flat(text):
+    return " ".join(text.split())
+
+
+def cluster(tmp_path, **script):
+    """The words of a launcher (fixtures/cluster.py) for --launch."""
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps(script))
+    return shlex.join([sys.executable, str(ROOT / "tests/fixtures/cluster.py"), str(path)])
+
+
 def read_plan(done):
     """What a dry run says, each line of its plan by its name; of several lines of one name the last."""
     assert done.returncode == 0, done.stderr

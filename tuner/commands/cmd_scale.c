@@ -10,6 +10,7 @@
 #include "dry_run.h"
 #include "monitor.h"
 #include "output.h"
+#include "rank.h"
 #include "scaling.h"
 #include "study.h"
 #include "study_options.h"
@@ -22,6 +23,7 @@ enum {
     BATCH_SIZE,
     NUM_WORKERS,
     KNOB,
+    RANKS,
     MODEL,
     DEVICE,
     IMAGES,
@@ -56,6 +58,12 @@ static const struct rue_option options_table[] = {
     [KNOB] = {RUE_STUDY_OPTION_KNOB,
               .more = "One value, such as max_queue_size=8; the curves have the default of every other "
                       "knob. It may be repeated."},
+    [RANKS] =
+        {"ranks", RUE_OPTION_LIST, "LIST", NULL, "scale over ranks of --launch, such as 1,2,4,8", 0, 0, NULL,
+         .more =
+             "Ranks 0 to N-1 of the launcher make the trials of N ranks. In one all share the job (strong "
+             "scaling), in one the job is that of each (weak). 1 is always included. See "
+             "docs/cluster.md."},
     [MODEL] = {"model", RUE_OPTION_LIST, "LIST", NULL, "models such as resnet50,sleep:2ms/image [none]", 0, 0,
                NULL, .more = "With none, batches are loaded and not consumed."},
     [DEVICE] = {RUE_STUDY_OPTION_DEVICE},
@@ -201,6 +209,37 @@ static rue_status conclude_scale(const struct rue_study *study, struct rue_findi
     return rue_study_conclude(study, findings, end, show_scaling, scaling, error);
 }
 
+/* Numbers of ranks are listed like values of a knob. */
+static rue_status read_ranks(const struct rue_options *options, struct rue_study_goal *goal, rue_error *error)
+{
+    static const struct rue_knob_info count = {.name = "ranks", .min = 1, .max = RUE_RANKS_MAX};
+    static const struct rue_knobs knobs = {1, {&count}};
+    struct rue_space space = {.knobs = &knobs};
+    const char *list = rue_options_text(options, RANKS), *origin = rue_options_origin(options, RANKS),
+               *launch = goal->loader.runner.launch;
+    if (launch && goal->loader.workload.remote_ranks)
+        return rue_fail(error, RUE_USAGE,
+                        "%s cannot be used with %s, which makes all ranks: remove one of them",
+                        rue_options_origin(options, WORLD_SIZE), rue_options_origin(options, LAUNCH));
+    if (!list) return RUE_OK;
+    if (!launch)
+        return rue_fail(error, RUE_USAGE,
+                        "%s: nothing starts the ranks; add a launcher, such as --launch 'mpirun -n 8'",
+                        origin);
+    rue_status status = rue_knob_list_parse(&space, 0, list, origin, error);
+    if (status != RUE_OK) return status;
+    rue_space_add(&space, 0, 1);
+    size_t more = (size_t)space.count[0] - 1, most = (RUE_STUDY_VARIANTS_MAX / goal->data.count - 1) / 2;
+    if (more == 0) return rue_fail(error, RUE_USAGE, "%s: give a number above 1, such as 1,2,4,8", origin);
+    if (more > most)
+        return rue_fail(error, RUE_USAGE,
+                        "%s: %zu numbers above 1 are too many for %zu data set%s: give at most %zu", origin,
+                        more, goal->data.count, goal->data.count == 1 ? "" : "s", most);
+    for (size_t i = 0; i <= more; i++) goal->job.ranks.at[i] = space.values[0][i];
+    goal->job.ranks.count = more + 1;
+    return RUE_OK;
+}
+
 static rue_status run_scale(const struct rue_options *options, rue_error *error)
 {
     static const struct rue_study_steps steps = {.show_plan = start_monitor, .show_findings = conclude_scale};
@@ -217,6 +256,7 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
     if (own && !goal.models.names) goal.models.names = "none";
     if (status == RUE_OK)
         status = rue_data_options_rank(options, RANK, WORLD_SIZE, &goal.loader.workload, error);
+    if (status == RUE_OK) status = read_ranks(options, &goal, error);
     if (status == RUE_OK) status = rue_workload_add_recipe(options, &goal.loader.workload, error);
     if (status == RUE_OK) status = rue_knob_choices_read(options, &goal.space.knobs, error);
     if (status == RUE_OK)
@@ -235,11 +275,12 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
 const struct rue_command rue_command_scale = {
     .name = "scale",
     .arguments = "DATA...",
-    .summary = "Measure throughput against batch size and workers.",
+    .summary = "Measure throughput against batch size, workers or ranks.",
     .details =
         "  rue scale photos/ photos.tensor\n"
         "  rue scale photos/ --model resnet50 --batch-size 32,64,128\n"
-        "  rue scale photos/ --cache cold --dry-run\n\n"
+        "  rue scale photos/ --cache cold --dry-run\n"
+        "  rue scale photos/ --launch 'srun -n 8' --ranks 1,2,4,8\n\n"
         "Resource use of the runner is sampled while trials run: CPU, memory, storage, GPUs. scale.csv\n"
         "has the points of the curves, samples.csv the samples. rue show and rue list read the study.",
     .options = options_table,

@@ -50,6 +50,7 @@ static void find_defaults(const struct rue_study_setup *setup, struct defaults *
         {"knob", "none"},
         {"gpus", "one loader"},
         {"launch", "this machine"},
+        {"ranks", "all of --launch"},
         {"augment", "mild, if --transform is train"},
         {"rank", "0"},
         {"world-size", "1"},

@@ -30,17 +30,16 @@ struct member {
     struct rue_trial_request request;
     struct rue_trial_result result;
     bool started, ready, skipped;
-    uint64_t clock_ns,
-        round_trip_ns; /* how far its clock is ahead of ours, modulo 2^64; and within which time */
+    uint64_t clock_ns, round_trip_ns; /* how far its clock is ahead, modulo 2^64; within which time */
 };
 
 struct rue_runner_group {
     struct rue_runner_address address;
-    struct rue_gpu_list gpus;  /* of the loaders; empty: `launch` has the loaders */
-    struct rue_launch *launch; /* NULL: this process starts the loaders */
-    struct rue_hello hello;    /* of all loaders together */
-    size_t count;
-    struct member *members;          /* [count] */
+    struct rue_gpu_list gpus;        /* of the loaders; empty: `launch` has the loaders */
+    struct rue_launch *launch;       /* NULL: this process starts the loaders */
+    struct rue_hello hello;          /* of all loaders together */
+    size_t total, count;             /* loaders; the first of them, which make the trial */
+    struct member *members;          /* [total] */
     const struct member *first_lost; /* in the last trial; NULL: none */
 };
 
@@ -190,7 +189,8 @@ rue_status rue_runner_group_open(const struct rue_runner_address *address, const
     group->address = *address;
     if (gpus) group->gpus = *gpus;
     rue_status status = gpus ? RUE_OK : rue_launch_open(address, &group->launch, error);
-    if (status == RUE_OK) group->count = gpus ? gpus->count : rue_launch_count(group->launch);
+    if (status == RUE_OK) group->total = gpus ? gpus->count : rue_launch_count(group->launch);
+    group->count = group->total;
     if (status == RUE_OK) status = open_members(group, error);
     if (status != RUE_OK) return rue_runner_group_close(group), status;
     *out = group;
@@ -200,7 +200,7 @@ rue_status rue_runner_group_open(const struct rue_runner_address *address, const
 void rue_runner_group_close(struct rue_runner_group *group)
 {
     if (!group) return;
-    for (size_t i = 0; group->members && i < group->count; i++)
+    for (size_t i = 0; group->members && i < group->total; i++)
         rue_connection_close(group->members[i].connection);
     rue_launch_close(group->launch);
     free(group->members);
@@ -214,7 +214,7 @@ const struct rue_hello *rue_runner_group_hello(const struct rue_runner_group *gr
 
 size_t rue_runner_group_count(const struct rue_runner_group *group)
 {
-    return group->count;
+    return group->total;
 }
 
 /* How the loader opens the data: the first on each node warms them for all of its ranks. With shards, each
@@ -250,14 +250,13 @@ static rue_status open_everywhere(struct rue_runner_group *group, const struct r
 {
     rue_status status = RUE_OK;
     rue_error why = {0};
-    size_t i;
-    for (i = 0; status == RUE_OK && i < group->count; i++) {
+    for (size_t i = 0; i < group->count; i++) {
         struct rue_workload own = opening_workload(group, workload, i);
         uint64_t warmed = first_on_node(group, i) == i ? images * group->count : 1;
         status = rue_connection_begin_open(group->members[i].connection, variant, &own, warmed, &why);
         if (status != RUE_OK) return fail_member(group, &group->members[i], status, &why, error);
     }
-    for (i = 0; status == RUE_OK && i < group->count; i++) {
+    for (size_t i = 0; status == RUE_OK && i < group->count; i++) {
         struct rue_workload own = opening_workload(group, workload, i);
         struct rue_opened opened;
         status = rue_connection_finish_open(group->members[i].connection, variant, &own, &opened, &why);
@@ -299,6 +298,7 @@ rue_status rue_runner_group_open_data(struct rue_runner_group *group, const stru
                                       const struct rue_workload *workload, uint64_t images,
                                       struct rue_opened *out, rue_error *error)
 {
+    group->count = group->total;
     rue_status status = open_everywhere(group, variant, workload, images, out, error);
     out->share_images = 0;
     if (status == RUE_OK && workload->share == RUE_SHARE_SHARDS)
@@ -529,13 +529,13 @@ static void check_cache(const struct rue_trial_request *request, struct rue_tria
 static rue_status relaunch(struct rue_runner_group *group, rue_error *error)
 {
     bool lost = false;
-    for (size_t i = 0; group->launch && i < group->count; i++)
+    for (size_t i = 0; group->launch && i < group->total; i++)
         lost |= rue_connection_is_lost(group->members[i].connection);
     if (!lost) return RUE_OK;
     struct rue_launch *launch = NULL;
     rue_error why = {0};
     rue_status status = RUE_RUNNER;
-    for (size_t i = 0; i < group->count; i++) rue_connection_replace_agent(group->members[i].connection, -1);
+    for (size_t i = 0; i < group->total; i++) rue_connection_replace_agent(group->members[i].connection, -1);
     rue_launch_close(group->launch);
     group->launch = NULL;
     for (int i = 0; status == RUE_RUNNER && i < LAUNCHES_MAX; i++) {
@@ -544,10 +544,10 @@ static rue_status relaunch(struct rue_runner_group *group, rue_error *error)
     }
     if (status != RUE_OK) return rue_fail(error, status, "%s", why.message);
     group->launch = launch;
-    if (rue_launch_count(launch) != group->count)
+    if (rue_launch_count(launch) != group->total)
         return rue_fail(error, RUE_RUNNER, "the launcher started %zu ranks again, instead of %zu",
-                        rue_launch_count(launch), group->count);
-    for (size_t i = 0; i < group->count; i++) {
+                        rue_launch_count(launch), group->total);
+    for (size_t i = 0; i < group->total; i++) {
         struct member *member = &group->members[i];
         const struct rue_rank *rank = rue_launch_rank(launch, i);
         rue_connection_replace_agent(member->connection, rue_launch_socket(launch, i));
@@ -566,6 +566,7 @@ rue_status rue_runner_group_trial(struct rue_runner_group *group, const struct r
     rue_status status = relaunch(group, error);
     if (status != RUE_OK) return status;
     uint64_t deadline_ns = rue_suspension_awake_ns() + timeout_ns;
+    group->count = group->launch ? (size_t)request->workload.world_size : group->total;
     group->first_lost = NULL;
     status = begin_all(group, request, profile, timeout_ns, &why);
     watch_ranks(group, false, deadline_ns);

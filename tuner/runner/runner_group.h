@@ -26,7 +26,8 @@ rue_status rue_runner_group_open_data(struct rue_runner_group *group, const stru
                                       const struct rue_workload *workload, uint64_t images,
                                       struct rue_opened *out, rue_error *error) RUE_MUST_CHECK;
 
-/* As rue_runner_trial. All start at the same time. A rank that is lost fails the trial; before the next one
+/* As rue_runner_trial. All start at the same time; of a launcher's ranks, those below the workload's
+ * world_size. A rank that is lost fails the trial; before the next one
  * the launcher starts all ranks again. */
 rue_status rue_runner_group_trial(struct rue_runner_group *group, const struct rue_trial_request *request,
                                   const char *profile, uint64_t timeout_ns, struct rue_trial_result *result,

@@ -57,6 +57,11 @@ static rue_status set_ranks(struct rue_study_setup *setup, rue_error *error)
                         "--launch started %" PRIu64 " ranks, but the recommendation is for %" PRIu64, ranks,
                         rue_findings_loaders(&checked->found));
     setup->goal.loader.workload.world_size = (int)ranks;
+    if ((uint64_t)rue_study_most_ranks(setup) > ranks)
+        return rue_fail(error, RUE_USAGE,
+                        "--ranks: the launcher started %" PRIu64
+                        " ranks, fewer than %d; start %d with --launch, or give smaller numbers",
+                        ranks, rue_study_most_ranks(setup), rue_study_most_ranks(setup));
     return RUE_OK;
 }
 
@@ -74,6 +79,14 @@ static rue_status open_runner(struct rue_study_setup *setup, rue_error *error)
         rue_runner_open(&goal->loader.runner, goal->loader.gpus ? &gpus : NULL, &setup->host.runner, error);
     if (status == RUE_OK && goal->loader.runner.launch) status = set_ranks(setup, error);
     return status;
+}
+
+static uint64_t smallest_job(const struct rue_study_setup *setup)
+{
+    uint64_t least = setup->variants[0].job_images;
+    for (size_t v = 1; v < setup->variant_count; v++)
+        if (setup->variants[v].job_images < least) least = setup->variants[v].job_images;
+    return least;
 }
 
 static rue_status open_parts(struct rue_study *study, rue_error *error)
@@ -102,8 +115,7 @@ static rue_status open_parts(struct rue_study *study, rue_error *error)
         status = rue_causes_check_idle(&study->setup, "before the first trial",
                                        study->outcome.changes.busy_before, error);
     if (status == RUE_OK)
-        status =
-            rue_study_space(goal, hello, study->setup.variants[0].job_images, &study->setup.space, error);
+        status = rue_study_space(goal, hello, smallest_job(&study->setup), &study->setup.space, error);
     if (status == RUE_OK) status = rue_study_list_configs(&study->setup, error);
     if (status == RUE_OK) status = rue_study_resolve_budget(&study->setup, error);
     if (status == RUE_OK) status = rue_study_add_sample(&study->setup, &study->ledger, error);

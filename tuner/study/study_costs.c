@@ -148,8 +148,13 @@ rue_status rue_study_probe(struct rue_study_setup *setup, struct rue_study_ledge
     setup->costs.probed = true;
     for (size_t m = 0; status == RUE_OK && m < setup->model_count; m++)
         status = probe_model(setup, ledger, m, error);
-    for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++)
-        status = probe_loader(setup, ledger, v, error);
+    for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++) {
+        size_t first = 0; /* with the same data: of other ranks, which may fail, nothing is probed */
+        while (!rue_variant_equal(&setup->variants[first].variant, &setup->variants[v].variant)) first++;
+        if (first == v) status = probe_loader(setup, ledger, v, error);
+        setup->costs.one_worker_images_per_s[v] = setup->costs.one_worker_images_per_s[first];
+        setup->costs.all_workers_images_per_s[v] = setup->costs.all_workers_images_per_s[first];
+    }
     ledger->probe_rows = ledger->row_count;
     return status;
 }

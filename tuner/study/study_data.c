@@ -48,12 +48,14 @@ static uint64_t epoch_images(const struct rue_study_variant *variant)
 }
 
 /* A cold trial has at most one epoch, because data that are read a second time are in memory. */
-static rue_status check_epoch(const struct rue_study_variant *variant, rue_error *error)
+static rue_status check_epoch(const struct rue_study_setup *setup, const struct rue_study_variant *variant,
+                              rue_error *error)
 {
     char has[RUE_UNIT_TEXT_BYTES], job[RUE_UNIT_TEXT_BYTES];
     uint64_t epoch = epoch_images(variant), loaders = rue_workload_loaders(&variant->workload);
     if (strcmp(variant->workload.cache, RUE_CACHE_COLD) != 0 || variant->job_images <= epoch) return RUE_OK;
-    uint64_t images = variant->workload.remote_ranks ? epoch : variant->opened.images;
+    bool own = variant->workload.remote_ranks || setup->goal.job.ranks.count;
+    uint64_t images = own ? epoch : variant->opened.images;
     return rue_fail(
         error, RUE_USAGE,
         "%s has %s images, too few for a cold job of %s, because repeated images come from memory; give "
@@ -116,13 +118,16 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
         memcpy(variant->variant.dtype, variant->opened.dtype, sizeof variant->variant.dtype);
     if (!variant->opened.digest[0])
         snprintf(variant->opened.digest, sizeof variant->opened.digest, "%" PRIu64, variant->opened.images);
-    uint64_t most = rue_study_share(setup, goal->job.epoch_most), epoch = epoch_images(variant);
+    if (goal->job.ranks.count) variant->workload.world_size = rue_study_most_ranks(setup);
+    bool whole = goal->job.ranks.count && strcmp(variant->workload.cache, RUE_CACHE_WARM) == 0;
+    uint64_t most = rue_study_share(setup, goal->job.epoch_most),
+             epoch = whole ? variant->opened.images : epoch_images(variant);
     variant->job_images = setup->requested_images ? setup->requested_images
                           : setup->variant_count  ? setup->variants[0].job_images
                           : most && most < epoch  ? most
                                                   : epoch;
     setup->variant_count++;
-    return goal->data.count ? check_epoch(variant, error) : RUE_OK;
+    return goal->data.count ? check_epoch(setup, variant, error) : RUE_OK;
 }
 
 /* How many images to convert: at most half of the data, but SAMPLE_FLOOR if they exist, as fewer would stay
@@ -329,6 +334,28 @@ rue_status rue_study_choose_data(struct rue_study_setup *setup, rue_error *error
     return status;
 }
 
+/* Makes the variants of each number of ranks from those of the data. */
+static rue_status add_ranks(struct rue_study_setup *setup, rue_error *error)
+{
+    const struct rue_study_ranks *ranks = &setup->goal.job.ranks;
+    for (size_t i = 0; i < ranks->count * setup->chosen_count; i++) {
+        struct rue_study_variant *data = &setup->variants[i % setup->chosen_count];
+        uint64_t images = data->job_images, count = (uint64_t)ranks->at[i / setup->chosen_count];
+        if (images < count)
+            return rue_fail(error, RUE_USAGE,
+                            "--ranks: %" PRIu64 " ranks cannot share a job of %" PRIu64
+                            " images; raise --images, or give smaller numbers",
+                            count, images);
+        struct rue_study_variant *shared = count == 1 ? data : &setup->variants[setup->variant_count++];
+        *shared = *data;
+        shared->workload.world_size = (int)count;
+        if (count == 1) continue;
+        setup->variants[setup->variant_count++] = *shared;
+        shared->job_images = (images + count - 1) / count;
+    }
+    return RUE_OK;
+}
+
 rue_status rue_study_open_data(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_study_goal *goal = &setup->goal;
@@ -339,5 +366,5 @@ rue_status rue_study_open_data(struct rue_study_setup *setup, rue_error *error)
         if (!goal->data.count && !setup->requested_images && hello->images)
             setup->variants[i].job_images = hello->images;
     }
-    return status;
+    return status == RUE_OK ? add_ranks(setup, error) : status;
 }

@@ -15,6 +15,15 @@
 /* The default budget. */
 #define RUE_STUDY_BUDGET_NS (120 * RUE_NS_PER_S)
 
+enum { RUE_STUDY_VARIANTS_MAX = 16 };
+
+/* Numbers of ranks to compare: 1 and others, ascending. Each other number makes two variants: J images that
+ * all ranks share (strong scaling), and J images on each (weak). */
+struct rue_study_ranks {
+    size_t count; /* 0: nothing to compare, all ranks make each trial */
+    int at[RUE_STUDY_VARIANTS_MAX / 2];
+};
+
 struct rue_study_goal {
     struct {
         const char *table;              /* of recorded times to replay; NULL: make trials */
@@ -46,13 +55,14 @@ struct rue_study_goal {
         const char *baseline;        /* see study_space.h; NULL: none */
         const char *baseline_origin; /* "--baseline", for messages */
         /* Only the points of two curves: all batch sizes at fixed workers, and all workers at a fixed batch
-         * size, see rue_study_curves. */
+         * size, see rue_study_curves; to compare ranks, only the configuration of both. */
         bool curves;
     } space;
     struct {
         uint64_t images;     /* J; 0: one epoch, or `batches` */
         uint64_t batches;    /* J in batches of the largest size in the space; 0: not used */
         uint64_t epoch_most; /* limit of J if it is one epoch; 0: none */
+        struct rue_study_ranks ranks;
     } job;
     struct {
         const char *strategy; /* one of rue_strategies */

@@ -208,13 +208,13 @@ rue_status rue_study_note_change(const struct rue_study_setup *setup, struct rue
 #define TEXT_OF(token) #token
 #define TEXT(macro)    TEXT_OF(macro)
 
-static void count_outcomes(const struct rue_study_ledger *ledger, struct rue_variant_findings *out)
+static void count_outcomes(const struct rue_study_ledger *ledger, size_t index,
+                           struct rue_variant_findings *out)
 {
     size_t best = out->selection->recommended;
     for (size_t i = 0; i < ledger->row_count; i++) {
         const struct rue_trial_row *row = &ledger->rows[i].trial;
-        if (row->request.measure != RUE_JOINT) continue;
-        if (!rue_variant_equal(&row->request.variant, &out->variant)) continue;
+        if (row->request.measure != RUE_JOINT || ledger->rows[i].variant != index) continue;
         rue_findings_count_trial(out, &row->result);
         rue_findings_count_sizes(out, &row->result);
         out->trials.disturbed += row->disturbed;
@@ -298,7 +298,7 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
         .job.workload = variant->workload};
     snprintf(out->data.digest, sizeof out->data.digest, "%s", variant->opened.digest);
     snprintf(out->data.layout, sizeof out->data.layout, "%s", variant->opened.layout);
-    count_outcomes(&study->ledger, out);
+    count_outcomes(&study->ledger, index, out);
     out->knowledge = study->outcome.variants[index].knowledge;
     if (study->setup.host.recording) {
         status = rue_study_judge_recording(&study->setup, &study->ledger, index, out, &out->replayed, error);

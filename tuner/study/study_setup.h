@@ -13,7 +13,7 @@
 #include "strategy.h"
 #include "study_goal.h"
 
-enum { RUE_STUDY_MODELS_MAX = 64, RUE_STUDY_VARIANTS_MAX = 16 };
+enum { RUE_STUDY_MODELS_MAX = 64 };
 
 struct rue_study_variant {
     struct rue_variant variant;
@@ -116,9 +116,10 @@ static inline const struct rue_hello *rue_study_hello(const struct rue_study_set
     return rue_runner_hello(setup->host.runner);
 }
 
-/* How many of `images` each loader of this machine loads. */
+/* How many of `images` each loader of this machine loads; to compare ranks, one alone. */
 static inline uint64_t rue_study_share(const struct rue_study_setup *setup, uint64_t images)
 {
+    if (setup->goal.job.ranks.count) return images;
     uint64_t loaders = rue_workload_loaders(&setup->goal.loader.workload);
     return images / loaders + (images % loaders != 0);
 }
@@ -128,6 +129,13 @@ static inline uint64_t rue_study_share(const struct rue_study_setup *setup, uint
 static inline bool rue_study_predicts(const struct rue_study_setup *setup)
 {
     return setup->plan.strategy->estimate || setup->plan.strategy->judge;
+}
+
+/* The most ranks that a trial has; to compare ranks, fewer than the launcher starts. */
+static inline int rue_study_most_ranks(const struct rue_study_setup *setup)
+{
+    const struct rue_study_ranks *ranks = &setup->goal.job.ranks;
+    return ranks->count ? ranks->at[ranks->count - 1] : setup->goal.loader.workload.world_size;
 }
 
 #endif

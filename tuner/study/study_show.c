@@ -156,7 +156,8 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
 {
     char count[RUE_UNIT_TEXT_BYTES], name[RUE_KNOB_TEXT_BYTES];
     struct line line = {0};
-    for (size_t v = 0; v < setup->variant_count; v++) {
+    const struct rue_study_ranks *ranks = &setup->goal.job.ranks;
+    for (size_t v = 0; v < (ranks->count ? setup->chosen_count : setup->variant_count); v++) {
         if (setup->host.recording)
             add_replayed(&line, setup, v);
         else
@@ -166,13 +167,15 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
     char loaders[48] = "";
     const struct rue_workload *workload = &setup->goal.loader.workload;
     const char *launch = setup->goal.loader.runner.launch;
-    if (setup->goal.loader.gpus || launch)
+    if ((setup->goal.loader.gpus || launch) && !ranks->count)
         snprintf(loaders, sizeof loaders, " on each of %d %s%s", workload->world_size,
                  launch ? "rank" : "GPU", workload->world_size == 1 ? "" : "s");
     if (workload->remote_ranks)
         snprintf(loaders, sizeof loaders, " of rank %d of %d", workload->rank, workload->world_size);
     add_part(&line, "%s images%s%s", rue_format_count(setup->variants[0].job_images, count, sizeof count),
              loaders, rue_study_assumes_job(setup) ? " (assumed: the table does not say; set --images)" : "");
+    for (size_t i = 0; i < ranks->count; i++)
+        add_part(&line, "%s%d", i ? ", " : ", on each rank and shared by all: ranks ", ranks->at[i]);
     write_line(&line, "job", style, out);
     for (size_t m = 0; m < setup->model_count; m++)
         add_part(&line, "%s%s", m ? ", " : "", setup->models[m].name);

@@ -23,7 +23,8 @@ static bool has_copy(const struct rue_study_setup *setup, size_t index)
     const struct rue_study_variant *own = &setup->variants[index];
     for (size_t v = 0; v < setup->variant_count; v++) {
         const struct rue_study_variant *other = &setup->variants[v];
-        if (v != index && strcmp(other->opened.digest, own->opened.digest) == 0 &&
+        if (strcmp(other->variant.path, own->variant.path) != 0 &&
+            strcmp(other->opened.digest, own->opened.digest) == 0 &&
             other->variant.mode == own->variant.mode &&
             strcmp(other->variant.format, own->variant.format) == 0 &&
             strcmp(other->variant.dtype, own->variant.dtype) == 0)
@@ -121,7 +122,10 @@ static struct rue_store_scenario complete_request(const struct rue_study_setup *
     request->variant = variant->variant;
     request->workload = variant->workload;
     request->job_images = variant->job_images;
-    request->limits = (struct rue_limits){time_limit_ns(&setup->goal, expected_ns), setup->memory_bytes};
+    /* Ranks that are compared may slow each other down, at worst as if they loaded one after the other. */
+    uint64_t slower = setup->goal.job.ranks.count ? (uint64_t)variant->workload.world_size : 1;
+    request->limits =
+        (struct rue_limits){time_limit_ns(&setup->goal, slower * expected_ns), setup->memory_bytes};
     snprintf(request->model, sizeof request->model, "%s", scenario.model);
     return scenario;
 }

@@ -206,6 +206,7 @@ rue_status rue_overall_find(struct rue_findings *findings, const struct rue_rank
     struct group group;
     size_t mode_variants = 0;
     rue_status status = RUE_OK;
+    if (rue_findings_compares_ranks(findings)) return RUE_OK;
     group.variants = calloc(findings->variant_count + 1, sizeof *group.variants);
     if (!group.variants) return rue_fail_memory(error, "variants", sizeof *group.variants);
     for (int mode = 0; status == RUE_OK && mode <= RUE_MODE_COUNT; mode++) {

@@ -245,7 +245,8 @@ rue_status rue_tally_check_recommended(const struct rue_findings *findings, rue_
     }
     for (size_t v = 0; v < findings->variant_count; v++) {
         char name[PATH_MAX + 128];
-        if (findings->variants[v].selection->recommended != RUE_NONE) continue;
+        bool further = rue_findings_compares_ranks(findings) && findings->variants[v].job.ranks != 1;
+        if (further || findings->variants[v].selection->recommended != RUE_NONE) continue;
         rue_findings_name_among(findings, &findings->variants[v], name, sizeof name);
         if (findings->run.partial && feasible)
             return rue_fail(error, RUE_INCONCLUSIVE,

@@ -12,21 +12,14 @@ import time
 
 import pytest
 
-from conftest import ROOT, SCRIPTED_RUNNER, expect_failure, make_table, read_json, stop, wait_until, wait_until_ended
+from conftest import SCRIPTED_RUNNER, cluster, expect_failure, flat, make_table, read_json, stop, wait_until, wait_until_ended
 
-CLUSTER = ROOT / "tests/fixtures/cluster.py"
 TABLE = make_table(["ape"], [16, 64], [1, 4], lambda model, batch, workers: 4_000_000 // workers - 1000 * batch)
 GRID = ["--strategy", "grid", "--budget", "100h", "--out", "out"]
 
 
-def launcher(tmp_path, **script):
-    path = tmp_path / "cluster.json"
-    path.write_text(json.dumps(script))
-    return shlex.join([sys.executable, str(CLUSTER), str(path)])
-
-
 def played(tmp_path, ranks=64, per_node=4, **play):
-    return launcher(tmp_path, ranks=ranks, per_node=per_node, play={"ns_per_image": TABLE["ape"], **play})
+    return cluster(tmp_path, ranks=ranks, per_node=per_node, play={"ns_per_image": TABLE["ape"], **play})
 
 
 def rows(rue):
@@ -35,10 +28,6 @@ def rows(rue):
         return db.execute("SELECT status, reason, end_to_end_ns, ranks FROM trial ORDER BY id").fetchall()
     finally:
         db.close()
-
-
-def flat(text):
-    return " ".join(text.split())
 
 
 def by_rank(script, tmp_path, **ends):
@@ -57,7 +46,7 @@ def by_rank(script, tmp_path, **ends):
 def test_two_ranks_give_the_answer_of_two_gpus(rue, script, tmp_path):
     command = script(TABLE, hello=dict(images=1000)).command
     found = []
-    for words in (["--gpus", "0,1"], ["--launch", launcher(tmp_path, ranks=2)]):
+    for words in (["--gpus", "0,1"], ["--launch", cluster(tmp_path, ranks=2)]):
         done = rue("tune", "--runner", command, *words, *GRID, "--fresh")
         assert done.returncode == 0, done.stderr
         found.append(read_json(rue.folder / "out/recommendation.json")["recommendations"][0])
@@ -69,7 +58,7 @@ def test_two_ranks_give_the_answer_of_two_gpus(rue, script, tmp_path):
 
 def test_each_rank_has_its_share_and_its_figures(rue, photos, tmp_path):
     done = rue("tune", photos, "--model", "resnet18", "--device", "h100", "--batch-size", "4,8", "--num-workers", "0,1", "--mode", "raw",
-               *GRID, "--launch", launcher(tmp_path, ranks=3, per_node=2))
+               *GRID, "--launch", cluster(tmp_path, ranks=3, per_node=2))
     assert done.returncode == 0, done.stderr
     for status, _, end_ns, ranks in rows(rue):
         ranks = json.loads(ranks)
@@ -116,7 +105,7 @@ def test_a_study_is_continued_and_checked(rue, tmp_path):
     assert rue("tune", *GRID, *words).returncode == 0
     measured = rows(rue)
     assert rue("tune", *GRID, *words).returncode == 0 and rows(rue) == measured, "the second run measures nothing"
-    check = rue("check", "out/recommendation.json", "--launch", launcher(tmp_path, ranks=3, play={"ns_per_image": TABLE["ape"]}))
+    check = rue("check", "out/recommendation.json", "--launch", cluster(tmp_path, ranks=3, play={"ns_per_image": TABLE["ape"]}))
     expect_failure(check, 2, "--launch started 3 ranks, but the recommendation is for 4")
 
 
@@ -125,7 +114,7 @@ def test_a_study_is_continued_and_checked(rue, tmp_path):
 def test_a_runner_that_dies_is_started_again_on_its_rank(rue, script, tmp_path):
     answer_one = 'read line; echo "$line" | RUNNER; '
     once = f'[ ! -e {tmp_path}/died ] && {{ {answer_one * 2} read trial; : > {tmp_path}/died; kill -SEGV $$; }}'
-    done = rue("tune", *by_rank(script, tmp_path, r1=once), "--launch", launcher(tmp_path, ranks=2))
+    done = rue("tune", *by_rank(script, tmp_path, r1=once), "--launch", cluster(tmp_path, ranks=2))
     assert done.returncode == 0, done.stderr
     failed = [row for row in rows(rue) if row[0] != "ok"]
     assert len(failed) == 1 and failed[0][1] == "on rank 1 (n0): the runner was killed by SIGSEGV during the trial", failed
@@ -155,7 +144,7 @@ def test_a_clock_that_jumps_fails_the_trial(rue, tmp_path):
 
 
 def test_late_ranks_are_awaited(rue, script, tmp_path):
-    done = rue("tune", *by_rank(script, tmp_path), "--launch", launcher(tmp_path, ranks=3, shift_s={"1": 0.5}))
+    done = rue("tune", *by_rank(script, tmp_path), "--launch", cluster(tmp_path, ranks=3, shift_s={"1": 0.5}))
     assert done.returncode == 0 and rows(rue), done.stderr
 
 
@@ -167,7 +156,7 @@ def test_late_ranks_are_awaited(rue, script, tmp_path):
     (dict(environment={"4": dict(RUE_TUNER="127.0.0.1:1/0")}), ["missing: rank 4"]),
 ])
 def test_missing_ranks_are_named(rue, script, tmp_path, more, words):
-    done = rue("tune", *by_rank(script, tmp_path), "--launch", launcher(tmp_path, ranks=6, **more), "--launch-timeout", "3s")
+    done = rue("tune", *by_rank(script, tmp_path), "--launch", cluster(tmp_path, ranks=6, **more), "--launch-timeout", "3s")
     assert done.returncode == 1, done.stderr
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("rue tune: the launcher '") and all(word in last for word in words), last
@@ -195,7 +184,7 @@ def test_a_node_without_the_data_is_named(rue, photos, tmp_path):
     other = tmp_path / "runner.sh"
     other.write_text(f'#!/bin/sh\n[ "$RANK" = 0 ] && exec {rue.program} runner\nsed -u "s#{photos}#/nowhere#" | {rue.program} runner\n')
     other.chmod(0o755)
-    done = rue("tune", photos, "--mode", "raw", "--model", "resnet18", "--runner", other, *GRID, "--launch", launcher(tmp_path, ranks=2))
+    done = rue("tune", photos, "--mode", "raw", "--model", "resnet18", "--runner", other, *GRID, "--launch", cluster(tmp_path, ranks=2))
     assert done.returncode == 3 and "on rank 1 (n0): the runner cannot open the data: " in done.stderr, done.stderr
 
 
@@ -233,7 +222,7 @@ def listening_address(process, tmp_path):
 def test_the_port_is_closed_once_all_ranks_are_there(rue, script, tmp_path):
     words = by_rank(script, tmp_path)
     note = f"sh -c 'echo $RUE_TUNER > {tmp_path}/address; exec \"$@\"' sh"
-    process = rue.start("tune", *words, "--repeats", "50", "--launch", f"{note} {launcher(tmp_path, ranks=2)}")
+    process = rue.start("tune", *words, "--repeats", "50", "--launch", f"{note} {cluster(tmp_path, ranks=2)}")
     place = listening_address(process, tmp_path)
     assert place.startswith("127.0.0.1:") and re.fullmatch(r"[0-9a-f]{32}", place.split("/")[1])
     wait_until(lambda: (rue.folder / "out/study.db").exists(), process)
@@ -244,7 +233,7 @@ def test_the_port_is_closed_once_all_ranks_are_there(rue, script, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_all_ranks_end_with_the_tuner(rue, script, tmp_path, number):
-    process = rue.start("tune", *by_rank(script, tmp_path), "--repeats", "50", "--launch", launcher(tmp_path, ranks=3))
+    process = rue.start("tune", *by_rank(script, tmp_path), "--repeats", "50", "--launch", cluster(tmp_path, ranks=3))
     log = tmp_path / "requests.log"
     wait_until(lambda: log.exists() and log.read_text().count('"trial"') >= 6, process)
     pids = {json.loads(line)["pid"] for line in log.read_text().split("\n")[:-1]}
