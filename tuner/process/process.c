@@ -230,6 +230,8 @@ static rue_status check_remote(struct rue_process *process, const char *line, ru
     if (strncmp(line, end_report, sizeof end_report - 1) != 0) return RUE_OK;
     line += sizeof end_report - 1;
     snprintf(process->end, sizeof process->end, "%.*s", (int)strcspn(line, "\"\\"), line);
+    for (char *at = process->end; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 127) *at = '?'; /* it is printed */
     process->ended = process->gone = true;
     return rue_fail(error, RUE_RUNNER, "ended");
 }

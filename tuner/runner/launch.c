@@ -120,7 +120,7 @@ static rue_status add_rank(struct rue_launch *launch, const struct rue_rank *ran
         for (size_t i = 0; i < launch->count; i++) launch->ranks[i].fd = -1;
     }
     if ((size_t)rank->world_size != launch->count)
-        snprintf(why, 160, "of rank %d has a world size of %d, but another rank has %zu", rank->rank,
+        snprintf(why, 160, "says that the world size of rank %d is %d, but another rank has %zu", rank->rank,
                  rank->world_size, launch->count);
     else if (launch->ranks[rank->rank].fd >= 0)
         snprintf(why, 160, "is rank %d, which is connected already", rank->rank);

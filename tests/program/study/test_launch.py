@@ -213,6 +213,28 @@ os.execv(sys.argv[1], sys.argv[1:])
     assert done.returncode == 0 and {row[0] for row in rows(rue)} == {"ok"}, done.stderr
 
 
+WRONG = ["", "x", "[]", "null", '{"clock_ns":-1}', '{"clock_ns":1e300}', '{"clock_ns":99999999999999999999}', '{"ended":7}', '{"ended":"\x1b[2J"}',
+         '{"ended":"' + "x" * 3000, '{"id":1,"status":"ready"}', '{"id":null,"status":"ready"}', '{"id":-1,"status":"ok"}', "[" * 5000, "\xff\xfe\0", "x" * 100000]
+
+
+@pytest.mark.parametrize("line", WRONG[:3] + WRONG[8:10])
+@pytest.mark.parametrize("op", ["hello", "open"])
+def test_a_rank_that_cannot_be_understood_is_named(rue, tmp_path, op, line):
+    done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, wrong={"2": {op: [line]}}))
+    assert done.returncode == 1 and "on rank 2 (n1): " in done.stderr.strip().splitlines()[-1], done.stderr
+    assert "\x1b" not in done.stdout + done.stderr and "Sanitizer" not in done.stderr
+
+
+@pytest.mark.parametrize("op", ["trial", "clock", "start"])
+def test_answers_that_no_rank_gives(rue, tmp_path, op):
+    """Of every trial but the first ones, one is wrong."""
+    lines = [None] * 12 + [line for wrong in WRONG for line in (wrong, None)]
+    done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, wrong={"2": {op: lines}}), "--repeats", "16", "--trial-timeout", "1s")
+    assert done.returncode == 0 and "\x1b" not in done.stdout + done.stderr and "Sanitizer" not in done.stderr, done.stderr
+    failed = [row[1] for row in rows(rue) if row[0] != "ok"]
+    assert failed and all(reason.startswith("on rank 2 (n1): ") and "\x1b" not in reason for reason in failed), failed
+
+
 def listening_address(process, tmp_path):
     path = tmp_path / "address"
     wait_until(lambda: path.exists() and path.read_text().strip(), process)

@@ -15,7 +15,7 @@ import time
 import pytest
 
 from conftest import HANG_S, ROOT, Script, clean_environment, make_table, read_json
-from launchers import mpich
+from launchers import mpich, open_mpi
 from test_launch import GRID, rows
 
 TABLE = make_table(["ape"], [16, 64], [1, 4], lambda model, batch, workers: 4_000_000 // workers - 1000 * batch)
@@ -84,6 +84,13 @@ def test_ranks_use_the_loader_of_pytorch(rue, photos):
                "--runner", runner, "--launch", launcher.command(2), env=dict(launcher.env, PYTHONPATH=ROOT / "python"))
     assert done.returncode == 0, done.stderr
     assert [[rank["images"] for rank in json.loads(row[3])] for row in rows(rue) if row[0] == "ok"] == [[24, 24]] * len(rows(rue)) != []
+
+
+def test_mpirun_may_pass_variables_of_its_user(rue, script):
+    launcher = open_mpi()
+    words = shlex.join([*launcher.words(2), "-x", "HOME"])
+    done = rue("tune", "--runner", script(TABLE).command, *GRID, "--launch", words, env=launcher.env)
+    assert done.returncode == 0 and rows(rue), done.stderr
 
 
 # ---- faults ----
