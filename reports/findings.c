@@ -63,12 +63,12 @@ void rue_findings_name_among(const struct rue_findings *findings, const struct r
 
 bool rue_findings_compares_ranks(const struct rue_findings *findings)
 {
-    for (size_t v = 1; v < findings->variant_count; v++) {
-        const struct rue_variant_findings *first = &findings->variants[0], *other = &findings->variants[v];
-        if (other->job.ranks && other->job.ranks != first->job.ranks &&
-            rue_variant_equal(&other->variant, &first->variant))
-            return true;
-    }
+    const struct rue_variant_findings *variants = findings->variants;
+    for (size_t v = 0; v < findings->variant_count; v++)
+        for (size_t other = 0; other < findings->variant_count && variants[v].job.ranks == 1; other++)
+            if (variants[other].job.ranks > 1 &&
+                rue_variant_equal(&variants[other].variant, &variants[v].variant))
+                return true;
     return false;
 }
 

@@ -259,7 +259,7 @@ static inline uint64_t rue_findings_loaders(const struct rue_variant_findings *v
     return loaders ? loaders : 1;
 }
 
-/* Whether it compares numbers of ranks (rank_scaling.h): variants of the same data with other numbers. */
+/* Whether it compares numbers of ranks (rank_scaling.h): variants of the same data with one rank and more. */
 bool rue_findings_compares_ranks(const struct rue_findings *findings);
 
 /* Its label, or "raw". */

@@ -62,6 +62,23 @@ def test_the_first_ranks_make_the_trials(rue, own_photos, tmp_path):
     assert sorted(map(len, ranks)) == [1, 2, 2, 4, 4] and all(each == list(range(len(each))) for each in ranks)
 
 
+def test_a_study_without_the_trial_of_one_rank_shows_the_others(rue, own_photos, tmp_path):
+    """As after a run that was killed: nothing can be compared yet."""
+    assert rue(*words(tmp_path, own_photos, 4, "2,4")).returncode == 0
+    db = sqlite3.connect(tmp_path / "out/study.db")
+    db.execute("DELETE FROM trial WHERE json_array_length(ranks) = 1")
+    db.commit()
+    db.close()
+    shown = flat(rue("show", "out").stdout)
+    assert "Partial results" in shown and "on 4 ranks, 16384 images each" in shown and "efficiency" not in shown
+    db = sqlite3.connect(tmp_path / "out/study.db")
+    db.execute("DELETE FROM trial WHERE json_array_length(ranks) = 2")
+    db.commit()
+    db.close()
+    assert rue(*words(tmp_path, own_photos, 4, "2,4")).returncode == 0
+    assert "efficiency 100 %" in flat(rue("show", "out").stdout)
+
+
 def test_without_a_limit_there_is_no_knee(rue, own_photos, tmp_path):
     done = rue(*words(tmp_path, own_photos, 4, "4,2,4"))
     assert "up to 4 ranks the rate grows with the number of ranks (efficiency 100 %), and more were not measured." in flat(done.stdout), done.stderr
