@@ -67,6 +67,7 @@ static void observe_trial(struct rue_forecast *forecast, const struct rue_logged
     }
     observed.seconds = trial->seconds;
     observed.speed = speed;
+    observed.node = trial->node;
     rue_posterior_add(forecast->posterior, &observed);
 }
 
@@ -123,6 +124,15 @@ static void update_means(struct rue_forecast *forecast)
     rank_configs_by_regret(forecast);
 }
 
+static void count_observed(struct rue_forecast *forecast, const struct rue_logged_trial *trial)
+{
+    struct rue_estimate *cell = &forecast->observed[trial->model * forecast->configs + trial->config];
+    cell->trials++;
+    cell->full |=
+        trial->images >= rue_setup_images(forecast->setup, trial->config, forecast->setup->job.images);
+    cell->first_batch_s = fmin(cell->first_batch_s, trial->times.first_batch_s);
+}
+
 rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_question *question,
                             const struct rue_trial_result *result, double seconds, rue_error *error)
 {
@@ -131,15 +141,35 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ques
     rue_status status = rue_prediction_add(forecast->prediction, question, result, seconds, error);
     if (joints->count == before) return status;
     const struct rue_logged_trial *trial = &joints->at[before];
-    struct rue_estimate *cell = &forecast->observed[trial->model * forecast->configs + trial->config];
-    cell->trials++;
-    cell->full |=
-        trial->images >= rue_setup_images(forecast->setup, trial->config, forecast->setup->job.images);
-    cell->first_batch_s = fmin(cell->first_batch_s, trial->times.first_batch_s);
+    count_observed(forecast, trial);
     if (status != RUE_OK || !forecast->posterior) return status;
     observe_trial(forecast, trial);
     update_means(forecast);
     return RUE_OK;
+}
+
+void rue_forecast_forget(struct rue_forecast *forecast, size_t node, size_t since)
+{
+    const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
+    rue_prediction_forget(forecast->prediction, node, since);
+    for (size_t i = 0; i < forecast->cells; i++)
+        forecast->observed[i] = (struct rue_estimate){.first_batch_s = NAN};
+    for (size_t i = 0; i < joints->count; i++) count_observed(forecast, &joints->at[i]);
+}
+
+void rue_forecast_assume(struct rue_forecast *forecast, const struct rue_question *question, double seconds)
+{
+    size_t model = question->scenario, config = question->config;
+    double variance,
+        predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, question->images);
+    if (!(predicted_s > 0)) return;
+    struct rue_posterior_trial trial =
+        posterior_trial(forecast, model, config, question->images, predicted_s);
+    trial.node = question->node;
+    trial.seconds = seconds;
+    trial.speed = rue_speed_history_at(&forecast->prediction->speeds, SIZE_MAX);
+    rue_posterior_predict(forecast->posterior, &trial.point, &trial.log_ratio, &variance);
+    rue_posterior_add(forecast->posterior, &trial);
 }
 
 bool rue_forecast_predict_trial(struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
@@ -333,16 +363,19 @@ double rue_forecast_covariance(const struct rue_forecast *forecast, size_t model
                                   &forecast->points[model * forecast->configs + config]);
 }
 
-double rue_forecast_variance_reduction(const struct rue_forecast *forecast, size_t model, size_t config,
-                                       uint64_t images)
+double rue_forecast_variance_reduction(const struct rue_forecast *forecast, size_t node, size_t model,
+                                       size_t config, uint64_t images)
 {
     const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
     double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images);
     if (!(predicted_s > 0) || is_uninformative(forecast, model, config, images, NULL)) return 0;
     struct rue_posterior_trial trial = posterior_trial(forecast, model, config, images, predicted_s);
-    if (joints->count > 0) { /* it will be made soon after the last trial, so both share the drift */
-        trial.seconds = joints->at[joints->count - 1].seconds;
-        trial.speed = rue_prediction_speed(forecast->prediction, &joints->at[joints->count - 1]);
+    trial.node = node;
+    size_t last = joints->count;
+    while (last > 0 && joints->at[last - 1].node != node) last--;
+    if (last > 0) { /* it will be made soon after the node's last trial, so both share the drift */
+        trial.seconds = joints->at[last - 1].seconds;
+        trial.speed = rue_prediction_speed(forecast->prediction, &joints->at[last - 1]);
     }
     return rue_posterior_variance_reduction(forecast->posterior, forecast->contrast, &trial);
 }

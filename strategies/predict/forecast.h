@@ -51,6 +51,13 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ques
                             const struct rue_trial_result *result, double seconds,
                             rue_error *error) RUE_MUST_CHECK;
 
+/* Assumes that joint trials that are being made will take their predicted times, so that others are chosen
+ * beside them. rue_posterior_truncate removes them. `seconds`: study time on the node. */
+void rue_forecast_assume(struct rue_forecast *forecast, const struct rue_question *question, double seconds);
+
+/* Forgets the trials of that node, from the trial `since` on, after the next update. */
+void rue_forecast_forget(struct rue_forecast *forecast, size_t node, size_t since);
+
 /* Predicts the time of a joint trial made now, and the standard deviation of its logarithm; false before the
  * first update. */
 bool rue_forecast_predict_trial(struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
@@ -82,9 +89,9 @@ void rue_forecast_set_contrast(struct rue_forecast *forecast, size_t first, size
 /* The posterior covariance of a cell's log time with the contrast. */
 double rue_forecast_covariance(const struct rue_forecast *forecast, size_t model, size_t config);
 
-/* The reduction of the contrast's posterior variance by a trial. */
-double rue_forecast_variance_reduction(const struct rue_forecast *forecast, size_t model, size_t config,
-                                       uint64_t images);
+/* The reduction of the contrast's posterior variance by a trial on that node (0: one machine). */
+double rue_forecast_variance_reduction(const struct rue_forecast *forecast, size_t node, size_t model,
+                                       size_t config, uint64_t images);
 
 /* The objective at the posterior mean; INFINITY if ineligible. */
 double rue_forecast_regret(const struct rue_forecast *forecast, size_t config);

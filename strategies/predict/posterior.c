@@ -11,6 +11,7 @@
 #include "random.h"
 
 static const double drift_sd = 0.02, drift_s = 1000;
+static const double node_sd = 0.03;      /* of the logarithm of a node's times */
 static const double parameter_sd = 0.02; /* added to the prior: no loader has exactly this form */
 static const double scale_sd = 1.2;      /* of the scales' logarithms, prior */
 
@@ -82,11 +83,16 @@ static void invert(const double *lower, size_t count, double *out)
 
 /* ---- the Gaussian process ---- */
 
+static double drift_covariance(const struct rue_posterior_trial *a, const struct rue_posterior_trial *b)
+{
+    if (a->node != b->node || rue_speed_differs(a->speed, b->speed)) return 0;
+    return drift_sd * drift_sd * exp(-fabs(a->seconds - b->seconds) / drift_s);
+}
+
 double rue_posterior_drift_covariance(const struct rue_posterior_trial *a,
                                       const struct rue_posterior_trial *b)
 {
-    if (rue_speed_differs(a->speed, b->speed)) return 0;
-    return drift_sd * drift_sd * exp(-fabs(a->seconds - b->seconds) / drift_s);
+    return drift_covariance(a, b) + (a->node && a->node == b->node ? node_sd * node_sd : 0);
 }
 
 static size_t parameter_index(const struct rue_posterior_point *point, size_t slope)
@@ -338,6 +344,13 @@ void rue_posterior_add(struct rue_posterior *gp, const struct rue_posterior_tria
     if (condition_on_trials(gp, NULL) != RUE_OK) gp->count--; /* earlier rows of the factor are unchanged */
 }
 
+void rue_posterior_truncate(struct rue_posterior *gp, size_t count)
+{
+    if (count >= gp->count) return;
+    gp->count = count;
+    (void)!condition_on_trials(gp, NULL); /* a leading block of a positive definite matrix is one, too */
+}
+
 /* The covariances of a point with all trials into `out` [count]. */
 static void cross_covariances(const struct rue_posterior *gp, const struct rue_posterior_point *point,
                               double *out)
@@ -441,16 +454,21 @@ void rue_posterior_sample(struct rue_posterior *gp, uint64_t *seed, double *late
 {
     size_t n = gp->parameters, size = rue_posterior_latent_size(gp);
     const struct scales *scales = &gp->scales;
-    double residual[N], drift = 0;
+    double residual[N], drift[N], effect[N];
     rue_random_normals(seed, gp->normals, n);
     for (size_t p = 0; p < n; p++) latent[p] = dot(gp->cholesky + p * n, gp->normals, p + 1);
     rue_random_fields_sample(gp->fields, scales->fields, seed, latent + n);
     for (size_t i = 0; i < gp->count; i++) {
         const struct rue_posterior_trial *trial = &gp->trials[i];
-        double share = i ? rue_posterior_drift_covariance(trial, trial - 1) / (drift_sd * drift_sd) : 0;
-        drift = share * drift + sqrt(1 - share * share) * drift_sd * rue_random_normal(seed);
+        size_t last = i; /* trial on the same node */
+        while (last > 0 && gp->trials[last - 1].node != trial->node) last--;
+        double share = last ? drift_covariance(trial, &gp->trials[last - 1]) / (drift_sd * drift_sd) : 0;
+        drift[i] = (last ? share * drift[last - 1] : 0) +
+                   sqrt(1 - share * share) * drift_sd * rue_random_normal(seed);
+        effect[i] = last ? effect[last - 1] : trial->node ? node_sd * rue_random_normal(seed) : 0;
         double noise = sqrt(trial_noise_variance(gp, i, scales)) * rue_random_normal(seed);
-        residual[i] = trial->log_ratio - rue_posterior_evaluate(gp, latent, &trial->point) - drift - noise;
+        residual[i] = trial->log_ratio - rue_posterior_evaluate(gp, latent, &trial->point) - drift[i] -
+                      effect[i] - noise;
     }
     solve(gp->factor, gp->count, residual);
     memset(gp->latent, 0, size * sizeof *latent);

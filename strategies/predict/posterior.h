@@ -1,11 +1,12 @@
 /* The posterior distribution of the log ratio, the logarithm of measured over predicted time, in every cell
  * (model × configuration): a Gaussian process (Rasmussen and Williams 2006).
  *
- * The log ratio of a trial is the sum of four terms: J (theta - theta0), random fields, drift and noise. J is
- * the gradient by the pipeline's parameters theta, of which the mean and covariance are known. The fields
- * (random_fields.h) are the errors of the pipeline model. Drift of the machine has a correlation that decays
- * with time. A trial that was probably disturbed (disturbance.h) gets a larger noise variance. The scales of
- * fields and noise are hyperparameters, averaged over a grid of hypotheses.
+ * The log ratio of a trial is the sum of J (theta - theta0), random fields, drift, a node's effect and noise.
+ * J is the gradient by the pipeline's parameters theta, of which the mean and covariance are known. The
+ * fields (random_fields.h) are the errors of the pipeline model. Drift of the machine has a correlation that
+ * decays with time. Trials on one node of a farm share its effect, which cancels in their differences. A
+ * trial that was probably disturbed (disturbance.h) gets a larger noise variance. The scales of fields and
+ * noise are hyperparameters, averaged over a grid of hypotheses.
  *
  * Calibration: each configuration is left out in turn, and its trials are predicted from the others. */
 #ifndef RUE_POSTERIOR_H
@@ -31,9 +32,11 @@ struct rue_posterior_trial {
     double noise_variance;  /* for a noise scale of 1 */
     double seconds;         /* study time of the trial */
     struct rue_speed speed; /* of the machine then; trials at different speeds share no drift */
+    size_t node;            /* of a farm, from 1; trials on different nodes share no drift; 0: no farm */
 };
 
-/* The covariance of the machine's drift in two trials. */
+/* The covariance of the machine's drift in two trials, and of the node's effect: like nodes differ a little.
+ */
 double rue_posterior_drift_covariance(const struct rue_posterior_trial *a,
                                       const struct rue_posterior_trial *b);
 
@@ -58,6 +61,9 @@ void rue_posterior_close(struct rue_posterior *posterior);
 enum { RUE_POSTERIOR_TRIALS_MAX = 240 };
 void rue_posterior_add(struct rue_posterior *posterior, const struct rue_posterior_trial *trial);
 size_t rue_posterior_trial_count(const struct rue_posterior *posterior);
+
+/* Removes the trials after the first `count`. */
+void rue_posterior_truncate(struct rue_posterior *posterior, size_t count);
 
 /* Estimates the scales, the probability that each trial was disturbed, and the calibration, from all trials.
  * RUE_INTERNAL; the status of `stop`. */

@@ -86,7 +86,8 @@ static struct rue_logged_trial logged_trial(const struct rue_question *question,
                                      .consumer_s = to_seconds(result->compute_ns),
                                      .cpu_ratio = result->cpu_ratio,
                                      .seconds = seconds,
-                                     .trial = question->trial};
+                                     .trial = question->trial,
+                                     .node = question->node};
 }
 
 rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_question *question,
@@ -205,6 +206,18 @@ static void update_curves(struct rue_prediction *prediction)
         rue_compute_curve_add_prior(&known->consumers[c].curve, &prior->knowledge->consumers[c].curve);
     known->hand_over =
         prediction->logs[RUE_LOAD].count || !prior ? fit_hand_over(prediction) : prior->knowledge->hand_over;
+}
+
+void rue_prediction_forget(struct rue_prediction *prediction, size_t node, size_t since)
+{
+    for (int i = 0; i < RUE_MEASURE_COUNT; i++) {
+        struct rue_trial_log *log = &prediction->logs[i];
+        size_t kept = 0;
+        for (size_t t = 0; t < log->count; t++)
+            if (log->at[t].node != node || log->at[t].trial < since) log->at[kept++] = log->at[t];
+        prediction->stale |= kept < log->count;
+        log->count = kept;
+    }
 }
 
 void rue_prediction_add_speed_change(struct rue_prediction *prediction, size_t since, struct rue_speed change)

@@ -16,7 +16,7 @@ struct rue_logged_trial {
     double consumer_s;               /* of the consumer's thread; NaN: not reported */
     double cpu_ratio;                /* CPU seconds per second; NaN: not reported */
     double seconds;                  /* study time of the trial */
-    size_t trial;                    /* its number, as in struct rue_question */
+    size_t trial, node;              /* as in struct rue_question */
 };
 
 struct rue_trial_log {
@@ -47,6 +47,9 @@ void rue_prediction_close(struct rue_prediction *prediction);
 rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_question *question,
                               const struct rue_trial_result *result, double seconds,
                               rue_error *error) RUE_MUST_CHECK;
+
+/* Forgets the trials of that node, from the trial `since` on. */
+void rue_prediction_forget(struct rue_prediction *prediction, size_t node, size_t since);
 
 /* Records that the machine is slower by `change` from the trial `since` on, including recorded trials. The
  * next update uses it. Predicted times of jobs stay those of the initial speed. */

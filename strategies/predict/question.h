@@ -11,6 +11,8 @@
 #include "slowdown.h"
 #include "trial.h"
 
+enum { RUE_NODES_MAX = 64 };
+
 /* The input of a strategy. Pointers are borrowed for the strategy's life. */
 struct rue_strategy_setup {
     struct rue_setup_grid {
@@ -31,7 +33,7 @@ struct rue_strategy_setup {
         int repeats;           /* of each cell, at least 1; for strategies without predictions */
     } aim;
     struct rue_setup_budget {
-        double seconds; /* cost of the trials; INFINITY: no limit */
+        double seconds; /* cost of the trials, on each node; INFINITY: no limit */
         size_t trials;  /* new trials, without stored ones; 0: no limit */
     } budget;
     struct rue_setup_runner {
@@ -42,6 +44,7 @@ struct rue_strategy_setup {
         int cpus;                /* shared by the workers */
         bool round_robin; /* worker i loads every num_workers-th batch (processes); else a free worker loads
                              the next */
+        size_t nodes; /* like machines that make trials at the same time, numbered from 1; 0: one machine */
     } runner;
     struct rue_setup_known {
         const struct rue_prior *prior; /* (optional) knowledge of an earlier study */
@@ -90,6 +93,8 @@ struct rue_question {
     double expected_s; /* predicted seconds; 0: unknown */
     bool stored;       /* set by the caller before `observe`: made in an earlier run, costs no budget */
     int repeat;        /* 0, 1, ...: number of this repeat */
+    size_t node;       /* that makes the trial; 0: one machine */
+    size_t block;      /* questions of a block are made on the same node; 0: no block */
     size_t trial; /* set by the caller before `observe`: numbers rise in the order of trials, over all runs of
                      a study */
 };

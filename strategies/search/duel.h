@@ -14,8 +14,9 @@ struct rue_question_queue {
 
 bool rue_question_queue_is_empty(const struct rue_question_queue *queue);
 
-/* False if the queue is empty. */
-bool rue_question_queue_pop(struct rue_question_queue *queue, struct rue_question *out);
+/* The next question that the node may answer, which reserves the rest of its block for the node. False if
+ * there is none. */
+bool rue_question_queue_pop(struct rue_question_queue *queue, size_t node, struct rue_question *out);
 
 /* Counts questions about the same cell with at least as many images, including those that were asked. */
 int rue_question_queue_count_same(const struct rue_question_queue *queue,
@@ -31,20 +32,33 @@ struct rue_trial_costs {
     struct rue_trial_cost {
         double mean_s, count;
     } overhead, change; /* per trial; per change of model, in addition */
-    bool any_model;
-    size_t model; /* of the last trial with a model */
+    struct rue_node_costs {
+        double spent_s; /* by the node */
+        bool any_model;
+        size_t model; /* of its last trial with a model */
+    } nodes[RUE_NODES_MAX + 1];
 };
 
 void rue_trial_costs_add(struct rue_trial_costs *costs, const struct rue_question *question,
                          const struct rue_trial_result *result);
 
-/* Expected overhead of the next trial, in seconds, if it is of that model. */
-double rue_trial_costs_overhead_s(const struct rue_trial_costs *costs, size_t model);
+/* Expected overhead of the node's next trial, in seconds, if it is of that model. */
+double rue_trial_costs_overhead_s(const struct rue_trial_costs *costs, size_t node, size_t model);
 
 /* ---- the search ---- */
 
+/* A machine that makes trials. Number 0 is the only one unless setup.runner.nodes > 0. */
+struct rue_duel_node {
+    bool dropped;
+    bool busy; /* `question` is being answered; unused for number 0 */
+    struct rue_question question;
+};
+
 struct rue_duel {
     struct rue_strategy_setup setup;
+    struct rue_duel_node nodes[RUE_NODES_MAX + 1];
+    size_t node;   /* that makes the next trial */
+    size_t blocks; /* so far */
     struct rue_forecast *forecast;
     struct rue_question_queue queue;
     struct rue_question_queue history; /* joint questions with results */
@@ -65,6 +79,16 @@ void rue_duel_close(struct rue_duel *duel);
 /* Returns the first failure of the functions below. */
 rue_status rue_duel_status(const struct rue_duel *duel, rue_error *error) RUE_MUST_CHECK;
 
+/* The number of nodes that make trials, at least 1 if setup.runner.nodes is 0. */
+size_t rue_duel_node_count(const struct rue_duel *duel);
+
+/* Whether a question is being answered. */
+bool rue_duel_is_waiting(const struct rue_duel *duel);
+
+/* The node makes no more trials, and its trials from `since` on are forgotten. What it was to answer is asked
+ * again. */
+void rue_duel_drop(struct rue_duel *duel, size_t node, size_t since);
+
 /* Records the result of a question. */
 void rue_duel_observe(struct rue_duel *duel, const struct rue_question *question,
                       const struct rue_trial_result *result);
@@ -73,10 +97,13 @@ void rue_duel_observe(struct rue_duel *duel, const struct rue_question *question
 void rue_duel_update(struct rue_duel *duel);
 
 void rue_duel_push(struct rue_duel *duel, const struct rue_question *question);
-void rue_duel_push_joint(struct rue_duel *duel, size_t model, size_t config, uint64_t images);
+void rue_duel_push_joint(struct rue_duel *duel, size_t model, size_t config, uint64_t images, size_t block);
 
-/* The remaining budget in seconds; whether it is smaller than `requested` trials. */
+/* The budget of all nodes in seconds; what remains of it after the trials that are being made; and the most
+ * that the next trial of the node may cost. Whether the budget is smaller than `requested` trials. */
+double rue_duel_budget_s(const struct rue_duel *duel);
 double rue_duel_remaining_s(const struct rue_duel *duel);
+double rue_duel_node_remaining_s(const struct rue_duel *duel);
 bool rue_duel_lacks_trials(const struct rue_duel *duel, size_t requested);
 
 /* Images of the shortest informative joint trial: some rounds of all workers, in whole batches. */

@@ -31,6 +31,7 @@ void rue_duel_push_compute_probes(struct rue_duel *duel)
            budget = rue_probes_budget(&duel->setup).compute;
     const struct rue_prior *prior = duel->setup.known.prior;
     if (!duel->setup.runner.measures[RUE_COMPUTE]) return;
+    duel->blocks += models; /* so that a node changes its model less often */
     for (size_t i = 0; i < total && i < budget; i++) {
         size_t model = budget < total ? i % models : i / count,
                size = budget < total ? i / models : i % count;
@@ -40,6 +41,7 @@ void rue_duel_push_compute_probes(struct rue_duel *duel)
             continue;
         rue_duel_push(duel, &(struct rue_question){.measure = RUE_COMPUTE,
                                                    .scenario = model,
+                                                   .block = model + 1,
                                                    .config = sizes[size],
                                                    .batches = RUE_PROBES_COMPUTE_BATCHES});
     }

@@ -44,51 +44,65 @@ uint64_t rue_duel_shortest_images(const struct rue_duel *duel, size_t config)
 
 /* ---- verification ---- */
 
+static bool is_joint(const struct rue_question *question, size_t model, size_t config, uint64_t images)
+{
+    return question->measure == RUE_JOINT && question->scenario == model && question->config == config &&
+           question->images >= images;
+}
+
+/* Whether a node is making a joint trial of a cell. */
+static bool is_being_made(const struct rue_duel *duel, size_t model, size_t config, uint64_t images)
+{
+    for (size_t n = 1; n <= duel->setup.runner.nodes; n++)
+        if (duel->nodes[n].busy && is_joint(&duel->nodes[n].question, model, config, images)) return true;
+    return false;
+}
+
 /* Whether a cell has no joint trial, or with `full` none of the whole job. */
 static bool is_missing(const struct rue_duel *duel, size_t model, size_t config, bool full)
 {
     struct rue_estimate cell = rue_forecast_estimate(duel->forecast, model, config);
-    return full ? !cell.full : cell.trials == 0;
+    uint64_t images = full ? duel->setup.job.images : 0;
+    return (full ? !cell.full : cell.trials == 0) && !is_being_made(duel, model, config, images);
 }
 
-static double missing_s(const struct rue_duel *duel, size_t config, bool full, size_t *trials)
+/* The part of the budget that trials take. Several nodes wait for the last one (Graham 1969). */
+static double spread_s(const struct rue_duel *duel, double sum_s, double longest_s)
 {
-    uint64_t images = full ? duel->setup.job.images : rue_duel_shortest_images(duel, config);
-    double sum = 0;
+    return sum_s + longest_s * ((double)rue_duel_node_count(duel) - 1);
+}
+
+static double missing_s(const struct rue_duel *duel, size_t config, size_t *trials)
+{
+    uint64_t images = rue_duel_shortest_images(duel, config);
+    double sum = 0, longest = 0;
     for (size_t m = 0; m < duel->setup.grid.scenario_count; m++) {
-        if (!is_missing(duel, m, config, full)) continue;
-        sum += rue_duel_cost_s(duel, m, config, images);
+        if (!is_missing(duel, m, config, false)) continue;
+        double cost_s = rue_duel_cost_s(duel, m, config, images);
+        sum += cost_s;
+        longest = fmax(longest, cost_s);
         ++*trials;
     }
-    return sum;
-}
-
-/* Alternates the order from model to model, so that drift favours no configuration. */
-static void push_missing(struct rue_duel *duel, const size_t *configs, size_t count, bool full)
-{
-    for (size_t m = 0; m < duel->setup.grid.scenario_count; m++)
-        for (size_t i = 0; i < count; i++) {
-            size_t config = configs[m % 2 ? count - 1 - i : i];
-            uint64_t images = full ? duel->setup.job.images : rue_duel_shortest_images(duel, config);
-            if (is_missing(duel, m, config, full)) rue_duel_push_joint(duel, m, config, images);
-        }
+    return spread_s(duel, sum, longest);
 }
 
 double rue_duel_verification_s(const struct rue_duel *duel, size_t config, size_t *trials)
 {
     *trials = 0;
-    return cost_margin * missing_s(duel, config, false, trials);
+    return cost_margin * missing_s(duel, config, trials);
 }
 
 void rue_duel_push_verification(struct rue_duel *duel, size_t config)
 {
-    push_missing(duel, &config, 1, false);
+    for (size_t m = 0; m < duel->setup.grid.scenario_count; m++)
+        if (is_missing(duel, m, config, false))
+            rue_duel_push_joint(duel, m, config, rue_duel_shortest_images(duel, config), 0);
 }
 
 static bool can_verify(const struct rue_duel *duel, size_t config)
 {
     size_t trials = 0;
-    return missing_s(duel, config, false, &trials) <= rue_duel_remaining_s(duel) &&
+    return missing_s(duel, config, &trials) <= rue_duel_remaining_s(duel) &&
            !rue_duel_lacks_trials(duel, trials);
 }
 
@@ -100,15 +114,75 @@ void rue_duel_push_best_verification(struct rue_duel *duel)
     rue_duel_push_verification(duel, config == SIZE_MAX ? leader : config);
 }
 
+/* ---- whole jobs of the leader and of others ---- */
+
+/* Whether the node ran the whole job, or does now. */
+static bool ran_job(const struct rue_duel *duel, size_t node, size_t model, size_t config)
+{
+    uint64_t job = duel->setup.job.images;
+    const struct rue_duel_node *now = &duel->nodes[node];
+    if (now->busy && is_joint(&now->question, model, config, job)) return true;
+    for (size_t i = 0; i < duel->history.count; i++)
+        if (duel->history.at[i].node == node && is_joint(&duel->history.at[i], model, config, job))
+            return true;
+    return false;
+}
+
+/* Whether a configuration is still to be compared with the leader on a model: by whole jobs, of a farm on the
+ * same node. */
+static bool is_unpaired(const struct rue_duel *duel, size_t model, size_t leader, size_t config)
+{
+    if (!duel->setup.runner.nodes) return is_missing(duel, model, config, true);
+    for (size_t n = 1; n <= duel->setup.runner.nodes; n++)
+        if (ran_job(duel, n, model, leader) && ran_job(duel, n, model, config)) return false;
+    return true;
+}
+
+/* `configs` [count], the leader first. It runs beside each of the others. */
+static bool needs_job(const struct rue_duel *duel, size_t model, const size_t *configs, size_t count,
+                      size_t index)
+{
+    bool needed = is_unpaired(duel, model, configs[0], configs[index]);
+    for (size_t i = 1; index == 0 && duel->setup.runner.nodes && i < count; i++)
+        needed |= is_unpaired(duel, model, configs[0], configs[i]);
+    return needed;
+}
+
+static double jobs_s(const struct rue_duel *duel, const size_t *configs, size_t count, size_t *trials)
+{
+    double sum = 0, longest = 0;
+    for (size_t m = 0; m < duel->setup.grid.scenario_count; m++) {
+        double before = sum;
+        for (size_t i = 0; i < count; i++) {
+            if (!needs_job(duel, m, configs, count, i)) continue;
+            sum += rue_duel_cost_s(duel, m, configs[i], duel->setup.job.images);
+            ++*trials;
+        }
+        longest = fmax(longest, sum - before);
+    }
+    return spread_s(duel, sum, longest);
+}
+
+/* Alternates the order from model to model, so that drift favours no configuration. */
+static void push_jobs(struct rue_duel *duel, const size_t *configs, size_t count)
+{
+    for (size_t m = 0; m < duel->setup.grid.scenario_count; m++) {
+        duel->blocks++;
+        for (size_t i = 0; i < count; i++) {
+            size_t index = m % 2 ? count - 1 - i : i;
+            if (needs_job(duel, m, configs, count, index))
+                rue_duel_push_joint(duel, m, configs[index], duel->setup.job.images, duel->blocks);
+        }
+    }
+}
+
 bool rue_duel_push_finalists(struct rue_duel *duel, double limit_s)
 {
     size_t chosen[FINALISTS], count = 0, trials = 0, config;
-    while (count < FINALISTS && (config = rue_forecast_ranked(duel->forecast, count)) != SIZE_MAX) {
-        limit_s -= missing_s(duel, config, true, &trials);
+    while (count < FINALISTS && (config = rue_forecast_ranked(duel->forecast, count)) != SIZE_MAX)
         chosen[count++] = config;
-    }
-    if (limit_s < 0 || rue_duel_lacks_trials(duel, trials)) return false;
-    push_missing(duel, chosen, count, true);
+    if (jobs_s(duel, chosen, count, &trials) > limit_s || rue_duel_lacks_trials(duel, trials)) return false;
+    push_jobs(duel, chosen, count);
     return true;
 }
 
@@ -128,7 +202,7 @@ static size_t list_baselines(const struct rue_duel *duel, size_t out[BASELINES_M
         for (size_t m = 0; m < models; m++) cost_s += rue_duel_cost_s(duel, m, config, setup->job.images);
         bool exceeds_trials =
             setup->budget.trials && (double)(count * models) > baselines_share * (double)setup->budget.trials;
-        if (exceeds_trials || cost_s > baselines_share * setup->budget.seconds) break;
+        if (exceeds_trials || cost_s > baselines_share * rue_duel_budget_s(duel)) break;
         out[count++] = config;
     }
     return count > 1 ? count : 0;
@@ -137,9 +211,7 @@ static size_t list_baselines(const struct rue_duel *duel, size_t out[BASELINES_M
 double rue_duel_baselines_s(const struct rue_duel *duel, size_t *trials)
 {
     size_t configs[BASELINES_MAX], count = list_baselines(duel, configs);
-    double sum = 0;
-    for (size_t i = 0; i < count; i++) sum += missing_s(duel, configs[i], true, trials);
-    return cost_margin * sum;
+    return cost_margin * jobs_s(duel, configs, count, trials);
 }
 
 void rue_duel_push_baselines(struct rue_duel *duel)
@@ -147,7 +219,7 @@ void rue_duel_push_baselines(struct rue_duel *duel)
     size_t configs[BASELINES_MAX], count = list_baselines(duel, configs), trials = 0;
     double needed_s = rue_duel_baselines_s(duel, &trials) / cost_margin;
     if (needed_s <= rue_duel_remaining_s(duel) && !rue_duel_lacks_trials(duel, trials))
-        push_missing(duel, configs, count, true);
+        push_jobs(duel, configs, count);
 }
 
 /* ---- the next trial ---- */
@@ -167,7 +239,7 @@ static struct candidate best_candidate(const struct rue_duel *duel, size_t model
     for (size_t i = duel->setup.runner.whole_jobs ? LENGTHS - 1 : 0; i < LENGTHS; i++) {
         uint64_t images = length_images(duel, &lengths[i], config);
         struct candidate candidate = {model, config, images, -INFINITY};
-        double reduction = rue_forecast_variance_reduction(duel->forecast, model, config, images),
+        double reduction = rue_forecast_variance_reduction(duel->forecast, duel->node, model, config, images),
                cost = rue_duel_cost_s(duel, model, config, images);
         if (cost <= limit_s && reduction >= min_reduction) candidate.rate = reduction / cost;
         if (candidate.rate > best.rate) best = candidate;
@@ -203,6 +275,10 @@ static void push_comparison(struct rue_duel *duel, double limit_s)
            challenger = rue_forecast_challenger(duel->forecast), cells[SHORTLIST_MAX];
     struct candidate best = {.rate = -INFINITY};
     if (challenger == leader) return;
+    size_t trials = rue_posterior_trial_count(duel->forecast->posterior);
+    for (size_t n = 1; n <= duel->setup.runner.nodes; n++)
+        if (duel->nodes[n].busy && duel->nodes[n].question.measure == RUE_JOINT)
+            rue_forecast_assume(duel->forecast, &duel->nodes[n].question, duel->costs.nodes[n].spent_s);
     rue_forecast_set_contrast(duel->forecast, leader, challenger);
     size_t count = shortlist_cells(duel, cells);
     for (size_t i = 0; i < count; i++) {
@@ -210,7 +286,8 @@ static void push_comparison(struct rue_duel *duel, double limit_s)
                                                     cells[i] % duel->setup.grid.config_count, limit_s);
         if (candidate.rate > best.rate) best = candidate;
     }
-    if (!isinf(best.rate)) rue_duel_push_joint(duel, best.model, best.config, best.images);
+    rue_posterior_truncate(duel->forecast->posterior, trials);
+    if (!isinf(best.rate)) rue_duel_push_joint(duel, best.model, best.config, best.images, 0);
 }
 
 /* Repeats a trial that was probably disturbed, once. If the repeat agrees, the prediction was wrong. */
@@ -220,9 +297,10 @@ static bool push_repeat(struct rue_duel *duel, double limit_s)
     if (history->count == 0 || !rue_posterior_is_last_disturbed(duel->forecast->posterior)) return false;
     struct rue_question last = history->at[history->count - 1];
     if (rue_question_queue_count_same(history, &last) > 1 || duel->forecast->excluded[last.config] ||
+        is_being_made(duel, last.scenario, last.config, last.images) ||
         rue_duel_cost_s(duel, last.scenario, last.config, last.images) > limit_s)
         return false;
-    rue_duel_push_joint(duel, last.scenario, last.config, last.images);
+    rue_duel_push_joint(duel, last.scenario, last.config, last.images, 0);
     return true;
 }
 
@@ -233,7 +311,7 @@ static bool push_audit(struct rue_duel *duel, double limit_s, bool miscalibrated
     double joints = (double)duel->joints, share = miscalibrated ? miscalibrated_audit_share : audit_share;
     if ((double)*audits >= fmax(fmin(AUDITS_MIN, joints / 4), share * joints)) return false;
     ++*audits;
-    limit_s = fmin(limit_s, audit_cost_share * duel->setup.budget.seconds);
+    limit_s = fmin(limit_s, audit_cost_share * rue_duel_budget_s(duel));
     for (int attempt = 0; attempt < AUDIT_ATTEMPTS; attempt++) {
         size_t untried, model = (size_t)rue_random_below(&duel->seed, duel->setup.grid.scenario_count),
                         config = (size_t)rue_random_below(&duel->seed, duel->setup.grid.config_count);
@@ -246,7 +324,7 @@ static bool push_audit(struct rue_duel *duel, double limit_s, bool miscalibrated
         if (rue_duel_cost_s(duel, model, config, images) > limit_s)
             images = rue_duel_shortest_images(duel, config);
         if (rue_duel_cost_s(duel, model, config, images) > limit_s) continue;
-        rue_duel_push_joint(duel, model, config, images);
+        rue_duel_push_joint(duel, model, config, images, 0);
         return true;
     }
     return false;
@@ -254,6 +332,7 @@ static bool push_audit(struct rue_duel *duel, double limit_s, bool miscalibrated
 
 void rue_duel_push_next(struct rue_duel *duel, double limit_s, bool miscalibrated, size_t *audits)
 {
+    if (duel->setup.runner.nodes) limit_s = fmin(limit_s, rue_duel_node_remaining_s(duel));
     if (!push_repeat(duel, limit_s) && !push_audit(duel, limit_s, miscalibrated, audits))
         push_comparison(duel, limit_s);
 }

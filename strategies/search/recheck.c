@@ -124,7 +124,7 @@ static void push_pair(struct recheck *recheck)
     bool swapped = duel->joints > 0 && rue_random_below(&duel->seed, 2);
     for (int i = 0; i < 2; i++) {
         size_t config = (i == 0) == swapped ? rival : recheck->checked;
-        if (config != SIZE_MAX) rue_duel_push_joint(duel, model, config, trial_images(recheck, config));
+        if (config != SIZE_MAX) rue_duel_push_joint(duel, model, config, trial_images(recheck, config), 0);
     }
 }
 
@@ -134,7 +134,7 @@ static bool recheck_ask(void *state, struct rue_question *out)
     struct rue_duel *duel = &recheck->duel;
     if (recheck->done) return false;
     if (rue_question_queue_is_empty(&duel->queue)) push_pair(recheck);
-    if (duel->status != RUE_OK || !rue_question_queue_pop(&duel->queue, out)) return false;
+    if (duel->status != RUE_OK || !rue_question_queue_pop(&duel->queue, 0, out)) return false;
     out->repeat = (int)duel->history.count;
     return true;
 }

@@ -17,7 +17,14 @@ struct rue_strategy_ops {
     /* Asks the next question; false when the search has ended. Questions and results alternate; a question
      * may remain without a result. */
     bool (*ask)(void *state, struct rue_question *out);
-    /* The result of the last question, with a known cost_ns. A cell with a trial that was not ok is not asked
+    /* For a study on several nodes (runner.nodes): the next question for that node, from 1, while the others
+     * answer theirs. False: none for it before another result; the search has ended if none is due.
+     * (optional, both or none) */
+    bool (*ask_for)(void *state, size_t node, struct rue_question *out);
+    /* The node makes no more trials. Its question gets no result, and its trials from `since` on count no
+     * more. */
+    void (*drop)(void *state, size_t node, size_t since);
+    /* The result of a question, with a known cost_ns. A cell with a trial that was not ok is not asked
      * again. (optional) */
     void (*observe)(void *state, const struct rue_question *question, const struct rue_trial_result *result);
     /* The estimate of a cell; false before there are predictions. (optional, both or none) */
@@ -37,8 +44,8 @@ struct rue_strategy_ops {
     /* The machine is slower by `change` from that trial on. A strategy without predictions has no such
      * function. (optional) */
     void (*shift)(void *state, size_t trial, struct rue_speed change);
-    /* The study spent a part of the budget on other trials. (optional) */
-    void (*spend)(void *state, double seconds, size_t trials);
+    /* The study spent a part of the node's budget on other trials (0: one machine). (optional) */
+    void (*spend)(void *state, size_t node, double seconds, size_t trials);
     /* Sets the part of the budget that the strategy still needs for a recommendation, if any. (optional) */
     void (*reserve)(void *state, double *seconds, size_t *trials);
     /* Predicted seconds of a job of `images` in a cell that has an estimate; NaN: unknown. (optional) */

@@ -48,7 +48,7 @@ static void renew_claim(struct search *search, size_t draws, size_t config)
 static void start_compute_phase(struct search *search)
 {
     struct rue_duel *duel = &search->duel;
-    update_search(search);
+    if (!rue_duel_is_waiting(duel)) update_search(search);
     if (duel->status == RUE_OK) rue_duel_push_compute_probes(duel);
     search->phase = COMPUTE;
 }
@@ -125,6 +125,7 @@ static void decide_next_trial(struct search *search)
     bool look_due = duel->joints >= search->next_look;
     if (search->outdated || look_due) make_interim_look(search);
     if (duel->status == RUE_OK) push_next_trial(search, look_due);
+    if (rue_duel_is_waiting(duel)) return; /* the answers may require more trials */
     if (duel->status == RUE_OK && rue_question_queue_is_empty(&duel->queue) && !search->baselines_done) {
         search->baselines_done = true;
         rue_duel_push_baselines(duel);
@@ -137,7 +138,7 @@ static bool is_probed_enough(const struct rue_duel *duel)
 {
     size_t least = duel->surveys ? duel->setup.grid.scenario_count : RUE_PROBES_LOAD_MIN;
     double share = duel->surveys ? survey_share : load_share;
-    return duel->costs.new_trials >= least && duel->costs.spent_s > share * duel->setup.budget.seconds;
+    return duel->costs.new_trials >= least && duel->costs.spent_s > share * rue_duel_budget_s(duel);
 }
 
 /* Whether a queued question is still needed: excluded configurations are not tried on other models. */
@@ -152,24 +153,50 @@ static bool is_useful(const struct search *search, const struct rue_question *qu
 
 static bool pop_useful(struct search *search, struct rue_question *out)
 {
-    while (rue_question_queue_pop(&search->duel.queue, out))
+    while (rue_question_queue_pop(&search->duel.queue, search->duel.node, out))
         if (is_useful(search, out)) return true;
     return false;
 }
 
-static bool duel_ask(void *state, struct rue_question *out)
+/* Whether the node must wait for answers: of other probes, which all predictions need, or of the trials of a
+ * block. */
+static bool must_wait(const struct search *search)
+{
+    const struct rue_duel *duel = &search->duel;
+    bool probing = search->phase == COMPUTE || (search->phase == LOAD && duel->surveys);
+    return !rue_question_queue_is_empty(&duel->queue) || (probing && rue_duel_is_waiting(duel));
+}
+
+static bool duel_ask_for(void *state, size_t node, struct rue_question *out)
 {
     static void (*const refill_queue[])(struct search *) = {
         [LOAD] = start_compute_phase, [COMPUTE] = start_decide_phase, [DECIDE] = decide_next_trial};
     struct search *search = state;
     struct rue_duel *duel = &search->duel;
+    duel->node = node;
     while (duel->status == RUE_OK && !pop_useful(search, out)) {
-        if (search->phase == ENDED) return false;
+        bool decides = search->phase == DECIDE;
+        if (search->phase == ENDED || must_wait(search)) return false;
         refill_queue[search->phase](search);
+        if (decides && rue_duel_is_waiting(duel) && rue_question_queue_is_empty(&duel->queue)) return false;
     }
     if (duel->status != RUE_OK) return false;
     if (out->measure == RUE_JOINT) out->repeat = rue_question_queue_count_same(&duel->history, out);
+    if (node) duel->nodes[node].question = *out;
+    duel->nodes[node].busy = node > 0;
     return true;
+}
+
+static bool duel_ask(void *state, struct rue_question *out)
+{
+    return duel_ask_for(state, 0, out);
+}
+
+static void duel_drop(void *state, size_t node, size_t since)
+{
+    struct search *search = state;
+    rue_duel_drop(&search->duel, node, since);
+    search->outdated = true;
 }
 
 static bool is_probed(const struct search *search)
@@ -210,7 +237,8 @@ static bool duel_estimate(void *state, size_t scenario, size_t config, struct ru
 static bool is_claim_recent(const struct search *search)
 {
     const struct rue_duel *duel = &search->duel;
-    bool running = search->phase == DECIDE && rue_setup_check_stop(&duel->setup, NULL) == RUE_OK;
+    bool ended = search->phase != DECIDE || (duel->setup.runner.nodes > 0 && !rue_duel_is_waiting(duel));
+    bool running = !ended && rue_setup_check_stop(&duel->setup, NULL) == RUE_OK;
     return (search->claim_final && search->claim_joints > duel->joints) ||
            (running && search->claim_joints > 0 && !duel->forecast->ineligible[search->claim.config]);
 }
@@ -253,10 +281,11 @@ static void duel_shift(void *state, size_t trial, struct rue_speed change)
     if (search->phase == ENDED) update_search(search);
 }
 
-static void duel_spend(void *state, double seconds, size_t trials)
+static void duel_spend(void *state, size_t node, double seconds, size_t trials)
 {
     struct rue_duel *duel = &((struct search *)state)->duel;
     duel->costs.spent_s += seconds;
+    duel->costs.nodes[node].spent_s += seconds;
     duel->costs.new_trials += trials;
 }
 
@@ -300,6 +329,8 @@ const struct rue_strategy_ops rue_strategy_duel = {
     .help = "predicts every cell from a few probes, then measures the most informative cells",
     .open = duel_open,
     .ask = duel_ask,
+    .ask_for = duel_ask_for,
+    .drop = duel_drop,
     .observe = duel_observe,
     .estimate = duel_estimate,
     .claim = duel_claim,

@@ -1,6 +1,7 @@
 #include "commands.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "conclude.h"
 #include "data_advice.h"
@@ -26,6 +27,7 @@ enum {
     RUNNER,
     RUNNER_FD,
     LAUNCH,
+    FARM,
     LISTEN,
     LAUNCH_TIMEOUT,
     OUT,
@@ -98,6 +100,10 @@ static const struct rue_option options_table[] = {
     [RUNNER] = {RUE_STUDY_OPTION_RUNNER},
     [RUNNER_FD] = {RUE_STUDY_OPTION_RUNNER_FD},
     [LAUNCH] = {RUE_STUDY_OPTION_LAUNCH},
+    [FARM] = {"farm", RUE_OPTION_FLAG, NULL, NULL, "let each rank of --launch make trials by itself", 0, 0,
+              NULL, .set_by = RUE_SET_BY_USER, .group = RUE_GROUP_ADVANCED,
+              .more = "For like nodes, one rank each: N of them make N trials at the same time. A node that "
+                      "differs from the others makes no more trials. See docs/cluster.md."},
     [LISTEN] = {RUE_STUDY_OPTION_LISTEN},
     [LAUNCH_TIMEOUT] = {RUE_STUDY_OPTION_LAUNCH_TIMEOUT},
     [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "folder for the results [rue-out/<data>]", 0, 0, NULL,
@@ -349,6 +355,23 @@ static rue_status count_loaders(const struct rue_options *options, struct rue_st
     return status;
 }
 
+/* Only a strategy that predicts can have several trials in progress. */
+static rue_status make_farm(const struct rue_options *options, struct rue_study_goal *goal, rue_error *error)
+{
+    bool chosen = strcmp(goal->search.strategy, RUE_STRATEGY_AUTO) != 0;
+    const struct rue_strategy_ops *strategy =
+        chosen ? rue_strategy_find(goal->search.strategy) : &rue_strategy_duel;
+    if (!goal->loader.runner.launch)
+        return rue_fail(error, RUE_USAGE, "%s needs the command that starts the nodes: add --launch",
+                        rue_options_origin(options, FARM));
+    if (!strategy->ask_for)
+        return rue_fail(error, RUE_USAGE, "%s needs --strategy %s: %s has one trial at a time",
+                        rue_options_origin(options, FARM), rue_strategy_duel.name, strategy->name);
+    goal->search.strategy = strategy->name;
+    goal->loader.runner.farm = true;
+    return RUE_OK;
+}
+
 static rue_status run_variation(const struct rue_options *options, const struct rue_tune_variation *variation,
                                 rue_error *error)
 {
@@ -358,6 +381,7 @@ static rue_status run_variation(const struct rue_options *options, const struct 
     if (status == RUE_OK) status = choose_job(options, &goal, error);
     if (status == RUE_OK) status = rue_workload_add_recipe(options, &goal.loader.workload, error);
     if (status == RUE_OK) status = count_loaders(options, &goal, error);
+    if (status == RUE_OK && rue_options_flag(options, FARM)) status = make_farm(options, &goal, error);
     if (status == RUE_OK)
         status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);
     if (status == RUE_OK)

@@ -1,4 +1,4 @@
-/* Who makes the trials of a study: --runner, --runner-fd, --launch. */
+/* Who makes the trials of a study: --runner, --runner-fd, --launch, --farm. */
 #ifndef RUE_RUNNER_ADDRESS_H
 #define RUE_RUNNER_ADDRESS_H
 
@@ -12,6 +12,7 @@ struct rue_runner_address {
                             runner in each process; NULL: one runner, or one for each GPU */
     const char *listen;  /* "HOST" or "HOST:PORT" of this machine, to which they connect */
     uint64_t launch_timeout_ns;
+    bool farm; /* each rank makes trials by itself, instead of all together */
 };
 
 /* Reads the options of a command that has them. Children do not inherit the socket. RUE_USAGE: two contradict

@@ -4,10 +4,11 @@
 
 #include "interrupt.h"
 #include "runner_connection.h"
-#include "runner_group.h"
+#include "runner_farm.h"
 
 /* One of the three answers. */
 struct rue_runner {
+    bool farm; /* the members of `group` make trials each by itself */
     struct rue_connection *one;
     struct rue_runner_group *group;
     const struct rue_local_runner *local;
@@ -21,6 +22,7 @@ rue_status rue_runner_open(const struct rue_runner_address *address, const struc
     struct rue_runner *runner = calloc(1, sizeof *runner);
     if (!runner) return rue_fail_memory(error, "a runner", sizeof *runner);
     bool several = gpus || address->launch;
+    runner->farm = address->farm;
     rue_status status = several ? rue_runner_group_open(address, gpus, &runner->group, error)
                                 : rue_connection_open(address, NULL, -1, &runner->one, error);
     if (status == RUE_OK && !several) status = rue_connection_greet(runner->one, error);
@@ -56,6 +58,11 @@ const struct rue_hello *rue_runner_hello(const struct rue_runner *runner)
                          : &runner->hello;
 }
 
+struct rue_runner_group *rue_runner_farm(const struct rue_runner *runner)
+{
+    return runner->farm ? runner->group : NULL;
+}
+
 size_t rue_runner_count(const struct rue_runner *runner)
 {
     return runner->group ? rue_runner_group_count(runner->group) : 1;
@@ -80,6 +87,10 @@ rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request 
     result->config = request->config;
     if (rue_interrupt_status() != RUE_OK) return rue_fail(error, rue_interrupt_status(), "interrupted");
     if (runner->local) return runner->local->trial(runner->state, request, result), RUE_OK;
+    if (runner->farm) { /* any node; the first one, so that such trials are comparable */
+        rue_status status = rue_runner_farm_begin(runner->group, 0, request, profile, timeout_ns, error);
+        return status == RUE_OK ? rue_runner_farm_finish(runner->group, 0, result, error) : status;
+    }
     if (runner->group)
         return rue_runner_group_trial(runner->group, request, profile, timeout_ns, result, error);
     rue_status status = rue_connection_begin(runner->one, request, profile, timeout_ns, error);
@@ -88,6 +99,7 @@ rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request 
 
 bool rue_runner_was_suspended(const struct rue_runner *runner)
 {
+    if (runner->farm) return rue_runner_farm_was_suspended(runner->group, 0);
     if (runner->group) return rue_runner_group_was_suspended(runner->group);
     return runner->one && rue_connection_was_suspended(runner->one);
 }

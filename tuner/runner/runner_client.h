@@ -27,6 +27,9 @@ rue_status rue_runner_open_local(const struct rue_local_runner *local, const voi
 
 void rue_runner_close(struct rue_runner *runner);
 
+/* The ranks of a farm, each of which makes trials by itself (runner_farm.h); NULL: it is none. Borrowed. */
+struct rue_runner_group *rue_runner_farm(const struct rue_runner *runner);
+
 /* Its first answer to hello; never changes. */
 const struct rue_hello *rue_runner_hello(const struct rue_runner *runner);
 

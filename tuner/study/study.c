@@ -77,7 +77,8 @@ static rue_status open_runner(struct rue_study_setup *setup, rue_error *error)
     if (status != RUE_OK) return status;
     status =
         rue_runner_open(&goal->loader.runner, goal->loader.gpus ? &gpus : NULL, &setup->host.runner, error);
-    if (status == RUE_OK && goal->loader.runner.launch) status = set_ranks(setup, error);
+    bool together = goal->loader.runner.launch && !goal->loader.runner.farm;
+    if (status == RUE_OK && together) status = set_ranks(setup, error);
     return status;
 }
 

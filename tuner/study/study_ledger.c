@@ -19,7 +19,9 @@ void rue_study_count_cost(const struct rue_study_setup *setup, struct rue_study_
         return;
     }
     int64_t cost = result->cost_ns != RUE_ABSENT ? result->cost_ns : result->end_to_end_ns;
-    if (cost > 0) ledger->clock.virtual_ns += (uint64_t)cost;
+    uint64_t end_ns = started_ns + (cost > 0 ? (uint64_t)cost : 0);
+    if (end_ns > ledger->clock.virtual_ns)
+        ledger->clock.virtual_ns = end_ns; /* the latest of several nodes */
 }
 
 void rue_study_note_error(struct rue_study_ledger *ledger, double expected_s, double expected_sd)

@@ -275,6 +275,7 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
                                rue_error *error)
 {
     const struct rue_study_variant *variant = &study->setup.variants[index];
+    const struct rue_runner_address *runner = &study->setup.goal.loader.runner;
     struct rue_selection *selection;
     struct rue_baseline_findings baselines;
     rue_status status = rue_study_select(study, index, &selection, &baselines, error);
@@ -288,7 +289,7 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
         .lengths = study->outcome.variants[index].lengths,
         .job.images = variant->job_images,
         .job.gpus = study->setup.goal.loader.gpus ? (uint64_t)variant->workload.world_size : 0,
-        .job.ranks = study->setup.goal.loader.runner.launch ? (uint64_t)variant->workload.world_size : 0,
+        .job.ranks = runner->launch && !runner->farm ? (uint64_t)variant->workload.world_size : 0,
         .slow_rank = rue_rank_times_slowest(&study->ledger.rank_times[index]),
         .data.images = variant->opened.images,
         .data.bytes = variant->opened.bytes,

@@ -8,106 +8,40 @@
 #include "causes.h"
 #include "interrupt.h"
 #include "job_time.h"
+#include "runner_farm.h"
 #include "strategy.h"
 #include "study.h"
 #include "study_costs.h"
+#include "study_farm.h"
 #include "study_outcome.h"
 #include "study_recording.h"
 #include "study_show.h"
 #include "study_space.h"
+#include "study_tracks.h"
 #include "study_trials.h"
 #include "study_views.h"
 #include "units.h"
 #include "watch.h"
 
-/* A running strategy: of all scenarios, or, if it predicts, of those of one variant. */
-struct track {
-    void *state;
-    size_t first_variant;
-    double share; /* of the budget */
-    uint64_t spent_ns;
-    bool ended;
-    enum rue_outcome probe_outcome; /* of the first failed probe */
-    char probe_reason[RUE_REASON_BYTES];
-};
-
-struct tracks {
-    size_t count;
-    double weights[RUE_STUDY_VARIANTS_MAX * RUE_STUDY_MODELS_MAX]; /* of the scenarios */
-    size_t baselines[RUE_BASELINES_MAX];                           /* their columns */
-    struct track at[RUE_STUDY_VARIANTS_MAX];
-    struct rue_watch *watch; /* NULL: the study is too short for one */
-    /* Of a strategy that does not predict: */
-    size_t config;     /* current one */
-    int repeat;        /* current one */
-    bool over_budget;  /* the current ones do not fit the budget: only their stored trials count */
-    size_t new_trials; /* trials that were not stored */
-    double expected_s; /* of the new trials */
-    size_t skipped;
-};
-
-/* The cell of a track's question. */
-struct cell {
-    size_t variant, model, config;
-};
-
-static struct cell find_cell(const struct rue_study_setup *setup, const struct track *track,
-                             const struct rue_question *question)
-{
-    return (struct cell){track->first_variant + question->scenario / setup->model_count,
-                         question->scenario % setup->model_count, question->config};
-}
-
-static uint64_t expected_ns(const struct rue_study_setup *setup, const struct rue_question *question)
-{
-    if (question->expected_s > 0) return (uint64_t)(question->expected_s * 1e9);
-    if (rue_study_predicts(setup))
-        return setup->goal.search.budget.time_ns / 10; /* the timeout of a probe is then the budget */
-    return (uint64_t)(setup->plan.expected_s * 1e9 / (double)setup->plan.trials);
-}
-
-static struct rue_trial_request make_request(const struct rue_study_setup *setup, struct cell cell,
-                                             const struct rue_question *question)
-{
-    struct rue_trial_request request = {.measure = question->measure,
-                                        .config = setup->configs[cell.config],
-                                        .images = question->images,
-                                        .batches = question->batches};
-    bool joint = question->measure == RUE_JOINT;
-    if (rue_study_hello(setup)->whole_jobs || (joint && !request.images))
-        request.images = rue_study_trial_images(setup, cell.variant, &request.config);
-    request.detail = joint && (!rue_study_predicts(setup) || setup->goal.search.checked);
-    return request;
-}
-
 /* Answers a question with the `nth` stored trial, or with a new one. */
 static rue_status answer_question(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                  struct cell cell, const struct rue_question *question, size_t nth,
+                                  struct rue_study_cell cell, const struct rue_question *question, size_t nth,
                                   struct rue_trial_result *result, rue_error *error)
 {
-    struct rue_trial_request request = make_request(setup, cell, question);
+    struct rue_trial_request request = rue_study_make_request(setup, cell, question);
     return rue_study_measure(setup, ledger, cell.variant,
                              question->measure == RUE_LOAD ? RUE_NONE : cell.model, &request, nth,
-                             expected_ns(setup, question), result, error);
-}
-
-static void mark_partial(struct rue_study *study, const char *why)
-{
-    char all[48] = "";
-    if (!rue_study_predicts(&study->setup)) snprintf(all, sizeof all, " of %zu", study->setup.plan.trials);
-    study->outcome.partial = true;
-    snprintf(study->outcome.partial_reason, sizeof study->outcome.partial_reason, "%s after %zu%s trials",
-             why, study->ledger.answered, all);
+                             rue_study_expected_ns(setup, question), result, error);
 }
 
 /* The track that has spent least of its share, and its next question; NULL: no track has one. */
-static struct track *next_track(const struct rue_study_setup *setup, struct tracks *tracks,
-                                struct rue_question *question)
+static struct rue_track *next_track(const struct rue_study_setup *setup, struct rue_tracks *tracks,
+                                    struct rue_question *question)
 {
     for (;;) {
-        struct track *next = NULL;
+        struct rue_track *next = NULL;
         for (size_t i = 0; i < tracks->count; i++) {
-            struct track *track = &tracks->at[i];
+            struct rue_track *track = &tracks->at[i];
             if (track->ended) continue;
             if (!next || (double)track->spent_ns / track->share < (double)next->spent_ns / next->share)
                 next = track;
@@ -117,58 +51,17 @@ static struct track *next_track(const struct rue_study_setup *setup, struct trac
     }
 }
 
-/* Records the costs that a probe shows. True if rue_study_check_smallest now knows more: after the first
- * load-only probe, and after the compute probe of the last model. */
-static bool note_costs(struct rue_study_setup *setup, size_t variant, const struct rue_question *question,
-                       const struct rue_trial_result *result)
-{
-    size_t model = question->scenario % setup->model_count;
-    bool load = question->measure == RUE_LOAD && !(setup->costs.one_worker_images_per_s[variant] > 0);
-    bool compute = question->measure == RUE_COMPUTE && !setup->models[model].known &&
-                   !(setup->costs.compute_s_per_image[model] > 0);
-    if (load) rue_study_note_loader(setup, variant, result);
-    if (compute) rue_study_note_compute(setup, model, result);
-    for (size_t m = 0; m < setup->model_count; m++)
-        compute &= setup->models[m].known || setup->costs.compute_s_per_image[m] > 0;
-    return load || compute;
-}
-
-/* Checks after a probe whether the budget suffices. Damaged data end the run at once; other failures are
- * recorded, because more probes follow. */
-static rue_status check_probe(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                              struct track *track, const struct rue_question *question,
-                              const struct rue_trial_result *result, rue_error *error)
-{
-    bool ok = result->outcome == RUE_TRIAL_OK;
-    if (ok && note_costs(setup, track->first_variant, question, result))
-        return rue_study_check_smallest(setup, ledger, setup->variant_count, error);
-    bool first = ledger->answered == 1;
-    if ((question->measure == RUE_JOINT && !first) || ok) return RUE_OK;
-    if (rue_study_is_data_fault(setup, track->first_variant, result->outcome, result->reason))
-        return rue_study_fail_probe(setup, track->first_variant, result->outcome, result->reason, error);
-    if (question->measure == RUE_JOINT || track->probe_outcome != RUE_TRIAL_OK) return RUE_OK;
-    track->probe_outcome = result->outcome;
-    snprintf(track->probe_reason, sizeof track->probe_reason, "%s", result->reason);
-    return RUE_OK;
-}
-
-static bool is_spent(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger)
-{
-    const struct rue_budget *budget = &setup->goal.search.budget;
-    return (budget->time_ns && rue_study_spent_ns(setup, ledger) >= budget->time_ns) ||
-           (budget->trials && ledger->run_trials >= budget->trials);
-}
-
 /* Repeats the trials that may lie before or after a change of the machine. */
 static rue_status repeat_trial(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                rue_error *error)
 {
     rue_status status = RUE_OK;
     size_t i = rue_study_next_unsure(ledger, 0);
-    for (; status == RUE_OK && i != RUE_NONE && !is_spent(setup, ledger);
+    for (; status == RUE_OK && i != RUE_NONE && !rue_study_is_spent(setup, ledger);
          i = rue_study_next_unsure(ledger, i + 1)) {
         struct rue_trial_result result;
-        const struct cell cell = {ledger->rows[i].variant, ledger->rows[i].model, ledger->rows[i].config};
+        const struct rue_study_cell cell = {ledger->rows[i].variant, ledger->rows[i].model,
+                                            ledger->rows[i].config};
         const struct rue_question question = {.measure = RUE_JOINT, .config = cell.config};
         status = rue_interrupt_status();
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
@@ -185,7 +78,8 @@ static rue_status repeat_trial(const struct rue_study_setup *setup, struct rue_s
 
 /* Corrects earlier observations for a change of the machine. */
 static rue_status apply_change(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                               struct tracks *tracks, const struct rue_speed_change *change, rue_error *error)
+                               struct rue_tracks *tracks, const struct rue_speed_change *change,
+                               rue_error *error)
 {
     for (size_t i = 0; setup->plan.strategy->shift && i < tracks->count; i++)
         setup->plan.strategy->shift(tracks->at[i].state, change->since, change->slowdown);
@@ -194,7 +88,7 @@ static rue_status apply_change(const struct rue_study_setup *setup, struct rue_s
 
 /* The budget that all tracks need for a recommendation. */
 static struct rue_watch_reserve watch_reserve(const struct rue_study_setup *setup,
-                                              const struct tracks *tracks)
+                                              const struct rue_tracks *tracks)
 {
     struct rue_watch_reserve sum = {0};
     for (size_t i = 0; setup->plan.strategy->reserve && i < tracks->count; i++) {
@@ -208,7 +102,7 @@ static struct rue_watch_reserve watch_reserve(const struct rue_study_setup *setu
 
 /* Makes the references that are due after a new trial; the track pays for them. */
 static rue_status check_machine(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                struct tracks *tracks, struct track *track, rue_error *error)
+                                struct rue_tracks *tracks, struct rue_track *track, rue_error *error)
 {
     bool changed;
     struct rue_speed_change change;
@@ -221,38 +115,23 @@ static rue_status check_machine(const struct rue_study_setup *setup, struct rue_
     uint64_t spent_ns = rue_study_spent_ns(setup, ledger) - before_ns;
     track->spent_ns += spent_ns;
     if (setup->plan.strategy->spend)
-        setup->plan.strategy->spend(track->state, (double)spent_ns / 1e9, ledger->run_trials - run_trials);
+        setup->plan.strategy->spend(track->state, 0, (double)spent_ns / 1e9, ledger->run_trials - run_trials);
     return status;
 }
 
 /* Answers one question, by the `nth` stored trial if it exists, and updates all that depends on it. */
 static rue_status step_track(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                             struct tracks *tracks, struct track *track, struct rue_question *question,
-                             size_t nth, struct rue_same_failures *failures, rue_error *error)
+                             struct rue_tracks *tracks, struct rue_track *track,
+                             struct rue_question *question, size_t nth, rue_error *error)
 {
     const struct rue_strategy_ops *strategy = setup->plan.strategy;
-    struct cell cell = find_cell(setup, track, question);
+    struct rue_study_cell cell = rue_study_find_cell(setup, track, question);
     struct rue_trial_result result;
     double expected_s = 0, expected_sd = 0;
     bool expected = strategy->expect && strategy->expect(track->state, question, &expected_s, &expected_sd);
     rue_status status = answer_question(setup, ledger, cell, question, nth, &result, error);
     if (status != RUE_OK) return status;
-    question->stored = ledger->was_stored;
-    struct rue_ledger_row *row = &ledger->rows[ledger->last_row];
-    question->trial = row->trial.id;
-    if (question->measure == RUE_JOINT) row->config = cell.config;
-    /* Stored trials count at their former cost: tracks alternate in the same order when a study continues. */
-    if (result.cost_ns > 0) track->spent_ns += (uint64_t)result.cost_ns;
-    if (strategy->observe) strategy->observe(track->state, question, &result);
-    ledger->answered++;
-    if (!question->stored && !rue_study_predicts(setup)) {
-        tracks->new_trials++;
-        const struct rue_config *config = &setup->configs[cell.config];
-        uint64_t images = rue_study_trial_images(setup, cell.variant, config);
-        tracks->expected_s += rue_study_trial_s(setup, cell.variant, cell.model, config, images);
-    }
-    if (status == RUE_OK) status = check_probe(setup, ledger, track, question, &result, error);
-    if (status == RUE_OK && !question->stored) status = rue_same_failures_count(failures, &result, error);
+    status = rue_study_absorb(setup, ledger, tracks, track, question, &result, error);
     rue_trial_result_close(&result);
     if (status != RUE_OK || question->stored) return status;
     if (expected && !rue_study_hello(setup)->whole_jobs)
@@ -262,7 +141,7 @@ static rue_status step_track(struct rue_study_setup *setup, struct rue_study_led
 
 /* Copies the strategy's estimates of its variant's cells to the matrix. */
 static rue_status store_estimates(const struct rue_study_setup *setup, struct rue_study_outcome *outcome,
-                                  const struct track *track, rue_error *error)
+                                  const struct rue_track *track, rue_error *error)
 {
     size_t variant = track->first_variant;
     rue_status status = RUE_OK;
@@ -279,22 +158,10 @@ static rue_status store_estimates(const struct rue_study_setup *setup, struct ru
     return status;
 }
 
-/* Fails if a signal ended a strategy's computation. */
-static rue_status check_signal(struct rue_study *study, const struct tracks *tracks, rue_error *error)
-{
-    const struct rue_strategy_ops *strategy = study->setup.plan.strategy;
-    rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && strategy->status && i < tracks->count; i++)
-        status = strategy->status(tracks->at[i].state, NULL);
-    if (status != RUE_INTERRUPTED && status != RUE_TERMINATED) return RUE_OK; /* see check_strategy */
-    mark_partial(study, "interrupted");
-    return rue_fail(error, status, "interrupted");
-}
-
 /* Whether a configuration fits the rest of the budget, scaling its expected time by the ratio of measured to
  * expected time so far. The first one always fits a budget of trials. */
 static bool fits_budget(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                        const struct tracks *tracks, size_t config, double spent_s)
+                        const struct rue_tracks *tracks, size_t config, double spent_s)
 {
     const struct rue_budget *budget = &setup->goal.search.budget;
     size_t scenarios = setup->variant_count * setup->model_count;
@@ -308,7 +175,7 @@ static bool fits_budget(const struct rue_study_setup *setup, const struct rue_st
 
 /* Whether stored trials may still answer later questions of a track whose question has no stored answer. */
 static bool is_probing(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                       const struct track *track)
+                       const struct rue_track *track)
 {
     struct rue_claim claim;
     return ledger->found_trials && setup->plan.strategy->claim &&
@@ -318,8 +185,9 @@ static bool is_probing(const struct rue_study_setup *setup, const struct rue_stu
 /* `*out`: skip this question, because it does not fit the budget and the store has no answer. A strategy that
  * predicts then ends, unless it is still probing. */
 static rue_status check_skip(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                             struct tracks *tracks, struct track *track, const struct rue_question *question,
-                             size_t nth, double spent_s, bool *out, rue_error *error)
+                             struct rue_tracks *tracks, struct rue_track *track,
+                             const struct rue_question *question, size_t nth, double spent_s, bool *out,
+                             rue_error *error)
 {
     bool predicts = rue_study_predicts(setup), stored = false;
     *out = false;
@@ -327,9 +195,9 @@ static rue_status check_skip(const struct rue_study_setup *setup, struct rue_stu
         tracks->over_budget = !fits_budget(setup, ledger, tracks, question->config, spent_s);
     tracks->config = question->config;
     tracks->repeat = question->repeat;
-    if (!tracks->over_budget && !is_spent(setup, ledger)) return RUE_OK;
-    struct cell cell = find_cell(setup, track, question);
-    struct rue_trial_request request = make_request(setup, cell, question);
+    if (!tracks->over_budget && !rue_study_is_spent(setup, ledger)) return RUE_OK;
+    struct rue_study_cell cell = rue_study_find_cell(setup, track, question);
+    struct rue_trial_request request = rue_study_make_request(setup, cell, question);
     size_t model = question->measure == RUE_LOAD ? RUE_NONE : cell.model;
     rue_status status = RUE_OK;
     if (ledger->found_trials)
@@ -340,12 +208,11 @@ static rue_status check_skip(const struct rue_study_setup *setup, struct rue_stu
     return status;
 }
 
-static rue_status run_questions(struct rue_study *study, struct tracks *tracks, rue_error *error)
+static rue_status run_questions(struct rue_study *study, struct rue_tracks *tracks, rue_error *error)
 {
-    struct rue_same_failures failures = {0};
     struct rue_question question;
-    struct track *track;
-    struct cell cell;
+    struct rue_track *track;
+    struct rue_study_cell cell;
     uint64_t run_start_ns = rue_study_spent_ns(&study->setup, &study->ledger);
     while ((track = next_track(&study->setup, tracks, &question))) {
         rue_status status = rue_interrupt_status();
@@ -359,23 +226,22 @@ static rue_status run_questions(struct rue_study *study, struct tracks *tracks, 
                                 &skipped, error);
         if (skipped) continue;
         if (status == RUE_OK)
-            status =
-                step_track(&study->setup, &study->ledger, tracks, track, &question, nth, &failures, error);
+            status = step_track(&study->setup, &study->ledger, tracks, track, &question, nth, error);
         if (status != RUE_OK) {
             bool signal = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
-            mark_partial(study, signal ? "interrupted" : "stopped");
+            rue_study_mark_partial(study, signal ? "interrupted" : "stopped");
             return status;
         }
-        cell = find_cell(&study->setup, track, &question);
+        cell = rue_study_find_cell(&study->setup, track, &question);
         rue_study_show_progress(&study->setup, &study->ledger, track->state, cell.variant, cell.model,
                                 &study->setup.configs[cell.config], run_start_ns);
     }
-    if (tracks->skipped) mark_partial(study, "the budget was spent");
-    return check_signal(study, tracks, error);
+    if (tracks->skipped) rue_study_mark_partial(study, "the budget was spent");
+    return rue_study_check_signal(study, tracks, error);
 }
 
 /* If a baseline is recommended instead of the strategy's choice, the claim must be about the baseline. */
-static rue_status claim_recommended(struct rue_study *study, const struct track *track, rue_error *error)
+static rue_status claim_recommended(struct rue_study *study, const struct rue_track *track, rue_error *error)
 {
     size_t variant = track->first_variant;
     struct rue_claim *claim = &study->outcome.variants[variant].claim;
@@ -392,7 +258,7 @@ static rue_status claim_recommended(struct rue_study *study, const struct track 
 }
 
 /* Copies the strategy's claim, knowledge and estimates to the outcome. */
-static rue_status copy_estimates(struct rue_study *study, const struct track *track, rue_error *error)
+static rue_status copy_estimates(struct rue_study *study, const struct rue_track *track, rue_error *error)
 {
     size_t variant = track->first_variant;
     rue_status status = RUE_OK;
@@ -410,7 +276,7 @@ static rue_status copy_estimates(struct rue_study *study, const struct track *tr
                                                        &study->outcome.variants[variant].knowledge, error);
     if (study->outcome.variants[variant].claimed && !study->outcome.variants[variant].claim.verified &&
         !study->outcome.partial)
-        mark_partial(study, "the budget was spent");
+        rue_study_mark_partial(study, "the budget was spent");
     if (status == RUE_OK) status = store_estimates(&study->setup, &study->outcome, track, error);
     return status == RUE_OK ? claim_recommended(study, track, error) : status;
 }
@@ -426,7 +292,7 @@ static const double *fill_weights(const struct rue_study_setup *setup, double *w
 }
 
 /* Fails if the strategy ended because of an error of its own. */
-static rue_status check_strategy(const struct rue_study_setup *setup, const struct track *track,
+static rue_status check_strategy(const struct rue_study_setup *setup, const struct rue_track *track,
                                  rue_error *error)
 {
     rue_error why = {0};
@@ -438,7 +304,7 @@ static rue_status check_strategy(const struct rue_study_setup *setup, const stru
 }
 
 static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                              struct tracks *out, rue_error *error)
+                              struct rue_tracks *out, rue_error *error)
 {
     bool predicts = rue_study_predicts(setup);
     double remaining_s = setup->goal.search.budget.time_ns ? setup->plan.expected_s : INFINITY;
@@ -446,7 +312,7 @@ static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_st
     for (size_t b = 0; b < setup->baselines.count; b++) out->baselines[b] = setup->baselines.at[b].column;
     rue_status status = RUE_OK;
     for (size_t v = 0; status == RUE_OK && v < count; v++) {
-        struct track *track = &out->at[out->count++]; /* to be closed also if the rest fails */
+        struct rue_track *track = &out->at[out->count++]; /* to be closed also if the rest fails */
         track->first_variant = v;
         track->share = 1 / (double)count;
         if (setup->host.recording && count > 1) /* in proportion to the variants' times in the table */
@@ -461,6 +327,8 @@ static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_st
                                                     .repeats = setup->goal.search.repeats};
         strategy_setup.budget =
             (struct rue_setup_budget){remaining_s * track->share, setup->goal.search.budget.trials / count};
+        struct rue_runner_group *farm = rue_runner_farm(setup->host.runner);
+        strategy_setup.runner.nodes = farm ? rue_runner_group_count(farm) : 0;
         strategy_setup.job.first_batch_limit_s = (double)setup->goal.search.max_first_batch_ns / 1e9;
         strategy_setup.known.baselines = out->baselines;
         strategy_setup.known.baseline_count = setup->baselines.count;
@@ -473,7 +341,7 @@ static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_st
 }
 
 /* Copies a strategy's results to the outcome. */
-static rue_status collect_results(struct rue_study *study, const struct track *track, rue_error *error)
+static rue_status collect_results(struct rue_study *study, const struct rue_track *track, rue_error *error)
 {
     rue_status status = RUE_OK;
     size_t end = rue_study_predicts(&study->setup) ? track->first_variant + 1 : study->setup.variant_count;
@@ -490,11 +358,14 @@ static rue_status collect_results(struct rue_study *study, const struct track *t
 
 rue_status rue_study_run(struct rue_study *study, rue_error *error)
 {
-    struct tracks tracks = {.config = SIZE_MAX};
+    struct rue_tracks tracks = {.config = SIZE_MAX};
     rue_status status = open_tracks(&study->setup, &study->ledger, &tracks, error);
     study->ledger.run_trials = 0;
-    if (status == RUE_OK) status = rue_watch_open(&study->setup, &study->ledger, &tracks.watch, error);
-    if (status == RUE_OK) status = run_questions(study, &tracks, error);
+    bool farm = rue_runner_farm(study->setup.host.runner);
+    if (status == RUE_OK && !farm)
+        status = rue_watch_open(&study->setup, &study->ledger, &tracks.watch, error);
+    if (status == RUE_OK)
+        status = farm ? rue_study_run_farm(study, &tracks, error) : run_questions(study, &tracks, error);
     bool usable = status == RUE_OK || study->outcome.partial;
     rue_error lost = {0};
     for (size_t v = 0; lost.status == RUE_OK && v < study->setup.variant_count; v++)

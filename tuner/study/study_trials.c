@@ -13,6 +13,7 @@
 #include "interrupt.h"
 #include "job_time.h"
 #include "objective.h"
+#include "runner_farm.h"
 #include "study_ledger.h"
 #include "units.h"
 #include "workload_json.h"
@@ -170,61 +171,112 @@ static rue_status measure_awake(const struct rue_study_setup *setup, struct rue_
     return RUE_OK;
 }
 
-/* Measures and stores. A trial that was not warm or cold as requested counts only at the last attempt; its
- * row records the cache state in any case. */
-static rue_status measure_cell(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+/* Stores the result of a trial. One that was not warm or cold as requested counts only at the last attempt;
+ * its row records the cache state in any case. */
+static rue_status record_trial(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                const struct rue_store_scenario *scenario, struct rue_ledger_row at,
-                               struct rue_trial_request *request, const char *profile, int attempt,
+                               const struct rue_trial_request *request, int attempt,
                                struct rue_trial_result *result, rue_error *error)
 {
     struct rue_trial_row *trial = &at.trial;
-    rue_status status = measure_awake(setup, ledger, request, profile, &trial->started_ns, result, error);
-    if (status != RUE_OK) return status;
     at.suspended_ns = ledger->clock.suspended_ns;
     rue_study_count_cost(setup, ledger, trial->started_ns, result);
     ledger->run_trials++;
     if (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK && attempt < MISSED_MAX)
         result->outcome = RUE_TRIAL_FAILED;
-    status =
+    rue_status status =
         rue_store_add_trial(ledger->store, scenario, request, result, trial->started_ns, &trial->id, error);
     if (status == RUE_OK) status = note_row(setup, ledger, at, request, result, error);
     if (status != RUE_OK) rue_trial_result_close(result);
     return status;
 }
 
-rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                             size_t variant_index, size_t model_index, struct rue_trial_request *request,
-                             size_t nth, uint64_t expected_ns, struct rue_trial_result *result,
-                             rue_error *error)
+static const char *model_profile(const struct rue_study_setup *setup, size_t model)
 {
-    const char *profile = model_index == RUE_NONE ? NULL : setup->models[model_index].profile_json;
-    struct rue_store_scenario scenario =
-        complete_request(setup, variant_index, model_index, expected_ns, request);
+    return model == RUE_NONE ? NULL : setup->models[model].profile_json;
+}
+
+/* Answers with the `nth` stored row, if it exists: `*found`. */
+static rue_status answer_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                const struct rue_store_scenario *scenario, struct rue_ledger_row *at,
+                                struct rue_trial_request *request, size_t nth, bool *found,
+                                struct rue_trial_result *result, rue_error *error)
+{
+    uint64_t *id = &at->trial.id, *started_ns = &at->trial.started_ns;
     request->repeat = nth == RUE_STUDY_NEW_TRIAL ? 0 : nth;
-    bool found;
-    struct rue_ledger_row at = {.variant = variant_index, .model = model_index, .config = RUE_NONE};
-    uint64_t *id = &at.trial.id, *started_ns = &at.trial.started_ns;
     rue_status status =
-        rue_store_find_trial(ledger->store, &scenario, request, (struct rue_store_position){.nth = nth},
-                             &found, result, id, started_ns, error);
-    ledger->was_stored = status == RUE_OK && found;
-    if (status != RUE_OK || (found && find_probe_row(ledger, *id))) return status;
-    if (found) {
-        ledger->reused++;
-        at.stored = true;
-        if (setup->host.recording) { /* costs as much as a new trial */
-            rue_study_count_cost(setup, ledger, *started_ns, result);
-            ledger->was_stored = false;
-        }
-        return note_row(setup, ledger, at, request, result, error);
+        rue_store_find_trial(ledger->store, scenario, request, (struct rue_store_position){.nth = nth}, found,
+                             result, id, started_ns, error);
+    *found = status == RUE_OK && *found;
+    ledger->was_stored = *found;
+    if (!*found || find_probe_row(ledger, *id)) return status;
+    ledger->reused++;
+    at->stored = true;
+    if (setup->host.recording) { /* costs as much as a new trial */
+        rue_study_count_cost(setup, ledger, rue_study_spent_ns(setup, ledger), result);
+        ledger->was_stored = false;
     }
-    bool missed = true;
-    for (int attempt = 1; status == RUE_OK && missed; attempt++) {
+    return note_row(setup, ledger, *at, request, result, error);
+}
+
+rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             size_t variant, size_t model, struct rue_trial_request *request, size_t nth,
+                             uint64_t expected_ns, struct rue_trial_result *result, rue_error *error)
+{
+    struct rue_store_scenario scenario = complete_request(setup, variant, model, expected_ns, request);
+    struct rue_ledger_row at = {.variant = variant, .model = model, .config = RUE_NONE};
+    bool found, missed = true;
+    rue_status status = answer_stored(setup, ledger, &scenario, &at, request, nth, &found, result, error);
+    for (int attempt = 1; status == RUE_OK && !found && missed; attempt++) {
         rue_trial_result_close(result);
-        status = measure_cell(setup, ledger, &scenario, at, request, profile, attempt, result, error);
+        status = measure_awake(setup, ledger, request, model_profile(setup, model), &at.trial.started_ns,
+                               result, error);
+        if (status != RUE_OK) break;
+        status = record_trial(setup, ledger, &scenario, at, request, attempt, result, error);
         missed = result->cache_missed == 1 && result->outcome == RUE_TRIAL_FAILED && attempt < MISSED_MAX;
     }
     return status;
+}
+
+/* ---- a lane of a farm ---- */
+
+static rue_status begin_lane(const struct rue_study_setup *setup, struct rue_study_flight *flight,
+                             uint64_t now_ns, rue_error *error)
+{
+    flight->at.trial.started_ns = now_ns;
+    return rue_runner_farm_begin(rue_runner_farm(setup->host.runner), flight->lane, &flight->request,
+                                 model_profile(setup, flight->at.model),
+                                 timeout_ns(flight->request.limits.time_ns), error);
+}
+
+rue_status rue_study_begin(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                           struct rue_study_flight *flight, size_t nth, uint64_t expected_ns, uint64_t now_ns,
+                           bool *stored, struct rue_trial_result *result, rue_error *error)
+{
+    flight->at.config = RUE_NONE;
+    flight->attempt = 1;
+    flight->scenario =
+        complete_request(setup, flight->at.variant, flight->at.model, expected_ns, &flight->request);
+    rue_status status = answer_stored(setup, ledger, &flight->scenario, &flight->at, &flight->request, nth,
+                                      stored, result, error);
+    return status == RUE_OK && !*stored ? begin_lane(setup, flight, now_ns, error) : status;
+}
+
+rue_status rue_study_finish(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                            struct rue_study_flight *flight, uint64_t now_ns, bool *repeated,
+                            struct rue_trial_result *result, rue_error *error)
+{
+    bool suspended = rue_runner_farm_was_suspended(rue_runner_farm(setup->host.runner), flight->lane);
+    *repeated = (suspended || (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK)) &&
+                flight->attempt < MISSED_MAX;
+    if (!suspended || !*repeated) {
+        rue_status status = record_trial(setup, ledger, &flight->scenario, flight->at, &flight->request,
+                                         flight->attempt, result, error);
+        if (status != RUE_OK || !*repeated) return status;
+    }
+    rue_trial_result_close(result);
+    flight->attempt++;
+    return begin_lane(setup, flight, now_ns, error);
 }
 
 rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,

@@ -25,6 +25,28 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
                              uint64_t expected_ns, struct rue_trial_result *result,
                              rue_error *error) RUE_MUST_CHECK;
 
+/* A trial on a lane of a farm, in steps. The caller sets `lane`, `at.variant`, `at.model`, and of the request
+ * what rue_study_measure needs. */
+struct rue_study_flight {
+    size_t lane;
+    struct rue_ledger_row at;
+    struct rue_trial_request request;
+    struct rue_store_scenario scenario;
+    int attempt;
+};
+
+/* As rue_study_measure with a stored answer, which adds the row; else begins the trial. `now_ns`: the clock
+ * of the lane, as spent time. */
+rue_status rue_study_begin(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                           struct rue_study_flight *flight, size_t nth, uint64_t expected_ns, uint64_t now_ns,
+                           bool *stored, struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+
+/* Stores the result that the lane's runner gave, and adds the row. `*repeated`: the trial was suspended, or
+ * not warm or cold as requested; it is discarded, and has begun again. */
+rue_status rue_study_finish(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                            struct rue_study_flight *flight, uint64_t now_ns, bool *repeated,
+                            struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+
 /* Visits every stored row that answers `request` (as above); adds no row. As rue_store_visit_trials. */
 rue_status rue_study_visit_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   size_t variant, size_t model, struct rue_trial_request *request,

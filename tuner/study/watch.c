@@ -58,8 +58,8 @@ struct rue_watch {
 
 /* ---- the reference ---- */
 
-static void choose_reference(const struct rue_study_setup *setup, size_t variant, size_t *model,
-                             struct rue_trial_request *request)
+void rue_watch_choose_reference(const struct rue_study_setup *setup, size_t variant, size_t *model,
+                                struct rue_trial_request *request)
 {
     bool load = rue_study_hello(setup)->measures[RUE_LOAD];
     uint64_t job = setup->variants[variant].job_images;
@@ -97,7 +97,7 @@ static bool is_long_enough(const struct rue_study_setup *setup)
 bool rue_watch_plan(const struct rue_study_setup *setup, struct rue_watch_plan *out)
 {
     if (!is_long_enough(setup)) return false;
-    choose_reference(setup, 0, &out->model, &out->request);
+    rue_watch_choose_reference(setup, 0, &out->model, &out->request);
     out->references = RUE_REFERENCE_VALUES_MIN * setup->variant_count + setup->plan.trials / RUE_WATCH_PERIOD;
     return true;
 }
@@ -263,7 +263,7 @@ static rue_status run_reference(struct rue_watch *watch, size_t variant, rue_err
     double value;
     rue_status status = RUE_OK;
     if (!reference->chosen) {
-        choose_reference(watch->setup, variant, &reference->model, &reference->request);
+        rue_watch_choose_reference(watch->setup, variant, &reference->model, &reference->request);
         status = find_earlier_references(watch->setup, watch->ledger, variant, reference, error);
     }
     reference->chosen = true;

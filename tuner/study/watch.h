@@ -24,6 +24,10 @@ struct rue_watch_plan {
 };
 bool rue_watch_plan(const struct rue_study_setup *setup, struct rue_watch_plan *out);
 
+/* The reference of a variant: load-only if the runner can, else joint. */
+void rue_watch_choose_reference(const struct rue_study_setup *setup, size_t variant, size_t *model,
+                                struct rue_trial_request *request);
+
 /* The trials for the strategy in a budget of `trials`; a small budget has no references. */
 size_t rue_watch_strategy_trials(const struct rue_study_setup *setup, size_t trials);
 

@@ -58,7 +58,7 @@ static void machine_close(struct machine *machine)
 static void answer(struct machine *machine)
 {
     struct rue_question ask;
-    while (rue_question_queue_pop(&machine->duel.queue, &ask)) {
+    while (rue_question_queue_pop(&machine->duel.queue, 0, &ask)) {
         struct rue_trial_result result = rue_trial_result_empty();
         struct rue_pipeline_consumer none = {1e-6, 0, 0, false};
         struct rue_pipeline_times times;

@@ -3,131 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "pipeline_fixture.h"
-#include "random.h"
-#include "strategy.h"
+#include "simulated_machine.h"
 
 TestSuite(strategy_duel, .timeout = 120);
 
-enum { MODELS = 4, SIZES = 4, WORKERS = 6, CONFIGS = SIZES * WORKERS, JOB = 6000, ASKS_MAX = 4000 };
-
-struct machine {
-    struct rue_pipeline_loader loader;
-    struct rue_pipeline_consumer models[MODELS];
-    double error[MODELS][CONFIGS]; /* of the prediction, in logarithms */
-    double noise;
-    uint64_t seed;
-    struct rue_config configs[CONFIGS];
-    bool measures[RUE_MEASURE_COUNT];
-    size_t infeasible;    /* a configuration that does not run; CONFIGS: all do */
-    bool whole_jobs;      /* joint trials alone, of the whole job, without the times of their parts */
-    double first_limit_s; /* of the first batch; 0: none */
-    double first_excess;  /* what a first batch takes more than the pipeline has it, a ratio */
-    bool drop_last;
-    double other_s; /* that is spent on something else after each trial, as far as the reserve allows */
-};
-
-static double normal(uint64_t *seed)
-{
-    double radius = sqrt(-2 * log(1 - rue_random_unit(seed)));
-    return radius * cos(2 * M_PI * rue_random_unit(seed));
-}
-
-static struct machine make_machine(uint64_t seed)
-{
-    static const int sizes[SIZES] = {16, 64, 128, 256}, workers[WORKERS] = {0, 1, 2, 4, 8, 16};
-    struct machine machine = {.noise = 0.012, .seed = rue_mix64(seed), .infeasible = CONFIGS};
-    double scale = exp(0.4 * normal(&machine.seed));
-    machine.loader = pipeline_small;
-    machine.loader.value[RUE_PIPELINE_item_s] *= scale;
-    for (int m = 0; m < MODELS; m++)
-        machine.models[m] = (struct rue_pipeline_consumer){2e-3, 5e-4 * exp(0.8 * m), 0, false};
-    pipeline_grid(sizes, SIZES, workers, WORKERS, machine.configs);
-    for (int c = 0; c < CONFIGS; c++)
-        for (int m = 0; m < MODELS; m++) machine.error[m][c] = 0.012 * normal(&machine.seed);
-    for (int i = 0; i < RUE_MEASURE_COUNT; i++) machine.measures[i] = true;
-    return machine;
-}
-
-static uint64_t consumed(const struct machine *machine, size_t config, uint64_t images)
-{
-    uint64_t batch = (uint64_t)machine->configs[config].value[RUE_BATCH_SIZE];
-    return machine->drop_last ? images / batch * batch : images;
-}
-
-static struct rue_pipeline_times predict_times(const struct machine *machine,
-                                               struct rue_pipeline_consumer consumer, size_t config,
-                                               uint64_t images)
-{
-    return rue_pipeline_predict(&machine->loader, &consumer, &machine->configs[config],
-                                consumed(machine, config, images));
-}
-
-static double truth_s(const struct machine *machine, size_t model, size_t config)
-{
-    return predict_times(machine, machine->models[model], config, JOB).end_to_end_s *
-           exp(machine->error[model][config]);
-}
-
-/* Mean regret of every configuration that runs; the least of all. */
-static double compute_regrets(const struct machine *machine, double out[CONFIGS])
-{
-    double least = INFINITY;
-    for (size_t c = 0; c < CONFIGS; c++) out[c] = 0;
-    for (size_t m = 0; m < MODELS; m++) {
-        double best = INFINITY;
-        for (size_t c = 0; c < CONFIGS; c++)
-            if (c != machine->infeasible) best = fmin(best, truth_s(machine, m, c));
-        for (size_t c = 0; c < CONFIGS; c++) out[c] += (truth_s(machine, m, c) / best - 1) / MODELS;
-    }
-    for (size_t c = 0; c < CONFIGS; c++)
-        if (c != machine->infeasible) least = fmin(least, out[c]);
-    return least;
-}
-
-static int64_t ns(double seconds)
-{
-    return (int64_t)(seconds * 1e9);
-}
-
-static struct rue_trial_result perform(struct machine *machine, const struct rue_question *ask)
-{
-    struct rue_trial_result result = rue_trial_result_empty();
-    double factor = exp(machine->noise * normal(&machine->seed));
-    result.config = machine->configs[ask->config];
-    result.outcome = ask->config == machine->infeasible ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_OK;
-    result.cost_ns = ns(0.05);
-    if (result.outcome != RUE_TRIAL_OK) return result;
-    cr_assert(machine->measures[ask->measure], "what the runner cannot do is not asked");
-    if (ask->measure == RUE_COMPUTE) {
-        double batch = result.config.value[RUE_BATCH_SIZE], count = (double)ask->batches;
-        double spent =
-            count * (machine->models[ask->scenario].batch_s + batch * machine->models[ask->scenario].image_s);
-        cr_assert_gt(ask->batches, 0);
-        result.batches = (int64_t)ask->batches;
-        result.images = (int64_t)(count * batch);
-        result.compute_ns = result.end_to_end_ns = ns(spent * factor);
-        result.cost_ns += ns(2 * spent);
-        return result;
-    }
-    cr_assert(ask->images > 0 && ask->images <= JOB);
-    cr_assert(!machine->whole_jobs || ask->images == JOB, "a part of the job cannot be had");
-    bool joint = ask->measure == RUE_JOINT;
-    struct rue_pipeline_consumer none = {1e-5, 0, 0, false};
-    struct rue_pipeline_times times =
-        predict_times(machine, joint ? machine->models[ask->scenario] : none, ask->config, ask->images);
-    if (joint) factor *= exp(machine->error[ask->scenario][ask->config]);
-    uint64_t batch = (uint64_t)result.config.value[RUE_BATCH_SIZE];
-    result.images = (int64_t)consumed(machine, ask->config, ask->images);
-    result.batches = (int64_t)(((uint64_t)result.images + batch - 1) / batch);
-    result.end_to_end_ns = ns(times.end_to_end_s * factor);
-    result.first_batch_ns = ns(times.first_batch_s * factor * (joint ? 1 + machine->first_excess : 1));
-    result.shutdown_ns = ns(times.shutdown_s * factor);
-    result.compute_ns = joint ? RUE_ABSENT : result.batches * 10000;
-    result.cost_ns += result.end_to_end_ns;
-    if (machine->whole_jobs) result.batches = result.first_batch_ns = result.shutdown_ns = RUE_ABSENT;
-    return result;
-}
+enum { ASKS_MAX = 4000 };
 
 struct outcome {
     struct rue_claim claim;
@@ -138,30 +18,6 @@ struct outcome {
     struct rue_estimate cells[MODELS][CONFIGS]; /* where something is claimed */
 };
 
-static double exhaustive_s(const struct machine *machine)
-{
-    double sum = 0;
-    for (size_t i = 0; i < MODELS * CONFIGS; i++) sum += truth_s(machine, i / CONFIGS, i % CONFIGS) + 0.05;
-    return sum;
-}
-
-static struct rue_strategy_setup make_setup(const struct machine *machine, double budget_s,
-                                            double epsilon_ratio)
-{
-    struct rue_strategy_setup setup =
-        rue_strategy_setup_default((struct rue_setup_grid){MODELS, CONFIGS, machine->configs}, JOB);
-    setup.runner = (struct rue_setup_runner){.cpus = machine->loader.cpus,
-                                             .round_robin = machine->loader.round_robin,
-                                             .whole_jobs = machine->whole_jobs};
-    setup.seed = 7;
-    setup.job.drop_last = machine->drop_last;
-    setup.budget.seconds = budget_s;
-    setup.job.first_batch_limit_s = machine->first_limit_s;
-    setup.aim.epsilon_ratio = epsilon_ratio;
-    for (int i = 0; i < RUE_MEASURE_COUNT; i++) setup.runner.measures[i] = machine->measures[i];
-    return setup;
-}
-
 static double spend_otherwise(const struct machine *machine, void *state, double left_s)
 {
     double reserve_s = 0;
@@ -170,7 +26,7 @@ static double spend_otherwise(const struct machine *machine, void *state, double
     rue_strategy_duel.reserve(state, &reserve_s, &trials);
     cr_assert_eq(trials > 0, reserve_s > 0);
     double spent_s = fmax(0, fmin(machine->other_s, left_s - reserve_s));
-    rue_strategy_duel.spend(state, spent_s, 0);
+    rue_strategy_duel.spend(state, 0, spent_s, 0);
     return spent_s;
 }
 

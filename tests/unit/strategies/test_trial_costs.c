@@ -18,11 +18,11 @@ static const double near = 1e-6;
 Test(trial_costs, the_mean_overhead_is_expected_of_every_trial)
 {
     struct rue_trial_costs costs = {.new_trials = 0};
-    cr_assert_eq(rue_trial_costs_overhead_s(&costs, 0), 0, "nothing is known");
+    cr_assert_eq(rue_trial_costs_overhead_s(&costs, 0, 0), 0, "nothing is known");
     note(&costs, RUE_LOAD, 0, 2, 0.3);
-    cr_assert_float_eq(rue_trial_costs_overhead_s(&costs, 0), 0.3, near);
+    cr_assert_float_eq(rue_trial_costs_overhead_s(&costs, 0, 0), 0.3, near);
     note(&costs, RUE_LOAD, 0, 5, 0.5);
-    cr_assert_float_eq(rue_trial_costs_overhead_s(&costs, 0), 0.4, near);
+    cr_assert_float_eq(rue_trial_costs_overhead_s(&costs, 0, 0), 0.4, near);
     cr_assert_float_eq(costs.spent_s, 7.8, near);
     cr_assert_eq(costs.new_trials, 2);
 }
@@ -33,6 +33,6 @@ Test(trial_costs, a_change_of_model_costs_its_time_above_the_overhead)
     note(&costs, RUE_LOAD, 0, 1, 0.2);
     note(&costs, RUE_JOINT, 1, 1, 0.9);
     note(&costs, RUE_JOINT, 1, 1, 0.2);
-    cr_assert_float_eq(rue_trial_costs_overhead_s(&costs, 0), 0.9, near);
-    cr_assert_float_eq(rue_trial_costs_overhead_s(&costs, 1), 0.2, near, "it is that one");
+    cr_assert_float_eq(rue_trial_costs_overhead_s(&costs, 0, 0), 0.9, near);
+    cr_assert_float_eq(rue_trial_costs_overhead_s(&costs, 0, 1), 0.2, near, "it is that one");
 }

@@ -1,0 +1,109 @@
+#include "like_nodes.h"
+
+#include <math.h>
+
+static const double certainty_sds = 3, median_sd_ratio = 1.25; /* sd of a median over that of a mean */
+static const double level_most = 0.14;                         /* difference of like nodes, a logarithm */
+static const double scatter_most = 0.1;                        /* of the times of like nodes */
+static const double scatter_ratio = 4;                         /* to that of the others */
+
+static double level(const struct rue_node_times *times)
+{
+    double values[RUE_NODE_TIMES];
+    for (size_t i = 0; i < times->count; i++) values[i] = times->recent[i];
+    return rue_median(values, times->count);
+}
+
+/* The median absolute deviation, as a standard deviation. */
+static double scatter(const struct rue_node_times *times)
+{
+    double values[RUE_NODE_TIMES], middle = level(times);
+    for (size_t i = 0; i < times->count; i++) values[i] = fabs(times->recent[i] - middle);
+    return 1.4826 * rue_median(values, times->count);
+}
+
+/* The median over the other nodes; false: there is none, or one has too few times. */
+static bool find_usual(const struct rue_like_nodes *nodes, size_t node, size_t kind,
+                       double (*figure)(const struct rue_node_times *times), double *out)
+{
+    double values[RUE_NODES_MAX];
+    size_t count = 0;
+    for (size_t n = 1; n <= nodes->count; n++) {
+        const struct rue_node_times *times = &nodes->nodes[n].times[kind];
+        if (n == node || nodes->nodes[n].dropped) continue;
+        if (times->count < RUE_NODE_TIMES_MIN) return false;
+        values[count++] = figure(times);
+    }
+    if (count) *out = rue_median(values, count);
+    return count > 0;
+}
+
+/* Times that vary are more at first. */
+static bool is_begun(const struct rue_node_times *times)
+{
+    return times->count == RUE_NODE_TIMES ||
+           (times->count >= RUE_NODE_TIMES_MIN && scatter(times) <= scatter_most);
+}
+
+bool rue_like_nodes_is_due(const struct rue_like_nodes *nodes, size_t node, size_t *kind)
+{
+    const struct rue_like_node *own = &nodes->nodes[node];
+    *kind = own->kind;
+    return own->suspected || own->trials >= RUE_NODE_PERIOD || !own->begun;
+}
+
+void rue_like_nodes_count(struct rue_like_nodes *nodes, size_t node)
+{
+    nodes->nodes[node].trials++;
+}
+
+void rue_like_nodes_add(struct rue_like_nodes *nodes, size_t node, double seconds, size_t trial)
+{
+    struct rue_like_node *own = &nodes->nodes[node];
+    struct rue_node_times *times = &own->times[own->kind];
+    double usual;
+    times->recent[times->next] = log(seconds);
+    times->next = (times->next + 1) % RUE_NODE_TIMES;
+    if (times->count < RUE_NODE_TIMES) times->count++;
+    own->suspected = own->begun && find_usual(nodes, node, own->kind, level, &usual) &&
+                     fabs(log(seconds) - usual) > level_most;
+    own->trials = 0;
+    if (own->begun && !own->suspected) own->good = trial;
+    if (own->begun ? own->suspected : !is_begun(times)) return;
+    own->kind = (own->kind + 1) % nodes->kinds;
+    own->begun |= own->kind == 0;
+}
+
+/* Slower nodes before faster ones before noisy ones; 0: like the others. */
+static double judge(const struct rue_like_nodes *nodes, size_t node, size_t kind,
+                    struct rue_node_difference *out)
+{
+    const struct rue_node_times *times = &nodes->nodes[node].times[kind];
+    double usual;
+    *out = (struct rue_node_difference){.node = node, .kind = kind, .since = nodes->nodes[node].good + 1};
+    if (times->count < RUE_NODE_TIMES_MIN || !find_usual(nodes, node, kind, level, &usual)) return 0;
+    double difference = level(times) - usual, own = scatter(times);
+    (void)find_usual(nodes, node, kind, scatter, &usual);
+    double error = median_sd_ratio * hypot(own, usual) / sqrt((double)times->count);
+    out->ratio = exp(difference);
+    if (fabs(difference) > fmax(level_most, certainty_sds * error))
+        return difference > 0 ? 2 + difference : 2 - out->ratio;
+    out->noisy = true;
+    out->ratio = own / usual;
+    bool differs = times->count == RUE_NODE_TIMES && own > fmax(scatter_most, scatter_ratio * usual);
+    return differs ? 1 - 1 / out->ratio : 0;
+}
+
+struct rue_node_difference rue_like_nodes_find(const struct rue_like_nodes *nodes)
+{
+    struct rue_node_difference found = {0}, one;
+    double most = 0;
+    for (size_t i = 0; i < nodes->count * nodes->kinds; i++) {
+        size_t node = 1 + i / nodes->kinds;
+        double difference = nodes->nodes[node].dropped ? 0 : judge(nodes, node, i % nodes->kinds, &one);
+        if (difference <= most) continue;
+        most = difference;
+        found = one;
+    }
+    return found;
+}

@@ -1,0 +1,53 @@
+/* Finds the node of a farm that differs from the others, by reference trials: all nodes make the same short
+ * trials, at first and then now and then. Of each kind, a node's level is the median of its last times. A
+ * node differs if its level, or the scatter of its times, is too far from the median of the others. Where
+ * slower and faster nodes are equally many, the slower ones differ. Pure: no clock, no I/O. */
+#ifndef RUE_LIKE_NODES_H
+#define RUE_LIKE_NODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "question.h"
+
+enum { RUE_NODE_TIMES = 7, RUE_NODE_TIMES_MIN = 3, RUE_NODE_KINDS = 2, RUE_NODE_PERIOD = 5 };
+
+struct rue_node_times {
+    size_t count, next;
+    double recent[RUE_NODE_TIMES]; /* logarithms, a ring */
+};
+
+struct rue_like_nodes {
+    size_t count; /* nodes, numbered from 1 */
+    size_t kinds; /* of reference trials, at most RUE_NODE_KINDS */
+    struct rue_like_node {
+        bool dropped, begun, suspected; /* begun: has enough times of each kind */
+        size_t kind;                    /* of its next reference */
+        size_t trials;                  /* since its last reference */
+        size_t good; /* the last trial that was made when it was like the others; 0: none */
+        struct rue_node_times times[RUE_NODE_KINDS];
+    } nodes[RUE_NODES_MAX + 1];
+};
+
+/* Whether the node's next trial is a reference, of `*kind`: at first, after some trials, and again if the
+ * last one was unexpected. */
+bool rue_like_nodes_is_due(const struct rue_like_nodes *nodes, size_t node, size_t *kind);
+
+/* Counts another trial of the node. */
+void rue_like_nodes_count(struct rue_like_nodes *nodes, size_t node);
+
+/* Adds the time of a reference. `trial`: the number of the node's last trial before it. */
+void rue_like_nodes_add(struct rue_like_nodes *nodes, size_t node, double seconds, size_t trial);
+
+struct rue_node_difference {
+    size_t node;  /* 0: none differs */
+    size_t kind;  /* of the references that show it */
+    bool noisy;   /* its times vary more */
+    double ratio; /* of its time, or its scatter, to those of the others */
+    size_t since; /* the first of its trials that may be unlike those of the others */
+};
+
+/* The most different node. The caller drops it: nodes[node].dropped. */
+struct rue_node_difference rue_like_nodes_find(const struct rue_like_nodes *nodes);
+
+#endif

@@ -1,0 +1,160 @@
+"""Ranks that make trials each by itself (--farm): played on virtual clocks, scripted, and with rue's own loader."""
+import json
+import re
+import shlex
+import signal
+import sqlite3
+import subprocess
+
+import pytest
+
+from conftest import Script, expect_failure, make_table, read_json, wait_until, wait_until_ended
+from test_launch import flat, launcher
+
+CELLS = [16, 64, 256], [1, 2, 4, 8]
+TABLE = make_table(["ape", "bee"], *CELLS, lambda model, batch, workers: 40_000 // workers + 3_000_000 // batch + (9_000 if model == "bee" else 0))
+FARM = ["--farm", "--budget", "60s", "--out", "out"]
+
+
+def played(tmp_path, ranks, **play):
+    return launcher(tmp_path, ranks=ranks, per_node=1, play={"ns_per_image": TABLE["ape"], **play})
+
+
+def scripted(tmp_path, ranks, **own):
+    """Words for ranks that each play a script; `own`: what differs on a rank."""
+    lines = ["#!/bin/sh"]
+    for rank in range(ranks):
+        folder = tmp_path / f"rank{rank}"
+        folder.mkdir()
+        more = {"start_ns": 20_000_000, "load_ns": 2_000_000, "computes": True, **own.get(f"r{rank}", {})}
+        lines.append(f'[ "$RANK" = {rank} ] && exec {Script(folder, more.pop("table", TABLE), **more).command}')
+    path = tmp_path / "runner.sh"
+    path.write_text("\n".join(lines) + "\n")
+    path.chmod(0o755)
+    return ["--runner", shlex.quote(str(path)), "--launch", launcher(tmp_path, ranks=ranks, per_node=1)]
+
+
+def rows(rue):
+    """(measure, node, start, end), in the order of the store"""
+    db = sqlite3.connect(rue.folder / "out/study.db")
+    try:
+        found = db.execute("SELECT measure, ranks, started_ns, cost_ns FROM trial WHERE status = 'ok' ORDER BY id").fetchall()
+    finally:
+        db.close()
+    return [(measure, json.loads(ranks)[0]["node"] if ranks else None, start, start + cost) for measure, ranks, start, cost in found]
+
+
+def recommended(rue):
+    return read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
+
+
+@pytest.mark.quick
+def test_nodes_make_trials_at_the_same_time(rue, tmp_path):
+    words = scripted(tmp_path, 4)
+    done = rue("tune", *words, *FARM)
+    assert done.returncode == 0, done.stderr
+    assert "1,000 images on one of 4 nodes" in flat(done.stdout + done.stderr) and "makes no more trials" not in done.stderr
+    first, part = rows(rue), recommended(rue)
+    assert {node for _, node, _, _ in first} == {"n0", "n1", "n2", "n3"}
+    for node in ("n0", "n1", "n2", "n3"):
+        own = [row for row in first if row[1] == node]
+        assert all(before[3] <= after[2] for before, after in zip(own, own[1:])), "a node has one trial at a time"
+    farm = [row for row in first if row[2] >= max(min(r[2] for r in first if r[1] == n) for n in ("n0", "n1", "n2", "n3"))]
+    elapsed = max(row[3] for row in farm) - min(row[2] for row in farm)
+    assert sum(row[3] - row[2] for row in farm) > 2 * elapsed
+    assert part["job_images"] == 1000 and "ranks" not in part and part["certificate"]
+    for log in tmp_path.glob("rank*/requests.log"):
+        log.unlink()
+    again = rue("tune", *words, *FARM, "--fresh")
+    assert again.returncode == 0 and rows(rue) == first, "virtual clocks are deterministic"
+
+
+def test_the_answer_is_that_of_one_node(rue, tmp_path):
+    found = []
+    for words in (scripted(tmp_path, 3) + FARM, ["--runner", Script(tmp_path, TABLE, start_ns=20_000_000, load_ns=2_000_000, computes=True).command,
+                                                "--strategy", "duel", "--budget", "60s", "--out", "out"]):
+        done = rue("tune", *words, "--fresh")
+        assert done.returncode == 0, done.stderr
+        found.append(recommended(rue)["config"])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("own, what", [
+    (dict(slower_from=[1, 1.25]), r"the time of its reference trials is 1\.[12]\d times theirs"),
+    (dict(slower_from=[12, 1.5]), r"the time of its reference trials is 1\.[345]\d times theirs"),
+    (dict(noise=0.6), r"the \w+ of its reference trials is [\d.]+ times theirs"),
+])
+def test_a_node_that_differs_is_dropped_and_named(rue, tmp_path, own, what):
+    done = rue("tune", *scripted(tmp_path, 4, r2=own), *FARM)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"rank (\d) \(n\d\) differs from the other nodes: [^;]*?" + what + "; it makes no more trials", flat(done.stderr)) == ["2"], done.stderr
+    joint = [node for measure, node, _, _ in rows(rue) if measure == "joint"]
+    assert recommended(rue)["config"] and len(joint) > 4 and joint[-1] != "n2"
+    if own == dict(slower_from=[1, 1.25]):
+        assert "n2" not in joint
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_node_whose_connection_ends_is_dropped(rue, tmp_path, ranks):
+    done = rue("tune", *FARM, "--launch", played(tmp_path, ranks, drop={"1": [5]}))
+    assert done.returncode == 0, done.stderr
+    assert "rank 1 (n1) ended its connection; it makes no more trials" in flat(done.stderr)
+    assert recommended(rue)["config"] and rows(rue)[-1][1] != "n1"
+
+
+def test_without_a_node_the_study_ends(rue, tmp_path):
+    done = rue("tune", *FARM, "--launch", played(tmp_path, 2, drop={"0": [12], "1": [5]}))
+    expect_failure(done, 1, "no node is left: rank 0 (n0) ended its connection")
+
+
+def test_a_node_that_never_answers_is_dropped_or_times_out(rue, tmp_path):
+    done = rue("tune", *FARM, "--trial-timeout", "1s", "--launch", played(tmp_path, 3, hang={"2": 2}))
+    assert done.returncode == 0, done.stderr
+    assert "rank 2 (n2)" in flat(done.stderr) and recommended(rue)["config"]
+
+
+def test_a_study_is_continued(rue, tmp_path):
+    words = scripted(tmp_path, 2)
+    assert rue("tune", *words, *FARM, "--budget", "8s").returncode == 0
+    before = len(rows(rue))
+    done = rue("tune", *words, *FARM)
+    assert done.returncode == 0 and len(rows(rue)) > before and recommended(rue)["certificate"], done.stderr
+
+
+def test_a_signal_ends_all_nodes(program, tmp_path):
+    own = dict(hello=dict(clock="real"), delay_s=0.05)
+    process = subprocess.Popen([program, "tune", *scripted(tmp_path, 2, r0=own, r1=own), *FARM], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    log = tmp_path / "rank1/requests.log"
+    wait_until(lambda: log.exists() and log.read_text().count('"trial"') > 8, process)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    pids = {json.loads(line)["pid"] for path in tmp_path.glob("rank*/requests.log") for line in path.read_text().splitlines()}
+    assert wait_until_ended(pids)
+
+
+def test_real_loaders(rue, photos, tmp_path):
+    done = rue("tune", photos, "--model", "resnet18", "--device", "h100", "--batch-size", "4,8,16", "--num-workers", "0,1,2", "--mode", "raw",
+               "--farm", "--budget", "20s", "--out", "out", "--launch", launcher(tmp_path, ranks=2, per_node=1))
+    assert done.returncode == 0, done.stderr
+    assert recommended(rue)["config"] and {"n0", "n1"} <= {node for _, node, _, _ in rows(rue)}
+
+
+# ---- what cannot be ----
+
+@pytest.mark.parametrize("words, parts", [
+    (["--farm"], ["--farm", "add --launch"]),
+    (["--farm", "--strategy", "grid", "--launch", "x"], ["--farm", "--strategy duel", "grid"]),
+    (["--farm", "--goal", "throughput", "--launch", "x"], ["--goal", "grid"]),
+])
+def test_wrong_options(rue, words, parts):
+    expect_failure(rue("tune", *words), 2, *parts)
+
+
+def test_two_ranks_of_a_node_are_refused(rue, tmp_path):
+    words = launcher(tmp_path, ranks=4, per_node=2, play={"ns_per_image": TABLE["ape"]})
+    expect_failure(rue("tune", *FARM, "--launch", words), 2, "--farm", "2 ranks", "--ntasks-per-node=1")
+
+
+def test_other_data_on_a_node_are_refused(rue, tmp_path):
+    expect_failure(rue("tune", *FARM, "--launch", played(tmp_path, 2, digest={"1": "other"})), 3, "rank 1 (n1)", "differ")

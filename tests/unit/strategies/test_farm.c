@@ -1,0 +1,136 @@
+/* A strategy on several simulated nodes at the same time. */
+#include <criterion/criterion.h>
+
+#include "simulated_farm.h"
+
+TestSuite(farm, .timeout = 120);
+
+enum { MACHINES = 24 };
+static const double epsilon = 0.005, like = 0.02;
+
+struct summary {
+    double excess, bound, latest; /* means, the longest over its budget */
+    int held, dropped;
+};
+
+/* Studies on `count` nodes for `share` of the time of all cells. */
+static struct summary play_farms(size_t count, double share, double spread)
+{
+    static struct farm farm;
+    struct summary sum = {0};
+    for (uint64_t seed = 100; seed < 100 + MACHINES; seed++) {
+        struct machine machine = make_machine(seed);
+        double regrets[CONFIGS], least = compute_regrets(&machine, regrets),
+                                 budget_s = share * exhaustive_s(&machine);
+        farm_open(&farm, &machine, count, budget_s, epsilon, spread);
+        farm_play(&farm);
+        cr_assert(farm.claimed && farm.claim.verified, "seed %d", (int)seed);
+        double excess = regrets[farm.claim.config] - least;
+        sum.excess += excess / MACHINES;
+        sum.bound += farm.claim.bound_ratio / MACHINES;
+        sum.latest = fmax(sum.latest, farm.end_s / budget_s);
+        sum.held += excess <= farm.claim.bound_ratio;
+        sum.dropped += (int)farm.dropped_count;
+        farm_close(&farm);
+    }
+    return sum;
+}
+
+/* The same regret and coverage in a third of the time. */
+Test(farm, four_like_nodes_are_three_times_as_fast)
+{
+    struct summary one = play_farms(1, 0.06, like), four = play_farms(4, 0.02, like);
+    cr_assert_leq(four.excess, one.excess + 0.0002, "%.3f and %.3f points", 100 * four.excess,
+                  100 * one.excess);
+    cr_assert_leq(four.bound, one.bound + 0.0005, "%.2f and %.2f points", 100 * four.bound, 100 * one.bound);
+    cr_assert_geq(four.held, MACHINES - 1);
+    cr_assert_lt(four.latest, 1.05);
+    cr_assert_eq(four.dropped, 0);
+}
+
+static void play_one(struct farm *farm, uint64_t seed, size_t count, void (*spoil)(struct farm_node *node))
+{
+    struct machine machine = make_machine(seed);
+    double regrets[CONFIGS], least = compute_regrets(&machine, regrets);
+    farm_open(farm, &machine, count, 0.03 * exhaustive_s(&machine), epsilon, like);
+    spoil(&farm->nodes[2]);
+    farm_play(farm);
+    cr_assert(farm->claimed && farm->claim.verified, "seed %d", (int)seed);
+    double excess = regrets[farm->claim.config] - least;
+    cr_assert_lt(excess, 0.01, "seed %d", (int)seed);
+    cr_assert_leq(excess, farm->claim.bound_ratio, "seed %d", (int)seed);
+    farm_close(farm);
+}
+
+static void slow_loading(struct farm_node *node)
+{
+    scale_machine(&node->machine, 1.25, 1);
+}
+
+static void slow_computing(struct farm_node *node)
+{
+    scale_machine(&node->machine, 1, 1.25);
+}
+
+static void slow_down(struct farm_node *node)
+{
+    node->slows_s = 30;
+    node->slow = 1.25;
+}
+
+static void vary(struct farm_node *node)
+{
+    node->machine.noise = 0.5;
+}
+
+static void die(struct farm_node *node)
+{
+    node->dies_s = 20;
+}
+
+Test(farm, drops_only_the_node_that_differs_or_dies)
+{
+    static void (*const spoils[])(struct farm_node * node) = {slow_loading, slow_computing, slow_down, vary,
+                                                              die};
+    static struct farm farm;
+    for (uint64_t seed = 0; seed < 3; seed++)
+        for (size_t i = 0; i < sizeof spoils / sizeof *spoils; i++) {
+            play_one(&farm, seed, 4, spoils[i]);
+            cr_assert_eq(farm.dropped_count, 1, "seed %d: %zu dropped", (int)seed, farm.dropped_count);
+            cr_assert_eq(farm.dropped[0], 2, "seed %d", (int)seed);
+        }
+}
+
+Test(farm, of_two_nodes_the_slower_one_is_dropped)
+{
+    static struct farm farm;
+    play_one(&farm, 1, 2, slow_loading);
+    cr_assert(farm.dropped_count == 1 && farm.dropped[0] == 2);
+}
+
+Test(farm, asks_the_same_questions_for_the_same_answers)
+{
+    static struct farm one, other;
+    struct machine machine = make_machine(5);
+    farm_open(&one, &machine, 3, 60, epsilon, like);
+    farm_open(&other, &machine, 3, 60, epsilon, like);
+    farm_play(&one);
+    farm_play(&other);
+    cr_assert(one.trials == other.trials && one.end_s == other.end_s &&
+              one.claim.config == other.claim.config && one.claim.bound_ratio == other.claim.bound_ratio);
+    farm_close(&one);
+    farm_close(&other);
+}
+
+/* The questions of a node that is dropped are asked again. */
+Test(farm, the_last_node_finishes_alone)
+{
+    static struct farm farm;
+    struct machine machine = make_machine(4);
+    farm_open(&farm, &machine, 3, 0.06 * exhaustive_s(&machine), epsilon, like);
+    farm.nodes[1].dies_s = 5;
+    farm.nodes[3].dies_s = 12;
+    farm_play(&farm);
+    cr_assert(farm.claimed && farm.claim.verified && farm.dropped_count == 2);
+    farm_close(&farm);
+}

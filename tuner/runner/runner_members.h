@@ -1,0 +1,44 @@
+/* What runner_group.c, runner_farm.c and runner_members.c share: several runners, on GPUs or ranks. */
+#ifndef RUE_RUNNER_MEMBERS_H
+#define RUE_RUNNER_MEMBERS_H
+
+#include "launch.h"
+#include "runner_connection.h"
+#include "runner_group.h"
+
+enum { RUE_MEMBER_NAME_BYTES = RUE_GPU_NAME_BYTES + 16 };
+
+/* One of several loaders that make a trial together. */
+struct rue_member {
+    struct rue_connection *connection;
+    char name[RUE_MEMBER_NAME_BYTES]; /* "GPU 0", "rank 3 (node7)" */
+    const char *node;                 /* of a rank; NULL: this machine */
+    struct rue_trial_request request;
+    struct rue_trial_result result;
+    bool started, ready, skipped;
+    uint64_t deadline_ns;             /* of the answer of a lane */
+    uint64_t clock_ns, round_trip_ns; /* how far its clock is ahead, modulo 2^64; within which time */
+};
+
+struct rue_runner_group {
+    struct rue_runner_address address;
+    struct rue_gpu_list gpus;            /* of the loaders; empty: `launch` has the loaders */
+    struct rue_launch *launch;           /* NULL: this process starts the loaders */
+    struct rue_hello hello;              /* of all loaders together */
+    size_t total, count;                 /* loaders; the first of them, which make the trial */
+    struct rue_member *members;          /* [total] */
+    const struct rue_member *first_lost; /* in the last trial; NULL: none */
+};
+
+/* Continues a failure with the loader concerned. */
+rue_status rue_member_fail(const struct rue_runner_group *group, const struct rue_member *member,
+                           rue_status status, const rue_error *why, rue_error *error);
+
+/* The loaders on the node that has the most. */
+size_t rue_members_on_node(const struct rue_runner_group *group);
+
+/* The last answers of the ranks [first, end) as a JSON array, for the store. NULL: not launched, or out of
+ * memory. */
+char *rue_members_describe(const struct rue_runner_group *group, size_t first, size_t end);
+
+#endif

@@ -1,0 +1,336 @@
+#include "study_farm.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "interrupt.h"
+#include "like_nodes.h"
+#include "probes.h"
+#include "runner_farm.h"
+#include "study_show.h"
+
+static const double reference_s = 0.3; /* least time of a reference of the loader */
+
+struct lane {
+    uint64_t clock_ns;       /* spent time that is accounted for */
+    bool busy, waits;        /* for another lane's result */
+    struct rue_track *track; /* that asked; NULL: a reference */
+    struct rue_question question;
+    struct rue_study_flight flight;
+    struct rue_trial_result result; /* on a virtual clock, known at once */
+    uint64_t end_ns;
+};
+
+struct farm {
+    struct rue_study *study;
+    struct rue_tracks *tracks;
+    struct rue_runner_group *runners;
+    uint64_t start_ns;
+    struct rue_like_nodes like;
+    bool referred[RUE_NODE_KINDS]; /* a reference of that kind has succeeded */
+    uint64_t reference_images;     /* 0: as chosen */
+    char last_drop[RUE_ERROR_MESSAGE_BYTES];
+    struct lane lanes[RUE_NODES_MAX + 1]; /* from 1, as nodes are numbered */
+};
+
+static bool is_virtual(const struct farm *farm)
+{
+    return rue_study_hello(&farm->study->setup)->virtual_clock;
+}
+
+static void wake_lanes(struct farm *farm)
+{
+    for (size_t n = 1; n <= farm->like.count; n++) farm->lanes[n].waits = false;
+}
+
+/* Accounts for the time until `now_ns` on a lane without a trial. */
+static void advance(struct farm *farm, size_t node, uint64_t now_ns)
+{
+    struct lane *lane = &farm->lanes[node];
+    const struct rue_strategy_ops *strategy = farm->study->setup.plan.strategy;
+    if (lane->busy || farm->like.nodes[node].dropped || now_ns <= lane->clock_ns) return;
+    for (size_t i = 0; i < farm->tracks->count; i++)
+        strategy->spend(farm->tracks->at[i].state, node,
+                        (double)(now_ns - lane->clock_ns) / 1e9 * farm->tracks->at[i].share, 0);
+    lane->clock_ns = now_ns;
+}
+
+/* ---- nodes that differ or end ---- */
+
+static void drop(struct farm *farm, size_t node, size_t since, const char *why)
+{
+    const char *name = rue_runner_farm_name(farm->runners, node - 1);
+    farm->like.nodes[node].dropped = true;
+    if (farm->lanes[node].busy && is_virtual(farm)) rue_trial_result_close(&farm->lanes[node].result);
+    farm->lanes[node].busy = false;
+    for (size_t i = 0; i < farm->tracks->count; i++)
+        farm->study->setup.plan.strategy->drop(farm->tracks->at[i].state, node, since);
+    wake_lanes(farm);
+    snprintf(farm->last_drop, sizeof farm->last_drop, "%s %s", name, why);
+    rue_progress_note(farm->study->setup.progress, "%s; it makes no more trials", farm->last_drop);
+}
+
+static void drop_different(struct farm *farm)
+{
+    char why[160];
+    struct rue_node_difference found = rue_like_nodes_find(&farm->like);
+    if (!found.node) return;
+    snprintf(why, sizeof why, "differs from the other nodes: %s of its reference trials is %.2f times theirs",
+             found.noisy ? "the scatter" : "the time", found.ratio);
+    drop(farm, found.node, found.since, why);
+}
+
+/* ---- references ---- */
+
+static void prepare_reference(struct farm *farm, size_t node, size_t kind)
+{
+    const struct rue_study_setup *setup = &farm->study->setup;
+    struct rue_study_flight *flight = &farm->lanes[node].flight;
+    *flight = (struct rue_study_flight){.lane = node - 1};
+    rue_watch_choose_reference(setup, 0, &flight->at.model, &flight->request);
+    if (farm->reference_images) flight->request.images = farm->reference_images;
+    if (kind == 0) return;
+    flight->at.model = 0;
+    flight->request.measure = RUE_COMPUTE;
+    flight->request.images = 0;
+    flight->request.batches = RUE_PROBES_COMPUTE_BATCHES;
+}
+
+/* A very short reference is too noisy: all are made longer before the first one counts. Those that had begun
+ * before do not count. */
+static bool lengthen_reference(struct farm *farm, const struct lane *lane, double seconds)
+{
+    uint64_t job = farm->study->setup.variants[0].job_images, images = lane->flight.request.images;
+    if (lane->flight.at.model != RUE_NONE) return false;
+    if (!farm->reference_images)
+        farm->reference_images = images;
+    else if (images != farm->reference_images)
+        return true;
+    if (farm->referred[0] || 1.5 * seconds >= reference_s || images >= job) return false;
+    farm->reference_images = (uint64_t)fmin((double)job, ceil((double)images * reference_s / seconds));
+    return true;
+}
+
+/* If no node can make it, there are no references. */
+static void absorb_reference(struct farm *farm, size_t node, size_t last_trial)
+{
+    struct lane *lane = &farm->lanes[node];
+    const struct rue_trial_result *result = &lane->result;
+    size_t kind = lane->flight.request.measure == RUE_COMPUTE;
+    int64_t time_ns = kind ? result->compute_ns : result->end_to_end_ns;
+    char why[RUE_REASON_BYTES + 40];
+    farm->study->ledger.rows[farm->study->ledger.last_row].reference = true;
+    bool ok = result->outcome == RUE_TRIAL_OK && time_ns > 0;
+    if (ok && kind == 0 && lengthen_reference(farm, lane, (double)time_ns / 1e9)) return;
+    if (ok) {
+        farm->referred[kind] = true;
+        rue_like_nodes_add(&farm->like, node, (double)time_ns / 1e9, last_trial);
+        drop_different(farm);
+    } else if (farm->referred[kind]) {
+        snprintf(why, sizeof why, "failed a reference trial: %s", result->reason);
+        drop(farm, node, farm->like.nodes[node].good + 1, why);
+    } else {
+        farm->like.kinds = kind;
+        for (size_t n = 1; n <= farm->like.count; n++)
+            if (farm->like.nodes[n].kind >= kind)
+                farm->like.nodes[n].kind = 0, farm->like.nodes[n].begun = true;
+    }
+}
+
+/* ---- trials ---- */
+
+/* The next question for the node, from the track that has spent least of its share. */
+static bool ask(struct farm *farm, size_t node)
+{
+    struct lane *lane = &farm->lanes[node];
+    bool asked[RUE_STUDY_VARIANTS_MAX] = {0};
+    for (size_t i = 0; i < farm->tracks->count; i++) {
+        size_t next = 0;
+        double least = INFINITY;
+        for (size_t t = 0; t < farm->tracks->count; t++) {
+            const struct rue_track *track = &farm->tracks->at[t];
+            double spent = (double)track->spent_ns / track->share;
+            if (!asked[t] && spent < least) next = t, least = spent;
+        }
+        asked[next] = true;
+        lane->track = &farm->tracks->at[next];
+        if (farm->study->setup.plan.strategy->ask_for(lane->track->state, node, &lane->question)) return true;
+    }
+    return false;
+}
+
+static void prepare_question(struct farm *farm, size_t node)
+{
+    const struct rue_study_setup *setup = &farm->study->setup;
+    struct lane *lane = &farm->lanes[node];
+    struct rue_study_cell cell = rue_study_find_cell(setup, lane->track, &lane->question);
+    lane->flight = (struct rue_study_flight){
+        .lane = node - 1,
+        .at = {.variant = cell.variant, .model = lane->question.measure == RUE_LOAD ? RUE_NONE : cell.model},
+        .request = rue_study_make_request(setup, cell, &lane->question)};
+}
+
+static rue_status absorb_question(struct farm *farm, size_t node, rue_error *error)
+{
+    struct rue_study *study = farm->study;
+    struct lane *lane = &farm->lanes[node];
+    struct rue_study_cell cell = rue_study_find_cell(&study->setup, lane->track, &lane->question);
+    rue_status status = rue_study_absorb(&study->setup, &study->ledger, farm->tracks, lane->track,
+                                         &lane->question, &lane->result, error);
+    wake_lanes(farm);
+    if (status == RUE_OK)
+        rue_study_show_progress(&study->setup, &study->ledger, lane->track->state, cell.variant, cell.model,
+                                &study->setup.configs[cell.config], farm->start_ns);
+    return status;
+}
+
+/* On a virtual clock, the answer shows when the trial ends. */
+static rue_status receive(struct farm *farm, size_t node, rue_error *error)
+{
+    struct lane *lane = &farm->lanes[node];
+    rue_status status = rue_runner_farm_finish(farm->runners, node - 1, &lane->result, error);
+    int64_t cost_ns = lane->result.cost_ns != RUE_ABSENT ? lane->result.cost_ns : lane->result.end_to_end_ns;
+    lane->end_ns = lane->clock_ns + (cost_ns > 0 ? (uint64_t)cost_ns : 0);
+    return status;
+}
+
+/* Begins the trial that is due on a lane; a stored answer is absorbed at once. */
+static rue_status begin(struct farm *farm, size_t node, rue_error *error)
+{
+    struct rue_study *study = farm->study;
+    struct lane *lane = &farm->lanes[node];
+    size_t kind, nth = RUE_STUDY_NEW_TRIAL;
+    uint64_t expected_ns = 0;
+    bool stored = false;
+    lane->track = NULL;
+    if (farm->like.kinds && rue_like_nodes_is_due(&farm->like, node, &kind)) {
+        prepare_reference(farm, node, kind);
+    } else if (ask(farm, node)) {
+        prepare_question(farm, node);
+        expected_ns = rue_study_expected_ns(&study->setup, &lane->question);
+        if (!study->ledger.stored_unobserved || !lane->question.repeat) nth = (size_t)lane->question.repeat;
+    } else {
+        lane->waits = true;
+        return RUE_OK;
+    }
+    rue_error why = {0};
+    rue_status status = rue_study_begin(&study->setup, &study->ledger, &lane->flight, nth, expected_ns,
+                                        lane->clock_ns, &stored, &lane->result, &why);
+    lane->busy = status == RUE_OK && !stored;
+    if (status == RUE_OK && stored) {
+        status = absorb_question(farm, node, error);
+        rue_trial_result_close(&lane->result);
+        return status;
+    }
+    if (status == RUE_OK && is_virtual(farm)) return receive(farm, node, error);
+    if (status == RUE_RUNNER) return drop(farm, node, SIZE_MAX, "cannot start its runner again"), RUE_OK;
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
+}
+
+/* The trial of a lane has ended. */
+static rue_status finish(struct farm *farm, size_t node, rue_error *error)
+{
+    struct rue_study *study = farm->study;
+    struct lane *lane = &farm->lanes[node];
+    size_t last_trial =
+        study->ledger.row_count ? study->ledger.rows[study->ledger.row_count - 1].trial.id : 0;
+    rue_status status = is_virtual(farm) ? RUE_OK : receive(farm, node, error);
+    bool repeated = false;
+    if (status != RUE_OK) return status;
+    if (farm->like.nodes[node].dropped) { /* while its trial was in progress */
+        rue_trial_result_close(&lane->result);
+        return RUE_OK;
+    }
+    if (rue_runner_farm_is_lost(farm->runners, node - 1)) {
+        if (!is_virtual(farm)) rue_trial_result_close(&lane->result);
+        drop(farm, node, SIZE_MAX, "ended its connection");
+        return RUE_OK;
+    }
+    status = rue_study_finish(&study->setup, &study->ledger, &lane->flight, lane->clock_ns, &repeated,
+                              &lane->result, error);
+    if (status != RUE_OK) return status;
+    if (repeated) return is_virtual(farm) ? receive(farm, node, error) : RUE_OK;
+    lane->busy = false;
+    if (lane->track) {
+        lane->clock_ns = lane->clock_ns + (uint64_t)fmax(0, (double)lane->result.cost_ns);
+        rue_like_nodes_count(&farm->like, node);
+        status = absorb_question(farm, node, error);
+    } else {
+        advance(farm, node, lane->clock_ns + (uint64_t)fmax(0, (double)lane->result.cost_ns));
+        absorb_reference(farm, node, last_trial);
+    }
+    rue_trial_result_close(&lane->result);
+    return status;
+}
+
+/* ---- what is next ---- */
+
+/* The busy lane whose trial ends first, or the free lane with the least clock; 0: none. */
+static size_t first_lane(const struct farm *farm, bool busy)
+{
+    const struct rue_budget *budget = &farm->study->setup.goal.search.budget;
+    size_t first = 0, running = 0;
+    for (size_t n = 1; n <= farm->like.count; n++) running += farm->lanes[n].busy;
+    if (!busy && budget->trials && farm->study->ledger.run_trials + running >= budget->trials) return 0;
+    for (size_t n = 1; n <= farm->like.count; n++) {
+        const struct lane *lane = &farm->lanes[n], *best = &farm->lanes[first];
+        if (farm->like.nodes[n].dropped || lane->busy != busy || (!busy && lane->waits)) continue;
+        if (!busy && budget->time_ns && lane->clock_ns >= budget->time_ns) continue;
+        if (!first || (busy ? lane->end_ns < best->end_ns : lane->clock_ns < best->clock_ns)) first = n;
+    }
+    return first;
+}
+
+static rue_status step(struct farm *farm, size_t free, size_t busy, rue_error *error)
+{
+    size_t lane;
+    rue_status status = RUE_OK;
+    if (free && (!busy || !is_virtual(farm) || farm->lanes[free].clock_ns < farm->lanes[busy].end_ns))
+        return begin(farm, free, error);
+    if (!is_virtual(farm)) {
+        status = rue_runner_farm_wait(farm->runners, &lane, error);
+        busy = lane + 1;
+    }
+    for (size_t n = 1; status == RUE_OK && is_virtual(farm) && n <= farm->like.count; n++)
+        if (farm->lanes[n].waits) advance(farm, n, farm->lanes[busy].end_ns);
+    return status == RUE_OK ? finish(farm, busy, error) : status;
+}
+
+static rue_status run(struct farm *farm, rue_error *error)
+{
+    struct rue_study *study = farm->study;
+    size_t dropped = 0;
+    for (;;) {
+        rue_status status = rue_interrupt_status();
+        if (status != RUE_OK) return rue_fail(error, status, "interrupted");
+        for (size_t n = 1; n <= farm->like.count && !is_virtual(farm); n++)
+            advance(farm, n, rue_study_spent_ns(&study->setup, &study->ledger));
+        size_t free = first_lane(farm, false), busy = first_lane(farm, true);
+        if (!free && !busy) break;
+        status = step(farm, free, busy, error);
+        if (status != RUE_OK) return status;
+    }
+    for (size_t n = 1; n <= farm->like.count; n++) dropped += farm->like.nodes[n].dropped;
+    if (dropped < farm->like.count) return RUE_OK;
+    return rue_fail(error, RUE_RUNNER, "no node is left: %s", farm->last_drop);
+}
+
+rue_status rue_study_run_farm(struct rue_study *study, struct rue_tracks *tracks, rue_error *error)
+{
+    struct farm *farm = calloc(1, sizeof *farm);
+    if (!farm) return rue_fail_memory(error, "a farm", sizeof *farm);
+    const struct rue_hello *hello = rue_study_hello(&study->setup);
+    farm->study = study;
+    farm->tracks = tracks;
+    farm->runners = rue_runner_farm(study->setup.host.runner);
+    farm->start_ns = rue_study_spent_ns(&study->setup, &study->ledger);
+    farm->like.count = rue_runner_group_count(farm->runners);
+    farm->like.kinds = hello->measures[RUE_LOAD] && hello->measures[RUE_COMPUTE] ? 2 : 1;
+    for (size_t n = 1; n <= farm->like.count; n++) farm->lanes[n].clock_ns = farm->start_ns;
+    rue_status status = run(farm, error);
+    free(farm);
+    if (status == RUE_OK) return rue_study_check_signal(study, tracks, error);
+    rue_study_mark_partial(study,
+                           status == RUE_INTERRUPTED || status == RUE_TERMINATED ? "interrupted" : "stopped");
+    return status;
+}
