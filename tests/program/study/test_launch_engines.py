@@ -95,7 +95,7 @@ def test_mpirun_may_pass_variables_of_its_user(rue, script):
 
 # ---- faults ----
 
-MARK = "RUE_TEST_MARK"
+MARK = "MARK_OF_TEST"
 
 
 def marked(mark):
