@@ -8,8 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import Script, expect_failure, make_table, read_json, wait_until, wait_until_ended
-from test_launch import flat, launcher
+from conftest import Script, cluster, expect_failure, flat, make_table, read_json, wait_until, wait_until_ended
 
 CELLS = [16, 64, 256], [1, 2, 4, 8]
 TABLE = make_table(["ape", "bee"], *CELLS, lambda model, batch, workers: 40_000 // workers + 3_000_000 // batch + (9_000 if model == "bee" else 0))
@@ -17,7 +16,7 @@ FARM = ["--farm", "--budget", "60s", "--out", "out"]
 
 
 def played(tmp_path, ranks, **play):
-    return launcher(tmp_path, ranks=ranks, per_node=1, play={"ns_per_image": TABLE["ape"], **play})
+    return cluster(tmp_path, ranks=ranks, per_node=1, play={"ns_per_image": TABLE["ape"], **play})
 
 
 def scripted(tmp_path, ranks, **own):
@@ -31,7 +30,7 @@ def scripted(tmp_path, ranks, **own):
     path = tmp_path / "runner.sh"
     path.write_text("\n".join(lines) + "\n")
     path.chmod(0o755)
-    return ["--runner", shlex.quote(str(path)), "--launch", launcher(tmp_path, ranks=ranks, per_node=1)]
+    return ["--runner", shlex.quote(str(path)), "--launch", cluster(tmp_path, ranks=ranks, per_node=1)]
 
 
 def rows(rue):
@@ -135,7 +134,7 @@ def test_a_signal_ends_all_nodes(program, tmp_path):
 
 def test_real_loaders(rue, photos, tmp_path):
     done = rue("tune", photos, "--model", "resnet18", "--device", "h100", "--batch-size", "4,8,16", "--num-workers", "0,1,2", "--mode", "raw",
-               "--farm", "--budget", "20s", "--out", "out", "--launch", launcher(tmp_path, ranks=2, per_node=1))
+               "--farm", "--budget", "20s", "--out", "out", "--launch", cluster(tmp_path, ranks=2, per_node=1))
     assert done.returncode == 0, done.stderr
     assert recommended(rue)["config"] and {"n0", "n1"} <= {node for _, node, _, _ in rows(rue)}
 
@@ -152,7 +151,7 @@ def test_wrong_options(rue, words, parts):
 
 
 def test_two_ranks_of_a_node_are_refused(rue, tmp_path):
-    words = launcher(tmp_path, ranks=4, per_node=2, play={"ns_per_image": TABLE["ape"]})
+    words = cluster(tmp_path, ranks=4, per_node=2, play={"ns_per_image": TABLE["ape"]})
     expect_failure(rue("tune", *FARM, "--launch", words), 2, "--farm", "2 ranks", "--ntasks-per-node=1")
 
 
