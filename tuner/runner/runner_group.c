@@ -197,16 +197,37 @@ static rue_status combine_results(struct rue_runner_group *group, struct rue_tri
     return RUE_OK;
 }
 
-/* Only the sums over all loaders show whether the data were cold: one may have read what another found in
- * memory. */
-static void check_cache(const struct rue_trial_request *request, struct rue_trial_result *result)
+/* The sum over the loaders of a node; RUE_ABSENT: not reported. `offset`: of the field. */
+static int64_t sum_on_node(const struct rue_runner_group *group, size_t first, size_t offset)
 {
-    char why[RUE_REASON_BYTES / 2];
-    bool reported = result->read_bytes != RUE_ABSENT && result->data_bytes != RUE_ABSENT;
-    if (result->outcome != RUE_TRIAL_OK || result->cache_missed != RUE_ABSENT || !reported) return;
-    result->cache_missed = !rue_residency_judge_bytes(&request->workload, (uint64_t)result->read_bytes,
-                                                      (uint64_t)result->data_bytes, 1, why, sizeof why);
-    if (result->cache_missed) rue_trial_result_add_reason(result, why);
+    int64_t sum = 0;
+    for (size_t i = first; i < group->count; i++) {
+        const int64_t *value = (const void *)((const char *)&group->members[i].result + offset);
+        if (group->members[i].first != first) continue;
+        if (*value == RUE_ABSENT) return RUE_ABSENT;
+        sum += *value;
+    }
+    return sum;
+}
+
+/* Only the sums over all loaders of a node show whether its data were cold: one may have read what another
+ * found in memory. */
+static void check_cache(const struct rue_runner_group *group, const struct rue_trial_request *request,
+                        struct rue_trial_result *result)
+{
+    char why[RUE_REASON_BYTES / 2], text[RUE_REASON_BYTES];
+    if (result->outcome != RUE_TRIAL_OK || result->cache_missed != RUE_ABSENT) return;
+    for (size_t i = 0; i < group->count && result->cache_missed != 1; i++) {
+        int64_t read = sum_on_node(group, i, offsetof(struct rue_trial_result, read_bytes)),
+                data = sum_on_node(group, i, offsetof(struct rue_trial_result, data_bytes));
+        if (!rue_member_is_first(group, i) || read == RUE_ABSENT || data == RUE_ABSENT) continue;
+        result->cache_missed = !rue_residency_judge_bytes(&request->workload, (uint64_t)read, (uint64_t)data,
+                                                          1, why, sizeof why);
+        if (!result->cache_missed) continue;
+        const char *node = group->members[i].node;
+        snprintf(text, sizeof text, "%s%s%s%s", node ? "on " : "", node ? node : "", node ? ": " : "", why);
+        rue_trial_result_add_reason(result, text);
+    }
 }
 
 /* If the connection to a rank is lost, the launcher starts all ranks again. */
@@ -232,11 +253,8 @@ static rue_status relaunch(struct rue_runner_group *group, rue_error *error)
         return rue_fail(error, RUE_RUNNER, "the launcher started %zu ranks again, instead of %zu",
                         rue_launch_count(launch), group->total);
     for (size_t i = 0; i < group->total; i++) {
-        struct rue_member *member = &group->members[i];
-        const struct rue_rank *rank = rue_launch_rank(launch, i);
-        rue_connection_replace_agent(member->connection, rue_launch_socket(launch, i));
-        member->node = rank->node;
-        snprintf(member->name, sizeof member->name, "rank %d (%s)", rank->rank, rank->node);
+        rue_connection_replace_agent(group->members[i].connection, rue_launch_socket(launch, i));
+        rue_member_name(group, i);
     }
     return RUE_OK;
 }
@@ -259,7 +277,7 @@ rue_status rue_runner_group_trial(struct rue_runner_group *group, const struct r
     rue_status finish_status = finish_all(group, &why);
     if (status == RUE_OK) status = finish_status;
     if (status == RUE_OK) status = combine_results(group, result, &why);
-    if (status == RUE_OK) return check_cache(request, result), RUE_OK;
+    if (status == RUE_OK) return check_cache(group, request, result), RUE_OK;
     for (size_t i = 0; i < group->count; i++) rue_trial_result_close(&group->members[i].result);
     return rue_fail(error, status, "%s", why.message);
 }

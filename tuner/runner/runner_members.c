@@ -35,7 +35,7 @@ static rue_status check_members(const struct rue_runner_group *group, rue_error 
 }
 
 /* The first of the loaders on the same node; of loaders on this machine, number 0. */
-static size_t first_on_node(const struct rue_runner_group *group, size_t index)
+static size_t find_first(const struct rue_runner_group *group, size_t index)
 {
     const char *node = group->members[index].node;
     for (size_t i = 0; i < index; i++)
@@ -43,10 +43,23 @@ static size_t first_on_node(const struct rue_runner_group *group, size_t index)
     return index;
 }
 
-static size_t count_on_node(const struct rue_runner_group *group, size_t index)
+void rue_member_name(struct rue_runner_group *group, size_t index)
 {
-    size_t count = 0, first = first_on_node(group, index);
-    for (size_t i = 0; i < group->count; i++) count += first_on_node(group, i) == first;
+    struct rue_member *member = &group->members[index];
+    if (group->launch) {
+        const struct rue_rank *rank = rue_launch_rank(group->launch, index);
+        member->node = rank->node;
+        snprintf(member->name, sizeof member->name, "rank %d (%s)", rank->rank, rank->node);
+    } else {
+        snprintf(member->name, sizeof member->name, "GPU %s", group->gpus.names[index]);
+    }
+    member->first = find_first(group, index);
+}
+
+static size_t count_on_node(const struct rue_runner_group *group, size_t first)
+{
+    size_t count = 0;
+    for (size_t i = first; i < group->count; i++) count += group->members[i].first == first;
     return count;
 }
 
@@ -54,7 +67,7 @@ size_t rue_members_on_node(const struct rue_runner_group *group)
 {
     size_t most = 1;
     for (size_t i = 0; i < group->count; i++) {
-        size_t count = first_on_node(group, i) == i ? count_on_node(group, i) : 0;
+        size_t count = rue_member_is_first(group, i) ? count_on_node(group, i) : 0;
         if (count > most) most = count;
     }
     return most;
@@ -63,7 +76,7 @@ size_t rue_members_on_node(const struct rue_runner_group *group)
 static size_t count_nodes(const struct rue_runner_group *group)
 {
     size_t count = 0;
-    for (size_t i = 0; i < group->count; i++) count += first_on_node(group, i) == i;
+    for (size_t i = 0; i < group->count; i++) count += rue_member_is_first(group, i);
     return count;
 }
 
@@ -72,7 +85,7 @@ static json_int_t share_of_cpus(const struct rue_runner_group *group)
 {
     json_int_t least = 0;
     for (size_t i = 0; i < group->count; i++) {
-        if (first_on_node(group, i) != i) continue;
+        if (!rue_member_is_first(group, i)) continue;
         const json_t *machine =
             json_object_get(rue_connection_greeting(group->members[i].connection), "machine");
         json_int_t cpus = json_integer_value(json_object_get(machine, "usable_cpus"));
@@ -117,13 +130,8 @@ static rue_status open_member(struct rue_runner_group *group, size_t i, rue_erro
     struct rue_member *member = &group->members[i];
     const char *gpu = group->gpus.count ? group->gpus.names[i] : NULL;
     int agent = -1;
-    if (gpu) snprintf(member->name, sizeof member->name, "GPU %s", gpu);
-    if (group->launch) {
-        const struct rue_rank *rank = rue_launch_rank(group->launch, i);
-        agent = rue_launch_socket(group->launch, i);
-        member->node = rank->node;
-        snprintf(member->name, sizeof member->name, "rank %d (%s)", rank->rank, rank->node);
-    }
+    rue_member_name(group, i);
+    if (group->launch) agent = rue_launch_socket(group->launch, i);
     rue_status status = rue_connection_open(&group->address, gpu, agent, &member->connection, error);
     if (status == RUE_OK) rue_connection_wake(member->connection);
     return status;
@@ -190,7 +198,7 @@ static struct rue_workload opening_workload(const struct rue_runner_group *group
                                             const struct rue_workload *workload, size_t index)
 {
     struct rue_workload own = *workload;
-    bool first = first_on_node(group, index) == index;
+    bool first = rue_member_is_first(group, index);
     if (group->address.farm) return own;
     own.rank = (int)index;
     if (first) own.rank = 0, own.world_size = 1;
@@ -220,9 +228,9 @@ static rue_status open_everywhere(struct rue_runner_group *group, const struct r
     rue_error why = {0};
     for (size_t i = 0; i < group->count; i++) {
         struct rue_workload own = opening_workload(group, workload, i);
-        uint64_t warmed = group->address.farm            ? images
-                          : first_on_node(group, i) == i ? images * group->count
-                                                         : 1;
+        uint64_t warmed = group->address.farm             ? images
+                          : rue_member_is_first(group, i) ? images * group->count
+                                                          : 1;
         status = rue_connection_begin_open(group->members[i].connection, variant, &own, warmed, &why);
         if (status != RUE_OK) return rue_member_fail(group, &group->members[i], status, &why, error);
     }
@@ -233,7 +241,7 @@ static rue_status open_everywhere(struct rue_runner_group *group, const struct r
         if (status != RUE_OK) return rue_member_fail(group, &group->members[i], status, &why, error);
         if (i == 0) *out = opened;
         /* A node that cannot warm the data decides for all. */
-        if (first_on_node(group, i) == i && strcmp(opened.cache, out->cache) != 0) {
+        if (rue_member_is_first(group, i) && strcmp(opened.cache, out->cache) != 0) {
             memcpy(out->cache, RUE_CACHE_AS_IS, sizeof RUE_CACHE_AS_IS);
             if (!out->cache_reason[0])
                 memcpy(out->cache_reason, opened.cache_reason, sizeof out->cache_reason);

@@ -13,6 +13,7 @@ struct rue_member {
     struct rue_connection *connection;
     char name[RUE_MEMBER_NAME_BYTES]; /* "GPU 0", "rank 3 (node7)" */
     const char *node;                 /* of a rank; NULL: this machine */
+    size_t first;                     /* number of the first loader on its node */
     struct rue_trial_request request;
     struct rue_trial_result result;
     bool started, ready, skipped;
@@ -33,6 +34,15 @@ struct rue_runner_group {
 /* Continues a failure with the loader concerned. */
 rue_status rue_member_fail(const struct rue_runner_group *group, const struct rue_member *member,
                            rue_status status, const rue_error *why, rue_error *error);
+
+/* Names loader `index` and its node, once the launcher has started it. */
+void rue_member_name(struct rue_runner_group *group, size_t index);
+
+/* Whether it is the first loader on its node. */
+static inline bool rue_member_is_first(const struct rue_runner_group *group, size_t index)
+{
+    return group->members[index].first == index;
+}
 
 /* The loaders on the node that has the most. */
 size_t rue_members_on_node(const struct rue_runner_group *group);

@@ -143,6 +143,17 @@ def test_a_clock_that_jumps_fails_the_trial(rue, tmp_path):
     assert len(failed) == 1 and re.match(r"on rank 1 \(n0\): it started 16 m 40 s later than the others: its machine paused", failed[0][1]), failed
 
 
+def test_data_are_proven_warm_on_each_node(rue, tmp_path):
+    """One of 16 nodes reads from storage: that is little of all bytes, and all of its own."""
+    cold = {str(rank): dict(read_bytes=9 * 10**8, data_bytes=10**9) for rank in (12, 13)}
+    warm = {str(rank): dict(read_bytes=0, data_bytes=10**9) for rank in range(32)}
+    done = rue("tune", *GRID, "--launch", played(tmp_path, 32, 2, cache="warm", report={**warm, **cold}))
+    assert done.returncode == 0, done.stderr
+    with sqlite3.connect(rue.folder / "out/study.db") as db:
+        found = db.execute("SELECT cache_missed, reason FROM trial").fetchall()
+    assert found and all(missed == 1 and reason.startswith("on n6: ") for missed, reason in found), found
+
+
 def test_late_ranks_are_awaited(rue, script, tmp_path):
     done = rue("tune", *by_rank(script, tmp_path), "--launch", cluster(tmp_path, ranks=3, shift_s={"1": 0.5}))
     assert done.returncode == 0 and rows(rue), done.stderr
