@@ -46,7 +46,7 @@ void rue_findings_name_among(const struct rue_findings *findings, const struct r
         name_stored(other, other_name, sizeof other_name);
         if (strcmp(out, other_name) != 0) continue;
         same_name = true;
-        if (rue_variant_equal(&other->variant, &variant->variant)) {
+        if (variant->job.ranks && rue_variant_equal(&other->variant, &variant->variant)) {
             same_data = true;
             continue;
         }
@@ -56,7 +56,7 @@ void rue_findings_name_among(const struct rue_findings *findings, const struct r
     if (same_name && used < bytes && *path)
         snprintf(out + used, bytes - used, " %s", same_folder ? path : rue_findings_last_part(path));
     used = strlen(out);
-    if (same_data && variant->job.ranks && used < bytes)
+    if (same_data && used < bytes)
         snprintf(out + used, bytes - used, " on %" PRIu64 " rank%s, %" PRIu64 " images each",
                  variant->job.ranks, variant->job.ranks == 1 ? "" : "s", variant->job.images);
 }

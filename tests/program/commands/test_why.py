@@ -162,7 +162,7 @@ def test_a_copy_counts_as_far_as_kernels_do_not_hide_it(rue, script, device, cop
 
 @pytest.mark.quick
 def test_what_bounds_is_counted_over_models(rue, photos):
-    words = ["--mode", "raw", "--model", "sleep:100ms/image,none", "--batch-size", "4", "--num-workers", "0", "--images", "12"]
+    words = ["--mode", "raw", "--model", "sleep:500ms/image,none", "--batch-size", "4", "--num-workers", "0", "--images", "8"]
     assert rue("tune", photos, *words, *GRID[:4], "--quiet", "--out", "out").returncode == 0
     parts = [p["bound"] for p in explain(rue, "out")[0]["parts"]]
     assert sorted(parts) == ["computing", "loading"]
