@@ -1,6 +1,6 @@
 """JPEGs that few programs write: what PIL decodes comes out equal in every bit, what it refuses is refused by name.
 
-RUE_JPEG_FLIPS is the number of damaged copies of each kind, 1000 unless it is set.
+RUE_JPEG_FLIPS is the number of damaged copies of each kind, 500 unless it is set.
 """
 import collections
 import os
@@ -13,7 +13,7 @@ odd = pytest.importorskip("odd_jpegs")  # skips where NumPy or PIL is missing
 from odd_jpegs import ACCEPTED, END, REFUSED, START, Image, make, np  # noqa: E402
 from test_transform_pil import CROP, ITEMS, RESIZE, UINT8_STRIDE, levels  # noqa: E402
 
-FLIPS = int(os.environ.get("RUE_JPEG_FLIPS", "1000"))
+FLIPS = int(os.environ.get("RUE_JPEG_FLIPS", "500"))
 SCAN_LIMIT = "has more than 100 scans"
 
 KINDS = {

@@ -181,6 +181,7 @@ def test_a_killed_rank_is_named_and_started_again(study, launcher):
         ("failed", f"on rank 1 ({node}): the runner lost its connection: its process or its node ended during the trial")]
 
 
+@pytest.mark.parametrize("launcher", ["mpich"], indirect=True)  # how they start does not matter here
 def test_a_stopped_rank_is_a_timeout(study, launcher):
     one = study("--quiet", "--trial-timeout", "2s")
     one.wait_for_trial()

@@ -7,8 +7,8 @@ import sqlite3
 
 import pytest
 
-from conftest import Rue, expect_failure, finish, wait_until
-from test_launch import GRID, TABLE, flat, launcher, played
+from conftest import Rue, cluster, expect_failure, finish, flat, wait_until
+from test_launch import GRID, TABLE, played
 
 SMALL = ["--model", "resnet18", "--device", "h100", "--batch-size", "4", "--num-workers", "0,1", "--budget", "20trials", "--out", "out", "--quiet"]
 
@@ -43,7 +43,7 @@ def test_two_studies_share_a_port_one_after_the_other(rue, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as server:
         place = f"127.0.0.1:{server.getsockname()[1]}"
     words = ["--listen", place, "--strategy", "grid", "--budget", "100h"]
-    gate, late = tmp_path / "gate", launcher(tmp_path, ranks=2, play={"ns_per_image": TABLE["ape"]})
+    gate, late = tmp_path / "gate", cluster(tmp_path, ranks=2, play={"ns_per_image": TABLE["ape"]})
     first = rue.start("tune", *words, "--out", "first", "--launch", f"sh -c 'touch {tmp_path}/began; until [ -e {gate} ]; do sleep 0.02; done; exec \"$@\"' sh {late}")
     wait_until(lambda: (tmp_path / "began").exists(), first)
     expect_failure(rue("tune", *words, "--out", "second", "--launch", late), 2, "Address already in use")
@@ -55,7 +55,7 @@ def test_two_studies_share_a_port_one_after_the_other(rue, tmp_path):
 def test_ranks_connect_by_ipv6(rue, tmp_path, script, place):
     if not can_listen("::1"):
         pytest.skip("skipped: this machine has no IPv6")
-    done = rue("tune", "--runner", script(TABLE).command, *GRID, "--launch", launcher(tmp_path, ranks=2), "--listen", place)
+    done = rue("tune", "--runner", script(TABLE).command, *GRID, "--launch", cluster(tmp_path, ranks=2), "--listen", place)
     assert done.returncode == 0 and ranks_of(rue) == {2}, done.stderr
 
 
@@ -66,7 +66,7 @@ def test_words_are_those_of_a_shell_and_paths_may_have_any_name(program, script,
     folder.mkdir()
     shutil.copy(program, folder / "rue")
     rue = Rue(folder / "rue", folder)
-    words = f"A='x y\"z' B=\"$HOME\"; [ \"$A\" = 'x y\"z' ] && [ \"$B\" = \"$HOME\" ] || exit 9; {launcher(tmp_path, ranks=2)}"
+    words = f"A='x y\"z' B=\"$HOME\"; [ \"$A\" = 'x y\"z' ] && [ \"$B\" = \"$HOME\" ] || exit 9; {cluster(tmp_path, ranks=2)}"
     runner = script(TABLE).command
     done = rue("tune", "--runner", runner, *GRID, "--launch", f"sh -c {shlex.quote(words + ' ' + chr(34) + '$@' + chr(34))} sh")
     assert done.returncode == 0 and ranks_of(rue) == {2}, done.stderr
@@ -83,7 +83,7 @@ def test_words_that_no_shell_can_read(rue, script, tmp_path):
 
 
 def test_the_environment_may_name_the_launcher(rue, script, tmp_path):
-    done = rue("tune", "--runner", script(TABLE).command, *GRID, env=dict(RUE_LAUNCH=launcher(tmp_path, ranks=2), RUE_LISTEN="127.0.0.1"))
+    done = rue("tune", "--runner", script(TABLE).command, *GRID, env=dict(RUE_LAUNCH=cluster(tmp_path, ranks=2), RUE_LISTEN="127.0.0.1"))
     assert done.returncode == 0 and ranks_of(rue) == {2}, done.stderr
 
 
@@ -99,17 +99,17 @@ def test_a_settings_file_starts_no_launcher(rue, script, tmp_path, key):
 def test_ranks_compare_variants(rue, photos, tmp_path):
     tensor = tmp_path / "photos.tensor"
     assert rue("prepare", photos, tensor, "--quiet").returncode == 0
-    done = rue("compare", photos, tensor, *SMALL, "--launch", launcher(tmp_path, ranks=2))
+    done = rue("compare", photos, tensor, *SMALL, "--launch", cluster(tmp_path, ranks=2))
     assert done.returncode == 0 and ranks_of(rue) == {2} and "resnet18@h100" in done.stdout, done.stderr
 
 
 def test_ranks_scale(rue, photos, tmp_path):
-    done = rue("scale", photos, *SMALL, "--launch", launcher(tmp_path, ranks=2))
+    done = rue("scale", photos, *SMALL, "--launch", cluster(tmp_path, ranks=2))
     assert done.returncode == 0 and ranks_of(rue) == {2} and "images/s" in done.stdout, done.stderr
 
 
 def test_ranks_check_a_recommendation(rue, script, tmp_path):
-    words = ["--launch", launcher(tmp_path, ranks=2), "--runner", script(TABLE).command]
+    words = ["--launch", cluster(tmp_path, ranks=2), "--runner", script(TABLE).command]
     assert rue("tune", *GRID, *words).returncode == 0
     done = rue("check", "out/recommendation.json", *words)
     assert done.returncode == 0 and "still holds here" in flat(done.stdout), done.stderr
