@@ -50,8 +50,7 @@ def test_ranks_end_with_their_launcher(start, tmp_path):
     wait_until(lambda: len(pids.read_text().splitlines()) == RANKS, process)
     process.terminate()
     assert wait_until_ended(list(map(int, pids.read_text().split())))
-    process.communicate(timeout=HANG_S)
-    assert process.returncode != 0
+    process.communicate(timeout=HANG_S)  # with any exit code: that of MPICH is 0 now and then
 
 
 KILLED = """
