@@ -37,7 +37,7 @@ struct rue_process {
 };
 
 static const uint64_t remote_end_ns = 3 * RUE_NS_PER_S;
-static const char end_request[] = "{\"op\":\"end\"}", end_report[] = "{\"ended\":\"";
+static const char end_report[] = "{\"" RUE_PROCESS_ENDED "\":\"";
 
 rue_status rue_process_open(const char *const argv[], struct rue_process **out, rue_error *error)
 {
@@ -297,7 +297,7 @@ bool rue_process_end_remote(struct rue_process *process)
     uint64_t deadline = rue_suspension_awake_ns() + remote_end_ns;
     const char *line;
     rue_status status = process->lost || process->end[0] ? RUE_RUNNER : RUE_OK;
-    if (status == RUE_OK) status = rue_process_write_line(process, end_request, deadline, NULL);
+    if (status == RUE_OK) status = rue_process_write_line(process, RUE_PROCESS_END, deadline, NULL);
     while (status == RUE_OK && rue_suspension_awake_ns() < deadline)
         status = rue_process_read_line(process, deadline, SIZE_MAX, &line, NULL);
     return !process->lost && process->end[0];

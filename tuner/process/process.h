@@ -22,6 +22,10 @@ rue_status rue_process_open(const char *const argv[], struct rue_process **out,
  * connection ends; its suspensions are unknown. RUE_MEMORY. */
 rue_status rue_process_adopt(int socket_fd, struct rue_process **out, rue_error *error) RUE_MUST_CHECK;
 
+/* What an agent is asked so that it ends its child, and the key of its report of the end. */
+#define RUE_PROCESS_END   "{\"op\":\"end\"}"
+#define RUE_PROCESS_ENDED "ended"
+
 /* A child of the agent at the other end of the socket (rank_agent.h), which is borrowed. The line
  * {"ended":"was killed by SIGSEGV"} reports its end. */
 rue_status rue_process_adopt_remote(int socket_fd, struct rue_process **out, rue_error *error) RUE_MUST_CHECK;

@@ -12,6 +12,7 @@
 
 #include "interrupt.h"
 #include "process.h"
+#include "runner_command.h"
 #include "shell_quote.h"
 #include "suspension.h"
 #include "tcp.h"
@@ -66,7 +67,8 @@ static rue_status make_command(const struct rue_runner_address *address, char **
         return rue_fail(error, RUE_INTERNAL, "cannot find the path of rue: %s", strerror(errno));
     rue_shell_quote(program, quoted, sizeof quoted);
     if (address->command) rue_shell_quote(address->command, runner, sizeof runner);
-    if (asprintf(out, "exec %s %s runner --connect%s%s 1>&2 </dev/null", address->launch, quoted,
+    if (asprintf(out, "%s%s %s runner --connect%s%s 1>&2 </dev/null",
+                 rue_runner_command_is_simple(address->launch) ? "exec " : "", address->launch, quoted,
                  runner[0] ? " --runner " : "", runner) < 0)
         return rue_fail_memory(error, "a command", strlen(address->launch));
     return RUE_OK;

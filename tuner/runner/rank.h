@@ -31,12 +31,8 @@ char *rue_rank_encode_join(const struct rue_rank *rank, const char *token);
 rue_status rue_rank_decode_join(const char *line, const char *token, struct rue_rank *out,
                                 rue_error *error) RUE_MUST_CHECK;
 
-/* What the agent of a rank (rank_agent.h) sends when its runner has ended; the text continues "the runner".
- */
-#define RUE_RANK_ENDED "ended"
-/* What it is asked: end the runner. */
-#define RUE_RANK_END "{\"op\":\"end\"}"
-/* What it is asked, and answers with "clock_ns", the time of its monotonic clock. */
+/* What the agent of a rank (rank_agent.h) is asked, and answers with "clock_ns", the time of its monotonic
+ * clock. */
 #define RUE_RANK_CLOCK "{\"op\":\"clock\"}"
 
 #endif

@@ -64,7 +64,7 @@ static rue_status end_runner(struct agent *agent, uint64_t grace_ns, rue_error *
     const char *end = rue_runner_command_end(agent->runner, grace_ns);
     agent->runner = NULL;
     agent->measures = false;
-    return send_json(agent, json_pack("{s:s}", RUE_RANK_ENDED, end), error);
+    return send_json(agent, json_pack("{s:s}", RUE_PROCESS_ENDED, end), error);
 }
 
 /* ---- requests of the tuner ---- */
@@ -85,7 +85,8 @@ static rue_status start_runner(struct agent *agent, rue_error *error)
     rue_status status =
         rue_runner_command_start(agent->command, agent->gpu[0] ? agent->gpu : NULL, &agent->runner, &why);
     if (status == RUE_OK) return RUE_OK;
-    return send_json(agent, json_pack("{s:s+}", RUE_RANK_ENDED, "cannot be started: ", why.message), error);
+    return send_json(agent, json_pack("{s:s+}", RUE_PROCESS_ENDED, "cannot be started: ", why.message),
+                     error);
 }
 
 /* Sleeps until the common start, on this machine's clock. */

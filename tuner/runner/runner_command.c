@@ -6,9 +6,7 @@
 
 #include "suspension.h"
 
-/* Whether the command is one program with arguments. Then "exec" replaces the shell, so that rue sees the
- * runner's own exits and stops. */
-static bool is_simple_command(const char *command)
+bool rue_runner_command_is_simple(const char *command)
 {
     static const char *const builtins[] = {"exec ", "command ", "eval "};
     bool simple = !command[strcspn(command, ";&|<>()`\n")] && !memchr(command, '=', strcspn(command, " \t"));
@@ -39,7 +37,7 @@ rue_status rue_runner_command_start(const char *command, const char *gpu, struct
                                     rue_error *error)
 {
     char *line = NULL;
-    if (command && asprintf(&line, "%s%s", is_simple_command(command) ? "exec " : "", command) < 0)
+    if (command && asprintf(&line, "%s%s", rue_runner_command_is_simple(command) ? "exec " : "", command) < 0)
         return rue_fail_memory(error, "a command", strlen(command));
     static const char *const own[] = {"/proc/self/exe", "runner", NULL};
     const char *const shell[] = {"/bin/sh", "-c", line, NULL};

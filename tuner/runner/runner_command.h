@@ -4,6 +4,10 @@
 
 #include "process.h"
 
+/* Whether the command is one program with arguments. Then "exec" replaces the shell, so that rue sees the
+ * program's own exits and stops. */
+bool rue_runner_command_is_simple(const char *command);
+
 /* Starts `command` in a shell, or rue's own runner (NULL). It sees only `gpu`, as in CUDA_VISIBLE_DEVICES
  * (NULL: all GPUs). It stops and continues with this process until rue_runner_command_end. As
  * rue_process_open. */

@@ -111,7 +111,7 @@ static bool lengthen_reference(struct farm *farm, const struct lane *lane, doubl
     return true;
 }
 
-/* If no node can make it, there are no references. */
+/* A reference that fails before any has succeeded is not made on any node. */
 static void absorb_reference(struct farm *farm, size_t node, size_t last_trial)
 {
     struct lane *lane = &farm->lanes[node];

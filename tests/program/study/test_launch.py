@@ -176,6 +176,7 @@ def test_missing_ranks_are_named(rue, script, tmp_path, more, words):
 @pytest.mark.parametrize("launch, words", [
     ("false", ["ended with exit code 1 before any rank connected"]),
     ("no-such-launcher -n 2", ["ended with exit code 127 before any rank connected"]),
+    ("A=1 false", ["ended with exit code 1 before any rank connected"]),
     ("sleep 1000;", ["still ran after 1 s (--launch-timeout) before any rank connected"]),
     ("kill -KILL $$;", ["was killed by SIGKILL before any rank connected"]),
 ])
