@@ -39,7 +39,7 @@ def test_a_training_script_tunes_and_then_trains(run):
 
 def test_a_notebook_shows_a_table(run):
     out = run("notebook.py", PHOTOS="photos", BUDGET="10trials")
-    assert "persistent_workers" in out and "source" in out and "1 batches" in out  # pandas may leave out columns between
+    assert "worst_model" in out and "source" in out and "1 batches" in out  # pandas may leave out columns between
 
 
 @pytest.fixture
