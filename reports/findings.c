@@ -281,6 +281,16 @@ void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes)
              notice->cause, notice->cause[0] ? ")" : "");
 }
 
+void rue_dropped_node_text(const struct rue_dropped_node *node, char *out, size_t bytes)
+{
+    char discarded[80] = "";
+    if (node->discarded < node->discarded_end)
+        snprintf(discarded, sizeof discarded, ", and its trials %zu to %zu are not used", node->discarded,
+                 node->discarded_end - 1);
+    snprintf(out, bytes, "rank %" PRIu64 " (%s) %s; it makes no more trials%s", node->rank, node->node,
+             node->why, discarded);
+}
+
 bool rue_findings_noise_is_measured(const struct rue_variant_findings *variant, size_t a, size_t b)
 {
     size_t least, most;

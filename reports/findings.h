@@ -198,10 +198,20 @@ struct rue_run_findings {
     char partial_reason[160];
 };
 
+/* A node of a farm that makes no more trials. */
+struct rue_dropped_node {
+    uint64_t rank;
+    char node[RUE_SLOW_NODE_BYTES];  /* its name */
+    size_t discarded, discarded_end; /* range of trials: those of this node are not used; empty: all are */
+    char why[600];                   /* "differs from the other nodes: ..." */
+};
+
 /* What happened to the machine; "": nothing, or unknown. */
 struct rue_change_findings {
     size_t notice_count;
-    const struct rue_notice *notices;       /* [notice_count] changes; borrowed */
+    const struct rue_notice *notices; /* [notice_count] changes; borrowed */
+    size_t dropped_count;
+    const struct rue_dropped_node *dropped; /* [dropped_count] nodes of a farm; borrowed */
     char disturbance[256];                  /* what slowed the whole run */
     char busy_before[256], busy_after[256]; /* before the first trial, after the last one */
 };
@@ -325,6 +335,9 @@ bool rue_findings_noise_is_measured(const struct rue_variant_findings *variant, 
 
 /* "since trial 57 of trials.csv, the machine is 1.30 times slower (18 % of ...); times are ..." */
 void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes);
+
+/* "rank 2 (node7) differs from ...; it makes no more trials, and its trials 12 to 34 are not used" */
+void rue_dropped_node_text(const struct rue_dropped_node *node, char *out, size_t bytes);
 
 /* The best workers (and other knobs) for each batch size. Columns are in grid order. */
 struct rue_batch_best {

@@ -384,6 +384,16 @@ static const struct rue_field notice_fields[] = {
     {"cause", RUE_FIELD_TEXT, NOTICE(cause), RUE_FIELD_NULL},
     {0}};
 
+#define DROPPED(member) RUE_FIELD_AT(rue_dropped_node, member)
+
+static const struct rue_field dropped_fields[] = {
+    {"rank", RUE_FIELD_NUMBER, DROPPED(rank)},
+    {"node", RUE_FIELD_TEXT, DROPPED(node)},
+    {"discarded_from", RUE_FIELD_NUMBER, DROPPED(discarded)},
+    {"discarded_until", RUE_FIELD_NUMBER, DROPPED(discarded_end)},
+    {"reason", RUE_FIELD_TEXT, DROPPED(why)},
+    {0}};
+
 static const char *const clocks[] = {"real", "virtual", NULL};
 
 const struct rue_field rue_json_provenance_fields[] = {
@@ -418,6 +428,10 @@ const struct rue_field rue_json_run_fields[] = {
     {"partial_reason", RUE_FIELD_TEXT, RUN(run.partial_reason), RUE_FIELD_NULL},
     {"notices", RUE_FIELD_LIST, RUN(changes.notices), RUE_FIELD_POINTED, .most = 32, .fields = notice_fields,
      .count = offsetof(struct rue_findings, changes.notice_count), .element = sizeof(struct rue_notice)},
+    {"dropped_nodes", RUE_FIELD_LIST, RUN(changes.dropped),
+     RUE_FIELD_POINTED | RUE_FIELD_OMIT | RUE_FIELD_OPTIONAL, .most = 64, .fields = dropped_fields,
+     .count = offsetof(struct rue_findings, changes.dropped_count),
+     .element = sizeof(struct rue_dropped_node)},
     {"disturbance", RUE_FIELD_TEXT, RUN(changes.disturbance), RUE_FIELD_NULL},
     {0}};
 

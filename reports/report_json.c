@@ -237,6 +237,13 @@ static void put_run(json_t **object, const struct rue_findings *findings)
         if (json_object_set_new(json_array_get(notices, i), "text", rue_json_text(text)) != 0)
             rue_json_put(object, "notices", NULL);
     }
+    json_t *dropped = json_object_get(*object, "dropped_nodes");
+    for (size_t i = 0; *object && i < json_array_size(dropped); i++) {
+        char text[RUE_NOTICE_TEXT_BYTES * 2];
+        rue_dropped_node_text(&findings->changes.dropped[i], text, sizeof text);
+        if (json_object_set_new(json_array_get(dropped, i), "text", rue_json_text(text)) != 0)
+            rue_json_put(object, "dropped_nodes", NULL);
+    }
     rue_json_add(object, "low_confidence:b provenance:o", rue_findings_is_doubtful(findings),
                  provenance_json(findings));
 }

@@ -387,11 +387,22 @@ static void say_changes(struct rue_page *page, const struct rue_findings *findin
     rue_say(page, "Note: %s.", text);
 }
 
+static void say_dropped_nodes(struct rue_page *page, const struct rue_findings *findings)
+{
+    char text[RUE_NOTICE_TEXT_BYTES * 2];
+    for (size_t i = 0; i < findings->changes.dropped_count; i++) {
+        rue_dropped_node_text(&findings->changes.dropped[i], text, sizeof text);
+        rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+        rue_say(page, "Note: %s.", text);
+    }
+}
+
 void rue_verdict_background(struct rue_page *page, const struct rue_findings *findings, bool bounds)
 {
     static void (*const notes[])(struct rue_page *, const struct rue_findings *) = {say_simulated, say_crop};
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     say_changes(page, findings);
+    say_dropped_nodes(page, findings);
     rue_page_sentence(page, RUE_LOOK_DIM, 0);
     say_regret(page, bounds);
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {

@@ -45,11 +45,17 @@ static bool is_begun(const struct rue_node_times *times)
            (times->count >= RUE_NODE_TIMES_MIN && scatter(times) <= scatter_most);
 }
 
+static bool has_failed(const struct rue_like_node *node, size_t kind)
+{
+    return node->failures[kind] >= RUE_NODE_FAILURES;
+}
+
 bool rue_like_nodes_is_due(const struct rue_like_nodes *nodes, size_t node, size_t *kind)
 {
     const struct rue_like_node *own = &nodes->nodes[node];
     *kind = own->kind;
-    return own->suspected || own->trials >= RUE_NODE_PERIOD || !own->begun;
+    if (own->kind >= nodes->kinds || has_failed(own, own->kind)) return false;
+    return own->failures[own->kind] || own->suspected || own->trials >= RUE_NODE_PERIOD || !own->begun;
 }
 
 void rue_like_nodes_count(struct rue_like_nodes *nodes, size_t node)
@@ -57,21 +63,40 @@ void rue_like_nodes_count(struct rue_like_nodes *nodes, size_t node)
     nodes->nodes[node].trials++;
 }
 
-void rue_like_nodes_add(struct rue_like_nodes *nodes, size_t node, double seconds, size_t trial)
+void rue_like_nodes_add(struct rue_like_nodes *nodes, size_t node, size_t kind, double seconds, size_t trial)
 {
     struct rue_like_node *own = &nodes->nodes[node];
-    struct rue_node_times *times = &own->times[own->kind];
+    struct rue_node_times *times = &own->times[kind];
     double usual;
+    if (kind >= nodes->kinds) return;
+    own->failures[kind] = 0;
     times->recent[times->next] = log(seconds);
     times->next = (times->next + 1) % RUE_NODE_TIMES;
     if (times->count < RUE_NODE_TIMES) times->count++;
-    own->suspected = own->begun && find_usual(nodes, node, own->kind, level, &usual) &&
-                     fabs(log(seconds) - usual) > level_most;
+    own->suspected =
+        own->begun && find_usual(nodes, node, kind, level, &usual) && fabs(log(seconds) - usual) > level_most;
     own->trials = 0;
     if (own->begun && !own->suspected) own->good = trial;
     if (own->begun ? own->suspected : !is_begun(times)) return;
-    own->kind = (own->kind + 1) % nodes->kinds;
+    own->kind = (kind + 1) % nodes->kinds;
     own->begun |= own->kind == 0;
+}
+
+void rue_like_nodes_fail(struct rue_like_nodes *nodes, size_t node, size_t kind)
+{
+    nodes->nodes[node].failures[kind]++;
+    for (size_t n = 1; n <= nodes->count; n++)
+        if (!nodes->nodes[n].dropped && !has_failed(&nodes->nodes[n], kind)) return;
+    nodes->kinds = kind;
+    for (size_t n = 1; n <= nodes->count; n++)
+        if (nodes->nodes[n].kind >= kind) nodes->nodes[n].kind = 0, nodes->nodes[n].begun = true;
+}
+
+bool rue_like_nodes_have_times(const struct rue_like_nodes *nodes, size_t kind)
+{
+    for (size_t n = 1; n <= nodes->count; n++)
+        if (!nodes->nodes[n].dropped && nodes->nodes[n].times[kind].count) return true;
+    return false;
 }
 
 /* Slower nodes before faster ones before noisy ones; 0: like the others. */
@@ -94,10 +119,27 @@ static double judge(const struct rue_like_nodes *nodes, size_t node, size_t kind
     return differs ? 1 - 1 / out->ratio : 0;
 }
 
+/* A node whose references fail, but not those of all nodes. */
+static struct rue_node_difference find_failed(const struct rue_like_nodes *nodes)
+{
+    for (size_t i = 0; i < nodes->count * nodes->kinds; i++) {
+        size_t node = 1 + i / nodes->kinds, kind = i % nodes->kinds, succeeded = 0;
+        if (nodes->nodes[node].dropped || !has_failed(&nodes->nodes[node], kind)) continue;
+        for (size_t n = 1; n <= nodes->count; n++) {
+            const struct rue_like_node *other = &nodes->nodes[n];
+            succeeded += !other->dropped && other->times[kind].count && !has_failed(other, kind);
+        }
+        if (succeeded)
+            return (struct rue_node_difference){
+                .node = node, .kind = kind, .failed = true, .since = nodes->nodes[node].good + 1};
+    }
+    return (struct rue_node_difference){0};
+}
+
 struct rue_node_difference rue_like_nodes_find(const struct rue_like_nodes *nodes)
 {
-    struct rue_node_difference found = {0}, one;
-    double most = 0;
+    struct rue_node_difference found = find_failed(nodes), one;
+    double most = found.node ? INFINITY : 0;
     for (size_t i = 0; i < nodes->count * nodes->kinds; i++) {
         size_t node = 1 + i / nodes->kinds;
         double difference = nodes->nodes[node].dropped ? 0 : judge(nodes, node, i % nodes->kinds, &one);

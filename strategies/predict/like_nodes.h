@@ -10,7 +10,13 @@
 
 #include "question.h"
 
-enum { RUE_NODE_TIMES = 7, RUE_NODE_TIMES_MIN = 3, RUE_NODE_KINDS = 2, RUE_NODE_PERIOD = 5 };
+enum {
+    RUE_NODE_FAILURES = 2,
+    RUE_NODE_TIMES = 7,
+    RUE_NODE_TIMES_MIN = 3,
+    RUE_NODE_KINDS = 2,
+    RUE_NODE_PERIOD = 5
+};
 
 struct rue_node_times {
     size_t count, next;
@@ -21,9 +27,10 @@ struct rue_like_nodes {
     size_t count; /* nodes, numbered from 1 */
     size_t kinds; /* of reference trials, at most RUE_NODE_KINDS */
     struct rue_like_node {
-        bool dropped, begun, suspected; /* begun: has enough times of each kind */
-        size_t kind;                    /* of its next reference */
-        size_t trials;                  /* since its last reference */
+        bool dropped, begun, suspected;  /* begun: has enough times of each kind */
+        size_t kind;                     /* of its next reference */
+        size_t failures[RUE_NODE_KINDS]; /* since the last one of that kind that succeeded */
+        size_t trials;                   /* since its last reference */
         size_t good; /* the last trial that was made when it was like the others; 0: none */
         struct rue_node_times times[RUE_NODE_KINDS];
     } nodes[RUE_NODES_MAX + 1];
@@ -36,12 +43,20 @@ bool rue_like_nodes_is_due(const struct rue_like_nodes *nodes, size_t node, size
 /* Counts another trial of the node. */
 void rue_like_nodes_count(struct rue_like_nodes *nodes, size_t node);
 
-/* Adds the time of a reference. `trial`: the number of the node's last trial before it. */
-void rue_like_nodes_add(struct rue_like_nodes *nodes, size_t node, double seconds, size_t trial);
+/* Adds the time of a reference of `kind`. `trial`: the number of the last trial before it. */
+void rue_like_nodes_add(struct rue_like_nodes *nodes, size_t node, size_t kind, double seconds, size_t trial);
+
+/* A reference failed. It is repeated once. If it fails again, the node differs once another one succeeds. If
+ * it fails so on all nodes, no more references of this kind and later ones are made. */
+void rue_like_nodes_fail(struct rue_like_nodes *nodes, size_t node, size_t kind);
+
+/* Whether a reference of that kind has succeeded on a node that is not dropped. */
+bool rue_like_nodes_have_times(const struct rue_like_nodes *nodes, size_t kind);
 
 struct rue_node_difference {
     size_t node;  /* 0: none differs */
     size_t kind;  /* of the references that show it */
+    bool failed;  /* its references fail */
     bool noisy;   /* its times vary more */
     double ratio; /* of its time, or its scatter, to those of the others */
     size_t since; /* the first of its trials that may be unlike those of the others */

@@ -164,14 +164,14 @@ static void repeat_forgotten(struct rue_duel *duel, size_t node, size_t since)
         for (size_t i = 0; i < log->count; i++) {
             const struct rue_logged_trial *trial = &log->at[i];
             if (trial->node != node || trial->trial < since) continue;
+            struct rue_question question = {
+                .measure = (enum rue_measure)measure, .scenario = trial->model, .config = trial->config};
+            if (measure == RUE_LOAD) question.images = trial->images;
+            if (measure == RUE_COMPUTE) question.batches = trial->batches;
             if (measure == RUE_JOINT)
                 duel->joints--;
             else
-                rue_duel_push(duel, &(struct rue_question){.measure = (enum rue_measure)measure,
-                                                           .scenario = trial->model,
-                                                           .config = trial->config,
-                                                           .images = trial->images,
-                                                           .batches = trial->batches});
+                rue_duel_push(duel, &question);
         }
     }
 }

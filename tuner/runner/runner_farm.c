@@ -63,7 +63,7 @@ bool rue_runner_farm_is_lost(const struct rue_runner_group *group, size_t lane)
     return rue_connection_is_lost(group->members[lane].connection);
 }
 
-const char *rue_runner_farm_name(const struct rue_runner_group *group, size_t lane)
+const struct rue_rank *rue_runner_farm_rank(const struct rue_runner_group *group, size_t lane)
 {
-    return group->members[lane].name;
+    return rue_launch_rank(group->launch, lane);
 }

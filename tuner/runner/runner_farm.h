@@ -3,6 +3,7 @@
 #ifndef RUE_RUNNER_FARM_H
 #define RUE_RUNNER_FARM_H
 
+#include "rank.h"
 #include "runner_group.h"
 
 /* Begins a trial on a lane that has none; as rue_runner_trial. RUE_RUNNER: its runner cannot be restarted. */
@@ -22,7 +23,7 @@ rue_status rue_runner_farm_finish(struct rue_runner_group *group, size_t lane,
 bool rue_runner_farm_was_suspended(const struct rue_runner_group *group, size_t lane);
 bool rue_runner_farm_is_lost(const struct rue_runner_group *group, size_t lane);
 
-/* "rank 3 (node7)" */
-const char *rue_runner_farm_name(const struct rue_runner_group *group, size_t lane);
+/* The node of the lane. */
+const struct rue_rank *rue_runner_farm_rank(const struct rue_runner_group *group, size_t lane);
 
 #endif

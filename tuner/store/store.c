@@ -416,9 +416,10 @@ rue_status rue_store_next_trial(struct rue_store *store, bool *found, struct rue
     return status;
 }
 
-rue_status rue_store_mark_doubtful(struct rue_store *store, uint64_t first, uint64_t end, rue_error *error)
+rue_status rue_store_mark_doubtful(struct rue_store *store, uint64_t first, uint64_t end, const char *node,
+                                   rue_error *error)
 {
-    char *sql = sqlite3_mprintf("INSERT INTO doubtful VALUES (%llu, %llu)", first, end);
+    char *sql = sqlite3_mprintf("INSERT INTO doubtful VALUES (%llu, %llu, %Q)", first, end, node);
     return execute_statement(store, sql, NULL, NULL, "recording doubtful trials", error);
 }
 

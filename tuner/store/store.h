@@ -123,8 +123,9 @@ rue_status rue_store_visit_trials(struct rue_store *store, const struct rue_stor
 rue_status rue_store_next_trial(struct rue_store *store, bool *found, struct rue_store_trial *out,
                                 rue_error *error) RUE_MUST_CHECK;
 
-/* Until the store is closed, rue_store_find_trial skips the rows from `first` up to `end` (exclusive). */
-rue_status rue_store_mark_doubtful(struct rue_store *store, uint64_t first, uint64_t end,
+/* Until the store is closed, rue_store_find_trial skips the rows from `first` up to `end` (exclusive), of
+ * `node` alone if it is not NULL. */
+rue_status rue_store_mark_doubtful(struct rue_store *store, uint64_t first, uint64_t end, const char *node,
                                    rue_error *error) RUE_MUST_CHECK;
 
 /* Counts the trials of the store. */

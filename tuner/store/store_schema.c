@@ -190,7 +190,8 @@ char *rue_store_search_sql(void)
              " ifnull(:limit_memory_bytes, 9e18))"
              " OR status = 'infeasible' AND refused IS NOT 1 AND ifnull(limit_memory_bytes, 9e18) >="
              " ifnull(:limit_memory_bytes, 9e18))"
-             " AND NOT EXISTS (SELECT 1 FROM doubtful WHERE trial.id >= first AND trial.id < past)"
+             " AND NOT EXISTS (SELECT 1 FROM doubtful WHERE trial.id >= first AND trial.id < past"
+             " AND (node IS NULL OR node = json_extract(ranks, '$[0].node')))"
              " AND id > :after ORDER BY id LIMIT :limit OFFSET :nth");
     return sqlite3_str_finish(out);
 }

@@ -23,8 +23,9 @@ char *rue_store_insert_sql(void);
 char *rue_store_search_sql(void);
 char *rue_store_list_sql(void);
 
-/* A temporary table: search skips the rows from `first` up to `past` (exclusive). */
-#define RUE_STORE_DOUBTFUL_SQL "CREATE TEMP TABLE doubtful (first INTEGER, past INTEGER)"
+/* A temporary table: search skips the rows from `first` up to `past` (exclusive), of `node` if it is not
+ * null. */
+#define RUE_STORE_DOUBTFUL_SQL "CREATE TEMP TABLE doubtful (first INTEGER, past INTEGER, node TEXT)"
 
 /* Registers the SQL function rue_checksum(value, ...): FNV-1a over the types and bytes of the values that are
  * not NULL, in order. SQLite's code. */

@@ -177,6 +177,7 @@ void rue_recommendation_close(struct rue_recommendation *recommendation)
     for (size_t i = 0; i < recommendation->count; i++) rue_recommended_close(&recommendation->at[i]);
     free(recommendation->at);
     free((void *)recommendation->found.changes.notices);
+    free((void *)recommendation->found.changes.dropped);
     free((void *)recommendation->ledger.scenarios);
     free((void *)recommendation->ledger.disturbed);
     free((void *)recommendation->ledger.rules_json);

@@ -7,8 +7,8 @@
 struct rue_recommendation {
     const char *path;          /* as given */
     json_t *root;              /* owned */
-    struct rue_findings found; /* facts of the run, without variants and ledger; notices are owned; the
-                                  machine's JSON is canonical */
+    struct rue_findings found; /* facts of the run, without variants and ledger; the lists of changes are
+                                  owned; the machine's JSON is canonical */
     struct rue_findings_ledger ledger; /* owns its lists and rules; all zero if the file has none */
     struct rue_ranking_rules rules;    /* of the ledger */
     size_t count;

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "interrupt.h"
 #include "like_nodes.h"
@@ -19,6 +20,7 @@ struct lane {
     struct rue_study_flight flight;
     struct rue_trial_result result; /* on a virtual clock, known at once */
     uint64_t end_ns;
+    char failure[RUE_REASON_BYTES]; /* of its last reference that failed */
 };
 
 struct farm {
@@ -27,8 +29,8 @@ struct farm {
     struct rue_runner_group *runners;
     uint64_t start_ns;
     struct rue_like_nodes like;
-    bool referred[RUE_NODE_KINDS]; /* a reference of that kind has succeeded */
-    uint64_t reference_images;     /* 0: as chosen */
+    uint64_t reference_images;      /* 0: as chosen */
+    size_t first_trial, last_trial; /* of this run: their numbers; 0: none */
     char last_drop[RUE_ERROR_MESSAGE_BYTES];
     struct lane lanes[RUE_NODES_MAX + 1]; /* from 1, as nodes are numbered */
 };
@@ -57,27 +59,52 @@ static void advance(struct farm *farm, size_t node, uint64_t now_ns)
 
 /* ---- nodes that differ or end ---- */
 
-static void drop(struct farm *farm, size_t node, size_t since, const char *why)
+/* The node's trials from `since` on are in no matrix, and are not reused. */
+static rue_status discard_trials(struct farm *farm, size_t node, size_t since, const char *why,
+                                 rue_error *error)
 {
-    const char *name = rue_runner_farm_name(farm->runners, node - 1);
+    struct rue_study_ledger *ledger = &farm->study->ledger;
+    const struct rue_rank *rank = rue_runner_farm_rank(farm->runners, node - 1);
+    char text[2 * RUE_NOTICE_TEXT_BYTES];
+    struct rue_dropped_node dropped = {.rank = (uint64_t)rank->rank, .discarded_end = farm->last_trial + 1};
+    dropped.discarded = since < farm->first_trial ? farm->first_trial : since;
+    if (dropped.discarded > dropped.discarded_end) dropped.discarded = dropped.discarded_end;
+    snprintf(dropped.node, sizeof dropped.node, "%s", rank->node);
+    snprintf(dropped.why, sizeof dropped.why, "%s", why);
+    for (size_t i = 0; i < ledger->row_count; i++)
+        if (ledger->rows[i].node == node && ledger->rows[i].trial.id >= dropped.discarded)
+            ledger->rows[i].config = RUE_NONE;
+    snprintf(farm->last_drop, sizeof farm->last_drop, "rank %d (%s) %s", rank->rank, rank->node, why);
+    rue_dropped_node_text(&dropped, text, sizeof text);
+    rue_progress_note(farm->study->setup.progress, "%s", text);
+    return rue_study_note_dropped(&farm->study->setup, ledger, &dropped, error);
+}
+
+static rue_status drop(struct farm *farm, size_t node, size_t since, const char *why, rue_error *error)
+{
     farm->like.nodes[node].dropped = true;
     if (farm->lanes[node].busy && is_virtual(farm)) rue_trial_result_close(&farm->lanes[node].result);
     farm->lanes[node].busy = false;
     for (size_t i = 0; i < farm->tracks->count; i++)
         farm->study->setup.plan.strategy->drop(farm->tracks->at[i].state, node, since);
     wake_lanes(farm);
-    snprintf(farm->last_drop, sizeof farm->last_drop, "%s %s", name, why);
-    rue_progress_note(farm->study->setup.progress, "%s; it makes no more trials", farm->last_drop);
+    return discard_trials(farm, node, since, why, error);
 }
 
-static void drop_different(struct farm *farm)
+/* Each drop changes what is usual. */
+static rue_status drop_different(struct farm *farm, rue_error *error)
 {
-    char why[160];
+    char why[RUE_REASON_BYTES + 60];
     struct rue_node_difference found = rue_like_nodes_find(&farm->like);
-    if (!found.node) return;
-    snprintf(why, sizeof why, "differs from the other nodes: %s of its reference trials is %.2f times theirs",
-             found.noisy ? "the scatter" : "the time", found.ratio);
-    drop(farm, found.node, found.since, why);
+    if (!found.node) return RUE_OK;
+    if (found.failed)
+        snprintf(why, sizeof why, "failed reference trials: %s", farm->lanes[found.node].failure);
+    else
+        snprintf(why, sizeof why,
+                 "differs from the other nodes: %s of its reference trials is %.2f times theirs",
+                 found.noisy ? "the scatter" : "the time", found.ratio);
+    rue_status status = drop(farm, found.node, found.since, why, error);
+    return status == RUE_OK ? drop_different(farm, error) : status;
 }
 
 /* ---- references ---- */
@@ -86,7 +113,7 @@ static void prepare_reference(struct farm *farm, size_t node, size_t kind)
 {
     const struct rue_study_setup *setup = &farm->study->setup;
     struct rue_study_flight *flight = &farm->lanes[node].flight;
-    *flight = (struct rue_study_flight){.lane = node - 1};
+    *flight = (struct rue_study_flight){.lane = node - 1, .at.node = node};
     rue_watch_choose_reference(setup, 0, &flight->at.model, &flight->request);
     if (farm->reference_images) flight->request.images = farm->reference_images;
     if (kind == 0) return;
@@ -106,35 +133,32 @@ static bool lengthen_reference(struct farm *farm, const struct lane *lane, doubl
         farm->reference_images = images;
     else if (images != farm->reference_images)
         return true;
-    if (farm->referred[0] || 1.5 * seconds >= reference_s || images >= job) return false;
+    if (rue_like_nodes_have_times(&farm->like, 0) || 1.5 * seconds >= reference_s || images >= job)
+        return false;
     farm->reference_images = (uint64_t)fmin((double)job, ceil((double)images * reference_s / seconds));
     return true;
 }
 
-/* A reference that fails before any has succeeded is not made on any node. */
-static void absorb_reference(struct farm *farm, size_t node, size_t last_trial)
+static rue_status absorb_reference(struct farm *farm, size_t node, size_t last_trial, rue_error *error)
 {
     struct lane *lane = &farm->lanes[node];
     const struct rue_trial_result *result = &lane->result;
     size_t kind = lane->flight.request.measure == RUE_COMPUTE;
     int64_t time_ns = kind ? result->compute_ns : result->end_to_end_ns;
-    char why[RUE_REASON_BYTES + 40];
     farm->study->ledger.rows[farm->study->ledger.last_row].reference = true;
     bool ok = result->outcome == RUE_TRIAL_OK && time_ns > 0;
-    if (ok && kind == 0 && lengthen_reference(farm, lane, (double)time_ns / 1e9)) return;
+    if (ok && kind == 0 && lengthen_reference(farm, lane, (double)time_ns / 1e9)) return RUE_OK;
     if (ok) {
-        farm->referred[kind] = true;
-        rue_like_nodes_add(&farm->like, node, (double)time_ns / 1e9, last_trial);
-        drop_different(farm);
-    } else if (farm->referred[kind]) {
-        snprintf(why, sizeof why, "failed a reference trial: %s", result->reason);
-        drop(farm, node, farm->like.nodes[node].good + 1, why);
+        rue_like_nodes_add(&farm->like, node, kind, (double)time_ns / 1e9, last_trial);
     } else {
-        farm->like.kinds = kind;
-        for (size_t n = 1; n <= farm->like.count; n++)
-            if (farm->like.nodes[n].kind >= kind)
-                farm->like.nodes[n].kind = 0, farm->like.nodes[n].begun = true;
+        memcpy(lane->failure, result->reason, sizeof lane->failure);
+        rue_like_nodes_fail(&farm->like, node, kind);
+        if (farm->like.kinds == kind)
+            rue_progress_note(farm->study->setup.progress,
+                              "the nodes cannot be compared%s, because reference trials fail on all: %s",
+                              kind ? " in computing" : "", lane->failure);
     }
+    return drop_different(farm, error);
 }
 
 /* ---- trials ---- */
@@ -164,10 +188,12 @@ static void prepare_question(struct farm *farm, size_t node)
     const struct rue_study_setup *setup = &farm->study->setup;
     struct lane *lane = &farm->lanes[node];
     struct rue_study_cell cell = rue_study_find_cell(setup, lane->track, &lane->question);
-    lane->flight = (struct rue_study_flight){
-        .lane = node - 1,
-        .at = {.variant = cell.variant, .model = lane->question.measure == RUE_LOAD ? RUE_NONE : cell.model},
-        .request = rue_study_make_request(setup, cell, &lane->question)};
+    lane->flight =
+        (struct rue_study_flight){.lane = node - 1,
+                                  .at = {.node = node,
+                                         .variant = cell.variant,
+                                         .model = lane->question.measure == RUE_LOAD ? RUE_NONE : cell.model},
+                                  .request = rue_study_make_request(setup, cell, &lane->question)};
 }
 
 static rue_status absorb_question(struct farm *farm, size_t node, rue_error *error)
@@ -203,12 +229,14 @@ static rue_status begin(struct farm *farm, size_t node, rue_error *error)
     uint64_t expected_ns = 0;
     bool stored = false;
     lane->track = NULL;
-    if (farm->like.kinds && rue_like_nodes_is_due(&farm->like, node, &kind)) {
+    if (rue_like_nodes_is_due(&farm->like, node, &kind)) {
         prepare_reference(farm, node, kind);
     } else if (ask(farm, node)) {
         prepare_question(farm, node);
         expected_ns = rue_study_expected_ns(&study->setup, &lane->question);
-        if (!study->ledger.stored_unobserved || !lane->question.repeat) nth = (size_t)lane->question.repeat;
+        /* Of this run, only the reference trials of other nodes could answer. */
+        if (study->ledger.found_trials && (!study->ledger.stored_unobserved || !lane->question.repeat))
+            nth = (size_t)lane->question.repeat;
     } else {
         lane->waits = true;
         return RUE_OK;
@@ -223,7 +251,7 @@ static rue_status begin(struct farm *farm, size_t node, rue_error *error)
         return status;
     }
     if (status == RUE_OK && is_virtual(farm)) return receive(farm, node, error);
-    if (status == RUE_RUNNER) return drop(farm, node, SIZE_MAX, "cannot start its runner again"), RUE_OK;
+    if (status == RUE_RUNNER) return drop(farm, node, SIZE_MAX, "cannot start its runner again", error);
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
 }
 
@@ -232,8 +260,7 @@ static rue_status finish(struct farm *farm, size_t node, rue_error *error)
 {
     struct rue_study *study = farm->study;
     struct lane *lane = &farm->lanes[node];
-    size_t last_trial =
-        study->ledger.row_count ? study->ledger.rows[study->ledger.row_count - 1].trial.id : 0;
+    size_t last_trial = farm->last_trial;
     rue_status status = is_virtual(farm) ? RUE_OK : receive(farm, node, error);
     bool repeated = false;
     if (status != RUE_OK) return status;
@@ -243,13 +270,14 @@ static rue_status finish(struct farm *farm, size_t node, rue_error *error)
     }
     if (rue_runner_farm_is_lost(farm->runners, node - 1)) {
         if (!is_virtual(farm)) rue_trial_result_close(&lane->result);
-        drop(farm, node, SIZE_MAX, "ended its connection");
-        return RUE_OK;
+        return drop(farm, node, SIZE_MAX, "ended its connection", error);
     }
     status = rue_study_finish(&study->setup, &study->ledger, &lane->flight, lane->clock_ns, &repeated,
                               &lane->result, error);
     if (status != RUE_OK) return status;
     if (repeated) return is_virtual(farm) ? receive(farm, node, error) : RUE_OK;
+    farm->last_trial = study->ledger.rows[study->ledger.last_row].trial.id;
+    if (!farm->first_trial) farm->first_trial = farm->last_trial;
     lane->busy = false;
     if (lane->track) {
         lane->clock_ns = lane->clock_ns + (uint64_t)fmax(0, (double)lane->result.cost_ns);
@@ -257,7 +285,7 @@ static rue_status finish(struct farm *farm, size_t node, rue_error *error)
         status = absorb_question(farm, node, error);
     } else {
         advance(farm, node, lane->clock_ns + (uint64_t)fmax(0, (double)lane->result.cost_ns));
-        absorb_reference(farm, node, last_trial);
+        status = absorb_reference(farm, node, last_trial, error);
     }
     rue_trial_result_close(&lane->result);
     return status;

@@ -10,7 +10,7 @@
 #include "store.h"
 #include "study_setup.h"
 
-enum { RUE_STUDY_NOTICES_MAX = 32 };
+enum { RUE_STUDY_NOTICES_MAX = 32, RUE_STUDY_DROPPED_MAX = 64 };
 
 struct rue_study_clock {
     uint64_t start_ns;     /* start, as of rue_suspension_awake_ns */
@@ -30,6 +30,7 @@ struct rue_ledger_row {
     double error, error_sd;     /* logarithm of measured over expected time, and its standard deviation; 0:
                                    nothing was expected */
     uint64_t suspended_ns;      /* of the clock, when the trial began */
+    size_t node;                /* of a farm, from 1; 0: one machine, or an earlier run */
     bool reference;             /* a reference trial, see watch.h */
     bool stored;                /* by an earlier run */
 };
@@ -52,6 +53,8 @@ struct rue_study_ledger {
     struct rue_speed_history speeds;
     size_t notice_count;
     struct rue_notice notices[RUE_STUDY_NOTICES_MAX]; /* [notice_count] of changes of the machine */
+    size_t dropped_count;
+    struct rue_dropped_node dropped[RUE_STUDY_DROPPED_MAX]; /* [dropped_count] of a farm */
     struct {
         struct rue_findings_ledger facts; /* borrow the rest */
         char scenarios[RUE_STUDY_VARIANTS_MAX][RUE_LEDGER_KEY_BYTES];

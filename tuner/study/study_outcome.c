@@ -100,7 +100,9 @@ rue_status rue_study_note_under_way(const struct rue_study_setup *setup, struct 
                                   .run.partial = true,
                                   .run.partial_reason = "under way",
                                   .changes.notice_count = ledger->notice_count,
-                                  .changes.notices = ledger->notices};
+                                  .changes.notices = ledger->notices,
+                                  .changes.dropped_count = ledger->dropped_count,
+                                  .changes.dropped = ledger->dropped};
     describe_runner(setup, &so_far.runner);
     return rue_study_keep_findings(setup, ledger, &so_far, true, error);
 }
@@ -123,7 +125,14 @@ static rue_status add_notice(struct rue_study_ledger *ledger, const struct rue_n
     if (ledger->notice_count < RUE_STUDY_NOTICES_MAX) ledger->notices[ledger->notice_count++] = *notice;
     rue_speed_history_add(&ledger->speeds, notice->trial,
                           (struct rue_speed){log(notice->load_ratio), log(notice->compute_ratio)});
-    return rue_store_mark_doubtful(ledger->store, notice->uncertain, notice->uncertain_end, error);
+    return rue_store_mark_doubtful(ledger->store, notice->uncertain, notice->uncertain_end, NULL, error);
+}
+
+static rue_status add_dropped(struct rue_study_ledger *ledger, const struct rue_dropped_node *node,
+                              rue_error *error)
+{
+    if (ledger->dropped_count < RUE_STUDY_DROPPED_MAX) ledger->dropped[ledger->dropped_count++] = *node;
+    return rue_store_mark_doubtful(ledger->store, node->discarded, node->discarded_end, node->node, error);
 }
 
 /* The last findings of this study; `result`: of any study, by a run that ended. NULL: none. The caller closes
@@ -152,8 +161,16 @@ rue_status rue_study_load_changes(const struct rue_study_setup *setup, struct ru
     rue_status status = find_kept(setup, ledger, false, &kept, error);
     for (size_t i = 0; status == RUE_OK && kept && i < kept->found.changes.notice_count; i++)
         status = add_notice(ledger, &kept->found.changes.notices[i], error);
+    for (size_t i = 0; status == RUE_OK && kept && i < kept->found.changes.dropped_count; i++)
+        status = add_dropped(ledger, &kept->found.changes.dropped[i], error);
     rue_recommendation_close(kept);
     return status;
+}
+
+static bool copy_list(json_t *to, const json_t *from, const char *name)
+{
+    json_t *list = json_object_get(from, name);
+    return !list || json_object_set(to, name, list) == 0;
 }
 
 /* The note of this run has all changes of the machine. If this fails, `rue show` ranks the trials. */
@@ -161,7 +178,8 @@ static void save_earlier(struct rue_study_ledger *ledger, json_t *earlier, const
 {
     uint64_t trials;
     rue_status status = rue_store_count_trials(ledger->store, &trials, NULL);
-    if (status != RUE_OK || json_object_set(earlier, "notices", json_object_get(note, "notices")) != 0 ||
+    if (status != RUE_OK || !copy_list(earlier, note, "notices") ||
+        !copy_list(earlier, note, "dropped_nodes") ||
         json_object_set_new(json_object_get(earlier, "ledger"), "trials", rue_json_integer(trials)) != 0)
         return;
     char *text = rue_json_dump(earlier, JSON_COMPACT);
@@ -202,6 +220,13 @@ rue_status rue_study_note_change(const struct rue_study_setup *setup, struct rue
                                  const struct rue_notice *notice, rue_error *error)
 {
     rue_status status = add_notice(ledger, notice, error);
+    return status == RUE_OK ? rue_study_note_under_way(setup, ledger, error) : status;
+}
+
+rue_status rue_study_note_dropped(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                  const struct rue_dropped_node *node, rue_error *error)
+{
+    rue_status status = add_dropped(ledger, node, error);
     return status == RUE_OK ? rue_study_note_under_way(setup, ledger, error) : status;
 }
 
@@ -356,6 +381,8 @@ static void fill_provenance(struct rue_study *study, struct rue_findings *out)
     out->changes = study->outcome.changes;
     out->changes.notice_count = study->ledger.notice_count;
     out->changes.notices = study->ledger.notices;
+    out->changes.dropped_count = study->ledger.dropped_count;
+    out->changes.dropped = study->ledger.dropped;
     out->row_at = copy_row;
     out->row_context = &study->ledger;
 }

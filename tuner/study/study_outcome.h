@@ -15,7 +15,7 @@ struct rue_study_outcome {
     } variants[RUE_STUDY_VARIANTS_MAX];
     struct rue_recheck_findings recheck;        /* of rue check */
     const char *profiles[RUE_STUDY_MODELS_MAX]; /* of the models, for the findings */
-    struct rue_change_findings changes;         /* without notices */
+    struct rue_change_findings changes;         /* without its lists */
     bool partial;
     char partial_reason[160];
 };
@@ -44,5 +44,9 @@ rue_status rue_study_note_under_way(const struct rue_study_setup *setup, struct 
  * reused. RUE_STORE, RUE_MEMORY. */
 rue_status rue_study_note_change(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                  const struct rue_notice *notice, rue_error *error) RUE_MUST_CHECK;
+
+/* The same for a node of a farm that was dropped; its discarded trials are not reused. */
+rue_status rue_study_note_dropped(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                  const struct rue_dropped_node *node, rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -180,6 +180,7 @@ static rue_status record_trial(const struct rue_study_setup *setup, struct rue_s
 {
     struct rue_trial_row *trial = &at.trial;
     at.suspended_ns = ledger->clock.suspended_ns;
+    ledger->was_stored = false; /* another lane may have asked meanwhile */
     rue_study_count_cost(setup, ledger, trial->started_ns, result);
     ledger->run_trials++;
     if (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK && attempt < MISSED_MAX)

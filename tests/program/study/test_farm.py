@@ -1,4 +1,5 @@
 """Ranks that make trials each by itself (--farm): played on virtual clocks, scripted, and with rue's own loader."""
+import html
 import json
 import re
 import shlex
@@ -41,6 +42,16 @@ def rows(rue):
     finally:
         db.close()
     return [(measure, json.loads(ranks)[0]["node"] if ranks else None, start, start + cost) for measure, ranks, start, cost in found]
+
+
+def cells(rue):
+    """The ok trials: id, node, and what was measured."""
+    db = sqlite3.connect(rue.folder / "out/study.db")
+    try:
+        found = db.execute("SELECT id, ranks, measure, model, config, requested_images, requested_batches FROM trial WHERE status = 'ok' ORDER BY id").fetchall()
+    finally:
+        db.close()
+    return [dict(id=row[0], node=json.loads(row[1])[0]["node"] if row[1] else None, cell=row[2:]) for row in found]
 
 
 def recommended(rue):
@@ -91,6 +102,36 @@ def test_a_node_that_differs_is_dropped_and_named(rue, tmp_path, own, what):
     assert recommended(rue)["config"] and len(joint) > 4 and joint[-1] != "n2"
     if own == dict(slower_from=[1, 1.25]):
         assert "n2" not in joint
+
+
+def test_trials_of_a_dropped_node_do_not_count(rue, tmp_path):
+    words = scripted(tmp_path, 4, r2=dict(slower_from=[8, 1.5]))
+    done = rue("tune", *words, *FARM)
+    assert done.returncode == 0, done.stderr
+    (dropped,) = read_json(rue.folder / "out/recommendation.json")["dropped_nodes"]
+    assert (dropped["rank"], dropped["node"]) == (2, "n2") and dropped["text"] in flat(done.stderr), done.stderr
+    page = (rue.folder / "out/report.html").read_text()
+    for text in done.stdout, rue("show", "out").stdout, html.unescape(re.sub("<[^>]*>", "", page)):
+        assert f"Note: {dropped['text']}." in flat(text)
+    found = cells(rue)
+    discarded = [row for row in found if row["node"] == "n2" and dropped["discarded_from"] <= row["id"] < dropped["discarded_until"]]
+    asked = {row["cell"] for row in discarded if row["cell"][0] != "joint"}
+    assert len(asked) > 2 and asked <= {row["cell"] for row in found if row["node"] != "n2"}, "probes are repeated on other nodes"
+    assert rue("tune", *words, *FARM, "--budget", "120s").returncode == 0
+    again = read_json(rue.folder / "out/recommendation.json")
+    assert again["dropped_nodes"][0] == dropped
+    assert again["provenance"]["reused_trials"] <= len(found) - len(discarded)
+
+
+@pytest.mark.parametrize("measure", ["load", "compute"])
+def test_one_node_that_fails_reference_trials_ends_no_checks(rue, tmp_path, measure):
+    once = dict(faults=[dict(when=dict(measure=measure, start=1), do="exit", code=3)])
+    always = dict(faults=[dict(when=dict(measure=measure), do="answer", answer=dict(status="failed", reason="no such file"))])
+    done = rue("tune", *scripted(tmp_path, 5, r0=once, r2=dict(slower_from=[1, 1.25]), r3=always), *FARM)
+    assert done.returncode == 0, done.stderr
+    dropped = {node["node"]: node["reason"] for node in read_json(rue.folder / "out/recommendation.json")["dropped_nodes"]}
+    assert dropped.keys() == {"n2", "n3"} and "differs" in dropped["n2"], dropped
+    assert re.fullmatch("failed reference trials: .*no such file", dropped["n3"])
 
 
 @pytest.mark.parametrize("ranks", [2, 4])

@@ -108,6 +108,44 @@ Test(farm, of_two_nodes_the_slower_one_is_dropped)
     cr_assert(farm.dropped_count == 1 && farm.dropped[0] == 2);
 }
 
+/* References of both kinds on all nodes; those of `kind` fail on the nodes from `failing` on. */
+static struct rue_like_nodes refer(size_t count, size_t failing, size_t failing_kind)
+{
+    struct rue_like_nodes nodes = {.count = count, .kinds = 2};
+    for (size_t i = 0; i < 8 * count; i++) {
+        size_t node = 1 + i % count, kind;
+        if (!rue_like_nodes_is_due(&nodes, node, &kind)) continue;
+        if (node >= failing && kind == failing_kind)
+            rue_like_nodes_fail(&nodes, node, kind);
+        else
+            rue_like_nodes_add(&nodes, node, kind, 1, i);
+    }
+    return nodes;
+}
+
+Test(farm, a_node_whose_references_fail_is_found)
+{
+    for (size_t kind = 0; kind < 2; kind++) {
+        struct rue_like_nodes nodes = refer(3, 3, kind);
+        struct rue_node_difference found = rue_like_nodes_find(&nodes);
+        cr_assert(found.node == 3 && found.failed && found.kind == kind && nodes.kinds == 2);
+        nodes.nodes[3].dropped = true;
+        cr_assert_eq(rue_like_nodes_find(&nodes).node, 0);
+    }
+}
+
+Test(farm, references_that_fail_on_all_nodes_are_not_made)
+{
+    for (size_t kind = 0; kind < 2; kind++) {
+        struct rue_like_nodes nodes = refer(3, 1, kind);
+        cr_assert_eq(nodes.kinds, kind);
+        cr_assert_eq(rue_like_nodes_find(&nodes).node, 0);
+        rue_like_nodes_add(&nodes, 1, kind, 1, 100); /* the answer comes late */
+        for (size_t i = 0; i < RUE_NODE_PERIOD; i++) rue_like_nodes_count(&nodes, 1);
+        cr_assert_eq(rue_like_nodes_is_due(&nodes, 1, &(size_t){0}), kind > 0);
+    }
+}
+
 Test(farm, asks_the_same_questions_for_the_same_answers)
 {
     static struct farm one, other;

@@ -247,8 +247,8 @@ Test(store, doubtful_rows_are_not_reused_until_the_store_is_closed)
     rue_error error = {0};
     uint64_t ids[4];
     for (int i = 0; i < 4; i++) ids[i] = add_or_die(store, &cell, &result);
-    cr_assert(rue_store_mark_doubtful(store, ids[0], ids[1], &error) == RUE_OK, "%s", error.message);
-    cr_assert(rue_store_mark_doubtful(store, ids[2], ids[3], &error) == RUE_OK, "%s", error.message);
+    cr_assert(rue_store_mark_doubtful(store, ids[0], ids[1], NULL, &error) == RUE_OK, "%s", error.message);
+    cr_assert(rue_store_mark_doubtful(store, ids[2], ids[3], NULL, &error) == RUE_OK, "%s", error.message);
     cr_assert(find_id(store, &cell, 0) == ids[1] && find_id(store, &cell, 1) == ids[3]);
     cr_assert(find_id(store, &cell, 2) == 0 && count_rows(store) == 4);
     rue_store_close(store);
