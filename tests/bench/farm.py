@@ -29,7 +29,7 @@ def words_of_farm(simulator, words, seed, nodes, like, folder):
     script = folder / "cluster.json"
     environment = {rank: {"SPEED": f"{math.exp(dice.gauss(0, like)):.4f}"} for rank in range(nodes)}
     script.write_text(json.dumps(dict(ranks=nodes, per_node=1, environment=environment)))
-    runner = shlex.join([*simulator, *words]) + f" --noise-seed $(({seed} + 1000 * (RANK + 1))) --speed $SPEED"
+    runner = shlex.join([*simulator, *words]) + f" --noise-seed $(({seed} + 1000 * (SLURM_PROCID + 1))) --speed $SPEED"
     return ["--runner", runner, "--farm", "--launch", shlex.join([sys.executable, str(CLUSTER), str(script)])]
 
 

@@ -1,6 +1,5 @@
 #include "gpu_list.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +8,9 @@
 
 enum { TEXT_BYTES = 4096 };
 
-/* The given list, its origin ("--gpus"), and CUDA_VISIBLE_DEVICES. */
+/* The given list and its origin ("--gpus"). */
 struct list {
-    const char *text, *origin, *visible; /* NULL: all are visible */
+    const char *text, *origin;
     struct rue_gpu_list *out;
 };
 
@@ -21,10 +20,10 @@ static rue_status fail_gpu_element(const struct list *list, const char *element,
                     list->origin, element);
 }
 
-/* Copies the name of visible GPU `index` to `out`; false: there are fewer. CUDA ignores what follows an
- * invalid name such as -1. */
-static bool find_visible(const char *visible, unsigned index, char out[RUE_GPU_NAME_BYTES])
+/* CUDA ignores what follows an invalid name such as -1. */
+bool rue_gpu_list_visible(unsigned index, char out[RUE_GPU_NAME_BYTES])
 {
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     char copy[TEXT_BYTES], *rest = copy, *word;
     snprintf(out, RUE_GPU_NAME_BYTES, "%u", index);
     if (!visible) return true;
@@ -50,11 +49,12 @@ static rue_status add_gpu_name(const struct list *list, const char *name, rue_er
 static rue_status add_gpu_number(const struct list *list, unsigned number, rue_error *error)
 {
     char name[RUE_GPU_NAME_BYTES];
-    if (find_visible(list->visible, number, name)) return add_gpu_name(list, name, error);
+    if (rue_gpu_list_visible(number, name)) return add_gpu_name(list, name, error);
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     return rue_fail(error, RUE_USAGE,
                     "%s: GPU %u is hidden, because CUDA_VISIBLE_DEVICES is %.200s; choose visible GPUs, or "
                     "unset that variable",
-                    list->origin, number, *list->visible ? list->visible : "empty");
+                    list->origin, number, visible && *visible ? visible : "empty");
 }
 
 /* One element: "0", "0..7", or a name. */
@@ -79,7 +79,7 @@ static rue_status add_gpu_element(const struct list *list, const char *element, 
 rue_status rue_gpu_list_parse(const char *text, const char *origin, struct rue_gpu_list *out,
                               rue_error *error)
 {
-    const struct list list = {text, origin, getenv("CUDA_VISIBLE_DEVICES"), out};
+    const struct list list = {text, origin, out};
     char copy[TEXT_BYTES], *rest = copy, *element;
     *out = (struct rue_gpu_list){0};
     if (snprintf(copy, sizeof copy, "%s", text) >= TEXT_BYTES)

@@ -31,13 +31,8 @@ struct rue_process {
     char *buffer;
     size_t used, capacity;
     size_t line_bytes; /* of the line returned last, with its newline */
-    bool remote;       /* an agent at the socket started it */
-    bool lost;         /* and the connection to the agent ended */
-    char end[128];     /* how a remote child ended; "": it runs */
+    size_t searched;   /* bytes that have no newline */
 };
-
-static const uint64_t remote_end_ns = 3 * RUE_NS_PER_S;
-static const char end_report[] = "{\"" RUE_PROCESS_ENDED "\":\"";
 
 rue_status rue_process_open(const char *const argv[], struct rue_process **out, rue_error *error)
 {
@@ -72,13 +67,6 @@ rue_status rue_process_adopt(int socket_fd, struct rue_process **out, rue_error 
     fcntl(socket_fd, F_SETFL, O_NONBLOCK);
     *out = process;
     return RUE_OK;
-}
-
-rue_status rue_process_adopt_remote(int socket_fd, struct rue_process **out, rue_error *error)
-{
-    rue_status status = rue_process_adopt(socket_fd, out, error);
-    if (status == RUE_OK) (*out)->remote = true;
-    return status;
 }
 
 int rue_process_keeper_socket(const struct rue_process *process)
@@ -185,7 +173,6 @@ static rue_status write_bytes(struct rue_process *process, const char *text, siz
             if (status != RUE_OK) return status;
         } else if (put < 0 && errno != EINTR && (errno == EPIPE || !process->keeper.pid)) {
             process->gone = wait_for_exit(process, keeper_delay_ns);
-            process->lost = process->remote;
             return rue_fail(error, RUE_RUNNER, process->gone ? "ended" : "does not read its requests");
         } else if (put < 0 && errno != EINTR) {
             return rue_fail(error, RUE_INTERNAL, "cannot receive a request: %s", strerror(errno));
@@ -217,43 +204,51 @@ static rue_status read_chunk(struct rue_process *process, rue_error *error)
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return RUE_OK;
     if (got <= 0) {
         process->gone = wait_for_exit(process, keeper_delay_ns);
-        process->lost = process->remote;
         return rue_fail(error, RUE_RUNNER, "%s", process->gone ? "ended" : "closed its output");
     }
     process->used += (size_t)got;
     return RUE_OK;
 }
 
-/* Whether the line is a report that the remote child ended. */
-static rue_status check_remote(struct rue_process *process, const char *line, rue_error *error)
+static void drop_line(struct rue_process *process)
 {
-    if (strncmp(line, end_report, sizeof end_report - 1) != 0) return RUE_OK;
-    line += sizeof end_report - 1;
-    snprintf(process->end, sizeof process->end, "%.*s", (int)strcspn(line, "\"\\"), line);
-    for (char *at = process->end; *at; at++)
-        if ((unsigned char)*at < ' ' || *at == 127) *at = '?'; /* it is printed */
-    process->ended = process->gone = true;
-    return rue_fail(error, RUE_RUNNER, "ended");
+    if (!process->line_bytes) return;
+    process->used -= process->line_bytes;
+    memmove(process->buffer, process->buffer + process->line_bytes, process->used);
+    process->line_bytes = process->searched = 0;
+}
+
+/* The newline of the next line, or NULL. */
+static char *find_newline(struct rue_process *process)
+{
+    char *end = process->used > process->searched
+                    ? memchr(process->buffer + process->searched, '\n', process->used - process->searched)
+                    : NULL;
+    process->searched = end ? (size_t)(end - process->buffer) : process->used;
+    return end;
+}
+
+bool rue_process_collect(struct rue_process *process, size_t longest)
+{
+    drop_line(process);
+    if (find_newline(process)) return true;
+    rue_status status = read_chunk(process, NULL);
+    return find_newline(process) || status != RUE_OK || process->searched > longest;
 }
 
 rue_status rue_process_read_line(struct rue_process *process, uint64_t deadline_ns, size_t longest,
                                  const char **line, rue_error *error)
 {
-    process->used -= process->line_bytes;
-    if (process->used) memmove(process->buffer, process->buffer + process->line_bytes, process->used);
-    process->line_bytes = 0;
-    for (size_t searched = 0;;) {
-        char *end = process->used > searched
-                        ? memchr(process->buffer + searched, '\n', process->used - searched)
-                        : NULL;
-        searched = end ? (size_t)(end - process->buffer) : process->used;
-        if (searched > longest)
+    drop_line(process);
+    for (;;) {
+        char *end = find_newline(process);
+        if (process->searched > longest)
             return rue_fail(error, RUE_RUNNER, "sent a line of more than %zu bytes", longest);
         if (end) {
             *end = 0;
-            process->line_bytes = searched + 1;
+            process->line_bytes = process->searched + 1;
             *line = process->buffer;
-            return process->remote ? check_remote(process, *line, error) : RUE_OK;
+            return RUE_OK;
         }
         rue_status status = wait_for_fd(process, process->out, POLLIN, deadline_ns, error);
         if (status == RUE_OK) status = read_chunk(process, error);
@@ -292,29 +287,12 @@ static void end_child(struct rue_process *process, uint64_t grace_ns)
     close(process->out);
 }
 
-bool rue_process_end_remote(struct rue_process *process)
-{
-    uint64_t deadline = rue_suspension_awake_ns() + remote_end_ns;
-    const char *line;
-    rue_status status = process->lost || process->end[0] ? RUE_RUNNER : RUE_OK;
-    if (status == RUE_OK) status = rue_process_write_line(process, RUE_PROCESS_END, deadline, NULL);
-    while (status == RUE_OK && rue_suspension_awake_ns() < deadline)
-        status = rue_process_read_line(process, deadline, SIZE_MAX, &line, NULL);
-    return !process->lost && process->end[0];
-}
-
 const char *rue_process_close(struct rue_process *process, uint64_t grace_ns)
 {
-    static char text[sizeof process->end];
     if (!process) return "ended";
     if (process->keeper.pid) end_child(process, grace_ns);
     int wait_status = process->wait_status;
-    bool remote = process->remote;
-    snprintf(text, sizeof text, "%s",
-             process->lost     ? "lost its connection: its process or its node ended"
-             : process->end[0] ? process->end
-                               : "ended");
     free(process->buffer);
     free(process);
-    return remote ? text : describe_exit(wait_status);
+    return describe_exit(wait_status);
 }

@@ -22,17 +22,6 @@ rue_status rue_process_open(const char *const argv[], struct rue_process **out,
  * connection ends; its suspensions are unknown. RUE_MEMORY. */
 rue_status rue_process_adopt(int socket_fd, struct rue_process **out, rue_error *error) RUE_MUST_CHECK;
 
-/* What an agent is asked so that it ends its child, and the key of its report of the end. */
-#define RUE_PROCESS_END   "{\"op\":\"end\"}"
-#define RUE_PROCESS_ENDED "ended"
-
-/* A child of the agent at the other end of the socket (rank_agent.h), which is borrowed. The line
- * {"ended":"was killed by SIGSEGV"} reports its end. */
-rue_status rue_process_adopt_remote(int socket_fd, struct rue_process **out, rue_error *error) RUE_MUST_CHECK;
-
-/* Lets the agent kill the child, and waits for the report. False: the connection to the agent is lost. */
-bool rue_process_end_remote(struct rue_process *process);
-
 /* The socket for rue_suspension_follow; -1, which is ignored there, if the process is not a child. */
 int rue_process_keeper_socket(const struct rue_process *process);
 
@@ -63,6 +52,9 @@ rue_status rue_process_write_line(struct rue_process *process, const char *line,
  * output, or sent more than `longest` bytes in a line; RUE_INTERRUPTED, RUE_TERMINATED. */
 rue_status rue_process_read_line(struct rue_process *process, uint64_t deadline_ns, size_t longest,
                                  const char **line, rue_error *error) RUE_MUST_CHECK;
+
+/* Reads what has arrived of the next line. True: rue_process_read_line would not wait. */
+bool rue_process_collect(struct rue_process *process, size_t longest);
 
 /* Ends the child: closes its input, waits `grace_ns`, sends SIGTERM to its group, waits `grace_ns`, sends
  * SIGKILL. Kills all its descendants in any group or session, too. Only forgets a program that is not a

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "interrupt.h"
 #include "process.h"
 #include "runner_command.h"
@@ -39,7 +40,8 @@ struct joined {
 
 struct rue_launch {
     struct rue_process *launcher;
-    const char *words; /* of the user, for messages */
+    const char *words;             /* of the user, for messages */
+    char name[RUE_TCP_NAME_BYTES]; /* where ranks connect */
     char token[RUE_TOKEN_BYTES];
     size_t count, joined_count; /* 0: not known yet */
     struct joined *ranks;       /* [count] */
@@ -83,12 +85,12 @@ static void pass_address(const char *address, const char *token)
 }
 
 static rue_status start_launcher(struct rue_launch *launch, const struct rue_runner_address *address,
-                                 const char *name, rue_error *error)
+                                 rue_error *error)
 {
     char *command = NULL;
     rue_status status = make_command(address, &command, error);
     if (status != RUE_OK) return status;
-    pass_address(name, launch->token);
+    pass_address(launch->name, launch->token);
     const char *const words[] = {"/bin/sh", "-c", command, NULL};
     status = rue_process_open(words, &launch->launcher, error);
     unsetenv(RUE_RANK_VARIABLE);
@@ -175,10 +177,14 @@ static rue_status read_pending(struct rue_launch *launch, size_t at, rue_error *
     return status;
 }
 
-static void accept_connection(struct rue_launch *launch, int listener)
+static rue_status accept_connection(struct rue_launch *launch, int listener, rue_error *error)
 {
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) return;
+    bool full = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+    if (full)
+        return rue_fail(error, RUE_INFEASIBLE, "cannot accept the connection of a rank: %s%s",
+                        strerror(errno), rue_advice(errno));
+    if (fd < 0) return RUE_OK;
     if (launch->pending_count == PENDING_MAX) {
         refuse(launch, launch->pending[0].fd, "waited while too many others connected");
         memmove(launch->pending, launch->pending + 1, --launch->pending_count * sizeof *launch->pending);
@@ -186,6 +192,7 @@ static void accept_connection(struct rue_launch *launch, int listener)
     rue_tcp_prepare(fd);
     launch->pending[launch->pending_count++] =
         (struct pending){.fd = fd, .deadline_ns = rue_suspension_awake_ns() + join_timeout_ns};
+    return RUE_OK;
 }
 
 static void drop_late(struct rue_launch *launch)
@@ -225,9 +232,9 @@ static rue_status fail_missing(struct rue_launch *launch, const char *what, rue_
     if (launch->joined_count == 0)
         return rue_fail(
             error, RUE_RUNNER,
-            "the launcher '%.160s' %s before any rank connected%s; its messages are above. Ranks on "
+            "the launcher '%.160s' %s before any rank connected to %s%s; its messages are above. Ranks on "
             "other machines need an address that they can reach: --listen ADDRESS",
-            launch->words, what, refused);
+            launch->words, what, launch->name, refused);
     return rue_fail(error, RUE_RUNNER,
                     "the launcher '%.160s' %s when only %zu of %zu ranks had connected; missing: rank %s%s",
                     launch->words, what, launch->joined_count, launch->count, missing, refused);
@@ -254,7 +261,7 @@ static rue_status wait_once(struct rue_launch *launch, int listener, rue_error *
     for (size_t i = count;
          status == RUE_OK && i-- > 0;) /* the last is moved to the place of a finished one */
         if (wait[3 + i].revents) status = read_pending(launch, i, error);
-    if (wait[0].revents) accept_connection(launch, listener);
+    if (status == RUE_OK && wait[0].revents) status = accept_connection(launch, listener, error);
     drop_late(launch);
     return status;
 }
@@ -287,15 +294,14 @@ rue_status rue_launch_open(const struct rue_runner_address *address, struct rue_
                            rue_error *error)
 {
     int listener = -1;
-    char name[RUE_TCP_NAME_BYTES];
     struct rue_launch *launch = calloc(1, sizeof *launch);
     if (!launch) return rue_fail_memory(error, "a launch", sizeof *launch);
     launch->words = address->launch;
     rue_status status = make_token(launch->token, error);
     rue_error why = {0};
-    if (status == RUE_OK) status = rue_tcp_listen(address->listen, &listener, name, &why);
+    if (status == RUE_OK) status = rue_tcp_listen(address->listen, &listener, launch->name, &why);
     if (why.status != RUE_OK) status = rue_fail(error, why.status, "--listen %s", why.message);
-    if (status == RUE_OK) status = start_launcher(launch, address, name, error);
+    if (status == RUE_OK) status = start_launcher(launch, address, error);
     if (status == RUE_OK) status = wait_for_ranks(launch, listener, address->launch_timeout_ns, error);
     if (listener >= 0) close(listener);
     for (size_t i = 0; i < launch->pending_count; i++) close(launch->pending[i].fd);

@@ -14,12 +14,13 @@
  * innermost: torchrun in srun, mpirun in an allocation of Slurm. */
 static const struct launcher {
     const char *rank, *world_size, *local_rank;
+    const char *node; /* several nodes of a test cluster share a host; NULL: no variable is reliable */
 } launchers[] = {
-    {"RANK", "WORLD_SIZE", "LOCAL_RANK"}, /* torchrun */
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"}, /* MPICH, Intel MPI */
-    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
-    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", NULL}, /* torchrun */
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", NULL},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", NULL}, /* MPICH, Intel MPI */
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURMD_NODENAME"},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURMD_NODENAME"},
 };
 
 /* 0 <= out < most. */
@@ -36,11 +37,12 @@ static rue_status read_number(const char *name, int most, int *out, rue_error *e
     return RUE_OK;
 }
 
-static void read_node(char out[RUE_NODE_BYTES])
+/* `name`: the variable of the launcher; NULL: the name of the host. */
+static void read_node(const char *name, char out[RUE_NODE_BYTES])
 {
-    const char *slurm = getenv("SLURMD_NODENAME"); /* several nodes of a test cluster share a host */
-    if (slurm)
-        snprintf(out, RUE_NODE_BYTES, "%s", slurm);
+    const char *node = name ? getenv(name) : NULL;
+    if (node)
+        snprintf(out, RUE_NODE_BYTES, "%s", node);
     else if (gethostname(out, RUE_NODE_BYTES) != 0)
         snprintf(out, RUE_NODE_BYTES, "unnamed");
     out[RUE_NODE_BYTES - 1] = 0;
@@ -49,16 +51,20 @@ static void read_node(char out[RUE_NODE_BYTES])
 rue_status rue_rank_read(struct rue_rank *out, rue_error *error)
 {
     *out = (struct rue_rank){.world_size = 1};
-    read_node(out->node);
+    read_node(NULL, out->node);
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
         const struct launcher *launcher = &launchers[i];
         if (!getenv(launcher->rank) || !getenv(launcher->world_size)) continue;
+        read_node(launcher->node, out->node);
         rue_status status = read_number(launcher->world_size, RUE_RANKS_MAX + 1, &out->world_size, error);
         if (status == RUE_OK) status = read_number(launcher->rank, out->world_size, &out->rank, error);
         return status == RUE_OK ? read_number(launcher->local_rank, out->world_size, &out->local_rank, error)
                                 : status;
     }
-    return RUE_OK;
+    if (!getenv("PMIX_RANK")) return RUE_OK;
+    return rue_fail(error, RUE_USAGE,
+                    "PMIX_RANK is set, but no variable with the number of ranks: set RANK, WORLD_SIZE and "
+                    "LOCAL_RANK in each rank, as torchrun does");
 }
 
 char *rue_rank_encode_join(const struct rue_rank *rank, const char *token)
@@ -118,4 +124,20 @@ rue_status rue_rank_decode_join(const char *line, const char *token, struct rue_
                     !known     ? "sent something else than a " JOIN_PROTOCOL " line"
                     : !trusted ? "has a wrong token"
                                : "sent a wrong rank, world size or node name");
+}
+
+json_t *rue_rank_encode_end(const struct rue_rank_end *end)
+{
+    return json_pack("{s:s, s:b}", "ended", end->text, "out_of_memory", end->out_of_memory);
+}
+
+bool rue_rank_decode_end(const json_t *line, struct rue_rank_end *out)
+{
+    const char *text = json_string_value(json_object_get(line, "ended"));
+    if (!text) return false;
+    rue_error_shorten(text[0] ? text : "ended", out->text, sizeof out->text);
+    for (char *at = out->text; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 127) *at = '?'; /* it is printed */
+    out->out_of_memory = json_is_true(json_object_get(line, "out_of_memory"));
+    return true;
 }

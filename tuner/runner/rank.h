@@ -3,6 +3,7 @@
 #define RUE_RANK_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "error.h"
 
@@ -20,7 +21,8 @@ struct rue_rank {
 };
 
 /* Who this process is: the variables of the innermost launcher (torchrun, Open MPI, MPICH and others with
- * PMI, PMIx, Slurm), else rank 0 of 1. RUE_USAGE: a variable is not a number in its range. */
+ * PMI, Slurm), else rank 0 of 1. RUE_USAGE: a variable is not a number in its range, or the number of ranks
+ * is missing. */
 rue_status rue_rank_read(struct rue_rank *out, rue_error *error) RUE_MUST_CHECK;
 
 /* The first line of a rank to the tuner, without a newline; NULL: out of memory. The caller frees it. */
@@ -31,8 +33,20 @@ char *rue_rank_encode_join(const struct rue_rank *rank, const char *token);
 rue_status rue_rank_decode_join(const char *line, const char *token, struct rue_rank *out,
                                 rue_error *error) RUE_MUST_CHECK;
 
-/* What the agent of a rank (rank_agent.h) is asked, and answers with "clock_ns", the time of its monotonic
- * clock. */
+/* What the agent of a rank (rank_agent.h) is asked: for "clock_ns", the time of its monotonic clock; to kill
+ * its runner. */
 #define RUE_RANK_CLOCK "{\"op\":\"clock\"}"
+#define RUE_RANK_END   "{\"op\":\"end\"}"
+
+/* How the runner of a rank ended, as its agent reports it. */
+struct rue_rank_end {
+    char text[128]; /* continues "the runner": "was killed by SIGSEGV" */
+    bool out_of_memory;
+};
+
+json_t *rue_rank_encode_end(const struct rue_rank_end *end);
+
+/* False: the line is something else. */
+bool rue_rank_decode_end(const json_t *line, struct rue_rank_end *out);
 
 #endif

@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "gpu.h"
+#include "gpu_list.h"
 #include "interference.h"
 #include "json_document.h"
+#include "machine.h"
 #include "process.h"
 #include "protocol.h"
 #include "rank.h"
@@ -31,21 +32,24 @@ static const uint64_t start_most_ns = 10 * RUE_NS_PER_S;
 
 struct agent {
     struct rue_rank rank;
-    const char *command; /* NULL: rue's own runner */
-    char gpu[16];        /* that the runner sees; "": all */
+    const char *command;          /* NULL: rue's own runner */
+    char gpu[RUE_GPU_NAME_BYTES]; /* that the runner sees; "": all */
     int socket;
     struct rue_process *tuner;
     struct rue_process *runner; /* NULL: none runs; "hello" starts one */
     bool measures;              /* a trial is in progress */
     uint64_t late_ns;           /* of its start */
     struct rue_interference_reading before;
+    uint64_t oom_kills; /* of the system, at the start of the trial */
 };
 
 /* ---- to the tuner ---- */
 
+/* Has no deadline: the tuner may read an answer only when slower ranks have answered. If the tuner or its
+ * machine ends, so does the connection. */
 static rue_status send_line(struct agent *agent, const char *line, rue_error *error)
 {
-    return rue_process_write_line(agent->tuner, line, rue_suspension_awake_ns() + write_timeout_ns, error);
+    return rue_process_write_line(agent->tuner, line, UINT64_MAX, error);
 }
 
 static rue_status send_json(struct agent *agent, json_t *object, rue_error *error)
@@ -60,33 +64,43 @@ static rue_status send_json(struct agent *agent, json_t *object, rue_error *erro
 /* Ends the runner if it still runs, and reports how it ended. */
 static rue_status end_runner(struct agent *agent, uint64_t grace_ns, rue_error *error)
 {
+    struct rue_rank_end end;
     if (!agent->runner) return RUE_OK;
-    const char *end = rue_runner_command_end(agent->runner, grace_ns);
+    snprintf(end.text, sizeof end.text, "%s", rue_runner_command_end(agent->runner, grace_ns));
+    end.out_of_memory = strstr(end.text, "SIGKILL") && rue_machine_oom_kills() > agent->oom_kills;
     agent->runner = NULL;
     agent->measures = false;
-    return send_json(agent, json_pack("{s:s}", RUE_PROCESS_ENDED, end), error);
+    return send_json(agent, rue_rank_encode_end(&end), error);
 }
 
 /* ---- requests of the tuner ---- */
 
-/* Each rank of a node gets the GPU of its number, unless the launcher has bound one. */
+/* Each rank of a node gets the GPU of its number, of those that are visible. If it sees one, its launcher has
+ * chosen it. */
 static void choose_gpu(struct agent *agent)
 {
     char models[RUE_GPU_MAX][RUE_GPU_NAME_BYTES];
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-    size_t count = rue_gpu_driver_models(RUE_GPU_DRIVER_FOLDER, models, RUE_GPU_MAX);
-    if (count == 0 || visible) return;
-    snprintf(agent->gpu, sizeof agent->gpu, "%zu", (size_t)agent->rank.local_rank % count);
+    unsigned count = 0;
+    if (getenv("CUDA_VISIBLE_DEVICES"))
+        while (count < RUE_GPU_MAX && rue_gpu_list_visible(count, agent->gpu)) count++;
+    else
+        count = (unsigned)rue_gpu_driver_models(RUE_GPU_DRIVER_FOLDER, models, RUE_GPU_MAX);
+    agent->gpu[0] = 0;
+    if (count > 1) rue_gpu_list_visible((unsigned)agent->rank.local_rank % count, agent->gpu);
 }
 
 static rue_status start_runner(struct agent *agent, rue_error *error)
 {
     rue_error why = {0};
+    struct rue_rank_end end = {0};
+    char text[sizeof why.message + 32];
     rue_status status =
         rue_runner_command_start(agent->command, agent->gpu[0] ? agent->gpu : NULL, &agent->runner, &why);
+    agent->oom_kills = rue_machine_oom_kills();
     if (status == RUE_OK) return RUE_OK;
-    return send_json(agent, json_pack("{s:s+}", RUE_PROCESS_ENDED, "cannot be started: ", why.message),
-                     error);
+    snprintf(text, sizeof text, "cannot be started: %s", why.message);
+    rue_error_shorten(text, end.text, sizeof end.text);
+    return send_json(agent, rue_rank_encode_end(&end), error);
 }
 
 /* Sleeps until the common start, on this machine's clock. */
@@ -123,6 +137,7 @@ static rue_status handle_request(struct agent *agent, const char *line, rue_erro
             agent->measures = true;
             agent->late_ns = 0;
             agent->before = rue_interference_read("");
+            agent->oom_kills = rue_machine_oom_kills();
         }
         bool starts = strcmp(op, "start") == 0;
         if (starts) wait_for_start(agent, request);

@@ -5,9 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Waits until each of these sockets has something to read or has ended, until `deadline_ns` of
- * rue_suspension_awake_ns, or until a signal comes; -1 among them are skipped. Returns the index of the first
- * that ended, or -1. */
-int rue_rank_watch(const int *sockets, size_t count, uint64_t deadline_ns);
+#include "process.h"
+
+/* Reads until there is a line of each of these agents, or its connection has ended; at most until
+ * `deadline_ns` of rue_suspension_awake_ns, or until a signal comes. NULL among them are skipped. Returns the
+ * index of the first whose connection ended, or -1. */
+int rue_rank_watch(struct rue_process *const *ranks, size_t count, uint64_t deadline_ns);
 
 #endif

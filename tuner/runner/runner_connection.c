@@ -15,6 +15,7 @@
 #include "rank.h"
 #include "runner_command.h"
 #include "runner_identity.h"
+#include "runner_process.h"
 #include "suspension.h"
 #include "trial_reply.h"
 #include "units.h"
@@ -25,9 +26,7 @@ enum { OPEN_LINES_MAX = 64, STARTS_MAX = 3 };
 static const uint64_t open_timeout_ns = 1800 * RUE_NS_PER_S; /* warming may read hundreds of gigabytes */
 static const uint64_t hello_timeout_ns = 120 * RUE_NS_PER_S; /* importing a framework is slow */
 static const uint64_t grace_ns = 500 * RUE_NS_PER_MS;
-static const uint64_t signalled_grace_ns =
-    200 * RUE_NS_PER_MS; /* the sender of the signal waits for all processes */
-
+static const uint64_t skip_timeout_ns = 10 * RUE_NS_PER_S, clock_timeout_ns = 10 * RUE_NS_PER_S;
 struct open_data {
     char *line;
     json_t *reply;
@@ -50,15 +49,11 @@ struct flight {
 };
 
 struct rue_connection {
-    struct rue_runner_address address;
-    const char *gpu;             /* the only GPU that it sees; NULL: it sees all */
-    bool remote;                 /* the agent of a rank starts the runner; address.fd is its socket */
-    bool lost;                   /* and its connection ended */
-    bool greeting_pending;       /* hello was sent, and the answer has not been read */
-    struct rue_process *process; /* NULL: not running */
-    json_t *greeting;            /* the first answer to hello; later ones must be equal */
-    struct rue_hello hello;      /* `greeting`, decoded */
-    uint64_t deadline_ns;        /* of the answer to hello or open */
+    struct rue_runner_process runner;
+    bool greeting_pending;  /* hello was sent, and the answer has not been read */
+    json_t *greeting;       /* the first answer to hello; later ones must be equal */
+    struct rue_hello hello; /* `greeting`, decoded */
+    uint64_t deadline_ns;   /* of the answer to hello or open */
     uint64_t next_id;
     bool suspended; /* the last trial was suspended */
     size_t open_count;
@@ -67,43 +62,6 @@ struct rue_connection {
     char failure[RUE_REASON_BYTES];         /* of a runner at a socket: why it has no more trials */
     struct flight flight;
 };
-
-static rue_status start_process(struct rue_connection *connection, rue_error *error)
-{
-    const struct rue_runner_address *address = &connection->address;
-    if (connection->remote) return rue_process_adopt_remote(address->fd, &connection->process, error);
-    if (address->fd) return rue_process_adopt(address->fd, &connection->process, error);
-    return rue_runner_command_start(address->command, connection->gpu, &connection->process, error);
-}
-
-/* Returns what rue_process_close does. */
-static const char *end_process(struct rue_connection *connection, uint64_t grace)
-{
-    if (rue_interrupt_status() != RUE_OK && grace > signalled_grace_ns) grace = signalled_grace_ns;
-    if (connection->remote && !rue_process_end_remote(connection->process)) connection->lost = true;
-    const char *exit_text = rue_runner_command_end(connection->process, grace);
-    connection->process = NULL;
-    return exit_text;
-}
-
-/* Reads a line and parses it, a new reference. */
-static rue_status read_reply(struct rue_connection *connection, uint64_t deadline_ns, json_t **reply,
-                             rue_error *error)
-{
-    const char *answer;
-    rue_status status =
-        rue_process_read_line(connection->process, deadline_ns, RUE_PROTOCOL_LINE_MAX, &answer, error);
-    return status == RUE_OK ? rue_protocol_parse(answer, reply, error) : status;
-}
-
-/* Writes a line. If the runner has ended, reading its answer reports why. */
-static rue_status send_line(struct rue_connection *connection, const char *line, uint64_t deadline_ns,
-                            rue_error *error)
-{
-    rue_error why = {0};
-    rue_status status = rue_process_write_line(connection->process, line, deadline_ns, &why);
-    return status == RUE_OK || status == RUE_RUNNER ? RUE_OK : rue_fail(error, status, "%s", why.message);
-}
 
 /* Keeps the first greeting. A later one must be equal, because the store mixes their trials. */
 static rue_status check_greeting(struct rue_connection *connection, json_t *reply, bool *changed,
@@ -131,8 +89,8 @@ static const char *runner_name(const struct rue_connection *connection)
 {
     static char name[240];
     snprintf(name, sizeof name, "the runner '%.200s'",
-             connection->address.command ? connection->address.command : "rue runner");
-    return connection->address.fd && !connection->remote ? "the program that serves the trials" : name;
+             connection->runner.command ? connection->runner.command : "rue runner");
+    return connection->runner.fd && !connection->runner.remote ? "the program that serves the trials" : name;
 }
 
 static rue_status fail_greeting(struct rue_connection *connection, rue_status status, const json_t *reply,
@@ -141,30 +99,35 @@ static rue_status fail_greeting(struct rue_connection *connection, rue_status st
     char refusal[RUE_ERROR_MESSAGE_BYTES] = "";
     const char *reason = json_string_value(json_object_get(reply, "reason"));
     if (reason) rue_error_shorten(reason, refusal, sizeof refusal);
-    bool started = connection->process, gone = started && rue_process_is_gone(connection->process);
-    const char *exit_text = started ? end_process(connection, grace_ns) : "";
+    bool started = connection->runner.process,
+         gone = started && rue_runner_process_is_gone(&connection->runner);
+    const char *exit_text = started ? rue_runner_process_end(&connection->runner, grace_ns) : "";
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
-    if (refusal[0] && !connection->address.command) return rue_fail(error, RUE_RUNNER, "%s", refusal);
+    if (refusal[0] && !connection->runner.command) return rue_fail(error, RUE_RUNNER, "%s", refusal);
     if (refusal[0] || !started)
         return rue_fail(error, RUE_RUNNER, "%s cannot work: %s", runner_name(connection),
                         started ? refusal : why);
     return rue_fail(
         error, RUE_RUNNER, "%s did not answer 'hello' correctly: it %s%s", runner_name(connection),
         gone ? exit_text : why,
-        connection->address.fd && !connection->remote ? ""
+        connection->runner.fd && !connection->runner.remote ? ""
         : strcmp(exit_text, "ended with exit code 127") == 0
             ? ". The shell found no such program: give a path from this folder, or a program in PATH"
             : ". Run it by hand and type {\"op\":\"hello\"} to see its answer");
 }
 
-/* Starts the runner and sends hello. */
+/* Starts the runner, sends hello, and repeats the opens, so that several runners open data in parallel. */
 static rue_status begin_greeting(struct rue_connection *connection, rue_error *error)
 {
     char *line = rue_protocol_encode_hello();
     if (!line) return rue_fail_memory(error, "a request", 64);
-    rue_status status = start_process(connection, error);
+    rue_status status = rue_runner_process_start(&connection->runner, error);
     connection->deadline_ns = rue_suspension_awake_ns() + hello_timeout_ns;
-    if (status == RUE_OK) status = send_line(connection, line, connection->deadline_ns, error);
+    if (status == RUE_OK)
+        status = rue_runner_process_send(&connection->runner, line, connection->deadline_ns, error);
+    for (size_t i = 0; status == RUE_OK && i < connection->open_count; i++)
+        status = rue_runner_process_send(&connection->runner, connection->opens[i].line,
+                                         connection->deadline_ns, error);
     free(line);
     connection->greeting_pending = status == RUE_OK;
     return status;
@@ -177,7 +140,8 @@ static rue_status greet_runner(struct rue_connection *connection, bool *changed,
     json_t *reply = NULL;
     rue_status status = connection->greeting_pending ? RUE_OK : begin_greeting(connection, &why);
     connection->greeting_pending = false;
-    if (status == RUE_OK) status = read_reply(connection, connection->deadline_ns, &reply, &why);
+    if (status == RUE_OK)
+        status = rue_runner_process_read(&connection->runner, connection->deadline_ns, &reply, &why);
     if (status == RUE_OK) status = check_greeting(connection, reply, changed, &why);
     if (*changed)
         rue_fail(error, status, "%s", why.message);
@@ -192,11 +156,11 @@ rue_status rue_connection_open(const struct rue_runner_address *address, const c
 {
     struct rue_connection *connection = calloc(1, sizeof *connection);
     if (!connection) return rue_fail_memory(error, "a runner", sizeof *connection);
-    connection->address = *address;
-    connection->remote = agent >= 0;
-    if (connection->remote) connection->address.fd = agent;
     snprintf(connection->failure, sizeof connection->failure, "cannot make another trial");
-    connection->gpu = gpu;
+    connection->runner = (struct rue_runner_process){.command = address->command,
+                                                     .gpu = gpu,
+                                                     .remote = agent >= 0,
+                                                     .fd = agent >= 0 ? agent : address->fd};
     connection->next_id = 1;
     *out = connection;
     return RUE_OK;
@@ -204,7 +168,8 @@ rue_status rue_connection_open(const struct rue_runner_address *address, const c
 
 void rue_connection_wake(struct rue_connection *connection)
 {
-    if (!connection->process && !connection->lost && (connection->remote || !connection->address.fd))
+    if (!connection->runner.process && !connection->runner.lost &&
+        (connection->runner.remote || !connection->runner.fd))
         (void)!begin_greeting(connection, NULL); /* a failure is reported by the next call */
 }
 
@@ -216,25 +181,25 @@ rue_status rue_connection_greet(struct rue_connection *connection, rue_error *er
 
 bool rue_connection_is_lost(const struct rue_connection *connection)
 {
-    return connection->lost;
+    return connection->runner.lost;
 }
 
 void rue_connection_replace_agent(struct rue_connection *connection, int agent)
 {
-    rue_process_close(connection->process, 0);
-    connection->process = NULL;
-    connection->address.fd = agent;
-    connection->lost = agent < 0;
+    rue_process_close(connection->runner.process, 0);
+    connection->runner.process = NULL;
+    connection->runner.fd = agent;
+    connection->runner.lost = agent < 0;
     connection->greeting_pending = false;
 }
 
 void rue_connection_close(struct rue_connection *connection)
 {
     if (!connection) return;
-    if (connection->remote) /* the end of the connection ends its runner, too */
-        rue_process_close(connection->process, 0);
-    else if (connection->process)
-        end_process(connection, grace_ns);
+    if (connection->runner.remote) /* the end of the connection ends its runner, too */
+        rue_process_close(connection->runner.process, 0);
+    else if (connection->runner.process)
+        rue_runner_process_end(&connection->runner, grace_ns);
     for (size_t i = 0; i < OPEN_LINES_MAX; i++) {
         free(connection->opens[i].line);
         json_decref(connection->opens[i].reply);
@@ -257,7 +222,7 @@ const json_t *rue_connection_greeting(const struct rue_connection *connection)
 static rue_status send_open(struct rue_connection *connection, const char *line, rue_error *error)
 {
     connection->deadline_ns = rue_suspension_awake_ns() + open_timeout_ns;
-    return send_line(connection, line, connection->deadline_ns, error);
+    return rue_runner_process_send(&connection->runner, line, connection->deadline_ns, error);
 }
 
 /* `*reply` is a new reference; NULL on failure. */
@@ -266,20 +231,20 @@ static rue_status receive_open(struct rue_connection *connection, json_t **reply
 {
     rue_error why = {0};
     *reply = NULL;
-    rue_status status = read_reply(connection, connection->deadline_ns, reply, &why);
+    rue_status status = rue_runner_process_read(&connection->runner, connection->deadline_ns, reply, &why);
     if (status == RUE_OK) status = rue_protocol_decode_opened(*reply, out, &why);
     if (status == RUE_OK) return RUE_OK;
     json_decref(*reply);
     *reply = NULL;
     if (status == RUE_RUNNER || status == RUE_TIMEOUT) {
-        bool gone = rue_process_is_gone(connection->process);
-        const char *exit_text = end_process(connection, grace_ns);
+        bool gone = rue_runner_process_is_gone(&connection->runner);
+        const char *exit_text = rue_runner_process_end(&connection->runner, grace_ns);
         return rue_fail(error, status, "the runner did not answer 'open' correctly: it %s",
                         gone ? exit_text : why.message);
     }
     bool says = status == RUE_DATA || status == RUE_USAGE || status == RUE_INFEASIBLE;
     return rue_fail(error, status, "%s%s%s",
-                    says && connection->address.command ? "the runner cannot open the data: " : "",
+                    says && connection->runner.command ? "the runner cannot open the data: " : "",
                     why.message,
                     status == RUE_INFEASIBLE && !rue_advice_given(why.message) ? rue_advice(ENOMEM) : "");
 }
@@ -345,15 +310,15 @@ rue_status rue_connection_finish_open(struct rue_connection *connection, const s
     return status;
 }
 
-/* Trials of different data must not be mixed. */
-static rue_status reopen_data(struct rue_connection *connection, const struct open_data *before,
-                              rue_error *error)
+/* Reads the answer to a repeated open. Trials of different data must not be mixed. */
+static rue_status check_reopened(struct rue_connection *connection, const struct open_data *before,
+                                 rue_error *error)
 {
     char difference[RUE_IDENTITY_TEXT_BYTES];
     struct rue_opened now;
     json_t *reply;
-    rue_status status = send_open(connection, before->line, error);
-    if (status == RUE_OK) status = receive_open(connection, &reply, &now, error);
+    connection->deadline_ns = rue_suspension_awake_ns() + open_timeout_ns;
+    rue_status status = receive_open(connection, &reply, &now, error);
     if (status != RUE_OK) return status;
     bool changed = rue_runner_identity_differs(before->reply, reply, rue_opened_keys, difference);
     json_decref(reply);
@@ -368,24 +333,23 @@ static rue_status restart_runner(struct rue_connection *connection, bool *change
 {
     rue_status status = greet_runner(connection, changed, error);
     for (size_t i = 0; status == RUE_OK && i < connection->open_count; i++)
-        status = reopen_data(connection, &connection->opens[i], error);
-    if (status != RUE_OK && connection->process) end_process(connection, grace_ns);
+        status = check_reopened(connection, &connection->opens[i], error);
+    if (status != RUE_OK && connection->runner.process) rue_runner_process_end(&connection->runner, grace_ns);
     return status;
 }
 
-/* Starts a new runner, unless it is at a socket, and repeats the opens. It is tried STARTS_MAX times, because
- * one crash must not end the study. */
-static rue_status ensure_process(struct rue_connection *connection, rue_error *error)
+/* It is tried STARTS_MAX times, because one crash must not end the study. */
+rue_status rue_connection_prepare(struct rue_connection *connection, rue_error *error)
 {
-    if (connection->process && !connection->greeting_pending) return RUE_OK;
-    if (connection->lost) return rue_fail(error, RUE_RUNNER, "the connection to the rank is lost");
-    if (connection->address.fd && !connection->remote)
+    if (connection->runner.process && !connection->greeting_pending) return RUE_OK;
+    if (connection->runner.lost) return rue_fail(error, RUE_RUNNER, "the connection to the rank is lost");
+    if (connection->runner.fd && !connection->runner.remote)
         return rue_fail(error, RUE_RUNNER, "%s %s, so no more trials are possible", runner_name(connection),
                         connection->failure);
     rue_error why = {0};
     rue_status status = RUE_RUNNER;
     bool changed = false;
-    for (int i = 0; status == RUE_RUNNER && !changed && i < STARTS_MAX; i++) {
+    for (int i = 0; status == RUE_RUNNER && !changed && !connection->runner.lost && i < STARTS_MAX; i++) {
         rue_error_clear(&why);
         status = restart_runner(connection, &changed, &why);
     }
@@ -406,10 +370,7 @@ static rue_status await_reply(struct rue_connection *connection, uint64_t id, ui
                               json_t **reply, rue_error *error)
 {
     for (;;) {
-        const char *line;
-        rue_status status =
-            rue_process_read_line(connection->process, deadline_ns, RUE_PROTOCOL_LINE_MAX, &line, error);
-        if (status == RUE_OK) status = rue_protocol_parse(line, reply, error);
+        rue_status status = rue_runner_process_read(&connection->runner, deadline_ns, reply, error);
         if (status != RUE_OK) return status;
         const json_t *reply_id = json_object_get(*reply, "id");
         if (json_is_null(reply_id) ||
@@ -431,19 +392,20 @@ static void fill_failure(struct rue_connection *connection, rue_status status, c
                          uint64_t timeout_ns, struct rue_trial_result *result)
 {
     char text[RUE_UNIT_TEXT_BYTES], stop[32] = "";
-    bool died = status == RUE_RUNNER && rue_process_is_gone(connection->process);
-    if (rue_process_stop_signal(connection->process))
-        snprintf(stop, sizeof stop, ", stopped by SIG%s,", rue_process_stop_signal(connection->process));
-    const char *exit_text = end_process(connection, died ? grace_ns : 0);
-    bool out_of_memory =
-        died && strstr(exit_text, "SIGKILL") && rue_machine_oom_kills() > connection->oom_kills;
+    bool died = status == RUE_RUNNER && rue_runner_process_is_gone(&connection->runner);
+    if (rue_process_stop_signal(connection->runner.process))
+        snprintf(stop, sizeof stop, ", stopped by SIG%s,",
+                 rue_process_stop_signal(connection->runner.process));
+    const char *exit_text = rue_runner_process_end(&connection->runner, died ? grace_ns : 0);
+    bool killed = strstr(exit_text, "SIGKILL") && rue_machine_oom_kills() > connection->oom_kills;
+    bool out_of_memory = died && (connection->runner.remote ? connection->runner.end.out_of_memory : killed);
     result->outcome = status == RUE_TIMEOUT ? RUE_TRIAL_TIMEOUT
                       : out_of_memory       ? RUE_TRIAL_INFEASIBLE
                                             : RUE_TRIAL_FAILED;
     if (status == RUE_TIMEOUT)
         snprintf(connection->failure, sizeof connection->failure, "gave no answer within %s%s",
                  rue_format_duration(timeout_ns, text, sizeof text),
-                 connection->address.fd && !connection->remote ? "" : " and was killed");
+                 connection->runner.fd && !connection->runner.remote ? "" : " and was killed");
     else
         snprintf(connection->failure, sizeof connection->failure, "%.400s%s%s", died ? exit_text : why,
                  died ? " during the trial" : "", out_of_memory ? ": the system was out of memory" : "");
@@ -453,7 +415,7 @@ static void fill_failure(struct rue_connection *connection, rue_status status, c
 
 static struct stop_counts count_stops(struct rue_connection *connection)
 {
-    return (struct stop_counts){rue_process_suspensions(connection->process), rue_suspension_count(),
+    return (struct stop_counts){rue_process_suspensions(connection->runner.process), rue_suspension_count(),
                                 rue_clock_suspended_ns()};
 }
 
@@ -462,7 +424,7 @@ static bool trial_was_suspended(struct rue_connection *connection, const struct 
                                 bool answered)
 {
     struct stop_counts after = count_stops(connection);
-    if (!answered && rue_process_stop_signal(connection->process)) return false;
+    if (!answered && rue_process_stop_signal(connection->runner.process)) return false;
     return after.runner != before->runner || after.tuner != before->tuner ||
            after.asleep_ns > before->asleep_ns + RUE_NS_PER_MS;
 }
@@ -470,7 +432,9 @@ static bool trial_was_suspended(struct rue_connection *connection, const struct 
 static void send_request(struct rue_connection *connection, const char *line)
 {
     struct flight *flight = &connection->flight;
-    flight->status = send_line(connection, line, flight->deadline_ns, &flight->why);
+    if (flight->status == RUE_OK)
+        flight->status =
+            rue_runner_process_send(&connection->runner, line, flight->deadline_ns, &flight->why);
 }
 
 static void receive_reply(struct rue_connection *connection)
@@ -484,7 +448,7 @@ rue_status rue_connection_begin(struct rue_connection *connection, struct rue_tr
                                 const char *profile, uint64_t timeout_ns, rue_error *error)
 {
     connection->suspended = false;
-    rue_status status = ensure_process(connection, error);
+    rue_status status = rue_connection_prepare(connection, error);
     if (status != RUE_OK) return status;
     request->id = connection->next_id++;
     char *line = rue_protocol_encode_trial(request, profile);
@@ -515,8 +479,12 @@ bool rue_connection_read_clock(struct rue_connection *connection, uint64_t *cloc
 {
     struct flight *flight = &connection->flight;
     json_t *reply = NULL;
+    send_request(connection, RUE_RANK_CLOCK);
+    uint64_t timeout_ns = flight->timeout_ns < clock_timeout_ns ? flight->timeout_ns : clock_timeout_ns;
     if (flight->status == RUE_OK)
-        flight->status = read_reply(connection, flight->deadline_ns, &reply, &flight->why);
+        flight->status = rue_runner_process_read(&connection->runner, rue_suspension_awake_ns() + timeout_ns,
+                                                 &reply, &flight->why);
+    if (flight->status == RUE_TIMEOUT) flight->timeout_ns = timeout_ns;
     const json_t *clock = json_object_get(reply, "clock_ns");
     bool found = json_is_integer(clock) && json_integer_value(clock) >= 0;
     *clock_ns = found ? (uint64_t)json_integer_value(clock) : 0;
@@ -526,11 +494,6 @@ bool rue_connection_read_clock(struct rue_connection *connection, uint64_t *cloc
     return found;
 }
 
-void rue_connection_ask_clock(struct rue_connection *connection)
-{
-    send_request(connection, RUE_RANK_CLOCK);
-}
-
 void rue_connection_start(struct rue_connection *connection, uint64_t at_ns)
 {
     char line[64] = RUE_PROTOCOL_START;
@@ -538,9 +501,19 @@ void rue_connection_start(struct rue_connection *connection, uint64_t at_ns)
     send_request(connection, line);
 }
 
-void rue_connection_skip(struct rue_connection *connection)
+bool rue_connection_skip(struct rue_connection *connection)
 {
+    if (connection->flight.status != RUE_OK) return false;
+    connection->flight.deadline_ns = rue_suspension_awake_ns() + skip_timeout_ns;
     send_request(connection, RUE_PROTOCOL_SKIP);
+    return true;
+}
+
+void rue_connection_await(struct rue_connection *connection)
+{
+    struct flight *flight = &connection->flight;
+    if (flight->status == RUE_OK && !flight->reply) receive_reply(connection);
+    if (flight->status != RUE_OK) rue_runner_process_request_end(&connection->runner);
 }
 
 rue_status rue_connection_finish(struct rue_connection *connection, struct rue_trial_result *result,
@@ -549,19 +522,24 @@ rue_status rue_connection_finish(struct rue_connection *connection, struct rue_t
     struct flight *flight = &connection->flight;
     *result = rue_trial_result_empty();
     result->config = flight->request->config;
-    if (flight->status == RUE_OK && !flight->reply) receive_reply(connection);
+    rue_connection_await(connection);
     rue_status status = flight->status;
     if (status == RUE_OK || status == RUE_TIMEOUT)
         connection->suspended = trial_was_suspended(connection, &flight->before, status == RUE_OK);
     if (status == RUE_OK) rue_trial_reply_decode(flight->reply, flight->request, result);
-    if (result->spent) end_process(connection, grace_ns);
+    if (result->spent) rue_runner_process_end(&connection->runner, grace_ns);
     if (status == RUE_OK) return RUE_OK;
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) {
-        end_process(connection, grace_ns);
+        rue_runner_process_end(&connection->runner, grace_ns);
         return rue_fail(error, status, "interrupted");
     }
     fill_failure(connection, status, flight->why.message, flight->timeout_ns, result);
     return RUE_OK;
+}
+
+struct rue_process *rue_connection_process(const struct rue_connection *connection)
+{
+    return connection->runner.process;
 }
 
 const json_t *rue_connection_reply(const struct rue_connection *connection)

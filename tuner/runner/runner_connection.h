@@ -16,8 +16,13 @@ struct rue_connection;
 rue_status rue_connection_open(const struct rue_runner_address *address, const char *gpu, int agent,
                                struct rue_connection **out, rue_error *error) RUE_MUST_CHECK;
 
-/* Begins to start the runner, if none runs; several start in parallel. The next call waits for it. */
+/* Begins to start the runner and to open its data again, if none runs; several do so in parallel. The next
+ * call waits for it. */
 void rue_connection_wake(struct rue_connection *connection);
+
+/* Waits for it. RUE_RUNNER: it does not start, or its agent is lost; RUE_DATA: the data changed;
+ * RUE_INTERRUPTED, RUE_TERMINATED. */
+rue_status rue_connection_prepare(struct rue_connection *connection, rue_error *error) RUE_MUST_CHECK;
 
 /* Starts the runner and exchanges hello. RUE_RUNNER: it does not start or does not speak the protocol;
  * RUE_INTERRUPTED, RUE_TERMINATED. */
@@ -43,20 +48,24 @@ rue_status rue_connection_finish_open(struct rue_connection *connection, const s
                                       rue_error *error) RUE_MUST_CHECK;
 
 /* A trial in steps, so that several runners can make it together. Begin all. If the request `waits`, ask each
- * whether it is ready (false: it has answered already, or failed), and start or skip those that are. Finish
+ * whether it is ready (false: it has answered already, or failed), and start or skip those that are. Await
+ * the answers, at which the runners of ranks that failed are ended in parallel. Finish
  * all. `request` is borrowed until then, and gets an id. Parameters and errors as in rue_runner_trial. */
 rue_status rue_connection_begin(struct rue_connection *connection, struct rue_trial_request *request,
                                 const char *profile, uint64_t timeout_ns, rue_error *error) RUE_MUST_CHECK;
 bool rue_connection_is_ready(struct rue_connection *connection);
-void rue_connection_skip(struct rue_connection *connection);
+bool rue_connection_skip(struct rue_connection *connection); /* false: it has failed */
+void rue_connection_await(struct rue_connection *connection);
 rue_status rue_connection_finish(struct rue_connection *connection, struct rue_trial_result *result,
                                  rue_error *error) RUE_MUST_CHECK;
 
-/* Starts at `at_ns` of the clock of its agent (0: at once). To know that clock, ask all agents that are
- * ready, then read their answers (false: the trial of that runner fails). */
+/* Starts at `at_ns` of the clock of its agent (0: at once). That clock; false: the trial of that runner
+ * fails. */
 void rue_connection_start(struct rue_connection *connection, uint64_t at_ns);
-void rue_connection_ask_clock(struct rue_connection *connection);
 bool rue_connection_read_clock(struct rue_connection *connection, uint64_t *clock_ns);
+
+/* The runner, or the agent that starts it; NULL: none runs. Borrowed. */
+struct rue_process *rue_connection_process(const struct rue_connection *connection);
 
 /* The answer of the last trial, until the next one; NULL: none. */
 const json_t *rue_connection_reply(const struct rue_connection *connection);

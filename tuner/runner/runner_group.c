@@ -33,7 +33,6 @@ static rue_status begin_all(struct rue_runner_group *group, const struct rue_tri
     for (size_t i = 0; i < group->count; i++) {
         group->members[i].started = false;
         group->members[i].result = rue_trial_result_empty();
-        rue_connection_wake(group->members[i].connection);
     }
     for (size_t i = 0; status == RUE_OK && i < group->count; i++) {
         struct rue_member *member = &group->members[i];
@@ -50,26 +49,25 @@ static rue_status begin_all(struct rue_runner_group *group, const struct rue_tri
 }
 
 /* Asks all ranks for their clocks. Of several rounds, the one with the shortest round trip counts: its middle
- * is when the clock was read. */
-static void read_clocks(struct rue_runner_group *group)
+ * is when the clock was read. False: a rank gave no answer. */
+static bool read_clocks(struct rue_runner_group *group)
 {
     for (int round = 0; round < CLOCK_ROUNDS; round++)
         for (size_t i = 0; i < group->count; i++) {
             struct rue_member *member = &group->members[i];
             uint64_t sent = rue_clock_now_ns(), clock_ns;
-            rue_connection_ask_clock(member->connection);
-            if (!rue_connection_read_clock(member->connection, &clock_ns)) continue;
+            if (!rue_connection_read_clock(member->connection, &clock_ns)) return false;
             uint64_t trip = rue_clock_now_ns() - sent;
             if (round && trip >= member->round_trip_ns) continue;
             member->round_trip_ns = trip;
             member->clock_ns = clock_ns - (sent + trip / 2);
         }
+    return true;
 }
 
 /* Starts all at the same time, so far ahead that each gets its line before. */
 static void start_ranks(struct rue_runner_group *group)
 {
-    read_clocks(group);
     uint64_t longest = 0;
     for (size_t i = 0; i < group->count; i++)
         if (group->members[i].round_trip_ns > longest) longest = group->members[i].round_trip_ns;
@@ -87,11 +85,10 @@ static void start_all(struct rue_runner_group *group)
         member->ready = member->started && rue_connection_is_ready(member->connection);
         ready += member->ready;
     }
-    bool all = ready == group->count;
+    bool all = ready == group->count && (!group->launch || read_clocks(group));
     for (size_t i = 0; i < group->count; i++) {
         struct rue_member *member = &group->members[i];
-        member->skipped = member->ready && !all;
-        if (member->skipped) rue_connection_skip(member->connection);
+        member->skipped = member->ready && !all && rue_connection_skip(member->connection);
         if (all && !group->launch) rue_connection_start(member->connection, 0);
     }
     if (all && group->launch) start_ranks(group);
@@ -100,6 +97,8 @@ static void start_all(struct rue_runner_group *group)
 static rue_status finish_all(struct rue_runner_group *group, rue_error *error)
 {
     rue_status status = RUE_OK;
+    for (size_t i = 0; i < group->count; i++)
+        if (group->members[i].started) rue_connection_await(group->members[i].connection);
     for (size_t i = 0; i < group->count; i++) {
         struct rue_member *member = &group->members[i];
         rue_error why = {0};
@@ -114,24 +113,25 @@ static rue_status finish_all(struct rue_runner_group *group, rue_error *error)
 /* Waits for a line of each rank: that it is ready, or its answer. Notes which connection is lost first. */
 static void watch_ranks(struct rue_runner_group *group, bool started, uint64_t deadline_ns)
 {
-    int *sockets = group->launch ? calloc(group->count, sizeof *sockets) : NULL;
-    for (size_t i = 0; sockets && i < group->count; i++) {
+    struct rue_process **ranks = group->launch ? calloc(group->count, sizeof *ranks) : NULL;
+    for (size_t i = 0; ranks && i < group->count; i++) {
         const struct rue_member *member = &group->members[i];
         bool waits = started ? member->ready && !member->skipped : member->started;
-        sockets[i] = waits ? rue_launch_socket(group->launch, i) : -1;
+        ranks[i] = waits ? rue_connection_process(member->connection) : NULL;
     }
-    int lost = sockets ? rue_rank_watch(sockets, group->count, deadline_ns) : -1;
+    int lost = ranks ? rue_rank_watch(ranks, group->count, deadline_ns) : -1;
     if (lost >= 0 && !group->first_lost) group->first_lost = &group->members[lost];
-    free(sockets);
+    free(ranks);
 }
 
-/* The first loader that failed by itself, or NULL. A launcher may end the other ranks when one is lost. */
+/* The first loader that failed by itself, or NULL. A launcher may end the other ranks when one is lost, even
+ * after its answer. */
 static const struct rue_member *first_failure(const struct rue_runner_group *group)
 {
-    if (group->first_lost && group->first_lost->result.outcome != RUE_TRIAL_OK) return group->first_lost;
     for (size_t i = 0; i < group->count; i++) {
         const struct rue_member *member = &group->members[i];
-        if (!member->skipped && member->result.outcome != RUE_TRIAL_OK) return member;
+        if (member->skipped || member->result.outcome == RUE_TRIAL_OK) continue;
+        return group->first_lost ? group->first_lost : member;
     }
     return NULL;
 }
@@ -179,8 +179,10 @@ static rue_status combine_results(struct rue_runner_group *group, struct rue_tri
                             *late = failed ? NULL : find_late(group, &late_ns);
     char *ranks = rue_members_describe(group, 0, group->count);
     if (failed) {
-        snprintf(why, sizeof why, "%s", failed->result.reason);
-        *out = fail_trial(group, failed, failed->result.outcome, why);
+        bool answered = failed->result.outcome == RUE_TRIAL_OK;
+        snprintf(why, sizeof why, "%s",
+                 answered ? "the connection ended after its answer" : failed->result.reason);
+        *out = fail_trial(group, failed, answered ? RUE_TRIAL_FAILED : failed->result.outcome, why);
     } else if (late) {
         snprintf(why, sizeof why,
                  "it started %s later than the others: its machine paused, or its clock jumped",
@@ -230,14 +232,16 @@ static void check_cache(const struct rue_runner_group *group, const struct rue_t
     }
 }
 
-/* If the connection to a rank is lost, the launcher starts all ranks again. */
+static bool any_lost(const struct rue_runner_group *group)
+{
+    for (size_t i = 0; group->launch && i < group->total; i++)
+        if (rue_connection_is_lost(group->members[i].connection)) return true;
+    return false;
+}
+
+/* The launcher starts all ranks again. */
 static rue_status relaunch(struct rue_runner_group *group, rue_error *error)
 {
-    bool lost = false;
-    for (size_t i = 0; group->launch && i < group->total; i++)
-        lost |= rue_connection_is_lost(group->members[i].connection);
-    if (!lost) return RUE_OK;
-    struct rue_launch *launch = NULL;
     rue_error why = {0};
     rue_status status = RUE_RUNNER;
     for (size_t i = 0; i < group->total; i++) rue_connection_replace_agent(group->members[i].connection, -1);
@@ -245,27 +249,50 @@ static rue_status relaunch(struct rue_runner_group *group, rue_error *error)
     group->launch = NULL;
     for (int i = 0; status == RUE_RUNNER && i < LAUNCHES_MAX; i++) {
         rue_error_clear(&why);
-        status = rue_launch_open(&group->address, &launch, &why);
+        status = rue_launch_open(&group->address, &group->launch, &why);
     }
     if (status != RUE_OK) return rue_fail(error, status, "%s", why.message);
-    group->launch = launch;
-    if (rue_launch_count(launch) != group->total)
+    if (rue_launch_count(group->launch) != group->total)
         return rue_fail(error, RUE_RUNNER, "the launcher started %zu ranks again, instead of %zu",
-                        rue_launch_count(launch), group->total);
+                        rue_launch_count(group->launch), group->total);
     for (size_t i = 0; i < group->total; i++) {
-        rue_connection_replace_agent(group->members[i].connection, rue_launch_socket(launch, i));
+        rue_connection_replace_agent(group->members[i].connection, rue_launch_socket(group->launch, i));
         rue_member_name(group, i);
     }
     return RUE_OK;
 }
 
-/* If one cannot be restarted, the others have not started. */
+/* Starts the runners that do not run, all at the same time. */
+static rue_status prepare_all(struct rue_runner_group *group, rue_error *error)
+{
+    for (size_t i = 0; i < group->total; i++) rue_connection_wake(group->members[i].connection);
+    for (size_t i = 0; i < group->total; i++) {
+        rue_error why = {0};
+        rue_status status = rue_connection_prepare(group->members[i].connection, &why);
+        if (status != RUE_OK) return rue_member_fail(group, &group->members[i], status, &why, error);
+    }
+    return RUE_OK;
+}
+
+/* A rank may be lost while it starts. */
+static rue_status prepare(struct rue_runner_group *group, rue_error *error)
+{
+    rue_error why = {0};
+    rue_status status = RUE_RUNNER;
+    for (int i = 0; status == RUE_RUNNER && (i == 0 || any_lost(group)) && i < LAUNCHES_MAX; i++) {
+        rue_error_clear(&why);
+        status = any_lost(group) ? relaunch(group, &why) : RUE_OK;
+        if (status == RUE_OK) status = prepare_all(group, &why);
+    }
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
+}
+
 rue_status rue_runner_group_trial(struct rue_runner_group *group, const struct rue_trial_request *request,
                                   const char *profile, uint64_t timeout_ns, struct rue_trial_result *result,
                                   rue_error *error)
 {
     rue_error why = {0};
-    rue_status status = relaunch(group, error);
+    rue_status status = prepare(group, error);
     if (status != RUE_OK) return status;
     uint64_t deadline_ns = rue_suspension_awake_ns() + timeout_ns;
     group->count = group->launch ? (size_t)request->workload.world_size : group->total;

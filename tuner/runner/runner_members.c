@@ -284,10 +284,10 @@ rue_status rue_runner_group_open_data(struct rue_runner_group *group, const stru
     return status;
 }
 
-/* Members that say what a rank measured; the others are the same for all, or too long. */
-static bool is_figure(const char *key, const json_t *value)
+/* Members that say what a rank measured; the others are the same for all, or too long, or known here. */
+static bool is_figure(const json_t *rank, const char *key, const json_t *value)
 {
-    return json_is_number(value) && strcmp(key, "id") != 0;
+    return json_is_number(value) && strcmp(key, "id") != 0 && !json_object_get(rank, key);
 }
 
 char *rue_members_describe(const struct rue_runner_group *group, size_t first, size_t end)
@@ -299,7 +299,7 @@ char *rue_members_describe(const struct rue_runner_group *group, size_t first, s
         const char *key;
         json_object_foreach((json_t *)rue_connection_reply(member->connection), key, value)
         {
-            if (is_figure(key, value)) json_object_set(rank, key, value);
+            if (is_figure(rank, key, value)) json_object_set(rank, key, value);
         }
         if (member->result.outcome != RUE_TRIAL_OK)
             json_object_set_new(rank, "status", json_string(rue_outcome_names[member->result.outcome]));

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@ static bool split_place(const char *place, char host[256], char port[8])
         return false;
     snprintf(host, 256, "%.*s", (int)length, place + skip);
     snprintf(port, 8, "%s", *rest ? rest + 1 : "0");
-    return port[0] && port[strspn(port, "0123456789")] == 0;
+    return port[0] && port[strspn(port, "0123456789")] == 0 && atoi(port) <= 65535;
 }
 
 static rue_status look_up(const char *place, struct addrinfo **out, rue_error *error)
@@ -87,19 +88,22 @@ static int finish_connecting(int fd)
     struct pollfd wait = {.fd = fd, .events = POLLOUT};
     int why = 0;
     socklen_t bytes = sizeof why;
-    if (poll(&wait, 1, CONNECT_TIMEOUT_MS) == 0) return ETIMEDOUT;
+    int ready;
+    while ((ready = poll(&wait, 1, CONNECT_TIMEOUT_MS)) < 0 && errno == EINTR) continue;
+    if (ready <= 0) return ready ? errno : ETIMEDOUT;
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &bytes);
     return why;
 }
 
 void rue_tcp_prepare(int fd)
 {
-    static const int on = 1, idle_s = 30, interval_s = 10, probes = 3;
+    static const int on = 1, idle_s = 30, interval_s = 10, probes = 3, unanswered_ms = 60000;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, sizeof unanswered_ms);
 }
 
 rue_status rue_tcp_connect(const char *name, int *fd, rue_error *error)

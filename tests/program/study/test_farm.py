@@ -27,7 +27,7 @@ def scripted(tmp_path, ranks, **own):
         folder = tmp_path / f"rank{rank}"
         folder.mkdir()
         more = {"start_ns": 20_000_000, "load_ns": 2_000_000, "computes": True, **own.get(f"r{rank}", {})}
-        lines.append(f'[ "$RANK" = {rank} ] && exec {Script(folder, more.pop("table", TABLE), **more).command}')
+        lines.append(f'[ "$SLURM_PROCID" = {rank} ] && exec {Script(folder, more.pop("table", TABLE), **more).command}')
     path = tmp_path / "runner.sh"
     path.write_text("\n".join(lines) + "\n")
     path.chmod(0o755)

@@ -34,7 +34,7 @@ def by_rank(script, tmp_path, **ends):
     """A runner that plays one script; `ends`: what is done in its place on a rank, where RUNNER is that runner."""
     command = script(TABLE, clock="real", hello=dict(clock="real", images=1000), delay_s=0.01).command
     path = tmp_path / "runner.sh"
-    lines = [f'[ "$RANK" = {rank[1:]} ] && {end.replace("RUNNER", command)}' for rank, end in ends.items()]
+    lines = [f'[ "$SLURM_PROCID" = {rank[1:]} ] && {end.replace("RUNNER", command)}' for rank, end in ends.items()]
     path.write_text("\n".join(["#!/bin/sh", *lines, f"exec {command}"]) + "\n")
     path.chmod(0o755)
     return ["--runner", shlex.quote(str(path)), *GRID, "--quiet"]
@@ -136,6 +136,37 @@ def test_a_rank_that_hangs_is_a_timeout(rue, tmp_path):
     assert {row[0] for row in failed} == {"timeout"} and "on rank 3 (n1): the runner gave no answer within" in failed[0][1], failed
 
 
+def test_a_rank_that_hangs_before_the_start_is_named(rue, tmp_path):
+    done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, wrong={"3": dict(clock=[None] * 7 + [False])}), "--trial-timeout", "1s")
+    assert done.returncode == 0, done.stderr
+    failed = [row for row in rows(rue) if row[0] != "ok"]
+    assert failed and all(row[0] == "timeout" and row[1].startswith("on rank 3 (n1): the runner gave no answer within ") for row in failed), failed
+    assert all([rank.get("status") for rank in json.loads(row[3])] == ["failed", "failed", "failed", "timeout"] for row in failed), "the others end at once"
+
+
+def test_a_rank_that_ends_after_its_answer_is_named(rue, tmp_path):
+    """Its launcher ends the others because of it."""
+    done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, leave={"0": [3]}, drop={"1": [3], "2": [3], "3": [3]}))
+    assert done.returncode == 0, done.stderr
+    assert {row[1] for row in rows(rue) if row[0] != "ok"} == {"on rank 0 (n0): the connection ended after its answer"}
+
+
+def test_a_rank_without_memory_is_infeasible(rue, tmp_path):
+    killed = '{"ended": "was killed by SIGKILL", "out_of_memory": true}'
+    done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, wrong={"2": dict(start=[None, killed, None, None, None])}))
+    assert done.returncode == 0, done.stderr
+    failed = [row[:2] for row in rows(rue) if row[0] != "ok"]
+    assert failed == [("infeasible", "on rank 2 (n1): the runner was killed by SIGKILL during the trial: the system was out of memory")]
+
+
+def test_an_answer_larger_than_the_buffers_of_its_connection(rue, tmp_path):
+    """The ranks that this process plays answer one after the other, so the tuner must read while it waits for the rest."""
+    report = {"0": dict(filler="x" * 14_000_000, rank=7, node=9)}
+    done = rue("tune", *GRID, "--launch", played(tmp_path, 3, report=report), "--batch-size", "16", "--num-workers", "1")
+    assert done.returncode == 0 and {row[0] for row in rows(rue)} == {"ok"}, done.stderr
+    assert all([(rank["rank"], rank["node"]) for rank in json.loads(row[3])] == [(0, "n0"), (1, "n0"), (2, "n0")] for row in rows(rue))
+
+
 def test_a_clock_that_jumps_fails_the_trial(rue, tmp_path):
     done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, jump={"1": [2, 10**12]}))
     assert done.returncode == 0, done.stderr
@@ -161,9 +192,9 @@ def test_late_ranks_are_awaited(rue, script, tmp_path):
 
 @pytest.mark.parametrize("more, words", [
     (dict(leave_out=[1, 3, 4, 5]), ["when only 2 of 6 ranks had connected; missing: rank 1, 3 to 5"]),
-    (dict(environment={"4": dict(RANK="2")}), ["missing: rank 4", "a connection was refused: it is rank 2, which is connected already"]),
-    (dict(environment={"4": dict(WORLD_SIZE="9")}), ["world size of"]),
-    (dict(environment={"4": dict(RANK="x")}), ["missing: rank 4"]),
+    (dict(environment={"4": dict(SLURM_PROCID="2")}), ["missing: rank 4", "a connection was refused: it is rank 2, which is connected already"]),
+    (dict(environment={"4": dict(SLURM_NTASKS="9")}), ["world size of"]),
+    (dict(environment={"4": dict(SLURM_PROCID="x")}), ["missing: rank 4"]),
     (dict(environment={"4": dict(RUE_TUNER="127.0.0.1:1/0")}), ["missing: rank 4"]),
 ])
 def test_missing_ranks_are_named(rue, script, tmp_path, more, words):
@@ -174,11 +205,11 @@ def test_missing_ranks_are_named(rue, script, tmp_path, more, words):
 
 
 @pytest.mark.parametrize("launch, words", [
-    ("false", ["ended with exit code 1 before any rank connected"]),
-    ("no-such-launcher -n 2", ["ended with exit code 127 before any rank connected"]),
-    ("A=1 false", ["ended with exit code 1 before any rank connected"]),
-    ("sleep 1000;", ["still ran after 1 s (--launch-timeout) before any rank connected"]),
-    ("kill -KILL $$;", ["was killed by SIGKILL before any rank connected"]),
+    ("false", ["ended with exit code 1 before any rank connected to 127.0.0.1:"]),
+    ("no-such-launcher -n 2", ["ended with exit code 127 before any rank connected to 127.0.0.1:"]),
+    ("A=1 false", ["ended with exit code 1 before any rank connected to 127.0.0.1:"]),
+    ("sleep 1000;", ["still ran after 1 s (--launch-timeout) before any rank connected to 127.0.0.1:"]),
+    ("kill -KILL $$;", ["was killed by SIGKILL before any rank connected to 127.0.0.1:"]),
 ])
 def test_a_launcher_that_starts_no_rank(rue, script, tmp_path, launch, words):
     begin = time.monotonic()
@@ -194,7 +225,7 @@ def test_other_data_on_a_node_are_refused(rue, tmp_path):
 
 def test_a_node_without_the_data_is_named(rue, photos, tmp_path):
     other = tmp_path / "runner.sh"
-    other.write_text(f'#!/bin/sh\n[ "$RANK" = 0 ] && exec {rue.program} runner\nsed -u "s#{photos}#/nowhere#" | {rue.program} runner\n')
+    other.write_text(f'#!/bin/sh\n[ "$SLURM_PROCID" = 0 ] && exec {rue.program} runner\nsed -u "s#{photos}#/nowhere#" | {rue.program} runner\n')
     other.chmod(0o755)
     done = rue("tune", photos, "--mode", "raw", "--model", "resnet18", "--runner", other, *GRID, "--launch", cluster(tmp_path, ranks=2))
     assert done.returncode == 3 and "on rank 1 (n0): the runner cannot open the data: " in done.stderr, done.stderr
@@ -280,7 +311,8 @@ def test_all_ranks_end_with_the_tuner(rue, script, tmp_path, number):
 def test_options_that_contradict_each_other(rue, tmp_path):
     for words, said in ((["--gpus", "0,1"], "--gpus cannot be used with --launch"), (["--world-size", "4"], "--world-size 4 cannot be used with --launch"),
                         (["--listen", "0.0.0.0"], "--listen 0.0.0.0: ranks cannot connect to it"), (["--listen", "a b"], "--listen a b: "),
-                        (["--listen", "127.0.0.1:x"], "--listen 127.0.0.1:x: expected HOST or HOST:PORT")):
+                        (["--listen", "127.0.0.1:x"], "--listen 127.0.0.1:x: expected HOST or HOST:PORT"),
+                        (["--listen", "127.0.0.1:65536"], "--listen 127.0.0.1:65536: expected HOST or HOST:PORT")):
         expect_failure(rue("tune", tmp_path, "--launch", "true", *words), 2, said)
 
 
@@ -289,3 +321,4 @@ def test_an_agent_needs_a_tuner(rue):
     expect_failure(rue("runner", "--connect", env=dict(RUE_TUNER="x")), 2, "the variable RUE_TUNER is not HOST:PORT/TOKEN")
     expect_failure(rue("runner", "--connect", env=dict(RUE_TUNER="127.0.0.1:1/ab")), 1, "cannot connect to the tuner at 127.0.0.1:1: Connection refused")
     expect_failure(rue("runner", "--connect", env=dict(RUE_TUNER="127.0.0.1:1/ab", RANK="3", WORLD_SIZE="2")), 2, "RANK=3: expected a number from 0 to 1")
+    expect_failure(rue("runner", "--connect", env=dict(RUE_TUNER="127.0.0.1:1/ab", PMIX_RANK="3")), 2, "PMIX_RANK is set, but no variable with the number of")

@@ -1,6 +1,7 @@
 """`rue runner --connect` with a tuner that is played by the test, and sends what no tuner sends."""
 import contextlib
 import json
+import pathlib
 import signal
 import socket
 
@@ -23,7 +24,7 @@ class Tuner:
             server.settimeout(HANG_S)
             address = f"127.0.0.1:{server.getsockname()[1]}/{'0' * 32}"
             self.script = script
-            self.process = rue.start("runner", "--connect", "--runner", script.command, env=dict(RUE_TUNER=address, RANK="1", WORLD_SIZE="2", **more))
+            self.process = rue.start("runner", "--connect", "--runner", script.command, env=dict(RUE_TUNER=address, SLURM_PROCID="1", SLURM_NTASKS="2", **more))
             self.socket, _ = server.accept()
         self.socket.settimeout(HANG_S)
         self.lines = self.socket.makefile("rb")
@@ -68,9 +69,29 @@ def tuner(rue, script):
 
 
 def test_a_rank_says_who_it_is(tuner):
-    one = tuner(LOCAL_RANK="1", SLURMD_NODENAME="n7")
+    one = tuner(SLURM_LOCALID="1", SLURMD_NODENAME="n7")
     assert one.joined == dict(op="join", protocol="rue.rank/1", token="0" * 32, rank=1, world_size=2, local_rank=1, node="n7")
     one.start_runner()
+    assert one.close() == (0, "")
+
+
+@pytest.mark.parametrize("names", [("RANK", "WORLD_SIZE", "LOCAL_RANK"), ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"),
+                                   ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK")])
+def test_a_launcher_within_slurm_comes_first(tuner, names):
+    """Some of them copy the node's name of the first node to all."""
+    one = tuner(SLURMD_NODENAME="n7", **dict(zip(names, ("3", "4", "2"))))
+    assert {key: one.joined[key] for key in ("rank", "world_size", "local_rank", "node")} == dict(
+        rank=3, world_size=4, local_rank=2, node=socket.gethostname())
+    one.start_runner()
+    assert one.close() == (0, "")
+
+
+@pytest.mark.parametrize("visible, gpu", [("4,GPU-ab", "GPU-ab"), ("0,1,2", "1"), ("5", "5"), ("", "")])
+def test_each_rank_gets_one_of_the_visible_gpus(tuner, visible, gpu):
+    one = tuner(SLURM_LOCALID="1", CUDA_VISIBLE_DEVICES=visible)
+    one.start_runner()
+    pid, = one.script.pids()
+    assert f"CUDA_VISIBLE_DEVICES={gpu}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     assert one.close() == (0, "")
 
 
@@ -158,7 +179,8 @@ def test_a_runner_that_ends_is_reported_and_started_again(tuner):
     one = tuner()
     one.start_runner()
     first = one.script.pids()
-    assert one.ask(op="end") == dict(ended="was killed by SIGTERM")
+    end = one.ask(op="end")
+    assert end["ended"] in ("ended", "was killed by SIGTERM") and end["out_of_memory"] is False
     assert one.ask(op="hello", protocol="rue.runner/1")["runner"] == "scripted 1.0"
     wait_until(lambda: len(one.script.pids()) == 2, one.process)
     assert wait_until_ended(first) and one.close()[0] == 0
