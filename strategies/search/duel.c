@@ -156,14 +156,23 @@ bool rue_duel_is_waiting(const struct rue_duel *duel)
     return false;
 }
 
-/* Load and compute trials are asked again, because all predictions need them. */
-static void repeat_forgotten(struct rue_duel *duel, size_t node, size_t since)
+bool rue_duel_is_probing(const struct rue_duel *duel)
 {
+    for (size_t n = 1; n <= duel->setup.runner.nodes; n++)
+        if (duel->nodes[n].busy && duel->nodes[n].question.measure != RUE_JOINT) return true;
+    return false;
+}
+
+/* Load and compute trials are asked again, because all predictions need them. */
+static bool repeat_forgotten(struct rue_duel *duel, size_t node, size_t since)
+{
+    bool any = false;
     for (int measure = 0; measure < RUE_MEASURE_COUNT; measure++) {
         const struct rue_trial_log *log = &duel->forecast->prediction->logs[measure];
         for (size_t i = 0; i < log->count; i++) {
             const struct rue_logged_trial *trial = &log->at[i];
             if (trial->node != node || trial->trial < since) continue;
+            any = true;
             struct rue_question question = {
                 .measure = (enum rue_measure)measure, .scenario = trial->model, .config = trial->config};
             if (measure == RUE_LOAD) question.images = trial->images;
@@ -174,9 +183,18 @@ static void repeat_forgotten(struct rue_duel *duel, size_t node, size_t since)
                 rue_duel_push(duel, &question);
         }
     }
+    return any;
 }
 
-void rue_duel_drop(struct rue_duel *duel, size_t node, size_t since)
+static void prune_history(struct rue_question_queue *history, size_t node, size_t since)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < history->count; i++)
+        if (history->at[i].node != node || history->at[i].trial < since) history->at[kept++] = history->at[i];
+    history->count = kept;
+}
+
+bool rue_duel_drop(struct rue_duel *duel, size_t node, size_t since)
 {
     struct rue_duel_node *dropped = &duel->nodes[node];
     if (dropped->busy) {
@@ -186,8 +204,10 @@ void rue_duel_drop(struct rue_duel *duel, size_t node, size_t since)
     for (size_t i = duel->queue.next; i < duel->queue.count; i++)
         if (duel->queue.at[i].node == node) duel->queue.at[i].node = 0;
     *dropped = (struct rue_duel_node){.dropped = true};
-    repeat_forgotten(duel, node, since);
+    bool forgets = repeat_forgotten(duel, node, since);
+    prune_history(&duel->history, node, since);
     rue_forecast_forget(duel->forecast, node, since);
+    return forgets;
 }
 
 size_t rue_duel_node_count(const struct rue_duel *duel)

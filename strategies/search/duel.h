@@ -82,12 +82,13 @@ rue_status rue_duel_status(const struct rue_duel *duel, rue_error *error) RUE_MU
 /* The number of nodes that make trials, at least 1 if setup.runner.nodes is 0. */
 size_t rue_duel_node_count(const struct rue_duel *duel);
 
-/* Whether a question is being answered. */
+/* Whether a question, or one of load or compute trials, is being answered. */
 bool rue_duel_is_waiting(const struct rue_duel *duel);
+bool rue_duel_is_probing(const struct rue_duel *duel);
 
-/* The node makes no more trials, and its trials from `since` on are forgotten. What it was to answer is asked
- * again. */
-void rue_duel_drop(struct rue_duel *duel, size_t node, size_t since);
+/* The node makes no more trials, and its trials from `since` on are forgotten: true if there are any. What it
+ * was to answer is asked again. */
+bool rue_duel_drop(struct rue_duel *duel, size_t node, size_t since);
 
 /* Records the result of a question. */
 void rue_duel_observe(struct rue_duel *duel, const struct rue_question *question,

@@ -163,8 +163,9 @@ static bool pop_useful(struct search *search, struct rue_question *out)
 static bool must_wait(const struct search *search)
 {
     const struct rue_duel *duel = &search->duel;
-    bool probing = search->phase == COMPUTE || (search->phase == LOAD && duel->surveys);
-    return !rue_question_queue_is_empty(&duel->queue) || (probing && rue_duel_is_waiting(duel));
+    bool probing = search->phase == DECIDE ? rue_duel_is_probing(duel) : rue_duel_is_waiting(duel);
+    return !rue_question_queue_is_empty(&duel->queue) ||
+           (probing && (search->phase != LOAD || duel->surveys));
 }
 
 static bool duel_ask_for(void *state, size_t node, struct rue_question *out)
@@ -192,16 +193,24 @@ static bool duel_ask(void *state, struct rue_question *out)
     return duel_ask_for(state, 0, out);
 }
 
-static void duel_drop(void *state, size_t node, size_t since)
-{
-    struct search *search = state;
-    rue_duel_drop(&search->duel, node, since);
-    search->outdated = true;
-}
-
 static bool is_probed(const struct search *search)
 {
     return search->phase == DECIDE || search->phase == ENDED;
+}
+
+/* The claim must not depend on trials that are forgotten. */
+static void duel_drop(void *state, size_t node, size_t since)
+{
+    struct search *search = state;
+    bool forgets = rue_duel_drop(&search->duel, node, since);
+    search->outdated = true;
+    if (!forgets || !is_probed(search)) return;
+    search->phase = DECIDE;
+    search->claim = (struct rue_claim){0};
+    search->claim_joints = search->stop_looks = 0;
+    search->next_look = search->duel.joints > FIRST_LOOK ? search->duel.joints : FIRST_LOOK;
+    search->baselines_done = false;
+    if (search->duel.status == RUE_OK) update_search(search);
 }
 
 static bool is_late(const struct rue_duel *duel, const struct rue_trial_result *result)
@@ -216,9 +225,10 @@ static void duel_observe(void *state, const struct rue_question *question,
 {
     struct search *search = state;
     rue_duel_observe(&search->duel, question, result);
-    /* it becomes ineligible */
-    if (question->measure == RUE_JOINT && (result->outcome != RUE_TRIAL_OK || is_late(&search->duel, result)))
-        search->outdated = true;
+    if (question->measure != RUE_JOINT)
+        search->outdated |= search->phase == DECIDE; /* a probe is repeated */
+    else if (result->outcome != RUE_TRIAL_OK || is_late(&search->duel, result))
+        search->outdated = true; /* it becomes ineligible */
 }
 
 static bool duel_estimate(void *state, size_t scenario, size_t config, struct rue_estimate *out)

@@ -108,6 +108,26 @@ Test(farm, of_two_nodes_the_slower_one_is_dropped)
     cr_assert(farm.dropped_count == 1 && farm.dropped[0] == 2);
 }
 
+/* A node that is found to differ after the end: the others measure again what it measured. */
+Test(farm, a_late_drop_continues_the_search)
+{
+    static struct farm farm;
+    struct machine machine = make_machine(7);
+    struct rue_claim claim;
+    farm_open(&farm, &machine, 2, 0.5 * exhaustive_s(&machine), 0.02, like);
+    farm_play(&farm);
+    cr_assert(farm.claimed && farm.claim.verified && farm.claim.bound_ratio <= 0.02);
+    size_t trials = farm.trials;
+    double bound = farm.claim.bound_ratio;
+    farm_drop(&farm, 2, 1);
+    cr_assert(rue_strategy_duel.claim(farm.state, SIZE_MAX, &claim));
+    cr_assert(!claim.verified || claim.bound_ratio > bound);
+    farm_play(&farm);
+    cr_assert_gt(farm.trials, trials + 5);
+    cr_assert(farm.claimed && farm.claim.verified && farm.claim.bound_ratio <= 0.02);
+    farm_close(&farm);
+}
+
 /* References of both kinds on all nodes; those of `kind` fail on the nodes from `failing` on. */
 static struct rue_like_nodes refer(size_t count, size_t failing, size_t failing_kind)
 {
