@@ -127,10 +127,24 @@ static void put_table(struct rue_page *page, const struct rue_findings *findings
     if (chart) put_ideal(page, &curves[0]);
 }
 
-/* Names the knee, and what comes after it. */
-static void say_knee(struct rue_page *page, const struct rue_findings *findings,
-                     const struct rue_rank_curve *curve, bool weak)
+/* Why the ranks of `point` are less efficient. */
+static const char *explain_fall(const struct rue_findings *findings, const struct rue_rank_curve *weak,
+                                const struct rue_rank_point *point)
 {
+    for (size_t i = 0; i < weak->count; i++)
+        if (weak->at[i].ranks == point->ranks && weak->at[i].efficiency >= knee_efficiency)
+            return "the part of each rank is too short for its workers, because weak scaling shows no such "
+                   "fall";
+    if (findings->variants[point->variant].slow_rank.slower_ratio > 0)
+        return "one of them is slower than the others";
+    return "they wait for something that they share, such as storage, network or CPUs";
+}
+
+/* Names the knee, and what comes after it. `curves`: strong and weak. */
+static void say_knee(struct rue_page *page, const struct rue_findings *findings,
+                     const struct rue_rank_curve *curves, bool weak)
+{
+    const struct rue_rank_curve *curve = &curves[weak];
     const struct rue_rank_point *knee = &curve->at[curve->knee], *next = NULL;
     char count[RUE_UNIT_TEXT_BYTES];
     for (size_t i = curve->count; i-- > curve->knee + 1;)
@@ -145,11 +159,9 @@ static void say_knee(struct rue_page *page, const struct rue_findings *findings,
                 "%%)",
                 knee->ranks, 100 * knee->efficiency);
     if (next)
-        rue_say(page,
-                "%s%.0f ranks give %.2f times the rate of %.0f (efficiency %.0f" RUE_NO_BREAK
-                "%%): they wait for something that they share, such as storage, network or CPUs",
+        rue_say(page, "%s%.0f ranks give %.2f times the rate of %.0f (efficiency %.0f" RUE_NO_BREAK "%%): %s",
                 curve->knee ? "; " : "", next->ranks, next->rate / knee->rate, knee->ranks,
-                100 * next->efficiency);
+                100 * next->efficiency, explain_fall(findings, &curves[1], next));
     rue_say(page, "%s.", next ? "" : ", and more were not measured");
 }
 
@@ -179,7 +191,7 @@ static void put_model(struct rue_page *page, const struct rue_findings *findings
     say_title(page, one, model);
     for (int weak = 0; weak <= 1; weak++) {
         rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-        say_knee(page, findings, &curves[weak], weak);
+        say_knee(page, findings, curves, weak);
     }
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     say_slow(page, findings, &one->variant);

@@ -87,8 +87,15 @@ def test_without_a_limit_there_is_no_knee(rue, own_photos, tmp_path):
 def test_a_slow_rank_is_named_and_limits_all(rue, own_photos, tmp_path):
     done = rue(*words(tmp_path, own_photos, 4, "2,4", slow={"3": 2.0}))
     assert done.returncode == 0, done.stderr
-    assert "up to 2 ranks the rate grows" in flat(done.stdout) and "With 4 ranks: Rank 3 (n0) sets the time: it takes 2 times as long" in flat(done.stdout)
+    assert "up to 2 ranks the rate grows" in flat(done.stdout) and "(efficiency 50 %): one of them is slower than the others." in flat(done.stdout)
+    assert "With 4 ranks: Rank 3 (n0) sets the time: it takes 2 times as long" in flat(done.stdout)
     assert [float(row["efficiency"]) for row in points(tmp_path / "out", "weak")] == pytest.approx([1, 1, 0.5])
+
+
+def test_parts_that_are_too_short_share_nothing(rue, own_photos, tmp_path):
+    done = rue(*words(tmp_path, own_photos, 4, "2,4", start_ns=256_000_000))
+    said = "4 ranks give 1.57 times the rate of 2 (efficiency 73 %): the part of each rank is too short for its workers, because weak scaling shows"
+    assert said in flat(done.stdout) and "(65,536 images on each rank): up to 4 ranks the rate grows" in flat(done.stdout), done.stdout
 
 
 def test_a_number_that_fails_is_a_row(rue, own_photos, tmp_path):
