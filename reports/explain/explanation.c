@@ -46,10 +46,12 @@ static struct rue_explained_time predicted_parts(const struct rue_variant_findin
                                        .shutdown_ns = 1e9 * times.shutdown_s};
 }
 
-/* Whether a trial or a prediction has more than whole times. */
+/* Whether a trial or a prediction says where most of its time goes. */
 static bool has_parts(const struct rue_explained_time *time)
 {
-    return time->basis != RUE_PARTS_UNKNOWN && time->first_batch_ns + time->wait_ns + time->compute_ns > 0;
+    double known_ns =
+        time->first_batch_ns + time->wait_ns + time->copy_ns + time->compute_ns + time->shutdown_ns;
+    return time->basis != RUE_PARTS_UNKNOWN && known_ns > time->total_ns / 2;
 }
 
 static struct rue_explained_time explain_time(const struct rue_explanation *explanation,

@@ -163,6 +163,8 @@ static void say_no_parts(struct rue_page *page, const struct rue_explanation *ex
         rue_say(page, "The study compares %s, so its parts are not compared.", rue_goal_words[variant->goal]);
     else if (variant->label)
         rue_say(page, "The times are those of a table, whole jobs only. Where the time goes is unknown.");
+    else if (isfinite(explanation->models[0].own.total_ns))
+        rue_say(page, "Where the time goes is unknown: the runner does not report the parts of a trial.");
     else
         rue_say(page, "Where the time goes is unknown: no trial of it ended, and the study has no forecast.");
 }

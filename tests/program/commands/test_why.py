@@ -8,7 +8,7 @@ import statistics
 
 import pytest
 
-from conftest import expect_failure, make_table, read_json, unwrap
+from conftest import cluster, expect_failure, make_table, read_json, unwrap
 
 MODELS = ["ape", "bee", "cow"]
 TIMES = make_table(MODELS, [16, 32, 64], [0, 1, 2], lambda m, b, w: 1000 + 10 * abs(b - 32) + 300 * abs(w - 2) + 100 * MODELS.index(m))
@@ -112,7 +112,7 @@ def test_what_bounds_real_trials(rue, photos):
 
 def test_what_was_not_measured_is_predicted(rue, photos):
     words = ["--mode", "raw", "--model", "sleep:1ms/image,sleep:2ms/image", "--batch-size", "1,2,4,8,16,24,48", "--num-workers", "0..4",
-             "--images", "4800", "--strategy", "duel", "--budget", "3s", "--quiet", "--out", "out"]
+             "--images", "4800", "--strategy", "duel", "--budget", "6s", "--quiet", "--out", "out"]
     done = rue("tune", photos, *words)
     assert done.returncode in (0, 5), done.stderr
     report = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
@@ -123,6 +123,13 @@ def test_what_was_not_measured_is_predicted(rue, photos):
     assert "predicted" in {p["source"] for p in parts}
     for p in parts:
         assert all(p[key] >= 0 for key in ("first_batch_ns", "load_wait_ns", "compute_ns", "shutdown_ns"))
+
+
+def test_a_runner_that_reports_no_parts(rue, tmp_path):
+    launch = cluster(tmp_path, ranks=2, play={"ns_per_image": {"16/1": 4_000_000, "16/2": 2_000_000}})
+    assert rue("tune", "--strategy", "grid", "--budget", "100h", "--out", "out", "--launch", launch).returncode == 0
+    shown = unwrap(rue("why", "out", "--batch-size", 16, "--num-workers", 1).stdout)
+    assert "unknown: the runner does not report the parts of a trial." in shown and "bounds" not in shown
 
 
 @pytest.mark.quick
