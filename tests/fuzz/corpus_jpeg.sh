@@ -1,5 +1,5 @@
 # corpus_jpeg.sh RUE FOLDER: small ones of each kind.
-make=$(dirname "$1")/tests/fuzz/make_jpeg
+make=build/fuzz/tests/fuzz/make_jpeg
 number=0
 while read -r words; do
     number=$((number + 1))

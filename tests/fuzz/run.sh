@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh SECONDS [NOUN...]: builds every fuzz target with clang, and runs each for so long (or those that are named), one a
-# core at a time, from a small corpus that rue itself makes. Fails on any finding; what brought it about lies in
+# core at a time, from a small corpus that build/release/rue makes. Fails on any finding; what brought it about lies in
 # build/fuzz/found then.
 set -uo pipefail
 
@@ -10,7 +10,10 @@ shift
 . .ci/packages.sh
 need_packages "to fuzz" "${build_packages[@]}" clang libclang-rt-dev || exit 1
 mkdir -p build/fuzz/found
-cmake --preset fuzz -Wno-dev >/dev/null && cmake --build --preset fuzz >build/fuzz.log 2>&1 || {
+build() { # build PRESET TARGET...
+    cmake --preset "$1" -Wno-dev >/dev/null && cmake --build --preset "$1" --target "${@:2}"
+}
+{ build release rue && build fuzz $(basename -s .c tests/fuzz/fuzz_*.c) make_jpeg; } >build/fuzz.log 2>&1 || {
     tail -n 40 build/fuzz.log
     echo "The fuzz targets do not build."
     exit 1
@@ -20,7 +23,7 @@ cmake --preset fuzz -Wno-dev >/dev/null && cmake --build --preset fuzz >build/fu
 fuzz() {
     local noun=$1 corpus=build/fuzz/corpus/$1 log=build/fuzz/$1.log seeds runs
     rm -rf "$corpus" && mkdir -p "$corpus"
-    if [ -f "tests/fuzz/corpus_$noun.sh" ] && ! bash "tests/fuzz/corpus_$noun.sh" build/fuzz/rue "$corpus"; then
+    if [ -f "tests/fuzz/corpus_$noun.sh" ] && ! bash "tests/fuzz/corpus_$noun.sh" build/release/rue "$corpus"; then
         echo "$noun: its corpus cannot be made"
         return 1
     fi
