@@ -3,7 +3,7 @@
 # and UBSan, and the threaded tests under TSan too; memory limits and injected faults need a release build beside them.
 # `quick` builds the first of these alone, and runs the unit tests and those of the program that are marked as its main
 # paths. Ends with a line for each failed test and "N passed, N failed, N skipped"; exit code 0 only when none failed.
-# RUE_JOBS says how many tests run at the same time (two a core: most of them wait for a clock most of the time).
+# RUE_JOBS says how many tests run at the same time (five on two cores: many of them wait for a clock most of the time).
 set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -12,7 +12,7 @@ need_packages "to build rue and its tests" "${build_packages[@]}" libcriterion-d
     python3-numpy python3-pil python3-lmdb python3-zarr python3-protobuf python3-crc32c python3-jsonschema libarchive-tools strace "${test_packages[@]}" || exit 1
 
 quick=${1:-}
-jobs=${RUE_JOBS:-$((2 * $(nproc)))}
+jobs=${RUE_JOBS:-$((5 * $(nproc) / 2))}
 passed=0 failed=0 skipped=0
 broken=()
 # Whole searches on many simulated machines: a quarter of the time of all unit tests.
@@ -96,36 +96,56 @@ install_zarr_3() {
     /usr/bin/python3 -m venv build/zarr3 && timeout 600 build/zarr3/bin/pip install -q 'zarr>=3' && touch build/zarr3/complete
 }
 
-# run_pytest PYTHON WORD...
+# run_pytest LOG PYTHON WORD...
 run_pytest() {
-    local begin=$SECONDS line fails python=$1
-    shift
+    local begin=$SECONDS log=$1 python=$2
+    shift 2
     RUE_PROGRAM=$PWD/build/asan/rue RUE_RELEASE=$PWD/build/release/rue timeout 2400 "$python" -m pytest -q -rsfE \
-        --tb=short --timeout 900 --timeout-method thread -p no:cacheprovider -n "$jobs" "$@" 2>&1 | tee build/pytest.log
-    line=$(tail -n 1 build/pytest.log)
-    fails=$(($(number_of failed "$line") + $(number_of errors? "$line")))
-    grep -qE 'passed|skipped' <<<"$line" || fail "pytest ended early"
-    count "$(number_of passed "$line")" "$fails" "$(number_of skipped "$line")"
-    mapfile -t -O ${#broken[@]} broken < <(grep -oP '^(FAILED|ERROR) \K\S+' build/pytest.log)
+        --tb=short --timeout 900 --timeout-method thread -p no:cacheprovider "$@" 2>&1 | tee "$log"
     echo "ran pytest in $((SECONDS - begin)) s"
 }
 
-mkdir -p build
-[ "$quick" = quick ] || install_zarr_3 >build/zarr3.log 2>&1 &
-[ "$quick" = quick ] || install_peers >build/peers.log 2>&1 &
-if [ "$quick" = quick ]; then
-    build asan && run_programs build/asan/tests && run_pytest /usr/bin/python3 -m quick tests
-elif build release && build asan && build tsan $(basename -s .c tests/race/race_*.c); then
-    run_programs build/asan/tests build/tsan/tests
-    run_pytest /usr/bin/python3 --ignore tests/python/test_peers.py tests
-    wait # for install_peers
-    peers=/usr/bin/python3
+# count_pytest LOG
+count_pytest() {
+    local line fails
+    line=$(tail -n 1 "$1")
+    fails=$(($(number_of failed "$line") + $(number_of errors? "$line")))
+    grep -qE 'passed|skipped' <<<"$line" || fail "pytest ended early"
+    count "$(number_of passed "$line")" "$fails" "$(number_of skipped "$line")"
+    mapfile -t -O ${#broken[@]} broken < <(grep -oP '^(FAILED|ERROR) \K\S+' "$1")
+}
+
+# run_peers PROCESS: waits for it to install the libraries.
+run_peers() {
+    local peers=/usr/bin/python3
+    tail --pid="$1" -f /dev/null
     if [ -e build/peers/complete ]; then
         peers=$PWD/build/peers/bin/python
     else
         echo "The libraries of tests/python/test_peers.py cannot be had (build/peers.log): its tests are skipped."
     fi
-    run_pytest "$peers" tests/python/test_peers.py
+    run_pytest build/pytest_peers.log "$peers" tests/python/test_peers.py
+}
+
+mkdir -p build
+if [ "$quick" = quick ]; then
+    build asan && run_programs build/asan/tests && run_pytest build/pytest.log /usr/bin/python3 -n "$jobs" -m quick tests &&
+        count_pytest build/pytest.log
+else
+    install_zarr_3 >build/zarr3.log 2>&1 &
+    install_peers >build/peers.log 2>&1 &
+    installing=$!
+    if build release && build asan && build tsan $(basename -s .c tests/race/race_*.c); then
+        run_programs build/asan/tests build/tsan/tests
+        run_peers "$installing" >build/peers_output.log &
+        # Folders of long tests come first: at the end all workers have work until the last moment.
+        run_pytest build/pytest.log /usr/bin/python3 -n "$jobs" --ignore tests/python/test_peers.py \
+            tests/python tests/faults tests/program/study tests
+        wait
+        cat build/peers_output.log
+        count_pytest build/pytest.log
+        count_pytest build/pytest_peers.log
+    fi
 fi
 [ ${#broken[@]} -eq 0 ] || printf 'failed: %s\n' "${broken[@]}"
 echo "$passed passed, $failed failed, $skipped skipped"
