@@ -26,7 +26,9 @@ bool rue_question_queue_is_empty(const struct rue_question_queue *queue)
 bool rue_question_queue_pop(struct rue_question_queue *queue, size_t node, struct rue_question *out)
 {
     size_t at = queue->next;
-    while (at < queue->count && queue->at[at].node && queue->at[at].node != node) at++;
+    while (at < queue->count &&
+           ((queue->at[at].node && queue->at[at].node != node) || (node && queue->at[at].avoided == node)))
+        at++;
     if (at == queue->count) return false;
     *out = queue->at[at];
     out->node = node;
@@ -112,12 +114,26 @@ rue_status rue_duel_status(const struct rue_duel *duel, rue_error *error)
     return duel->status == RUE_OK ? RUE_OK : rue_fail(error, duel->status, "%s", duel->error.message);
 }
 
+/* Asks another node. */
+static void push_retry(struct rue_duel *duel, const struct rue_question *question)
+{
+    struct rue_question retry = *question;
+    retry.retried = true;
+    retry.avoided = rue_duel_node_count(duel) > 1 ? question->node : 0;
+    retry.node = retry.block = 0;
+    rue_duel_push(duel, &retry);
+}
+
 void rue_duel_observe(struct rue_duel *duel, const struct rue_question *question,
                       const struct rue_trial_result *result)
 {
     bool joint = question->measure == RUE_JOINT, ok = result->outcome == RUE_TRIAL_OK;
     duel->nodes[question->node].busy = false;
     rue_trial_costs_add(&duel->costs, question, result);
+    if (rue_question_is_repeated(question, result)) {
+        push_retry(duel, question);
+        return;
+    }
     if (duel->status == RUE_OK && joint)
         duel->status = ask_queue_push(&duel->history, question, &duel->error);
     if (joint && !ok) duel->forecast->excluded[question->config] = true;
@@ -204,6 +220,8 @@ bool rue_duel_drop(struct rue_duel *duel, size_t node, size_t since)
     for (size_t i = duel->queue.next; i < duel->queue.count; i++)
         if (duel->queue.at[i].node == node) duel->queue.at[i].node = 0;
     *dropped = (struct rue_duel_node){.dropped = true};
+    for (size_t i = duel->queue.next; i < duel->queue.count; i++)
+        if (rue_duel_node_count(duel) == 1) duel->queue.at[i].avoided = 0;
     bool forgets = repeat_forgotten(duel, node, since);
     prune_history(&duel->history, node, since);
     rue_forecast_forget(duel->forecast, node, since);

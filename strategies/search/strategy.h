@@ -25,7 +25,7 @@ struct rue_strategy_ops {
      * more. */
     void (*drop)(void *state, size_t node, size_t since);
     /* The result of a question, with a known cost_ns. A cell with a trial that was not ok is not asked
-     * again. (optional) */
+     * again, except as rue_question_is_repeated. (optional) */
     void (*observe)(void *state, const struct rue_question *question, const struct rue_trial_result *result);
     /* The estimate of a cell; false before there are predictions. (optional, both or none) */
     bool (*estimate)(void *state, size_t scenario, size_t config, struct rue_estimate *out);

@@ -227,6 +227,8 @@ static void duel_observe(void *state, const struct rue_question *question,
     rue_duel_observe(&search->duel, question, result);
     if (question->measure != RUE_JOINT)
         search->outdated |= search->phase == DECIDE; /* a probe is repeated */
+    else if (rue_question_is_repeated(question, result))
+        return;
     else if (result->outcome != RUE_TRIAL_OK || is_late(&search->duel, result))
         search->outdated = true; /* it becomes ineligible */
 }

@@ -11,6 +11,7 @@
 #include "study_show.h"
 
 static const double reference_s = 0.3; /* least time of a reference of the loader */
+static const char no_restart[] = "cannot start its runner again";
 
 struct lane {
     uint64_t clock_ns;       /* spent time that is accounted for */
@@ -20,7 +21,9 @@ struct lane {
     struct rue_study_flight flight;
     struct rue_trial_result result; /* on a virtual clock, known at once */
     uint64_t end_ns;
-    char failure[RUE_REASON_BYTES]; /* of its last reference that failed */
+    char failure[RUE_REASON_BYTES]; /* of its last trial that failed */
+    bool succeeds;                  /* its last trial for a strategy was ok */
+    struct rue_same_failures failures;
 };
 
 struct farm {
@@ -83,7 +86,7 @@ static rue_status discard_trials(struct farm *farm, size_t node, size_t since, c
 static rue_status drop(struct farm *farm, size_t node, size_t since, const char *why, rue_error *error)
 {
     farm->like.nodes[node].dropped = true;
-    if (farm->lanes[node].busy && is_virtual(farm)) rue_trial_result_close(&farm->lanes[node].result);
+    rue_trial_result_close(&farm->lanes[node].result); /* of a trial in progress, on a virtual clock */
     farm->lanes[node].busy = false;
     for (size_t i = 0; i < farm->tracks->count; i++)
         farm->study->setup.plan.strategy->drop(farm->tracks->at[i].state, node, since);
@@ -151,7 +154,6 @@ static rue_status absorb_reference(struct farm *farm, size_t node, size_t last_t
     if (ok) {
         rue_like_nodes_add(&farm->like, node, kind, (double)time_ns / 1e9, last_trial);
     } else {
-        memcpy(lane->failure, result->reason, sizeof lane->failure);
         rue_like_nodes_fail(&farm->like, node, kind);
         if (farm->like.kinds == kind)
             rue_progress_note(farm->study->setup.progress,
@@ -196,6 +198,37 @@ static void prepare_question(struct farm *farm, size_t node)
                                   .request = rue_study_make_request(setup, cell, &lane->question)};
 }
 
+/* A node on which trials fail is dropped, unless none succeeds on another node either. */
+static rue_status count_failures(struct farm *farm, size_t node, rue_error *error)
+{
+    struct lane *lane = &farm->lanes[node];
+    char why[RUE_REASON_BYTES + 60];
+    rue_error end = {0};
+    bool others = false;
+    lane->succeeds = lane->result.outcome == RUE_TRIAL_OK;
+    rue_status status = rue_same_failures_count(&lane->failures, &lane->result, &end);
+    if (status == RUE_OK) return RUE_OK;
+    for (size_t n = 1; n <= farm->like.count; n++)
+        others |= farm->lanes[n].succeeds && !farm->like.nodes[n].dropped;
+    if (!others) return rue_fail(error, status, "%s", end.message);
+    snprintf(why, sizeof why, "failed %d trials, one after the other: %s", lane->failures.in_a_row,
+             lane->failure);
+    return drop(farm, node, SIZE_MAX, why, error);
+}
+
+/* A trial that failed on one node and was ok on another counts as ok. */
+static void forgive_failures(struct farm *farm)
+{
+    struct rue_study_ledger *ledger = &farm->study->ledger;
+    const struct rue_ledger_row *last = &ledger->rows[ledger->last_row];
+    for (size_t i = 0; i < ledger->last_row; i++) {
+        struct rue_ledger_row *row = &ledger->rows[i];
+        if (row->config == last->config && row->variant == last->variant && row->model == last->model &&
+            row->trial.result.outcome != RUE_TRIAL_OK)
+            row->config = RUE_NONE;
+    }
+}
+
 static rue_status absorb_question(struct farm *farm, size_t node, rue_error *error)
 {
     struct rue_study *study = farm->study;
@@ -204,10 +237,24 @@ static rue_status absorb_question(struct farm *farm, size_t node, rue_error *err
     rue_status status = rue_study_absorb(&study->setup, &study->ledger, farm->tracks, lane->track,
                                          &lane->question, &lane->result, error);
     wake_lanes(farm);
+    if (lane->question.retried && lane->result.outcome == RUE_TRIAL_OK) forgive_failures(farm);
+    if (status == RUE_OK && !lane->question.stored) status = count_failures(farm, node, error);
     if (status == RUE_OK)
         rue_study_show_progress(&study->setup, &study->ledger, lane->track->state, cell.variant, cell.model,
                                 &study->setup.configs[cell.config], farm->start_ns);
     return status;
+}
+
+/* The row of a trial that failed names the node. */
+static void name_failure(struct farm *farm, size_t node)
+{
+    struct lane *lane = &farm->lanes[node];
+    const struct rue_rank *rank = rue_runner_farm_rank(farm->runners, node - 1);
+    char reason[RUE_REASON_BYTES + RUE_NODE_BYTES + 32];
+    if (lane->result.outcome == RUE_TRIAL_OK) return;
+    memcpy(lane->failure, lane->result.reason, sizeof lane->failure);
+    snprintf(reason, sizeof reason, "on rank %d (%s): %s", rank->rank, rank->node, lane->failure);
+    rue_error_shorten(reason, lane->result.reason, sizeof lane->result.reason);
 }
 
 /* On a virtual clock, the answer shows when the trial ends. */
@@ -217,6 +264,7 @@ static rue_status receive(struct farm *farm, size_t node, rue_error *error)
     rue_status status = rue_runner_farm_finish(farm->runners, node - 1, &lane->result, error);
     int64_t cost_ns = lane->result.cost_ns != RUE_ABSENT ? lane->result.cost_ns : lane->result.end_to_end_ns;
     lane->end_ns = lane->clock_ns + (cost_ns > 0 ? (uint64_t)cost_ns : 0);
+    if (status == RUE_OK) name_failure(farm, node);
     return status;
 }
 
@@ -251,7 +299,7 @@ static rue_status begin(struct farm *farm, size_t node, rue_error *error)
         return status;
     }
     if (status == RUE_OK && is_virtual(farm)) return receive(farm, node, error);
-    if (status == RUE_RUNNER) return drop(farm, node, SIZE_MAX, "cannot start its runner again", error);
+    if (status == RUE_RUNNER) return drop(farm, node, SIZE_MAX, no_restart, error);
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
 }
 
@@ -263,18 +311,16 @@ static rue_status finish(struct farm *farm, size_t node, rue_error *error)
     size_t last_trial = farm->last_trial;
     rue_status status = is_virtual(farm) ? RUE_OK : receive(farm, node, error);
     bool repeated = false;
+    rue_error why = {0};
     if (status != RUE_OK) return status;
     if (farm->like.nodes[node].dropped) { /* while its trial was in progress */
         rue_trial_result_close(&lane->result);
         return RUE_OK;
     }
-    if (rue_runner_farm_is_lost(farm->runners, node - 1)) {
-        if (!is_virtual(farm)) rue_trial_result_close(&lane->result);
-        return drop(farm, node, SIZE_MAX, "ended its connection", error);
-    }
     status = rue_study_finish(&study->setup, &study->ledger, &lane->flight, lane->clock_ns, &repeated,
-                              &lane->result, error);
-    if (status != RUE_OK) return status;
+                              &lane->result, &why);
+    if (status == RUE_RUNNER) return drop(farm, node, SIZE_MAX, no_restart, error);
+    if (status != RUE_OK) return rue_fail(error, status, "%s", why.message);
     if (repeated) return is_virtual(farm) ? receive(farm, node, error) : RUE_OK;
     farm->last_trial = study->ledger.rows[study->ledger.last_row].trial.id;
     if (!farm->first_trial) farm->first_trial = farm->last_trial;
@@ -288,7 +334,8 @@ static rue_status finish(struct farm *farm, size_t node, rue_error *error)
         status = absorb_reference(farm, node, last_trial, error);
     }
     rue_trial_result_close(&lane->result);
-    return status;
+    bool lost = rue_runner_farm_is_lost(farm->runners, node - 1) && !farm->like.nodes[node].dropped;
+    return status == RUE_OK && lost ? drop(farm, node, SIZE_MAX, "ended its connection", error) : status;
 }
 
 /* ---- what is next ---- */
@@ -356,6 +403,7 @@ rue_status rue_study_run_farm(struct rue_study *study, struct rue_tracks *tracks
     farm->like.kinds = hello->measures[RUE_LOAD] && hello->measures[RUE_COMPUTE] ? 2 : 1;
     for (size_t n = 1; n <= farm->like.count; n++) farm->lanes[n].clock_ns = farm->start_ns;
     rue_status status = run(farm, error);
+    for (size_t n = 1; n <= farm->like.count; n++) rue_trial_result_close(&farm->lanes[n].result);
     free(farm);
     if (status == RUE_OK) return rue_study_check_signal(study, tracks, error);
     rue_study_mark_partial(study,

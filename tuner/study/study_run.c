@@ -132,6 +132,8 @@ static rue_status step_track(struct rue_study_setup *setup, struct rue_study_led
     rue_status status = answer_question(setup, ledger, cell, question, nth, &result, error);
     if (status != RUE_OK) return status;
     status = rue_study_absorb(setup, ledger, tracks, track, question, &result, error);
+    if (status == RUE_OK && !question->stored)
+        status = rue_same_failures_count(&tracks->failures, &result, error);
     rue_trial_result_close(&result);
     if (status != RUE_OK || question->stored) return status;
     if (expected && !rue_study_hello(setup)->whole_jobs)

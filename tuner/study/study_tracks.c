@@ -108,9 +108,9 @@ rue_status rue_study_absorb(struct rue_study_setup *setup, struct rue_study_ledg
         uint64_t images = rue_study_trial_images(setup, cell.variant, config);
         tracks->expected_s += rue_study_trial_s(setup, cell.variant, cell.model, config, images);
     }
-    rue_status status = check_probe(setup, ledger, track, question, result, error);
-    return status == RUE_OK && !question->stored ? rue_same_failures_count(&tracks->failures, result, error)
-                                                 : status;
+    return rue_question_is_repeated(question, result)
+               ? RUE_OK
+               : check_probe(setup, ledger, track, question, result, error);
 }
 
 rue_status rue_study_check_signal(struct rue_study *study, const struct rue_tracks *tracks, rue_error *error)

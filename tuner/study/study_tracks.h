@@ -51,7 +51,7 @@ uint64_t rue_study_expected_ns(const struct rue_study_setup *setup, const struct
 bool rue_study_is_spent(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger);
 
 /* Updates all that depends on the answer to a question, which is the ledger's last row. RUE_USAGE: the budget
- * is too small; RUE_INFEASIBLE: damaged data, or the same failure again and again. */
+ * is too small; RUE_INFEASIBLE: damaged data. */
 rue_status rue_study_absorb(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                             struct rue_tracks *tracks, struct rue_track *track, struct rue_question *question,
                             const struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;

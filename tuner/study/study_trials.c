@@ -268,7 +268,8 @@ rue_status rue_study_finish(const struct rue_study_setup *setup, struct rue_stud
                             struct rue_trial_result *result, rue_error *error)
 {
     bool suspended = rue_runner_farm_was_suspended(rue_runner_farm(setup->host.runner), flight->lane);
-    *repeated = (suspended || (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK)) &&
+    bool lost = rue_runner_farm_is_lost(rue_runner_farm(setup->host.runner), flight->lane);
+    *repeated = (suspended || (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK)) && !lost &&
                 flight->attempt < MISSED_MAX;
     if (!suspended || !*repeated) {
         rue_status status = record_trial(setup, ledger, &flight->scenario, flight->at, &flight->request,

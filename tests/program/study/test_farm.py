@@ -54,6 +54,15 @@ def cells(rue):
     return [dict(id=row[0], node=json.loads(row[1])[0]["node"] if row[1] else None, cell=row[2:]) for row in found]
 
 
+def failures(rue):
+    db = sqlite3.connect(rue.folder / "out/study.db")
+    try:
+        found = db.execute("SELECT ranks, reason FROM trial WHERE status <> 'ok'").fetchall()
+    finally:
+        db.close()
+    return [(json.loads(ranks)[0]["node"], reason) for ranks, reason in found]
+
+
 def recommended(rue):
     return read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
 
@@ -140,6 +149,28 @@ def test_a_node_whose_connection_ends_is_dropped(rue, tmp_path, ranks):
     assert done.returncode == 0, done.stderr
     assert "rank 1 (n1) ended its connection; it makes no more trials" in flat(done.stderr)
     assert recommended(rue)["config"] and rows(rue)[-1][1] != "n1"
+    ((node, reason),) = failures(rue)
+    assert node == "n1" and reason.startswith("on rank 1 (n1): "), reason
+
+
+def failing(**when):
+    return dict(faults=[dict(when=when, do="answer", answer=dict(status="failed", reason="no such device"))])
+
+
+@pytest.mark.parametrize("own, drops", [
+    (failing(measure="joint", cell="256/1"), True), (failing(measure="compute", cell="16/1"), False), (failing(measure="joint"), True),
+])
+def test_what_fails_on_one_node_is_tried_on_another(rue, tmp_path, own, drops):
+    done = rue("tune", *scripted(tmp_path, 3, r1=own), *FARM)
+    assert done.returncode == 0, done.stderr
+    assert recommended(rue)["config"]["batch_size"] == 256 and recommended(rue)["config"]["num_workers"] in (1, 2)
+    assert ("failed 5 trials, one after the other: no such device; it makes no more trials" in flat(done.stderr)) == drops
+    assert set(failures(rue)) == {("n1", "on rank 1 (n1): no such device")}
+
+
+def test_what_fails_on_all_nodes_ends_the_study(rue, tmp_path):
+    own = failing(measure="joint")
+    expect_failure(rue("tune", *scripted(tmp_path, 2, r0=own, r1=own), *FARM), 4, "identical failures", "no such device")
 
 
 def test_without_a_node_the_study_ends(rue, tmp_path):
@@ -147,10 +178,11 @@ def test_without_a_node_the_study_ends(rue, tmp_path):
     expect_failure(done, 1, "no node is left: rank 0 (n0) ended its connection")
 
 
-def test_a_node_that_never_answers_is_dropped_or_times_out(rue, tmp_path):
+def test_a_node_that_does_not_answer_in_time_tries_again(rue, tmp_path):
     done = rue("tune", *FARM, "--trial-timeout", "1s", "--launch", played(tmp_path, 3, hang={"2": 2}))
     assert done.returncode == 0, done.stderr
-    assert "rank 2 (n2)" in flat(done.stderr) and recommended(rue)["config"]
+    assert failures(rue) == [("n2", "on rank 2 (n2): the runner gave no answer within 2 s and was killed")]
+    assert recommended(rue)["config"] and "n2" in {node for _, node, _, _ in rows(rue)[-20:]}
 
 
 def test_a_study_is_continued(rue, tmp_path):
