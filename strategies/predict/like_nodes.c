@@ -114,9 +114,10 @@ static double judge(const struct rue_like_nodes *nodes, size_t node, size_t kind
     if (fabs(difference) > fmax(level_most, certainty_sds * error))
         return difference > 0 ? 2 + difference : 2 - out->ratio;
     out->noisy = true;
-    out->ratio = own / usual;
+    out->scatter = own;
+    out->usual_scatter = usual;
     bool differs = times->count == RUE_NODE_TIMES && own > fmax(scatter_most, scatter_ratio * usual);
-    return differs ? 1 - 1 / out->ratio : 0;
+    return differs ? 1 - usual / own : 0;
 }
 
 /* A node whose references fail, but not those of all nodes. */

@@ -54,12 +54,13 @@ void rue_like_nodes_fail(struct rue_like_nodes *nodes, size_t node, size_t kind)
 bool rue_like_nodes_have_times(const struct rue_like_nodes *nodes, size_t kind);
 
 struct rue_node_difference {
-    size_t node;  /* 0: none differs */
-    size_t kind;  /* of the references that show it */
-    bool failed;  /* its references fail */
-    bool noisy;   /* its times vary more */
-    double ratio; /* of its time, or its scatter, to those of the others */
-    size_t since; /* the first of its trials that may be unlike those of the others */
+    size_t node;                   /* 0: none differs */
+    size_t kind;                   /* of the references that show it */
+    bool failed;                   /* its references fail */
+    bool noisy;                    /* its times vary more */
+    double ratio;                  /* of its time to that of the others */
+    double scatter, usual_scatter; /* of its times, and of those of the others: standard deviations */
+    size_t since;                  /* the first of its trials that may be unlike those of the others */
 };
 
 /* The most different node. The caller drops it: nodes[node].dropped. */

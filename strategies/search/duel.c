@@ -260,7 +260,8 @@ double rue_duel_node_remaining_s(const struct rue_duel *duel)
 bool rue_duel_lacks_trials(const struct rue_duel *duel, size_t requested)
 {
     size_t budget = duel->setup.budget.trials;
-    return budget > 0 && duel->costs.new_trials + requested > budget;
+    for (size_t n = 1; n <= duel->setup.runner.nodes; n++) requested += duel->nodes[n].busy;
+    return budget > 0 && duel->costs.new_trials + duel->costs.node_trials + requested > budget;
 }
 
 double rue_duel_cost_s(const struct rue_duel *duel, size_t model, size_t config, uint64_t images)

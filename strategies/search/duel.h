@@ -26,9 +26,10 @@ int rue_question_queue_count_same(const struct rue_question_queue *queue,
 
 /* The overhead of trials beside their own time: a mean per trial, and more after a change of model. */
 struct rue_trial_costs {
-    double spent_s;    /* by */
-    double stored_s;   /* by stored trials */
-    size_t new_trials; /* new trials */
+    double spent_s;     /* by */
+    double stored_s;    /* by stored trials */
+    size_t new_trials;  /* new trials */
+    size_t node_trials; /* that compare several nodes */
     struct rue_trial_cost {
         double mean_s, count;
     } overhead, change; /* per trial; per change of model, in addition */

@@ -298,7 +298,7 @@ static void duel_spend(void *state, size_t node, double seconds, size_t trials)
     struct rue_duel *duel = &((struct search *)state)->duel;
     duel->costs.spent_s += seconds;
     duel->costs.nodes[node].spent_s += seconds;
-    duel->costs.new_trials += trials;
+    *(node ? &duel->costs.node_trials : &duel->costs.new_trials) += trials;
 }
 
 static void duel_reserve(void *state, double *seconds, size_t *trials)

@@ -33,6 +33,7 @@ struct farm {
     uint64_t start_ns;
     struct rue_like_nodes like;
     uint64_t reference_images;      /* 0: as chosen */
+    size_t references;              /* trials, of which each track pays its part */
     size_t first_trial, last_trial; /* of this run: their numbers; 0: none */
     char last_drop[RUE_ERROR_MESSAGE_BYTES];
     struct lane lanes[RUE_NODES_MAX + 1]; /* from 1, as nodes are numbered */
@@ -102,10 +103,14 @@ static rue_status drop_different(struct farm *farm, rue_error *error)
     if (!found.node) return RUE_OK;
     if (found.failed)
         snprintf(why, sizeof why, "failed reference trials: %s", farm->lanes[found.node].failure);
+    else if (found.noisy)
+        snprintf(why, sizeof why,
+                 "differs from the other nodes: its reference trials vary by %.0f %%, theirs by %.1f %%",
+                 100 * found.scatter, 100 * found.usual_scatter);
     else
         snprintf(why, sizeof why,
-                 "differs from the other nodes: %s of its reference trials is %.2f times theirs",
-                 found.noisy ? "the scatter" : "the time", found.ratio);
+                 "differs from the other nodes: the time of its reference trials is %.2f times theirs",
+                 found.ratio);
     rue_status status = drop(farm, found.node, found.since, why, error);
     return status == RUE_OK ? drop_different(farm, error) : status;
 }
@@ -149,6 +154,8 @@ static rue_status absorb_reference(struct farm *farm, size_t node, size_t last_t
     size_t kind = lane->flight.request.measure == RUE_COMPUTE;
     int64_t time_ns = kind ? result->compute_ns : result->end_to_end_ns;
     farm->study->ledger.rows[farm->study->ledger.last_row].reference = true;
+    farm->study->setup.plan.strategy->spend(farm->tracks->at[farm->references++ % farm->tracks->count].state,
+                                            node, 0, 1);
     bool ok = result->outcome == RUE_TRIAL_OK && time_ns > 0;
     if (ok && kind == 0 && lengthen_reference(farm, lane, (double)time_ns / 1e9)) return RUE_OK;
     if (ok) {
@@ -390,17 +397,32 @@ static rue_status run(struct farm *farm, rue_error *error)
     return rue_fail(error, RUE_RUNNER, "no node is left: %s", farm->last_drop);
 }
 
+/* The first references take at most half of a budget of trials. */
+static void choose_references(struct farm *farm)
+{
+    const struct rue_study_setup *setup = &farm->study->setup;
+    const struct rue_hello *hello = rue_study_hello(setup);
+    size_t trials = setup->goal.search.budget.trials,
+           kinds = hello->measures[RUE_LOAD] && hello->measures[RUE_COMPUTE] ? 2 : 1;
+    farm->like.kinds = kinds;
+    while (trials && farm->like.kinds &&
+           2 * farm->like.count * (1 + RUE_NODE_TIMES_MIN * farm->like.kinds) > trials)
+        farm->like.kinds--;
+    if (farm->like.kinds < kinds)
+        rue_progress_note(setup->progress, "the budget has too few trials to compare %s",
+                          farm->like.kinds ? "how fast the nodes compute" : "the nodes");
+}
+
 rue_status rue_study_run_farm(struct rue_study *study, struct rue_tracks *tracks, rue_error *error)
 {
     struct farm *farm = calloc(1, sizeof *farm);
     if (!farm) return rue_fail_memory(error, "a farm", sizeof *farm);
-    const struct rue_hello *hello = rue_study_hello(&study->setup);
     farm->study = study;
     farm->tracks = tracks;
     farm->runners = rue_runner_farm(study->setup.host.runner);
     farm->start_ns = rue_study_spent_ns(&study->setup, &study->ledger);
     farm->like.count = rue_runner_group_count(farm->runners);
-    farm->like.kinds = hello->measures[RUE_LOAD] && hello->measures[RUE_COMPUTE] ? 2 : 1;
+    choose_references(farm);
     for (size_t n = 1; n <= farm->like.count; n++) farm->lanes[n].clock_ns = farm->start_ns;
     rue_status status = run(farm, error);
     for (size_t n = 1; n <= farm->like.count; n++) rue_trial_result_close(&farm->lanes[n].result);

@@ -101,7 +101,7 @@ def test_the_answer_is_that_of_one_node(rue, tmp_path):
 @pytest.mark.parametrize("own, what", [
     (dict(slower_from=[1, 1.25]), r"the time of its reference trials is 1\.[12]\d times theirs"),
     (dict(slower_from=[12, 1.5]), r"the time of its reference trials is 1\.[345]\d times theirs"),
-    (dict(noise=0.6), r"the \w+ of its reference trials is [\d.]+ times theirs"),
+    (dict(noise=0.6), r"(?:its reference trials vary by \d\d+ %, theirs by 0\.0 %|the time of its reference trials is [\d.]+ times theirs)"),
 ])
 def test_a_node_that_differs_is_dropped_and_named(rue, tmp_path, own, what):
     done = rue("tune", *scripted(tmp_path, 4, r2=own), *FARM)
@@ -171,6 +171,13 @@ def test_what_fails_on_one_node_is_tried_on_another(rue, tmp_path, own, drops):
 def test_what_fails_on_all_nodes_ends_the_study(rue, tmp_path):
     own = failing(measure="joint")
     expect_failure(rue("tune", *scripted(tmp_path, 2, r0=own, r1=own), *FARM), 4, "identical failures", "no such device")
+
+
+@pytest.mark.parametrize("trials, what", [(20, "to compare the nodes"), (36, "to compare how fast the nodes compute"), (60, None)])
+def test_reference_trials_count_in_a_budget_of_trials(rue, tmp_path, trials, what):
+    done = rue("tune", *scripted(tmp_path, 4), "--farm", "--out", "out", "--budget", f"{trials}trials")
+    assert done.returncode == 0 and recommended(rue)["certificate"] and len(rows(rue)) <= trials, done.stderr
+    assert ("too few trials" in done.stderr) == bool(what) and (what or "") in flat(done.stderr)
 
 
 def test_without_a_node_the_study_ends(rue, tmp_path):
