@@ -300,15 +300,19 @@ def photos(program, tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def own_photos(photos, tmp_path):
-    """A copy of 20 photos in 10 classes, to be damaged."""
-    folder = tmp_path / "photos"
+def copy_photos(photos, folder):
+    """Copies 20 photos in 10 classes."""
     for file in sorted(photos.rglob("*.jpg"), key=lambda path: path.name)[:20]:
         target = folder / file.parent.name / file.name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, target)
     return folder
+
+
+@pytest.fixture
+def own_photos(photos, tmp_path):
+    """A copy, to be damaged."""
+    return copy_photos(photos, tmp_path / "photos")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 
 import pytest
-from conftest import expect_failure, finish, read_plan, wait_until
+from conftest import Rue, copy_photos, expect_failure, finish, read_plan, wait_until
 
 QUICK = ["--batch-size", "4,8", "--num-workers", "0..2", "--images", "40", "--quiet",
          "--period", "5ms"]
@@ -36,13 +36,23 @@ def both(rue, own_photos, tmp_path):
     return [own_photos, tmp_path / "x.tensor"]
 
 
+@pytest.fixture(scope="module")
+def measured(program, photos, tmp_path_factory):
+    """A study of photos and a tensor file of them, and what it printed; `again` continues it, without a trial."""
+    rue = Rue(program, tmp_path_factory.mktemp("measured"))
+    copy_photos(photos, rue.folder / "photos")
+    assert rue("prepare", "photos", "x.tensor", "--dtype", "uint8", "--quiet").returncode == 0
+    rue.again = lambda *words, **more: rue("scale", "photos", "x.tensor", *QUICK, *words, **more)
+    rue.done = rue.again()
+    assert rue.done.returncode == 0, rue.done.stderr
+    return rue
+
+
 # ---- what it leaves ----
 
 @pytest.mark.quick
-def test_every_point_of_every_curve_has_its_row(rue, both, tmp_path):
-    done = rue("scale", *both, *QUICK)
-    assert done.returncode == 0, done.stderr
-    rows = points(tmp_path / "rue-out/photos-scale")
+def test_every_point_of_every_curve_has_its_row(measured):
+    rows = points(measured.folder / "rue-out/photos-scale")
     assert list(rows[0])[:8] == COLUMNS and cells(rows) == 2 * CELLS
     assert [row["curve"] for row in rows] == 2 * (2 * ["batch_size"] + 3 * ["num_workers"])
     assert [row["format"] for row in rows] == ["folder"] * 5 + ["tensor"] * 5
@@ -85,32 +95,30 @@ def test_a_trial_shorter_than_the_period_uses_its_own_figures(rue, both, tmp_pat
         assert float(row["read_mb"]) == pytest.approx(read / 1e6) and row["cache_missed"] == "0"
 
 
-def test_the_tables_show_curves_and_where_they_saturate(rue, both):
-    out = rue("scale", *both, *QUICK).stdout
+def test_the_tables_show_curves_and_where_they_saturate(measured):
+    out = measured.done.stdout
     assert out.count(", 2 workers: ") == 2 and out.count(", batch_size 8: ") == 2
     assert out.count("astest") == 4
 
 
-def test_show_and_list_accept_studies_of_scale(rue, both):
-    assert rue("scale", *both, *QUICK).returncode == 0
-    assert [study["state"] for study in json.loads(rue("list", "--json").stdout)] == ["complete"]
-    shown = rue("show", "rue-out/photos-scale")
+def test_show_and_list_accept_studies_of_scale(measured):
+    assert [study["state"] for study in json.loads(measured("list", "--json").stdout)] == ["complete"]
+    shown = measured("show", "rue-out/photos-scale")
     assert shown.returncode == 0 and "4 configurations" in shown.stdout
 
 
 @pytest.mark.parametrize("columns", [20, 40, 60, 80, 200])
-def test_no_line_of_a_table_is_wider_than_the_window(rue, both, columns):
-    done = rue("scale", *both, *QUICK, env=dict(COLUMNS=columns))
+def test_no_line_of_a_table_is_wider_than_the_window(measured, columns):
+    done = measured.again(env=dict(COLUMNS=columns))
     assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= max(columns, 48)
 
 
 @pytest.mark.quick
-def test_json_has_the_same_figures(rue, both, tmp_path):
-    done = rue("scale", *both, *QUICK, "--json", "--out", "out")
-    report = json.loads(done.stdout)
+def test_json_has_the_same_figures(measured):
+    report = json.loads(measured.again("--json").stdout)
     assert report["format"] == "rue.scale/2" and len(report["rows"]) == 10 and report["partial"] is None
     assert (report["fixed_batch"], report["fixed_workers"]) == (8, 2)
-    for one, row in zip(report["rows"], points(tmp_path / "out")):
+    for one, row in zip(report["rows"], points(measured.folder / "rue-out/photos-scale")):
         assert one["images_per_s"] == pytest.approx(float(row["images_per_s"]), rel=1e-6)
         assert (str(one["batch_size"]), str(one["num_workers"])) == (row["batch_size"], row["num_workers"])
     for first, count in ((0, 2), (2, 3), (5, 2), (7, 3)):

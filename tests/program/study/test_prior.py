@@ -2,11 +2,12 @@
 import csv
 import json
 import os
+import shutil
 
 import jsonschema
 import pytest
 
-from conftest import ROOT, expect_failure, make_table, read_json
+from conftest import ROOT, Rue, Script, expect_failure, make_table, read_json
 
 BATCHES, WORKERS, MODELS = [16, 32, 64, 128], [1, 2, 4, 8, 16], ["ape", "bee", "cow", "dog"]
 
@@ -21,20 +22,40 @@ def duel(rue, runner, out, *words):
     return done
 
 
-@pytest.fixture
-def runner(script):
-    return script(make_table(MODELS, BATCHES, WORKERS, time_ns), load_ns=3500000,
+def make_runner(folder):
+    return Script(folder, make_table(MODELS, BATCHES, WORKERS, time_ns), load_ns=3500000,
                   hello=dict(machine=dict(cpu="one", usable_cpus=64)))
 
 
-def probes(runner, since=0):
+@pytest.fixture
+def runner(tmp_path):
+    return make_runner(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def measured(program, tmp_path_factory):
+    """The folder of a study of this runner, and what the runner was asked for."""
+    rue = Rue(program, tmp_path_factory.mktemp("measured"))
+    runner = make_runner(rue.folder)
+    duel(rue, runner, "out")
+    return rue.folder / "out", probes(runner)
+
+
+@pytest.fixture
+def first(rue, measured):
+    """Such a study in "out"; its probes."""
+    shutil.copytree(measured[0], rue.folder / "out")
+    return measured[1]
+
+
+def probes(runner):
     """How often each measure but joint was asked for; load before the first joint trial, as references come later."""
-    asked = [request["measure"] for request in runner.requests()[since:]]
+    asked = [request["measure"] for request in runner.requests()]
     return asked[:asked.index("joint")].count("load"), asked.count("compute")
 
 
-def test_a_study_that_predicts_stores_estimates_for_later_studies(rue, runner):
-    duel(rue, runner, "out")
+@pytest.mark.usefixtures("first")
+def test_a_study_that_predicts_stores_estimates_for_later_studies(rue):
     document = read_json(rue.folder / "out/recommendation.json")
     jsonschema.validate(document, json.loads((ROOT / "reports/recommendation.schema.json").read_text()))
     found = document["recommendations"][0]
@@ -51,18 +72,17 @@ def test_a_study_by_grid_is_a_prior_although_it_has_no_forecast(rue, runner):
     assert "with its estimates of the loader and of 4 of 4 models" in done.stderr.replace("\n", " ")
 
 
+@pytest.mark.usefixtures("first")
 def test_a_prior_of_this_machine_is_reported_and_its_answer_is_measured_again(rue, runner):
-    duel(rue, runner, "out")
-    since = len(runner.requests())
     done = duel(rue, runner, "again", "--prior", "out/recommendation.json")
     assert "a study of this machine and these data" in done.stderr.replace("\n", " ")
     config = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["config"]
-    joint = [r["cell"] for r in runner.requests()[since:] if r["measure"] == "joint"]
+    joint = [r["cell"] for r in runner.requests() if r["measure"] == "joint"]
     assert f"{config['batch_size']}/{config['num_workers']}" in joint, joint
 
 
+@pytest.mark.usefixtures("first")
 def test_batches_of_another_type_are_other_data(rue, runner):
-    duel(rue, runner, "out")
     runner.write(opened=dict(batch_dtype="uint8"))
     done = duel(rue, runner, "again", "--prior", "out", "--batch-dtype", "uint8")
     assert "a study of this machine, with other data" in done.stderr.replace("\n", " "), done.stderr
@@ -80,21 +100,17 @@ def test_a_prior_saves_most_probes_on_a_simulated_machine(rue, simulator):
     assert again.count("load") <= first.count("load") / 2 and again.count("compute") <= first.count("compute") / 2
 
 
-def test_models_that_have_changed_are_each_probed_once(rue, runner):
-    duel(rue, runner, "out")
-    first, since = probes(runner), len(runner.requests())
+def test_models_that_have_changed_are_each_probed_once(rue, runner, first):
     runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda *cell: 2 * time_ns(*cell)))
     duel(rue, runner, "again", "--prior", "out")
-    assert probes(runner, since)[1] == len(MODELS), (first, probes(runner, since))
+    assert probes(runner)[1] == len(MODELS), (first, probes(runner))
 
 
-def test_a_prior_of_another_machine_is_only_a_first_guess(rue, runner):
-    duel(rue, runner, "out")
-    first, since = probes(runner), len(runner.requests())
+def test_a_prior_of_another_machine_is_only_a_first_guess(rue, runner, first):
     runner.write(hello=dict(machine=dict(cpu="another", usable_cpus=64)))
     done = duel(rue, runner, "again", "--prior", "out")
     assert "a study of another machine, with its estimates of the loader and of 0 of 4 models" in done.stderr.replace("\n", " ")
-    assert probes(runner, since)[0] >= first[0] - 1
+    assert probes(runner)[0] >= first[0] - 1
 
 
 def edited(rue, edit):
@@ -110,8 +126,8 @@ def edited(rue, edit):
     (lambda part: part["variant"].update(mode="preprocessed"), "is not used: it has nothing about raw data"),
     (lambda part: part.update(configs=[], config=None, forecast=None, by_job_images=None, baselines=None), "is not used: the recommendation has no times of a job of known length"),
 ])
+@pytest.mark.usefixtures("first")
 def test_useless_priors_are_reported(rue, runner, edit, words):
-    duel(rue, runner, "out")
     done = duel(rue, runner, "again", "--prior", edited(rue, edit))
     assert words in done.stderr.replace("\n", " "), done.stderr
 
@@ -135,8 +151,8 @@ def test_other_models_and_knobs_keep_the_loader_s_estimates(rue, runner):
     assert "with its estimates of the loader and of 0 of 2 models" in done.stderr.replace("\n", " ")
 
 
+@pytest.mark.usefixtures("first")
 def test_a_strategy_that_does_not_predict_reports_that_it_ignores_the_prior(rue, runner):
-    duel(rue, runner, "out")
     done = rue("tune", "--runner", runner.command, "--strategy", "grid", "--out", "again", "--budget", "9999s", "--prior",
                "out")
     assert done.returncode == 0 and "--strategy grid does not predict" in done.stderr
