@@ -223,7 +223,7 @@ def explore(case, role):
             faults += [Fault(role, call, n, how) for n in choose(seen, call, role, dice)]
         for how in LATER.get(call, []):
             faults += [Fault(role, call, n, how, AND_LATER) for n in choose(seen, call, role, dice)]
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:  # each waits most of its time
         results = list(pool.map(case.run, faults))
     table = collections.Counter((fault.call + fault.later, outcome.code) for fault, (outcome, _) in zip(faults, results))
     print(f"\n{role}: {len(faults)} faults, seed {SEED}; (call, exit code): count")
