@@ -6,6 +6,9 @@
 #include "interrupt.h"
 #include "runner_members.h"
 #include "suspension.h"
+#include "units.h"
+
+static const uint64_t start_timeout_ns = 60 * RUE_NS_PER_S;
 
 rue_status rue_runner_farm_begin(struct rue_runner_group *group, size_t lane,
                                  const struct rue_trial_request *request, const char *profile,
@@ -51,6 +54,22 @@ rue_status rue_runner_farm_finish(struct rue_runner_group *group, size_t lane,
     member->result = *result; /* its outcome is described; the lists are the caller's */
     result->ranks = rue_members_describe(group, lane, lane + 1);
     return RUE_OK;
+}
+
+bool rue_runner_farm_restart(struct rue_runner_group *group, size_t lane)
+{
+    struct rue_member *member = &group->members[lane];
+    bool ended = !rue_connection_reply(member->connection) || member->result.spent;
+    if (!ended || rue_connection_is_lost(member->connection)) return false;
+    rue_connection_wake(member->connection);
+    member->started = true;
+    member->deadline_ns = rue_suspension_awake_ns() + start_timeout_ns;
+    return true;
+}
+
+void rue_runner_farm_end_restart(struct rue_runner_group *group, size_t lane)
+{
+    group->members[lane].started = false;
 }
 
 bool rue_runner_farm_was_suspended(const struct rue_runner_group *group, size_t lane)

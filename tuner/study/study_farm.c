@@ -15,7 +15,8 @@ static const char no_restart[] = "cannot start its runner again";
 
 struct lane {
     uint64_t clock_ns;       /* spent time that is accounted for */
-    bool busy, waits;        /* for another lane's result */
+    bool busy, starting;     /* makes a trial; starts a new runner, also busy */
+    bool waits;              /* for another lane's result */
     struct rue_track *track; /* that asked; NULL: a reference */
     struct rue_question question;
     struct rue_study_flight flight;
@@ -316,6 +317,10 @@ static rue_status finish(struct farm *farm, size_t node, rue_error *error)
     struct rue_study *study = farm->study;
     struct lane *lane = &farm->lanes[node];
     size_t last_trial = farm->last_trial;
+    if (lane->starting) {
+        rue_runner_farm_end_restart(farm->runners, node - 1);
+        return lane->starting = lane->busy = false, RUE_OK;
+    }
     rue_status status = is_virtual(farm) ? RUE_OK : receive(farm, node, error);
     bool repeated = false;
     rue_error why = {0};
@@ -341,8 +346,11 @@ static rue_status finish(struct farm *farm, size_t node, rue_error *error)
         status = absorb_reference(farm, node, last_trial, error);
     }
     rue_trial_result_close(&lane->result);
-    bool lost = rue_runner_farm_is_lost(farm->runners, node - 1) && !farm->like.nodes[node].dropped;
-    return status == RUE_OK && lost ? drop(farm, node, SIZE_MAX, "ended its connection", error) : status;
+    if (status != RUE_OK || farm->like.nodes[node].dropped) return status;
+    if (rue_runner_farm_is_lost(farm->runners, node - 1))
+        return drop(farm, node, SIZE_MAX, "ended its connection", error);
+    lane->busy = lane->starting = !is_virtual(farm) && rue_runner_farm_restart(farm->runners, node - 1);
+    return RUE_OK;
 }
 
 /* ---- what is next ---- */
@@ -357,7 +365,9 @@ static size_t first_lane(const struct farm *farm, bool busy)
     for (size_t n = 1; n <= farm->like.count; n++) {
         const struct lane *lane = &farm->lanes[n], *best = &farm->lanes[first];
         if (farm->like.nodes[n].dropped || lane->busy != busy || (!busy && lane->waits)) continue;
-        if (!busy && budget->time_ns && lane->clock_ns >= budget->time_ns) continue;
+        uint64_t now_ns =
+            lane->starting ? rue_study_spent_ns(&farm->study->setup, &farm->study->ledger) : lane->clock_ns;
+        if ((!busy || lane->starting) && budget->time_ns && now_ns >= budget->time_ns) continue;
         if (!first || (busy ? lane->end_ns < best->end_ns : lane->clock_ns < best->clock_ns)) first = n;
     }
     return first;

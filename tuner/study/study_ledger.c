@@ -14,8 +14,9 @@ void rue_study_count_cost(const struct rue_study_setup *setup, struct rue_study_
                           uint64_t started_ns, struct rue_trial_result *result)
 {
     if (!rue_study_hello(setup)->virtual_clock) {
+        uint64_t spent_ns = rue_study_spent_ns(setup, ledger); /* reported costs may be ahead of it */
         if (result->cost_ns == RUE_ABSENT)
-            result->cost_ns = (int64_t)(rue_study_spent_ns(setup, ledger) - started_ns);
+            result->cost_ns = spent_ns > started_ns ? (int64_t)(spent_ns - started_ns) : 0;
         return;
     }
     int64_t cost = result->cost_ns != RUE_ABSENT ? result->cost_ns : result->end_to_end_ns;

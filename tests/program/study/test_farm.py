@@ -44,11 +44,12 @@ def rows(rue):
     return [(measure, json.loads(ranks)[0]["node"] if ranks else None, start, start + cost) for measure, ranks, start, cost in found]
 
 
-def cells(rue):
-    """The ok trials: id, node, and what was measured."""
+def cells(rue, status="ok"):
+    """The trials with that status: id, node, and what was measured."""
     db = sqlite3.connect(rue.folder / "out/study.db")
     try:
-        found = db.execute("SELECT id, ranks, measure, model, config, requested_images, requested_batches FROM trial WHERE status = 'ok' ORDER BY id").fetchall()
+        found = db.execute("SELECT id, ranks, measure, model, config, requested_images, requested_batches FROM trial WHERE status = ? ORDER BY id",
+                           (status,)).fetchall()
     finally:
         db.close()
     return [dict(id=row[0], node=json.loads(row[1])[0]["node"] if row[1] else None, cell=row[2:]) for row in found]
@@ -210,6 +211,20 @@ def test_a_signal_ends_all_nodes(program, tmp_path):
     assert process.returncode == 130, errors
     pids = {json.loads(line)["pid"] for path in tmp_path.glob("rank*/requests.log") for line in path.read_text().splitlines()}
     assert wait_until_ended(pids)
+
+
+def test_a_runner_that_starts_again_does_not_stop_the_others(rue, tmp_path):
+    own, mark = dict(hello=dict(clock="real"), delay_s=0.02), shlex.quote(str(tmp_path / "started"))
+    words = scripted(tmp_path, 2, r0=own, r1=dict(own, faults=[dict(when=dict(id=9), do="exit", code=3)]))
+    runner = tmp_path / "runner.sh"
+    slow = f'if [ "$SLURM_PROCID" = 1 ]; then [ -e {mark} ] && sleep 2; touch {mark}; fi'
+    runner.write_text(runner.read_text().replace("#!/bin/sh\n", f"#!/bin/sh\n{slow}\n"))
+    done = rue("tune", *words, "--farm", "--out", "out", "--budget", "60s")
+    assert done.returncode == 0 and recommended(rue)["config"], done.stderr
+    ((failed, node),) = [(row["id"], row["node"]) for row in cells(rue, "failed")]
+    assert node == "n1"
+    after = [row["node"] for row in cells(rue) if row["id"] > failed]
+    assert after.index("n1") > 3, "n0 makes trials while n1 starts"
 
 
 def test_real_loaders(rue, photos, tmp_path):
