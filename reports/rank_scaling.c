@@ -8,7 +8,7 @@
 #include "units.h"
 #include "verdict.h"
 
-static const double knee_efficiency = 0.8;
+static const double knee_efficiency = 0.8, clear_difference = 0.1;
 
 static const struct rue_cell *point_cell(const struct rue_findings *findings, size_t variant, size_t model)
 {
@@ -131,12 +131,14 @@ static void put_table(struct rue_page *page, const struct rue_findings *findings
 static const char *explain_fall(const struct rue_findings *findings, const struct rue_rank_curve *weak,
                                 const struct rue_rank_point *point)
 {
+    double slower_ratio = findings->variants[point->variant].slow_rank.slower_ratio;
+    if (slower_ratio > 0 && point->efficiency * slower_ratio >= knee_efficiency)
+        return "one of them is slower than the others";
     for (size_t i = 0; i < weak->count; i++)
-        if (weak->at[i].ranks == point->ranks && weak->at[i].efficiency >= knee_efficiency)
+        if (weak->at[i].ranks == point->ranks && weak->at[i].efficiency >= knee_efficiency &&
+            weak->at[i].efficiency >= point->efficiency + clear_difference)
             return "the part of each rank is too short for its workers, because weak scaling shows no such "
                    "fall";
-    if (findings->variants[point->variant].slow_rank.slower_ratio > 0)
-        return "one of them is slower than the others";
     return "they wait for something that they share, such as storage, network or CPUs";
 }
 

@@ -45,8 +45,7 @@ struct agent {
 
 /* ---- to the tuner ---- */
 
-/* Has no deadline: the tuner may read an answer only when slower ranks have answered. If the tuner or its
- * machine ends, so does the connection. */
+/* Without a deadline: if the tuner, its machine or the network ends, so does the connection (tcp.c). */
 static rue_status send_line(struct agent *agent, const char *line, rue_error *error)
 {
     return rue_process_write_line(agent->tuner, line, UINT64_MAX, error);
@@ -114,10 +113,12 @@ static void wait_for_start(struct agent *agent, const json_t *request)
     agent->before = rue_interference_read("");
 }
 
-/* Its end is reported when its output is read; if it reads nothing, the tuner's deadline passes. */
-static void forward(struct agent *agent, const char *line)
+/* Its end is reported when its output is read. One that does not read is ended. */
+static rue_status forward(struct agent *agent, const char *line, rue_error *error)
 {
-    (void)!rue_process_write_line(agent->runner, line, rue_suspension_awake_ns() + write_timeout_ns, NULL);
+    rue_status status =
+        rue_process_write_line(agent->runner, line, rue_suspension_awake_ns() + write_timeout_ns, NULL);
+    return status == RUE_TIMEOUT ? end_runner(agent, 0, error) : RUE_OK;
 }
 
 /* Without a runner, only "hello" is answered: its end has been reported. */
@@ -141,7 +142,8 @@ static rue_status handle_request(struct agent *agent, const char *line, rue_erro
         }
         bool starts = strcmp(op, "start") == 0;
         if (starts) wait_for_start(agent, request);
-        if (status == RUE_OK && agent->runner) forward(agent, starts ? RUE_PROTOCOL_START : line);
+        if (status == RUE_OK && agent->runner)
+            status = forward(agent, starts ? RUE_PROTOCOL_START : line, error);
     }
     json_decref(request);
     return status;
@@ -238,17 +240,17 @@ static rue_status pass_requests(struct agent *agent, rue_error *error)
     return rue_fail(error, status, "%s%s", status == RUE_RUNNER ? "the tuner " : "", why.message);
 }
 
-static rue_status pass_answers(struct agent *agent, rue_error *error)
+/* Passes one line at most, because a runner may never stop. `*passed`: there may be more. */
+static rue_status pass_answer(struct agent *agent, bool *passed, rue_error *error)
 {
     const char *line;
     rue_error why = {0};
-    rue_status status = RUE_OK;
-    while (agent->runner &&
-           (status = rue_process_read_line(agent->runner, 1, RUE_PROTOCOL_LINE_MAX, &line, &why)) == RUE_OK) {
-        status = handle_reply(agent, line, error);
-        if (status != RUE_OK) return status;
-    }
-    if (!agent->runner || status == RUE_TIMEOUT) return RUE_OK;
+    *passed = false;
+    if (!agent->runner) return RUE_OK;
+    rue_status status = rue_process_read_line(agent->runner, 1, RUE_PROTOCOL_LINE_MAX, &line, &why);
+    *passed = status == RUE_OK;
+    if (*passed) return handle_reply(agent, line, error);
+    if (status == RUE_TIMEOUT) return RUE_OK;
     if (status == RUE_RUNNER) return end_runner(agent, end_grace_ns, error);
     return rue_fail(error, status, "the runner %s", why.message);
 }
@@ -261,11 +263,11 @@ rue_status rue_rank_agent_serve(const char *command, rue_error *error)
     choose_gpu(&agent);
     signal(SIGPIPE, SIG_IGN); /* others end this process; the runner and its children are killed, then */
     if (status == RUE_OK) status = join(&agent, error);
-    bool joined = status == RUE_OK;
+    bool joined = status == RUE_OK, passed = false;
     while (status == RUE_OK) {
         status = pass_requests(&agent, &why);
-        if (status == RUE_OK) status = pass_answers(&agent, &why);
-        if (status == RUE_OK) wait_for_lines(&agent);
+        if (status == RUE_OK) status = pass_answer(&agent, &passed, &why);
+        if (status == RUE_OK && !passed) wait_for_lines(&agent);
     }
     if (agent.runner) rue_runner_command_end(agent.runner, end_grace_ns);
     bool ended = joined && rue_process_is_gone(agent.tuner);

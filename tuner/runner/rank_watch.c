@@ -4,61 +4,76 @@
 #include <unistd.h>
 
 #include "interrupt.h"
-#include "protocol.h"
+#include "process.h"
 #include "suspension.h"
 
 enum { EVENTS_MAX = 64 };
 
-static const uint64_t has_line = 1ULL << 32;
-
-/* The ranks that are watched. */
-struct watch {
-    struct rue_process *const *ranks;
-    int set;     /* of epoll */
-    size_t left; /* ranks without a line */
-    int first;   /* rank that ended; -1: none */
-};
-
 /* Each event is reported once, so that a later one takes its place behind those of other ranks. */
-static bool set_events(const struct watch *watch, int operation, int fd, uint32_t events, uint64_t data)
+static void set_events(const struct rue_runner_group *group, int operation, size_t index, uint32_t events)
 {
-    struct epoll_event event = {.events = events | EPOLLONESHOT, .data.u64 = data};
-    return epoll_ctl(watch->set, operation, fd, &event) == 0;
+    struct epoll_event event = {.events = events | EPOLLRDHUP | EPOLLONESHOT, .data.u64 = index};
+    struct rue_process *process = rue_connection_process(group->members[index].connection);
+    if (process) epoll_ctl(group->watch, operation, rue_process_output(process), &event);
 }
 
-/* A rank that has sent its line may still end. */
-static void handle_event(struct watch *watch, const struct epoll_event *event)
+void rue_rank_watch_open(struct rue_runner_group *group)
 {
-    size_t index = event->data.u64 & ~has_line;
-    struct rue_process *rank = watch->ranks[index];
-    bool ended = event->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR), waits = !(event->data.u64 & has_line);
-    if (ended && watch->first < 0) watch->first = (int)index;
-    if (waits && rue_process_collect(rank, RUE_PROTOCOL_LINE_MAX)) {
-        watch->left--;
-        waits = false;
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = group->total};
+    group->watch = group->launch ? epoll_create1(EPOLL_CLOEXEC) : -1;
+    group->events = 0;
+    for (size_t i = 0; i < group->total; i++) {
+        group->members[i].answered_at = group->members[i].ended_at = 0;
+        if (group->watch >= 0) set_events(group, EPOLL_CTL_ADD, i, 0);
     }
-    if (waits)
-        set_events(watch, EPOLL_CTL_MOD, rue_process_output(rank), EPOLLIN | EPOLLRDHUP, index);
-    else if (!ended)
-        set_events(watch, EPOLL_CTL_MOD, rue_process_output(rank), EPOLLRDHUP, index | has_line);
+    if (group->watch >= 0) epoll_ctl(group->watch, EPOLL_CTL_ADD, rue_interrupt_fd(), &event);
+}
+
+/* A rank that has sent its line may still end: then that comes behind what has happened since. */
+static void handle_event(struct rue_runner_group *group, const struct epoll_event *event)
+{
+    size_t index = event->data.u64;
+    struct rue_member *member = &group->members[index];
+    bool reads = member->waits;
+    if (reads && rue_process_collect(rue_connection_process(member->connection), RUE_PROTOCOL_LINE_MAX)) {
+        member->waits = false;
+        member->answered_at = ++group->events;
+    } else if (!reads) {
+        member->ended_at = ++group->events;
+        return;
+    }
+    set_events(group, EPOLL_CTL_MOD, index, member->waits ? EPOLLIN : 0);
+}
+
+static size_t count_waiting(const struct rue_runner_group *group)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < group->count; i++) count += group->members[i].waits;
+    return count;
 }
 
 /* epoll(7) reports sockets in the order in which something happened, however late it is asked; poll(2) does
  * not. */
-int rue_rank_watch(struct rue_process *const *ranks, size_t count, uint64_t deadline_ns)
+void rue_rank_watch_wait(struct rue_runner_group *group, uint64_t deadline_ns)
 {
-    struct watch watch = {.ranks = ranks, .set = epoll_create1(EPOLL_CLOEXEC), .first = -1};
-    if (watch.set < 0) return -1;
-    for (size_t i = 0; i < count; i++)
-        watch.left += ranks[i] && set_events(&watch, EPOLL_CTL_ADD, rue_process_output(ranks[i]),
-                                             EPOLLIN | EPOLLRDHUP, i);
-    set_events(&watch, EPOLL_CTL_ADD, rue_interrupt_fd(), EPOLLIN, count);
-    while (watch.left && rue_suspension_awake_ns() < deadline_ns && rue_interrupt_status() == RUE_OK) {
-        struct epoll_event events[EVENTS_MAX];
-        int found = epoll_wait(watch.set, events, EVENTS_MAX, 100);
-        for (int i = 0; i < found; i++)
-            if (events[i].data.u64 != count) handle_event(&watch, &events[i]);
+    struct epoll_event events[EVENTS_MAX];
+    if (group->watch < 0) return;
+    for (size_t i = 0; i < group->count; i++) {
+        if (!group->members[i].waits) continue;
+        group->members[i].answered_at = 0;
+        set_events(group, EPOLL_CTL_MOD, i, EPOLLIN);
     }
-    close(watch.set);
-    return watch.first;
+    for (int found = 0; found > 0 || count_waiting(group);) {
+        bool waits = count_waiting(group), late = rue_suspension_awake_ns() >= deadline_ns;
+        if ((waits && late) || rue_interrupt_status() != RUE_OK) return;
+        found = epoll_wait(group->watch, events, EVENTS_MAX, waits ? 100 : 0);
+        for (int i = 0; i < found; i++)
+            if (events[i].data.u64 < group->total) handle_event(group, &events[i]);
+    }
+}
+
+void rue_rank_watch_close(struct rue_runner_group *group)
+{
+    if (group->watch >= 0) close(group->watch);
+    group->watch = -1;
 }

@@ -1,15 +1,16 @@
-/* Which rank is lost first: a launcher may end all others because of it. */
+/* In which order the ranks of a trial answer or end: a launcher may end all others because of one. */
 #ifndef RUE_RANK_WATCH_H
 #define RUE_RANK_WATCH_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "runner_members.h"
 
-#include "process.h"
+/* Begins to watch all ranks of the launcher, for a trial. Does nothing without a launcher. */
+void rue_rank_watch_open(struct rue_runner_group *group);
 
-/* Reads until there is a line of each of these agents, or its connection has ended; at most until
- * `deadline_ns` of rue_suspension_awake_ns, or until a signal comes. NULL among them are skipped. Returns the
- * index of the first whose connection ended, or -1. */
-int rue_rank_watch(struct rue_process *const *ranks, size_t count, uint64_t deadline_ns);
+/* Reads until there is a line of each rank that `waits`, or its connection has ended; at most until
+ * `deadline_ns` of rue_suspension_awake_ns, or until a signal comes. Notes when that was. */
+void rue_rank_watch_wait(struct rue_runner_group *group, uint64_t deadline_ns);
+
+void rue_rank_watch_close(struct rue_runner_group *group);
 
 #endif

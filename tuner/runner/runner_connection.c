@@ -110,7 +110,7 @@ static rue_status fail_greeting(struct rue_connection *connection, rue_status st
     return rue_fail(
         error, RUE_RUNNER, "%s did not answer 'hello' correctly: it %s%s", runner_name(connection),
         gone ? exit_text : why,
-        connection->runner.fd && !connection->runner.remote ? ""
+        connection->runner.lost || (connection->runner.fd && !connection->runner.remote) ? ""
         : strcmp(exit_text, "ended with exit code 127") == 0
             ? ". The shell found no such program: give a path from this folder, or a program in PATH"
             : ". Run it by hand and type {\"op\":\"hello\"} to see its answer");
@@ -168,9 +168,10 @@ rue_status rue_connection_open(const struct rue_runner_address *address, const c
 
 void rue_connection_wake(struct rue_connection *connection)
 {
-    if (!connection->runner.process && !connection->runner.lost &&
-        (connection->runner.remote || !connection->runner.fd))
-        (void)!begin_greeting(connection, NULL); /* a failure is reported by the next call */
+    const struct rue_runner_process *runner = &connection->runner;
+    if (runner->process || runner->lost || (runner->fd && !runner->remote)) return;
+    if (begin_greeting(connection, NULL) != RUE_OK && runner->process) /* the next call tries again */
+        rue_runner_process_end(&connection->runner, 0);
 }
 
 rue_status rue_connection_greet(struct rue_connection *connection, rue_error *error)
@@ -181,7 +182,7 @@ rue_status rue_connection_greet(struct rue_connection *connection, rue_error *er
 
 bool rue_connection_is_lost(const struct rue_connection *connection)
 {
-    return connection->runner.lost;
+    return rue_runner_process_is_lost(&connection->runner);
 }
 
 void rue_connection_replace_agent(struct rue_connection *connection, int agent)
@@ -504,6 +505,7 @@ void rue_connection_start(struct rue_connection *connection, uint64_t at_ns)
 bool rue_connection_skip(struct rue_connection *connection)
 {
     if (connection->flight.status != RUE_OK) return false;
+    connection->flight.timeout_ns = skip_timeout_ns;
     connection->flight.deadline_ns = rue_suspension_awake_ns() + skip_timeout_ns;
     send_request(connection, RUE_PROTOCOL_SKIP);
     return true;

@@ -1,5 +1,6 @@
 #include "runner_group.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,8 @@ static rue_status begin_all(struct rue_runner_group *group, const struct rue_tri
 {
     rue_status status = RUE_OK;
     size_t sharing = rue_members_on_node(group);
-    for (size_t i = 0; i < group->count; i++) {
-        group->members[i].started = false;
+    for (size_t i = 0; i < group->total; i++) {
+        group->members[i].started = group->members[i].skipped = false;
         group->members[i].result = rue_trial_result_empty();
     }
     for (size_t i = 0; status == RUE_OK && i < group->count; i++) {
@@ -110,30 +111,39 @@ static rue_status finish_all(struct rue_runner_group *group, rue_error *error)
     return status;
 }
 
-/* Waits for a line of each rank: that it is ready, or its answer. Notes which connection is lost first. */
+/* Waits for a line of each rank: that it is ready, or its answer. */
 static void watch_ranks(struct rue_runner_group *group, bool started, uint64_t deadline_ns)
 {
-    struct rue_process **ranks = group->launch ? calloc(group->count, sizeof *ranks) : NULL;
-    for (size_t i = 0; ranks && i < group->count; i++) {
-        const struct rue_member *member = &group->members[i];
-        bool waits = started ? member->ready && !member->skipped : member->started;
-        ranks[i] = waits ? rue_connection_process(member->connection) : NULL;
+    for (size_t i = 0; i < group->total; i++) {
+        struct rue_member *member = &group->members[i];
+        member->waits =
+            i < group->count && member->started && (!started || (member->ready && !member->skipped));
     }
-    int lost = ranks ? rue_rank_watch(ranks, group->count, deadline_ns) : -1;
-    if (lost >= 0 && !group->first_lost) group->first_lost = &group->members[lost];
-    free(ranks);
+    rue_rank_watch_wait(group, deadline_ns);
 }
 
-/* The first loader that failed by itself, or NULL. A launcher may end the other ranks when one is lost, even
- * after its answer. */
+static bool has_failed(const struct rue_runner_group *group, size_t index)
+{
+    const struct rue_member *member = &group->members[index];
+    return index < group->count && !member->skipped && member->result.outcome != RUE_TRIAL_OK;
+}
+
+/* The first loader that failed by itself, or NULL. A launcher may end the other ranks because of one, even if
+ * that has answered, or takes no part in the trial. Without an answer, it failed last. */
 static const struct rue_member *first_failure(const struct rue_runner_group *group)
 {
-    for (size_t i = 0; i < group->count; i++) {
+    const struct rue_member *first = NULL;
+    unsigned first_at = UINT_MAX;
+    bool any = false;
+    for (size_t i = 0; i < group->total; i++) {
         const struct rue_member *member = &group->members[i];
-        if (member->skipped || member->result.outcome == RUE_TRIAL_OK) continue;
-        return group->first_lost ? group->first_lost : member;
+        bool failed = has_failed(group, i);
+        unsigned at = failed ? member->answered_at : member->ended_at;
+        any |= failed;
+        if ((failed && !first) || (at && at < first_at)) first = member;
+        if (at && at < first_at) first_at = at;
     }
-    return NULL;
+    return any ? first : NULL;
 }
 
 /* The rank that started the latest, if that makes the trial useless. */
@@ -169,6 +179,13 @@ static struct rue_trial_result fail_trial(struct rue_runner_group *group, const 
     return failed;
 }
 
+static bool any_lost(const struct rue_runner_group *group)
+{
+    for (size_t i = 0; group->launch && i < group->total; i++)
+        if (rue_connection_is_lost(group->members[i].connection)) return true;
+    return false;
+}
+
 /* The result of a trial of all loaders. Takes over the lists of their results. */
 static rue_status combine_results(struct rue_runner_group *group, struct rue_trial_result *out,
                                   rue_error *error)
@@ -179,10 +196,11 @@ static rue_status combine_results(struct rue_runner_group *group, struct rue_tri
                             *late = failed ? NULL : find_late(group, &late_ns);
     char *ranks = rue_members_describe(group, 0, group->count);
     if (failed) {
-        bool answered = failed->result.outcome == RUE_TRIAL_OK;
+        bool lost = !has_failed(group, (size_t)(failed - group->members));
         snprintf(why, sizeof why, "%s",
-                 answered ? "the connection ended after its answer" : failed->result.reason);
-        *out = fail_trial(group, failed, answered ? RUE_TRIAL_FAILED : failed->result.outcome, why);
+                 lost ? "it lost its connection: its process or its node ended" : failed->result.reason);
+        *out = fail_trial(group, failed, lost ? RUE_TRIAL_FAILED : failed->result.outcome, why);
+        out->lost = any_lost(group);
     } else if (late) {
         snprintf(why, sizeof why,
                  "it started %s later than the others: its machine paused, or its clock jumped",
@@ -230,13 +248,6 @@ static void check_cache(const struct rue_runner_group *group, const struct rue_t
         snprintf(text, sizeof text, "%s%s%s%s", node ? "on " : "", node ? node : "", node ? ": " : "", why);
         rue_trial_result_add_reason(result, text);
     }
-}
-
-static bool any_lost(const struct rue_runner_group *group)
-{
-    for (size_t i = 0; group->launch && i < group->total; i++)
-        if (rue_connection_is_lost(group->members[i].connection)) return true;
-    return false;
 }
 
 /* The launcher starts all ranks again. */
@@ -296,11 +307,12 @@ rue_status rue_runner_group_trial(struct rue_runner_group *group, const struct r
     if (status != RUE_OK) return status;
     uint64_t deadline_ns = rue_suspension_awake_ns() + timeout_ns;
     group->count = group->launch ? (size_t)request->workload.world_size : group->total;
-    group->first_lost = NULL;
+    rue_rank_watch_open(group);
     status = begin_all(group, request, profile, timeout_ns, &why);
     watch_ranks(group, false, deadline_ns);
     start_all(group);
     watch_ranks(group, true, deadline_ns);
+    rue_rank_watch_close(group);
     rue_status finish_status = finish_all(group, &why);
     if (status == RUE_OK) status = finish_status;
     if (status == RUE_OK) status = combine_results(group, result, &why);

@@ -17,18 +17,21 @@ struct rue_member {
     struct rue_trial_request request;
     struct rue_trial_result result;
     bool started, ready, skipped;
+    bool waits;                       /* for a line, in rank_watch.h */
+    unsigned answered_at, ended_at;   /* number of the event in the trial; 0: not yet */
     uint64_t deadline_ns;             /* of the answer of a lane */
     uint64_t clock_ns, round_trip_ns; /* how far its clock is ahead, modulo 2^64; within which time */
 };
 
 struct rue_runner_group {
     struct rue_runner_address address;
-    struct rue_gpu_list gpus;            /* of the loaders; empty: `launch` has the loaders */
-    struct rue_launch *launch;           /* NULL: this process starts the loaders */
-    struct rue_hello hello;              /* of all loaders together */
-    size_t total, count;                 /* loaders; the first of them, which make the trial */
-    struct rue_member *members;          /* [total] */
-    const struct rue_member *first_lost; /* in the last trial; NULL: none */
+    struct rue_gpu_list gpus;   /* of the loaders; empty: `launch` has the loaders */
+    struct rue_launch *launch;  /* NULL: this process starts the loaders */
+    struct rue_hello hello;     /* of all loaders together */
+    size_t total, count;        /* loaders; the first of them, which make the trial */
+    struct rue_member *members; /* [total] */
+    int watch;                  /* rank_watch.h; -1: none */
+    unsigned events;            /* in the trial */
 };
 
 /* Continues a failure with the loader concerned. */

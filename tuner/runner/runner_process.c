@@ -1,5 +1,8 @@
 #include "runner_process.h"
 
+#include <errno.h>
+#include <sys/socket.h>
+
 #include "interrupt.h"
 #include "protocol.h"
 #include "runner_command.h"
@@ -8,7 +11,8 @@
 
 /* The sender of a signal waits for all processes. */
 static const uint64_t signalled_grace_ns = 200 * RUE_NS_PER_MS;
-static const uint64_t remote_end_ns = 3 * RUE_NS_PER_S;
+/* How long a report of the end may take, and to read one that has arrived. */
+static const uint64_t remote_end_ns = 3 * RUE_NS_PER_S, arrived_ns = 100 * RUE_NS_PER_MS;
 
 rue_status rue_runner_process_start(struct rue_runner_process *runner, rue_error *error)
 {
@@ -44,6 +48,14 @@ bool rue_runner_process_is_gone(const struct rue_runner_process *runner)
     return runner->end.text[0] || rue_process_is_gone(runner->process);
 }
 
+bool rue_runner_process_is_lost(const struct rue_runner_process *runner)
+{
+    char byte;
+    if (!runner->remote || runner->lost) return runner->lost;
+    ssize_t got = recv(runner->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 void rue_runner_process_request_end(struct rue_runner_process *runner)
 {
     if (!runner->remote || runner->end_deadline_ns || rue_runner_process_is_gone(runner)) return;
@@ -55,9 +67,11 @@ void rue_runner_process_request_end(struct rue_runner_process *runner)
 static const char *end_remote(struct rue_runner_process *runner)
 {
     rue_runner_process_request_end(runner);
-    while (!rue_runner_process_is_gone(runner) && rue_suspension_awake_ns() < runner->end_deadline_ns) {
+    uint64_t least_ns = rue_suspension_awake_ns() + arrived_ns,
+             deadline_ns = runner->end_deadline_ns > least_ns ? runner->end_deadline_ns : least_ns;
+    while (!rue_runner_process_is_gone(runner) && rue_suspension_awake_ns() < deadline_ns) {
         json_t *reply = NULL;
-        rue_status status = rue_runner_process_read(runner, runner->end_deadline_ns, &reply, NULL);
+        rue_status status = rue_runner_process_read(runner, deadline_ns, &reply, NULL);
         json_decref(reply);
         if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) break;
     }

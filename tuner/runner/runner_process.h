@@ -31,6 +31,9 @@ rue_status rue_runner_process_read(struct rue_runner_process *runner, uint64_t d
 /* Whether a call above returned RUE_RUNNER because it ended. */
 bool rue_runner_process_is_gone(const struct rue_runner_process *runner);
 
+/* Whether the connection to its agent has ended, as of now. */
+bool rue_runner_process_is_lost(const struct rue_runner_process *runner);
+
 /* Begins to end a remote runner; several end in parallel. */
 void rue_runner_process_request_end(struct rue_runner_process *runner);
 

@@ -66,7 +66,7 @@ void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out
 }
 
 /* Attempts at a trial that was not warm or cold as requested; attempts at a trial that is suspended. */
-enum { MISSED_MAX = 3, SUSPENDED_MAX = 5 };
+enum { MISSED_MAX = 3, SUSPENDED_MAX = 5, LOST_MAX = 2 };
 
 /* A trial that takes longer counts as hanging. */
 static uint64_t time_limit_ns(const struct rue_study_goal *goal, uint64_t expected_ns)
@@ -226,15 +226,16 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
 {
     struct rue_store_scenario scenario = complete_request(setup, variant, model, expected_ns, request);
     struct rue_ledger_row at = {.variant = variant, .model = model, .config = RUE_NONE};
-    bool found, missed = true;
+    bool found, repeats = true;
     rue_status status = answer_stored(setup, ledger, &scenario, &at, request, nth, &found, result, error);
-    for (int attempt = 1; status == RUE_OK && !found && missed; attempt++) {
+    for (int attempt = 1; status == RUE_OK && !found && repeats; attempt++) {
         rue_trial_result_close(result);
         status = measure_awake(setup, ledger, request, model_profile(setup, model), &at.trial.started_ns,
                                result, error);
         if (status != RUE_OK) break;
         status = record_trial(setup, ledger, &scenario, at, request, attempt, result, error);
-        missed = result->cache_missed == 1 && result->outcome == RUE_TRIAL_FAILED && attempt < MISSED_MAX;
+        bool missed = result->cache_missed == 1 && result->outcome == RUE_TRIAL_FAILED;
+        repeats = (missed && attempt < MISSED_MAX) || (result->lost && attempt < LOST_MAX);
     }
     return status;
 }

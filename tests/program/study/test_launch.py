@@ -144,11 +144,40 @@ def test_a_rank_that_hangs_before_the_start_is_named(rue, tmp_path):
     assert all([rank.get("status") for rank in json.loads(row[3])] == ["failed", "failed", "failed", "timeout"] for row in failed), "the others end at once"
 
 
-def test_a_rank_that_ends_after_its_answer_is_named(rue, tmp_path):
-    """Its launcher ends the others because of it."""
-    done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, leave={"0": [3]}, drop={"1": [3], "2": [3], "3": [3]}))
+def failures(rue):
+    return [row[:2] for row in rows(rue) if row[0] != "ok"]
+
+
+@pytest.mark.parametrize("rank, late", [(0, (1, 2, 3)), (1, (3,))])
+def test_a_rank_that_ends_after_its_answer_is_named(rue, tmp_path, rank, late):
+    """Its launcher ends the others because of it. The trial is repeated. The ranks of the script act in their order."""
+    script = played(tmp_path, 4, 2, leave={rank: [3]}, drop={other: [3] for other in late}, drop_after_s=0.2, once=str(tmp_path / "once"))
+    done = rue("tune", *GRID, "--launch", script)
     assert done.returncode == 0, done.stderr
-    assert {row[1] for row in rows(rue) if row[0] != "ok"} == {"on rank 0 (n0): the connection ended after its answer"}
+    assert failures(rue) == [("failed", f"on rank {rank} (n{rank // 2}): it lost its connection: its process or its node ended")]
+
+
+def test_a_rank_that_ends_between_trials_costs_none(rue, tmp_path):
+    done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, leave={"2": [3]}, once=str(tmp_path / "once")))
+    assert done.returncode == 0 and failures(rue) == [], done.stderr
+    assert (tmp_path / "launches").read_text() == "xx"
+
+
+def test_the_failure_of_a_runner_before_another_rank_is_lost_counts(rue, tmp_path):
+    killed = '{"ended": "was killed by SIGKILL", "out_of_memory": true}'
+    script = played(tmp_path, 4, 2, wrong={"0": dict(start=[None, killed, None, None, None])}, drop={"2": [2]}, drop_after_s=0.3)
+    done = rue("tune", *GRID, "--launch", script)
+    assert done.returncode == 0, done.stderr
+    assert failures(rue)[0] == ("infeasible", "on rank 0 (n0): the runner was killed by SIGKILL during the trial: the system was out of memory")
+
+
+def test_a_runner_that_never_stops_to_write_is_started_again_on_its_rank(rue, script, tmp_path):
+    answer_one = 'read line; echo "$line" | RUNNER; '
+    once = f'[ ! -e {tmp_path}/wrote ] && {{ {answer_one * 2} read trial; : > {tmp_path}/wrote; exec yes; }}'
+    launches = f"sh -c 'echo x >> {tmp_path}/launches; exec \"$@\"' sh"
+    done = rue("tune", *by_rank(script, tmp_path, r1=once), "--launch", f"{launches} {cluster(tmp_path, ranks=2)}")
+    assert done.returncode == 0, done.stderr
+    assert len(failures(rue)) == 1 and (tmp_path / "launches").read_text() == "x\n"
 
 
 def test_a_rank_without_memory_is_infeasible(rue, tmp_path):
@@ -156,7 +185,7 @@ def test_a_rank_without_memory_is_infeasible(rue, tmp_path):
     done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, wrong={"2": dict(start=[None, killed, None, None, None])}))
     assert done.returncode == 0, done.stderr
     failed = [row[:2] for row in rows(rue) if row[0] != "ok"]
-    assert failed == [("infeasible", "on rank 2 (n1): the runner was killed by SIGKILL during the trial: the system was out of memory")]
+    assert failed[:1] == [("infeasible", "on rank 2 (n1): the runner was killed by SIGKILL during the trial: the system was out of memory")]
 
 
 def test_an_answer_larger_than_the_buffers_of_its_connection(rue, tmp_path):

@@ -93,9 +93,21 @@ def test_a_slow_rank_is_named_and_limits_all(rue, own_photos, tmp_path):
 
 
 def test_parts_that_are_too_short_share_nothing(rue, own_photos, tmp_path):
-    done = rue(*words(tmp_path, own_photos, 4, "2,4", start_ns=256_000_000))
-    said = "4 ranks give 1.57 times the rate of 2 (efficiency 73 %): the part of each rank is too short for its workers, because weak scaling shows"
+    done = rue(*words(tmp_path, own_photos, 4, "2,4", start_ns=400_000_000))
+    said = "%): the part of each rank is too short for its workers, because weak scaling shows no such fall"
     assert said in flat(done.stdout) and "(65,536 images on each rank): up to 4 ranks the rate grows" in flat(done.stdout), done.stdout
+
+
+def test_a_rank_that_is_a_little_slower_is_not_the_cause(rue, own_photos, tmp_path):
+    done = rue(*words(tmp_path, own_photos, 16, "8,16", shared_ns=1_250_000, slow={"3": 1.15}))
+    assert "%): they wait for something that they share" in flat(done.stdout), done.stdout
+
+
+def test_a_lost_rank_costs_one_trial(rue, own_photos, tmp_path):
+    """In the first trial of all: the loader's probe."""
+    done = rue(*words(tmp_path, own_photos, 4, "2,4", drop={"3": [1]}, once=str(tmp_path / "once")))
+    assert done.returncode == 0, done.stderr
+    assert [row["status"] for row in points(tmp_path / "out", "strong")] == ["ok", "ok", "ok"]
 
 
 def test_a_number_that_fails_is_a_row(rue, own_photos, tmp_path):
