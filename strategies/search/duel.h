@@ -133,8 +133,11 @@ void rue_duel_push_verification(struct rue_duel *duel, size_t config);
  * that of the best affordable one. */
 void rue_duel_push_best_verification(struct rue_duel *duel);
 
-/* Queues whole jobs of the finalists, alternating, on every model: confirmation before an early stop. False
- * if that costs more than `limit_s`; true, without queueing, if all have run. */
+/* Whole jobs of the finalists, alternating, on every model: confirmation before an early stop, and of several
+ * nodes also before the end of the budget, if they cost a small part of it. The first function returns the
+ * cost in seconds that is reserved for the latter, with a margin, and adds the number of the jobs. The second
+ * queues them; false if that costs more than `limit_s`; true, without queueing, if all have run. */
+double rue_duel_finalists_s(const struct rue_duel *duel, size_t *trials);
 bool rue_duel_push_finalists(struct rue_duel *duel, double limit_s);
 
 /* Queues the trial with the largest expected reduction of variance per second that costs at most

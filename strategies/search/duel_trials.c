@@ -24,6 +24,7 @@ static const double cost_margin = 1.15;              /* reserve for verification
 static const double audit_share = 0.1;               /* of the joint trials that are audits */
 static const double miscalibrated_audit_share = 0.5; /* the same when predictions are far off */
 static const double baselines_share = 0.1;           /* of the budget, for whole jobs of baselines */
+static const double finalists_share = 0.2;           /* of the budget, for whole jobs of finalists */
 static const double audit_cost_share = 0.01;         /* of the budget, the most expensive audit */
 static const double min_reduction = 1e-10;           /* of the variance of a mean regret; numerically zero */
 
@@ -176,11 +177,30 @@ static void push_jobs(struct rue_duel *duel, const size_t *configs, size_t count
     }
 }
 
+static size_t list_finalists(const struct rue_duel *duel, size_t out[FINALISTS])
+{
+    size_t count = 0, config;
+    while (count < FINALISTS && (config = rue_forecast_ranked(duel->forecast, count)) != SIZE_MAX)
+        out[count++] = config;
+    return count;
+}
+
+double rue_duel_finalists_s(const struct rue_duel *duel, size_t *trials)
+{
+    size_t chosen[FINALISTS], count = list_finalists(duel, chosen), jobs = 0;
+    if (!duel->setup.runner.nodes) return 0;
+    double cost_s = cost_margin * jobs_s(duel, chosen, count, &jobs);
+    if (cost_s > finalists_share * rue_duel_budget_s(duel) ||
+        (double)jobs >
+            finalists_share * (double)(duel->setup.budget.trials ? duel->setup.budget.trials : SIZE_MAX))
+        return 0;
+    *trials += jobs;
+    return cost_s;
+}
+
 bool rue_duel_push_finalists(struct rue_duel *duel, double limit_s)
 {
-    size_t chosen[FINALISTS], count = 0, trials = 0, config;
-    while (count < FINALISTS && (config = rue_forecast_ranked(duel->forecast, count)) != SIZE_MAX)
-        chosen[count++] = config;
+    size_t chosen[FINALISTS], count = list_finalists(duel, chosen), trials = 0;
     if (jobs_s(duel, chosen, count, &trials) > limit_s || rue_duel_lacks_trials(duel, trials)) return false;
     push_jobs(duel, chosen, count);
     return true;

@@ -97,8 +97,9 @@ static void push_next_trial(struct search *search, bool look_due)
     struct rue_duel *duel = &search->duel;
     size_t leader = rue_forecast_ranked(duel->forecast, 0), untried, reserved = 0;
     double reserve_s = search->baselines_done ? 0 : rue_duel_baselines_s(duel, &reserved);
+    double finalists_s = rue_duel_finalists_s(duel, &reserved);
     double remaining_s = rue_duel_remaining_s(duel) - rue_duel_verification_s(duel, leader, &untried),
-           available_s = remaining_s - reserve_s;
+           available_s = remaining_s - reserve_s - finalists_s;
     bool stop_search = available_s < 0 ||
                        rue_posterior_trial_count(duel->forecast->posterior) >= RUE_POSTERIOR_TRIALS_MAX ||
                        rue_duel_lacks_trials(duel, untried + 1 + reserved);
@@ -107,7 +108,7 @@ static void push_next_trial(struct search *search, bool look_due)
     /* Only a claim about a configuration measured on every model can stop the search. */
     bool epsilon_reached =
         search->claim_joints > 0 && search->claim.bound_ratio <= duel->setup.aim.epsilon_ratio;
-    if (may_stop && rue_duel_push_finalists(duel, available_s)) return;
+    if (may_stop && rue_duel_push_finalists(duel, available_s + finalists_s)) return;
     if (look_due && epsilon_reached && affordable && untried > 0) {
         rue_duel_push_best_verification(duel);
         return;
@@ -117,6 +118,8 @@ static void push_next_trial(struct search *search, bool look_due)
     if (!rue_question_queue_is_empty(&duel->queue)) return;
     if (duel->status == RUE_OK && (affordable || !rue_forecast_is_any_verified(duel->forecast)))
         rue_duel_push_best_verification(duel);
+    if (duel->status == RUE_OK && finalists_s > 0 && rue_question_queue_is_empty(&duel->queue))
+        (void)rue_duel_push_finalists(duel, remaining_s - reserve_s);
 }
 
 static void decide_next_trial(struct search *search)

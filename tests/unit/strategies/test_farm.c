@@ -108,6 +108,36 @@ Test(farm, of_two_nodes_the_slower_one_is_dropped)
     cr_assert(farm.dropped_count == 1 && farm.dropped[0] == 2);
 }
 
+/* The other configurations that ran whole jobs on the same node as this one, on every model. */
+static size_t count_pairs(const struct farm *farm, size_t config)
+{
+    size_t pairs = 0;
+    for (size_t c = 0; c < CONFIGS; c++) {
+        size_t models = 0;
+        for (size_t m = 0; c != config && m < MODELS; m++) {
+            bool paired = false;
+            for (size_t n = 1; n <= farm->count; n++)
+                paired |= farm->whole[n][m][config] && farm->whole[n][m][c];
+            models += paired;
+        }
+        pairs += models == MODELS;
+    }
+    return pairs;
+}
+
+Test(farm, the_best_run_on_the_same_node_before_the_end_of_the_budget)
+{
+    static struct farm farm;
+    for (uint64_t seed = 300; seed < 302; seed++) {
+        struct machine machine = make_machine(seed);
+        farm_open(&farm, &machine, 3, 0.35 * exhaustive_s(&machine), 0, like);
+        farm_play(&farm);
+        cr_assert(farm.claimed && farm.claim.verified);
+        cr_expect_geq(count_pairs(&farm, farm.claim.config), 2, "seed %d", (int)seed);
+        farm_close(&farm);
+    }
+}
+
 /* A node that is found to differ after the end: the others measure again what it measured. */
 Test(farm, a_late_drop_continues_the_search)
 {
