@@ -13,7 +13,7 @@ SPACE = ["--batch-size", "4,8,16", "--num-workers", "0,1,2", "--model", "sleep:1
 
 
 def tune(rue, photos, *words):
-    return rue("tune", photos, "--strategy", "duel", "--mode", "raw", "--images", "200", *SPACE, "--out", "out", *words)
+    return rue("tune", photos, "--strategy", "duel", "--mode", "raw", "--images", "80", *SPACE, "--out", "out", *words)
 
 
 def enough(done, *words):
