@@ -162,6 +162,22 @@ static struct rue_tally_trial judge_trial(const struct rue_store_trial *trial)
     return judged;
 }
 
+/* A node of a farm was dropped, because it differed from the others when it made the trial. */
+static bool is_discarded(const struct rue_record *record, const struct rue_store_trial *trial)
+{
+    const struct rue_change_findings *changes = &record->last->found.changes;
+    bool found = false;
+    for (size_t i = 0; i < changes->dropped_count && trial->result.ranks && !found; i++) {
+        const struct rue_dropped_node *node = &changes->dropped[i];
+        if (trial->id < node->discarded || trial->id >= node->discarded_end) continue;
+        json_t *ranks = json_loads(trial->result.ranks, 0, NULL);
+        const char *name = json_string_value(json_object_get(json_array_get(ranks, 0), "node"));
+        found = name && strcmp(name, node->node) == 0;
+        json_decref(ranks);
+    }
+    return found;
+}
+
 static rue_status add_joint(struct rue_record *record, const struct rue_store_trial *trial, rue_error *error)
 {
     struct rue_tally *tally = &record->tally;
@@ -169,7 +185,7 @@ static rue_status add_joint(struct rue_record *record, const struct rue_store_tr
     size_t variant = rue_record_variant(record, trial);
     bool created;
     record->other_trials += variant == RUE_NONE;
-    if (variant == RUE_NONE) return RUE_OK;
+    if (variant == RUE_NONE || is_discarded(record, trial)) return RUE_OK;
     memcpy(record->recorded, trial->recorded, sizeof record->recorded);
     rue_status status =
         rue_tally_find_group(tally, record->last->ledger.scenarios[variant], &judged.group, &created, error);

@@ -131,6 +131,14 @@ def test_trials_of_a_dropped_node_do_not_count(rue, tmp_path):
     again = read_json(rue.folder / "out/recommendation.json")
     assert again["dropped_nodes"][0] == dropped
     assert again["provenance"]["reused_trials"] <= len(found) - len(discarded)
+    db = sqlite3.connect(rue.folder / "out/study.db")
+    db.execute("DELETE FROM trial WHERE id = (SELECT max(id) FROM trial)")
+    db.commit()
+    db.close()
+    shown = json.loads(rue("show", "out", "--json").stdout)["recommendations"][0]
+    joint = {row["id"] for row in cells(rue) if row["cell"][0] == "joint"}
+    unused = joint & {row["id"] for row in discarded}
+    assert unused and shown["evidence"]["trials_ok"] == len(joint) - len(unused), "ranked again"
 
 
 @pytest.mark.parametrize("measure", ["load", "compute"])
