@@ -98,7 +98,7 @@ struct rue_trial_result {
     char reason[RUE_REASON_BYTES]; /* if ok: "" or which images were replaced */
     struct rue_config config;      /* as run */
     bool spent;                    /* the runner cannot run another trial, for example after a GPU error */
-    bool lost;                     /* failed with a connection to a rank; another try may succeed */
+    bool retry;                    /* failed by a pause or the loss of a rank; another try may succeed */
 #define X(name, text) int64_t name;
     RUE_TRIAL_INTEGERS(X)
 #undef X

@@ -200,12 +200,13 @@ static rue_status combine_results(struct rue_runner_group *group, struct rue_tri
         snprintf(why, sizeof why, "%s",
                  lost ? "it lost its connection: its process or its node ended" : failed->result.reason);
         *out = fail_trial(group, failed, lost ? RUE_TRIAL_FAILED : failed->result.outcome, why);
-        out->lost = any_lost(group);
+        out->retry = any_lost(group);
     } else if (late) {
         snprintf(why, sizeof why,
                  "it started %s later than the others: its machine paused, or its clock jumped",
                  rue_format_duration(late_ns, text, sizeof text));
         *out = fail_trial(group, late, RUE_TRIAL_FAILED, why);
+        out->retry = true;
     } else {
         struct rue_trial_result *results = calloc(group->count, sizeof *results);
         if (!results) return free(ranks), rue_fail_memory(error, "results", group->count * sizeof *results);

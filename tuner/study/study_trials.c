@@ -66,7 +66,7 @@ void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out
 }
 
 /* Attempts at a trial that was not warm or cold as requested; attempts at a trial that is suspended. */
-enum { MISSED_MAX = 3, SUSPENDED_MAX = 5, LOST_MAX = 2 };
+enum { MISSED_MAX = 3, SUSPENDED_MAX = 5, RETRY_MAX = 2 };
 
 /* A trial that takes longer counts as hanging. */
 static uint64_t time_limit_ns(const struct rue_study_goal *goal, uint64_t expected_ns)
@@ -235,7 +235,7 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
         if (status != RUE_OK) break;
         status = record_trial(setup, ledger, &scenario, at, request, attempt, result, error);
         bool missed = result->cache_missed == 1 && result->outcome == RUE_TRIAL_FAILED;
-        repeats = (missed && attempt < MISSED_MAX) || (result->lost && attempt < LOST_MAX);
+        repeats = (missed && attempt < MISSED_MAX) || (result->retry && attempt < RETRY_MAX);
     }
     return status;
 }

@@ -60,9 +60,11 @@ def test_each_rank_has_its_share_and_its_figures(rue, photos, tmp_path):
     done = rue("tune", photos, "--model", "resnet18", "--device", "h100", "--batch-size", "4,8", "--num-workers", "0,1", "--mode", "raw",
                *GRID, "--launch", cluster(tmp_path, ranks=3, per_node=2))
     assert done.returncode == 0, done.stderr
-    for status, _, end_ns, ranks in rows(rue):
+    measured = [row for row in rows(rue) if row[0] == "ok"]
+    assert len(measured) >= 4  # a busy machine may start a rank too late: then the trial is repeated
+    for status, _, end_ns, ranks in measured:
         ranks = json.loads(ranks)
-        assert status == "ok" and [rank["rank"] for rank in ranks] == [0, 1, 2] and [rank["node"] for rank in ranks] == ["n0", "n0", "n1"]
+        assert [rank["rank"] for rank in ranks] == [0, 1, 2] and [rank["node"] for rank in ranks] == ["n0", "n0", "n1"]
         assert [rank["images"] for rank in ranks] == [16, 16, 16] and max(rank["end_to_end_ns"] for rank in ranks) == end_ns
         assert all(rank["start_late_ns"] >= 0 for rank in ranks)
     part = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
