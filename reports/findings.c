@@ -287,8 +287,8 @@ void rue_dropped_node_text(const struct rue_dropped_node *node, char *out, size_
     if (node->discarded < node->discarded_end)
         snprintf(discarded, sizeof discarded, ", and its trials %zu to %zu are not used", node->discarded,
                  node->discarded_end - 1);
-    snprintf(out, bytes, "rank %" PRIu64 " (%s) %s; it makes no more trials%s", node->rank, node->node,
-             node->why, discarded);
+    snprintf(out, bytes, "rank %" PRIu64 " (%s) %s; it was dropped%s", node->rank, node->node, node->why,
+             discarded);
 }
 
 bool rue_findings_noise_is_measured(const struct rue_variant_findings *variant, size_t a, size_t b)

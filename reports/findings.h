@@ -336,7 +336,7 @@ bool rue_findings_noise_is_measured(const struct rue_variant_findings *variant, 
 /* "since trial 57 of trials.csv, the machine is 1.30 times slower (18 % of ...); times are ..." */
 void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes);
 
-/* "rank 2 (node7) differs from ...; it makes no more trials, and its trials 12 to 34 are not used" */
+/* "rank 2 (node7) differs from ...; it was dropped, and its trials 12 to 34 are not used" */
 void rue_dropped_node_text(const struct rue_dropped_node *node, char *out, size_t bytes);
 
 /* The best workers (and other knobs) for each batch size. Columns are in grid order. */

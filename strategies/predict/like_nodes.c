@@ -73,10 +73,10 @@ void rue_like_nodes_add(struct rue_like_nodes *nodes, size_t node, size_t kind, 
     times->recent[times->next] = log(seconds);
     times->next = (times->next + 1) % RUE_NODE_TIMES;
     if (times->count < RUE_NODE_TIMES) times->count++;
-    own->suspected =
-        own->begun && find_usual(nodes, node, kind, level, &usual) && fabs(log(seconds) - usual) > level_most;
+    bool known = own->begun && find_usual(nodes, node, kind, level, &usual);
+    own->suspected = known && fabs(log(seconds) - usual) > level_most;
     own->trials = 0;
-    if (own->begun && !own->suspected) own->good = trial;
+    if (known && !own->suspected) own->good[kind] = trial;
     if (own->begun ? own->suspected : !is_begun(times)) return;
     own->kind = (kind + 1) % nodes->kinds;
     own->begun |= own->kind == 0;
@@ -105,7 +105,8 @@ static double judge(const struct rue_like_nodes *nodes, size_t node, size_t kind
 {
     const struct rue_node_times *times = &nodes->nodes[node].times[kind];
     double usual;
-    *out = (struct rue_node_difference){.node = node, .kind = kind, .since = nodes->nodes[node].good + 1};
+    *out =
+        (struct rue_node_difference){.node = node, .kind = kind, .since = nodes->nodes[node].good[kind] + 1};
     if (times->count < RUE_NODE_TIMES_MIN || !find_usual(nodes, node, kind, level, &usual)) return 0;
     double difference = level(times) - usual, own = scatter(times);
     (void)find_usual(nodes, node, kind, scatter, &usual);
@@ -132,7 +133,7 @@ static struct rue_node_difference find_failed(const struct rue_like_nodes *nodes
         }
         if (succeeded)
             return (struct rue_node_difference){
-                .node = node, .kind = kind, .failed = true, .since = nodes->nodes[node].good + 1};
+                .node = node, .kind = kind, .failed = true, .since = nodes->nodes[node].good[kind] + 1};
     }
     return (struct rue_node_difference){0};
 }

@@ -31,7 +31,8 @@ struct rue_like_nodes {
         size_t kind;                     /* of its next reference */
         size_t failures[RUE_NODE_KINDS]; /* since the last one of that kind that succeeded */
         size_t trials;                   /* since its last reference */
-        size_t good; /* the last trial that was made when it was like the others; 0: none */
+        /* The last trial that was made when references of a kind were as those of the others; 0: none. */
+        size_t good[RUE_NODE_KINDS];
         struct rue_node_times times[RUE_NODE_KINDS];
     } nodes[RUE_NODES_MAX + 1];
 };

@@ -96,6 +96,7 @@ struct rue_question {
     size_t node;       /* that makes the trial; 0: one machine */
     size_t block;      /* questions of a block are made on the same node; 0: no block */
     bool retried;      /* its trial has failed on a node */
+    bool failed;       /* set in a history: its trial failed, too */
     size_t avoided;    /* that node; 0: none, or the only one */
     size_t trial; /* set by the caller before `observe`: numbers rise in the order of trials, over all runs of
                      a study */
@@ -105,8 +106,7 @@ struct rue_question {
 static inline bool rue_question_is_repeated(const struct rue_question *question,
                                             const struct rue_trial_result *result)
 {
-    return question->node && !question->retried && !question->stored &&
-           (result->outcome == RUE_TRIAL_FAILED || result->outcome == RUE_TRIAL_TIMEOUT);
+    return question->node && !question->retried && !question->stored && result->outcome != RUE_TRIAL_OK;
 }
 
 /* A predicting strategy's estimate of a cell. */

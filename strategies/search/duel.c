@@ -134,8 +134,9 @@ void rue_duel_observe(struct rue_duel *duel, const struct rue_question *question
         push_retry(duel, question);
         return;
     }
-    if (duel->status == RUE_OK && joint)
-        duel->status = ask_queue_push(&duel->history, question, &duel->error);
+    struct rue_question past = *question;
+    past.failed = !ok;
+    if (duel->status == RUE_OK && joint) duel->status = ask_queue_push(&duel->history, &past, &duel->error);
     if (joint && !ok) duel->forecast->excluded[question->config] = true;
     if (!ok || duel->status != RUE_OK) return;
     duel->joints += joint;
@@ -202,12 +203,22 @@ static bool repeat_forgotten(struct rue_duel *duel, size_t node, size_t since)
     return any;
 }
 
-static void prune_history(struct rue_question_queue *history, size_t node, size_t since)
+/* All failures of the node are forgotten, and so the exclusions that rest on them: true if there are any. */
+static bool prune_history(struct rue_duel *duel, size_t node, size_t since)
 {
+    struct rue_question_queue *history = &duel->history;
+    bool *excluded = duel->forecast->excluded, any = false;
     size_t kept = 0;
-    for (size_t i = 0; i < history->count; i++)
-        if (history->at[i].node != node || history->at[i].trial < since) history->at[kept++] = history->at[i];
+    for (size_t i = 0; i < history->count; i++) {
+        const struct rue_question *past = &history->at[i];
+        bool forgets = past->node == node && (past->trial >= since || past->failed);
+        if (forgets && past->failed) excluded[past->config] = false, any = true;
+        if (!forgets) history->at[kept++] = *past;
+    }
     history->count = kept;
+    for (size_t i = 0; i < history->count; i++)
+        if (history->at[i].failed) excluded[history->at[i].config] = true;
+    return any;
 }
 
 bool rue_duel_drop(struct rue_duel *duel, size_t node, size_t since)
@@ -223,7 +234,7 @@ bool rue_duel_drop(struct rue_duel *duel, size_t node, size_t since)
     for (size_t i = duel->queue.next; i < duel->queue.count; i++)
         if (rue_duel_node_count(duel) == 1) duel->queue.at[i].avoided = 0;
     bool forgets = repeat_forgotten(duel, node, since);
-    prune_history(&duel->history, node, since);
+    forgets |= prune_history(duel, node, since);
     rue_forecast_forget(duel->forecast, node, since);
     return forgets;
 }

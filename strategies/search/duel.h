@@ -87,8 +87,8 @@ size_t rue_duel_node_count(const struct rue_duel *duel);
 bool rue_duel_is_waiting(const struct rue_duel *duel);
 bool rue_duel_is_probing(const struct rue_duel *duel);
 
-/* The node makes no more trials, and its trials from `since` on are forgotten: true if there are any. What it
- * was to answer is asked again. */
+/* The node makes no more trials. Its trials from `since` on and all its failures are forgotten: true if there
+ * are any. What it was to answer is asked again. */
 bool rue_duel_drop(struct rue_duel *duel, size_t node, size_t since);
 
 /* Records the result of a question. */

@@ -136,10 +136,13 @@ static void decide_next_trial(struct search *search)
     if (duel->status == RUE_OK && rue_question_queue_is_empty(&duel->queue)) search->phase = ENDED;
 }
 
-/* Whether the first trials have used up their share of the budget; the most informative ones come first. */
+/* Whether the first trials have used up their share of the budget; the most informative ones come first. Of a
+ * farm, trials that failed on a broken node do not suffice. */
 static bool is_probed_enough(const struct rue_duel *duel)
 {
     size_t least = duel->surveys ? duel->setup.grid.scenario_count : RUE_PROBES_LOAD_MIN;
+    const struct rue_trial_log *log = &duel->forecast->prediction->logs[duel->surveys ? RUE_JOINT : RUE_LOAD];
+    if (duel->setup.runner.nodes && log->count < least) return false;
     double share = duel->surveys ? survey_share : load_share;
     return duel->costs.new_trials >= least && duel->costs.spent_s > share * rue_duel_budget_s(duel);
 }

@@ -18,12 +18,14 @@ struct lane {
     bool busy, starting;     /* makes a trial; starts a new runner, also busy */
     bool waits;              /* for another lane's result */
     struct rue_track *track; /* that asked; NULL: a reference */
+    struct rue_track *asker; /* of `question` */
+    bool asked;              /* it is still to be answered, after references */
     struct rue_question question;
     struct rue_study_flight flight;
     struct rue_trial_result result; /* on a virtual clock, known at once */
     uint64_t end_ns;
     char failure[RUE_REASON_BYTES]; /* of its last trial that failed */
-    bool succeeds;                  /* its last trial for a strategy was ok */
+    bool succeeds, fails;           /* its last trial for a strategy was ok; the last ones failed */
     struct rue_same_failures failures;
 };
 
@@ -72,13 +74,16 @@ static rue_status discard_trials(struct farm *farm, size_t node, size_t since, c
     const struct rue_rank *rank = rue_runner_farm_rank(farm->runners, node - 1);
     char text[2 * RUE_NOTICE_TEXT_BYTES];
     struct rue_dropped_node dropped = {.rank = (uint64_t)rank->rank, .discarded_end = farm->last_trial + 1};
-    dropped.discarded = since < farm->first_trial ? farm->first_trial : since;
+    dropped.discarded = since;
     if (dropped.discarded > dropped.discarded_end) dropped.discarded = dropped.discarded_end;
     snprintf(dropped.node, sizeof dropped.node, "%s", rank->node);
     snprintf(dropped.why, sizeof dropped.why, "%s", why);
-    for (size_t i = 0; i < ledger->row_count; i++)
-        if (ledger->rows[i].node == node && ledger->rows[i].trial.id >= dropped.discarded)
-            ledger->rows[i].config = RUE_NONE;
+    for (size_t i = 0; i < ledger->row_count; i++) {
+        struct rue_ledger_row *row = &ledger->rows[i];
+        if (row->node != node || row->trial.id < farm->first_trial) continue;
+        row->discarded = row->trial.id >= dropped.discarded;
+        if (row->discarded || row->trial.result.outcome != RUE_TRIAL_OK) row->config = RUE_NONE;
+    }
     snprintf(farm->last_drop, sizeof farm->last_drop, "rank %d (%s) %s", rank->rank, rank->node, why);
     rue_dropped_node_text(&dropped, text, sizeof text);
     rue_progress_note(farm->study->setup.progress, "%s", text);
@@ -87,9 +92,11 @@ static rue_status discard_trials(struct farm *farm, size_t node, size_t since, c
 
 static rue_status drop(struct farm *farm, size_t node, size_t since, const char *why, rue_error *error)
 {
+    if (since < farm->first_trial || !farm->first_trial) /* earlier runs are judged by themselves */
+        since = farm->first_trial ? farm->first_trial : SIZE_MAX;
     farm->like.nodes[node].dropped = true;
     rue_trial_result_close(&farm->lanes[node].result); /* of a trial in progress, on a virtual clock */
-    farm->lanes[node].busy = false;
+    farm->lanes[node].busy = farm->lanes[node].asked = false;
     for (size_t i = 0; i < farm->tracks->count; i++)
         farm->study->setup.plan.strategy->drop(farm->tracks->at[i].state, node, since);
     wake_lanes(farm);
@@ -187,8 +194,9 @@ static bool ask(struct farm *farm, size_t node)
             if (!asked[t] && spent < least) next = t, least = spent;
         }
         asked[next] = true;
-        lane->track = &farm->tracks->at[next];
-        if (farm->study->setup.plan.strategy->ask_for(lane->track->state, node, &lane->question)) return true;
+        lane->asker = &farm->tracks->at[next];
+        lane->asked = farm->study->setup.plan.strategy->ask_for(lane->asker->state, node, &lane->question);
+        if (lane->asked) return true;
     }
     return false;
 }
@@ -197,6 +205,7 @@ static void prepare_question(struct farm *farm, size_t node)
 {
     const struct rue_study_setup *setup = &farm->study->setup;
     struct lane *lane = &farm->lanes[node];
+    lane->track = lane->asker;
     struct rue_study_cell cell = rue_study_find_cell(setup, lane->track, &lane->question);
     lane->flight =
         (struct rue_study_flight){.lane = node - 1,
@@ -206,35 +215,27 @@ static void prepare_question(struct farm *farm, size_t node)
                                   .request = rue_study_make_request(setup, cell, &lane->question)};
 }
 
-/* A node on which trials fail is dropped, unless none succeeds on another node either. */
+/* A node on which trials fail is dropped as soon as one succeeds on another node. If they fail on all nodes,
+ * the study ends. */
 static rue_status count_failures(struct farm *farm, size_t node, rue_error *error)
 {
     struct lane *lane = &farm->lanes[node];
     char why[RUE_REASON_BYTES + 60];
     rue_error end = {0};
-    bool others = false;
+    bool succeeds = false, all = true;
     lane->succeeds = lane->result.outcome == RUE_TRIAL_OK;
     rue_status status = rue_same_failures_count(&lane->failures, &lane->result, &end);
+    lane->fails = status != RUE_OK;
     if (status == RUE_OK) return RUE_OK;
-    for (size_t n = 1; n <= farm->like.count; n++)
-        others |= farm->lanes[n].succeeds && !farm->like.nodes[n].dropped;
-    if (!others) return rue_fail(error, status, "%s", end.message);
+    for (size_t n = 1; n <= farm->like.count; n++) {
+        succeeds |= farm->lanes[n].succeeds && !farm->like.nodes[n].dropped;
+        all &= farm->lanes[n].fails || farm->like.nodes[n].dropped;
+    }
+    if (all) return rue_fail(error, status, "%s", end.message);
+    if (!succeeds) return RUE_OK;
     snprintf(why, sizeof why, "failed %d trials, one after the other: %s", lane->failures.in_a_row,
              lane->failure);
     return drop(farm, node, SIZE_MAX, why, error);
-}
-
-/* A trial that failed on one node and was ok on another counts as ok. */
-static void forgive_failures(struct farm *farm)
-{
-    struct rue_study_ledger *ledger = &farm->study->ledger;
-    const struct rue_ledger_row *last = &ledger->rows[ledger->last_row];
-    for (size_t i = 0; i < ledger->last_row; i++) {
-        struct rue_ledger_row *row = &ledger->rows[i];
-        if (row->config == last->config && row->variant == last->variant && row->model == last->model &&
-            row->trial.result.outcome != RUE_TRIAL_OK)
-            row->config = RUE_NONE;
-    }
 }
 
 static rue_status absorb_question(struct farm *farm, size_t node, rue_error *error)
@@ -245,7 +246,6 @@ static rue_status absorb_question(struct farm *farm, size_t node, rue_error *err
     rue_status status = rue_study_absorb(&study->setup, &study->ledger, farm->tracks, lane->track,
                                          &lane->question, &lane->result, error);
     wake_lanes(farm);
-    if (lane->question.retried && lane->result.outcome == RUE_TRIAL_OK) forgive_failures(farm);
     if (status == RUE_OK && !lane->question.stored) status = count_failures(farm, node, error);
     if (status == RUE_OK)
         rue_study_show_progress(&study->setup, &study->ledger, lane->track->state, cell.variant, cell.model,
@@ -276,27 +276,52 @@ static rue_status receive(struct farm *farm, size_t node, rue_error *error)
     return status;
 }
 
+/* Of this run, only the reference trials of other nodes could answer. */
+static size_t choose_stored(const struct rue_study_ledger *ledger, const struct rue_question *question)
+{
+    bool answers = ledger->found_trials && (!ledger->stored_unobserved || !question->repeat);
+    return answers ? (size_t)question->repeat : RUE_STUDY_NEW_TRIAL;
+}
+
+/* What is due on a lane: a question, `*nth` of its stored answers, or a reference. A study that is continued
+ * makes references only if a question needs a trial. False: nothing. */
+static bool choose_trial(struct farm *farm, size_t node, size_t *nth, uint64_t *expected_ns)
+{
+    struct rue_study *study = farm->study;
+    struct lane *lane = &farm->lanes[node];
+    size_t kind;
+    bool due = rue_like_nodes_is_due(&farm->like, node, &kind), stored = false;
+    bool open = lane->asked || ((!due || study->ledger.found_trials) && ask(farm, node));
+    *nth = RUE_STUDY_NEW_TRIAL;
+    *expected_ns = 0;
+    if (open) {
+        prepare_question(farm, node);
+        *nth = choose_stored(&study->ledger, &lane->question);
+        *expected_ns = rue_study_expected_ns(&study->setup, &lane->question);
+    }
+    if (open && due && *nth != RUE_STUDY_NEW_TRIAL &&
+        rue_study_is_stored(&study->setup, &study->ledger, lane->flight.at.variant, lane->flight.at.model,
+                            &lane->flight.request, *nth, &stored, NULL) != RUE_OK)
+        stored = false;
+    lane->asked = open && due && !stored;
+    if (!due || stored || (!open && study->ledger.found_trials)) return open;
+    lane->track = NULL;
+    *nth = RUE_STUDY_NEW_TRIAL;
+    *expected_ns = 0;
+    prepare_reference(farm, node, kind);
+    return true;
+}
+
 /* Begins the trial that is due on a lane; a stored answer is absorbed at once. */
 static rue_status begin(struct farm *farm, size_t node, rue_error *error)
 {
     struct rue_study *study = farm->study;
     struct lane *lane = &farm->lanes[node];
-    size_t kind, nth = RUE_STUDY_NEW_TRIAL;
-    uint64_t expected_ns = 0;
+    size_t nth;
+    uint64_t expected_ns;
     bool stored = false;
-    lane->track = NULL;
-    if (rue_like_nodes_is_due(&farm->like, node, &kind)) {
-        prepare_reference(farm, node, kind);
-    } else if (ask(farm, node)) {
-        prepare_question(farm, node);
-        expected_ns = rue_study_expected_ns(&study->setup, &lane->question);
-        /* Of this run, only the reference trials of other nodes could answer. */
-        if (study->ledger.found_trials && (!study->ledger.stored_unobserved || !lane->question.repeat))
-            nth = (size_t)lane->question.repeat;
-    } else {
-        lane->waits = true;
-        return RUE_OK;
-    }
+    lane->waits = !choose_trial(farm, node, &nth, &expected_ns);
+    if (lane->waits) return RUE_OK;
     rue_error why = {0};
     rue_status status = rue_study_begin(&study->setup, &study->ledger, &lane->flight, nth, expected_ns,
                                         lane->clock_ns, &stored, &lane->result, &why);

@@ -31,6 +31,7 @@ struct rue_ledger_row {
                                    nothing was expected */
     uint64_t suspended_ns;      /* of the clock, when the trial began */
     size_t node;                /* of a farm, from 1; 0: one machine, or an earlier run */
+    bool discarded;             /* of a node that was dropped, while it differed */
     bool reference;             /* a reference trial, see watch.h */
     bool stored;                /* by an earlier run */
 };

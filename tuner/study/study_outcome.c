@@ -239,7 +239,8 @@ static void count_outcomes(const struct rue_study_ledger *ledger, size_t index,
     size_t best = out->selection->recommended;
     for (size_t i = 0; i < ledger->row_count; i++) {
         const struct rue_trial_row *row = &ledger->rows[i].trial;
-        if (row->request.measure != RUE_JOINT || ledger->rows[i].variant != index) continue;
+        bool other = row->request.measure != RUE_JOINT || ledger->rows[i].variant != index;
+        if (other || ledger->rows[i].discarded) continue;
         rue_findings_count_trial(out, &row->result);
         rue_findings_count_sizes(out, &row->result);
         out->trials.disturbed += row->disturbed;

@@ -97,7 +97,8 @@ rue_status rue_study_absorb(struct rue_study_setup *setup, struct rue_study_ledg
     question->stored = ledger->was_stored;
     struct rue_ledger_row *row = &ledger->rows[ledger->last_row];
     question->trial = row->trial.id;
-    if (question->measure == RUE_JOINT) row->config = cell.config;
+    if (question->measure == RUE_JOINT && !rue_question_is_repeated(question, result))
+        row->config = cell.config;
     /* Stored trials count at their former cost: tracks alternate in the same order when a study continues. */
     if (result->cost_ns > 0) track->spent_ns += (uint64_t)result->cost_ns;
     if (strategy->observe) strategy->observe(track->state, question, result);

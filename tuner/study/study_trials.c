@@ -399,6 +399,19 @@ rue_status rue_study_load_stored(const struct rue_study_setup *setup, struct rue
     return status;
 }
 
+/* The node of a farm that made a stored trial; 0: none of the nodes now. */
+static size_t find_node(const struct rue_study_setup *setup, const char *ranks)
+{
+    const struct rue_runner_group *farm = rue_runner_farm(setup->host.runner);
+    json_t *list = farm && ranks ? json_loads(ranks, 0, NULL) : NULL;
+    const char *name = json_string_value(json_object_get(json_array_get(list, 0), "node"));
+    size_t count = name ? rue_runner_group_count(farm) : 0, node = 0;
+    for (size_t n = 1; n <= count && !node; n++)
+        if (strcmp(rue_runner_farm_rank(farm, n - 1)->node, name) == 0) node = n;
+    json_decref(list);
+    return node;
+}
+
 static rue_status observe_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                  size_t variant, void *state, struct stored *stored, rue_error *error)
 {
@@ -415,6 +428,7 @@ static rue_status observe_stored(const struct rue_study_setup *setup, struct rue
     row->trial.request.images = stored->question.images;
     if (request.measure == RUE_JOINT) row->config = stored->question.config;
     stored->question.trial = stored->id;
+    stored->question.node = find_node(setup, result.ranks);
     setup->plan.strategy->observe(state, &stored->question, &result);
     rue_trial_result_close(&result);
     return RUE_OK;

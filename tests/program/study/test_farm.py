@@ -73,7 +73,7 @@ def test_nodes_make_trials_at_the_same_time(rue, tmp_path):
     words = scripted(tmp_path, 4)
     done = rue("tune", *words, *FARM)
     assert done.returncode == 0, done.stderr
-    assert "1,000 images on one of 4 nodes" in flat(done.stdout + done.stderr) and "makes no more trials" not in done.stderr
+    assert "1,000 images on one of 4 nodes" in flat(done.stdout + done.stderr) and "was dropped" not in done.stderr
     first, part = rows(rue), recommended(rue)
     assert {node for _, node, _, _ in first} == {"n0", "n1", "n2", "n3"}
     for node in ("n0", "n1", "n2", "n3"):
@@ -107,7 +107,7 @@ def test_the_answer_is_that_of_one_node(rue, tmp_path):
 def test_a_node_that_differs_is_dropped_and_named(rue, tmp_path, own, what):
     done = rue("tune", *scripted(tmp_path, 4, r2=own), *FARM)
     assert done.returncode == 0, done.stderr
-    assert re.findall(r"rank (\d) \(n\d\) differs from the other nodes: [^;]*?" + what + "; it makes no more trials", flat(done.stderr)) == ["2"], done.stderr
+    assert re.findall(r"rank (\d) \(n\d\) differs from the other nodes: [^;]*?" + what + "; it was dropped", flat(done.stderr)) == ["2"], done.stderr
     joint = [node for measure, node, _, _ in rows(rue) if measure == "joint"]
     assert recommended(rue)["config"] and len(joint) > 4 and joint[-1] != "n2"
     if own == dict(slower_from=[1, 1.25]):
@@ -156,14 +156,14 @@ def test_one_node_that_fails_reference_trials_ends_no_checks(rue, tmp_path, meas
 def test_a_node_whose_connection_ends_is_dropped(rue, tmp_path, ranks):
     done = rue("tune", *FARM, "--launch", played(tmp_path, ranks, drop={"1": [5]}))
     assert done.returncode == 0, done.stderr
-    assert "rank 1 (n1) ended its connection; it makes no more trials" in flat(done.stderr)
+    assert "rank 1 (n1) ended its connection; it was dropped" in flat(done.stderr)
     assert recommended(rue)["config"] and rows(rue)[-1][1] != "n1"
     ((node, reason),) = failures(rue)
     assert node == "n1" and reason.startswith("on rank 1 (n1): "), reason
 
 
-def failing(**when):
-    return dict(faults=[dict(when=when, do="answer", answer=dict(status="failed", reason="no such device"))])
+def failing(status="failed", reason="no such device", **when):
+    return dict(faults=[dict(when=when, do="answer", answer=dict(status=status, reason=reason))])
 
 
 @pytest.mark.parametrize("own, drops", [
@@ -173,8 +173,29 @@ def test_what_fails_on_one_node_is_tried_on_another(rue, tmp_path, own, drops):
     done = rue("tune", *scripted(tmp_path, 3, r1=own), *FARM)
     assert done.returncode == 0, done.stderr
     assert recommended(rue)["config"]["batch_size"] == 256 and recommended(rue)["config"]["num_workers"] in (1, 2)
-    assert ("failed 5 trials, one after the other: no such device; it makes no more trials" in flat(done.stderr)) == drops
+    assert ("failed 5 trials, one after the other: no such device; it was dropped" in flat(done.stderr)) == drops
     assert set(failures(rue)) == {("n1", "on rank 1 (n1): no such device")}
+
+
+def test_what_is_infeasible_on_one_node_is_tried_on_another(rue, tmp_path):
+    own = dict(faults=[failing("infeasible", "out of memory", measure="joint", cell=f"256/{workers}")["faults"][0] for workers in CELLS[1]])
+    done = rue("tune", *scripted(tmp_path, 4, r1=own), *FARM)
+    assert done.returncode == 0 and recommended(rue)["config"]["batch_size"] == 256 and failures(rue), done.stderr
+    assert "infeasible" not in flat(done.stdout)
+
+
+def test_what_fails_on_two_nodes_that_are_dropped_is_not_excluded(rue, tmp_path):
+    done = rue("tune", *scripted(tmp_path, 4, r1=failing(measure="joint"), r2=failing(measure="joint")), *FARM)
+    assert done.returncode == 0 and flat(done.stderr).count("was dropped") == 2, done.stderr
+    assert recommended(rue)["config"]["batch_size"] == 256 and "Not ranked" not in flat(done.stdout)
+
+
+def test_a_node_that_fails_before_another_succeeds_is_dropped(rue, tmp_path):
+    slow = dict(hello=dict(clock="real"), delay_s=0.05)
+    own = dict(hello=dict(clock="real"), faults=[failing(measure=measure)["faults"][0] for measure in ("load", "joint")])
+    done = rue("tune", *scripted(tmp_path, 3, r0=slow, r1=own, r2=slow), *FARM, "--budget", "12s")
+    assert "identical failures" not in done.stderr and "rank 1 (n1) failed" in flat(done.stderr), done.stderr
+    assert done.returncode == 0 and recommended(rue)["config"], done.stderr
 
 
 def test_what_fails_on_all_nodes_ends_the_study(rue, tmp_path):
@@ -207,6 +228,13 @@ def test_a_study_is_continued(rue, tmp_path):
     before = len(rows(rue))
     done = rue("tune", *words, *FARM)
     assert done.returncode == 0 and len(rows(rue)) > before and recommended(rue)["certificate"], done.stderr
+
+
+def test_a_study_that_has_ended_measures_nothing_more(rue, tmp_path):
+    words = [*scripted(tmp_path, 3), *FARM, "--epsilon", "2%"]
+    assert rue("tune", *words).returncode == 0
+    before = len(rows(rue))
+    assert rue("tune", *words).returncode == 0 and len(rows(rue)) == before and recommended(rue)["certificate"]["bound_ratio"] <= 0.02
 
 
 def test_a_signal_ends_all_nodes(program, tmp_path):

@@ -184,6 +184,29 @@ Test(farm, a_node_whose_references_fail_is_found)
     }
 }
 
+Test(farm, a_usual_reference_of_one_kind_says_nothing_of_the_other)
+{
+    struct rue_like_nodes nodes = {.count = 3, .kinds = 2};
+    struct rue_node_difference found = {0};
+    size_t slow_from = 0,
+           usual = 0; /* trials: node 1 computes slowly from here on; its last usual compute reference */
+    for (size_t trial = 1; trial < 400 && !found.node; trial++) {
+        size_t node = 1 + trial % 3, kind;
+        if (!rue_like_nodes_is_due(&nodes, node, &kind)) {
+            rue_like_nodes_count(&nodes, node);
+            continue;
+        }
+        bool slow = node == 1 && kind == 1 && slow_from;
+        rue_like_nodes_add(&nodes, node, kind, slow ? 1.5 : 1 + 0.001 * (double)(trial % 3), trial - 1);
+        found = rue_like_nodes_find(&nodes);
+        if (node != 1 || kind != 1 || slow || trial < 60) continue;
+        usual = trial - 1;
+        slow_from = trial;
+    }
+    cr_assert(found.node == 1 && found.kind == 1);
+    cr_assert_eq(found.since, usual + 1, "since %zu, slow from %zu", found.since, slow_from);
+}
+
 Test(farm, references_that_fail_on_all_nodes_are_not_made)
 {
     for (size_t kind = 0; kind < 2; kind++) {
