@@ -198,7 +198,7 @@ struct rue_run_findings {
     char partial_reason[160];
 };
 
-/* A node of a farm that makes no more trials. */
+/* A node of a farm that was dropped. */
 struct rue_dropped_node {
     uint64_t rank;
     char node[RUE_SLOW_NODE_BYTES];  /* its name */

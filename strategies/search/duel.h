@@ -26,7 +26,7 @@ int rue_question_queue_count_same(const struct rue_question_queue *queue,
 
 /* The overhead of trials beside their own time: a mean per trial, and more after a change of model. */
 struct rue_trial_costs {
-    double spent_s;     /* by */
+    double spent_s;     /* by new trials */
     double stored_s;    /* by stored trials */
     size_t new_trials;  /* new trials */
     size_t node_trials; /* that compare several nodes */

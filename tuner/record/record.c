@@ -11,6 +11,7 @@
 
 #include "folder_lock.h"
 #include "job_time.h"
+#include "rank.h"
 #include "study_opening.h"
 #include "table.h"
 
@@ -166,16 +167,14 @@ static struct rue_tally_trial judge_trial(const struct rue_store_trial *trial)
 static bool is_discarded(const struct rue_record *record, const struct rue_store_trial *trial)
 {
     const struct rue_change_findings *changes = &record->last->found.changes;
-    bool found = false;
-    for (size_t i = 0; i < changes->dropped_count && trial->result.ranks && !found; i++) {
+    char name[RUE_NODE_BYTES];
+    if (!changes->dropped_count || !rue_rank_find_node(trial->result.ranks, name)) return false;
+    for (size_t i = 0; i < changes->dropped_count; i++) {
         const struct rue_dropped_node *node = &changes->dropped[i];
-        if (trial->id < node->discarded || trial->id >= node->discarded_end) continue;
-        json_t *ranks = json_loads(trial->result.ranks, 0, NULL);
-        const char *name = json_string_value(json_object_get(json_array_get(ranks, 0), "node"));
-        found = name && strcmp(name, node->node) == 0;
-        json_decref(ranks);
+        bool within = trial->id >= node->discarded && trial->id < node->discarded_end;
+        if (within && strcmp(name, node->node) == 0) return true;
     }
-    return found;
+    return false;
 }
 
 static rue_status add_joint(struct rue_record *record, const struct rue_store_trial *trial, rue_error *error)

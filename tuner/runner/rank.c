@@ -126,6 +126,15 @@ rue_status rue_rank_decode_join(const char *line, const char *token, struct rue_
                                : "sent a wrong rank, world size or node name");
 }
 
+bool rue_rank_find_node(const char *ranks, char out[RUE_NODE_BYTES])
+{
+    json_t *list = ranks ? json_loads(ranks, 0, NULL) : NULL;
+    const char *name = json_string_value(json_object_get(json_array_get(list, 0), "node"));
+    snprintf(out, RUE_NODE_BYTES, "%s", name ? name : "");
+    json_decref(list);
+    return out[0];
+}
+
 json_t *rue_rank_encode_end(const struct rue_rank_end *end)
 {
     return json_pack("{s:s, s:b}", "ended", end->text, "out_of_memory", end->out_of_memory);

@@ -33,6 +33,10 @@ char *rue_rank_encode_join(const struct rue_rank *rank, const char *token);
 rue_status rue_rank_decode_join(const char *line, const char *token, struct rue_rank *out,
                                 rue_error *error) RUE_MUST_CHECK;
 
+/* The node of the first rank in the `ranks` of struct rue_trial_result (nullable): of a farm, the node that
+ * made the trial. False: there is none. */
+bool rue_rank_find_node(const char *ranks, char out[RUE_NODE_BYTES]);
+
 /* What the agent of a rank (rank_agent.h) is asked: for "clock_ns", the time of its monotonic clock; to kill
  * its runner. */
 #define RUE_RANK_CLOCK "{\"op\":\"clock\"}"

@@ -74,8 +74,8 @@ static rue_status end_runner(struct agent *agent, uint64_t grace_ns, rue_error *
 
 /* ---- requests of the tuner ---- */
 
-/* Each rank of a node gets the GPU of its number, of those that are visible. If it sees one, its launcher has
- * chosen it. */
+/* Each rank gets one of the visible GPUs, by its number within the node. A launcher has already chosen the
+ * only visible one. */
 static void choose_gpu(struct agent *agent)
 {
     char models[RUE_GPU_MAX][RUE_GPU_NAME_BYTES];

@@ -133,15 +133,16 @@ static bool has_failed(const struct rue_runner_group *group, size_t index)
 static const struct rue_member *first_failure(const struct rue_runner_group *group)
 {
     const struct rue_member *first = NULL;
-    unsigned first_at = UINT_MAX;
+    unsigned first_at = 0;
     bool any = false;
     for (size_t i = 0; i < group->total; i++) {
         const struct rue_member *member = &group->members[i];
         bool failed = has_failed(group, i);
-        unsigned at = failed ? member->answered_at : member->ended_at;
+        unsigned at = !failed ? member->ended_at : member->answered_at ? member->answered_at : UINT_MAX;
         any |= failed;
-        if ((failed && !first) || (at && at < first_at)) first = member;
-        if (at && at < first_at) first_at = at;
+        if (!at || (first && at >= first_at)) continue;
+        first = member;
+        first_at = at;
     }
     return any ? first : NULL;
 }

@@ -284,32 +284,34 @@ static size_t choose_stored(const struct rue_study_ledger *ledger, const struct 
 }
 
 /* What is due on a lane: a question, `*nth` of its stored answers, or a reference. A study that is continued
- * makes references only if a question needs a trial. False: nothing. */
-static bool choose_trial(struct farm *farm, size_t node, size_t *nth, uint64_t *expected_ns)
+ * makes references only if a question needs a trial. `*found`: there is something. */
+static rue_status choose_trial(struct farm *farm, size_t node, bool *found, size_t *nth,
+                               uint64_t *expected_ns, rue_error *error)
 {
     struct rue_study *study = farm->study;
     struct lane *lane = &farm->lanes[node];
+    const struct rue_study_flight *flight = &lane->flight;
     size_t kind;
-    bool due = rue_like_nodes_is_due(&farm->like, node, &kind), stored = false;
-    bool open = lane->asked || ((!due || study->ledger.found_trials) && ask(farm, node));
-    *nth = RUE_STUDY_NEW_TRIAL;
-    *expected_ns = 0;
+    bool due = rue_like_nodes_is_due(&farm->like, node, &kind), continued = study->ledger.found_trials;
+    bool open = lane->asked || ((!due || continued) && ask(farm, node)), stored = false;
+    rue_status status = RUE_OK;
     if (open) {
         prepare_question(farm, node);
         *nth = choose_stored(&study->ledger, &lane->question);
         *expected_ns = rue_study_expected_ns(&study->setup, &lane->question);
     }
-    if (open && due && *nth != RUE_STUDY_NEW_TRIAL &&
-        rue_study_is_stored(&study->setup, &study->ledger, lane->flight.at.variant, lane->flight.at.model,
-                            &lane->flight.request, *nth, &stored, NULL) != RUE_OK)
-        stored = false;
-    lane->asked = open && due && !stored;
-    if (!due || stored || (!open && study->ledger.found_trials)) return open;
+    if (open && due && *nth != RUE_STUDY_NEW_TRIAL)
+        status = rue_study_is_stored(&study->setup, &study->ledger, flight->at.variant, flight->at.model,
+                                     &lane->flight.request, *nth, &stored, error);
+    bool refers = due && !stored && (open || !continued);
+    lane->asked = open && refers;
+    *found = open || refers;
+    if (!refers) return status;
     lane->track = NULL;
     *nth = RUE_STUDY_NEW_TRIAL;
     *expected_ns = 0;
     prepare_reference(farm, node, kind);
-    return true;
+    return status;
 }
 
 /* Begins the trial that is due on a lane; a stored answer is absorbed at once. */
@@ -319,12 +321,13 @@ static rue_status begin(struct farm *farm, size_t node, rue_error *error)
     struct lane *lane = &farm->lanes[node];
     size_t nth;
     uint64_t expected_ns;
-    bool stored = false;
-    lane->waits = !choose_trial(farm, node, &nth, &expected_ns);
-    if (lane->waits) return RUE_OK;
+    bool found = false, stored = false;
+    rue_status status = choose_trial(farm, node, &found, &nth, &expected_ns, error);
+    lane->waits = !found;
+    if (status != RUE_OK || !found) return status;
     rue_error why = {0};
-    rue_status status = rue_study_begin(&study->setup, &study->ledger, &lane->flight, nth, expected_ns,
-                                        lane->clock_ns, &stored, &lane->result, &why);
+    status = rue_study_begin(&study->setup, &study->ledger, &lane->flight, nth, expected_ns, lane->clock_ns,
+                             &stored, &lane->result, &why);
     lane->busy = status == RUE_OK && !stored;
     if (status == RUE_OK && stored) {
         status = absorb_question(farm, node, error);

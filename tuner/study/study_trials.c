@@ -403,13 +403,11 @@ rue_status rue_study_load_stored(const struct rue_study_setup *setup, struct rue
 static size_t find_node(const struct rue_study_setup *setup, const char *ranks)
 {
     const struct rue_runner_group *farm = rue_runner_farm(setup->host.runner);
-    json_t *list = farm && ranks ? json_loads(ranks, 0, NULL) : NULL;
-    const char *name = json_string_value(json_object_get(json_array_get(list, 0), "node"));
-    size_t count = name ? rue_runner_group_count(farm) : 0, node = 0;
-    for (size_t n = 1; n <= count && !node; n++)
-        if (strcmp(rue_runner_farm_rank(farm, n - 1)->node, name) == 0) node = n;
-    json_decref(list);
-    return node;
+    char name[RUE_NODE_BYTES];
+    size_t count = farm && rue_rank_find_node(ranks, name) ? rue_runner_group_count(farm) : 0;
+    for (size_t n = 1; n <= count; n++)
+        if (strcmp(rue_runner_farm_rank(farm, n - 1)->node, name) == 0) return n;
+    return 0;
 }
 
 static rue_status observe_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,

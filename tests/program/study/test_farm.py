@@ -34,34 +34,32 @@ def scripted(tmp_path, ranks, **own):
     return ["--runner", shlex.quote(str(path)), "--launch", cluster(tmp_path, ranks=ranks, per_node=1)]
 
 
-def rows(rue):
-    """(measure, node, start, end), in the order of the store"""
+def select(rue, sql, *values):
     db = sqlite3.connect(rue.folder / "out/study.db")
     try:
-        found = db.execute("SELECT measure, ranks, started_ns, cost_ns FROM trial WHERE status = 'ok' ORDER BY id").fetchall()
+        return db.execute(sql, values).fetchall()
     finally:
         db.close()
-    return [(measure, json.loads(ranks)[0]["node"] if ranks else None, start, start + cost) for measure, ranks, start, cost in found]
+
+
+def node_of(ranks):
+    return json.loads(ranks)[0]["node"] if ranks else None
+
+
+def rows(rue):
+    """(measure, node, start, end), in the order of the store"""
+    return [(measure, node_of(ranks), start, start + cost) for measure, ranks, start, cost
+            in select(rue, "SELECT measure, ranks, started_ns, cost_ns FROM trial WHERE status = 'ok' ORDER BY id")]
 
 
 def cells(rue, status="ok"):
     """The trials with that status: id, node, and what was measured."""
-    db = sqlite3.connect(rue.folder / "out/study.db")
-    try:
-        found = db.execute("SELECT id, ranks, measure, model, config, requested_images, requested_batches FROM trial WHERE status = ? ORDER BY id",
-                           (status,)).fetchall()
-    finally:
-        db.close()
-    return [dict(id=row[0], node=json.loads(row[1])[0]["node"] if row[1] else None, cell=row[2:]) for row in found]
+    found = select(rue, "SELECT id, ranks, measure, model, config, requested_images, requested_batches FROM trial WHERE status = ? ORDER BY id", status)
+    return [dict(id=row[0], node=node_of(row[1]), cell=row[2:]) for row in found]
 
 
 def failures(rue):
-    db = sqlite3.connect(rue.folder / "out/study.db")
-    try:
-        found = db.execute("SELECT ranks, reason FROM trial WHERE status <> 'ok'").fetchall()
-    finally:
-        db.close()
-    return [(json.loads(ranks)[0]["node"], reason) for ranks, reason in found]
+    return [(node_of(ranks), reason) for ranks, reason in select(rue, "SELECT ranks, reason FROM trial WHERE status <> 'ok'")]
 
 
 def recommended(rue):
