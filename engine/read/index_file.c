@@ -13,15 +13,15 @@
 #include "files.h"
 #include "hash.h"
 
-static const char magic[8] = "rueindx3";
+static const char magic[8] = "rueindx4";
 
 /* The file: this header, the entries, the names. */
 struct header {
     char magic[8];
     uint64_t identity; /* hash of the shards' identities and of the index's */
-    uint64_t count, names_used, skipped;
+    uint64_t count, names_used;
     uint32_t kind, mode, dtype, shape[3], compressed;
-    char skipped_example[RUE_EXAMPLE_BYTES];
+    struct rue_remarks remarks;
     uint32_t crc;        /* of entries and names */
     uint32_t header_crc; /* of the members above */
 };
@@ -84,7 +84,8 @@ static bool is_sound(const struct rue_index *index, const struct header *header)
     size_t used = index->names.used;
     bool sound = !index->names.text[used - 1] && header->mode < RUE_MODE_COUNT &&
                  header->dtype < RUE_DTYPE_COUNT &&
-                 memchr(header->skipped_example, 0, sizeof header->skipped_example);
+                 memchr(header->remarks.skipped_example, 0, RUE_EXAMPLE_BYTES) &&
+                 memchr(header->remarks.note, 0, RUE_NOTE_BYTES);
     for (uint64_t i = 0; sound && i < index->count; i++)
         sound = index->entries[i].file < rue_files_count(index->files) && index->entries[i].name < used &&
                 (i == 0 || index->entries[i].file >= index->entries[i - 1].file);
@@ -121,9 +122,8 @@ bool rue_index_file_load(struct rue_index *index, const char *path, const char *
     index->mode = (enum rue_mode)header.mode;
     index->dtype = (enum rue_dtype)header.dtype;
     index->compressed = header.compressed;
-    index->skipped = header.skipped;
+    index->remarks = header.remarks;
     memcpy(index->shape, header.shape, sizeof index->shape);
-    memcpy(index->skipped_example, header.skipped_example, sizeof index->skipped_example);
     return true;
 }
 
@@ -160,11 +160,10 @@ void rue_index_file_save(const struct rue_index *index, const char *path, const 
     memset(&header, 0, sizeof header);
     memcpy(header.magic, magic, sizeof magic);
     memcpy(header.shape, index->shape, sizeof header.shape);
-    memcpy(header.skipped_example, index->skipped_example, sizeof header.skipped_example);
+    header.remarks = index->remarks;
     header.identity = index_identity(index->files, identity);
     header.count = index->count;
     header.names_used = index->names.used;
-    header.skipped = index->skipped;
     header.kind = index->kind;
     header.mode = index->mode;
     header.dtype = index->dtype;

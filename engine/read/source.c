@@ -378,16 +378,20 @@ rue_status rue_source_verify(const struct rue_source *source, uint64_t item, con
 
 /* ---- the data ---- */
 
-uint64_t rue_source_skipped(const struct rue_source *source, char *text, size_t bytes)
+uint64_t rue_source_skipped(const struct rue_source *source)
+{
+    return source->index.remarks.skipped;
+}
+
+void rue_source_note(const struct rue_source *source, char *text, size_t bytes)
 {
     const struct rue_index *index = &source->index;
-    *text = 0;
-    if (index->skipped && index->blocks.items)
-        snprintf(text, bytes, "chunks missing: %s", index->skipped_example);
-    else if (index->skipped)
-        snprintf(text, bytes, "files skipped: %" PRIu64 ", such as %s", index->skipped,
-                 index->skipped_example);
-    return index->skipped;
+    const char *example = index->remarks.skipped_example, *note = index->remarks.note;
+    if (example[0])
+        snprintf(text, bytes, "files skipped: %" PRIu64 ", such as %s%s%s", index->remarks.skipped, example,
+                 note[0] ? "; " : "", note);
+    else
+        snprintf(text, bytes, "%s", note);
 }
 
 size_t rue_source_class_count(const struct rue_source *source)

@@ -123,13 +123,13 @@ static int compare_item_names(const void *a, const void *b, void *names)
 static rue_status fail_no_jpeg(const struct folder *folder, rue_error *error)
 {
     const struct rue_index *index = folder->index;
-    if (!index->skipped)
+    if (!index->remarks.skipped)
         return rue_fail(error, RUE_DATA, "%s is empty: give a folder of JPEG files", folder->path);
     return rue_fail(error, RUE_DATA,
                     "%s holds no JPEG file (.jpg, .jpeg, .jpe) among %" PRIu64
                     " files, such as %s: convert the "
                     "images to JPEG, or give another folder",
-                    folder->path, index->skipped, index->skipped_example);
+                    folder->path, index->remarks.skipped, index->remarks.skipped_example);
 }
 
 static rue_status open_folder(const char *path, const struct rue_source_options *options,

@@ -144,7 +144,7 @@ static rue_status open_lmdb(const char *path, const struct rue_source_options *o
     if (status == RUE_OK) status = rue_lmdb_walk(index->files, visit_entry, &set, error);
     if (status == RUE_OK && index->count == 0)
         status = rue_fail(error, RUE_DATA, "%s holds no images%s%s: give an LMDB of JPEG files", file,
-                          index->skipped ? ", but " : "", index->skipped_example);
+                          index->remarks.skipped ? ", but " : "", index->remarks.skipped_example);
     else if (status == RUE_OK)
         status = find_kind(&set, error);
     return status == RUE_OK ? find_classes(index, error) : status;

@@ -166,9 +166,11 @@ static rue_status describe_items(const struct rue_zarr *zarr, const char *path,
     index->stride.bytes = index->stride.step = rue_zarr_item_bytes(zarr);
     index->seed = rue_zarr_digest(zarr);
     if (missing)
-        rue_index_skip(index, "%" PRIu64 " of %" PRIu64 ", such as %s: their items have the fill value %g",
+        rue_index_note(index,
+                       "chunks missing: %" PRIu64 " of %" PRIu64
+                       ", such as %s: their items have the fill value %g",
                        missing, chunks, example, array->fill_number);
-    if (missing) index->skipped = missing;
+    index->remarks.skipped = missing;
     return RUE_OK;
 }
 

@@ -126,9 +126,10 @@ static void show_text(const struct rue_source *source, const struct survey *surv
     show_storage(source, &style);
     snprintf(text, sizeof text, "%.0f %% of the data is in memory", 100 * survey->in_memory_ratio);
     if (!isnan(survey->in_memory_ratio)) put_fact("cache", text, &style);
-    char skipped[RUE_ERROR_MESSAGE_BYTES];
-    if (rue_source_skipped(source, skipped, sizeof skipped)) /* without the words before the colon */
-        put_fact(rue_source_layout(source)[0] ? "missing" : "skipped", strchr(skipped, ':') + 2, &style);
+    char note[RUE_ERROR_MESSAGE_BYTES], clean[RUE_ERROR_MESSAGE_BYTES];
+    rue_source_note(source, note, sizeof note);
+    rue_utf8_clean(note, style.unicode, clean, sizeof clean);
+    if (note[0]) put_fact("note", clean, &style);
     snprintf(text, sizeof text, "%016" PRIx64, rue_source_digest(source));
     put_fact("digest", text, &style);
     snprintf(text, sizeof text, "%zu", survey->class_count);
@@ -157,8 +158,8 @@ static rue_status print_json(const struct rue_source *source, const struct surve
     struct rue_variant variant = rue_source_variant(source);
     char digest[32];
     snprintf(digest, sizeof digest, "%016" PRIx64, rue_source_digest(source));
-    char example[RUE_ERROR_MESSAGE_BYTES];
-    uint64_t skipped = rue_source_skipped(source, example, sizeof example);
+    char note[RUE_ERROR_MESSAGE_BYTES];
+    rue_source_note(source, note, sizeof note);
     json_t *classes = json_array();
     for (size_t i = 0; i < survey->class_count; i++)
         json_array_append_new(classes, json_pack("{s:s, s:I}", "name", rue_source_class_name(source, i),
@@ -167,8 +168,8 @@ static rue_status print_json(const struct rue_source *source, const struct surve
         json_pack("{s:s, s:s, s:s, s:s?, s:I, s:I, s:I, s:{s:I, s:I, s:I}, s:s, s:o}", "path", variant.path,
                   "mode", rue_mode_names[variant.mode], "format", variant.format, "dtype",
                   variant.dtype[0] ? variant.dtype : NULL, "items", (json_int_t)survey->count, "bytes",
-                  (json_int_t)survey->bytes, "skipped", (json_int_t)skipped, "item_bytes", "median",
-                  (json_int_t)survey->median, "smallest", (json_int_t)survey->smallest, "largest",
+                  (json_int_t)survey->bytes, "skipped", (json_int_t)rue_source_skipped(source), "item_bytes",
+                  "median", (json_int_t)survey->median, "smallest", (json_int_t)survey->smallest, "largest",
                   (json_int_t)survey->largest, "digest", digest, "classes", classes);
     if (!object)
         return rue_fail(
@@ -181,6 +182,7 @@ static rue_status print_json(const struct rue_source *source, const struct surve
                             json_pack("[i,i,i]", (int)shape[0], (int)shape[1], (int)shape[2]));
     if (rue_source_layout(source)[0])
         json_object_set_new(object, "layout", json_string(rue_source_layout(source)));
+    if (note[0]) json_object_set_new(object, "note", rue_json_text(note));
     json_object_set_new(object, "in_memory_ratio", rue_json_real(survey->in_memory_ratio));
     if (shares->count) json_object_set_new(object, "ranks", rue_rank_shares_json(shares));
     return rue_json_write(object, stdout, error);

@@ -87,7 +87,7 @@ static void report_prepared(const struct rue_prepared *done, const struct rue_op
     if (done->source_images && rue_options_number(options, IMAGES) > done->source_images)
         rue_progress_note(progress, "%s has only %s images", rue_options_arguments(options)[0],
                           rue_format_count(done->source_images, count, sizeof count));
-    if (done->skipped[0]) rue_progress_note(progress, "%s", done->skipped);
+    if (done->note[0]) rue_progress_note(progress, "%s", done->note);
     if (done->bad_images)
         rue_progress_note(progress, "%" PRIu64 " images could not be decoded and were replaced by others",
                           done->bad_images);

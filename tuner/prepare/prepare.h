@@ -32,8 +32,8 @@ struct rue_prepare_options {
 struct rue_prepared {
     uint64_t images, bytes_before, bytes_after, bad_images;
     uint64_t elapsed_ns;
-    uint64_t source_images;                /* 0: no source */
-    char skipped[RUE_ERROR_MESSAGE_BYTES]; /* as of rue_source_skipped */
+    uint64_t source_images;             /* 0: no source */
+    char note[RUE_ERROR_MESSAGE_BYTES]; /* as of rue_source_note */
 };
 
 /* Converts `source_path` to `path`, which appears only when it is complete. Removes temporary folders of

@@ -94,7 +94,7 @@ static rue_status plan_conversion(struct conversion *c, rue_error *error)
     struct rue_prepared *out = c->out;
     out->images = c->sink_options.count;
     out->source_images = source_images;
-    rue_source_skipped(c->source, out->skipped, sizeof out->skipped);
+    rue_source_note(c->source, out->note, sizeof out->note);
     const struct rue_variant variant = rue_source_variant(c->source);
     double before = rue_variant_storage_bytes(&variant, rue_source_total_bytes(c->source));
     out->bytes_before = (uint64_t)(before / (double)source_images * (double)out->images);

@@ -157,12 +157,6 @@ static rue_status try_cold(const struct rue_source *source, const struct rue_wor
     return RUE_OK;
 }
 
-static void note_skipped(const struct rue_source *source, struct rue_opened *opened)
-{
-    char text[RUE_ERROR_MESSAGE_BYTES];
-    if (rue_source_skipped(source, text, sizeof text)) add_note(opened, text);
-}
-
 static rue_status open_data(struct server *server, const struct rue_open_request *request,
                             struct rue_opened *out, rue_error *error)
 {
@@ -185,7 +179,7 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     if (out->batch_dtype != request->workload.batch_dtype) return RUE_OK;
     if (rue_workload_trains(&request->workload))
         snprintf(out->transform, sizeof out->transform, RUE_TRANSFORM_TRAIN);
-    note_skipped(source, out);
+    rue_source_note(source, out->note, sizeof out->note);
     struct rue_sampler sampler = rue_workload_sampler(&request->workload);
     status = rue_sampler_open(&sampler, source, error);
     if (status != RUE_OK) return status;

@@ -194,9 +194,12 @@ rue_status rue_source_verify(const struct rue_source *source, uint64_t item, con
                              rue_error *error) RUE_MUST_CHECK;
 
 /* Number of entries that the source skipped although they may be items: broken links, links to a folder above
- * them, FIFOs, devices. Also that of the missing chunks. Writes it with one of them and the reason to `text`
- * [bytes]: "files skipped: 2, such as ..."; "" if there is none. */
-uint64_t rue_source_skipped(const struct rue_source *source, char *text, size_t bytes);
+ * them, FIFOs, devices. Also that of the missing chunks. */
+uint64_t rue_source_skipped(const struct rue_source *source);
+
+/* Writes what users should know about the data to `text` [bytes]: what was skipped or is missing, with one
+ * example and the reason, and labels that were not found. Sentences are separated by "; "; "": nothing. */
+void rue_source_note(const struct rue_source *source, char *text, size_t bytes);
 
 /* Number of classes (0: the data do not name them), and their names, which the source owns. */
 size_t rue_source_class_count(const struct rue_source *source);

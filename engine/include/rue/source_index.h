@@ -45,7 +45,14 @@ struct rue_name_pool {
     size_t used, capacity;
 };
 
-enum { RUE_EXAMPLE_BYTES = 512 };
+enum { RUE_EXAMPLE_BYTES = 512, RUE_NOTE_BYTES = 1024 };
+
+/* What users should know about the data: see rue_source_skipped and rue_source_note. */
+struct rue_remarks {
+    uint64_t skipped;
+    char skipped_example[RUE_EXAMPLE_BYTES];
+    char note[RUE_NOTE_BYTES];
+};
 
 /* The files of a source. */
 struct rue_files;
@@ -61,8 +68,7 @@ struct rue_index {
     struct rue_name_pool names;
     uint32_t *classes; /* [class_count] offsets of their names in `names` */
     size_t class_count, class_capacity;
-    uint64_t skipped; /* see rue_source_skipped */
-    char skipped_example[RUE_EXAMPLE_BYTES];
+    struct rue_remarks remarks;
     enum rue_mode mode;
     enum rue_dtype dtype; /* of preprocessed items */
     uint32_t shape[3];    /* of preprocessed items: channels, height, width */
@@ -81,8 +87,11 @@ rue_status rue_index_add(struct rue_index *index, const struct rue_entry *entry,
 rue_status rue_index_add_class(struct rue_index *index, const char *name, size_t bytes,
                                rue_error *error) RUE_MUST_CHECK;
 
-/* Counts a skipped entry, and keeps the first as the example of rue_source_skipped. */
+/* Counts a skipped entry, and keeps the first as the example of rue_source_note. */
 void rue_index_skip(struct rue_index *index, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds a sentence, without a full stop, to rue_source_note. Shortens it if there is not enough space. */
+void rue_index_note(struct rue_index *index, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The name of an item, owned by the index; "" if items have no names. */
 const char *rue_index_name(const struct rue_index *index, uint64_t item);

@@ -170,7 +170,7 @@ def test_a_missing_chunk_is_the_fill_value(rue):
     os.remove(rue.folder / "store.zarr/images/1.0.0.0")
     words = "1 of 5, such as images/1.0.0.0: their items have the fill value 7"
     done = rue("inspect", "store.zarr")
-    assert done.returncode == 0 and f"missing {words}" in " ".join(done.stdout.split()), done.stdout
+    assert done.returncode == 0 and f"chunks missing: {words}" in " ".join(done.stdout.split()), done.stdout
     assert json.loads(rue("inspect", "store.zarr", "--json").stdout)["skipped"] == 1
     for command in ["prepare", "store.zarr", "s.tensor"], ["tune", "store.zarr", *QUICK], ["compare", "store.zarr", "s.tensor", *QUICK[:-1], "o"]:
         done = rue(*command)
@@ -199,11 +199,11 @@ def make_shards(rue):
 def test_missing_chunks_within_shards_are_counted(rue):
     store = make_shards(rue)
     words = "3 of 5, such as chunk 1 of 0.0.0.0: their items have the fill value 9"
-    assert f"missing {words}" in " ".join(rue("inspect", "s").stdout.split())
+    assert f"chunks missing: {words}" in " ".join(rue("inspect", "s").stdout.split())
     items, _ = read_back(rue, "s", 10, (1, 4, 4), "u1")
     assert [int(item.max()) for item in items] == [1] * 2 + [9] * 6 + [2] * 2
     (store / "0.0.0.0").write_bytes(bytes(5))  # its index cannot be read: that fails only when its items are read
-    assert "missing 2 of 5, such as 1.0.0.0:" in " ".join(rue("inspect", "s").stdout.split())
+    assert "chunks missing: 2 of 5, such as 1.0.0.0:" in " ".join(rue("inspect", "s").stdout.split())
     for name in "0.0.0.0", "2.0.0.0":
         (store / name).write_bytes(b"\xff" * 32)
     expect_failure(rue("inspect", "s"), 3, "s has no chunks: all of them are missing")

@@ -35,6 +35,8 @@ static struct rue_index make_index(const char *path, uint64_t count)
     }
     rue_index_skip(&index, "file, a link");
     rue_index_skip(&index, "other, a device");
+    rue_index_note(&index, "no labels%c", '\n');
+    rue_index_note(&index, "two %s", "shards");
     return index;
 }
 
@@ -70,9 +72,10 @@ Test(index_file, a_saved_index_is_loaded_unchanged)
     cr_assert_eq(temporary_entries(), 3);
     cr_assert(!rue_index_file_load(&loaded, temporary_folder, "b"));
     cr_assert(rue_index_file_load(&loaded, temporary_folder, "a"));
-    cr_assert(loaded.count == 5000 && loaded.skipped == 2 && loaded.compressed);
+    cr_assert(loaded.count == 5000 && loaded.remarks.skipped == 2 && loaded.compressed);
     cr_assert(loaded.mode == RUE_PREPROCESSED && loaded.dtype == RUE_UINT8 && loaded.shape[2] == 7);
-    cr_assert_str_eq(loaded.skipped_example, "file, a link");
+    cr_assert_str_eq(loaded.remarks.skipped_example, "file, a link");
+    cr_assert_str_eq(loaded.remarks.note, "no labels?; two shards");
     cr_assert_str_eq(rue_index_name(&loaded, 4321), "name/4321");
     cr_assert_eq(memcmp(&loaded.entries[4321], &index.entries[4321], sizeof *index.entries), 0);
     close_index(&loaded);

@@ -168,7 +168,8 @@ Test(source_folder, links_to_parent_folders_are_skipped_and_named)
     struct rue_source *source = data_open("data");
     cr_assert_eq(rue_source_count(source), 2, "b is a class of its own, as in ImageFolder");
     cr_assert_eq(rue_source_class_count(source), 2);
-    cr_assert_eq(rue_source_skipped(source, example, sizeof example), 2);
+    cr_assert_eq(rue_source_skipped(source), 2);
+    rue_source_note(source, example, sizeof example);
     cr_assert(strstr(example, "/up, a link to a folder above it"), "%s", example);
     rue_source_close(source);
 }

@@ -116,7 +116,8 @@ Test(source_lmdb, jpeg_files_of_others_are_read_with_any_keys)
         cr_assert(rue_source_read(source, i, read, NULL) == RUE_OK &&
                   memcmp(read, jpeg, sizeof jpeg - 1) == 0 && rue_source_label(source, i) == 0);
     }
-    cr_assert_eq(rue_source_skipped(source, key, sizeof key), 2);
+    cr_assert_eq(rue_source_skipped(source), 2);
+    rue_source_note(source, key, sizeof key);
     cr_assert_str_eq(key, "files skipped: 2, such as the key '__keys__'");
     rue_source_close(source);
 }
