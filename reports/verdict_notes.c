@@ -64,6 +64,11 @@ static void say_replaced(struct rue_page *page, const struct rue_variant_finding
             count, rue_prose_plural(count), count == 1 ? "was" : "were", count == 1 ? "it" : "one");
 }
 
+static void say_data(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    if (variant->data.note[0]) rue_say(page, "About these data: %s.", variant->data.note);
+}
+
 static void say_disturbed(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     uint64_t count = variant->trials.disturbed;
@@ -234,8 +239,8 @@ void rue_verdict_queue(struct rue_page *page, const struct rue_findings *finding
 void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief)
 {
     static void (*const notes[])(struct rue_page *, const struct rue_variant_findings *) = {
-        say_replayed,          say_short, say_replaced, say_disturbed, say_cache,
-        rue_verdict_slow_rank, say_late,  say_votes,    say_lengths};
+        say_data,  say_replayed,          say_short, say_replaced, say_disturbed,
+        say_cache, rue_verdict_slow_rank, say_late,  say_votes,    say_lengths};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         if (brief && (notes[i] == say_lengths || notes[i] == say_votes)) continue;
         rue_page_sentence(page, RUE_LOOK_PLAIN, 2);

@@ -224,17 +224,29 @@ static unsigned eighths(const struct rue_jpeg *jpeg)
     return scale;
 }
 
-/* Each image gets a new decoder: a reused one would decode a file without tables with the tables of the
- * previous image. It costs 0.1 us. */
-static rue_status start_image(struct rue_jpeg *jpeg, const uint8_t *data, size_t bytes,
-                              struct rue_jpeg_size *size)
+/* Reads and checks the headers. Each image gets a new decoder: a reused one would decode a file without
+ * tables with the tables of the previous image. It costs 0.1 us. */
+static rue_status read_image_header(struct rue_jpeg *jpeg, const uint8_t *data, size_t bytes)
 {
     if (setjmp(jpeg->trap)) return jpeg->status;
     jpeg_create_decompress(&jpeg->decoder);
     jpeg_mem_src(&jpeg->decoder, data, bytes);
     read_header(jpeg);
-    rue_status status = check_header(jpeg, jpeg->error);
-    if (status != RUE_OK) return status;
+    return check_header(jpeg, jpeg->error);
+}
+
+static rue_status begin_image(struct rue_jpeg *jpeg, const void *data, size_t bytes, rue_error *error)
+{
+    reset_decoder(jpeg);
+    if (bytes < 3 || memcmp(data, "\xFF\xD8\xFF", 3) != 0) return not_a_jpeg(data, bytes, error);
+    jpeg->error = error;
+    jpeg->bytes = bytes;
+    return read_image_header(jpeg, data, bytes);
+}
+
+static rue_status start_image(struct rue_jpeg *jpeg, struct rue_jpeg_size *size)
+{
+    if (setjmp(jpeg->trap)) return jpeg->status;
     jpeg->decoder.out_color_space = has_black(jpeg) ? JCS_CMYK : JCS_EXT_RGBX;
     jpeg->decoder.dct_method = JDCT_ISLOW;
     jpeg->decoder.do_fancy_upsampling = TRUE;
@@ -250,11 +262,8 @@ static rue_status start_image(struct rue_jpeg *jpeg, const uint8_t *data, size_t
 rue_status rue_jpeg_begin(struct rue_jpeg *jpeg, const void *data, size_t bytes, struct rue_jpeg_size *size,
                           rue_error *error)
 {
-    reset_decoder(jpeg);
-    if (bytes < 3 || memcmp(data, "\xFF\xD8\xFF", 3) != 0) return not_a_jpeg(data, bytes, error);
-    jpeg->error = error;
-    jpeg->bytes = bytes;
-    rue_status status = start_image(jpeg, data, bytes, size);
+    rue_status status = begin_image(jpeg, data, bytes, error);
+    if (status == RUE_OK) status = start_image(jpeg, size);
     if (status != RUE_OK) reset_decoder(jpeg);
     return status;
 }
@@ -373,4 +382,14 @@ rue_status rue_jpeg_end(struct rue_jpeg *jpeg, rue_error *error)
     rue_status status = finish_image(jpeg);
     reset_decoder(jpeg);
     return status;
+}
+
+rue_status rue_jpeg_verify(struct rue_jpeg *jpeg, const void *data, size_t bytes, rue_error *error)
+{
+    struct rue_jpeg_size size;
+    rue_status status = begin_image(jpeg, data, bytes, error);
+    reset_decoder(jpeg);
+    if (status != RUE_OK || memcmp((const char *)data + bytes - 2, "\xFF\xD9", 2) == 0) return status;
+    status = rue_jpeg_begin(jpeg, data, bytes, &size, error);
+    return status == RUE_OK ? rue_jpeg_end(jpeg, error) : status;
 }

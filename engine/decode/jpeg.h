@@ -45,6 +45,11 @@ void rue_jpeg_close(struct rue_jpeg *jpeg);
 rue_status rue_jpeg_begin(struct rue_jpeg *jpeg, const void *data, size_t bytes, struct rue_jpeg_size *size,
                           rue_error *error) RUE_MUST_CHECK;
 
+/* Checks the headers, and decodes the image only if the data do not end with the end marker. Errors as
+ * rue_jpeg_begin to rue_jpeg_end. */
+rue_status rue_jpeg_verify(struct rue_jpeg *jpeg, const void *data, size_t bytes,
+                           rue_error *error) RUE_MUST_CHECK;
+
 /* Call it before the first row. Skips columns in whole blocks on both sides, and the first `rows` rows. Rows
  * will have `*count` columns from column `*first`, at least those that these arguments request. `*count` > 0;
  * `rows` is less than the height. */

@@ -97,6 +97,12 @@ rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg,
     return RUE_OK;
 }
 
+rue_status rue_transform_verify(struct rue_transform *transform, const void *jpeg, size_t bytes,
+                                rue_error *error)
+{
+    return rue_jpeg_verify(transform->jpeg, jpeg, bytes, error);
+}
+
 static rue_status reserve_pixels(struct rue_transform *transform, rue_error *error)
 {
     if (!transform->pixels) transform->pixels = malloc(2 * RUE_PIXELS_BYTES);

@@ -152,6 +152,22 @@ static uint64_t largest_jpeg(const struct rue_fetcher *fetcher)
     return fetcher->options.max_pixels * 8 + (UINT64_C(64) << 20);
 }
 
+static rue_status check_size(const struct rue_fetcher *fetcher, uint64_t bytes, rue_error *error)
+{
+    if (bytes <= largest_jpeg(fetcher)) return RUE_OK;
+    return rue_fail(error, RUE_DATA, "has %llu bytes, more than a JPEG file within the pixel limit can have",
+                    (unsigned long long)bytes);
+}
+
+/* Puts the name of the item before the reason. */
+static rue_status fail_item(const struct rue_fetcher *fetcher, uint64_t item, const rue_error *reason,
+                            rue_error *error)
+{
+    char name[PATH_MAX];
+    rue_source_name(fetcher->source, item, name, sizeof name);
+    return rue_fail(error, reason->status, "%s %s", name, reason->message);
+}
+
 /* Reads the item, unless it was prefetched. */
 static rue_status read_raw(struct rue_fetcher *fetcher, uint64_t item, const void **out, rue_error *error)
 {
@@ -177,18 +193,25 @@ static rue_status transform_item(struct rue_fetcher *fetcher, uint64_t item, con
 static rue_status fetch_raw(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
 {
     uint64_t bytes = rue_source_bytes(fetcher->source, item);
-    char name[PATH_MAX];
     const void *jpeg;
     rue_error reason = {0};
-    rue_source_name(fetcher->source, item, name, sizeof name);
-    if (bytes > largest_jpeg(fetcher))
-        return rue_fail(error, RUE_DATA,
-                        "%s has %llu bytes, more than a JPEG file within the pixel limit can have", name,
-                        (unsigned long long)bytes);
-    rue_status status = read_raw(fetcher, item, &jpeg, error);
+    rue_status status = check_size(fetcher, bytes, &reason);
+    if (status != RUE_OK) return fail_item(fetcher, item, &reason, error);
+    status = read_raw(fetcher, item, &jpeg, error);
     if (status != RUE_OK) return status;
     status = transform_item(fetcher, item, jpeg, bytes, tensor, &reason);
-    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s %s", name, reason.message);
+    return status == RUE_OK ? RUE_OK : fail_item(fetcher, item, &reason, error);
+}
+
+rue_status rue_fetcher_verify(struct rue_fetcher *fetcher, uint64_t item, const void *data, rue_error *error)
+{
+    uint64_t bytes = rue_source_bytes(fetcher->source, item);
+    rue_error reason = {0};
+    rue_status status = rue_source_verify(fetcher->source, item, data, error);
+    if (status != RUE_OK || fetcher->mode != RUE_RAW) return status;
+    status = check_size(fetcher, bytes, &reason);
+    if (status == RUE_OK) status = rue_transform_verify(fetcher->transform, data, bytes, &reason);
+    return status == RUE_OK ? RUE_OK : fail_item(fetcher, item, &reason, error);
 }
 
 /* Copies values of the same type; makes float32 of others. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data_scan.h"
 #include "device_table.h"
 #include "gpu.h"
 #include "json_document.h"
@@ -21,14 +22,22 @@
 
 enum { OPEN_SOURCES_MAX = 16, GPUS_MAX = 16 };
 
+/* How long to look for damaged images among those that need not be in memory. */
+static const uint64_t SCAN_MORE_NS = UINT64_C(2000000000);
+
+struct opened_source {
+    struct rue_source *source;
+    struct rue_variant variant; /* as requested */
+    enum rue_missing_chunks missing_chunks;
+    bool scanned;
+};
+
 /* Sources stay open between trials, so that no trial includes opening the index. */
 struct server {
     FILE *in, *out;
     bool writes_nothing; /* keep no index beside shards */
     size_t opened;       /* number of sources opened so far; each new one replaces the oldest */
-    struct rue_source *sources[OPEN_SOURCES_MAX];
-    struct rue_variant variants[OPEN_SOURCES_MAX]; /* as requested */
-    enum rue_missing_chunks missing_chunks[OPEN_SOURCES_MAX];
+    struct opened_source sources[OPEN_SOURCES_MAX];
 };
 
 /* A request may leave out the other fields, which the data show. */
@@ -44,102 +53,59 @@ static const char *or_null(const char *text)
 }
 
 static rue_status find_source(struct server *server, const struct rue_variant *variant,
-                              enum rue_missing_chunks missing_chunks, struct rue_source **out,
+                              enum rue_missing_chunks missing_chunks, struct opened_source **out,
                               rue_error *error)
 {
     for (size_t i = 0; i < OPEN_SOURCES_MAX; i++)
-        if (server->sources[i] && server->missing_chunks[i] == missing_chunks &&
-            same_data(&server->variants[i], variant))
-            return *out = server->sources[i], RUE_OK;
-    size_t at = server->opened % OPEN_SOURCES_MAX;
-    rue_source_close(server->sources[at]);
-    server->sources[at] = NULL;
+        if (server->sources[i].source && server->sources[i].missing_chunks == missing_chunks &&
+            same_data(&server->sources[i].variant, variant))
+            return *out = &server->sources[i], RUE_OK;
+    struct opened_source *opening = &server->sources[server->opened % OPEN_SOURCES_MAX];
+    rue_source_close(opening->source);
+    *opening = (struct opened_source){.variant = *variant, .missing_chunks = missing_chunks};
     const struct rue_source_options options = {.format = or_null(variant->format),
                                                .image_key = or_null(variant->image_key),
                                                .label_key = or_null(variant->label_key),
                                                .read_only = server->writes_nothing,
                                                .missing_chunks = missing_chunks};
-    rue_status status = rue_source_open(variant->path, &options, out, error);
-    if (status != RUE_OK) return status;
-    server->variants[at] = *variant;
-    server->missing_chunks[at] = missing_chunks;
-    server->sources[at] = *out;
+    rue_status status = rue_source_open(variant->path, &options, &opening->source, error);
+    if (status != RUE_OK) return opening->source = NULL, status;
     server->opened++;
+    *out = opening;
     return RUE_OK;
 }
 
-static void add_note(struct rue_opened *opened, const char *text)
+/* The images that trials will read and that stay in the page cache: none if they need more than half of the
+ * free memory. */
+static uint64_t warm_images(const struct rue_open_request *request, uint64_t share, struct rue_opened *opened)
 {
-    size_t used = strlen(opened->note);
-    snprintf(opened->note + used, sizeof opened->note - used, "%s%s", used ? "; " : "", text);
-}
-
-/* Damaged items, if they may be replaced. */
-struct damage {
-    uint64_t count;
-    rue_error first;
-};
-
-/* Reads an item into the page cache and verifies it. */
-static rue_status warm_item(const struct rue_source *source, uint64_t item, void *scratch,
-                            bool may_be_damaged, struct damage *damage, rue_error *error)
-{
-    rue_error why = {0};
-    rue_status status = rue_source_read(source, item, scratch, &why);
-    if (status == RUE_OK) status = rue_source_verify(source, item, scratch, &why);
-    if (status == RUE_OK) return RUE_OK;
-    if (status != RUE_DATA || !may_be_damaged) return rue_fail(error, status, "%s", why.message);
-    if (damage->count++ == 0) damage->first = why;
-    return RUE_OK;
-}
-
-/* Trials do not verify checksums, because jobs do not. */
-static void note_damage(const struct damage *damage, struct rue_opened *opened)
-{
-    char text[RUE_ERROR_MESSAGE_BYTES + 128];
-    if (damage->count == 0) return;
-    snprintf(text, sizeof text,
-             "damaged images: %" PRIu64
-             ", such as %s; trials replace only those that cannot be read or decoded",
-             damage->count, damage->first.message);
-    add_note(opened, text);
-}
-
-static rue_status warm_items(const struct rue_source *source, const struct rue_sampler *sampler,
-                             uint64_t images, bool may_be_damaged, struct rue_opened *opened,
-                             rue_error *error)
-{
-    uint64_t count = rue_source_count(source), largest = 1;
-    for (uint64_t i = 0; i < count; i++)
-        if (rue_source_bytes(source, i) > largest) largest = rue_source_bytes(source, i);
-    void *scratch = malloc(largest);
-    if (!scratch) return rue_fail_memory(error, "warming the data", largest);
-    struct damage damage = {0};
-    rue_status status = RUE_OK;
-    for (uint64_t i = 0; status == RUE_OK && i < images; i++)
-        status = warm_item(source, rue_sampler_item(sampler, i), scratch, may_be_damaged, &damage, error);
-    free(scratch);
-    note_damage(&damage, opened);
-    return status;
-}
-
-/* Reads and verifies once what the trials will read, so that it is in the page cache. Not if it needs more
- * than half of the free memory, where it would not stay. */
-static rue_status warm_source(const struct rue_source *source, const struct rue_open_request *request,
-                              const struct rue_sampler *sampler, struct rue_opened *opened, rue_error *error)
-{
-    uint64_t share = rue_sampler_share(sampler), free_bytes = rue_machine_available_bytes();
+    uint64_t free_bytes = rue_machine_available_bytes();
     uint64_t images = request->images && request->images < share ? request->images : share;
-    bool may_be_damaged = request->workload.bad_images == RUE_BAD_REPLACE;
-    if (strcmp(request->workload.cache, RUE_CACHE_WARM) != 0) return RUE_OK;
+    if (strcmp(request->workload.cache, RUE_CACHE_WARM) != 0) return 0;
     double bytes = (double)opened->bytes / (double)opened->images * (double)images;
     if (free_bytes && bytes > (double)free_bytes / 2) {
         snprintf(opened->cache_reason, sizeof opened->cache_reason,
                  "they do not fit in half of the free memory");
-        return RUE_OK;
+        return 0;
     }
-    rue_status status = warm_items(source, sampler, images, may_be_damaged, opened, error);
-    if (status == RUE_OK) snprintf(opened->cache, sizeof opened->cache, RUE_CACHE_WARM);
+    return images;
+}
+
+/* Reads the data once, so that warm trials find them in the page cache. */
+static rue_status scan_source(struct opened_source *opening, const struct rue_open_request *request,
+                              const struct rue_sampler *sampler, struct rue_opened *opened, rue_error *error)
+{
+    bool cold = strcmp(request->workload.cache, RUE_CACHE_COLD) == 0;
+    const struct rue_data_scan scan = {
+        .source = opening->source,
+        .workload = &request->workload,
+        .sampler = sampler,
+        .images = warm_images(request, rue_sampler_share(sampler), opened),
+        .more_ns = opening->scanned || cold ? 0 : SCAN_MORE_NS, /* reading would make them warm */
+    };
+    opening->scanned = true;
+    rue_status status = rue_data_scan(&scan, opened->note, sizeof opened->note, error);
+    if (status == RUE_OK && scan.images) snprintf(opened->cache, sizeof opened->cache, RUE_CACHE_WARM);
     return status;
 }
 
@@ -160,10 +126,11 @@ static rue_status try_cold(const struct rue_source *source, const struct rue_wor
 static rue_status open_data(struct server *server, const struct rue_open_request *request,
                             struct rue_opened *out, rue_error *error)
 {
-    struct rue_source *source;
+    struct opened_source *opening;
     rue_status status =
-        find_source(server, &request->variant, request->workload.missing_chunks, &source, error);
+        find_source(server, &request->variant, request->workload.missing_chunks, &opening, error);
     if (status != RUE_OK) return status;
+    const struct rue_source *source = opening->source;
     struct rue_variant actual = rue_source_variant(source);
     out->images = rue_source_count(source);
     out->bytes = rue_source_total_bytes(source);
@@ -184,7 +151,7 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     status = rue_sampler_open(&sampler, source, error);
     if (status != RUE_OK) return status;
     if (request->workload.world_size > 1) out->share_images = rue_sampler_share(&sampler);
-    status = warm_source(source, request, &sampler, out, error);
+    status = scan_source(opening, request, &sampler, out, error);
     rue_sampler_close(&sampler);
     return status == RUE_OK ? try_cold(source, &request->workload, request->images, out, error) : status;
 }
@@ -250,15 +217,16 @@ static rue_status run_trial(struct server *server, json_t *object, const struct 
                             struct rue_trial_result *out, rue_error *error)
 {
     struct rue_trial_request request = *asked;
-    struct rue_source *source = NULL;
+    struct opened_source *opened = NULL;
     struct rue_model model = {0};
     if (request.measure == RUE_LOAD) request.model[0] = 0;
     rue_status status = open_model(&request, object, &model, error);
     if (status == RUE_OK && request.measure != RUE_COMPUTE)
-        status = find_source(server, &request.variant, request.workload.missing_chunks, &source, error);
+        status = find_source(server, &request.variant, request.workload.missing_chunks, &opened, error);
     struct starter starter = {server, json_object_get(object, "id")};
     const struct rue_trial_start start = {wait_for_start, &starter};
-    if (status == RUE_OK) rue_trial_run(request.waits ? &start : NULL, &request, source, &model, out);
+    if (status == RUE_OK)
+        rue_trial_run(request.waits ? &start : NULL, &request, opened ? opened->source : NULL, &model, out);
     rue_model_close(&model);
     return status;
 }
@@ -388,6 +356,6 @@ rue_status rue_runner_serve(FILE *in, FILE *out, bool writes_nothing, rue_error 
         free(reply);
     }
     free(line);
-    for (size_t i = 0; i < OPEN_SOURCES_MAX; i++) rue_source_close(server.sources[i]);
+    for (size_t i = 0; i < OPEN_SOURCES_MAX; i++) rue_source_close(server.sources[i].source);
     return status;
 }

@@ -325,6 +325,7 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
         .job.workload = variant->workload};
     snprintf(out->data.digest, sizeof out->data.digest, "%s", variant->opened.digest);
     snprintf(out->data.layout, sizeof out->data.layout, "%s", variant->opened.layout);
+    snprintf(out->data.note, sizeof out->data.note, "%s", variant->opened.note);
     count_outcomes(&study->ledger, index, out);
     out->knowledge = study->outcome.variants[index].knowledge;
     if (study->setup.host.recording) {

@@ -290,7 +290,7 @@ def test_a_damaged_record_is_reported_and_the_others_are_warm(rue, own_photos, t
     file.write_bytes(damaged)
     words = [word for word in GRID if word != "--quiet"]
     done = rue("tune", file, *words, "--bad-images", "replace")
-    assert done.returncode == 0 and "damaged images: 2, such as" in done.stderr, done.stderr
+    assert done.returncode == 0 and "2 of 20 images are damaged or unreadable, such as" in done.stderr, done.stderr
     assert "CRC-32C is wrong" in done.stderr and "free memory" not in done.stderr
     with sqlite3.connect(tmp_path / "out/study.db") as db:
         states = set(db.execute("SELECT json_extract(workload, '$.cache'), cache_missed FROM trial"))

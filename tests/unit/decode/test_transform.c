@@ -120,6 +120,33 @@ Test(transform, pixel_limit_is_the_caller_s)
     free(file.data);
 }
 
+/* Files that are cut at any place. With an end marker after it, only decoding can find what is missing. */
+Test(transform, verify_agrees_with_decoding_unless_an_end_marker_hides_the_damage)
+{
+    const struct jpeg_recipe recipes[] = {{.width = 90, .height = 70},
+                                          {.width = 90, .height = 70, .progressive = true},
+                                          {.width = 300, .height = 260, .restart_rows = 2}};
+    size_t refused = 0, accepted = 0;
+    for (size_t r = 0; r < sizeof recipes / sizeof *recipes; r++) {
+        struct jpeg_file file = jpeg_make(recipes[r]);
+        unsigned char *cut = malloc(file.bytes + 2);
+        for (size_t step = 0; step < 400; step++) {
+            size_t bytes = file.bytes * (step / 2 + 1) / 200;
+            memcpy(cut, file.data, bytes);
+            if (step % 2) memcpy(cut + bytes, "\xFF\xD9", 2), bytes += 2;
+            rue_status decoded = rue_transform_jpeg(transform, cut, bytes, RUE_UINT8, levels, NULL),
+                       verified = rue_transform_verify(transform, cut, bytes, NULL);
+            bool agrees = step % 2 ? verified == RUE_OK || decoded != RUE_OK : verified == decoded;
+            cr_assert(agrees, "recipe %zu, %zu bytes of %lu", r, bytes, file.bytes);
+            refused += decoded != RUE_OK;
+            accepted += decoded == RUE_OK;
+        }
+        free(cut);
+        free(file.data);
+    }
+    cr_assert(refused > 100 && accepted > 100, "%zu refused, %zu accepted", refused, accepted);
+}
+
 Test(transform, close_accepts_null)
 {
     rue_transform_close(NULL);
