@@ -112,6 +112,18 @@ def test_a_file_system_without_locks_is_named(release_rue, script, preload, why)
     expect_failure(done, 6, "cannot lock the folder out", os.strerror(getattr(errno, why)), "local disk", "--out")
 
 
+@pytest.mark.parametrize("why", ["ENOLCK", "ENOSYS", "EOPNOTSUPP", "EINVAL", "EIO", "ENODEV"])
+@pytest.mark.parametrize("lacks, words", [("FCNTL", "file locks do not work there"), ("MAPPING", "files cannot be shared memory there")])
+def test_a_file_system_that_cannot_hold_a_store_is_named(release_rue, script, preload, why, lacks, words):
+    done = tune(release_rue, script(TABLE), env=preload(**{f"PRELOAD_NO_{lacks}": getattr(errno, why)}))
+    expect_failure(done, 6, "out/study.db", words, "choose a folder on a local disk with --out")
+
+
+def test_a_full_disk_is_not_called_a_lack_of_shared_memory(release_rue, script, preload):
+    done = tune(release_rue, script(TABLE), env=preload(PRELOAD_NO_MAPPING=errno.ENOSPC))
+    expect_failure(done, 6, "the disk is full", "free some space")
+
+
 def test_two_processes_that_prepare_the_same_file_leave_one_complete_file(rue, photos):
     processes = [rue.start("prepare", photos, "photos.tensor", "--dtype", "uint8", "--quiet") for _ in range(4)]
     codes = sorted((code, err) for code, out, err in map(finish, processes))

@@ -26,6 +26,10 @@ static const char in_use[] = "another process uses the store: wait for it to end
 static const char not_writable[] =
     "make the file and its folder readable and writable, or choose another folder";
 
+static const char no_locks[] = "file locks do not work there: choose a folder on a local disk with --out";
+static const char no_shared_memory[] =
+    "files cannot be shared memory there: choose a folder on a local disk with --out";
+
 /* Formats; the argument is the path. */
 static const char *const advices[] = {
     [SQLITE_FULL] = "the disk is full: free some space and run again; all stored trials are kept",
@@ -37,9 +41,43 @@ static const char *const advices[] = {
     [SQLITE_READONLY] = not_writable,
     [SQLITE_CANTOPEN] = not_writable,
     [SQLITE_PERM] = not_writable,
-    [SQLITE_PROTOCOL] = "file locks do not work there: choose a folder on a local disk",
+    [SQLITE_PROTOCOL] = no_locks,
     [SQLITE_INTERRUPT] = "its schema is larger than that of a store of rue: " RUE_STORE_MOVE_AWAY,
 };
+
+/* SQLite says that the store is in use also where the file system has no locks. The probe ends the locks that
+ * this process has on the file, so call it only after a failure. */
+static bool has_locks(sqlite3 *db)
+{
+    const char *file = sqlite3_db_filename(db, "main");
+    int fd = file && file[0] ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0) return true;
+    struct flock probe = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = INT64_MAX - 1, .l_len = 1};
+    bool works = fcntl(fd, F_SETLK, &probe) == 0 || errno == EAGAIN || errno == EACCES;
+    close(fd);
+    return works;
+}
+
+/* What to do, of an extended code; NULL: unknown. `cause`: errno; 0: unknown. */
+static const char *find_advice(sqlite3 *db, int extended, int cause)
+{
+    size_t primary = extended & 0xff;
+    if (primary == SQLITE_BUSY && !has_locks(db)) return no_locks;
+    switch (cause == ENOSPC || cause == EDQUOT ? 0 : extended) {
+    case SQLITE_IOERR_LOCK:
+    case SQLITE_IOERR_UNLOCK:
+    case SQLITE_IOERR_RDLOCK:
+    case SQLITE_IOERR_CHECKRESERVEDLOCK:
+    case SQLITE_IOERR_SHMLOCK:
+        return no_locks;
+    case SQLITE_IOERR_SHMOPEN:
+    case SQLITE_IOERR_SHMSIZE:
+    case SQLITE_IOERR_SHMMAP:
+        return no_shared_memory;
+    default:
+        return primary < sizeof advices / sizeof *advices ? advices[primary] : NULL;
+    }
+}
 
 rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *action, rue_error *error)
 {
@@ -54,11 +92,11 @@ rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *a
     int cause = primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : 0;
     if (primary == SQLITE_CANTOPEN && rue_advice(cause)[0])
         return rue_fail(error, RUE_STORE, "%s: %s: %s%s", path, action, strerror(cause), rue_advice(cause));
-    bool known = primary < sizeof advices / sizeof *advices && advices[primary];
+    const char *known = find_advice(db, extended, cause);
     char advice[RUE_ERROR_MESSAGE_BYTES];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* one of the texts above */
-    snprintf(advice, sizeof advice, known ? advices[primary] : unusable, path);
+    snprintf(advice, sizeof advice, known ? known : unusable, path);
 #pragma GCC diagnostic pop
     return rue_fail(error, RUE_STORE, "%s: %s: %s%s%s (SQLite %d); %s", path, action,
                     own ? sqlite3_errstr(code) : sqlite3_errmsg(db), cause ? ": " : "",
