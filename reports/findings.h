@@ -51,7 +51,7 @@ struct rue_data_findings {
     uint64_t images, bytes; /* 0: unknown */
     char digest[32];
     char layout[48];          /* of chunks: see rue_source_layout */
-    char note[1024];          /* a remark for users, such as damaged images; "" */
+    char note[1024];          /* a remark for users, such as on damaged images; "" */
     bool sample;              /* converted for the comparison */
     double build_s_per_image; /* time to convert an image; 0: unknown */
     double storage_bytes;     /* size of its files; 0 or NaN: unknown */

@@ -242,7 +242,7 @@ const struct rue_field rue_json_variant_fields[] = {
     {"data_bytes", RUE_FIELD_NUMBER, VARIANT(data.bytes), RUE_FIELD_NULL},
     {"data_digest", RUE_FIELD_TEXT, VARIANT(data.digest), RUE_FIELD_NULL},
     {"data_layout", RUE_FIELD_TEXT, VARIANT(data.layout), RUE_FIELD_OMIT},
-    {"data_note", RUE_FIELD_TEXT, VARIANT(data.note), RUE_FIELD_OMIT},
+    {"note", RUE_FIELD_TEXT, VARIANT(data.note), RUE_FIELD_OMIT},
     {"sample", RUE_FIELD_FLAG, VARIANT(data.sample)},
     {"build_s_per_image", RUE_FIELD_REAL, VARIANT(data.build_s_per_image), RUE_FIELD_NULL},
     {"certificate", RUE_FIELD_STRUCT, VARIANT(claim), RUE_FIELD_NULL, .fields = claim_fields},

@@ -66,7 +66,7 @@ static void say_replaced(struct rue_page *page, const struct rue_variant_finding
 
 static void say_data(struct rue_page *page, const struct rue_variant_findings *variant)
 {
-    if (variant->data.note[0]) rue_say(page, "About these data: %s.", variant->data.note);
+    if (variant->data.note[0]) rue_say(page, "Note: %s.", variant->data.note);
 }
 
 static void say_disturbed(struct rue_page *page, const struct rue_variant_findings *variant)

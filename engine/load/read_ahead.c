@@ -44,6 +44,14 @@ static bool open_ring(struct io_uring *ring)
     return works;
 }
 
+bool rue_read_ahead_is_possible(void)
+{
+    struct io_uring ring;
+    bool possible = open_ring(&ring);
+    if (possible) io_uring_queue_exit(&ring);
+    return possible;
+}
+
 rue_status rue_read_ahead_open(size_t buffer_bytes, struct rue_read_ahead **out, rue_error *error)
 {
     struct rue_read_ahead *ahead = calloc(1, sizeof *ahead);

@@ -15,6 +15,7 @@
 #include "model_sleep.h"
 #include "profile_json.h"
 #include "protocol.h"
+#include "read_ahead.h"
 #include "residency.h"
 #include "sampler.h"
 #include "trial_loop.h"
@@ -123,6 +124,21 @@ static rue_status try_cold(const struct rue_source *source, const struct rue_wor
     return RUE_OK;
 }
 
+/* Only preprocessed items in one open file are read ahead. */
+static void note_access(const struct rue_source *source, char *note, size_t bytes)
+{
+    struct rue_place place;
+    size_t used = strlen(note);
+    if (rue_source_variant(source).mode == RUE_RAW || rue_read_ahead_is_possible() ||
+        !rue_source_place(source, RUE_ACCESS_READ, 0, &place) || place.path)
+        return;
+    snprintf(
+        note + used, bytes - used,
+        "%sio_uring is not permitted here, so items that are not in memory are read one by one: allow it "
+        "(in a container: its seccomp profile)",
+        used ? "; " : "");
+}
+
 static rue_status open_data(struct server *server, const struct rue_open_request *request,
                             struct rue_opened *out, rue_error *error)
 {
@@ -147,6 +163,7 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     if (rue_workload_trains(&request->workload))
         snprintf(out->transform, sizeof out->transform, RUE_TRANSFORM_TRAIN);
     rue_source_note(source, out->note, sizeof out->note);
+    note_access(source, out->note, sizeof out->note);
     struct rue_sampler sampler = rue_workload_sampler(&request->workload);
     status = rue_sampler_open(&sampler, source, error);
     if (status != RUE_OK) return status;
@@ -254,6 +271,7 @@ static json_t *machine_json(void)
                                machine.usable_cpus, "online_cpus", machine.online_cpus, "affinity_cpus",
                                machine.affinity_cpus, "quota_cpus", machine.quota_cpus, "memory_bytes",
                                (json_int_t)machine.memory_bytes, "kernel", machine.kernel);
+    if (!rue_read_ahead_is_possible()) json_object_set_new(object, "io_uring", json_false());
     add_gpus(object);
     return object;
 }

@@ -9,6 +9,7 @@
 #include "advice.h"
 #include "fetcher.h"
 #include "interrupt.h"
+#include "json_number.h"
 #include "machine.h"
 #include "model.h"
 #include "prepare.h"
@@ -87,6 +88,21 @@ static rue_status check_items(const struct rue_study_setup *setup, const struct 
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s: %s", variant->variant.path, why.message);
 }
 
+/* Without options, launchers may bind a rank to one core. Workers gain nothing then. */
+static void note_bound_rank(const struct rue_study_setup *setup, struct rue_opened *opened)
+{
+    const char *machine = rue_study_hello(setup)->machine_json;
+    int bound = rue_json_number(machine, "affinity_cpus"), online = rue_json_number(machine, "online_cpus"),
+        loaders = rue_json_number(machine, "loaders"), nodes = rue_json_number(machine, "nodes");
+    size_t used = strlen(opened->note);
+    if (!setup->goal.loader.runner.launch || bound != 1 || online <= (nodes > 0 ? loaders / nodes : 1))
+        return;
+    snprintf(opened->note + used, sizeof opened->note - used,
+             "%seach rank may use only 1 of %d CPUs: if training gets more, start ranks as it does (srun "
+             "--cpus-per-task, mpirun --bind-to none)",
+             used ? "; " : "", online);
+}
+
 /* Lets the runner open a variant, and fixes the workload of its trials. */
 static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_variant *variant,
                                rue_error *error)
@@ -100,6 +116,7 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
     rue_status status = rue_runner_open_data(setup->host.runner, &variant->variant, &variant->workload, limit,
                                              &variant->opened, error);
     if (status != RUE_OK) return status;
+    note_bound_rank(setup, &variant->opened);
     if (variant->opened.note[0])
         rue_progress_note(setup->progress, "%s: %s", variant->variant.path, variant->opened.note);
     status = check_items(setup, variant, error);

@@ -1,6 +1,7 @@
 """--cache: where the bytes of a trial come from is known. Warm trials read nothing from storage, cold ones all of it."""
 import csv
 import io
+import errno
 import json
 import mmap
 import os
@@ -308,3 +309,16 @@ def test_inspect_shows_the_share_in_memory(rue, data):
     for path in list_files(data):
         evict(path)
     assert json.loads(rue("inspect", data, "--json").stdout)["in_memory_ratio"] < 0.5
+
+
+@pytest.mark.parametrize("why", ["EPERM", "ENOSYS", "EACCES"])
+def test_a_container_without_io_uring_is_reported(release_rue, own_photos, preload, why):
+    """Photographs do not need it; tensor files are read ahead with it."""
+    assert release_rue("prepare", own_photos, "x.tensor", "--dtype", "uint8", "--quiet").returncode == 0
+    done = release_rue("tune", own_photos, "x.tensor", *GRID, env=preload(PRELOAD_NO_URING=getattr(errno, why)))
+    assert done.returncode == 0, done.stderr
+    report = json.loads((release_rue.folder / "out/recommendation.json").read_text())
+    notes = [part.get("note", "") for part in report["recommendations"]]
+    assert notes[0] == "" and "io_uring is not permitted here" in notes[1] and "seccomp" in notes[1]
+    assert report["provenance"]["machine"]["io_uring"] is False
+    assert "Note: io_uring is not permitted here" in unwrap(release_rue("show", "out").stdout)

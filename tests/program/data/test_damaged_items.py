@@ -41,10 +41,10 @@ def test_a_damaged_image_is_named_although_no_trial_loads_it(rue, photos_but, re
     assert done.returncode == 0, done.stderr
     said = flat(done.stderr)
     assert f"1 of 48 images is damaged or unreadable, such as {data}/45.jpg {reason}" in said and "--bad-images replace" in said
-    note = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["data_note"]
+    note = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["note"]
     assert "45.jpg" in note and reason in note
     for words in (done.stdout, rue("show", "out").stdout):
-        assert "About these data: 1 of 48 images is damaged or unreadable" in flat(words)
+        assert "Note: 1 of 48 images is damaged or unreadable" in flat(words)
 
 
 def test_images_that_are_replaced_do_not_stop_a_job(rue, photos_but):
@@ -58,7 +58,7 @@ def test_whole_images_are_not_called_damaged(rue, photos_but):
     data = photos_but(at44=lambda whole: whole + b"\0" * 100, at45=lambda whole: whole + whole[:50])
     done = rue("tune", data, *FEW, "--images", "2")
     assert done.returncode == 0 and "damaged" not in done.stderr, done.stderr
-    assert "data_note" not in read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
+    assert "note" not in read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
 
 
 def test_the_pixel_limit_of_the_job_counts(rue, photos_but):

@@ -71,6 +71,18 @@ def test_each_rank_has_its_share_and_its_figures(rue, photos, tmp_path):
     assert (part["workload"]["world_size"], part["ranks"], part["job_images"]) == (3, 3, 16)
 
 
+@pytest.mark.parametrize("bound, per_node, warned", [("1", 1, True), ("1", 4, False), ("2", 1, False)])
+def test_ranks_that_are_bound_to_one_core_are_reported(rue, script, tmp_path, bound, per_node, warned):
+    """As Open MPI binds two ranks; four ranks of a node with four CPUs have one each."""
+    hello = dict(images=1000, machine=dict(cpu="none", usable_cpus=int(bound), affinity_cpus=int(bound), online_cpus=4))
+    launcher = cluster(tmp_path, ranks=4, per_node=per_node)
+    done = rue("tune", "--runner", script(TABLE, hello=hello).command, "--launch", launcher, *GRID)
+    assert done.returncode == 0, done.stderr
+    said = "each rank may use only 1 of 4 CPUs"
+    assert (said in flat(done.stderr)) == (said in flat(done.stdout)) == warned
+    assert not warned or ("--cpus-per-task" in done.stderr and "--bind-to none" in flat(done.stderr))
+
+
 def test_the_slowest_rank_counts_and_is_named(rue, tmp_path):
     done = rue("tune", *GRID, "--launch", played(tmp_path, slow={"37": 2.0}, clock_ahead_ns={"3": 10**15, "5": -10**9}))
     assert done.returncode == 0, done.stderr
