@@ -1,8 +1,8 @@
 /* The zarr format: a folder with a Zarr array of items, version 2 or 3, or a group with such an array and one
  * of labels. The first axis counts the items. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "hash.h"
 #include "zarr_store.h"
 
-enum { NAME_MAX_BYTES = 128, ATTRIBUTES_MAX = 16 << 20, STOP_EVERY = 65536 };
+enum { NAME_MAX_BYTES = 128, LIST_BYTES = 256, STOP_EVERY = 65536 };
 
 static const char *const image_names[] = {"images", "data", "x", NULL};
 static const char *const label_names[] = {"labels", "label", "y", "targets", NULL};
@@ -28,21 +28,57 @@ static rue_status probe_zarr(const char *path, bool *matches, rue_error *error)
     return RUE_OK;
 }
 
-/* Opens the array `key`, or the first of `names` that exists. */
-static rue_status open_array(const struct rue_index *index, const char *path,
-                             const struct rue_source_options *options, const char *key,
-                             const char *const *names, struct rue_zarr **out, rue_error *error)
-{
+/* An array of the store: its name with a slash, or "" for the whole store. */
+struct found {
+    bool exists;
     char name[NAME_MAX_BYTES + 2];
-    const char *const given[] = {key, NULL};
-    rue_status status = RUE_OK;
-    bool found = false;
-    for (const char *const *at = key ? given : names; status == RUE_OK && !found && *at; at++) {
-        snprintf(name, sizeof name, "%.*s/", NAME_MAX_BYTES, *at);
-        status = rue_zarr_open(rue_files_folder_fd(index->files), path, name, options, &found, out, error);
-    }
-    if (status != RUE_OK || found || !key) return status;
+    struct rue_zarr_array array;
+};
+
+/* `*out` may exist after an error: see rue_zarr_describe. */
+static rue_status find_array(const struct rue_index *index, const char *path, const char *name,
+                             struct found *out, rue_error *error)
+{
+    snprintf(out->name, sizeof out->name, "%.*s%s", NAME_MAX_BYTES, name, *name ? "/" : "");
+    return rue_zarr_describe(rue_files_folder_fd(index->files), path, out->name, &out->exists, &out->array,
+                             error);
+}
+
+static rue_status find_key(const struct rue_index *index, const char *path, const char *key,
+                           struct found *out, rue_error *error)
+{
+    rue_status status = find_array(index, path, key, out, error);
+    if (status != RUE_OK || out->exists) return status;
     return rue_fail(error, RUE_DATA, "%s has no array '%.128s': name one of its arrays", path, key);
+}
+
+/* Lists the arrays of the group in the order of their names. */
+static void list_arrays(const struct rue_index *index, const char *path, char out[LIST_BYTES])
+{
+    struct dirent **entries;
+    size_t used = 0;
+    int count = scandirat(rue_files_folder_fd(index->files), ".", &entries, NULL, alphasort);
+    out[0] = 0;
+    for (int i = 0; i < count; i++) {
+        struct found found = {0};
+        rue_error ignored = {0};
+        bool listed = entries[i]->d_name[0] != '.' && used < LIST_BYTES;
+        rue_status status = listed ? find_array(index, path, entries[i]->d_name, &found, &ignored) : RUE_DATA;
+        if (found.exists && (status == RUE_OK || status == RUE_DATA))
+            used +=
+                (size_t)snprintf(out + used, LIST_BYTES - used, "%s%s", used ? ", " : "", entries[i]->d_name);
+        free(entries[i]);
+    }
+    if (count >= 0) free(entries);
+    if (used >= LIST_BYTES) memcpy(out + LIST_BYTES - 4, "...", 4);
+}
+
+static rue_status open_array(const struct rue_index *index, const char *path, const struct found *found,
+                             const struct rue_source_options *options, struct rue_zarr **out,
+                             rue_error *error)
+{
+    return rue_zarr_open(rue_files_folder_fd(index->files), path, found->name, &found->array, options, out,
+                         error);
 }
 
 static rue_status refuse_missing(const struct rue_zarr *zarr, const char *path,
@@ -59,12 +95,45 @@ static rue_status refuse_missing(const struct rue_zarr *zarr, const char *path,
 
 /* ---- labels ---- */
 
-static bool is_label(const struct rue_zarr_array *array, const unsigned char *value, int32_t *out)
+/* Why the array does not hold one whole number for each item; NULL: it does. */
+static const char *refuse_shape(const struct found *found, const struct rue_index *index)
+{
+    const struct rue_zarr_array *array = &found->array;
+    if (array->shape[0] != index->count) return "does not have a value for each item";
+    for (int axis = 1; axis < RUE_ZARR_AXES; axis++)
+        if (array->shape[axis] != 1) return "has several values for each item";
+    return array->kind == 'f' ? "has values that are not whole numbers" : NULL;
+}
+
+/* Finds the array of labels by the usual names. What has another shape or type is not one, and coordinates
+ * are not; but "labels" of other items are an error. `*why` says why there are none. */
+static rue_status find_labels(const struct rue_index *index, const char *path, struct found *out, char *why,
+                              size_t bytes, rue_error *error)
+{
+    for (const char *const *name = label_names; *name; name++) {
+        rue_error fault = {0};
+        rue_status status = find_array(index, path, *name, out, &fault);
+        if (out->exists && out->array.coordinate) continue;
+        if (status != RUE_OK) return rue_fail(error, status, "%s", fault.message);
+        const char *reason = out->exists ? refuse_shape(out, index) : NULL;
+        if (out->exists && !reason) return RUE_OK;
+        if (reason && out->array.shape[0] != index->count && strcmp(*name, "y") != 0)
+            return rue_fail(error, RUE_DATA, "%s: the array %s %s: there are %" PRIu64 " items", path, *name,
+                            reason, index->count);
+        if (reason && !why[0]) snprintf(why, bytes, "the array %s %s", *name, reason);
+    }
+    out->exists = false;
+    return RUE_OK;
+}
+
+static bool is_label(const struct rue_zarr_array *array, const unsigned char *value, int64_t *out)
 {
     uint64_t bits = 0;
+    unsigned unused = 64 - 8 * array->value_bytes;
     memcpy(&bits, value, array->value_bytes);
-    *out = (int32_t)bits;
-    return bits <= INT32_MAX;
+    *out = array->kind == 'b' ? bits != 0 : (int64_t)bits;
+    if (array->kind == 'i') *out = (int64_t)(bits << unused) >> unused;
+    return *out >= 0 && *out <= INT32_MAX;
 }
 
 static rue_status read_labels(const struct rue_zarr *labels, const char *path,
@@ -73,32 +142,77 @@ static rue_status read_labels(const struct rue_zarr *labels, const char *path,
 {
     const struct rue_zarr_array *array = rue_zarr_array(labels);
     unsigned char value[sizeof(uint64_t)];
-    if (array->shape[0] != index->count || rue_zarr_item_bytes(labels) != array->value_bytes)
-        return rue_fail(error, RUE_DATA, "%s has %" PRIu64 " items, and its labels do not have that shape",
-                        path, index->count);
-    if (array->kind == 'f')
-        return rue_fail(error, RUE_DATA, "%s has labels that are not whole numbers", path);
     index->labels = malloc(index->count * sizeof *index->labels);
     if (!index->labels) return rue_fail_memory(error, "labels", index->count * sizeof *index->labels);
     rue_status status = RUE_OK;
     for (uint64_t i = 0; status == RUE_OK && i < index->count; i++) {
+        int64_t label = 0;
         if (i % STOP_EVERY == 0) status = rue_source_check_stop(options, error);
         if (status == RUE_OK) status = rue_zarr_read(labels, i, value, error);
-        if (status == RUE_OK && !is_label(array, value, &index->labels[i]))
-            status = rue_fail(error, RUE_DATA, "%s: the label of item %" PRIu64 " is not from 0 to 2^31 - 1",
-                              path, i);
+        if (status == RUE_OK && !is_label(array, value, &label))
+            status = rue_fail(
+                error, RUE_DATA,
+                array->kind == 'u' ? "%s: the label of item %" PRIu64 " is %" PRIu64 "%s"
+                                   : "%s: the label of item %" PRIu64 " is %" PRId64 "%s",
+                path, i, label,
+                ", which is not from 0 to 2^31 - 1: name others with label_key, or give the array of "
+                "items alone");
+        index->labels[i] = (int32_t)label;
     }
     index->seed = rue_hash(index->seed, index->labels, index->count * sizeof *index->labels);
     return status;
 }
 
-static rue_status open_labels(const char *path, const struct rue_source_options *options,
+/* Notes missing chunks of labels. */
+static void note_missing_labels(const struct rue_zarr *labels, const char *name, struct rue_index *index)
+{
+    const char *example;
+    uint64_t chunks, missing = rue_zarr_missing(labels, &chunks, &example);
+    double fill = rue_zarr_array(labels)->fill_number;
+    index->remarks.skipped += missing;
+    if (missing == chunks)
+        rue_index_note(index,
+                       "no labels found: all chunks of %.*s are missing; all labels are the fill value %g",
+                       (int)strlen(name) - 1, name, fill);
+    else if (missing)
+        rue_index_note(index,
+                       "chunks of labels missing: %" PRIu64 " of %" PRIu64
+                       ", such as %s: their labels are the fill value %g",
+                       missing, chunks, example, fill);
+}
+
+static void note_no_labels(struct rue_index *index, const char *path, bool group, const char *why)
+{
+    char list[LIST_BYTES] = "";
+    if (group) list_arrays(index, path, list);
+    if (why[0])
+        rue_index_note(index, "no labels found: %s; name another array with label_key", why);
+    else if (list[0])
+        rue_index_note(index, "no labels found: the arrays of the group are %s; name one with label_key",
+                       list);
+    else
+        rue_index_note(index, group ? "no labels found: name an array with label_key"
+                                    : "no labels found: the data are one array, without a group");
+}
+
+static rue_status open_labels(const char *path, bool group, const struct rue_source_options *options,
                               struct rue_index *index, rue_error *error)
 {
+    const char *key = options->label_key;
+    char why[NAME_MAX_BYTES] = "";
+    struct found found = {0};
     struct rue_zarr *labels = NULL;
-    rue_status status = open_array(index, path, options, options->label_key, label_names, &labels, error);
-    if (status == RUE_OK && labels) status = refuse_missing(labels, path, options, error);
-    if (status == RUE_OK && labels) status = read_labels(labels, path, options, index, error);
+    rue_status status = key ? find_key(index, path, key, &found, error)
+                            : find_labels(index, path, &found, why, sizeof why, error);
+    if (status != RUE_OK) return status;
+    if (!found.exists) return note_no_labels(index, path, group, why), RUE_OK;
+    if (refuse_shape(&found, index))
+        return rue_fail(error, RUE_DATA, "%s: the array '%.128s' cannot be labels: it %s", path, key,
+                        refuse_shape(&found, index));
+    status = open_array(index, path, &found, options, &labels, error);
+    if (status == RUE_OK) status = refuse_missing(labels, path, options, error);
+    if (status == RUE_OK) status = read_labels(labels, path, options, index, error);
+    if (status == RUE_OK) note_missing_labels(labels, found.name, index);
     rue_zarr_close(labels);
     return status;
 }
@@ -108,14 +222,11 @@ static rue_status read_classes(const char *path, struct rue_index *index, rue_er
 {
     static const char *const files[] = {"zarr.json", ".zattrs"};
     rue_status status = RUE_OK;
-    for (int i = 0; status == RUE_OK && i < 2; i++) {
-        char *text;
-        size_t bytes = 0;
-        status = rue_zarr_read_file(rue_files_folder_fd(index->files), path, files[i], ATTRIBUTES_MAX, &text,
-                                    &bytes, error);
-        json_t *object = text ? json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL) : NULL;
-        if (text && !object)
-            status = rue_fail(error, RUE_DATA, "%s/%s is not valid JSON, or has a key twice", path, files[i]);
+    for (int i = 0; index->labels && status == RUE_OK && i < 2; i++) {
+        json_t *object;
+        uint64_t unused;
+        status =
+            rue_zarr_read_json(rue_files_folder_fd(index->files), path, files[i], &object, &unused, error);
         const json_t *classes =
             json_object_get(i ? object : json_object_get(object, "attributes"), "classes");
         for (size_t c = 0; status == RUE_OK && c < json_array_size(classes); c++) {
@@ -124,15 +235,49 @@ static rue_status read_classes(const char *path, struct rue_index *index, rue_er
                           : rue_fail(error, RUE_DATA, "%s has a class name that is not a text", path);
         }
         json_decref(object);
-        free(text);
     }
     for (uint64_t i = 0; status == RUE_OK && index->class_count && i < index->count; i++)
-        if (!index->labels || (uint32_t)index->labels[i] >= index->class_count)
+        if ((uint32_t)index->labels[i] >= index->class_count)
             status = rue_fail(error, RUE_DATA, "%s: the label of item %" PRIu64 " is not a class", path, i);
     return status;
 }
 
 /* ---- the source ---- */
+
+/* The whole store if it is an array, or the array of items in the group. Arrays of one axis are not items. */
+static rue_status find_items(const struct rue_index *index, const char *path, const char *key,
+                             struct found *out, rue_error *error)
+{
+    char list[LIST_BYTES];
+    if (key) return find_key(index, path, key, out, error);
+    rue_status status = find_array(index, path, "", out, error);
+    if (status != RUE_OK || out->exists) return status;
+    for (const char *const *name = image_names; *name; name++) {
+        rue_error fault = {0};
+        status = find_array(index, path, *name, out, &fault);
+        if (out->exists && (out->array.coordinate || out->array.rank == 1)) continue;
+        if (status != RUE_OK) return rue_fail(error, status, "%s", fault.message);
+        if (out->exists) return RUE_OK;
+    }
+    list_arrays(index, path, list);
+    return rue_fail(error, RUE_DATA,
+                    list[0] ? "%s has no items in an array images, data or x: its arrays are %s; name one "
+                              "with image_key"
+                            : "%s has no array images, data or x: name the array of items with image_key",
+                    path, list);
+}
+
+/* Says which attributes are not applied. */
+static void note_attributes(struct rue_index *index, unsigned attributes)
+{
+    char names[LIST_BYTES] = "";
+    size_t used = 0;
+    for (int i = 0; i < RUE_ZARR_CF_COUNT; i++)
+        if (attributes >> i & 1)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
+                                     rue_zarr_cf_names[i]);
+    if (used) rue_index_note(index, "values are read as they are stored: not applied are %s", names);
+}
 
 static rue_status describe_items(const struct rue_zarr *zarr, const char *path,
                                  const struct rue_source_options *options, struct rue_index *index,
@@ -171,6 +316,7 @@ static rue_status describe_items(const struct rue_zarr *zarr, const char *path,
                        ", such as %s: their items have the fill value %g",
                        missing, chunks, example, array->fill_number);
     index->remarks.skipped = missing;
+    note_attributes(index, array->cf);
     return RUE_OK;
 }
 
@@ -178,19 +324,14 @@ static rue_status open_zarr(const char *path, const struct rue_source_options *o
                             struct rue_index *index, rue_error *error)
 {
     struct rue_zarr *zarr = NULL;
-    bool found = false;
+    struct found items = {0};
     rue_status status = rue_files_set_folder(&index->files, path, error);
-    if (status == RUE_OK)
-        status = rue_zarr_open(rue_files_folder_fd(index->files), path, "", options, &found, &zarr, error);
-    if (status == RUE_OK && !found)
-        status = open_array(index, path, options, options->image_key, image_names, &zarr, error);
+    if (status == RUE_OK) status = find_items(index, path, options->image_key, &items, error);
+    if (status == RUE_OK) status = open_array(index, path, &items, options, &zarr, error);
     index->state = zarr;
-    if (status != RUE_OK) return status;
-    if (!zarr)
-        return rue_fail(error, RUE_DATA, "%s has no array images, data or x: name one of its arrays", path);
-    status = describe_items(zarr, path, options, index, error);
-    if (status == RUE_OK && !found) status = open_labels(path, options, index, error);
-    return status == RUE_OK && !found ? read_classes(path, index, error) : status;
+    if (status == RUE_OK) status = describe_items(zarr, path, options, index, error);
+    if (status == RUE_OK) status = open_labels(path, items.name[0], options, index, error);
+    return status == RUE_OK ? read_classes(path, index, error) : status;
 }
 
 static void close_zarr(void *state)

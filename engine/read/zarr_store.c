@@ -21,7 +21,7 @@
 #include "hash.h"
 #include "machine.h"
 
-enum { NAME_BYTES = 192, METADATA_MAX = 16 << 20, VIEWS_MAX = 16384 };
+enum { NAME_BYTES = 192, VIEWS_MAX = 16384 };
 static const double cache_least_bytes = 256 << 20, cached_blocks = 16;
 static const uint64_t index_key = UINT64_C(1) << 63; /* marks the index of a shard in the cache */
 
@@ -268,43 +268,24 @@ static rue_status count_missing(struct rue_zarr *zarr, const struct rue_source_o
     return status;
 }
 
-static rue_status read_metadata(struct rue_zarr *zarr, const char *name, bool *found, rue_error *error)
-{
-    static const char *const files[] = {"zarr.json", ".zarray"};
-    char file[NAME_BYTES], *text = NULL;
-    rue_error why = {0};
-    size_t bytes = 0;
-    for (size_t i = 0; !text && i < sizeof files / sizeof *files; i++) {
-        snprintf(file, sizeof file, "%s%s", name, files[i]);
-        rue_status status =
-            rue_zarr_read_file(zarr->folder_fd, zarr->folder, file, METADATA_MAX, &text, &bytes, error);
-        if (status != RUE_OK) return status;
-    }
-    rue_status status = text ? rue_zarr_parse(text, bytes, &zarr->array, &why) : RUE_OK;
-    *found = zarr->array.rank > 0;
-    zarr->digest = rue_hash(RUE_HASH_START, text, bytes);
-    free(text);
-    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s %s", zarr->path, why.message);
-}
-
 rue_status rue_zarr_open(int folder_fd, const char *path, const char *name,
-                         const struct rue_source_options *options, bool *found, struct rue_zarr **out,
-                         rue_error *error)
+                         const struct rue_zarr_array *array, const struct rue_source_options *options,
+                         struct rue_zarr **out, rue_error *error)
 {
     struct rue_zarr *zarr = calloc(1, sizeof *zarr);
-    *found = false;
     if (!zarr) return rue_fail_memory(error, "a Zarr array", sizeof *zarr);
+    zarr->array = *array;
+    zarr->digest = array->digest;
     zarr->folder_fd = folder_fd;
     snprintf(zarr->folder, sizeof zarr->folder, "%s", path);
     int length = (int)strlen(name);
     snprintf(zarr->path, sizeof zarr->path, "%s%s%.*s", path, length ? "/" : "", length ? length - 1 : 0,
              name);
-    rue_status status = read_metadata(zarr, name, found, error);
-    if (status == RUE_OK && *found) status = measure_grid(zarr, error);
-    if (status == RUE_OK && *found) status = add_files(zarr, name, options, error);
-    if (status == RUE_OK && *found) status = open_cache(zarr, error);
-    if (status == RUE_OK && *found) status = count_missing(zarr, options, error);
-    if (status == RUE_OK && *found)
+    rue_status status = measure_grid(zarr, error);
+    if (status == RUE_OK) status = add_files(zarr, name, options, error);
+    if (status == RUE_OK) status = open_cache(zarr, error);
+    if (status == RUE_OK) status = count_missing(zarr, options, error);
+    if (status == RUE_OK)
         *out = zarr;
     else
         rue_zarr_close(zarr);

@@ -20,18 +20,24 @@ rue_status rue_zarr_refuse_links(int folder_fd, const char *path, const char *na
 /* Says why the file could not be read, from errno; 0: it ends too early. */
 rue_status rue_zarr_fail_file(rue_error *error, const char *path, const char *name);
 
-/* Reads the file `name` of at most `most` bytes into `*out`, which the caller frees; a NUL follows its
- * `*bytes`. `*out` is NULL if the file does not exist. `path` is the folder, for messages. RUE_DATA; also the
- * results of rue_source_failure. */
-rue_status rue_zarr_read_file(int folder_fd, const char *path, const char *name, uint64_t most, char **out,
-                              size_t *bytes, rue_error *error) RUE_MUST_CHECK;
+/* Reads the JSON in the file `name` as rue_zarr_load_json does, and sets `*digest` to a hash of its text. The
+ * caller releases `*out`, which is NULL if the file does not exist. `path` is the folder, for messages.
+ * RUE_DATA; also the results of rue_source_failure. */
+rue_status rue_zarr_read_json(int folder_fd, const char *path, const char *name, json_t **out,
+                              uint64_t *digest, rue_error *error) RUE_MUST_CHECK;
 
-/* Opens the array `name` ("" or "images/") of the folder `path`, whose descriptor must stay open. Reads its
- * metadata and the sizes of its files, which must not change afterwards. `*found` is false if there is no
- * such array. RUE_DATA names the array; also the results of rue_source_failure, and of `stop`. */
+/* Reads the metadata of the array `name` ("" or "images/"). `*found` is false if there is no such array; it
+ * may be true after an error, see rue_zarr_parse. RUE_DATA names array or file; also the results of
+ * rue_source_failure. */
+rue_status rue_zarr_describe(int folder_fd, const char *path, const char *name, bool *found,
+                             struct rue_zarr_array *out, rue_error *error) RUE_MUST_CHECK;
+
+/* Opens the array `name` of the folder `path`, whose descriptor must stay open; `array` is from
+ * rue_zarr_describe. Reads the sizes of its files, which must not change afterwards. RUE_DATA names the
+ * array; also the results of rue_source_failure, and of `stop`. */
 rue_status rue_zarr_open(int folder_fd, const char *path, const char *name,
-                         const struct rue_source_options *options, bool *found, struct rue_zarr **out,
-                         rue_error *error) RUE_MUST_CHECK;
+                         const struct rue_zarr_array *array, const struct rue_source_options *options,
+                         struct rue_zarr **out, rue_error *error) RUE_MUST_CHECK;
 void rue_zarr_close(struct rue_zarr *zarr);
 
 const struct rue_zarr_array *rue_zarr_array(const struct rue_zarr *zarr);

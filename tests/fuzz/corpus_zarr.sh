@@ -1,4 +1,5 @@
-# corpus_zarr.sh RUE FOLDER: a chunk of each kind of storage, and metadata of both versions. The first byte is the kind.
+# corpus_zarr.sh RUE FOLDER: a chunk of each kind of storage, and metadata of both versions. The first byte is the kind,
+# the second one that of metadata: .zarray, zarr.json, .zattrs, labels/.zarray, labels/zarr.json.
 python3 - "$2" <<'END'
 import gzip, json, pathlib, struct, sys
 folder, values = pathlib.Path(sys.argv[1]), struct.pack("<64f", *range(64))
@@ -16,10 +17,17 @@ shards = dict(name="sharding_indexed", configuration=dict(chunk_shape=[2, 3, 4, 
 v3 = dict(zarr_format=3, node_type="array", shape=[9, 3, 4, 5], data_type="uint8", fill_value=0, attributes={}, codecs=[shards],
           chunk_grid=dict(name="regular", configuration=dict(chunk_shape=[4, 3, 4, 5])),
           chunk_key_encoding=dict(name="default", configuration=dict(separator=".")))
-(folder / "v2").write_bytes(b"\x05" + json.dumps(v2).encode() + b" ")
 huge = dict(name="regular", configuration=dict(chunk_shape=[2 ** 32] * 4))
 tiny = dict(shards, configuration=dict(shards["configuration"], chunk_shape=[1] * 4))
-(folder / "v2-huge").write_bytes(b"\x05" + json.dumps(dict(v2, chunks=[2 ** 32] * 4)).encode() + b" ")
-(folder / "v3").write_bytes(b"\x05" + json.dumps(v3).encode() + b"\t")
-(folder / "v3-huge").write_bytes(b"\x05" + json.dumps(dict(v3, chunk_grid=huge, codecs=[tiny])).encode() + b"\t")
+python = dict(history="x\0y\udce9\ud83d", scale_factor=0.5, _FillValue=2 ** 64 - 1, missing_value=float("nan"), _ARRAY_DIMENSIONS=["y"],
+              more=[float("-inf"), 10 ** 30])
+labels2 = dict(v2, shape=[2], chunks=[1], dtype="|i1", fill_value=-1, compressor=None)
+labels3 = dict(v3, shape=[2], data_type="bool", fill_value=True, dimension_names=["y"], attributes=python, codecs=["bytes"],
+               chunk_grid=dict(name="regular", configuration=dict(chunk_shape=[2])))
+forms = dict(v3, shape=[9, 1, 3, 1, 5], data_type="float16", fill_value="0x7e00", codecs=["bytes", "numcodecs.zstd", "numcodecs.crc32c"],
+             chunk_grid=dict(name="regular", configuration=dict(chunk_shape=[9, 1, 3, 1, 5])))
+metadata = {"v2": (0, v2), "v2-huge": (0, dict(v2, chunks=[2 ** 32] * 4)), "v3": (1, v3), "v3-huge": (1, dict(v3, chunk_grid=huge, codecs=[tiny])),
+            "v3-forms": (1, forms), "v3-python": (1, dict(v3, attributes=python)), "attributes": (2, python), "labels-2": (3, labels2), "labels-3": (4, labels3)}
+for name, (kind, value) in metadata.items():
+    (folder / name).write_bytes(bytes([5, kind]) + json.dumps(value).encode())
 END

@@ -1,6 +1,7 @@
 /* A store whose metadata, or whose only chunk, is what the fuzzer gives: its items can be read, or there is a
- * reason. The first byte says which of them, and how the chunk is stored. */
+ * reason. The first byte says which of them, and how the chunk is stored; the second one which metadata. */
 #include <assert.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +38,34 @@ static void write_file(const char *folder, const char *name, const void *data, s
     if (!file || fwrite(data, 1, bytes, file) != bytes || fclose(file) != 0) abort();
 }
 
+static void make_folder(const char *folder, const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (mkdir(path, 0700) != 0) abort();
+}
+
 static void remove_file(const char *folder, const char *name)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    unlink(path);
+    if (unlink(path) != 0) rmdir(path);
+}
+
+/* The metadata of an array, its attributes, or the metadata of labels in a group. */
+static void write_metadata(const char *folder, unsigned kind, const void *text, size_t bytes)
+{
+    static const char *const names[] = {".zarray", "zarr.json", ".zattrs", "labels/.zarray",
+                                        "labels/zarr.json"};
+    static const char chunk[256];
+    kind %= sizeof names / sizeof *names;
+    bool group = kind > 2;
+    if (group) make_folder(folder, "images");
+    if (group) make_folder(folder, "labels");
+    if (group) write_file(folder, ".zgroup", "{}", 2);
+    if (kind >= 2) write_file(folder, group ? "images/.zarray" : ".zarray", stored[0], strlen(stored[0]));
+    write_file(folder, names[kind], text, bytes);
+    write_file(folder, group ? "images/0.0.0.0" : "0.0.0.0", chunk, sizeof chunk);
 }
 
 static void use(struct rue_source *source)
@@ -61,10 +85,12 @@ static void use(struct rue_source *source)
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 {
-    static const char *const names[] = {".zarray", "zarr.json", "0.0.0.0"};
+    static const char *const names[] = {".zarray",        "zarr.json",        ".zattrs",        "0.0.0.0",
+                                        ".zgroup",        "images/.zarray",   "images/0.0.0.0", "images",
+                                        "labels/.zarray", "labels/zarr.json", "labels"};
     static char folder[] = "/dev/shm/fuzz-zarr-XXXXXX";
     static bool made;
-    if (bytes == 0) return 0;
+    if (bytes < 2) return 0;
     if (!made && !mkdtemp(folder)) abort();
     made = true;
     unsigned kind = data[0] % (STORED + 1); /* the last one: the metadata */
@@ -73,8 +99,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
         write_file(folder, metadata, stored[kind], strlen(stored[kind]));
         write_file(folder, "0.0.0.0", data + 1, bytes - 1);
     } else {
-        write_file(folder, data[bytes - 1] % 2 ? "zarr.json" : ".zarray", data + 1, bytes - 1);
-        write_file(folder, "0.0.0.0", "chunk", 5);
+        write_metadata(folder, data[1], data + 2, bytes - 2);
     }
     rue_error error = {0};
     struct rue_source *source = NULL;

@@ -32,7 +32,7 @@ def values_of(path, count, shape, dtype):
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     stride = -(-size // 4096) * 4096
     records = np.memmap(path, "u1", "r", 4096)[:count * stride].reshape(count, stride)
-    labels = np.memmap(path, "<i4", "r", 4096 + count * stride)[:count]
+    labels = np.memmap(path, "<i4", "r", 4096 + count * stride, (count,))
     return np.ascontiguousarray(records[:, :size]).view(dtype).reshape(count, *shape), labels
 
 
@@ -156,7 +156,7 @@ def test_other_names_are_given(rue):
     group = zarr.open_group(str(rue.folder / "s"), "w")
     group.create_dataset("fields/t2m", data=arrays(), chunks=(5, *SHAPE))
     group.create_dataset("months", data=np.arange(23, dtype="u1"))
-    expect_failure(rue("inspect", "s"), 3, "s has no array images, data or x: name one of its arrays")
+    expect_failure(rue("inspect", "s"), 3, "s has no items in an array images, data or x: its arrays are months; name one with image_key")
     expect_failure(rue("inspect", "s", "--image-key", "t2m"), 3, "s has no array 't2m'")
     items, labels = read_back(rue, "s", 23, SHAPE, "<f4", "--image-key", "fields/t2m", "--label-key", "months")
     assert (items == arrays()).all() and (labels == np.arange(23)).all()
@@ -271,13 +271,15 @@ REFUSED = {
     "a filter": (dict(filters=[dict(id="delta")]), "has the filter 'delta'"),
     "Fortran order": (dict(order="F"), "is in Fortran order: save it in C order"),
     "ranks that differ": (dict(chunks=[5, 3]), "has a shape of 4 axes, but a shape of chunks of 2 axes"),
-    "five axes": (dict(shape=[1] * 5, chunks=[1] * 5), "shape of 5 axes"),
+    "five axes": (dict(shape=[23, 3, 2, 10, 24], chunks=[1] * 5), "a shape of 5 axes, and 2 to 4 axes that are longer than 1 are supported"),
+    "an axis of length 1 in chunks of 2": (dict(shape=[23, 1, 3, 20, 24], chunks=[5, 2, 3, 20, 24]), "shape of chunks that is longer than an axis of length 1"),
+    "17 axes": (dict(shape=[23] + [1] * 16, chunks=[1] * 17), "a shape of 17 axes"),
     "no items": (dict(shape=[0, 3, 20, 24]), "an axis that is not from 1 to 2^40 long"),
     "a negative chunk": (dict(chunks=[-1, 3, 20, 24]), "an axis that is not from 1 to 2^40 long"),
     "10^9 chunks": (dict(shape=[10**9, 3, 20, 24], chunks=[1, 3, 20, 24]), "1e+09 files of chunks, and the limit is 4194304"),
     "a huge chunk": (dict(chunks=[10**9, 3, 20, 24]), "chunks of more than 2 GiB"),
     "chunks whose product is 2^128": (dict(chunks=[2**32] * 4), "chunks of more than 2 GiB"),
-    "labels for other items": (dict(shape=[24, 3, 20, 24]), "its labels do not have that shape"),
+    "labels for other items": (dict(shape=[24, 3, 20, 24]), "the array labels does not have a value for each item: there are 24 items"),
     "another version": (dict(zarr_format=4), "version 2 or 3 of the Zarr format"),
     "a long separator": (dict(dimension_separator=".."), "does not separate the numbers of chunks by . or /"),
     "a separator that is a number": (dict(dimension_separator=1), "does not separate the numbers of chunks by . or /"),
@@ -327,7 +329,7 @@ def test_shards_whose_sizes_wrap_are_refused(rue, shape, shards, chunks):
 def test_damaged_json_is_refused(rue):
     store = make_store(rue)
     (store / "images/.zarray").write_text('{"zarr_format": 2,')
-    expect_failure(rue("inspect", "store.zarr"), 3, "store.zarr/images is not valid JSON in line 1")
+    expect_failure(rue("inspect", "store.zarr"), 3, "store.zarr/images/.zarray is not valid JSON, in line 1; write it again")
 
 
 @pytest.mark.parametrize("codec", COMPRESSORS)
