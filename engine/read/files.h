@@ -33,8 +33,9 @@ int rue_files_folder_fd(const struct rue_files *files);
 rue_status rue_files_read_whole(const struct rue_files *files, const char *name, uint64_t bytes, void *into,
                                 rue_error *error) RUE_MUST_CHECK;
 
-/* Adds the first folder of each item's name as a class, sorted by bytes, and sets the labels. Items of one
- * folder follow each other. If there are classes, items without a folder are skipped. RUE_MEMORY. */
+/* Adds the first folder of each item's name as a class to those without items, which the index may have
+ * already, sorts all by bytes, and sets the labels. Items of one folder follow each other. If no item has a
+ * folder, there are no classes; else items without a folder are skipped. RUE_MEMORY. */
 rue_status rue_index_label_by_folder(struct rue_index *index, rue_error *error) RUE_MUST_CHECK;
 
 /* Whether the name ends like that of a JPEG file. */

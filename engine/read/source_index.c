@@ -109,14 +109,19 @@ static int32_t find_class(const struct rue_index *index, const char *name, size_
 rue_status rue_index_label_by_folder(struct rue_index *index, rue_error *error)
 {
     uint64_t count = 0;
+    size_t without_items = index->class_count;
     rue_status status = add_folders(index, error);
+    if (index->class_count == without_items) index->class_count = 0;
     if (status != RUE_OK || index->class_count == 0) return status;
     qsort_r(index->classes, index->class_count, sizeof *index->classes, compare_class_names,
             index->names.text);
     for (uint64_t i = 0; i < index->count; i++) {
         const char *name = rue_index_name(index, i);
         size_t length = class_length(name);
-        if (!length) continue;
+        if (!length) {
+            rue_index_skip(index, "%s, which is not in a class folder", name);
+            continue;
+        }
         index->entries[count] = index->entries[i];
         index->entries[count++].label = find_class(index, name, length);
     }

@@ -405,7 +405,7 @@ def test_a_link_to_a_folder_that_is_read_is_skipped(rue, photos, to):
     done = rue("inspect", "set", "--json")
     about = json.loads(done.stdout)
     assert (about["items"], about["skipped"], [c["name"] for c in about["classes"]]) == (3, 1, ["cats"])
-    words = "files skipped: 1, such as set/cats/loop, a link to a folder above it"
+    words = "files skipped: 1, such as set/cats/loop, a link to a folder that is read already"
     done = rue("prepare", "set", "x.tensor")
     assert done.returncode == 0 and words in " ".join(done.stderr.split())
     done = rue("tune", "set", *QUICK, "--batch-size", "1")

@@ -193,8 +193,8 @@ rue_status rue_source_check(const struct rue_source *source, rue_error *error) R
 rue_status rue_source_verify(const struct rue_source *source, uint64_t item, const void *data,
                              rue_error *error) RUE_MUST_CHECK;
 
-/* Number of entries that the source skipped although they may be items: broken links, links to a folder above
- * them, FIFOs, devices. Also that of the missing chunks. */
+/* Number of entries that the source skipped although they may be items: broken links, links to a folder that
+ * is read already, FIFOs, devices, images beside class folders. Also that of the missing chunks. */
 uint64_t rue_source_skipped(const struct rue_source *source);
 
 /* Writes what users should know about the data to `text` [bytes]: what was skipped or is missing, with one

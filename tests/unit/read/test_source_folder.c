@@ -91,16 +91,63 @@ Test(source_folder, classes_are_in_the_order_of_their_names)
     expect_classes((const char *const[]){"B", "a", "a b", "a-b"}, 4, (const int32_t[]){0, 1, 1, 1, 2, 3});
 }
 
-Test(source_folder, files_beside_class_folders_are_skipped)
+/* What users are told about the folder "data". */
+static const char *read_note(void)
+{
+    static char note[2 * RUE_NOTE_BYTES];
+    struct rue_source *source = data_open("data");
+    rue_source_note(source, note, sizeof note);
+    rue_source_close(source);
+    return note;
+}
+
+Test(source_folder, files_beside_class_folders_are_skipped_and_named)
 {
     temporary_text("data/stray.jpg", "");
     temporary_text("data/zebra.jpg", "");
     temporary_text("data/dog/1.jpg", "");
     expect_items((const char *const[]){"dog/1.jpg", NULL});
     expect_classes((const char *const[]){"dog"}, 1, (const int32_t[]){0});
+    cr_assert_str_eq(read_note(), "files skipped: 2, such as stray.jpg, which is not in a class folder");
 }
 
-Test(source_folder, hidden_files_are_skipped)
+Test(source_folder, a_class_without_a_jpeg_file_has_a_number_and_is_named)
+{
+    static const char *const others[] = {"b/1.png",      "c/deep/1.WebP", "d/.1.jpg", ".e/1.jpg",
+                                         "f/.g/.1.tiff", "B/x.bmp",       "h/1.ppm"};
+    char path[64];
+    temporary_text("data/a/1.jpg", "");
+    temporary_text("data/d.x/1.jpe", "");
+    temporary_text("data/z/1.jpg", "");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        snprintf(path, sizeof path, "data/%s", others[i]);
+        temporary_text(path, "");
+    }
+    expect_items((const char *const[]){"a/1.jpg", "d.x/1.jpe", "z/1.jpg", NULL});
+    expect_classes((const char *const[]){".e", "B", "a", "b", "c", "d", "d.x", "f", "h", "z"}, 10,
+                   (const int32_t[]){2, 6, 9});
+    cr_assert(strstr(read_note(), "classes without a JPEG file: 7, such as "), "%s", read_note());
+    cr_assert(strstr(read_note(), "numbers as in ImageFolder"), "%s", read_note());
+}
+
+Test(source_folder, a_link_without_a_target_or_to_the_data_can_be_a_class)
+{
+    temporary_text("data/b/1.jpg", "");
+    temporary_text("data/c/1.jpg", "");
+    cr_assert_eq(mkdir(temporary_path("data/a"), 0777), 0);
+    link_to("nowhere", "data/a/1.jpg");
+    link_to(".", "data/c.x");
+    expect_classes((const char *const[]){"a", "b", "c", "c.x"}, 4, (const int32_t[]){1, 2});
+}
+
+Test(source_folder, flat_files_beside_other_images_have_no_class)
+{
+    temporary_text("data/1.jpg", "");
+    temporary_text("data/thumbs/1.png", "");
+    expect_classes(NULL, 0, (const int32_t[]){0});
+}
+
+Test(source_folder, hidden_files_are_not_items)
 {
     temporary_text("data/a/.1.jpg", "");
     temporary_text("data/a/2.jpg", "");
@@ -122,8 +169,11 @@ Test(source_folder, folders_without_images_do_not_become_classes)
 {
     temporary_text("data/a/notes.txt", "");
     temporary_text("data/b/1.jpg", "");
+    temporary_text("data/.git/x", "");
     cr_assert_eq(mkdir(temporary_path("data/c"), 0777), 0);
     expect_classes((const char *const[]){"b"}, 1, (const int32_t[]){0});
+    cr_assert(strstr(read_note(), "folders without an image: 2, such as a, which are not classes"), "%s",
+              read_note());
 }
 
 Test(source_folder, an_empty_folder_is_refused)
@@ -170,8 +220,45 @@ Test(source_folder, links_to_parent_folders_are_skipped_and_named)
     cr_assert_eq(rue_source_class_count(source), 2);
     cr_assert_eq(rue_source_skipped(source), 2);
     rue_source_note(source, example, sizeof example);
-    cr_assert(strstr(example, "/up, a link to a folder above it"), "%s", example);
+    cr_assert(strstr(example, "/up, a link to a folder that is read already"), "%s", example);
     rue_source_close(source);
+}
+
+/* Each level has two links to the level below: without a limit 2^30 images. */
+Test(source_folder, each_class_reads_a_folder_once_whatever_links_lead_to_it)
+{
+    char name[64], target[64] = "base";
+    temporary_text("base/1.jpg", "");
+    for (int level = 0; level < 30; level++) {
+        snprintf(name, sizeof name, "level%d", level);
+        cr_assert_eq(mkdir(temporary_path(name), 0777), 0);
+        for (const char *way = "ab"; *way; way++) {
+            char link[80], to[80];
+            snprintf(link, sizeof link, "%s/%c", name, *way);
+            snprintf(to, sizeof to, "../%s", target);
+            link_to(to, link);
+        }
+        snprintf(target, sizeof target, "%s", name);
+    }
+    cr_assert_eq(mkdir(temporary_path("data"), 0777), 0);
+    link_to("../level29", "data/x");
+    link_to("../level29", "data/y");
+    struct rue_source *source = data_open("data");
+    cr_assert_eq(rue_source_count(source), 2);
+    cr_assert_eq(rue_source_skipped(source), 2 * 30);
+    cr_assert(rue_source_label(source, 0) == 0 && rue_source_label(source, 1) == 1);
+    rue_source_close(source);
+}
+
+Test(source_folder, a_folder_is_read_by_its_own_name_before_links)
+{
+    temporary_text("data/a/z/1.jpg", "");
+    temporary_text("data/a/z/y/1.jpg", "");
+    link_to("z", "data/a/b");
+    link_to("z/y", "data/a/c");
+    link_to("a/z", "data/w");
+    expect_items((const char *const[]){"a/z/1.jpg", "a/z/y/1.jpg", "w/1.jpg", "w/y/1.jpg", NULL});
+    cr_assert(strstr(read_note(), "files skipped: 2, such as "), "%s", read_note());
 }
 
 Test(source_folder, a_path_that_is_too_long_is_an_error)
