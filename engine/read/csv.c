@@ -1,6 +1,7 @@
 #include "csv.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,19 @@ char *rue_csv_trim(char *field)
     while (bytes > 0 && is_blank(field[bytes - 1])) bytes--;
     field[bytes] = 0;
     return field;
+}
+
+enum rue_csv_kind rue_csv_kind(const char *text, int32_t *value)
+{
+    char *end;
+    double number = strtod(text, &end);
+    bool converted = end > text && !end[strspn(end, " \t")];
+    bool decimal = !text[strspn(text, "0123456789+-.eE \t")];
+    bool several = strpbrk(text, "0123456789") && !text[strspn(text, "0123456789.,;| \t")];
+    bool whole =
+        converted && decimal && number >= INT32_MIN && number <= INT32_MAX && number == floor(number);
+    if (whole) *value = (int32_t)number;
+    return whole ? RUE_CSV_WHOLE : converted || several ? RUE_CSV_NUMBER : RUE_CSV_WORD;
 }
 
 static void skip_blanks(struct rue_csv *csv)

@@ -28,6 +28,16 @@ const char *rue_csv_name(const struct rue_csv *csv);
 /* Returns the field without the blanks around it; changes it in place. */
 char *rue_csv_trim(char *field);
 
+/* What a text is, apart from blanks around it. */
+enum rue_csv_kind {
+    RUE_CSV_WORD,
+    RUE_CSV_WHOLE, /* a decimal number with a whole value that int32_t holds: 7, 007, +7, 7.0, 7e0 */
+    RUE_CSV_NUMBER /* numbers of another kind: 7.5, nan, 0x7, 3000000000; several numbers; 7,000 */
+};
+
+/* Sets `*value` if the result is RUE_CSV_WHOLE. */
+enum rue_csv_kind rue_csv_kind(const char *text, int32_t *value);
+
 /* The line number of `at` in `text`, from 1. */
 uint64_t rue_csv_line(const char *text, const char *at);
 

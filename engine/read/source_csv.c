@@ -1,6 +1,7 @@
 /* The csv format: a text file whose header names a column of paths, absolute or relative to the file's
- * folder, and perhaps a column of labels. If all labels are numbers they are the labels of the items; else
- * they are class names, numbered in bytewise order. Items are in the order of the lines. */
+ * folder, and perhaps a column of labels. If most labels are numbers, all must be, and they are the labels of
+ * the items; else they are class names, numbered in bytewise order. Items are in the order of the lines. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -50,13 +51,49 @@ static size_t find_column(const struct rue_csv_record *header, const char *const
     return none;
 }
 
+/* Writes the names of the columns, as many as fit. */
+static const char *list_columns(const struct rue_csv_record *header, char out[NAMES_BYTES])
+{
+    out[0] = 0;
+    for (size_t f = 0, used = 0; f < header->count && used + 1 < NAMES_BYTES; f++)
+        used += (size_t)snprintf(out + used, NAMES_BYTES - used, "%s%.40s", f ? ", " : "", header->fields[f]);
+    return out;
+}
+
+/* What separates the fields of a line without commas; NULL: nothing. */
+static const char *find_separator(const struct rue_csv_record *record)
+{
+    if (record->count > 1) return NULL;
+    const char *found = strpbrk(record->fields[0], ";\t|");
+    return !found ? NULL : *found == ';' ? "';'" : *found == '|' ? "'|'" : "tabs";
+}
+
+static rue_status fail_separator(const struct list *list, uint64_t line, const char *separator,
+                                 rue_error *error)
+{
+    return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": fields are separated by %s: separate them by ','",
+                    list->path, line, separator);
+}
+
+static bool names_images(const struct rue_csv_record *record)
+{
+    for (size_t f = 0; f < record->count; f++)
+        if (rue_files_is_jpeg(record->fields[f])) return true;
+    return false;
+}
+
 static rue_status fail_columns(const struct list *list, const struct rue_csv_record *header,
                                const char *problem, const char *option, rue_error *error)
 {
-    char names[NAMES_BYTES] = "";
-    for (size_t f = 0, used = 0; f < header->count && used + 1 < sizeof names; f++)
-        used +=
-            (size_t)snprintf(names + used, sizeof names - used, "%s%.40s", f ? ", " : "", header->fields[f]);
+    char names[NAMES_BYTES];
+    const char *separator = find_separator(header);
+    if (separator) return fail_separator(list, header->line, separator, error);
+    if (names_images(header))
+        return rue_fail(error, RUE_DATA,
+                        "%s, line %" PRIu64 ": expected a header line, found an image: begin with a line "
+                        "such as path,label",
+                        list->path, header->line);
+    list_columns(header, names);
     return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s: name one with %s; the columns are %s",
                     list->path, header->line, problem, option, names);
 }
@@ -82,7 +119,13 @@ static rue_status find_columns(struct list *list, const struct rue_csv_record *h
     if (status == RUE_OK && list->path_at == none)
         status = fail_columns(list, header, "no column has the name of a path column", "image_key", error);
     if (status != RUE_OK) return status;
-    return choose_column(list, header, options->label_key, label_names, "label_key", &list->label_at, error);
+    status =
+        choose_column(list, header, options->label_key, label_names, "label_key", &list->label_at, error);
+    char names[NAMES_BYTES];
+    if (status == RUE_OK && list->label_at == none && header->count > 1)
+        rue_index_note(list->index, "no labels found, name their column with label_key; the columns are %s",
+                       list_columns(header, names));
+    return status;
 }
 
 /* ---- the text ---- */
@@ -114,13 +157,30 @@ __attribute__((format(printf, 4, 5))) static rue_status fail_line(const struct l
     return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s", list->path, line, problem);
 }
 
+/* What to do about a path that does not exist. */
+static const char *advise_path(const char *path)
+{
+    size_t length = strlen(path);
+    bool blanks = isblank((unsigned char)path[0]) || isblank((unsigned char)path[length - 1]);
+    return strstr(path, "://")                               ? "give the path of a file instead of a URL"
+           : isalpha((unsigned char)*path) && path[1] == ':' ? "give a path of this machine, without a drive"
+           : strchr(path, '\\')                              ? "write '/' instead of '\\'"
+           : *path == '\''                                   ? "quote with \" instead of '"
+           : *path == '~'                                    ? "write the whole path instead of '~'"
+           : blanks                                          ? "remove the blanks around the path"
+           : *path != '/' ? "relative paths start at the folder of the list"
+                          : "correct the path, or remove the line";
+}
+
 static rue_status measure_file(const struct list *list, const char *path, uint64_t line, uint64_t *bytes,
                                rue_error *error)
 {
     struct stat info;
     if (fstatat(rue_files_folder_fd(list->index->files), path, &info, 0) != 0) {
         if (rue_source_failure(errno) != RUE_DATA) return rue_fail_open(error, path);
-        return fail_line(list, line, error, "%.400s: %s", path, strerror(errno));
+        bool missing = errno == ENOENT || errno == ENOTDIR;
+        return fail_line(list, line, error, "%.400s: %s%s%s", path, strerror(errno), missing ? "; " : "",
+                         missing ? advise_path(path) : "");
     }
     if (!S_ISREG(info.st_mode))
         return fail_line(
@@ -134,7 +194,8 @@ static rue_status keep_label(struct list *list, const struct rue_csv_record *rec
 {
     uint64_t item = list->index->count;
     const struct label label = {record->fields[list->label_at], record->line};
-    if (!*label.text) return fail_line(list, record->line, error, "the label is empty");
+    if (!*label.text)
+        return fail_line(list, record->line, error, "the label is empty: add it, or remove the line");
     rue_status status =
         rue_array_grow(&list->labels, &list->label_capacity, item + 1, sizeof label, "labels", error);
     if (status == RUE_OK) list->labels[item] = label;
@@ -146,6 +207,8 @@ static rue_status add_line(struct list *list, const struct rue_csv_record *recor
     size_t count = record->count;
     while (count > list->columns && !*record->fields[count - 1])
         count--; /* extra commas from a spreadsheet */
+    const char *separator = find_separator(record);
+    if (separator && list->columns > 1) return fail_separator(list, record->line, separator, error);
     if (count != list->columns)
         return fail_line(list, record->line, error,
                          "%zu fields, but the header has %zu columns; quote a field that contains a comma",
@@ -159,15 +222,6 @@ static rue_status add_line(struct list *list, const struct rue_csv_record *recor
 }
 
 /* ---- labels ---- */
-
-static bool read_number(const char *text, int32_t *out)
-{
-    char *end;
-    errno = 0;
-    long number = strtol(text, &end, 10);
-    *out = (int32_t)number;
-    return end > text && *text != '+' && !*end && !errno && number == *out;
-}
 
 static int compare_label_text(const void *a, const void *b)
 {
@@ -198,23 +252,40 @@ static rue_status name_classes(struct list *list, rue_error *error)
     return status;
 }
 
-/* If most labels are numbers, a word is an error: with it, all labels would be class names. */
+static bool has_leading_zero(const char *number)
+{
+    number += strspn(number, " \t+-");
+    return number[0] == '0' && number[1] >= '0' && number[1] <= '9';
+}
+
+/* Numbers among names, or names among numbers, are mistakes or not: the majority decides, and users are told.
+ */
 static rue_status finish_labels(struct list *list, rue_error *error)
 {
     struct rue_index *index = list->index;
-    const struct label *word = NULL;
-    uint64_t numbers = 0;
+    const struct label *wrong = NULL, *padded = NULL, *number = NULL;
+    uint64_t words = 0;
     for (uint64_t i = 0; i < index->count; i++) {
-        bool is_number = read_number(list->labels[i].text, &index->entries[i].label);
-        numbers += is_number;
-        if (!is_number && !word) word = &list->labels[i];
+        const struct label *label = &list->labels[i];
+        enum rue_csv_kind kind = rue_csv_kind(label->text, &index->entries[i].label);
+        words += kind == RUE_CSV_WORD;
+        if (kind != RUE_CSV_WHOLE && !wrong) wrong = label;
+        if (kind == RUE_CSV_WHOLE && !padded && has_leading_zero(label->text)) padded = label;
+        if (kind != RUE_CSV_WORD && !number) number = label;
     }
-    if (!word) return RUE_OK;
-    if (numbers <= index->count / 2) return name_classes(list, error);
-    return fail_line(list, word->line, error,
-                     "the label '%.100s' is not a whole number, but most labels are: correct it, or name "
-                     "another column with label_key",
-                     word->text);
+    if (number && words >= index->count - words)
+        rue_index_note(index, "labels are names of classes, also '%.100s' in line %" PRIu64, number->text,
+                       number->line);
+    if (words >= index->count - words) return name_classes(list, error);
+    if (wrong)
+        return fail_line(list, wrong->line, error,
+                         "labels are numbers, but '%.100s' is not a whole number below 2^31: correct it, or "
+                         "name another column with label_key",
+                         wrong->text);
+    if (padded)
+        rue_index_note(index, "labels are numbers, so '%.100s' in line %" PRIu64 " is without its zeros",
+                       padded->text, padded->line);
+    return RUE_OK;
 }
 
 static rue_status read_lines(struct list *list, const struct rue_source_options *options, rue_error *error)

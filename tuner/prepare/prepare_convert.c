@@ -270,8 +270,10 @@ static rue_status load_items(struct conversion *c, rue_error *error)
         rue_error_clear(&why);
         status = start_loader(c, &options, &loader, &why);
     }
+    bool bad_image = false;
     for (struct rue_batch *batch; status == RUE_OK;) {
         status = rue_loader_next(loader, &batch, &why);
+        bad_image = status == RUE_DATA;
         if (status != RUE_OK || !batch) break;
         c->out->bad_images = rue_loader_bad_images(loader, NULL);
         status = add_batch(c, batch, &why);
@@ -279,7 +281,7 @@ static rue_status load_items(struct conversion *c, rue_error *error)
     }
     if (why.message[0])
         rue_fail(error, status, "%s%s", why.message,
-                 status == RUE_DATA ? "; remove or replace the file, or use --bad-images replace" : "");
+                 bad_image ? "; remove or replace the file, or use --bad-images replace" : "");
     if (loader) c->out->bad_images = rue_loader_bad_images(loader, NULL);
     rue_loader_close(loader);
     return status;

@@ -52,7 +52,7 @@ BAD = {
     "columns": ("a,b\nx,y\n", "image_key", "the columns are a, b"),
     "utf16": ("\ufeffpath,label\nx,1\n".encode("utf-16-le"), "UTF-16"),
     "empty": ("", "is empty"),
-    "one_word": ("path,label\nPHOTO,0\nPHOTO,1\nPHOTO,1O\nPHOTO,2\n", "line 4", "'1O' is not a whole number, but most labels are"),
+    "one_word": ("path,label\nPHOTO,0\nPHOTO,1\nPHOTO,1O\nPHOTO,2\n", "line 4", "'1O' is not a whole number below 2^31"),
     "header_alone": ("path,label\n", "only a header line"),
 }
 

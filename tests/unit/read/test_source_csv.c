@@ -47,6 +47,16 @@ static void expect(const char *text, const char *wanted)
     expect_with(text, (struct rue_source_options){0}, wanted);
 }
 
+static void expect_note(const char *text, const char *wanted, const char *note)
+{
+    char got[RUE_NOTE_BYTES];
+    expect(text, wanted);
+    struct rue_source *source = open_text(text, (struct rue_source_options){0}, NULL);
+    rue_source_note(source, got, sizeof got);
+    cr_assert_str_eq(got, note);
+    rue_source_close(source);
+}
+
 static void refuse_with(const char *text, struct rue_source_options options, const char *words)
 {
     rue_error error = {0};
@@ -89,10 +99,78 @@ Test(source_csv, the_more_usual_of_several_columns_is_used)
 Test(source_csv, labels_are_numbers_or_the_names_of_classes)
 {
     expect("path,class\na.jpg,cow\nb.jpg,10\nsub/c.jpg,cow\n", "1:1 2:0 3:1 10 cow ");
-    expect("path,label\na.jpg,007\nb.jpg,-1\n", "1:7 2:-1 ");
-    refuse("path,label\na.jpg,1\nb.jpg,x\nsub/c.jpg,2\n",
-           "line 3: the label 'x' is not a whole number, but most labels are");
-    refuse("path,label\na.jpg,1\nb.jpg,3000000000\nsub/c.jpg,2\n", "line 3: the label '3000000000'");
+    expect_note("path,label\na.jpg,n01440764\nb.jpg,20-29\n", "1:1 2:0 20-29 n01440764 ", "");
+    expect_note("path,label\na.jpg,True\nb.jpg,False\n", "1:1 2:0 False True ", "");
+    refuse(
+        "path,label\na.jpg,1\nb.jpg,x\nsub/c.jpg,2\n",
+        "line 3: labels are numbers, but 'x' is not a whole number below 2^31: correct it, or name another "
+        "column with label_key");
+}
+
+Test(source_csv, whole_numbers_have_any_decimal_form)
+{
+    static const char *const forms[] = {"2",       "+2",    "2.0",    "2.",    "2e0", "20e-1",
+                                        "\" 2 \"", "0.2E1", "+2.000", "\"2\"", "2,"};
+    char text[64];
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        snprintf(text, sizeof text, "path,label\na.jpg,%s\nb.jpg,10.0\nsub/c.jpg,1.0\n", forms[i]);
+        expect_note(text, "1:2 2:10 3:1 ", "");
+    }
+    expect_note("path,label\na.jpg,-2147483648\nb.jpg,2147483647.0\nsub/c.jpg,-0.0\n",
+                "1:-2147483648 2:2147483647 3:0 ", "");
+}
+
+Test(source_csv, other_numbers_never_become_names)
+{
+    static const char *const forms[] = {"1.5",         "nan",  "NaN",         "inf",    "3000000000",
+                                        "-2147483649", "1e30", "0x10",        "1e-3",   "\"1,000\"",
+                                        "\"1,2\"",     "1;2",  "99999999999", "\"1 2\""};
+    char text[96];
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        snprintf(text, sizeof text, "path,label\na.jpg,1\nb.jpg,%s\nsub/c.jpg,2\n", forms[i]);
+        refuse(text, "line 3: labels are numbers, but '");
+        snprintf(text, sizeof text, "path,label\na.jpg,%s\nb.jpg,%s\nsub/c.jpg,x\n", forms[i], forms[i]);
+        refuse(text, "line 2: labels are numbers, but '");
+    }
+}
+
+Test(source_csv, labels_that_may_be_meant_otherwise_are_named)
+{
+    expect_note("path,label\na.jpg,cow\nb.jpg,10\nsub/c.jpg,cow\n", "1:1 2:0 3:1 10 cow ",
+                "labels are names of classes, also '10' in line 3");
+    expect_note("path,label\na.jpg,cow\nb.jpg,nan\nsub/c.jpg,ant\n", "1:1 2:2 3:0 ant cow nan ",
+                "labels are names of classes, also 'nan' in line 3");
+    expect_note("path,label\na.jpg,7\nb.jpg,007\nsub/c.jpg,00\n", "1:7 2:7 3:0 ",
+                "labels are numbers, so '007' in line 3 is without its zeros");
+    expect_note("path,labels\na.jpg,7\n", "1:0 ",
+                "no labels found, name their column with label_key; the columns are path, labels");
+    expect_note("path\na.jpg\n", "1:0 ", "");
+}
+
+Test(source_csv, lists_of_other_kinds_are_refused_with_the_cure)
+{
+    static const char *const lists[][2] = {
+        {"path;label\na.jpg;1\n", "line 1: fields are separated by ';': separate them by ','"},
+        {"sep=;\npath;label\na.jpg;1\n", "line 1: fields are separated by ';'"},
+        {"path\tlabel\na.jpg\t1\n", "line 1: fields are separated by tabs"},
+        {"path|label\r\na.jpg|1\r\n", "line 1: fields are separated by '|'"},
+        {"path,label\na.jpg;1\n", "line 2: fields are separated by ';'"},
+        {"a.jpg,1\nb.jpg,2\n", "line 1: expected a header line, found an image: begin with a line such as"},
+        {"path,label\nsub\\c.jpg,1\n",
+         "line 2: sub\\c.jpg: No such file or directory; write '/' instead of '\\'"},
+        {"path,label\nC:\\data\\c.jpg,1\n", "give a path of this machine, without a drive"},
+        {"path,label\nfile:///a.jpg,1\n", "give the path of a file instead of a URL"},
+        {"path,label\ns3://bucket/a.jpg,1\n", "give the path of a file instead of a URL"},
+        {"path,label\n~/a.jpg,1\n", "write the whole path instead of '~'"},
+        {"path,label\n'a.jpg',1\n", "quote with \" instead of '"},
+        {"path,label\n\"a.jpg \",1\n", "remove the blanks around the path"},
+        {"path,label\nlists/a.jpg,1\n", "relative paths start at the folder of the list"},
+        {"path,label\n/no/a.jpg,1\n", "correct the path, or remove the line"},
+        {"path,label\na.jpg/b.jpg,1\n", "Not a directory; relative paths"},
+    };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) refuse(lists[i][0], lists[i][1]);
+    expect(",path,label\n0,a.jpg,1\n1,b.jpg,2\n", "1:1 2:2 ");
+    expect("path,label\ra.jpg,1\rb.jpg,2\r", "1:1 2:2 ");
 }
 
 Test(source_csv, text_of_common_programs_is_read)
