@@ -258,8 +258,7 @@ static bool has_leading_zero(const char *number)
     return number[0] == '0' && number[1] >= '0' && number[1] <= '9';
 }
 
-/* Numbers among names, or names among numbers, are mistakes or not: the majority decides, and users are told.
- */
+/* With one name among numbers, all labels would be names; so the majority decides what labels are. */
 static rue_status finish_labels(struct list *list, rue_error *error)
 {
     struct rue_index *index = list->index;

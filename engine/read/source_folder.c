@@ -267,7 +267,7 @@ static rue_status fail_no_jpeg(const struct walk *walk, rue_error *error)
                     walk->path, index->remarks.skipped, index->remarks.skipped_example);
 }
 
-/* Classes that other readers of these folders may number in another way. */
+/* What makes the classes differ from those of other readers. */
 static void note_classes(const struct walk *walk)
 {
     const struct remark *jpeg = &walk->without_jpeg, *image = &walk->without_image;

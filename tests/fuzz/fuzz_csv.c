@@ -23,7 +23,12 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
         if (status != RUE_OK || !found) break;
         assert(record.line > line && record.count > 0);
         line = record.line;
-        for (size_t f = 0; f < record.count; f++) held += strlen(record.fields[f]);
+        for (size_t f = 0; f < record.count; f++) {
+            int32_t value = 0;
+            enum rue_csv_kind kind = rue_csv_kind(record.fields[f], &value);
+            assert(kind == RUE_CSV_WHOLE || value == 0);
+            held += strlen(record.fields[f]);
+        }
     }
     assert(held <= bytes && (status == RUE_OK || (status == RUE_DATA && error.message[0])));
     rue_csv_close(csv);
