@@ -258,24 +258,35 @@ static bool has_leading_zero(const char *number)
     return number[0] == '0' && number[1] >= '0' && number[1] <= '9';
 }
 
+/* Whether programs write this for a label that is missing. Among words, it may be the name of a class. */
+static bool is_missing(const char *text)
+{
+    static const char *const words[] = {"NA", "N/A", "None", "null", "nil"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(text, words[i]) == 0) return true;
+    return false;
+}
+
 /* With one name among numbers, all labels would be names; so the majority decides what labels are. */
 static rue_status finish_labels(struct list *list, rue_error *error)
 {
     struct rue_index *index = list->index;
     const struct label *wrong = NULL, *padded = NULL, *number = NULL;
-    uint64_t words = 0;
+    uint64_t words = 0, missing = 0;
     for (uint64_t i = 0; i < index->count; i++) {
         const struct label *label = &list->labels[i];
         enum rue_csv_kind kind = rue_csv_kind(label->text, &index->entries[i].label);
         words += kind == RUE_CSV_WORD;
+        missing += is_missing(label->text);
         if (kind != RUE_CSV_WHOLE && !wrong) wrong = label;
         if (kind == RUE_CSV_WHOLE && !padded && has_leading_zero(label->text)) padded = label;
         if (kind != RUE_CSV_WORD && !number) number = label;
     }
-    if (number && words >= index->count - words)
+    bool names = words >= index->count - words && (words > missing || !number);
+    if (names && number)
         rue_index_note(index, "labels are names of classes, also '%.100s' in line %" PRIu64, number->text,
                        number->line);
-    if (words >= index->count - words) return name_classes(list, error);
+    if (names) return name_classes(list, error);
     if (wrong)
         return fail_line(list, wrong->line, error,
                          "labels are numbers, but '%.100s' is not a whole number below 2^31: correct it, or "

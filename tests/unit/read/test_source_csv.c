@@ -134,6 +134,14 @@ Test(source_csv, other_numbers_never_become_names)
     }
 }
 
+Test(source_csv, a_missing_label_among_numbers_is_an_error)
+{
+    refuse("path,label\na.jpg,1\nb.jpg,None\nsub/c.jpg,null\n",
+           "line 3: labels are numbers, but 'None' is not a whole number");
+    expect_note("path,label\na.jpg,None\nb.jpg,None\nsub/c.jpg,crack\n", "1:0 2:0 3:1 None crack ", "");
+    expect_note("path,label\na.jpg,NA\nb.jpg,NA\n", "1:0 2:0 NA ", "");
+}
+
 Test(source_csv, labels_that_may_be_meant_otherwise_are_named)
 {
     expect_note("path,label\na.jpg,cow\nb.jpg,10\nsub/c.jpg,cow\n", "1:1 2:0 3:1 10 cow ",
