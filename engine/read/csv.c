@@ -1,7 +1,6 @@
 #include "csv.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,7 +86,7 @@ enum rue_csv_kind rue_csv_kind(const char *text, int32_t *value)
     bool decimal = !text[strspn(text, "0123456789+-.eE \t")];
     bool several = strpbrk(text, "0123456789") && !text[strspn(text, "0123456789.,;| \t")];
     bool whole =
-        converted && decimal && number >= INT32_MIN && number <= INT32_MAX && number == floor(number);
+        converted && decimal && number >= INT32_MIN && number <= INT32_MAX && number == (int32_t)number;
     if (whole) *value = (int32_t)number;
     return whole ? RUE_CSV_WHOLE : converted || several ? RUE_CSV_NUMBER : RUE_CSV_WORD;
 }

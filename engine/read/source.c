@@ -239,6 +239,11 @@ size_t rue_source_shards(const struct rue_source *source)
     return source->index.kind == RUE_ITEM_FILE ? 0 : rue_files_count(source->index.files);
 }
 
+bool rue_source_has_files(const struct rue_source *source)
+{
+    return source->index.kind == RUE_ITEM_FILE;
+}
+
 uint64_t rue_source_shard_first(const struct rue_source *source, size_t shard)
 {
     return first_in_file(&source->index, shard);

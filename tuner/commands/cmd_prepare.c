@@ -31,11 +31,12 @@ enum {
     QUIET
 };
 
-static const char *const formats[] = {"folder", "lmdb", "tensor", "tfrecord", "webdataset", "zarr", NULL};
+static const char *const formats[] = {"csv",      "folder",     "lmdb", "tensor",
+                                      "tfrecord", "webdataset", "zarr", NULL};
 
 static const struct rue_option options_table[] = {
     [FORMAT] = {"format", RUE_OPTION_WORD, "FORMAT", NULL, "format of DST [from its name, else tensor]", 0, 0,
-                formats, .more = "folder, lmdb, tensor, tfrecord, webdataset or zarr."},
+                formats, .more = "csv, folder, lmdb, tensor, tfrecord, webdataset or zarr."},
     [MODE] = {"mode", RUE_OPTION_WORD, "MODE", NULL, "raw (JPEG files) or preprocessed (tensors) [as SRC]", 0,
               0, rue_mode_names, .set_by = RUE_SET_BY_FLAG},
     [DTYPE] = {"dtype", RUE_OPTION_WORD, "DTYPE", NULL, "float32 (normalised) or uint8 (0 to 255) [as SRC]",
@@ -79,7 +80,9 @@ static void report_prepared(const struct rue_prepared *done, const struct rue_op
     rue_format_bytes(done->bytes_after, after, sizeof after);
     rue_format_duration(done->elapsed_ns, time, sizeof time);
     rue_format_count(done->images, count, sizeof count);
-    if (done->bytes_before)
+    if (done->listed)
+        rue_progress_note(progress, "%s: %s images listed in %s", path, count, time);
+    else if (done->bytes_before)
         rue_progress_note(progress, "%s: %s images converted in %s, %s became %s", path, count, time, before,
                           after);
     else
@@ -222,6 +225,7 @@ const struct rue_command rue_command_prepare = {
     .details = "  rue prepare photos/ photos.tensor --dtype uint8\n"
                "  rue prepare photos/ photos.lmdb\n"
                "  rue prepare photos/ tars/ --format webdataset\n"
+               "  rue prepare photos/ list.csv\n"
                "  rue prepare photos/ photos.zarr --chunks 16,3,224,224 --codec zstd\n"
                "  rue prepare --synthetic 2000 demo/",
     .options = options_table,

@@ -33,6 +33,7 @@ struct rue_prepared {
     uint64_t images, bytes_before, bytes_after, bad_images;
     uint64_t elapsed_ns;
     uint64_t source_images;             /* 0: no source */
+    bool listed;                        /* the images were not copied */
     char note[RUE_ERROR_MESSAGE_BYTES]; /* as of rue_source_note */
 };
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csv.h"
+
 enum { NUMBERS_MAX = 1000000, NUMBER_BYTES = 8 };
 
 /* 0 if no label is higher. */
@@ -60,6 +62,30 @@ rue_status rue_prepare_classes_open(const struct rue_source *source, bool by_nam
     if (!out->names) return rue_fail_memory(error, "class names", out->count * sizeof *out->names);
     for (size_t i = 0; i < out->count; i++) out->names[i] = rue_source_class_name(source, i);
     return by_name ? check_names(out, error) : RUE_OK;
+}
+
+/* Names are read back in the order of their bytes, and only those of images. */
+rue_status rue_prepare_classes_check_list(struct rue_prepare_classes *classes,
+                                          const struct rue_source *source, const struct rue_sampler *sampler,
+                                          uint64_t count, char *why, size_t bytes, rue_error *error)
+{
+    int32_t number;
+    bool *used = calloc(classes->count + 1, sizeof *used);
+    if (!used) return rue_fail_memory(error, "class names", classes->count);
+    for (uint64_t i = 0; classes->count && i < count; i++)
+        used[rue_source_label(source, rue_sampler_item(sampler, i))] = true;
+    *why = 0;
+    for (size_t c = 0; !*why && c < classes->count; c++) {
+        const char *name = classes->names[c];
+        const char *problem = !used[c]                                        ? "has no image in the list"
+                              : rue_csv_kind(name, &number) != RUE_CSV_WORD   ? "is a number"
+                              : c && strcmp(classes->names[c - 1], name) >= 0 ? "is out of order"
+                                                                              : NULL;
+        if (problem) snprintf(why, bytes, "labels are numbers, because the class '%.100s' %s", name, problem);
+    }
+    free(used);
+    if (*why) classes->count = 0;
+    return RUE_OK;
 }
 
 void rue_prepare_classes_close(struct rue_prepare_classes *classes)

@@ -2,6 +2,7 @@
 #ifndef RUE_PREPARE_CLASSES_H
 #define RUE_PREPARE_CLASSES_H
 
+#include "sampler.h"
 #include "source.h"
 
 struct rue_prepare_classes {
@@ -14,6 +15,12 @@ struct rue_prepare_classes {
  * needs names. RUE_DATA: a label is too large, or a name cannot be a folder; RUE_MEMORY. */
 rue_status rue_prepare_classes_open(const struct rue_source *source, bool by_name,
                                     struct rue_prepare_classes *out, rue_error *error) RUE_MUST_CHECK;
+/* Removes the names if a list with those of the first `count` items of the sampler would be read back with
+ * other labels. Then writes the reason to `why` [bytes], else "". RUE_MEMORY. */
+rue_status rue_prepare_classes_check_list(struct rue_prepare_classes *classes,
+                                          const struct rue_source *source, const struct rue_sampler *sampler,
+                                          uint64_t count, char *why, size_t bytes,
+                                          rue_error *error) RUE_MUST_CHECK;
 void rue_prepare_classes_close(struct rue_prepare_classes *classes);
 
 #endif

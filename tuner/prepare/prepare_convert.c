@@ -68,6 +68,31 @@ static rue_status choose_mode(struct conversion *c, rue_error *error)
     return RUE_OK;
 }
 
+/* The names of the classes in the destination, or none. */
+static rue_status choose_classes(struct conversion *c, rue_error *error)
+{
+    char why[256] = "", *note = c->out->note;
+    rue_status status = rue_prepare_classes_open(c->source, c->format->by_name, &c->classes, error);
+    if (status == RUE_OK && c->format->lists_files)
+        status = rue_prepare_classes_check_list(&c->classes, c->source, &c->sampler, c->sink_options.count,
+                                                why, sizeof why, error);
+    size_t used = strlen(note);
+    if (*why) snprintf(note + used, sizeof c->out->note - used, "%s%s", used ? "; " : "", why);
+    c->sink_options.class_count = c->classes.count;
+    c->sink_options.classes = c->classes.names;
+    return status;
+}
+
+static rue_status check_items(const struct conversion *c, rue_error *error)
+{
+    if (!c->format->lists_files || rue_source_has_files(c->source)) return RUE_OK;
+    const struct rue_variant variant = rue_source_variant(c->source);
+    return rue_fail(error, RUE_USAGE,
+                    "a list names files, but the images of %s are in %s: write them as files first, with "
+                    "--format folder",
+                    variant.path, variant.format);
+}
+
 static rue_status plan_conversion(struct conversion *c, rue_error *error)
 {
     const struct rue_prepare_options *options = c->options;
@@ -86,15 +111,14 @@ static rue_status plan_conversion(struct conversion *c, rue_error *error)
                                                 .zarr_version = options->zarr_version};
     memcpy(c->sink_options.chunk, options->chunk, sizeof options->chunk);
     rue_source_shape(c->source, c->sink_options.shape);
-    rue_status status = choose_mode(c, error);
-    if (status == RUE_OK)
-        status = rue_prepare_classes_open(c->source, c->format->by_name, &c->classes, error);
-    c->sink_options.class_count = c->classes.count;
-    c->sink_options.classes = c->classes.names;
     struct rue_prepared *out = c->out;
     out->images = c->sink_options.count;
     out->source_images = source_images;
+    out->listed = c->format->lists_files;
     rue_source_note(c->source, out->note, sizeof out->note);
+    rue_status status = choose_mode(c, error);
+    if (status == RUE_OK) status = check_items(c, error);
+    if (status == RUE_OK) status = choose_classes(c, error);
     const struct rue_variant variant = rue_source_variant(c->source);
     double before = rue_variant_storage_bytes(&variant, rue_source_total_bytes(c->source));
     out->bytes_before = (uint64_t)(before / (double)source_images * (double)out->images);
@@ -106,7 +130,7 @@ static rue_status check_space(const struct conversion *c, rue_error *error)
 {
     char folder[PATH_MAX], needed[RUE_UNIT_TEXT_BYTES], available[RUE_UNIT_TEXT_BYTES];
     struct statvfs disk;
-    uint64_t bytes = c->sink_options.count;
+    uint64_t bytes = c->format->lists_files ? 0 : c->sink_options.count;
     bytes *= c->sink_options.mode == RUE_PREPROCESSED
                  ? (rue_sink_item_bytes(&c->sink_options) + 4095) / 4096 * 4096
                  : rue_source_total_bytes(c->source) / rue_source_count(c->source);
@@ -159,8 +183,9 @@ static void close_part(struct conversion *c)
 static rue_status add_item(struct conversion *c, const void *data, uint64_t bytes, int32_t label,
                            rue_error *error)
 {
-    char key[PATH_MAX];
-    rue_source_key(c->source, rue_sampler_item(&c->sampler, c->done), key, sizeof key);
+    char key[2 * PATH_MAX];
+    uint64_t number = rue_sampler_item(&c->sampler, c->done);
+    (c->format->lists_files ? rue_source_name : rue_source_key)(c->source, number, key, sizeof key);
     const struct rue_item item = {key, label, data, bytes};
     rue_status status = rue_sink_add(c->sink, &item, error);
     c->done += status == RUE_OK;
@@ -178,6 +203,16 @@ static rue_status add_copy(struct conversion *c, const void *data, uint64_t byte
     int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
     rue_transform_convert(c->sink_options.shape, (enum rue_dtype)dtype, data, tensor);
     return add_item(c, tensor, rue_sink_item_bytes(&c->sink_options), label, error);
+}
+
+static rue_status list_items(struct conversion *c, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    while (status == RUE_OK && c->done < c->sink_options.count) {
+        uint64_t item = rue_sampler_item(&c->sampler, c->done);
+        status = add_item(c, NULL, 0, rue_source_label(c->source, item), error);
+    }
+    return status;
 }
 
 /* Copies items without decoding, and verifies each. */
@@ -322,7 +357,8 @@ static rue_status write_data(struct conversion *c, rue_error *error)
     if (status == RUE_OK) note_remark(c);
     if (status == RUE_OK) status = check_file_kind(c, &why);
     if (status == RUE_OK)
-        status = c->sink_options.mode == RUE_RAW                 ? copy_items(c, NULL, &why)
+        status = c->format->lists_files                          ? list_items(c, &why)
+                 : c->sink_options.mode == RUE_RAW               ? copy_items(c, NULL, &why)
                  : rue_source_variant(c->source).mode == RUE_RAW ? load_items(c, &why)
                                                                  : copy_tensors(c, &why);
     if (status == RUE_OK) status = rue_sink_finish(c->sink, &why);

@@ -8,6 +8,7 @@
 
 #include "item_file.h"
 
+extern const struct rue_sink_ops rue_sink_csv;
 extern const struct rue_sink_ops rue_sink_folder;
 extern const struct rue_sink_ops rue_sink_lmdb;
 extern const struct rue_sink_ops rue_sink_tensor;
@@ -17,6 +18,7 @@ extern const struct rue_sink_ops rue_sink_zarr;
 
 /* clang-format off */
 const struct rue_sink_ops *const rue_sink_formats[] = {
+    &rue_sink_csv,
     &rue_sink_folder,
     &rue_sink_lmdb,
     &rue_sink_tensor,
@@ -32,7 +34,7 @@ struct rue_sink {
     void *state;
     uint64_t item_bytes; /* of each item; 0: they differ */
     uint64_t left;
-    int64_t label_max; /* the largest label that can be read back */
+    int64_t label_min, label_max; /* labels that can be read back */
 };
 
 const struct rue_sink_ops *rue_sink_find(const char *format)
@@ -73,6 +75,7 @@ rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
     sink->ops = ops;
     sink->state = state;
     sink->left = options->count;
+    sink->label_min = ops->lists_files && !options->class_count ? INT32_MIN : 0;
     sink->label_max = options->class_count ? (int64_t)options->class_count - 1 : INT32_MAX;
     if (options->mode == RUE_PREPROCESSED) sink->item_bytes = rue_sink_item_bytes(options);
     rue_status status = ops->open(state, path, options, error);
@@ -99,7 +102,7 @@ void rue_sink_remark(const struct rue_sink *sink, char *out, size_t bytes)
 
 static rue_status check_label(const struct rue_sink *sink, const struct rue_item *item, rue_error *error)
 {
-    if (item->label >= 0 && item->label <= sink->label_max) return RUE_OK;
+    if (item->label >= sink->label_min && item->label <= sink->label_max) return RUE_OK;
     return rue_fail(error, RUE_DATA,
                     "'%.200s' has the label %" PRId32 ", but the format %s holds labels from 0 to %" PRId64
                     ": number the classes from 0",
@@ -108,7 +111,7 @@ static rue_status check_label(const struct rue_sink *sink, const struct rue_item
 
 rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_error *error)
 {
-    if (!rue_item_file_name_is_safe(item->key))
+    if (!sink->ops->lists_files && !rue_item_file_name_is_safe(item->key))
         return rue_fail(error, RUE_DATA, "'%.200s' cannot name a file: rename the item", item->key);
     rue_status status = check_label(sink, item, error);
     if (status != RUE_OK) return status;

@@ -29,7 +29,7 @@ struct rue_sink_options {
 };
 
 struct rue_item {
-    const char *key; /* as of rue_source_key */
+    const char *key; /* as of rue_source_key; see also lists_files */
     int32_t label;
     const void *data;
     uint64_t bytes;
@@ -44,6 +44,7 @@ struct rue_sink_ops {
     bool shards;        /* it uses shard_bytes and split */
     bool chunks;        /* it uses chunk, codec and zarr_version */
     bool by_name;       /* it stores labels only as class names */
+    bool lists_files;   /* it names the files of the source: keys are their paths, and items have no data */
     size_t state_bytes; /* of the zeroed state */
     /* Begins a data set at `path`, which does not exist. */
     rue_status (*open)(void *state, const char *path, const struct rue_sink_options *options,

@@ -138,6 +138,9 @@ size_t rue_source_shards(const struct rue_source *source);
 uint64_t rue_source_shard_first(const struct rue_source *source, size_t shard);
 const char *rue_source_shard_path(const struct rue_source *source, size_t shard);
 
+/* Whether each item is a file, whose path is its name. */
+bool rue_source_has_files(const struct rue_source *source);
+
 /* Writes the name of the item for messages to `out` [bytes]: a path, or file, record and byte. */
 void rue_source_name(const struct rue_source *source, uint64_t item, char *out, size_t bytes);
 

@@ -3,12 +3,14 @@ import csv
 import json
 import os
 import resource
+import shutil
+import struct
 
 import pytest
 
 from conftest import expect_failure
 from test_faults_resources import limited
-from test_lmdb import list_files, made
+from test_lmdb import made
 
 
 def write_list(path, rows, header=("path", "label"), **how):
@@ -94,3 +96,93 @@ def test_labels_that_lead_out_of_the_destination_are_refused(rue, photos):
     (rue.folder / "deep").mkdir()
     expect_failure(rue("prepare", "list.csv", "deep/out", "--format", "folder"), 3, "escaped", "cannot name a folder: rename it")
     assert sorted(path.name for path in rue.folder.iterdir()) == ["deep", "list.csv"]
+
+
+def read_facts(rue, path):
+    """Labels, class names and bytes of the items."""
+    shown = json.loads(rue("inspect", path, "--json").stdout)
+    made(rue, path, "facts.tensor", "--dtype", "uint8", "--force")
+    data = (rue.folder / "facts.tensor").read_bytes()
+    *_, count, channels, height, width, _, stride, first, labels, _, _, _ = struct.unpack_from("<8sIIQIIIIQQQQQQ", data)
+    items = [data[first + i * stride:][:channels * height * width] for i in range(count)]
+    return struct.unpack_from(f"<{count}i", data, labels), [(c["name"], c["items"]) for c in shown["classes"]], items
+
+
+NAMES = {
+    "usual": ["cat/1.jpg", "cat/deep/2.JPEG", "dog/1.jpg"],
+    "odd": ["a, b/1.jpg", '"q"/ 1 .jpg', "new\nline/1.jpg", "\u00fc\u2603/x,y.jpg", "back\\slash/1.jpg", " blank /'1'.jpg", "=1+1/1.jpg",
+            "c\r/1.jpg"],
+    "flat": ["1.jpg", "2.jpg"],
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("to", ["list.csv", "set/list.csv", "lists/list.csv"])
+def test_a_list_that_rue_wrote_is_the_same_data(rue, photos, name, to):
+    for file, photo in zip(NAMES[name], sorted(photos.rglob("*.jpg"))):
+        (rue.folder / "set" / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(photo, rue.folder / "set" / file)
+    (rue.folder / "lists").mkdir()
+    done = rue("prepare", "set", to)
+    assert done.returncode == 0 and "images listed" in done.stderr, done.stderr
+    assert read_facts(rue, to) == read_facts(rue, "set")
+    with open(rue.folder / to, newline="", encoding="utf-8") as file:
+        paths = [row["path"] for row in csv.DictReader(file)]
+    prefix = {"list.csv": "set/", "set/list.csv": ""}.get(to, f"{rue.folder.resolve()}/set/")
+    assert sorted(paths) == sorted(prefix + file for file in NAMES[name])
+    made(rue, to, "lists/again.csv")
+    assert read_facts(rue, "lists/again.csv") == read_facts(rue, "set")
+    if to == "list.csv":
+        (rue.folder / "moved").mkdir()
+        for path in ("set", "list.csv"):
+            (rue.folder / path).rename(rue.folder / "moved" / path)
+        assert json.loads(rue("inspect", "moved/list.csv", "--json").stdout)["items"] == len(NAMES[name])
+
+
+LABELS = {
+    "digits": ({"0": "jpg", "1": "jpg", "10": "jpg", "2": "jpg"}, [0, 1, 2, 3], "the class '0' is a number"),
+    "png": ({"a": "jpg", "b": "png", "c": "jpg"}, [0, 2], "the class 'b' has no image in the list"),
+    "hidden": ({".a": "jpg", "b": "jpg"}, [1], "the class '.a' has no image"),
+}
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_a_list_has_numbers_where_names_would_be_other_labels(rue, photos, name):
+    classes, labels, why = LABELS[name]
+    for folder, ending in classes.items():
+        (rue.folder / "set" / folder).mkdir(parents=True)
+        shutil.copy(next(photos.rglob("*.jpg")), rue.folder / f"set/{folder}/1.{ending}")
+    done = rue("prepare", "set", "list.csv")
+    assert done.returncode == 0 and "labels are numbers, because " + why in " ".join(done.stderr.split()), done.stderr
+    with open(rue.folder / "list.csv", newline="", encoding="utf-8") as file:
+        assert [int(row["label"]) for row in csv.DictReader(file)] == labels
+    assert list(read_facts(rue, "list.csv")[0]) == list(read_facts(rue, "set")[0]) == labels
+
+
+def test_labels_of_a_list_are_those_of_the_list_before(rue, photos):
+    (rue.folder / ".hidden").mkdir()
+    shutil.copy(next(photos.rglob("*.jpg")), rue.folder / ".hidden/1.jpg")
+    write_list(rue.folder / "list.csv", [("./.hidden/../.hidden//1.jpg", label) for label in (-1, 2147483647, "3.0")])
+    made(rue, "list.csv", "again.csv")
+    assert (rue.folder / "again.csv").read_text() == "path,label\n" + "".join(f".hidden/../.hidden/1.jpg,{n}\n" for n in (-1, 2147483647, 3))
+
+
+def test_a_list_of_images_within_files_is_refused(rue, own_photos):
+    made(rue, own_photos, "x.lmdb")
+    made(rue, own_photos, "tars", "--format", "webdataset")
+    made(rue, own_photos, "x.tensor", "--dtype", "uint8")
+    for source in ("x.lmdb", "tars"):
+        expect_failure(rue("prepare", source, "list.csv"), 2, source, "--format folder")
+    expect_failure(rue("prepare", "x.tensor", "list.csv"), 2, "preprocessed")
+    expect_failure(rue("prepare", own_photos, "list.csv", "--mode", "preprocessed"), 2, "csv cannot hold preprocessed data")
+    expect_failure(rue("prepare", own_photos, "list.csv", "--split", "x"), 2, "--split has no effect on the format csv")
+    assert not (rue.folder / "list.csv").exists()
+
+
+def test_a_sample_can_be_listed(rue, own_photos):
+    made(rue, own_photos, "list.csv", "--images", "20", "--seed", "3")
+    made(rue, own_photos, "same.csv", "--images", "20", "--seed", "3")
+    text = (rue.folder / "list.csv").read_text()
+    assert text == (rue.folder / "same.csv").read_text() and len(set(text.splitlines())) == 21
+    expect_failure(rue("prepare", own_photos, "list.csv"), 2, "list.csv exists", "--force")
+    made(rue, own_photos, "list.csv", "--force")

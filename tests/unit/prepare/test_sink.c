@@ -70,6 +70,8 @@ Test(sink, a_label_that_could_not_be_read_back_is_not_written)
         {"tensor", 1, 2, true},      {"tensor", INT32_MAX, 0, true}, {"webdataset", -1, 0, false},
         {"webdataset", 7, 2, false}, {"tfrecord", -2, 0, false},     {"tfrecord", -1, 0, false},
         {"lmdb", 2, 2, false},       {"lmdb", -2, 0, false},         {"folder", -1, 0, false},
+        {"csv", INT32_MIN, 0, true}, {"csv", INT32_MAX, 0, true},    {"csv", 1, 2, true},
+        {"csv", 2, 2, false},        {"csv", -1, 2, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rue_error error = {0};
