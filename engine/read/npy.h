@@ -1,5 +1,6 @@
-/* Parses the header of npy files, versions 1 to 3: one array of float32, float16 or uint8, C order, three
- * axes. */
+/* Parses the header of npy files, versions 1 to 3, in every form that NumPy reads: one array of float32,
+ * float16 or uint8, C order. Shapes are those of Zarr items: fewer than three axes get leading ones of length
+ * 1. Of more than three axes those of length 1 are left out, the first ones first. */
 #ifndef RUE_NPY_H
 #define RUE_NPY_H
 
