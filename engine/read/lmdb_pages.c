@@ -166,6 +166,7 @@ static bool find_value(const struct walk *walk, uint64_t page_number, const unsi
     out->bytes = node->low | (uint64_t)node->high << 16;
     if (!(node->flags & IS_FAR)) {
         out->offset = page_number * walk->page_bytes + offset;
+        out->value = data;
         return offset + out->bytes <= walk->page_bytes;
     }
     if (offset + sizeof number > walk->page_bytes) return false;

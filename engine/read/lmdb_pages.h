@@ -19,8 +19,9 @@ enum { RUE_LMDB_KEY_MAX = 511 };
 struct rue_lmdb_entry {
     const unsigned char *key; /* [key_bytes], valid during the visit */
     size_t key_bytes;
-    uint64_t offset, bytes; /* of the value in the file */
-    bool is_database;       /* a named database, not a value */
+    uint64_t offset, bytes;     /* of the value in the file */
+    const unsigned char *value; /* [bytes] as `key`; NULL: it lies in pages of its own, which are not read */
+    bool is_database;           /* a named database, not a value */
 };
 
 /* A result other than RUE_OK ends the walk. */

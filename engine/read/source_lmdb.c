@@ -1,7 +1,7 @@
 /* The lmdb format: a folder with data.mdb, or such a file (MDB_NOSUBDIR). Values are JPEG files, or npy files
- * of the same type and shape. Keys are the names of the items. If all keys contain a folder, such as
- * "tench/1.JPEG", the first folders are the classes. Items are in the order of the keys. They are read as
- * bytes of the file (lmdb_pages.h). */
+ * of the same type and shape. Keys are the names of the items. If most keys contain a folder, such as
+ * "tench/1.JPEG", the first folders are the classes, and other keys are skipped. Items are in the order of
+ * the keys. They are read as bytes of the file (lmdb_pages.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,20 +23,71 @@ struct set {
     const char *path; /* path of the file */
     struct rue_index *index;
     const struct rue_source_options *options;
+    bool chosen; /* the mode is set, by the first image */
 };
 
 /* ---- entries ---- */
 
-/* Adds an item named by its key, or by its number if the key is not text. */
-static rue_status add_item(struct rue_index *index, const struct rue_lmdb_entry *entry, rue_error *error)
+static void skip_entry(const struct set *set, const struct rue_lmdb_entry *entry, const char *why)
+{
+    rue_index_skip(set->index, "%s '%.*s'%s", entry->is_database ? "the named database" : "the key",
+                   entry->key_bytes < KEY_SHOWN ? (int)entry->key_bytes : KEY_SHOWN, (const char *)entry->key,
+                   why);
+}
+
+/* Reads the first bytes of a value. */
+static rue_status read_head(const struct set *set, const struct rue_lmdb_entry *entry, unsigned char *head,
+                            uint64_t bytes, rue_error *error)
+{
+    if (entry->value) return memcpy(head, entry->value, bytes), RUE_OK;
+    return rue_files_read(set->index->files, 0, head, bytes, entry->offset, error);
+}
+
+static rue_status add_npy(const struct set *set, const struct rue_lmdb_entry *entry, const void *head,
+                          uint64_t bytes, struct rue_entry *item, rue_error *error)
+{
+    rue_error why = {0};
+    if (rue_npy_add_item(set->index, item, head, bytes, &why) == RUE_OK) return RUE_OK;
+    return rue_fail(error, RUE_DATA, "%s: the value of key %.*s %s", set->path, (int)entry->key_bytes,
+                    (const char *)entry->key, why.message);
+}
+
+/* Adds an item named by its key without "./", or by its number if the key is not text. */
+static rue_status add_item(const struct set *set, const struct rue_lmdb_entry *entry,
+                           const struct rue_entry *item, rue_error *error)
 {
     char name[RUE_LMDB_KEY_MAX + 1];
-    if (rue_lmdb_key_is_text(entry->key, entry->key_bytes))
-        snprintf(name, sizeof name, "%.*s", (int)entry->key_bytes, (const char *)entry->key);
+    const char *key = (const char *)entry->key;
+    int length = (int)entry->key_bytes;
+    for (; length > 2 && key[0] == '.' && key[1] == '/'; key += 2) length -= 2;
+    if (rue_lmdb_key_is_text(key, (size_t)length))
+        snprintf(name, sizeof name, "%.*s", length, key);
     else
-        snprintf(name, sizeof name, "%08" PRIu64, index->count);
-    const struct rue_entry item = {.offset = entry->offset, .bytes = entry->bytes};
-    return rue_index_add(index, &item, name, error);
+        snprintf(name, sizeof name, "%08" PRIu64, set->index->count);
+    return rue_index_add(set->index, item, name, error);
+}
+
+/* The first image sets the mode; values of another type are skipped. JPEG files in pages of their own are not
+ * looked at: that is a seek for each, and other data are reported when they are decoded. */
+static rue_status add_value(struct set *set, const struct rue_lmdb_entry *entry, rue_error *error)
+{
+    unsigned char head[RUE_NPY_HEADER_MAX];
+    uint64_t bytes = entry->bytes < sizeof head ? entry->bytes : sizeof head;
+    struct rue_entry item = {.offset = entry->offset, .bytes = entry->bytes};
+    if (set->chosen && set->index->mode == RUE_RAW && !entry->value)
+        return add_item(set, entry, &item, error);
+    rue_status status = read_head(set, entry, head, bytes, error);
+    if (status != RUE_OK) return status;
+    bool tensor = memcmp(head, "\x93NUMPY", 6) == 0, jpeg = memcmp(head, "\xff\xd8", 2) == 0;
+    if (!set->chosen) set->index->mode = tensor ? RUE_PREPROCESSED : RUE_RAW;
+    if (set->index->mode == RUE_RAW ? !jpeg : !tensor) {
+        skip_entry(set, entry,
+                   set->chosen ? ", a value of another type" : ", neither a JPEG nor an npy file");
+        return RUE_OK;
+    }
+    set->chosen = true;
+    if (tensor) status = add_npy(set, entry, head, bytes, &item, error);
+    return status == RUE_OK ? add_item(set, entry, &item, error) : status;
 }
 
 static rue_status visit_entry(void *context, const struct rue_lmdb_entry *entry, rue_error *error)
@@ -46,60 +97,30 @@ static rue_status visit_entry(void *context, const struct rue_lmdb_entry *entry,
     if (status != RUE_OK) return status;
     bool is_note = rue_lmdb_key_is_note(entry->key, entry->key_bytes);
     if (!entry->is_database && entry->bytes >= ITEM_BYTES_MIN && !is_note)
-        return add_item(set->index, entry, error);
-    rue_index_skip(set->index, "%s '%.*s'", entry->is_database ? "the named database" : "the key",
-                   entry->key_bytes < KEY_SHOWN ? (int)entry->key_bytes : KEY_SHOWN,
-                   (const char *)entry->key);
-    return RUE_OK;
+        return add_value(set, entry, error);
+    return skip_entry(set, entry, ""), RUE_OK;
 }
 
-/* ---- kind of items ---- */
+/* ---- labels ---- */
 
-static rue_status fail_value(const struct set *set, uint64_t item, const char *why, rue_error *error)
+static bool has_folder(const struct rue_index *index, uint64_t item)
 {
-    return rue_fail(error, RUE_DATA, "%s: the value of key %s %s", set->path,
-                    rue_index_name(set->index, item), why);
-}
-
-/* Sets all entries to the values after the npy header, whose size all items share. */
-static rue_status set_tensor_entries(const struct set *set, const struct rue_npy *npy, rue_error *error)
-{
-    struct rue_index *index = set->index;
-    index->mode = RUE_PREPROCESSED;
-    index->dtype = npy->dtype;
-    memcpy(index->shape, npy->shape, sizeof index->shape);
-    for (uint64_t i = 0; i < index->count; i++) {
-        struct rue_entry *entry = &index->entries[i];
-        if (entry->bytes != npy->header_bytes + npy->value_bytes)
-            return fail_value(set, i, "does not have the size of the first value", error);
-        entry->lead = (uint32_t)npy->header_bytes;
-        entry->offset += npy->header_bytes;
-        entry->bytes = npy->value_bytes;
-    }
-    return RUE_OK;
-}
-
-/* The first item determines the type of all. */
-static rue_status find_kind(const struct set *set, rue_error *error)
-{
-    char head[RUE_NPY_HEADER_MAX];
-    struct rue_npy npy;
-    rue_error why = {0};
-    const struct rue_entry *first = &set->index->entries[0];
-    uint64_t bytes = first->bytes < sizeof head ? first->bytes : sizeof head;
-    rue_status status = rue_files_read(set->index->files, 0, head, bytes, first->offset, error);
-    if (status != RUE_OK) return status;
-    if (memcmp(head, "\xff\xd8", 2) == 0) return RUE_OK;
-    if (memcmp(head, "\x93NUMPY", 6) != 0)
-        return fail_value(set, 0, "is neither a JPEG file nor an npy file", error);
-    status = rue_npy_parse(head, bytes, &npy, &why);
-    return status == RUE_OK ? set_tensor_entries(set, &npy, error) : fail_value(set, 0, why.message, error);
+    const char *name = rue_index_name(index, item), *slash = strchr(name, '/');
+    return slash && slash > name;
 }
 
 static rue_status find_classes(struct rue_index *index, rue_error *error)
 {
+    uint64_t foldered = 0;
+    for (uint64_t i = 0; i < index->count; i++) foldered += has_folder(index, i);
+    if (foldered <= index->count / 2) {
+        rue_index_note(index, "no labels found: %" PRIu64 " of %" PRIu64 " keys begin with a class folder",
+                       foldered, index->count);
+        return RUE_OK;
+    }
     for (uint64_t i = 0; i < index->count; i++)
-        if (!strchr(rue_index_name(index, i), '/')) return RUE_OK;
+        if (!has_folder(index, i))
+            rue_index_skip(index, "the key '%s', outside of the class folders", rue_index_name(index, i));
     return rue_index_label_by_folder(index, error);
 }
 
@@ -145,8 +166,6 @@ static rue_status open_lmdb(const char *path, const struct rue_source_options *o
     if (status == RUE_OK && index->count == 0)
         status = rue_fail(error, RUE_DATA, "%s holds no images%s%s: give an LMDB of JPEG files", file,
                           index->remarks.skipped ? ", but " : "", index->remarks.skipped_example);
-    else if (status == RUE_OK)
-        status = find_kind(&set, error);
     return status == RUE_OK ? find_classes(index, error) : status;
 }
 

@@ -91,7 +91,8 @@ def test_pairs_of_images_and_words_are_read_without_labels(rue, photos):
     pairs = [(f"image-{i:09d}", data) for i, (_, data) in enumerate(images, 1)]
     pairs += [(f"label-{i:09d}", name.split("/")[0].encode()) for i, (name, _) in enumerate(images, 1)]
     put(rue.folder / "theirs", pairs + [("num-samples", str(len(images)).encode())])
-    assert json.loads(rue("inspect", "theirs", "--json").stdout)["skipped"] == len(images) + 1
+    shown = json.loads(rue("inspect", "theirs", "--json").stdout)
+    assert shown["skipped"] == len(images) + 1 and f"no labels found: 0 of {len(images)} keys" in shown["note"]
     made(rue, "theirs", "back", "--format", "folder")
     assert list_files(rue.folder / "back") == {f"image-{i:09d}.jpg": data for i, (_, data) in enumerate(images, 1)}
 

@@ -98,7 +98,7 @@ Test(source_lmdb, tensors_are_read_and_viewed_in_place)
 
 Test(source_lmdb, jpeg_files_of_others_are_read_with_any_keys)
 {
-    char key[64], read[200];
+    char key[200], read[200];
     lmdb_put("set", NULL, 0,
              (struct lmdb_entry[]){{"__keys__", JPEG},
                                    {"cat/1.jpg", JPEG},
@@ -118,7 +118,9 @@ Test(source_lmdb, jpeg_files_of_others_are_read_with_any_keys)
     }
     cr_assert_eq(rue_source_skipped(source), 2);
     rue_source_note(source, key, sizeof key);
-    cr_assert_str_eq(key, "files skipped: 2, such as the key '__keys__'");
+    cr_assert_str_eq(key,
+                     "files skipped: 2, such as the key '__keys__'; no labels found: 2 of 4 keys begin with "
+                     "a class folder");
     rue_source_close(source);
 }
 
@@ -141,27 +143,90 @@ Test(source_lmdb, classes_are_numbered_as_in_folders)
     rue_source_close(source);
 }
 
-Test(source_lmdb, tensors_of_another_size_than_the_first_are_refused)
+static void expect_note(const struct rue_source *source, const char *words)
 {
-    char head[RUE_ITEM_FILE_NPY_BYTES], one[sizeof head + 12], two[sizeof head + 13];
-    const struct rue_sink_options options = {.dtype = RUE_UINT8, .shape = {3, 2, 2}};
-    rue_item_file_npy_header(&options, head);
-    memset(one, 1, sizeof one);
-    memset(two, 1, sizeof two);
-    memcpy(one, head, sizeof head);
-    memcpy(two, head, sizeof head);
-    lmdb_put("set", NULL, 0, (struct lmdb_entry[]){{"a", one, sizeof one}, {"b", one, sizeof one}, END});
+    char note[1000];
+    rue_source_note(source, note, sizeof note);
+    cr_assert(strstr(note, words), "'%s' lacks '%s'", note, words);
+}
+
+Test(source_lmdb, keys_without_a_folder_are_named_and_the_classes_stay)
+{
+    lmdb_put("set", NULL, 0,
+             (struct lmdb_entry[]){
+                 {"0", JPEG}, {"./cat/1", JPEG}, {"./dog/1", JPEG}, {"./dog/2", JPEG}, {"/x", JPEG}, END});
+    struct rue_source *source = data_open("set");
+    cr_assert(rue_source_count(source) == 3 && rue_source_skipped(source) == 2);
+    for (uint64_t i = 0; i < 3; i++) cr_assert_eq(rue_source_label(source, i), i > 0);
+    expect_note(source, "the key '/x', outside of the class folders");
+    rue_source_close(source);
+    lmdb_put("flat", NULL, 0, (struct lmdb_entry[]){{"1", JPEG}, {"2", JPEG}, {"meta/x", JPEG}, END});
+    source = data_open("flat");
+    cr_assert_eq(rue_source_count(source), 3);
+    expect_note(source, "no labels found: 1 of 3 keys begin with a class folder");
+    rue_source_close(source);
+}
+
+/* A value of `count` bytes after a header; returns its size. */
+static size_t make_npy(char *out, const char *dictionary, size_t count)
+{
+    size_t length = strlen(dictionary);
+    memcpy(out, "\x93NUMPY\1", 8);
+    out[8] = (char)length;
+    out[9] = 0;
+    memcpy(out + 10, dictionary, length);
+    for (size_t i = 0; i < count; i++) out[10 + length + i] = (char)i;
+    return 10 + length + count;
+}
+
+#define FIRST "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 40, 40)}"
+
+/* Values of many bytes lie in pages of their own, others in the page of their key. */
+Test(source_lmdb, each_npy_value_has_the_type_and_shape_of_the_first)
+{
+    enum { COUNT = 3 * 40 * 40 };
+    static const char *const others[][2] = {
+        {"{'descr': '|u1', 'fortran_order': True, 'shape': (3, 40, 40) }", "Fortran"},
+        {"{'descr': '|u1', 'fortran_order': False, 'shape': (40, 3, 40)}", "type and shape"},
+        {"{'descr': '<f2', 'fortran_order': False, 'shape': (3, 40, 20)}", "type and shape"},
+        {"{'descr': '>f2', 'fortran_order': False, 'shape': (3, 40, 20)}", "not float32"},
+        {"{'descr': '|u1', 'fortran_order': False, 'shape': (3, 41, 40)}", "the bytes that its shape needs"},
+        {"{'descr': '|u1', 'shape': (3, 40, 40)}", "damaged header"}};
+    static char one[COUNT + 300], two[COUNT + 300];
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char name[16];
+        size_t one_bytes = make_npy(one, FIRST, COUNT), two_bytes = make_npy(two, others[i][0], COUNT);
+        snprintf(name, sizeof name, "set%zu", i);
+        lmdb_put(name, NULL, 0, (struct lmdb_entry[]){{"a", one, one_bytes}, {"b", two, two_bytes}, END});
+        expect(name, "the value of key b ");
+        expect(name, others[i][1]);
+    }
+}
+
+Test(source_lmdb, npy_values_may_have_headers_of_several_forms)
+{
+    enum { COUNT = 3 * 40 * 40 };
+    static char values[2][COUNT + 300], read[COUNT];
+    size_t one = make_npy(values[0], FIRST, COUNT),
+           two = make_npy(values[1], "{'shape': (1,3,40,40), 'descr': 'u1', 'fortran_order': False}      ",
+                          COUNT);
+    lmdb_put("set", NULL, 0,
+             (struct lmdb_entry[]){
+                 {"a", values[0], one},
+                 {"b", values[1], two},
+                 {"meta", JPEG},
+                 {"note", "more than sixty-five bytes of text that are neither JPEG nor npy file", 0},
+                 END});
     struct rue_source *source = data_open("set");
     uint32_t shape[3];
-    cr_assert(rue_source_shape(source, shape) && shape[0] == 3 && shape[1] == 2 && shape[2] == 2);
-    cr_assert_eq(rue_source_bytes(source, 1), 12);
+    cr_assert(rue_source_count(source) == 2 && rue_source_skipped(source) == 2);
+    cr_assert(rue_source_shape(source, shape) && shape[0] == 3 && shape[1] == 40 && shape[2] == 40);
+    expect_note(source, "such as the key 'meta', a value of another type");
+    for (uint64_t i = 0; i < 2; i++) {
+        cr_assert(rue_source_bytes(source, i) == COUNT && rue_source_read(source, i, read, NULL) == RUE_OK);
+        for (size_t b = 0; b < COUNT; b++) cr_assert_eq(read[b], (char)b);
+    }
     rue_source_close(source);
-    lmdb_put("odd", NULL, 0, (struct lmdb_entry[]){{"a", one, sizeof one}, {"b", two, sizeof two}, END});
-    expect("odd", "the value of key b does not have the size");
-    head[20] = '?';
-    memcpy(one, head, sizeof head);
-    lmdb_put("bad", NULL, 0, (struct lmdb_entry[]){{"a", one, sizeof one}, END});
-    expect("bad", "the value of key a ");
 }
 
 Test(source_lmdb, an_lmdb_without_images_is_refused)
@@ -184,7 +249,7 @@ Test(source_lmdb, an_lmdb_without_images_is_refused)
     lmdb_put("integers", NULL, MDB_INTEGERKEY, (struct lmdb_entry[]){{"abcd", JPEG}, END});
     expect("integers", "keys are integers or reversed");
     lmdb_put("pictures", NULL, 0, (struct lmdb_entry[]){{"0", png, sizeof png - 1}, END});
-    expect("pictures", "value of key 0 is neither a JPEG file nor an npy file");
+    expect("pictures", "holds no images, but the key '0', neither a JPEG nor an npy file");
     cr_assert_eq(mkdir(temporary_path("folder"), 0777), 0);
     expect("folder", "No such file");
     cr_assert_eq(mkfifo(temporary_path("fifo"), 0666), 0);
