@@ -111,7 +111,8 @@ static rue_status check_label(const struct rue_sink *sink, const struct rue_item
 
 rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_error *error)
 {
-    if (!sink->ops->lists_files && !rue_item_file_name_is_safe(item->key))
+    bool names_files = !sink->ops->lists_files && !sink->ops->unnamed;
+    if (names_files && !rue_item_file_name_is_safe(item->key))
         return rue_fail(error, RUE_DATA, "'%.200s' cannot name a file: rename the item", item->key);
     rue_status status = check_label(sink, item, error);
     if (status != RUE_OK) return status;

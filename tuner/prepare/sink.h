@@ -45,6 +45,7 @@ struct rue_sink_ops {
     bool chunks;        /* it uses chunk, codec and zarr_version */
     bool by_name;       /* it stores labels only as class names */
     bool lists_files;   /* it names the files of the source: keys are their paths, and items have no data */
+    bool unnamed;       /* it does not store the keys of items */
     size_t state_bytes; /* of the zeroed state */
     /* Begins a data set at `path`, which does not exist. */
     rue_status (*open)(void *state, const char *path, const struct rue_sink_options *options,
@@ -84,8 +85,8 @@ void rue_sink_close(struct rue_sink *sink);
 /* Writes to `out` [bytes] what users should know before the items are written; "": nothing. */
 void rue_sink_remark(const struct rue_sink *sink, char *out, size_t bytes);
 
-/* RUE_STORE with file and reason; RUE_DATA: a key leads out of the destination or is not unique, or a label
- * cannot be read back. */
+/* RUE_STORE with file and reason; RUE_DATA: a key that is stored leads out of the destination or is not
+ * unique, or a label cannot be read back. */
 rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_sink_finish(struct rue_sink *sink, rue_error *error) RUE_MUST_CHECK;
 

@@ -112,6 +112,7 @@ const struct rue_sink_ops rue_sink_tensor = {
     .suffix = ".tensor",
     .help = "one packed file of fixed-size records, which NumPy can map",
     .has_mode = {[RUE_PREPROCESSED] = true},
+    .unnamed = true,
     .state_bytes = sizeof(struct tensor),
     .open = open_tensor,
     .add = add_to_tensor,

@@ -354,6 +354,7 @@ const struct rue_sink_ops rue_sink_zarr = {
     .help = "a Zarr group of images in chunks, and their labels",
     .has_mode = {[RUE_PREPROCESSED] = true},
     .chunks = true,
+    .unnamed = true,
     .state_bytes = sizeof(struct zarr),
     .open = open_zarr,
     .remark = remark_on_files,
