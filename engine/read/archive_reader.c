@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "files.h"
 
@@ -20,7 +21,10 @@ struct rue_archive_reader {
     struct archive *archive;
     struct rue_files *files;
     size_t file;
-    uint64_t at;          /* offset of the next piece in the file */
+    uint64_t at;     /* offset of the next piece in the file */
+    bool zlib;       /* the file is a zlib stream, which libarchive does not know */
+    z_stream stream; /* its input is `packed` [PIECE_BYTES] */
+    unsigned char *packed;
     unsigned char *piece; /* [piece_bytes] of the file */
     size_t piece_bytes;
     rue_error failure; /* of the last failed read */
@@ -37,20 +41,52 @@ static uint64_t bytes_left(const struct rue_archive_reader *reader)
     return rue_files_identity(reader->files, reader->file).bytes - reader->at;
 }
 
-static la_ssize_t read_piece(struct archive *archive, void *context, const void **out)
+/* Reads up to `room` bytes of the file; -1: `failure` says why. */
+static la_ssize_t read_file(struct rue_archive_reader *reader, unsigned char *into, size_t room)
 {
-    struct rue_archive_reader *reader = context;
     uint64_t left = bytes_left(reader);
-    size_t bytes = left < reader->piece_bytes ? (size_t)left : reader->piece_bytes;
-    *out = reader->piece;
-    if (bytes == 0) return 0;
-    if (rue_files_read(reader->files, reader->file, reader->piece, bytes, reader->at, &reader->failure) !=
-        RUE_OK) {
-        archive_set_error(archive, EIO, "the file cannot be read");
-        return ARCHIVE_FATAL;
+    size_t bytes = left < room ? (size_t)left : room;
+    if (bytes &&
+        rue_files_read(reader->files, reader->file, into, bytes, reader->at, &reader->failure) != RUE_OK) {
+        archive_set_error(reader->archive, EIO, "the file cannot be read");
+        return -1;
     }
     reader->at += bytes;
     return (la_ssize_t)bytes;
+}
+
+/* Decompresses the next piece of one or more zlib streams. */
+static la_ssize_t inflate_piece(struct rue_archive_reader *reader)
+{
+    z_stream *stream = &reader->stream;
+    stream->next_out = reader->piece;
+    stream->avail_out = (uInt)reader->piece_bytes;
+    while (stream->avail_out == reader->piece_bytes) {
+        if (!stream->avail_in) {
+            la_ssize_t bytes = read_file(reader, reader->packed, PIECE_BYTES);
+            if (bytes < 0) return ARCHIVE_FATAL;
+            stream->next_in = reader->packed;
+            stream->avail_in = (uInt)bytes;
+        }
+        if (!stream->avail_in && stream->total_in == 0) break; /* the file ends after a stream */
+        int code = inflate(stream, Z_NO_FLUSH);
+        if (code == Z_STREAM_END) code = inflateReset(stream);
+        if (code == Z_OK) continue;
+        archive_set_error(reader->archive, EILSEQ, "%s",
+                          code == Z_BUF_ERROR ? "the zlib stream is truncated" : zError(code));
+        return ARCHIVE_FATAL;
+    }
+    return (la_ssize_t)(reader->piece_bytes - stream->avail_out);
+}
+
+static la_ssize_t read_piece(struct archive *archive, void *context, const void **out)
+{
+    struct rue_archive_reader *reader = context;
+    (void)archive;
+    *out = reader->piece;
+    if (reader->zlib) return inflate_piece(reader);
+    la_ssize_t bytes = read_file(reader, reader->piece, reader->piece_bytes);
+    return bytes < 0 ? ARCHIVE_FATAL : bytes;
 }
 
 static la_int64_t skip_archive_bytes(struct archive *archive, void *context, la_int64_t requested)
@@ -58,6 +94,7 @@ static la_int64_t skip_archive_bytes(struct archive *archive, void *context, la_
     struct rue_archive_reader *reader = context;
     uint64_t left = bytes_left(reader), bytes = (uint64_t)requested < left ? (uint64_t)requested : left;
     (void)archive;
+    if (reader->zlib) return 0;
     reader->at += bytes;
     return (la_int64_t)bytes;
 }
@@ -75,6 +112,18 @@ static rue_status fail_archive(const struct rue_archive_reader *reader, uint64_t
                     rue_files_path(reader->files, reader->file), at, why ? why : "unknown reason");
 }
 
+/* The usual two bytes: method deflate, a window of 32 KiB. */
+static rue_status begin_zlib(struct rue_archive_reader *reader, rue_error *error)
+{
+    unsigned char head[2];
+    if (bytes_left(reader) < sizeof head) return RUE_OK;
+    rue_status status = rue_files_read(reader->files, reader->file, head, sizeof head, 0, error);
+    if (status != RUE_OK || head[0] != 0x78 || (head[0] << 8 | head[1]) % 31 != 0) return status;
+    reader->packed = malloc(PIECE_BYTES);
+    reader->zlib = reader->packed && inflateInit(&reader->stream) == Z_OK;
+    return reader->zlib ? RUE_OK : rue_fail_memory(error, "reading a zlib stream", PIECE_BYTES);
+}
+
 /* Only compressions that libarchive handles itself; it starts programs for others. */
 static int choose_filters(struct archive *archive)
 {
@@ -89,8 +138,9 @@ static int choose_formats(struct archive *archive, enum rue_archive_kind kind)
 {
     int code = ARCHIVE_OK;
     if (kind != RUE_ARCHIVE_PLAIN) code = choose_filters(archive);
-    if (code == ARCHIVE_OK && kind == RUE_ARCHIVE_TAR) return archive_read_support_format_tar(archive);
-    if (code == ARCHIVE_OK) code = archive_read_support_format_raw(archive);
+    if (code == ARCHIVE_OK)
+        code = kind == RUE_ARCHIVE_TAR ? archive_read_support_format_tar(archive)
+                                       : archive_read_support_format_raw(archive);
     return code == ARCHIVE_OK ? archive_read_support_format_empty(archive) : code;
 }
 
@@ -118,8 +168,10 @@ rue_status rue_archive_reader_open(struct rue_files *files, size_t file, enum ru
     reader->piece = malloc(reader->piece_bytes);
     reader->archive = archive_read_new();
     rue_status status = reader->piece && reader->archive
-                            ? begin_archive(reader, kind, error)
+                            ? RUE_OK
                             : rue_fail_memory(error, "reading an archive", reader->piece_bytes);
+    if (status == RUE_OK && kind == RUE_ARCHIVE_BYTES) status = begin_zlib(reader, error);
+    if (status == RUE_OK) status = begin_archive(reader, kind, error);
     if (status == RUE_OK)
         *out = reader;
     else
@@ -131,13 +183,15 @@ void rue_archive_reader_close(struct rue_archive_reader *reader)
 {
     if (!reader) return;
     archive_read_free(reader->archive);
+    if (reader->zlib) inflateEnd(&reader->stream);
+    free(reader->packed);
     free(reader->piece);
     free(reader);
 }
 
 bool rue_archive_reader_is_compressed(const struct rue_archive_reader *reader)
 {
-    return archive_filter_code(reader->archive, 0) != ARCHIVE_FILTER_NONE;
+    return reader->zlib || archive_filter_code(reader->archive, 0) != ARCHIVE_FILTER_NONE;
 }
 
 /* ---- members ---- */
@@ -188,6 +242,7 @@ rue_status rue_archive_reader_next(struct rue_archive_reader *reader, const stru
     *out = &reader->member;
     if (*found) return set_member(reader, entry, error);
     if (code != ARCHIVE_EOF) return fail_archive(reader, reader->end, error);
+    if (archive_format(reader->archive) == ARCHIVE_FORMAT_EMPTY) return RUE_OK;
     if ((uint64_t)archive_filter_bytes(reader->archive, 0) >= reader->end + TAR_BLOCK) return RUE_OK;
     return rue_fail(error, RUE_DATA,
                     "%s ends at byte %" PRIu64

@@ -1,5 +1,5 @@
 /* Reads a file in order with libarchive, in constant memory. RUE_ARCHIVE_TAR: the members of a tar archive.
- * RUE_ARCHIVE_BYTES: the whole file, decompressed (gzip, bzip2, xz, zstd or lz4, detected by its first
+ * RUE_ARCHIVE_BYTES: the whole file, decompressed (gzip, zlib, bzip2, xz, zstd or lz4, detected by its first
  * bytes). RUE_ARCHIVE_PLAIN: the whole file as it is. A reader belongs to one thread at a time. */
 #ifndef RUE_ARCHIVE_READER_H
 #define RUE_ARCHIVE_READER_H
@@ -30,9 +30,10 @@ void rue_archive_reader_close(struct rue_archive_reader *reader);
 
 bool rue_archive_reader_is_compressed(const struct rue_archive_reader *reader);
 
-/* Returns the next member of a tar archive; `*found` is false at the end. The rest of the previous member is
- * skipped. The member is valid until the next call. RUE_DATA: the archive is damaged or truncated, a member
- * is sparse, or a name is empty or too long; the message names file and byte. */
+/* Returns the next member of a tar archive; `*found` is false at the end, also of a file without bytes. The
+ * rest of the previous member is skipped. The member is valid until the next call. RUE_DATA: the archive is
+ * damaged or truncated, a member is sparse, or a name is empty or too long; the message names file and byte.
+ */
 rue_status rue_archive_reader_next(struct rue_archive_reader *reader, const struct rue_archive_member **out,
                                    bool *found, rue_error *error) RUE_MUST_CHECK;
 

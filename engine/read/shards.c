@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
@@ -11,12 +12,17 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "advice.h"
 #include "archive_reader.h"
 #include "index_file.h"
 
 enum { CLASS_TEXT_MAX = 64 << 20, PATTERN_NAMES_MAX = 1000000, PATTERN_BRACES_MAX = 100 };
+enum { PROBE_DEPTH = 4, PROBE_ENTRIES_MAX = 10000 };
+enum {
+    SPLITS_MAX = 8 /* more names are not splits of one data set, but classes, or names without a meaning */
+};
 
 /* ---- patterns ---- */
 
@@ -128,6 +134,13 @@ static rue_status add_pattern(struct rue_files **files, const char *pattern, rue
 
 /* ---- files ---- */
 
+static bool is_folder(DIR *folder, const struct dirent *entry)
+{
+    struct stat info;
+    if (entry->d_type != DT_UNKNOWN && entry->d_type != DT_LNK) return entry->d_type == DT_DIR;
+    return fstatat(dirfd(folder), entry->d_name, &info, 0) == 0 && S_ISDIR(info.st_mode);
+}
+
 static rue_status add_folder(struct rue_files **files, const char *path, bool (*is_shard)(const char *name),
                              rue_error *error)
 {
@@ -140,7 +153,7 @@ static rue_status add_folder(struct rue_files **files, const char *path, bool (*
     for (struct dirent *entry; status == RUE_OK && (entry = readdir(folder));) {
         bool hidden = entry->d_name[0] == '.';
         visible += !hidden;
-        if (hidden || !is_shard(entry->d_name)) continue;
+        if (hidden || !is_shard(entry->d_name) || is_folder(folder, entry)) continue;
         if ((size_t)snprintf(name, sizeof name, "%s%s%s", path, slash, entry->d_name) >= sizeof name)
             status = rue_fail(error, RUE_DATA, "the path %s/%s is too long", path, entry->d_name);
         else
@@ -166,11 +179,29 @@ rue_status rue_shards_add(const char *path, bool (*is_shard)(const char *name), 
 {
     struct stat info;
     if (rue_shards_is_pattern(path)) return add_pattern(files, path, error);
-    bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-    return is_folder ? add_folder(files, path, is_shard, error) : rue_files_add(files, path, error);
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return add_folder(files, path, is_shard, error);
+    return rue_files_add(files, path, error);
 }
 
 /* ---- probing ---- */
+
+/* Whether there is a JPEG file in the folder, or in folders within it. Gives up when `*left` entries were
+ * read. */
+static bool holds_jpeg(int parent, const char *name, int depth, int *left)
+{
+    bool found = false;
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    for (struct dirent *entry; folder && !found && --*left > 0 && (entry = readdir(folder));)
+        found = entry->d_name[0] != '.' &&
+                (rue_files_is_jpeg(entry->d_name) ||
+                 (depth > 1 && is_folder(folder, entry) && holds_jpeg(fd, entry->d_name, depth - 1, left)));
+    if (folder)
+        closedir(folder);
+    else if (fd >= 0)
+        close(fd);
+    return found;
+}
 
 static rue_status probe_shard_folder(const struct rue_shard_format *format, const char *path, bool *matches,
                                      rue_error *error)
@@ -179,17 +210,17 @@ static rue_status probe_shard_folder(const struct rue_shard_format *format, cons
     if (!folder)
         return rue_fail(error, rue_source_failure(errno), "cannot read %s: %s%s", path, strerror(errno),
                         rue_advice(errno));
-    bool shards = false, excluded = false;
-    for (struct dirent *entry; !excluded && (entry = readdir(folder));) {
+    bool shards = false, images = false;
+    int left = PROBE_ENTRIES_MAX;
+    for (struct dirent *entry; !images && (entry = readdir(folder));) {
         const char *name = entry->d_name;
-        struct stat info;
-        if (name[0] == '.') continue;
-        shards |= format->is_shard(name);
-        excluded = (format->excludes && format->excludes(name)) ||
-                   (fstatat(dirfd(folder), name, &info, 0) == 0 && S_ISDIR(info.st_mode));
+        bool hidden = name[0] == '.', inner = !hidden && is_folder(folder, entry);
+        shards |= !hidden && !inner && format->is_shard(name);
+        images = !hidden &&
+                 (inner ? holds_jpeg(dirfd(folder), name, PROBE_DEPTH, &left) : rue_files_is_jpeg(name));
     }
     closedir(folder);
-    *matches = shards && !excluded;
+    *matches = shards && !images;
     return RUE_OK;
 }
 
@@ -209,6 +240,24 @@ rue_status rue_shards_probe(const struct rue_shard_format *format, const char *p
 }
 
 /* ---- opening ---- */
+
+void rue_shards_list_name(char *list, size_t bytes, const char *name, size_t length)
+{
+    static const char more[] = "...";
+    size_t used = strlen(list);
+    bool full = used >= strlen(more) && strcmp(list + used - strlen(more), more) == 0;
+    for (const char *at = list; *at && !full; at += strcspn(at, ","), at += strspn(at, ", "))
+        full = strncmp(at, name, length) == 0 && (!at[length] || at[length] == ',');
+    if (full || length == 0) return;
+    bool fits = used + length + sizeof ", , ..." < bytes;
+    snprintf(list + used, bytes - used, "%s%.*s", used ? ", " : "", fits ? (int)length : (int)strlen(more),
+             fits ? name : more);
+}
+
+void rue_shards_skip_empty(struct rue_index *index, uint32_t shard)
+{
+    rue_index_skip(index, "%s, an empty shard", rue_files_path(index->files, shard));
+}
 
 /* The position in compressed shards. */
 struct cursor {
@@ -250,6 +299,35 @@ static rue_status read_classes(struct rue_index *index, rue_error *error)
     return status;
 }
 
+static bool differ_in_numbers_only(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        while (isdigit((unsigned char)*a)) a++;
+        while (isdigit((unsigned char)*b)) b++;
+        if (*a != *b || !*a) return *a == *b;
+    }
+}
+
+/* A folder may hold the shards of several splits, such as train and test. */
+static void note_splits(struct rue_index *index)
+{
+    const char *names[SPLITS_MAX];
+    size_t found = 0;
+    for (size_t i = 0; i < rue_files_count(index->files); i++) {
+        const char *path = rue_files_path(index->files, i), *name = strrchr(path, '/') + 1;
+        size_t same = 0;
+        while (same < found && !differ_in_numbers_only(names[same], name)) same++;
+        if (same < found) continue;
+        if (found == SPLITS_MAX) return;
+        names[found++] = name;
+    }
+    if (found > 1)
+        rue_index_note(index,
+                       "the shards have %zu names, such as %s and %s: to read those of one name, give a "
+                       "pattern such as train-{000000..000012}.tar",
+                       found, names[0], names[1]);
+}
+
 static const char *text_or_empty(const char *key)
 {
     return key ? key : "";
@@ -278,7 +356,10 @@ rue_status rue_shards_open(const struct rue_shard_format *format, const char *pa
     snprintf(identity, sizeof identity, "%s image %.200s label %.200s", format->version,
              text_or_empty(options->image_key), text_or_empty(options->label_key));
     rue_status status = rue_shards_add(path, format->is_shard, &index->files, error);
+    bool whole_folder = status == RUE_OK && !rue_shards_is_pattern(path) &&
+                        strcmp(path, rue_files_path(index->files, 0)) != 0;
     if (status == RUE_OK && !rue_index_file_load(index, path, identity)) {
+        if (whole_folder) note_splits(index);
         status = format->index(path, options, index, error);
         if (status == RUE_OK && !options->read_only) rue_index_file_save(index, path, identity);
     }

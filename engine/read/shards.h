@@ -16,24 +16,30 @@
 /* Whether `path` contains a brace and is not an existing file. */
 bool rue_shards_is_pattern(const char *path);
 
-/* Adds the files of `path`. In a folder these are the visible files for which `is_shard` is true, sorted by
- * bytes. RUE_DATA: there is none, or a file of the pattern is missing or cannot be read. RUE_USAGE: the
- * braces are not valid, or name more than 1,000,000 files. Also rue_source_failure, RUE_MEMORY. */
+/* Adds the files of `path`. In a folder these are its visible files (not those of folders in it) for which
+ * `is_shard` is true, sorted by bytes. RUE_DATA: there is none, or a file of the pattern is missing or cannot
+ * be read. RUE_USAGE: the braces are not valid, or name more than 1,000,000 files. Also rue_source_failure,
+ * RUE_MEMORY. */
 rue_status rue_shards_add(const char *path, bool (*is_shard)(const char *name), struct rue_files **files,
                           rue_error *error) RUE_MUST_CHECK;
 
 struct rue_shard_format {
     const char *version;                /* version of the index: "webdataset 1" */
     bool (*is_shard)(const char *name); /* whether the name is that of a shard */
-    bool (*excludes)(
-        const char *name); /* (optional) whether this file shows that its folder has another format */
     /* Fills the index from index->files. */
     rue_status (*index)(const char *path, const struct rue_source_options *options, struct rue_index *index,
                         rue_error *error);
 };
 
+/* Adds a name to `list` [bytes], for messages: "jpg, cls". Not twice; "..." at the end: there are more. */
+void rue_shards_list_name(char *list, size_t bytes, const char *name, size_t length);
+
+/* Reports a shard without records or members, as writers leave it that had nothing to write. */
+void rue_shards_skip_empty(struct rue_index *index, uint32_t shard);
+
 /* Sets `*matches` if `path` is a pattern or the name of shards. Also if it is a folder that contains shards,
- * but neither folders nor files that the format excludes. Sets `*regular` if it is a regular file. */
+ * but no JPEG files, nor folders of them: other folders beside shards hold logs or temporary files. Sets
+ * `*regular` if it is a regular file. */
 rue_status rue_shards_probe(const struct rue_shard_format *format, const char *path, bool *matches,
                             bool *regular, rue_error *error) RUE_MUST_CHECK;
 

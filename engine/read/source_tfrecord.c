@@ -16,17 +16,23 @@
 
 static const uint64_t record_bytes_max = UINT64_C(1) << 31;
 
+enum { SURE_LABELS = 2, NAMES_BYTES = 200 };
+
+struct build;
+
 static const char *const image_names[] = {"image", "image/encoded", "image_raw", NULL};
-static const char *const label_names[] = {"label", "image/class/label", NULL};
+/* Of those after the first SURE_LABELS, one is used if it is the only one, and holds integers. */
+static const char *const label_names[] = {"label", "image/class/label", "class", "target", "category", NULL};
 static const char *const item_names[] = {"name", "image/filename", "filename", NULL};
 
 /* The features of an Example that describe its item. */
 struct example {
     struct rue_tf_feature image, label, name;
     int image_rank, label_rank, name_rank; /* index in the list of names; INT_MAX: not found */
+    int guesses;                           /* number of features that may be labels by their names */
     bool typed;                            /* has a dtype, as tensors of an older rue */
-    const struct rue_source_options *options;
-    char feature_names[200]; /* names of all features, for messages */
+    const struct build *build;
+    char feature_names[NAMES_BYTES]; /* of all features, for messages */
 };
 
 struct build {
@@ -34,8 +40,10 @@ struct build {
     struct rue_index *index;
     unsigned char *data; /* of the current record, with its checksum */
     uint64_t capacity;
-    bool labelled;                  /* at least one record has a label */
-    char unlabelled[PATH_MAX + 64]; /* the first record without a label; "" */
+    const char *label_key;           /* feature of the labels: label_key, or that of the first label; NULL */
+    size_t label_values;             /* of each label; more than one: one-hot; 0: no record has a label */
+    char unlabelled[PATH_MAX + 64];  /* the first record without a label; "" */
+    char feature_names[NAMES_BYTES]; /* of the first record, for messages */
     /* The current shard. */
     uint32_t shard;
     const char *file;
@@ -117,48 +125,82 @@ static rue_status read_record(struct build *b, uint64_t *bytes, rue_error *error
 
 /* ---- records ---- */
 
-/* Copies the feature to `into` if it has one of `names`; earlier names take precedence. */
-static void match_feature(const struct rue_tf_feature *feature, const char *key, const char *const *names,
-                          struct rue_tf_feature *into, int *rank)
+/* The place of the feature's name in `names`, or 0 if it is `key`; INT_MAX: neither. */
+static int find_name(const struct rue_tf_feature *feature, const char *key, const char *const *names)
 {
-    int found = 0;
-    if (key) {
-        if (!rue_tf_feature_has_name(feature, key)) return;
-    } else {
-        while (names[found] && !rue_tf_feature_has_name(feature, names[found])) found++;
-        if (!names[found]) return;
-    }
-    if (found > *rank) return;
+    if (key) return rue_tf_feature_has_name(feature, key) ? 0 : INT_MAX;
+    for (int i = 0; names[i]; i++)
+        if (rue_tf_feature_has_name(feature, names[i])) return i;
+    return INT_MAX;
+}
+
+/* Keeps the feature that is named first in `names`. */
+static void match_feature(const struct rue_tf_feature *feature, int found, struct rue_tf_feature *into,
+                          int *rank)
+{
+    if (found == INT_MAX || found > *rank) return;
     *into = *feature;
     *rank = found;
+}
+
+static void match_label(struct example *e, const struct rue_tf_feature *feature)
+{
+    int found = find_name(feature, e->build->label_key, label_names);
+    bool guess = !e->build->label_key && found >= SURE_LABELS && found != INT_MAX;
+    if (guess && (feature->kind != RUE_TF_INTEGERS || feature->count != 1)) return;
+    e->guesses += guess;
+    match_feature(feature, found, &e->label, &e->label_rank);
 }
 
 static void visit_feature(void *context, const struct rue_tf_feature *feature)
 {
     struct example *e = context;
-    size_t used = strlen(e->feature_names);
-    match_feature(feature, e->options->image_key, image_names, &e->image, &e->image_rank);
-    match_feature(feature, e->options->label_key, label_names, &e->label, &e->label_rank);
-    match_feature(feature, NULL, item_names, &e->name, &e->name_rank);
+    match_feature(feature, find_name(feature, e->build->options->image_key, image_names), &e->image,
+                  &e->image_rank);
+    match_label(e, feature);
+    match_feature(feature, find_name(feature, NULL, item_names), &e->name, &e->name_rank);
     e->typed |= rue_tf_feature_has_name(feature, "dtype") && feature->kind == RUE_TF_BYTES;
-    snprintf(e->feature_names + used, sizeof e->feature_names - used, "%s%.*s", used ? ", " : "",
-             feature->name_bytes < 40 ? (int)feature->name_bytes : 40, feature->name);
+    rue_shards_list_name(e->feature_names, sizeof e->feature_names, feature->name, feature->name_bytes);
+}
+
+/* If several features may be labels, none is used. */
+static bool has_label(const struct example *e)
+{
+    bool guess = !e->build->label_key && e->label_rank >= SURE_LABELS;
+    return e->label_rank != INT_MAX && e->label.count > 0 && (!guess || e->guesses == 1);
+}
+
+/* Why the label cannot be used, or NULL. */
+static const char *find_label_fault(const struct build *b, const struct rue_tf_feature *label)
+{
+    bool one_hot = label->ones == 1 && !label->others && label->one_at <= INT32_MAX;
+    if (label->kind == RUE_TF_BYTES) return "that is text, not a whole number";
+    if (label->count > 1 && !one_hot) return "of several values";
+    if (b->label_values && label->count != b->label_values)
+        return "with another number of values than the first one";
+    bool whole = label->kind == RUE_TF_INTEGERS && label->integer >= -1 && label->integer <= INT32_MAX;
+    return whole ? NULL : "that is not a whole number of at least -1";
 }
 
 static rue_status set_label(struct build *b, const struct example *e, int32_t *label, rue_error *error)
 {
-    *label = 0;
-    if (e->label_rank == INT_MAX || e->label.count == 0) {
+    char why[200];
+    if (!has_label(e)) {
         if (!b->unlabelled[0])
             snprintf(b->unlabelled, sizeof b->unlabelled, "%s: record %" PRIu64, b->file, b->record);
         return RUE_OK;
     }
-    b->labelled = true;
-    if (e->label.kind != RUE_TF_INTEGERS || e->label.integer < -1 || e->label.integer > INT32_MAX)
-        return fail_record(
-            b, "has a label that is not a whole number of at least -1: name another feature with label_key",
-            error);
-    *label = (int32_t)e->label.integer;
+    const char *fault = find_label_fault(b, &e->label);
+    if (fault) {
+        snprintf(why, sizeof why,
+                 "has a label %s: store the whole number of the class, or name another feature with "
+                 "label_key",
+                 fault);
+        return fail_record(b, why, error);
+    }
+    if (!b->label_key) b->label_key = label_names[e->label_rank];
+    b->label_values = e->label.count;
+    *label = (int32_t)(e->label.count > 1 ? (int64_t)e->label.one_at : e->label.integer);
     return RUE_OK;
 }
 
@@ -180,11 +222,36 @@ static rue_status set_mode(struct build *b, const struct example *e, struct rue_
     return fail_record(b, why.message, error);
 }
 
+/* Copies the path without a leading "/", and without "." and empty parts. */
+static void copy_path(const struct rue_tf_feature *from, char out[PATH_MAX])
+{
+    const char *at = (const char *)from->bytes, *end = at + from->byte_count;
+    for (const char *slash; at < end; at = slash + 1) {
+        slash = memchr(at, '/', (size_t)(end - at));
+        if (!slash) slash = end;
+        size_t length = (size_t)(slash - at);
+        if (length == 0 || (length == 1 && *at == '.')) continue;
+        out += sprintf(out, "%.*s", (int)(slash < end ? length + 1 : length), at);
+    }
+    *out = 0;
+}
+
+/* Items without a name have their number. */
+static rue_status add_item(const struct build *b, const struct rue_tf_feature *name,
+                           const struct rue_entry *entry, rue_error *error)
+{
+    char text[PATH_MAX] = "";
+    if (name->kind == RUE_TF_BYTES && name->count > 0 && name->byte_count < PATH_MAX &&
+        !memchr(name->bytes, 0, name->byte_count))
+        copy_path(name, text);
+    if (!text[0]) snprintf(text, sizeof text, "%08" PRIu64, b->index->count);
+    return rue_index_add(b->index, entry, text, error);
+}
+
 static rue_status add_record(struct build *b, uint64_t bytes, rue_error *error)
 {
-    struct example e = {
-        .image_rank = INT_MAX, .label_rank = INT_MAX, .name_rank = INT_MAX, .options = b->options};
-    char why[320], name[PATH_MAX];
+    struct example e = {.image_rank = INT_MAX, .label_rank = INT_MAX, .name_rank = INT_MAX, .build = b};
+    char why[320];
     uint64_t at;
     if (!rue_tf_example_walk(b->data, bytes, visit_feature, &e, &at)) {
         snprintf(why, sizeof why, "is not an Example: its message is damaged at byte %" PRIu64,
@@ -196,19 +263,15 @@ static rue_status add_record(struct build *b, uint64_t bytes, rue_error *error)
                  e.feature_names[0] ? e.feature_names : "none");
         return fail_record(b, why, error);
     }
+    if (e.image.count > 1) return fail_record(b, "has several images: store one image per record", error);
+    if (b->index->count == 0) memcpy(b->feature_names, e.feature_names, sizeof b->feature_names);
     struct rue_entry entry = {.lead = (uint32_t)(RUE_TF_RECORD_HEAD + (e.image.bytes - b->data)),
                               .bytes = e.image.byte_count,
                               .file = b->shard};
     entry.offset = b->begin + entry.lead;
-    bool named = e.name.kind == RUE_TF_BYTES && e.name.count > 0 && e.name.byte_count > 0 &&
-                 e.name.byte_count < PATH_MAX && !memchr(e.name.bytes, 0, e.name.byte_count);
-    if (named)
-        snprintf(name, sizeof name, "%.*s", (int)e.name.byte_count, e.name.bytes);
-    else
-        snprintf(name, sizeof name, "%08" PRIu64, b->index->count);
     rue_status status = set_mode(b, &e, &entry, error);
     if (status == RUE_OK) status = set_label(b, &e, &entry.label, error);
-    return status == RUE_OK ? rue_index_add(b->index, &entry, name, error) : status;
+    return status == RUE_OK ? add_item(b, &e.name, &entry, error) : status;
 }
 
 static rue_status index_shard(struct build *b, uint32_t shard, rue_error *error)
@@ -221,40 +284,56 @@ static rue_status index_shard(struct build *b, uint32_t shard, rue_error *error)
         if (status != RUE_OK || bytes == UINT64_MAX) break;
         status = add_record(b, bytes, error);
     }
+    if (status == RUE_OK && b->record == 0) rue_shards_skip_empty(b->index, shard);
     rue_archive_reader_close(b->reader);
     return status;
+}
+
+static rue_status check_labels(const struct build *b, rue_error *error)
+{
+    if (b->label_values && b->unlabelled[0])
+        return rue_fail(error, RUE_DATA,
+                        "%s has no label, but other records have one: name its feature with label_key",
+                        b->unlabelled);
+    if (!b->label_values && b->options->label_key)
+        return rue_fail(
+            error, RUE_DATA,
+            "%s has no label '%s', and no other record has it: name another feature with label_key; "
+            "the features are %s",
+            b->unlabelled, b->options->label_key, b->feature_names);
+    if (!b->label_values)
+        rue_index_note(b->index,
+                       "no labels found: the features are %s; name that of the labels with label_key",
+                       b->feature_names);
+    if (b->label_values > 1)
+        rue_index_note(b->index, "the labels are one-hot, of %zu values", b->label_values);
+    return RUE_OK;
 }
 
 static rue_status build_index(const char *path, const struct rue_source_options *options,
                               struct rue_index *index, rue_error *error)
 {
-    struct build b = {.options = options, .index = index};
+    struct build b = {.options = options, .index = index, .label_key = options->label_key};
     rue_status status = RUE_OK;
     (void)path;
     for (uint32_t i = 0; status == RUE_OK && i < rue_files_count(index->files); i++)
         status = index_shard(&b, i, error);
     free(b.data);
-    if (status != RUE_OK) return status;
-    if (index->count == 0)
-        return rue_fail(error, RUE_DATA, "%s holds no record: give TFRecord files of images",
-                        rue_files_path(index->files, 0));
-    if (!b.labelled && options->label_key)
-        return rue_fail(
-            error, RUE_DATA,
-            "%s has no label '%s', and no other record has it: name another feature with label_key",
-            b.unlabelled, options->label_key);
-    if (b.labelled && b.unlabelled[0])
-        return rue_fail(error, RUE_DATA,
-                        "%s has no label, but other records have one: name its feature with label_key",
-                        b.unlabelled);
-    return RUE_OK;
+    if (status == RUE_OK && index->count == 0)
+        status = rue_fail(error, RUE_DATA, "%s holds no record: give TFRecord files of images",
+                          rue_files_path(index->files, 0));
+    return status == RUE_OK ? check_labels(&b, error) : status;
 }
 
 /* ---- shards ---- */
 
+/* Whether a shard's name may end like this: an index of a shard (".idx", ".tfindex") has another extension.
+ */
 static bool ends_a_name(const char *at)
 {
-    return !*at || strcmp(at, ".gz") == 0;
+    at += strcspn(at, ".");
+    while (at[0] == '.' && at[1] == '.') at += 2 + strcspn(at + 2, "."); /* the range of a pattern */
+    return !*at || strcmp(at, ".gz") == 0 || strcmp(at, ".zlib") == 0;
 }
 
 /* Names such as "train-00001-of-01024", from the scripts for ImageNet; also patterns of them. */
@@ -265,22 +344,23 @@ static bool is_numbered(const char *base)
         return false;
     const char *total = separator + strlen("-of-"), *end = total;
     while (isdigit((unsigned char)*end)) end++;
-    return end > total && ends_a_name(end);
+    return end > total && (!*end || *end == '.') && ends_a_name(end);
 }
 
-/* "x.tfrecord", "x.tfrecords.gz", "x.tfrecord-00001-of-00004", and "x-00001-of-00004". */
+/* "x.tfrecord", "x.tfrecords.gz", "x.tfrec", "x.tfrecord-00001-of-00004", and "x-00001-of-00004". */
 static bool is_shard(const char *name)
 {
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
-    const char *at = strstr(base, ".tfrecord");
+    const char *at = strstr(base, ".tfrec");
     if (!at || at == base) return is_numbered(base);
-    at += strlen(".tfrecord");
+    at += strlen(".tfrec");
+    if (strncmp(at, "ord", 3) == 0) at += 3;
     at += *at == 's';
-    return *at == '-' || ends_a_name(at);
+    return (!*at || *at == '-' || *at == '.') && ends_a_name(at);
 }
 
 static const struct rue_shard_format format = {
-    .version = "tfrecord 5", .is_shard = is_shard, .index = build_index};
+    .version = "tfrecord 6", .is_shard = is_shard, .index = build_index};
 
 static rue_status begins_with_head(const char *path, bool *matches, rue_error *error)
 {

@@ -12,24 +12,32 @@
 #include "npy.h"
 #include "shards.h"
 
-enum { LABEL_BYTES_MAX = 64 };
+enum { LABEL_BYTES_MAX = 64, LABEL_NAMES = 4, NAMES_BYTES = 120 };
+
+/* Extensions of labels. One of those after the first is used if it is the only one, and holds numbers. */
+static const char *const label_names[LABEL_NAMES] = {"cls", "class", "label", "target"};
 
 struct sample {
-    bool open, labelled;
+    bool open;
     char key[PATH_MAX];
     uint64_t header;      /* header of its first member */
     char image[PATH_MAX]; /* name of the member with the image; "": none */
     struct rue_entry entry;
+    unsigned labelled; /* bits of the names in label_names that it has */
+    int32_t labels[LABEL_NAMES];
+    char extensions[NAMES_BYTES]; /* of its members, for messages */
 };
 
 /* The state while samples are indexed. */
 struct group {
     struct rue_index *index;
     const struct rue_source_options *options;
-    const char *image_key, *label_key; /* extensions; image_key NULL: the default ones */
+    const char *image_key, *label_key; /* extensions; NULL: the default ones */
     bool chosen;                       /* the mode is set, by the first image */
-    bool labelled;                     /* at least one sample has a label */
-    char unlabelled[PATH_MAX + 64];    /* the first sample without a label; "" */
+    int label;                         /* which of label_names is used; -1: none yet */
+    char extensions[NAMES_BYTES];      /* of all members, for messages */
+    char unlabelled[PATH_MAX + 64];    /* the first image without a label; "" */
+    char imageless[PATH_MAX + 64];     /* the first label without an image; "" */
 };
 
 struct shard {
@@ -118,25 +126,53 @@ static bool read_number(char *text, int64_t *out)
     return !*end;
 }
 
-static rue_status add_label(struct shard *shard, const struct rue_archive_member *member, rue_error *error)
+/* The place of the extension in label_names; -1: it is not that of a label. A label_key has the first one. */
+static int find_label_name(const struct group *group, const char *extension)
 {
+    if (group->label_key) return strcmp(extension, group->label_key) == 0 ? 0 : -1;
+    for (int i = 0; i < LABEL_NAMES; i++)
+        if (strcmp(extension, label_names[i]) == 0) return i;
+    return -1;
+}
+
+/* Members with the other names are labels only if they hold numbers. */
+static rue_status add_label(struct shard *shard, const struct rue_archive_member *member, int name,
+                            rue_error *error)
+{
+    struct sample *sample = &shard->sample;
     char text[LABEL_BYTES_MAX + 1] = "";
     int64_t label;
-    if (shard->sample.labelled) return fail_second_member(shard, member, error);
-    if (member->bytes > LABEL_BYTES_MAX)
-        return fail_sample_member(shard, member->header, member->name,
-                                  "is too long for a label: write a whole number of at least 0", error);
-    rue_status status = read_member(shard, member, text, member->bytes, error);
+    bool must = name == 0 || name == shard->group->label, too_long = member->bytes > LABEL_BYTES_MAX;
+    if (sample->labelled >> name & 1) return must ? fail_second_member(shard, member, error) : RUE_OK;
+    rue_status status = too_long ? RUE_OK : read_member(shard, member, text, member->bytes, error);
     if (status != RUE_OK) return status;
-    if (!read_number(text, &label) || label < 0 || label > INT32_MAX)
+    if (!too_long && read_number(text, &label) && label >= 0 && label <= INT32_MAX) {
+        sample->labelled |= 1u << name;
+        sample->labels[name] = (int32_t)label;
+    } else if (must) {
         return fail_sample_member(shard, member->header, member->name,
                                   "is not a label: write a whole number of at least 0", error);
-    shard->sample.labelled = true;
-    shard->sample.entry.label = (int32_t)label;
+    }
     return RUE_OK;
 }
 
+/* The first image with a label determines where labels are. If there are several, none is used. */
+static void choose_label(struct group *group, unsigned labelled)
+{
+    if (labelled & 1)
+        group->label = 0;
+    else if (labelled && !(labelled & (labelled - 1)))
+        group->label = __builtin_ctz(labelled);
+}
+
 /* ---- samples ---- */
+
+/* Writes the place of the current sample to `out`, unless it holds an earlier one. */
+static void record_place(const struct shard *shard, char out[PATH_MAX + 64])
+{
+    if (!out[0])
+        snprintf(out, PATH_MAX + 64, "%s: the sample at byte %" PRIu64, shard->file, shard->sample.header);
+}
 
 static rue_status end_sample(struct shard *shard, rue_error *error)
 {
@@ -145,14 +181,16 @@ static rue_status end_sample(struct shard *shard, rue_error *error)
     if (!sample->open) return RUE_OK;
     sample->open = false;
     if (!sample->image[0]) {
-        rue_index_skip(group->index, "%s, the sample %s at byte %" PRIu64 " without an image", shard->file,
-                       sample->key, sample->header);
+        if (sample->labelled) record_place(shard, group->imageless);
+        rue_index_skip(group->index, "%s, the sample %s at byte %" PRIu64 " without an image (it has %s)",
+                       shard->file, sample->key, sample->header, sample->extensions);
         return RUE_OK;
     }
-    group->labelled |= sample->labelled;
-    if (!sample->labelled && !group->unlabelled[0])
-        snprintf(group->unlabelled, sizeof group->unlabelled, "%s: the sample at byte %" PRIu64, shard->file,
-                 sample->header);
+    if (group->label < 0) choose_label(group, sample->labelled);
+    if (group->label >= 0 && sample->labelled >> group->label & 1)
+        sample->entry.label = sample->labels[group->label];
+    else
+        record_place(shard, group->unlabelled);
     return rue_index_add(group->index, &sample->entry, sample->image, error);
 }
 
@@ -173,8 +211,8 @@ static rue_status begin_sample(struct shard *shard, const struct rue_archive_mem
     rue_status status = end_sample(shard, error);
     sample->open = true;
     sample->header = member->header;
-    sample->labelled = false;
-    sample->image[0] = 0;
+    sample->labelled = 0;
+    sample->image[0] = sample->extensions[0] = 0;
     sample->entry = (struct rue_entry){0};
     snprintf(sample->key, sizeof sample->key, "%.*s", (int)key_length, member->name);
     return status;
@@ -192,10 +230,11 @@ static rue_status add_member(struct shard *shard, const struct rue_archive_membe
     snprintf(extension, sizeof extension, "%s", end + 1);
     for (char *at = extension; *at; at++) *at = (char)tolower((unsigned char)*at);
     if (status != RUE_OK) return status;
-    int mode = group_mode(shard->group, extension);
-    bool is_label = strcmp(extension, shard->group->label_key) == 0;
+    rue_shards_list_name(shard->sample.extensions, NAMES_BYTES, extension, strlen(extension));
+    rue_shards_list_name(shard->group->extensions, NAMES_BYTES, extension, strlen(extension));
+    int mode = group_mode(shard->group, extension), label = find_label_name(shard->group, extension);
     if (mode >= 0) return add_image(shard, member, mode, error);
-    return is_label ? add_label(shard, member, error) : RUE_OK;
+    return label >= 0 ? add_label(shard, member, label, error) : RUE_OK;
 }
 
 /* ---- shards ---- */
@@ -215,21 +254,17 @@ static bool is_shard(const char *name)
     return false;
 }
 
-/* Files of the folder format. */
-static bool is_excluded(const char *name)
-{
-    return ends_with(name, ".jpg") || ends_with(name, ".jpeg");
-}
-
 static rue_status index_members(struct shard *shard, rue_error *error)
 {
     const struct rue_archive_member *member;
     rue_status status = RUE_OK;
-    for (bool found = true; status == RUE_OK && found;) {
+    bool found = true, empty = true;
+    for (; status == RUE_OK && found; empty &= !found) {
         status = rue_source_check_stop(shard->group->options, error);
         if (status == RUE_OK) status = rue_archive_reader_next(shard->reader, &member, &found, error);
         if (status == RUE_OK && found) status = add_member(shard, member, error);
     }
+    if (status == RUE_OK && empty) rue_shards_skip_empty(shard->group->index, shard->number);
     return status == RUE_OK ? end_sample(shard, error) : status;
 }
 
@@ -245,18 +280,42 @@ static rue_status index_shard(struct group *group, struct shard *shard, uint32_t
     return status;
 }
 
+/* The image and the label of a sample have the same key and follow each other. */
 static rue_status check_labels(const struct group *group, rue_error *error)
 {
-    if (!group->labelled && group->options->label_key)
+    const char *key = group->options->label_key;
+    if (group->unlabelled[0] && group->imageless[0])
+        return rue_fail(error, RUE_DATA,
+                        "%s has no label, and %s has a label but no image: give both the same name, and sort "
+                        "the members by name",
+                        group->unlabelled, group->imageless);
+    if (group->label >= 0 && group->unlabelled[0])
         return rue_fail(
             error, RUE_DATA,
-            "%s has no label '%s', and no other sample has it: name another extension with label_key",
-            group->unlabelled, group->label_key);
-    if (!group->labelled || !group->unlabelled[0]) return RUE_OK;
-    return rue_fail(
-        error, RUE_DATA,
-        "%s has no label, but other samples have one: add it, or name its extension with label_key",
-        group->unlabelled);
+            "%s has no label, but other samples have one: add it, or name its extension with label_key",
+            group->unlabelled);
+    if (group->label < 0 && key)
+        return rue_fail(error, RUE_DATA,
+                        "%s has no label '%s', and no other sample has it: name another extension with "
+                        "label_key; the extensions are %s",
+                        group->unlabelled, group->label_key, group->extensions);
+    if (group->label < 0)
+        rue_index_note(group->index,
+                       "no labels found: the extensions are %s; name that of the labels with label_key",
+                       group->extensions);
+    return RUE_OK;
+}
+
+static rue_status fail_no_image(const struct group *group, const char *path, size_t shards, rue_error *error)
+{
+    const char *key = group->image_key ? group->image_key : ".jpg, .jpeg, .npy";
+    if (!group->extensions[0])
+        return rue_fail(error, RUE_DATA, "%s holds no sample in its %zu shards: give shards of images", path,
+                        shards);
+    return rue_fail(error, RUE_DATA,
+                    "%s holds no sample with an image (%s) in its %zu shards: name the extension of images "
+                    "with image_key; the extensions are %s",
+                    path, key, shards, group->extensions);
 }
 
 static const char *without_dot(const char *key)
@@ -270,7 +329,8 @@ static rue_status build_index(const char *path, const struct rue_source_options 
     struct group group = {.index = index,
                           .options = options,
                           .image_key = without_dot(options->image_key),
-                          .label_key = options->label_key ? without_dot(options->label_key) : "cls"};
+                          .label_key = without_dot(options->label_key),
+                          .label = -1};
     size_t count = rue_files_count(index->files);
     struct shard *shard = malloc(sizeof *shard);
     if (!shard) return rue_fail_memory(error, "reading samples", sizeof *shard);
@@ -278,17 +338,12 @@ static rue_status build_index(const char *path, const struct rue_source_options 
     index->kind = RUE_ITEM_MEMBER;
     for (uint32_t i = 0; status == RUE_OK && i < count; i++) status = index_shard(&group, shard, i, error);
     free(shard);
-    if (status == RUE_OK) status = check_labels(&group, error);
-    if (status == RUE_OK && index->count == 0)
-        status = rue_fail(error, RUE_DATA,
-                          "%s holds no sample with an image (%s) in its %zu shards: name the extension of "
-                          "images with image_key",
-                          path, group.image_key ? group.image_key : ".jpg, .jpeg, .npy", count);
-    return status;
+    if (status == RUE_OK && index->count == 0) return fail_no_image(&group, path, count, error);
+    return status == RUE_OK ? check_labels(&group, error) : status;
 }
 
 static const struct rue_shard_format format = {
-    .version = "webdataset 7", .is_shard = is_shard, .excludes = is_excluded, .index = build_index};
+    .version = "webdataset 8", .is_shard = is_shard, .index = build_index};
 
 static rue_status probe_webdataset(const char *path, bool *matches, rue_error *error)
 {

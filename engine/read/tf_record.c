@@ -58,6 +58,8 @@ static bool parse_wire_field(struct part *part, struct field *out)
 
 static void add_integer(struct rue_tf_feature *feature, uint64_t value)
 {
+    feature->others |= value > 1;
+    if (value == 1) feature->ones++, feature->one_at = feature->count;
     if (feature->count++ == 0) feature->integer = (int64_t)value;
 }
 
@@ -89,8 +91,8 @@ static bool read_feature(struct part *part, struct rue_tf_feature *feature)
     while (part->at < part->end) {
         if (!parse_wire_field(part, &field)) return false;
         if (field.wire != LENGTH || field.number < RUE_TF_BYTES || field.number > RUE_TF_INTEGERS) continue;
-        if (feature->kind != (enum rue_tf_kind)field.number)
-            feature->count = 0; /* the last member of a oneof counts */
+        if (feature->kind != (enum rue_tf_kind)field.number) /* the last member of a oneof counts */
+            *feature = (struct rue_tf_feature){.name = feature->name, .name_bytes = feature->name_bytes};
         feature->kind = (enum rue_tf_kind)field.number;
         if (!read_list(&field.part, feature)) return part->at = field.part.at, false;
     }

@@ -45,7 +45,9 @@ struct rue_tf_feature {
     size_t count;               /* number of values; of floats 1 if there are any */
     const unsigned char *bytes; /* the first value [byte_count] */
     uint64_t byte_count;
-    int64_t integer; /* the first value */
+    int64_t integer;     /* the first value */
+    size_t ones, one_at; /* of integers: number of those that are 1, and place of the last one */
+    bool others;         /* of integers: some are neither 0 nor 1 */
 };
 
 typedef void (*rue_tf_visit)(void *context, const struct rue_tf_feature *feature);

@@ -3,6 +3,7 @@ import gzip
 import io
 import json
 import struct
+import zlib
 
 import pytest
 
@@ -58,8 +59,8 @@ def example(**features):
     made = Example()
     for name, value in features.items():
         feature = made.features.feature[name.replace("__", "/")]
-        if isinstance(value, bytes):
-            feature.bytes_list.value.append(value)
+        if isinstance(value, bytes) or value and isinstance(value, list) and isinstance(value[0], bytes):
+            feature.bytes_list.value.extend([value] if isinstance(value, bytes) else value)
         elif isinstance(value, float):
             feature.float_list.value.append(value)
         else:
@@ -162,7 +163,7 @@ def test_shards_are_detected_by_their_numbers(rue):
 def test_features_can_be_named(rue, photos):
     file = rue.folder / "x.tfrecord"
     image = next(photos.rglob("*.jpg")).read_bytes()
-    file.write_bytes(frame(example(image=b"no", picture=image, label=3, fine=[5, 6])))
+    file.write_bytes(frame(example(image=b"no", picture=image, label=3, fine=5)))
     made(rue, file, "back", "--format", "folder", "--image-key", "picture", "--label-key", "fine")
     assert list_files(rue.folder / "back") == {"5/00000000.jpg": image}
     expect_failure(rue("inspect", file, "--label-key", "lable", "--image-key", "picture"), 3, file, "no label 'lable'")
@@ -178,6 +179,90 @@ def test_a_length_may_look_like_gzip(rue):
     file.write_bytes(data)
     made(rue, file, "back", "--format", "folder")
     assert list(list_files(rue.folder / "back").values()) == [image]
+
+
+def read_labels(rue, path, *more):
+    """The labels of what `prepare` makes of a path, and the note of `inspect`."""
+    store = f"labels-{len(list(rue.folder.iterdir()))}.zarr"
+    made(rue, path, store, *more)
+    stored = (rue.folder / store / "labels/0").read_bytes()
+    return [label for label, in struct.iter_unpack("<i", stored)], json.loads(rue("inspect", path, "--json", *more).stdout).get("note", "")
+
+
+@pytest.fixture
+def write(rue, photos):
+    """Writes a file of records, each with an image and what is given."""
+    image = next(photos.rglob("*.jpg")).read_bytes()
+
+    def call(*records, name="x.tfrecord", pack=bytes):
+        file = rue.folder / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(pack(b"".join(frame(example(**{"image": image, **record})) for record in records)))
+        return file
+    return call
+
+
+@pytest.mark.parametrize("name", ["label", "image/class/label", "class", "target", "category"])
+def test_labels_have_one_of_the_usual_names(rue, write, name):
+    file = write(*({name.replace("/", "__"): label, "height": 9} for label in (3, 1, 2)))
+    assert read_labels(rue, file) == ([3, 1, 2], "")
+
+
+def test_the_surest_name_counts(rue, write):
+    assert read_labels(rue, write({"class": 9, "target": 8, "label": 3})) == ([3], "")
+    expect_failure(rue("inspect", write({"class": 1}, {"target": 2})), 3, "record 1 has no label")
+
+
+@pytest.mark.parametrize("features", [{"labels": 5}, {"class": b"rose"}, {"class": 5, "target": 6}, {"class": [5, 6]},
+                                      {"target": 0.5}, {"label": []}, {}])
+def test_labels_that_are_not_found_are_reported(rue, write, features):
+    labels, note = read_labels(rue, write(features))
+    assert labels == [0] and note.startswith("no labels found: the features are ") and note.endswith("with label_key")
+    assert all(name in note for name in ("image", *features))
+
+
+@pytest.mark.parametrize("labels", [[[0, 1, 0], [1, 0, 0]], [[0, 0, 0, 1]]])
+def test_one_hot_labels_are_read(rue, write, labels):
+    found = [label.index(1) for label in labels], f"the labels are one-hot, of {len(labels[0])} values"
+    assert read_labels(rue, write(*({"label": label} for label in labels))) == found
+    assert read_labels(rue, write(*({"label": 7, "fine": label} for label in labels)), "--label-key", "fine") == found
+
+
+@pytest.mark.parametrize("end", ["idx", "tfindex", "index", "json"])
+@pytest.mark.parametrize("name", ["a.tfrecord", "a.tfrecords", "a.tfrec", "a.tfrecord-00000-of-00001", "a-00000-of-00001"])
+def test_files_beside_shards_are_passed_over(rue, write, name, end):
+    write({"label": 3}, name=f"set/{name}")
+    (rue.folder / f"set/{name}.{end}").write_text("0 123\n")
+    assert read_labels(rue, "set")[0] == [3]
+
+
+def test_zlib_is_read_as_gzip_is(rue, write):
+    records = [{"label": i, "noise": bytes(range(256)) * 2000} for i in range(5)]
+    for file in (write(*records, pack=zlib.compress), write(*records, name="x.tfrecord.zlib", pack=lambda data: zlib.compress(data, 0))):
+        assert read_labels(rue, file)[0] == list(range(5))
+        expect_failure(rue("tune", file, "--out", "out"), 3, "is compressed")
+
+
+def test_empty_shards_are_skipped_and_reported(rue, write):
+    write({"label": 3}, name="set/b.tfrecord")
+    for name, data in (("a.tfrecord", b""), ("a.tfrecord.gz", gzip.compress(b"")), ("c.tfrecord", zlib.compress(b""))):
+        (rue.folder / "set" / name).write_bytes(data)
+        labels, note = read_labels(rue, "set")
+        assert labels == [3] and f"set/{name}, an empty shard" in note
+        (rue.folder / "set" / name).unlink()
+
+
+@pytest.mark.parametrize("name, written", [("/data/cat/%d.jpg", "data/cat"), ("./cat/%d.jpg", "cat"), ("//a/.//%d.jpg", "a"),
+                                           ("../%d.jpg", None), ("a/../../%d.jpg", None), ("/etc/.hidden/%d.jpg", None)])
+def test_names_are_below_a_folder_and_a_tensor_file_needs_none(rue, write, name, written):
+    file = write(*({"image__filename": (name % i).encode(), "label": 0} for i in range(2)))
+    assert read_labels(rue, file)[0] == [0, 0]
+    if written:
+        made(rue, file, "back", "--format", "folder")
+        assert sorted(list_files(rue.folder / "back")) == [f"{written}/{i}.jpg" for i in range(2)]
+    else:
+        expect_failure(rue("prepare", file, "back", "--format", "folder"), 3, "cannot name a file")
+        assert not (rue.folder / "back").exists()
 
 
 def small(i):
@@ -209,6 +294,13 @@ BAD = {
     "no_label": (small(0) + frame(example(image=b"x")), "record 1 has no label"),
     "bad_label": (frame(example(image=b"x", label=-5)), "record 0", "not a whole number"),
     "text_label": (frame(example(image=b"x", label=b"cat")), "record 0", "not a whole number"),
+    "two_labels": (frame(example(image=b"x", label=[3, 5])), "record 0", "a label of several values"),
+    "multi_hot": (small(0) + frame(example(image=b"x", label=[1, 0, 1])), "record 1", "a label of several values"),
+    "no_hot": (frame(example(image=b"x", label=[0, 0, 0])), "record 0", "a label of several values"),
+    "more_hot": (frame(example(image=b"x", label=[0, 1])) + frame(example(image=b"x", label=[0, 1, 0])), "record 1",
+                 "another number of values"),
+    "two_images": (frame(example(image=[b"x", b"y"], label=1)), "record 0", "has several images"),
+    "zlib_cut": (cut_in(zlib.compress(WHOLE * 50), 7), "x.tfrecord", "the zlib stream is truncated"),
     "real_label": (small(0) + frame(example(image=b"x", label=4.0)), f"record 1 at byte {SECOND}", "not a whole number"),
     "kinds": (frame(example(image=npy("|u1", "(3, 2, 2)", 12), label=1)) + small(1), "record 1", "the first record"),
     "shapes": (frame(example(image=npy("|u1", "(3, 2, 2)", 12), label=1)) + frame(example(image=npy("|u1", "(3, 4, 1)", 12), label=1)),

@@ -4,11 +4,12 @@ import io
 import json
 import shutil
 import sqlite3
+import struct
 import subprocess
 import tarfile
 
 import pytest
-from conftest import expect_failure, finish, wait_until
+from conftest import expect_failure, finish, unwrap, wait_until
 
 
 def pictures(folder):
@@ -247,7 +248,7 @@ def test_cut_archives_are_refused(rue, tmp_path, jpeg):
         bad.write_bytes(whole[:length])
         refused(rue, bad, *words)
     bad.write_bytes(b"")
-    refused(rue, bad, "Unrecognized archive format")
+    refused(rue, bad, "holds no sample in its 1 shards")
     bad.write_bytes(whole[:2 * second])  # tarfile and bsdtar take it; a third sample may be missing
     refused(rue, bad, f"byte {2 * second}", "without a block of zeros")
 
@@ -303,6 +304,7 @@ def test_links_and_devices_are_skipped_and_counted(rue, tmp_path, jpeg):
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as archive:
         add(archive, "a.jpg", jpeg)
+        add(archive, "a.cls", b"1")
         for name, kind in (("l.jpg", tarfile.SYMTYPE), ("h.jpg", tarfile.LNKTYPE), ("d.jpg", tarfile.CHRTYPE),
                            ("f.jpg", tarfile.FIFOTYPE), ("folder.jpg", tarfile.DIRTYPE)):
             add(archive, name, b"", type=kind, linkname="/etc/passwd")
@@ -426,3 +428,109 @@ def test_a_label_that_no_sample_has_is_not_zero(rue, tmp_path, jpeg):
     path = make_tar(tmp_path / "a.tar", [("a.jpg", jpeg), ("a.cls", b"3"), ("b.jpg", jpeg), ("b.cls", b"4")])
     done = rue("inspect", path, "--label-key", "clas")
     assert done.returncode == 3 and "no label 'clas'" in done.stderr
+
+
+# ---- labels ----
+
+@pytest.fixture
+def read_labels(rue, prepare, tmp_path):
+    """The labels of what `prepare` makes of a path, and the note of `inspect`."""
+    def call(path, *more):
+        store = tmp_path / f"labels-{len(list(tmp_path.iterdir()))}.zarr"
+        done = prepare(path, store, *more)
+        assert done.returncode == 0, done.stderr
+        stored = (store / "labels/0").read_bytes()
+        return [label for label, in struct.iter_unpack("<i", stored)], inspect(rue, path, *more).get("note", "")
+    return call
+
+
+def pairs(jpeg, extension, values=(3, 1, 2)):
+    return [member for i, value in enumerate(values) for member in ((f"{i}.jpg", jpeg), (f"{i}.{extension}", b"%d" % value))]
+
+
+@pytest.mark.parametrize("extension", ["cls", "CLS", "class", "label", "target"])
+def test_labels_have_one_of_the_usual_extensions(read_labels, tmp_path, jpeg, extension):
+    assert read_labels(make_tar(tmp_path / "a.tar", pairs(jpeg, extension))) == ([3, 1, 2], "")
+
+
+def test_cls_counts_where_there_are_other_numbers(read_labels, tmp_path, jpeg):
+    members = [("0.class", b"9"), ("0.cls", b"3"), ("0.jpg", jpeg), ("0.target", b"8")]
+    assert read_labels(make_tar(tmp_path / "a.tar", members)) == ([3], "")
+
+
+@pytest.mark.parametrize("members", [[("0.txt", b"5")], [("0.json", b'{"label": 5}')], [("0.class", b"cat")], [("0.index", b"5")],
+                                     [("0.class", b"5"), ("0.target", b"6")], [("0.label", b"5" * 65)], []])
+def test_labels_that_are_not_found_are_reported(read_labels, rue, tmp_path, jpeg, members):
+    path = make_tar(tmp_path / "a.tar", [("0.jpg", jpeg), *members])
+    labels, note = read_labels(path)
+    found = ", ".join(["jpg", *(name[2:] for name, _ in members)])
+    assert labels == [0] and note == f"no labels found: the extensions are {found}; name that of the labels with label_key"
+    assert note in unwrap(rue("inspect", path).stdout) and note in rue("prepare", path, "other.tensor").stderr
+    if members and members[0][1] == b"5":
+        assert read_labels(path, "--label-key", members[0][0][2:]) == ([5], "")
+
+
+APART = {
+    "images_first": [["0.jpg", "1.jpg", "0.cls", "1.cls"]],
+    "labels_first": [["0.cls", "1.cls", "0.jpg", "1.jpg"]],
+    "one_pair": [["0.jpg", "0.cls", "1.jpg", "2.jpg", "2.cls", "1.cls"]],
+    "folders": [["images/0.jpg", "labels/0.cls"]],
+    "shards": [["0.jpg", "1.jpg"], ["0.cls", "1.cls"]],
+    "class": [["0.jpg", "1.jpg", "0.class", "1.class"]],
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_images_and_labels_that_lie_apart_are_refused(rue, tmp_path, jpeg, name):
+    folder = tmp_path / "set"
+    folder.mkdir()
+    for i, members in enumerate(APART[name]):
+        make_tar(folder / f"{i}.tar", [(member, jpeg if member.endswith("jpg") else b"3") for member in members])
+    refused(rue, folder, "0.tar: the sample at byte", "has no label, and", "has a label but no image", "sort the members by name")
+
+
+# ---- folders of shards ----
+
+@pytest.mark.parametrize("empty", [b"", bytes(1024), bytes(10240), gzip.compress(b""), gzip.compress(bytes(10240))])
+@pytest.mark.parametrize("name", ["0", "2"])
+def test_empty_shards_are_skipped_and_reported(read_labels, rue, tmp_path, jpeg, empty, name):
+    folder = tmp_path / "set"
+    folder.mkdir()
+    bad = folder / f"{name}.tar{'.gz' * (empty[:1] != b'')}"
+    bad.write_bytes(empty)
+    refused(rue, folder, "holds no sample in its 1 shards")
+    make_tar(folder / "1.tar", pairs(jpeg, "cls"))
+    labels, note = read_labels(folder)
+    assert labels == [3, 1, 2] and note.startswith(f"files skipped: 1, such as {bad}, an empty shard")
+
+
+def test_folders_beside_shards_are_passed_over(rue, tmp_path, jpeg):
+    folder = tmp_path / "set"
+    (folder / "_tmp").mkdir(parents=True)
+    (folder / "_tmp/0.feather").write_text("x")
+    (folder / "old.tar").mkdir()
+    make_tar(folder / "00000.tar", pairs(jpeg, "cls"))
+    found = inspect(rue, folder)
+    assert (found["format"], found["items"], found.get("note")) == ("webdataset", 3, None)
+    (folder / "cat").mkdir()
+    (folder / "cat/1.jpg").write_bytes(jpeg)
+    assert inspect(rue, folder)["format"] == "folder"
+
+
+def test_shards_of_several_splits_are_reported(rue, tmp_path, jpeg):
+    folder = tmp_path / "set"
+    folder.mkdir()
+    for name in ("train-000", "train-001", "val-000"):
+        make_tar(folder / f"{name}.tar", pairs(jpeg, "cls"))
+    for _ in range(2):  # the second time from the saved index
+        found = inspect(rue, folder)
+        assert found["items"] == 9 and "the shards have 2 names, such as train-000.tar and val-000.tar: " in found["note"]
+    assert "note" not in inspect(rue, f"{folder}/train-{{000..001}}.tar")
+
+
+def test_messages_name_the_extensions_that_were_found(rue, tmp_path, jpeg):
+    refused(rue, make_tar(tmp_path / "a.tar", [("1.input.jpg", jpeg), ("1.output.cls", b"2")]),
+            "no sample with an image (.jpg, .jpeg, .npy)", "the extensions are input.jpg, output.cls")
+    refused(rue, make_tar(tmp_path / "b.tar", [(f"n0.{i}.jpg", jpeg) for i in range(60)]), "0.jpg, 1.jpg", ", ...")
+    path = make_tar(tmp_path / "c.tar", [("1.jpg", jpeg), ("1.cls", b"1"), ("2.png", jpeg), ("2.cls", b"2")])
+    assert "the sample 2 at byte" in (note := inspect(rue, path)["note"]) and "without an image (it has png, cls)" in note

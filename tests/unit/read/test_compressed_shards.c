@@ -37,7 +37,7 @@ static struct rue_source *open_in_order(void)
 
 Test(compressed_shards, items_are_those_of_plain_ones)
 {
-    for (int f = 0; f < COMPRESSED_FILTERS; f++) {
+    for (int f = 0; f < COMPRESSED_TAR_FILTERS; f++) {
         make_set(compressed_filters[f]);
         struct rue_source *source = open_in_order();
         for (uint64_t i = 0; i < ITEMS; i++) {

@@ -109,6 +109,36 @@ Test(shards, missing_shards_and_malformed_patterns_are_refused)
     refuse("{0..999}{0..999}{0..999}{x,", RUE_USAGE, "brace");
 }
 
+static const struct rue_shard_format test_format = {.version = "test", .is_shard = is_shard};
+
+static bool is_folder_of_shards(const char *name)
+{
+    bool matches, regular;
+    rue_error error = {0};
+    cr_assert_eq(rue_shards_probe(&test_format, temporary_path(name), &matches, &regular, &error), RUE_OK,
+                 "%s", error.message);
+    return matches && !regular;
+}
+
+Test(shards, a_folder_with_shards_and_without_jpeg_files_is_one_of_shards)
+{
+    static const char *const beside[] = {"a/notes.json", "b/_tmp/x.txt",    "c/logs/run/x.png",
+                                         "d/old/b.tar",  "e/.hidden/x.jpg", "f/.x.jpg"};
+    static const char *const images[] = {"g/x.jpg", "h/x.JPEG", "i/cat/1.jpeg", "j/train/cat/1.jpg"};
+    char shard[] = "?/s-0.tar";
+    for (size_t i = 0; i < 10; i++) {
+        const char *other = i < 6 ? beside[i] : images[i - 6];
+        shard[0] = other[0];
+        temporary_text(other, "x");
+        cr_assert_not(is_folder_of_shards(((char[]){other[0], 0})), "%s", other);
+        temporary_text(shard, "x");
+        cr_assert_eq(is_folder_of_shards(((char[]){other[0], 0})), i < 6, "%s", other);
+    }
+    mkdir(temporary_path("k"), 0777);
+    mkdir(temporary_path("k/s.tar"), 0777);
+    cr_assert_not(is_folder_of_shards("k"), "a folder is not a shard");
+}
+
 static rue_status read_some(struct rue_files *set, rue_error *error)
 {
     char data[4];
@@ -157,6 +187,20 @@ Test(shards, more_shards_than_descriptors_are_read)
     rue_files_close(set);
 }
 
+/* ---- names ---- */
+
+Test(shards, names_are_listed_once_and_as_many_as_fit)
+{
+    char list[34] = "";
+    const char *const names[] = {"jpg", "cls", "jp", "jpg", "", "cls", "input.jpg", "more", "even.more", "x"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        rue_shards_list_name(list, sizeof list, names[i], strlen(names[i]));
+    cr_assert_str_eq(list, "jpg, cls, jp, input.jpg, ...");
+    list[0] = 0;
+    rue_shards_list_name(list, sizeof list, "longer than the list has space for", 34);
+    cr_assert_str_eq(list, "...");
+}
+
 /* ---- class names ---- */
 
 static rue_status nothing_found(const char *path, const struct rue_source_options *options,
@@ -166,11 +210,16 @@ static rue_status nothing_found(const char *path, const struct rue_source_option
     return rue_index_add(index, &(struct rue_entry){0}, "one", error);
 }
 
+static rue_status open_path(const char *path, struct rue_index *index, rue_error *error)
+{
+    static const struct rue_shard_format format = {"test", is_shard, nothing_found};
+    const struct rue_source_options options = {.read_only = true};
+    return rue_shards_open(&format, temporary_path(path), &options, index, error);
+}
+
 static rue_status open_index(struct rue_index *index, rue_error *error)
 {
-    static const struct rue_shard_format format = {"test", is_shard, NULL, nothing_found};
-    const struct rue_source_options options = {.read_only = true};
-    return rue_shards_open(&format, temporary_path("s.tar"), &options, index, error);
+    return open_path("s.tar", index, error);
 }
 
 static const char *class_name(const struct rue_index *index, size_t c)
@@ -215,5 +264,36 @@ Test(shards, an_invalid_list_of_class_names_is_refused)
     temporary_file("classes.txt", "a\0b", 3);
     cr_assert_eq(open_index(&index, &error), RUE_DATA);
     cr_assert(strstr(error.message, "classes.txt"), "%s", error.message);
+    close_index(&index);
+}
+
+Test(shards, shards_of_several_names_are_reported)
+{
+    static const struct {
+        const char *names[9], *note;
+    } sets[] = {
+        {{"train-000.tar", "train-001.tar", "val-000.tar"}, "2 names, such as train-000.tar and val-000.tar"},
+        {{"x-test.1.tar", "x-train.1.tar", "x-val.1.tar"}, "3 names"},
+        {{"00000.tar", "00001.tar", "00012.tar"}, NULL},
+        {{"s-9.tar", "s-10.tar", "s-100.tar"}, NULL},
+        {{"0-9x9-8.tar", "1-9x9-12.tar"}, NULL},
+        {{"a.tar", "b.tar", "c.tar", "d.tar", "e.tar", "f.tar", "g.tar", "h.tar", "i.tar"}, NULL}};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        struct rue_index index = {0};
+        char path[32], folder[] = {(char)('0' + i), 0};
+        for (size_t n = 0; n < 9 && sets[i].names[n]; n++) {
+            snprintf(path, sizeof path, "%s/%s", folder, sets[i].names[n]);
+            temporary_text(path, "x");
+        }
+        cr_assert_eq(open_path(folder, &index, NULL), RUE_OK);
+        if (sets[i].note)
+            cr_assert(strstr(index.remarks.note, sets[i].note), "%s", index.remarks.note);
+        else
+            cr_assert_str_empty(index.remarks.note, "%s", index.remarks.note);
+        close_index(&index);
+    }
+    struct rue_index index = {0};
+    cr_assert_eq(open_path("0/{train,val}-000.tar", &index, NULL), RUE_OK);
+    cr_assert_str_empty(index.remarks.note, "a pattern says which are read");
     close_index(&index);
 }

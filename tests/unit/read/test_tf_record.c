@@ -50,6 +50,36 @@ Test(tf_record, lists_are_read_packed_or_not)
            "f:2:1:0;");
 }
 
+static void keep_feature(void *context, const struct rue_tf_feature *feature)
+{
+    *(struct rue_tf_feature *)context = *feature;
+}
+
+Test(tf_record, ones_among_the_values_are_counted)
+{
+    static const struct {
+        const char *values;
+        size_t ones, one_at;
+        bool others;
+    } lists[] = {{"\0\0\1\0", 1, 2, false},
+                 {"\1\0\0\1", 2, 3, false},
+                 {"\0\0\0\0", 0, 0, false},
+                 {"\1\0\2\0", 1, 0, true},
+                 {"\0\0\x7f\1", 1, 3, true}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        struct rue_tf_feature feature = {0};
+        char message[] = "\x0a\x0f\x0a\x0d\x0a\x01"
+                         "a\x12\x08\x1a\x06\x0a\x04....";
+        uint64_t at;
+        memcpy(message + sizeof message - 5, lists[i].values, 4);
+        cr_assert(
+            rue_tf_example_walk((unsigned char *)message, sizeof message - 1, keep_feature, &feature, &at));
+        cr_assert(feature.count == 4 && feature.ones == lists[i].ones && feature.one_at == lists[i].one_at &&
+                      feature.others == lists[i].others,
+                  "list %zu", i);
+    }
+}
+
 Test(tf_record, unknown_fields_are_skipped)
 {
     expect(MESSAGE("\x10\x07\x1d"
