@@ -1,6 +1,9 @@
 """Items that are not images of 3 x 224 x 224: climate fields, single channels, half precision."""
 import csv
 import io
+import os
+import random
+import struct
 import tarfile
 
 import numpy as np
@@ -8,6 +11,7 @@ import pytest
 
 from conftest import expect_failure, map_tensor, read_json
 
+SEED = int(os.environ.get("RUE_SEED", "7"))
 SHAPE = 37, 181, 360
 BYTES = 37 * 181 * 360 * 4
 QUICK = ["--batch-size", "4", "--num-workers", "0,1", "--model", "none", "--budget", "5m", "--quiet"]
@@ -85,3 +89,25 @@ def test_models_that_compute_need_images(rue):
     shard(rue.folder / "small.tar", [np.zeros((1, 8, 8), np.float32)] * 8)
     done = rue("tune", "small.tar", "--model", "resnet18@host:1", "--batch-size", "2", "--num-workers", "0", "--budget", "30s", "--out", "out")
     expect_failure(done, 2, "small.tar: models that compute need images of 3 x 224 x 224", "use simulated models")
+
+
+def test_npy_headers_of_other_writers_are_read_as_numpy_reads_them(rue):
+    """Random order of keys, quotes, blanks, types and axes: all of one tar, the same array again and again."""
+    draw = random.Random(SEED)
+    values = np.random.default_rng(6).integers(0, 256, (3, 6, 5), np.uint8)
+    types, shapes = ["<u1", "|u1", "u1", "=u1", ">u1", "B", "uint8", "ubyte"], ["(3, 6, 5)", "(3,6,5,)", "(1, 3, 6, 5)", "( 3 ,1, 6,1, 5)"]
+    with tarfile.open(rue.folder / "a.tar", "w") as tar:
+        for i in range(60):
+            quote, blank = draw.choice("'\""), draw.choice(["", " ", "\t", "\n"])
+            parts = [("descr", f"{quote}{draw.choice(types)}{quote}"), ("fortran_order", "False"), ("shape", draw.choice(shapes))]
+            draw.shuffle(parts)
+            text = "{" + ("," + blank).join(f"{quote}{key}{quote}{blank}:{blank}{value}" for key, value in parts)
+            text += draw.choice(["}", ", }", blank + "}\n", "}" + " " * draw.randrange(90)])
+            data = b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + values.tobytes()
+            assert (np.load(io.BytesIO(data)).ravel() == values.ravel()).all(), text
+            member = tarfile.TarInfo(f"{i}.npy")
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    done = rue("prepare", "a.tar", "a.tensor", "--quiet")
+    assert done.returncode == 0, (SEED, done.stderr)
+    assert (map_tensor(rue.folder / "a.tensor", "u1", values.shape, 60) == values).all()
