@@ -213,10 +213,12 @@ static void read_header(struct rue_jpeg *jpeg)
     jpeg->phase = IN_ROWS;
 }
 
-/* Only the scales with SIMD code in libjpeg-turbo; others are slower than full size. */
+/* Only the scales with SIMD code in libjpeg-turbo; others are slower than full size. jpeg_crop_scanline of
+ * libjpeg-turbo before 3.0 miscalculates scaled widths for sampling factors above 2. */
 static unsigned eighths(const struct rue_jpeg *jpeg)
 {
     const struct jpeg_decompress_struct *decoder = &jpeg->decoder;
+    if (decoder->max_h_samp_factor > 2 || decoder->max_v_samp_factor > 2) return 8;
     uint64_t side =
         decoder->image_width < decoder->image_height ? decoder->image_width : decoder->image_height;
     unsigned scale = 8;
@@ -280,12 +282,21 @@ static void cmyk_to_rgb(uint8_t *pixels, size_t count)
     }
 }
 
+/* Columns to decode on each side of a crop, because libjpeg knows nothing of those beyond. Smooth upsampling
+ * reads one neighbouring sample. Smoothing of blocks, in progressive images of which scans are missing, reads
+ * two neighbouring blocks (jdcoefct.c, decompress_smooth_data); the crop begins with a whole block. */
+static JDIMENSION crop_margin(const struct jpeg_decompress_struct *decoder)
+{
+    enum { SAMPLE_COLUMNS = 16, BLOCKS = 3 };
+    JDIMENSION block_columns = DCTSIZE * (JDIMENSION)decoder->max_h_samp_factor;
+    return decoder->progressive_mode ? BLOCKS * block_columns : SAMPLE_COLUMNS;
+}
+
 static rue_status crop_columns(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count, uint32_t rows)
 {
-    /* Smooth upsampling reads the neighbouring columns, which do not exist beyond the edge of the crop. */
-    enum { MARGIN = 16 };
-    JDIMENSION width = jpeg->decoder.output_width, begin = *first > MARGIN ? *first - MARGIN : 0;
-    JDIMENSION end = *first + *count + MARGIN < width ? *first + *count + MARGIN : width,
+    JDIMENSION width = jpeg->decoder.output_width, margin = crop_margin(&jpeg->decoder);
+    JDIMENSION begin = *first > margin ? *first - margin : 0;
+    JDIMENSION end = *first + *count + margin < width ? *first + *count + margin : width,
                columns = end - begin;
     if (setjmp(jpeg->trap)) return jpeg->status;
     jpeg_crop_scanline(&jpeg->decoder, &begin, &columns);

@@ -54,6 +54,15 @@ def test_odd_file_is_pil_s(name, decode):
     assert odd.compare(data, decode) is None
 
 
+@pytest.mark.parametrize("sampling", ["1x1", "2x1", "1x2", "2x2", "4x1"])
+def test_incomplete_scans_are_pil_s(sampling, decode):
+    """The decoder also compares crops with the whole."""
+    for colours in ("ycc", "ycck", "grey"):
+        data = make(colours=colours, progressive=1, sampling=sampling, width=150, height=110)
+        for kept in range(1, len(odd.find_scans(data))):
+            assert odd.compare(odd.keep_scans(data, kept), decode) is None, (colours, kept)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_files_that_pil_refuses_are_refused_with_a_reason(name, decode):
     data = REFUSED[name]()

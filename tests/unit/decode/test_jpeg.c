@@ -37,6 +37,37 @@ bad:
     return NULL;
 }
 
+/* Decodes a part, which must have the pixels of `whole`. */
+static void assert_crop(struct jpeg_file file, const uint8_t *whole, uint32_t left, uint32_t width,
+                        uint32_t top)
+{
+    struct rue_jpeg_size size;
+    uint32_t column = left, columns = width;
+    cr_assert_eq(rue_jpeg_begin(jpeg, file.data, file.bytes, &size, &failure), RUE_OK);
+    cr_assert_eq(rue_jpeg_crop(jpeg, &column, &columns, top, &failure), RUE_OK);
+    size_t stride = (size_t)columns * RUE_JPEG_PIXEL_BYTES;
+    uint8_t *row = malloc(stride);
+    for (size_t y = top; y < size.height; y++) {
+        cr_assert_eq(rue_jpeg_rows(jpeg, 1, row, stride, &failure), RUE_OK, "%s", failure.message);
+        const uint8_t *is = row + (left - column) * RUE_JPEG_PIXEL_BYTES,
+                      *should = whole + (y * size.width + left) * RUE_JPEG_PIXEL_BYTES;
+        cr_assert_eq(memcmp(is, should, (size_t)width * RUE_JPEG_PIXEL_BYTES), 0,
+                     "row %zu of %u columns from %u, rows from %u, %u/8", y, width, left, top, size.eighths);
+    }
+    free(row);
+    cr_assert_eq(rue_jpeg_end(jpeg, &failure), RUE_OK, "%s", failure.message);
+}
+
+static void assert_crops(struct jpeg_file file)
+{
+    struct rue_jpeg_size size;
+    uint8_t *whole = decode(file.data, file.bytes, &size);
+    cr_assert_not_null(whole, "%s", failure.message);
+    for (uint32_t i = 1; i < 5; i++)
+        assert_crop(file, whole, size.width * i / 5, 1 + size.width / 9, size.height * (5 - i) / 5);
+    free(whole);
+}
+
 static void assert_refused(const void *data, size_t bytes, const char *reason)
 {
     struct rue_jpeg_size size;
@@ -105,6 +136,43 @@ Test(jpeg, pixels_do_not_depend_on_the_entropy_coding)
         free(other.data);
     }
     free(plain.data);
+}
+
+static const struct jpeg_recipe kinds[] = {
+    {.luma_h = 1, .luma_v = 1}, {.luma_h = 2, .luma_v = 1}, {.luma_h = 1, .luma_v = 2},
+    {.luma_h = 2, .luma_v = 2}, {.luma_h = 4, .luma_v = 1}, {.luma_h = 1, .luma_v = 4},
+    {.luma_h = 4, .luma_v = 2}, {.luma_h = 2, .luma_v = 4}, {.arithmetic = true},
+    {.colours = JCS_CMYK},      {.colours = JCS_GRAYSCALE},
+};
+
+/* Of a baseline image, and of a progressive one of which scans are missing. */
+static void assert_crops_of_all_kinds(unsigned width, unsigned height)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (unsigned scans = 0; scans < 10; scans++) {
+            struct jpeg_recipe recipe = kinds[i];
+            recipe.width = width, recipe.height = height, recipe.progressive = scans > 0;
+            struct jpeg_file file = jpeg_make(recipe);
+            if (scans == 0 || jpeg_keep_scans(&file, scans)) assert_crops(file);
+            free(file.data);
+        }
+}
+
+/* Where scans are missing, libjpeg smooths blocks with those beside them, also beyond the crop. */
+Test(jpeg, crop_has_the_pixels_of_the_whole_image)
+{
+    assert_crops_of_all_kinds(200, 90);
+    assert_crops_of_all_kinds(90, 200);
+    assert_crops_of_all_kinds(161, 129);
+}
+
+Test(jpeg, crop_of_a_scaled_image_has_its_pixels)
+{
+    rue_jpeg_close(jpeg);
+    cr_assert_eq(rue_jpeg_open(1000 * 1000, 32, &jpeg, NULL), RUE_OK);
+    assert_crops_of_all_kinds(170, 90);  /* decoded at 1/2 */
+    assert_crops_of_all_kinds(333, 129); /* at 1/4 */
+    assert_crops_of_all_kinds(257, 600); /* at 1/8 */
 }
 
 Test(jpeg, empty_file_is_refused)
