@@ -70,6 +70,22 @@ static void axis_bounds(struct rue_axis *axis, uint32_t offset, double scale, do
     axis->taps = (most + RUE_TAP_GROUP - 1) / RUE_TAP_GROUP * RUE_TAP_GROUP;
 }
 
+static struct rue_span axis_span(const struct rue_axis *axis)
+{
+    uint32_t end = axis->first[RUE_CROP - 1] + axis->count[RUE_CROP - 1];
+    return (struct rue_span){axis->first[0], end - axis->first[0]};
+}
+
+/* Kernels read `taps` values for each output. By how much output `i` must begin earlier, with weights of 0, to
+ * read none past the last tap. */
+static size_t axis_overrun(const struct rue_axis *axis, uint32_t i)
+{
+    struct rue_span span = axis_span(axis);
+    size_t before = axis->first[i] - span.first, end = before + axis->taps;
+    size_t over = end > span.count ? end - span.count : 0;
+    return over < before ? over : before;
+}
+
 /* Weights of one output, computed in the same order of operations as in Pillow. */
 static void axis_set_weights(int32_t *weights, uint32_t first, uint32_t count, double center, double support)
 {
@@ -94,16 +110,14 @@ static rue_status axis_plan(struct rue_axis *axis, uint32_t side, unsigned eight
     axis->weights = reserve_bytes(axis->weights, &axis->weights_bytes, bytes);
     if (!axis->weights) return rue_fail_memory(error, "the weights of a resampler", bytes);
     memset(axis->weights, 0, bytes);
-    for (uint32_t i = 0; i < RUE_CROP; i++)
-        axis_set_weights(axis->weights + i * axis->taps, axis->first[i], axis->count[i],
+    for (uint32_t i = 0; i < RUE_CROP; i++) {
+        size_t early = axis_overrun(axis, i);
+        axis_set_weights(axis->weights + i * axis->taps + early, axis->first[i], axis->count[i],
                          output_center(offset + i, scale), support);
+        axis->first[i] -= (uint32_t)early;
+        axis->count[i] += (uint32_t)early;
+    }
     return RUE_OK;
-}
-
-static struct rue_span axis_span(const struct rue_axis *axis)
-{
-    uint32_t end = axis->first[RUE_CROP - 1] + axis->count[RUE_CROP - 1];
-    return (struct rue_span){axis->first[0], end - axis->first[0]};
 }
 
 static rue_status spread_weights(struct rue_axis *axis, rue_error *error)
