@@ -15,7 +15,7 @@
 #include "utf8.h"
 #include "wrap.h"
 
-enum { SHOWN_VALUES_AT = 20, SETTINGS_BYTES_MAX = 1 << 20 };
+enum { SHOWN_VALUES_AT = 20, SETTINGS_BYTES_MAX = 1 << 20, SUFFIXES_FROM = 1000000 };
 
 static const char default_origin[] = "default";
 
@@ -55,7 +55,10 @@ static void describe_option(const struct rue_option *option, char *out, size_t b
                                         [RUE_OPTION_WORD] = "one of"};
     int used = snprintf(out, bytes, "%s", kinds[option->kind]);
     if (option->kind == RUE_OPTION_COUNT && option->max)
-        snprintf(out + used, bytes - (size_t)used, " from %" PRIu64 " to %" PRIu64, option->min, option->max);
+        used += snprintf(out + used, bytes - (size_t)used, " from %" PRIu64 " to %" PRIu64, option->min,
+                         option->max);
+    if (option->kind == RUE_OPTION_COUNT && (option->max == 0 || option->max >= SUFFIXES_FROM))
+        used += snprintf(out + used, bytes - (size_t)used, ", such as 5000, 64k, 100M or 1e9");
     if (option->kind == RUE_OPTION_PERCENTAGE && option->max)
         snprintf(out + used, bytes - (size_t)used, " from %g%% to %g%%", (double)option->min / 100,
                  (double)option->max / 100);
@@ -78,9 +81,15 @@ static bool parse_count(const struct rue_option *option, const char *text, uint6
     errno = 0;
     *number = strtoull(text, &end, 10);
     if (!isdigit((unsigned char)*text)) return false;
-    if (*end == 'e' && isdigit((unsigned char)end[1])) /* 1e9 */
-        for (unsigned long zeros = strtoul(end + 1, &end, 10); zeros && *number; zeros--)
-            if (__builtin_mul_overflow(*number, 10, number)) return false;
+    static const char suffixes[] = "kMG";
+    const char *suffix = *end == 'K' ? suffixes : *end ? strchr(suffixes, *end) : NULL;
+    unsigned long zeros = suffix ? 3 * (unsigned long)(suffix - suffixes + 1) : 0;
+    if (suffix)
+        end++;
+    else if (*end == 'e' && isdigit((unsigned char)end[1]))
+        zeros = strtoul(end + 1, &end, 10);
+    for (; zeros && *number; zeros--)
+        if (__builtin_mul_overflow(*number, 10, number)) return false;
     if (*end || errno) return false;
     return option->max == 0 || (*number >= option->min && *number <= option->max);
 }

@@ -126,7 +126,7 @@ WRONG = {
     "budget_below": (["tune", ".", "--budget", "-1s"], ["--budget: '-1s'"]),
     "memory": (["tune", ".", "--max-memory", "much"], ["--max-memory: 'much' is not a size such as 8G"]),
     "repeats": (["tune", ".", "--repeats", "0"], ["--repeats: '0' is not a whole number from 1 to 1000"]),
-    "count": (["tune", ".", "--images", "1k"], ["--images: '1k' is not a whole number"]),
+    "count": (["tune", ".", "--images", "1.5M"], ["--images: '1.5M' is not a whole number from 1 to", "such as 5000, 64k, 100M or 1e9"]),
     "count_huge": (["tune", ".", "--seed", "9" * 30], ["--seed", "is not a whole number"]),
     "mode": (["tune", ".", "--mode", "cooked"], ["--mode: 'cooked' is not one of all, raw, preprocessed"]),
     "mode_near": (["tune", ".", "--mode", "rwa"], ["--mode: 'rwa' is not one of", "did you mean 'raw'?"]),

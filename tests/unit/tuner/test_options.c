@@ -230,6 +230,26 @@ Test(options, values_outside_their_bounds_are_refused_with_the_bounds)
     refuse(WORDS("--way", "both"), "one of batch, sample");
 }
 
+Test(options, counts_may_have_a_suffix_or_an_exponent)
+{
+    static const struct {
+        const char *text;
+        uint64_t number;
+    } counts[] = {
+        {"64k", 64000},      {"64K", 64000}, {"100M", 100000000}, {"1G", 1000000000},
+        {"1e9", 1000000000}, {"0k", 0},      {"7e0", 7},          {"18446744073G", 18446744073000000000U},
+        {"0e99999999999", 0}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        accept(WORDS("--limitless", counts[i].text));
+        cr_assert_eq(rue_options_number(options, LIMITLESS), counts[i].number, "%s", counts[i].text);
+    }
+    static const char *const wrong[] = {"k",  "1.5M", "64kB", "64ki", "5m",          "5g",
+                                        "5T", "5k6",  "1e",   "1e9k", "18446744074G"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        refuse(WORDS("--limitless", wrong[i]), "is not a whole number, such as 5000, 64k, 100M or 1e9");
+    refuse(WORDS("--batch-size", "2k"), "--batch-size: '2k' is not a whole number from 1 to 1024");
+}
+
 Test(options, the_environment_is_checked_like_flags)
 {
     setenv("RUE_WAY", "both", 1);
