@@ -14,6 +14,7 @@ enum {
     RUE_PIXEL_BYTES = 4,
     RUE_TAP_GROUP = 4, /* taps that the horizontal pass handles at once */
     RUE_LINE_BYTES = RUE_CROP * RUE_PIXEL_BYTES,
+    RUE_LINE_BLOCK_BYTES = 64, /* bytes that the vertical pass handles at once */
     RUE_PLANE = RUE_CROP * RUE_CROP,
     RUE_WEIGHT_BITS = 22, /* fractional bits of a weight */
     RUE_WEIGHT_HALF = 1 << (RUE_WEIGHT_BITS - 1)
@@ -39,8 +40,9 @@ struct rue_kernels {
      * RUE_TAP_GROUP - 1 pixels past the last tap; their weights are 0. */
     void (*horizontal)(const struct rue_axis *axis, const uint8_t *row, uint32_t column, uint8_t *line);
 
-    /* Combines `count` lines into one. */
-    void (*vertical)(const int32_t *weights, size_t count, const uint8_t *lines, uint8_t *line);
+    /* Combines `count` lines of `line_bytes`, a multiple of RUE_LINE_BLOCK_BYTES, into one. */
+    void (*vertical)(const int32_t *weights, size_t count, const uint8_t *lines, size_t line_bytes,
+                     uint8_t *line);
 
     /* Writes one line to a row of the planes R, G, B: 8-bit levels, or normalised values. */
     void (*planes)(const uint8_t *line, uint8_t *out);

@@ -58,9 +58,10 @@ AVX2 static void horizontal(const struct rue_axis *axis, const uint8_t *row, uin
     }
 }
 
-AVX2 static void vertical(const int32_t *weights, size_t count, const uint8_t *lines, uint8_t *line)
+AVX2 static void vertical(const int32_t *weights, size_t count, const uint8_t *lines, size_t line_bytes,
+                          uint8_t *line)
 {
-    rue_vertical_loops(weights, count, lines, line);
+    rue_vertical_loops(weights, count, lines, line_bytes, line);
 }
 
 /* Sorts eight pixels into 8 bytes of each channel: R, G, B, X. */

@@ -37,9 +37,10 @@ static void horizontal(const struct rue_axis *axis, const uint8_t *row, uint32_t
     }
 }
 
-static void vertical(const int32_t *weights, size_t count, const uint8_t *lines, uint8_t *line)
+static void vertical(const int32_t *weights, size_t count, const uint8_t *lines, size_t line_bytes,
+                     uint8_t *line)
 {
-    rue_vertical_loops(weights, count, lines, line);
+    rue_vertical_loops(weights, count, lines, line_bytes, line);
 }
 
 static void planes(const uint8_t *line, uint8_t *out)

@@ -9,12 +9,15 @@
 #include "kernels.h"
 
 struct rue_resample {
+    int pillow;
     const struct rue_kernels *kernels;
     uint32_t width, height; /* size of the image that the plan is for; width 0: no plan */
     unsigned eighths;
     struct rue_axis x, y;
-    uint8_t *lines; /* the rows of `rue_resample_rows` after the horizontal pass, RUE_LINE_BYTES each */
-    size_t lines_bytes;
+    bool vertical_first;
+    uint8_t *lines; /* the rows of `rue_resample_rows`: after the horizontal pass, or, if the vertical pass is
+                       the first one, their columns of `rue_resample_columns`; one more for its result */
+    size_t line_bytes, lines_bytes;
 };
 
 void rue_resize_size(uint32_t width, uint32_t height, uint32_t *resized_width, uint32_t *resized_height)
@@ -76,8 +79,8 @@ static struct rue_span axis_span(const struct rue_axis *axis)
     return (struct rue_span){axis->first[0], end - axis->first[0]};
 }
 
-/* Kernels read `taps` values for each output. By how much output `i` must begin earlier, with weights of 0, to
- * read none past the last tap. */
+/* Kernels read `taps` values for each output. By how much output `i` must begin earlier, with weights of 0,
+ * to read none past the last tap. */
 static size_t axis_overrun(const struct rue_axis *axis, uint32_t i)
 {
     struct rue_span span = axis_span(axis);
@@ -129,10 +132,11 @@ static rue_status spread_weights(struct rue_axis *axis, rue_error *error)
     return RUE_OK;
 }
 
-rue_status rue_resample_open(struct rue_resample **out, rue_error *error)
+rue_status rue_resample_open(int pillow, struct rue_resample **out, rue_error *error)
 {
     struct rue_resample *resample = calloc(1, sizeof *resample);
     if (!resample) return rue_fail_memory(error, "a resampler", sizeof *resample);
+    resample->pillow = pillow;
     resample->kernels = rue_kernels_best();
     *out = resample;
     return RUE_OK;
@@ -153,9 +157,25 @@ void rue_resample_close(struct rue_resample *resample)
     free(resample);
 }
 
+/* Plans both passes from an image of this size. */
+static rue_status plan_passes(struct rue_resample *resample, uint32_t width, uint32_t height,
+                              unsigned eighths, uint32_t out_width, uint32_t out_height, rue_error *error)
+{
+    int64_t columns = (int64_t)width - out_width, rows = (int64_t)height - out_height; /* that are removed */
+    resample->vertical_first = resample->pillow >= 13 && rows > 0 && rows > 2 * columns;
+    resample->width = 0; /* no plan until this one is complete */
+    rue_status status = axis_plan(&resample->x, width, eighths, out_width, error);
+    if (status == RUE_OK) status = axis_plan(&resample->y, height, eighths, out_height, error);
+    if (status == RUE_OK) status = spread_weights(&resample->x, error);
+    return status;
+}
+
 static rue_status reserve_lines(struct rue_resample *resample, rue_error *error)
 {
-    size_t bytes = (size_t)rue_resample_rows(resample).count * RUE_LINE_BYTES;
+    size_t row_bytes = rue_resample_columns(resample).count * RUE_PIXEL_BYTES + RUE_RESAMPLE_SLACK_BYTES;
+    size_t blocks = (row_bytes + RUE_LINE_BLOCK_BYTES - 1) / RUE_LINE_BLOCK_BYTES;
+    resample->line_bytes = resample->vertical_first ? blocks * RUE_LINE_BLOCK_BYTES : RUE_LINE_BYTES;
+    size_t bytes = (rue_resample_rows(resample).count + (size_t)1) * resample->line_bytes;
     resample->lines = reserve_bytes(resample->lines, &resample->lines_bytes, bytes);
     return resample->lines ? RUE_OK : rue_fail_memory(error, "resampled rows", bytes);
 }
@@ -165,14 +185,10 @@ rue_status rue_resample_begin(struct rue_resample *resample, uint32_t width, uin
 {
     assert(width > 0 && height > 0 && eighths >= 1 && eighths <= 8);
     if (resample->width == width && resample->height == height && resample->eighths == eighths) return RUE_OK;
-    resample->width = 0; /* no plan until this one is complete */
     uint32_t resized_width, resized_height;
     rue_resize_size(width, height, &resized_width, &resized_height);
-    rue_status status = axis_plan(&resample->x, width, eighths, resized_width, error);
-    if (status == RUE_OK) status = axis_plan(&resample->y, height, eighths, resized_height, error);
-    if (status == RUE_OK) status = spread_weights(&resample->x, error);
-    if (status != RUE_OK) return status;
-    status = reserve_lines(resample, error);
+    rue_status status = plan_passes(resample, width, height, eighths, resized_width, resized_height, error);
+    if (status == RUE_OK) status = reserve_lines(resample, error);
     if (status != RUE_OK) return status;
     resample->width = width;
     resample->height = height;
@@ -187,10 +203,7 @@ static void shift_axis(struct rue_axis *axis, uint32_t by)
 
 rue_status rue_resample_begin_box(struct rue_resample *resample, struct rue_crop box, rue_error *error)
 {
-    resample->width = 0;
-    rue_status status = axis_plan(&resample->x, box.width, 8, RUE_CROP, error);
-    if (status == RUE_OK) status = axis_plan(&resample->y, box.height, 8, RUE_CROP, error);
-    if (status == RUE_OK) status = spread_weights(&resample->x, error);
+    rue_status status = plan_passes(resample, box.width, box.height, 8, RUE_CROP, RUE_CROP, error);
     if (status != RUE_OK) return status;
     shift_axis(&resample->x, box.left);
     shift_axis(&resample->y, box.top);
@@ -207,20 +220,33 @@ struct rue_span rue_resample_rows(const struct rue_resample *resample)
     return axis_span(&resample->y);
 }
 
+static uint8_t *line_of_row(const struct rue_resample *resample, uint32_t y)
+{
+    return resample->lines + (size_t)(y - resample->y.first[0]) * resample->line_bytes;
+}
+
 void rue_resample_row(struct rue_resample *resample, uint32_t y, const uint8_t *row, uint32_t column)
 {
-    struct rue_span rows = rue_resample_rows(resample);
-    assert(y >= rows.first && y - rows.first < rows.count && column <= resample->x.first[0]);
-    uint8_t *line = resample->lines + (size_t)(y - rows.first) * RUE_LINE_BYTES;
-    resample->kernels->horizontal(&resample->x, row, column, line);
+    struct rue_span rows = rue_resample_rows(resample), columns = rue_resample_columns(resample);
+    assert(y >= rows.first && y - rows.first < rows.count && column <= columns.first);
+    uint8_t *line = line_of_row(resample, y);
+    if (resample->vertical_first)
+        memcpy(line, row + (size_t)(columns.first - column) * RUE_PIXEL_BYTES,
+               (size_t)columns.count * RUE_PIXEL_BYTES);
+    else
+        resample->kernels->horizontal(&resample->x, row, column, line);
 }
 
 /* Row `y` of the crop. */
 static void resample_line(const struct rue_resample *resample, size_t y, uint8_t *line)
 {
     const struct rue_axis *axis = &resample->y;
-    const uint8_t *lines = resample->lines + (size_t)(axis->first[y] - axis->first[0]) * RUE_LINE_BYTES;
-    resample->kernels->vertical(axis->weights + y * axis->taps, axis->count[y], lines, line);
+    struct rue_span rows = rue_resample_rows(resample);
+    uint8_t *combined = resample->vertical_first ? line_of_row(resample, rows.first + rows.count) : line;
+    resample->kernels->vertical(axis->weights + y * axis->taps, axis->count[y],
+                                line_of_row(resample, axis->first[y]), resample->line_bytes, combined);
+    if (resample->vertical_first)
+        resample->kernels->horizontal(&resample->x, combined, resample->x.first[0], line);
 }
 
 static void put_line(const struct rue_resample *resample, size_t y, const uint8_t *line, enum rue_dtype dtype,

@@ -3,8 +3,10 @@
  * is bounded by the crop and the rows that it needs, for every shape of image.
  *
  * Arithmetic: Pillow, src/libImaging/Resample.c (ImagingResample, 8 bits per channel), and torchvision,
- * transforms.functional (resize, center_crop). First horizontally, rounded to 8 bits, then vertically. A
- * resampler belongs to one thread. */
+ * transforms.functional (resize, center_crop). Two passes, each rounded to 8 bits: first horizontally, then
+ * vertically. From version 13 on, Pillow begins vertically if that removes rows, and more than twice as many
+ * as the horizontal pass removes columns. Such images differ by one level between the versions; here the
+ * decoded pixels of the crop are then kept in memory. A resampler belongs to one thread. */
 #ifndef RUE_RESAMPLE_H
 #define RUE_RESAMPLE_H
 
@@ -15,7 +17,13 @@
 #include "error.h"
 #include "kernels.h"
 
-enum { RUE_RESAMPLE_SLACK_BYTES = 64 /* bytes after an input row that must be readable; any value */ };
+enum {
+    RUE_RESAMPLE_SLACK_BYTES = 64, /* bytes after an input row that must be readable; any value */
+    /* The version of Pillow that has the same pixels: 12 stands for those up to 12.1, 13 for 13 and later.
+       12.2 and 12.3 begin vertically only with images over 100 times as tall as wide. docs/data.md names it,
+       too. */
+    RUE_PILLOW = 12
+};
 
 struct rue_resample;
 
@@ -29,7 +37,8 @@ void rue_resize_size(uint32_t width, uint32_t height, uint32_t *resized_width, u
 /* First pixel of CenterCrop: int(round((side - RUE_CROP) / 2.0)), halves rounded to even as in Python. */
 uint32_t rue_crop_offset(uint32_t side);
 
-rue_status rue_resample_open(struct rue_resample **out, rue_error *error) RUE_MUST_CHECK;
+/* `pillow`: RUE_PILLOW, or another version in tests. */
+rue_status rue_resample_open(int pillow, struct rue_resample **out, rue_error *error) RUE_MUST_CHECK;
 void rue_resample_close(struct rue_resample *resample);
 
 /* Uses these loops instead of the fastest ones of this machine. The result is the same. For tests. */

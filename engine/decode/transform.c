@@ -26,7 +26,7 @@ rue_status rue_transform_open(uint64_t max_pixels, enum rue_decode decode, struc
     if (!transform) return rue_fail_memory(error, "a transform", sizeof *transform);
     rue_status status =
         rue_jpeg_open(max_pixels, decode == RUE_DECODE_FAST ? RUE_RESIZE : 0, &transform->jpeg, error);
-    if (status == RUE_OK) status = rue_resample_open(&transform->resample, error);
+    if (status == RUE_OK) status = rue_resample_open(RUE_PILLOW, &transform->resample, error);
     if (status != RUE_OK) {
         rue_transform_close(transform);
         return status;

@@ -1,4 +1,5 @@
-/* The vertical pass as plain loops, which compilers vectorise well for each level of SIMD. */
+/* The vertical pass as plain loops, which compilers vectorise well for each level of SIMD. See struct
+ * rue_kernels. */
 #ifndef RUE_VERTICAL_LOOPS_H
 #define RUE_VERTICAL_LOOPS_H
 
@@ -7,15 +8,16 @@
 static inline __attribute__((always_inline)) void rue_vertical_loops(const int32_t *restrict weights,
                                                                      size_t count,
                                                                      const uint8_t *restrict lines,
+                                                                     size_t line_bytes,
                                                                      uint8_t *restrict line)
 {
-    enum { BLOCK = 64 }; /* bytes of a line at once: the sums stay in registers */
-    for (size_t at = 0; at < RUE_LINE_BYTES; at += BLOCK) {
+    enum { BLOCK = RUE_LINE_BLOCK_BYTES }; /* at once: the sums stay in registers */
+    for (size_t at = 0; at < line_bytes; at += BLOCK) {
         int32_t sums[BLOCK];
         for (size_t lane = 0; lane < BLOCK; lane++) sums[lane] = RUE_WEIGHT_HALF;
         for (size_t t = 0; t < count; t++)
             for (size_t lane = 0; lane < BLOCK; lane++)
-                sums[lane] += lines[t * RUE_LINE_BYTES + at + lane] * weights[t];
+                sums[lane] += lines[t * line_bytes + at + lane] * weights[t];
         for (size_t lane = 0; lane < BLOCK; lane++)
             line[at + lane] = (uint8_t)(sums[lane] >> RUE_WEIGHT_BITS);
     }

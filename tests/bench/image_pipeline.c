@@ -153,7 +153,7 @@ int main(int argc, char **argv)
     read_photos(argv[1]);
     tensor = aligned_alloc(4096, sizeof(float) * RUE_TENSOR_ITEMS);
     bench_check(rue_transform_open(UINT64_C(1) << 28, RUE_DECODE_EXACT, &transform, &error), &error);
-    bench_check(rue_resample_open(&resample, &error), &error);
+    bench_check(rue_resample_open(RUE_PILLOW, &resample, &error), &error);
     decoder.err = jpeg_std_error(&handler);
     jpeg_create_decompress(&decoder);
     bench_check(rue_recipe_preset("mild", &recipes[0], &error), &error);

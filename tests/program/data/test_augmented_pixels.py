@@ -7,7 +7,7 @@ from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "fixtures"))
 from odd_jpegs import tool  # noqa: E402
-from test_transform_pil import save_cases  # noqa: E402
+from test_transform_pil import ANOTHER_ORDER, resize, save_cases  # noqa: E402
 
 np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)")
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (python3-pil)")
@@ -35,7 +35,8 @@ def augment(files, recipe, seed=1, epoch=0):
 
 
 def torchvision_levels(image, left, top, width, height, flip, rotation, brightness, contrast, _, scale):
-    image = F.resized_crop(image, int(top), int(left), int(height), int(width), [224, 224])
+    box = int(top), int(left), int(height), int(width)
+    image = resize(F.crop(image, *box), (224, 224)) if ANOTHER_ORDER else F.resized_crop(image, *box, [224, 224])
     if flip:
         image = F.hflip(image)
     if rotation != 0 or scale != 1:

@@ -12,6 +12,7 @@ import subprocess
 import pytest
 
 np = pytest.importorskip("numpy")
+PIL = pytest.importorskip("PIL")
 Image = pytest.importorskip("PIL.Image")
 ImageFile = pytest.importorskip("PIL.ImageFile")
 
@@ -22,6 +23,7 @@ STD = np.array([0.229, 0.224, 0.225], np.float32).reshape(3, 1, 1)
 CROP, RESIZE = 224, 256
 ITEMS = 3 * CROP * CROP
 UINT8_STRIDE = 151552  # ITEMS rounded up to pages
+ANOTHER_ORDER = tuple(map(int, PIL.__version__.split(".")[:2])) >= (12, 2)  # see RUE_PILLOW in engine/decode/resample.h
 ImageFile.MAXBLOCK = 1 << 24  # PIL cannot save progressive noise into its usual buffer
 
 SIZES = {
@@ -45,6 +47,9 @@ SIZES = {
     "wider_strip": (4000, 10),
     "odd": (479, 333),
     "odd_both_crops": (301, 517),
+    "twice_as_tall": (300, 600),
+    "tall": (300, 700),
+    "taller": (400, 1700),
 }
 
 
@@ -67,6 +72,13 @@ def prepare(source, target, dtype):
     return np.memmap(target, "<f4", "r", 4096, (count, 3, CROP, CROP))
 
 
+def resize(image, size):
+    """Pillow's resize(), horizontally first in every version."""
+    if ANOTHER_ORDER:
+        image = image.resize((size[0], image.height), Image.BILINEAR)
+    return image.resize(size, Image.BILINEAR)
+
+
 def levels(path):
     """What PIL makes of the file, CHW."""
     with Image.open(path) as opened:
@@ -77,7 +89,7 @@ def levels(path):
     else:
         size = int(RESIZE * width / height), RESIZE
     if size != image.size:
-        image = image.resize(size, Image.BILINEAR)
+        image = resize(image, size)
     left, top = (int(round((side - CROP) / 2.0)) for side in size)
     return np.asarray(image.crop((left, top, left + CROP, top + CROP))).transpose(2, 0, 1)
 
@@ -154,6 +166,7 @@ def test_photos_are_pil_s(photos, tmp_path, dtype):
     assert_same_bits(prepare(photos, tmp_path / "out.tensor", dtype), sorted(photos.glob("*/*")), REFERENCE[dtype])
 
 
+@pytest.mark.skipif(ANOTHER_ORDER, reason="skipped: Pillow 12.2 and later resize tall images in another order")
 @pytest.mark.parametrize("folder", ["cases", "photos"])
 def test_tensors_are_torchvision_s(folder, request, tmp_path):
     transforms = pytest.importorskip("torchvision.transforms")

@@ -30,9 +30,8 @@ static struct image image_noise(uint32_t width, uint32_t height)
     return image;
 }
 
-static void resample(struct rue_resample *resampler, struct image image, uint8_t *levels)
+static void add_rows(struct rue_resample *resampler, struct image image, uint8_t *levels)
 {
-    cr_assert_eq(rue_resample_begin(resampler, image.width, image.height, 8, NULL), RUE_OK);
     struct rue_span rows = rue_resample_rows(resampler);
     cr_assert(rows.count > 0 && rows.first + rows.count <= image.height);
     for (uint32_t y = rows.first; y < rows.first + rows.count; y++)
@@ -40,10 +39,16 @@ static void resample(struct rue_resample *resampler, struct image image, uint8_t
     rue_resample_end(resampler, RUE_UINT8, levels);
 }
 
+static void resample(struct rue_resample *resampler, struct image image, uint8_t *levels)
+{
+    cr_assert_eq(rue_resample_begin(resampler, image.width, image.height, 8, NULL), RUE_OK);
+    add_rows(resampler, image, levels);
+}
+
 static struct rue_resample *open_resampler(const struct rue_kernels *kernels)
 {
     struct rue_resample *resampler;
-    cr_assert_eq(rue_resample_open(&resampler, NULL), RUE_OK);
+    cr_assert_eq(rue_resample_open(RUE_PILLOW, &resampler, NULL), RUE_OK);
     rue_resample_set_kernels(resampler, kernels);
     return resampler;
 }
@@ -66,52 +71,95 @@ static uint8_t filter(const uint8_t *values, size_t step, uint32_t in, uint32_t 
     return (uint8_t)(sum > 255 ? 255 : sum);
 }
 
-/* The level of one pixel of the crop, straight from the definition. */
-static uint8_t expected(struct image image, uint32_t channel, uint32_t x, uint32_t y)
+/* The level of one pixel of the resized image, straight from the definition. */
+static uint8_t expected(struct image image, uint32_t width, uint32_t height, bool vertical_first,
+                        uint32_t channel, uint32_t x, uint32_t y)
 {
-    uint32_t width, height;
-    rue_resize_size(image.width, image.height, &width, &height);
-    uint8_t *column = malloc(image.height);
-    for (uint32_t row = 0; row < image.height; row++)
-        column[row] = filter(image.pixels + (size_t)row * image.width * PIXEL + channel, PIXEL, image.width,
-                             width, x + rue_crop_offset(width));
-    uint8_t level = filter(column, 1, image.height, height, y + rue_crop_offset(height));
-    free(column);
+    const uint8_t *levels = image.pixels + channel;
+    size_t stride = (size_t)image.width * PIXEL;
+    uint8_t *between = malloc(image.width + image.height), level;
+    if (vertical_first) {
+        for (uint32_t at = 0; at < image.width; at++)
+            between[at] = filter(levels + at * PIXEL, stride, image.height, height, y);
+        level = filter(between, 1, image.width, width, x);
+    } else {
+        for (uint32_t at = 0; at < image.height; at++)
+            between[at] = filter(levels + at * stride, PIXEL, image.width, width, x);
+        level = filter(between, 1, image.height, height, y);
+    }
+    free(between);
     return level;
 }
 
-static void assert_as_defined(uint32_t width, uint32_t height, const struct rue_kernels *kernels)
+/* `levels` are the crop at the centre of the image, resized to width x height as that version of Pillow does.
+ */
+static void assert_as_defined(struct image image, uint32_t width, uint32_t height, int pillow,
+                              const uint8_t *levels)
 {
-    struct rue_resample *resampler = open_resampler(kernels);
-    struct image image = image_noise(width, height);
-    uint8_t *levels = malloc(RUE_TENSOR_ITEMS);
-    resample(resampler, image, levels);
+    int64_t rows = (int64_t)image.height - height, columns = (int64_t)image.width - width;
+    bool vertical_first = pillow > 12 && rows > 0 && rows > 2 * columns;
     uint64_t state = 1;
     for (int i = 0; i < 400; i++) {
         /* Samples, corners among them: all of the pixels would take minutes. */
         uint32_t channel = (uint32_t)rue_random_below(&state, 3);
         uint32_t x = i < 4 ? (uint32_t)i % 2 * (RUE_CROP - 1) : (uint32_t)rue_random_below(&state, RUE_CROP);
         uint32_t y = i < 4 ? (uint32_t)i / 2 * (RUE_CROP - 1) : (uint32_t)rue_random_below(&state, RUE_CROP);
-        uint8_t is = levels[channel * PLANE + y * RUE_CROP + x], should = expected(image, channel, x, y);
-        cr_assert_eq(is, should, "%s: %u x %u, channel %u at %u,%u: %d, not %d", kernels->name, width, height,
-                     channel, x, y, is, should);
+        uint8_t is = levels[channel * PLANE + y * RUE_CROP + x],
+                should = expected(image, width, height, vertical_first, channel, x + rue_crop_offset(width),
+                                  y + rue_crop_offset(height));
+        cr_assert_eq(is, should, "Pillow %d: %u x %u, channel %u at %u,%u: %d, not %d", pillow, image.width,
+                     image.height, channel, x, y, is, should);
     }
+}
+
+static const uint32_t sizes[][2] = {
+    {500, 375},  {375, 500}, {300, 300}, {1, 1},     {2, 3},     {3, 2},     {224, 224}, {256, 256},
+    {255, 257},  {257, 255}, {223, 400}, {300, 200}, {300, 599}, {300, 601}, {257, 515}, {400, 1000},
+    {1500, 990}, {10, 1000}, {1000, 10}, {256, 391}, {1, 3000},  {3000, 1},  {128, 230}, {200, 280},
+};
+
+/* In the orders of passes of both versions, with all loops. */
+static void assert_levels_of_size(uint32_t width, uint32_t height, int pillow,
+                                  const struct rue_kernels *kernels)
+{
+    struct rue_resample *resampler;
+    struct image image = image_noise(width, height);
+    uint8_t *levels = malloc(RUE_TENSOR_ITEMS);
+    cr_assert_eq(rue_resample_open(pillow, &resampler, NULL), RUE_OK);
+    rue_resample_set_kernels(resampler, kernels);
+    uint32_t resized_width, resized_height;
+    rue_resize_size(width, height, &resized_width, &resized_height);
+    resample(resampler, image, levels);
+    assert_as_defined(image, resized_width, resized_height, pillow, levels);
+    cr_assert_eq(rue_resample_begin_box(resampler, (struct rue_crop){.width = width, .height = height}, NULL),
+                 RUE_OK);
+    add_rows(resampler, image, levels);
+    assert_as_defined(image, RUE_CROP, RUE_CROP, pillow, levels);
     free(levels);
     free(image.pixels);
     rue_resample_close(resampler);
 }
 
-static const uint32_t sizes[][2] = {
-    {500, 375},  {375, 500}, {300, 300}, {1, 1},     {2, 3},     {3, 2},
-    {224, 224},  {256, 256}, {255, 257}, {257, 255}, {223, 400}, {300, 200},
-    {1500, 990}, {10, 1000}, {1000, 10}, {256, 391}, {1, 3000},  {3000, 1},
-};
-
-Test(resample, crop_is_that_of_the_definition)
+Test(resample, levels_are_those_of_the_definition)
 {
     for (size_t k = 0; rue_kernels[k]; k++)
         for (size_t i = 0; rue_kernels[k]->usable() && i < sizeof sizes / sizeof *sizes; i++)
-            assert_as_defined(sizes[i][0], sizes[i][1], rue_kernels[k]);
+            for (int pillow = 12; pillow <= 13; pillow++)
+                assert_levels_of_size(sizes[i][0], sizes[i][1], pillow, rue_kernels[k]);
+}
+
+/* A row that the sanitizer knows the end of. */
+Test(resample, no_pixel_after_the_row_is_read)
+{
+    struct rue_resample *resampler = open_resampler(rue_kernels_best());
+    for (uint32_t width = 1; width < 20000; width += 1 + width / 2) {
+        uint8_t *row = calloc(1, (size_t)width * PIXEL + RUE_RESAMPLE_SLACK_BYTES);
+        cr_assert_eq(rue_resample_begin_box(resampler, (struct rue_crop){.width = width, .height = 1}, NULL),
+                     RUE_OK);
+        rue_resample_row(resampler, 0, row, 0);
+        free(row);
+    }
+    rue_resample_close(resampler);
 }
 
 static void assert_as_portable(const struct rue_kernels *kernels, struct image image)
