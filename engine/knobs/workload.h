@@ -41,7 +41,7 @@ extern const char *const rue_transform_names[];
     X(at, bad_images, WORD, rue_bad_images_names, 0, 1, RUE_BAD_FAIL, true, true, "bad-images", "WHAT",      \
       "fail", "fail, or replace by the next good image")                                                     \
     X(at, max_pixels, NUMBER, NULL, 1, UINT64_C(1) << 40, RUE_MAX_PIXELS_DEFAULT, false, true, "max-pixels", \
-      "N", "268435456", "reject images of more than N pixels")                                               \
+      "N", "268435456", "reject images over N pixels, such as 100M")                                         \
     X(at, missing_chunks, WORD, rue_missing_chunks_names, 0, 1, RUE_MISSING_FILL, false, false,              \
       "missing-chunks", "WHAT", "fill", "fill or error, if a chunk of zarr is missing")                      \
     X(at, cache, TEXT, rue_cache_names, 0, 0, 0, true, true, "cache", "STATE", RUE_CACHE_WARM,               \
