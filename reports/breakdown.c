@@ -73,19 +73,21 @@ static double known(int64_t value)
 void rue_parts_add(struct rue_parts *parts, const struct rue_trial_result *result)
 {
     double first = fmax(known(result->first_batch_ns), 0), wait = fmax(known(result->load_wait_ns), 0),
-           compute = fmax(known(result->compute_ns), 0), device = fmax(known(result->device_ns), 0);
+           compute = fmax(known(result->compute_ns), 0), shutdown = fmax(known(result->shutdown_ns), 0),
+           device = fmax(known(result->device_ns), 0);
     double copy =
         fmin(fmax(known(result->h2d_ns), 0), fmax(compute - device, 0)); /* the rest overlaps kernels */
     uint64_t images = result->images > 0 ? (uint64_t)result->images : 0;
     if (result->end_to_end_ns <= 0 || images < parts->images) return;
     if (images > parts->images) *parts = (struct rue_parts){.images = images};
+    wait = fmax(wait - first, 0);
     parts->count++;
-    parts->total_ns += (double)result->end_to_end_ns;
+    parts->total_ns += fmax((double)result->end_to_end_ns, first + wait + compute + shutdown);
     parts->first_batch_ns += first;
-    parts->wait_ns += fmax(wait - first, 0);
+    parts->wait_ns += wait;
     parts->copy_ns += copy;
     parts->compute_ns += compute - copy;
-    parts->shutdown_ns += fmax(known(result->shutdown_ns), 0);
+    parts->shutdown_ns += shutdown;
     parts->cpu_ratio += result->cpu_ratio;
     parts->anon_peak_bytes += known(result->anon_peak_bytes);
     parts->read_bytes += known(result->read_bytes);

@@ -29,7 +29,7 @@ static char *number_text(const struct rue_table_column *column, const struct rue
         rue_format_bytes((uint64_t)rounded, text, sizeof text);
     else if (known && column->unit == RUE_UNIT_SCALED)
         rue_format_scaled((uint64_t)rounded, text, sizeof text);
-    for (int i = 0; known && column->unit == RUE_UNIT_BAR && i < (int)lround(number * BAR_COLUMNS); i++)
+    for (double i = 0.5; known && column->unit == RUE_UNIT_BAR && i <= fmin(number, 1) * BAR_COLUMNS; i++)
         strcat(bar, unicode ? "█" : "#");
     bool is_bar = column->unit == RUE_UNIT_BAR;
     return asprintf(&out, "%s%s", known && !is_bar ? mark : "", is_bar ? bar : text) < 0 ? NULL : out;
