@@ -12,6 +12,8 @@ static const struct {
     double ns;
 } durations[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"m", 60e9}, {"h", 3600e9}};
 
+static const double most = 0x1p58; /* nine years in ns, 256 PiB: as large as a value of a trial */
+
 /* A non-negative decimal number, without the hexadecimal numbers, infinities and signs of strtod. */
 static bool parse_number(const char *text, double *out, const char **end)
 {
@@ -37,7 +39,7 @@ bool rue_parse_duration_ns(const char *text, uint64_t *out_ns, const char **end)
             continue;
         if (!end && unit[letters]) return false;
         double ns = round(number * durations[i].ns);
-        if (!(ns < 9e18)) return false;
+        if (!(ns <= most)) return false;
         if (end) *end = unit + letters;
         *out_ns = (uint64_t)ns;
         return true;
@@ -59,7 +61,7 @@ bool rue_parse_bytes(const char *text, uint64_t *out_bytes)
     }
     if (*unit && strcasecmp(unit, "b") != 0 && (!suffix || strcasecmp(unit, "ib") != 0)) return false;
     double count = round(number * scale);
-    if (!(count < 9e18)) return false;
+    if (!(count <= most)) return false;
     *out_bytes = (uint64_t)count;
     return true;
 }

@@ -11,10 +11,12 @@
 #define RUE_NS_PER_US UINT64_C(1000)
 
 /* Parses "250ms", "1.5s", "2m", "1h", "300us", "80ns"; the unit is required. False: anything else, negative
- * numbers, or more than 64 bits. If `end` is not NULL, parsing stops after the unit and sets `*end`. */
+ * numbers, or more than nine years. If `end` is not NULL, parsing stops after the unit and sets `*end`. */
 bool rue_parse_duration_ns(const char *text, uint64_t *out_ns, const char **end);
 
-/* Parses "8G", "512M", "64K", "4096": powers of 1024, B or iB may follow. False: anything else. */
+/* Parses "8G", "512M", "64K", "4096": powers of 1024, B or iB may follow. False: anything else, or more than
+ * 256P.
+ */
 bool rue_parse_bytes(const char *text, uint64_t *out_bytes);
 
 /* Parses "0.5%" as 0.005; the percent sign is required. False: anything else. */

@@ -1,6 +1,7 @@
 #include "trial.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,20 @@ void rue_trial_result_close(struct rue_trial_result *result)
 #undef X
     free(result->ranks);
     rue_trial_result_drop_lists(result);
+}
+
+void rue_trial_result_fail(struct rue_trial_result *result, const char *format, ...)
+{
+    struct rue_trial_result failed = rue_trial_result_empty();
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(failed.reason, sizeof failed.reason, format, arguments);
+    va_end(arguments);
+    failed.config = result->config;
+    failed.ranks = result->ranks;
+    result->ranks = NULL;
+    rue_trial_result_close(result);
+    *result = failed;
 }
 
 void rue_trial_result_drop_lists(struct rue_trial_result *result)

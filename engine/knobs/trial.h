@@ -135,6 +135,10 @@ struct rue_trial_result rue_trial_result_empty(void);
 /* Frees what it owns. The result may be reused after rue_trial_result_empty. */
 void rue_trial_result_close(struct rue_trial_result *result);
 
+/* Makes it a failed trial with this reason, and without any value but its configuration and ranks. */
+void rue_trial_result_fail(struct rue_trial_result *result, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Forgets the arrays and ranks: another result owns them. */
 void rue_trial_result_drop_lists(struct rue_trial_result *result);
 

@@ -226,8 +226,7 @@ static int64_t sum_on_node(const struct rue_runner_group *group, size_t first, s
     for (size_t i = first; i < group->count; i++) {
         const int64_t *value = (const void *)((const char *)&group->members[i].result + offset);
         if (group->members[i].first != first) continue;
-        if (*value == RUE_ABSENT) return RUE_ABSENT;
-        sum += *value;
+        sum = rue_trial_sum(sum, *value);
     }
     return sum;
 }

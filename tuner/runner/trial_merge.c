@@ -12,9 +12,24 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static int64_t sum_reported(int64_t a, int64_t b)
+int64_t rue_trial_sum(int64_t a, int64_t b)
 {
-    return a == RUE_ABSENT || b == RUE_ABSENT ? RUE_ABSENT : a + b;
+    int64_t sum;
+    if (a == RUE_ABSENT || b == RUE_ABSENT) return RUE_ABSENT;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* Each value of a reply is valid, but a row of the store cannot hold every sum of them. */
+static void check_sums(struct rue_trial_result *merged)
+{
+    const char *wrong = NULL;
+#define X(field) \
+    if (merged->field > RUE_TRIAL_FIELD_MAX) wrong = #field;
+    SUMS(X)
+#undef X
+    if (wrong)
+        rue_trial_result_fail(merged, "the sum of %s of all loaders is more than 2^58, which cannot be true",
+                              wrong);
 }
 
 struct rue_trial_result rue_trial_merge(struct rue_trial_result *results, size_t count)
@@ -26,7 +41,7 @@ struct rue_trial_result rue_trial_merge(struct rue_trial_result *results, size_t
     for (size_t i = 0; i < count; i++) {
         if (i == slowest) continue;
         const struct rue_trial_result *other = &results[i];
-#define X(field) merged.field = sum_reported(merged.field, other->field);
+#define X(field) merged.field = rue_trial_sum(merged.field, other->field);
         SUMS(X)
 #undef X
 #define X(field) merged.field = larger(merged.field, other->field);
@@ -36,5 +51,6 @@ struct rue_trial_result rue_trial_merge(struct rue_trial_result *results, size_t
         if (!strstr(merged.reason, other->reason)) rue_trial_result_add_reason(&merged, other->reason);
         rue_trial_result_close(&results[i]);
     }
+    check_sums(&merged);
     return merged;
 }

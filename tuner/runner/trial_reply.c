@@ -207,18 +207,14 @@ void rue_trial_reply_decode(const json_t *reply, const struct rue_trial_request 
                             struct rue_trial_result *out)
 {
     rue_error error = {0};
-    const struct rue_trial_result empty = rue_trial_result_empty();
     bool spent = json_is_true(json_object_get(reply, "spent"));
-    *out = empty;
+    *out = rue_trial_result_empty();
     out->config = request->config;
     rue_status status = decode_result(reply, request, out, &error);
     if (status == RUE_OK) status = rue_trial_reply_check(request, out, &error);
     if (status != RUE_OK) {
-        rue_trial_result_close(out);
-        *out = empty;
         out->config = request->config;
-        snprintf(out->reason, sizeof out->reason, "the runner's answer to 'trial' is wrong: %.400s",
-                 error.message);
+        rue_trial_result_fail(out, "the runner's answer to 'trial' is wrong: %.400s", error.message);
     }
     bool too_long = false;
 #define X(list, count, text) too_long |= out->count > RUE_BATCH_TIMES_MAX;

@@ -22,7 +22,7 @@ enum { OPEN_BUSY_MS = 2000, WRITE_BUSY_MS = 60000, COPY_ATTEMPTS = 5 };
 struct rue_store {
     sqlite3 *db;
     char *path; /* as the user wrote it, for messages */
-    sqlite3_stmt *insert, *search, *list;
+    sqlite3_stmt *insert, *search, *list, *last;
     int64_t run_id; /* RUE_ABSENT before the first run */
     struct rue_store_cache cache;
 };
@@ -60,7 +60,9 @@ static rue_status configure_connection(struct rue_store *store, rue_error *error
     sqlite3_busy_timeout(store->db, WRITE_BUSY_MS);
     rue_status status = prepare_statement(store, rue_store_insert_sql(), &store->insert, error);
     if (status == RUE_OK) status = prepare_statement(store, rue_store_search_sql(), &store->search, error);
-    return status == RUE_OK ? prepare_statement(store, rue_store_list_sql(), &store->list, error) : status;
+    if (status == RUE_OK) status = prepare_statement(store, rue_store_list_sql(true), &store->last, error);
+    return status == RUE_OK ? prepare_statement(store, rue_store_list_sql(false), &store->list, error)
+                            : status;
 }
 
 static rue_status open_database(struct rue_store *store, const char *file, rue_error *error)
@@ -186,6 +188,7 @@ void rue_store_close(struct rue_store *store)
 {
     if (!store) return;
     sqlite3_finalize(store->list);
+    sqlite3_finalize(store->last);
     sqlite3_finalize(store->search);
     sqlite3_finalize(store->insert);
     sqlite3_close(store->db);
@@ -300,30 +303,59 @@ static void rewind_statement(sqlite3_stmt *statement)
     sqlite3_clear_bindings(statement);
 }
 
+/* Reads the row back, as a later run will: no row is kept that cannot be read. */
+static rue_status insert_row(struct rue_store *store, const struct rue_store_trial *trial, uint64_t *out_id,
+                             rue_error *error)
+{
+    struct rue_store_trial stored = {.result = rue_trial_result_empty()};
+    const char *column = NULL;
+    int code = rue_store_row_bind(store->insert, trial);
+    if (code == SQLITE_OK) code = sqlite3_step(store->insert);
+    if (code == SQLITE_DONE) code = sqlite3_step(store->last);
+    if (code != SQLITE_ROW) return fail_store(store, code, "adding a trial", error);
+    column = rue_store_row_read(store->last, 0, &store->cache, &stored);
+    rue_trial_result_close(&stored.result);
+    *out_id = stored.id;
+    if (!column) return RUE_OK;
+    return rue_fail(
+        error, RUE_STORE,
+        "%s: a trial was not stored, because its column %s could not be read again; " RUE_STORE_MOVE_AWAY,
+        store->path, column, store->path);
+}
+
+/* Commits the row, or removes it if `status` is an error. */
+static rue_status end_row(struct rue_store *store, rue_status status, rue_error *error)
+{
+    int moved = 0;
+    rewind_statement(store->insert);
+    rewind_statement(store->last);
+    int code = status == RUE_OK ? sqlite3_exec(store->db, "RELEASE added", NULL, NULL, NULL) : SQLITE_OK;
+    if (code != SQLITE_OK) status = fail_store(store, code, "adding a trial", error);
+    if (status != RUE_OK) {
+        sqlite3_exec(store->db, "ROLLBACK TO added; RELEASE added", NULL, NULL, NULL);
+        return status;
+    }
+    sqlite3_file_control(store->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (!moved) return RUE_OK;
+    return rue_fail(error, RUE_STORE,
+                    "%s was removed or replaced during the run, so later trials are lost; leave the file "
+                    "in place and run the same command again",
+                    store->path);
+}
+
 rue_status rue_store_add_trial(struct rue_store *store, const struct rue_store_scenario *scenario,
                                const struct rue_trial_request *request, const struct rue_trial_result *result,
                                uint64_t started_ns, uint64_t *out_id, rue_error *error)
 {
     struct rue_store_trial trial = make_trial(scenario, request);
-    rue_status status = RUE_OK;
-    int moved = 0;
+    uint64_t id = 0;
     trial.run_id = store->run_id;
     trial.started_ns = started_ns;
     trial.result = *result;
-    int code = rue_store_row_bind(store->insert, &trial);
-    if (code == SQLITE_OK) code = sqlite3_step(store->insert);
-    sqlite3_file_control(store->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    if (code != SQLITE_DONE)
-        status = fail_store(store, code, "adding a trial", error);
-    else if (moved)
-        status =
-            rue_fail(error, RUE_STORE,
-                     "%s was removed or replaced during the run, so later trials are lost; leave the file "
-                     "in place and run the same command again",
-                     store->path);
-    else if (out_id)
-        *out_id = (uint64_t)sqlite3_last_insert_rowid(store->db);
-    rewind_statement(store->insert);
+    int code = sqlite3_exec(store->db, "SAVEPOINT added", NULL, NULL, NULL);
+    if (code != SQLITE_OK) return fail_store(store, code, "adding a trial", error);
+    rue_status status = end_row(store, insert_row(store, &trial, &id, error), error);
+    if (status == RUE_OK && out_id) *out_id = id;
     return status;
 }
 
@@ -356,10 +388,13 @@ static rue_status read_next_row(struct rue_store *store, sqlite3_stmt *statement
     int code = sqlite3_step(statement);
     if (code == SQLITE_DONE) return RUE_OK;
     if (code != SQLITE_ROW) return fail_store(store, code, "reading a trial", error);
-    rue_status status = rue_store_row_read(statement, is_list ? 0 : offsetof(struct rue_store_trial, id),
-                                           is_list ? &store->cache : NULL, store->path, out, error);
-    *found = status == RUE_OK;
-    return status;
+    const char *column = rue_store_row_read(statement, is_list ? 0 : offsetof(struct rue_store_trial, id),
+                                            is_list ? &store->cache : NULL, out);
+    *found = !column;
+    if (*found) return RUE_OK;
+    return rue_fail(error, RUE_STORE,
+                    "%s: trial %lld: this version of rue cannot read its column %s; delete that row",
+                    store->path, sqlite3_column_int64(statement, 0), column);
 }
 
 /* Reads id, start and result of the next row. `code` is that of bind_search. */

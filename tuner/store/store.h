@@ -81,9 +81,10 @@ rue_status rue_store_save_findings(struct rue_store *store, const char *findings
 rue_status rue_store_load_findings(struct rue_store *store, size_t nth, char **out,
                                    rue_error *error) RUE_MUST_CHECK;
 
-/* Adds a trial; when this returns RUE_OK, the row is on the disk. `*out_id` (nullable) is its row id.
- * `started_ns` is on the study's clock. Only measure, config, images, batches and limits of the request are
- * used. For the measure load, model and profile are stored as "". */
+/* Adds a trial; when this returns RUE_OK, the row is on the disk, and can be read. A row that could not be
+ * read again is not added (RUE_STORE, with the column). `*out_id` (nullable) is its row id. `started_ns` is
+ * on the study's clock. Only measure, config, images, batches and limits of the request are used. For the
+ * measure load, model and profile are stored as "". */
 rue_status rue_store_add_trial(struct rue_store *store, const struct rue_store_scenario *scenario,
                                const struct rue_trial_request *request, const struct rue_trial_result *result,
                                uint64_t started_ns, uint64_t *out_id, rue_error *error) RUE_MUST_CHECK;

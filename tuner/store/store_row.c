@@ -299,20 +299,11 @@ static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_cac
     return true;
 }
 
-static rue_status fail_column(sqlite3_stmt *statement, const char *column, const char *path, rue_error *error)
-{
-    return rue_fail(error, RUE_STORE,
-                    "%s: trial %lld: this version of rue cannot read its column %s; delete that row", path,
-                    sqlite3_column_int64(statement, 0), column);
-}
-
-rue_status rue_store_row_read(sqlite3_stmt *statement, size_t first, struct rue_store_cache *cache,
-                              const char *path, struct rue_store_trial *trial, rue_error *error)
+const char *rue_store_row_read(sqlite3_stmt *statement, size_t first, struct rue_store_cache *cache,
+                               struct rue_store_trial *trial)
 {
     for (int i = 0; i < rue_store_column_count; i++)
         if (rue_store_columns[i].offset >= first && !read_column(statement, i, cache, trial))
-            return fail_column(statement, rue_store_columns[i].name, path, error);
-    if (trial->result.outcome == RUE_TRIAL_OK && trial->result.images == 0)
-        return fail_column(statement, "images", path, error);
-    return RUE_OK;
+            return rue_store_columns[i].name;
+    return trial->result.outcome == RUE_TRIAL_OK && trial->result.images == 0 ? "images" : NULL;
 }

@@ -66,9 +66,8 @@ void rue_store_cache_close(struct rue_store_cache *cache);
 
 /* Reads a row of a statement that selects all columns in order, into an empty result. Members before offset
  * `first` are skipped. With `cache`, the last column must be the knobs of the run; without it, workload and
- * configuration are skipped. RUE_STORE: a value cannot be read; RUE_MEMORY. `path` is for messages. */
-rue_status rue_store_row_read(sqlite3_stmt *statement, size_t first, struct rue_store_cache *cache,
-                              const char *path, struct rue_store_trial *trial,
-                              rue_error *error) RUE_MUST_CHECK;
+ * configuration are skipped. Returns the name of a column whose value rue cannot have stored, or NULL. */
+const char *rue_store_row_read(sqlite3_stmt *statement, size_t first, struct rue_store_cache *cache,
+                               struct rue_store_trial *trial) RUE_MUST_CHECK;
 
 #endif

@@ -169,9 +169,10 @@ char *rue_store_insert_sql(void)
     return sqlite3_str_appendall(out, ")"), sqlite3_str_finish(out);
 }
 
-char *rue_store_list_sql(void)
+char *rue_store_list_sql(bool last)
 {
-    return sqlite3_mprintf("SELECT *, (SELECT knobs FROM run WHERE id = run_id) FROM trial ORDER BY id");
+    return sqlite3_mprintf("SELECT *, (SELECT knobs FROM run WHERE id = run_id) FROM trial%s ORDER BY id",
+                           last ? " WHERE id = last_insert_rowid()" : "");
 }
 
 /* An ok trial may not fit a smaller memory limit. An infeasible one may fit a larger limit, or be possible

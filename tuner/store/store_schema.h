@@ -7,6 +7,7 @@
 #define RUE_STORE_SCHEMA_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 
 #include "error.h"
 
@@ -17,11 +18,12 @@ enum {
 
 /* SQL statements; free them with sqlite3_free; NULL: out of memory. Parameters have the names of the columns
  * (":mode"). Search has also :after, :nth, :limit, and :fits (the batches fit the memory limit). Search
- * selects the rows that can be reused for a request (store.h), list all rows. Both select all columns, then
- * those that people added; list also selects the knobs of the run, last. */
+ * selects the rows that can be reused for a request (store.h), list all rows, or the one that was inserted
+ * last. Both select all columns, then those that people added; list also selects the knobs of the run, last.
+ */
 char *rue_store_insert_sql(void);
 char *rue_store_search_sql(void);
-char *rue_store_list_sql(void);
+char *rue_store_list_sql(bool last);
 
 /* A temporary table: search skips the rows from `first` up to `past` (exclusive), of `node` if it is not
  * null. */

@@ -1,5 +1,6 @@
 #include "study_ledger.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "suspension.h"
@@ -13,15 +14,17 @@ uint64_t rue_study_spent_ns(const struct rue_study_setup *setup, const struct ru
 void rue_study_count_cost(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                           uint64_t started_ns, struct rue_trial_result *result)
 {
-    if (!rue_study_hello(setup)->virtual_clock) {
+    bool virtual_clock = rue_study_hello(setup)->virtual_clock;
+    if (!virtual_clock && result->cost_ns == RUE_ABSENT) {
         uint64_t spent_ns = rue_study_spent_ns(setup, ledger); /* reported costs may be ahead of it */
-        if (result->cost_ns == RUE_ABSENT)
-            result->cost_ns = spent_ns > started_ns ? (int64_t)(spent_ns - started_ns) : 0;
-        return;
+        result->cost_ns = spent_ns > started_ns ? (int64_t)(spent_ns - started_ns) : 0;
     }
     int64_t cost = result->cost_ns != RUE_ABSENT ? result->cost_ns : result->end_to_end_ns;
     uint64_t end_ns = started_ns + (cost > 0 ? (uint64_t)cost : 0);
-    if (end_ns > ledger->clock.virtual_ns)
+    if (end_ns > RUE_TRIAL_FIELD_MAX)
+        rue_trial_result_fail(result, "with its cost (%" PRId64 " ns) the run would take more than 9 years",
+                              cost);
+    else if (virtual_clock && end_ns > ledger->clock.virtual_ns)
         ledger->clock.virtual_ns = end_ns; /* the latest of several nodes */
 }
 

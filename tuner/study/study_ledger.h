@@ -67,7 +67,8 @@ struct rue_study_ledger {
 uint64_t rue_study_spent_ns(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger);
 
 /* Counts the cost of a trial that began when `started_ns` were spent. A virtual clock advances by the trial's
- * own time. On the real clock the elapsed time becomes the cost, because it includes the runner's start. */
+ * own time. On the real clock the elapsed time becomes the cost, because it includes the runner's start. A
+ * cost after which no row of the store could say when a trial started makes it a failed trial. */
 void rue_study_count_cost(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                           uint64_t started_ns, struct rue_trial_result *result);
 

@@ -63,3 +63,27 @@ Test(trial_merge, notes_of_several_runners_are_said_once_each)
     cr_assert_str_eq(merged.reason, "b.jpg was replaced; a.jpg was replaced");
     rue_trial_result_close(&merged);
 }
+
+Test(trial_merge, a_sum_that_no_row_can_hold_is_a_failed_trial)
+{
+    enum { MEMBERS = 70 };
+    struct rue_trial_result results[MEMBERS];
+    for (int i = 0; i < MEMBERS; i++) results[i] = make_result(100 + i, RUE_TRIAL_FIELD_MAX);
+    results[0].ranks = strdup("[]");
+    struct rue_trial_result merged = rue_trial_merge(results, MEMBERS);
+    cr_assert_eq(merged.outcome, RUE_TRIAL_FAILED);
+    cr_assert(strstr(merged.reason, "the sum of read_bytes of all loaders"), "%s", merged.reason);
+    cr_assert(merged.read_bytes == RUE_ABSENT && !merged.batch_ready_ns && isnan(merged.cpu_ratio));
+    rue_trial_result_close(&merged);
+}
+
+Test(trial_merge, the_largest_sum_is_kept)
+{
+    struct rue_trial_result results[] = {make_result(100, RUE_TRIAL_FIELD_MAX - 7), make_result(300, 7)};
+    struct rue_trial_result merged = rue_trial_merge(results, 2);
+    cr_assert(merged.outcome == RUE_TRIAL_OK && merged.read_bytes == RUE_TRIAL_FIELD_MAX, "%s",
+              merged.reason);
+    rue_trial_result_close(&merged);
+    cr_assert_eq(rue_trial_sum(INT64_MAX, 1), INT64_MAX);
+    cr_assert_eq(rue_trial_sum(RUE_ABSENT, INT64_MAX), RUE_ABSENT);
+}
