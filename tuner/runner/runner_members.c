@@ -284,23 +284,25 @@ rue_status rue_runner_group_open_data(struct rue_runner_group *group, const stru
     return status;
 }
 
-/* Members that say what a rank measured; the others are the same for all, or too long, or known here. */
-static bool is_figure(const json_t *rank, const char *key, const json_t *value)
+/* Adds what a rank answered, if it is a valid number. */
+static void put_figure(json_t *rank, const json_t *reply, const char *key)
 {
-    return json_is_number(value) && strcmp(key, "id") != 0 && !json_object_get(rank, key);
+    const json_t *value = json_object_get(reply, key);
+    if (json_is_number(value) && rue_trial_field_is_valid(json_number_value(value)))
+        json_object_set(rank, key, (json_t *)value);
 }
 
 char *rue_members_describe(const struct rue_runner_group *group, size_t first, size_t end)
 {
+    static const char *const added[] = {"start_late_ns", "stolen_ratio",
+                                        "throttled_ratio"}; /* by the agent */
     json_t *ranks = group->launch ? json_array() : NULL;
     for (size_t i = first; ranks && i < end; i++) {
         const struct rue_member *member = &group->members[i];
-        json_t *rank = json_pack("{s:i, s:s}", "rank", (int)i, "node", member->node), *value;
-        const char *key;
-        json_object_foreach((json_t *)rue_connection_reply(member->connection), key, value)
-        {
-            if (is_figure(rank, key, value)) json_object_set(rank, key, value);
-        }
+        const json_t *reply = rue_connection_reply(member->connection);
+        json_t *rank = json_pack("{s:i, s:s}", "rank", (int)i, "node", member->node);
+        for (size_t f = 0; f < rue_trial_field_count; f++) put_figure(rank, reply, rue_trial_fields[f].name);
+        for (size_t f = 0; f < sizeof added / sizeof *added; f++) put_figure(rank, reply, added[f]);
         if (member->result.outcome != RUE_TRIAL_OK)
             json_object_set_new(rank, "status", json_string(rue_outcome_names[member->result.outcome]));
         json_array_append_new(ranks, rank);
