@@ -372,19 +372,32 @@ def stop(process, number=signal.SIGINT):
     return finish(process)
 
 
-def checksum_findings(text):
-    """FNV-1a of SQLite's type of a text, its length and its bytes, as a signed integer."""
+def rue_checksum(*values):
+    """FNV-1a of the types of SQLite and the bytes of the values that are not NULL, as a signed integer."""
     value = 0xcbf29ce484222325
-    data = (text or "").encode()
-    for byte in struct.pack("<ii", 3, len(data)) + data:
-        value = (value ^ byte) * 0x100000001b3 & (1 << 64) - 1
-    return None if text is None else value - (value >> 63 << 64)
+    for one in values:
+        text = one.encode() if isinstance(one, str) else one
+        packed = (b"" if one is None else struct.pack("<iq", 1, one) if isinstance(one, int) else struct.pack("<id", 2, one + 0.0)
+                  if isinstance(one, float) else struct.pack("<ii", 3 if isinstance(one, str) else 4, len(text)) + text)
+        for byte in packed:
+            value = (value ^ byte) * 0x100000001b3 & (1 << 64) - 1
+    return value - (value >> 63 << 64)
 
 
 def edit_findings(store, sql):
     """Gives the findings of every run this value, with a checksum that fits: what is wrong with them is not that."""
+    edit_store(store, f"UPDATE run SET findings = {sql}; UPDATE run SET checksum = iif(findings IS NULL, NULL, rue_checksum(findings))")
+
+
+def edit_trials(store, sql):
+    """The same for rows of trials; `sql` changes them."""
     with contextlib.closing(sqlite3.connect(store)) as db:
-        db.create_function("checksum_findings", 1, checksum_findings)
-        db.execute(f"UPDATE run SET findings = {sql}")
-        db.execute("UPDATE run SET checksum = checksum_findings(findings)")
+        names = [row[1] for row in db.execute("PRAGMA table_info(trial)") if row[1] not in ("id", "recorded", "checksum")]
+    edit_store(store, f"{sql}; UPDATE trial SET checksum = rue_checksum({', '.join(names)})")
+
+
+def edit_store(store, sql):
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        db.create_function("rue_checksum", -1, rue_checksum)
+        db.executescript(sql)
         db.commit()

@@ -253,18 +253,6 @@ static rue_status absorb_question(struct farm *farm, size_t node, rue_error *err
     return status;
 }
 
-/* The row of a trial that failed names the node. */
-static void name_failure(struct farm *farm, size_t node)
-{
-    struct lane *lane = &farm->lanes[node];
-    const struct rue_rank *rank = rue_runner_farm_rank(farm->runners, node - 1);
-    char reason[RUE_REASON_BYTES + RUE_NODE_BYTES + 32];
-    if (lane->result.outcome == RUE_TRIAL_OK) return;
-    memcpy(lane->failure, lane->result.reason, sizeof lane->failure);
-    snprintf(reason, sizeof reason, "on rank %d (%s): %s", rank->rank, rank->node, lane->failure);
-    rue_error_shorten(reason, lane->result.reason, sizeof lane->result.reason);
-}
-
 /* On a virtual clock, the answer shows when the trial ends. */
 static rue_status receive(struct farm *farm, size_t node, rue_error *error)
 {
@@ -272,7 +260,6 @@ static rue_status receive(struct farm *farm, size_t node, rue_error *error)
     rue_status status = rue_runner_farm_finish(farm->runners, node - 1, &lane->result, error);
     int64_t cost_ns = lane->result.cost_ns != RUE_ABSENT ? lane->result.cost_ns : lane->result.end_to_end_ns;
     lane->end_ns = lane->clock_ns + (cost_ns > 0 ? (uint64_t)cost_ns : 0);
-    if (status == RUE_OK) name_failure(farm, node);
     return status;
 }
 
@@ -319,8 +306,8 @@ static rue_status begin(struct farm *farm, size_t node, rue_error *error)
 {
     struct rue_study *study = farm->study;
     struct lane *lane = &farm->lanes[node];
-    size_t nth;
-    uint64_t expected_ns;
+    size_t nth = RUE_STUDY_NEW_TRIAL;
+    uint64_t expected_ns = 0;
     bool found = false, stored = false;
     rue_status status = choose_trial(farm, node, &found, &nth, &expected_ns, error);
     lane->waits = !found;
@@ -362,6 +349,8 @@ static rue_status finish(struct farm *farm, size_t node, rue_error *error)
     if (status == RUE_RUNNER) return drop(farm, node, SIZE_MAX, no_restart, error);
     if (status != RUE_OK) return rue_fail(error, status, "%s", why.message);
     if (repeated) return is_virtual(farm) ? receive(farm, node, error) : RUE_OK;
+    if (lane->result.outcome != RUE_TRIAL_OK)
+        memcpy(lane->failure, lane->flight.failure, sizeof lane->failure);
     farm->last_trial = study->ledger.rows[study->ledger.last_row].trial.id;
     if (!farm->first_trial) farm->first_trial = farm->last_trial;
     lane->busy = false;

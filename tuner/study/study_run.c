@@ -204,10 +204,11 @@ static rue_status check_skip(const struct rue_study_setup *setup, struct rue_stu
     rue_status status = RUE_OK;
     if (ledger->found_trials)
         status = rue_study_is_stored(setup, ledger, cell.variant, model, &request, nth, &stored, error);
+    if (status != RUE_OK) return status;
     *out = !stored;
     tracks->skipped += !stored;
     track->ended = predicts && !stored && !is_probing(setup, ledger, track);
-    return status;
+    return RUE_OK;
 }
 
 static rue_status run_questions(struct rue_study *study, struct rue_tracks *tracks, rue_error *error)

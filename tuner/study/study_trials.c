@@ -71,8 +71,9 @@ enum { MISSED_MAX = 3, SUSPENDED_MAX = 5, RETRY_MAX = 2 };
 /* A trial that takes longer counts as hanging. */
 static uint64_t time_limit_ns(const struct rue_study_goal *goal, uint64_t expected_ns)
 {
-    uint64_t least = 60 * RUE_NS_PER_S;
+    uint64_t least = 60 * RUE_NS_PER_S, most = RUE_TRIAL_FIELD_MAX;
     if (goal->loader.trial_timeout_ns) return goal->loader.trial_timeout_ns;
+    if (expected_ns > most / 10) return most;
     return expected_ns > least / 10 ? expected_ns * 10 : least;
 }
 
@@ -107,8 +108,8 @@ static rue_status note_row(const struct rue_study_setup *setup, struct rue_study
     row->trial.request = *request;
     row->trial.result = *result;
     judge_row(setup, result, row);
-    const char *ranks = request->measure == RUE_JOINT ? result->ranks : NULL;
-    status = rue_rank_times_add(&ledger->rank_times[at.variant], ranks, error);
+    bool joint = request->measure == RUE_JOINT && result->outcome == RUE_TRIAL_OK;
+    status = rue_rank_times_add(&ledger->rank_times[at.variant], joint ? result->ranks : NULL, error);
     rue_trial_result_drop_lists(&row->trial.result);
     return status;
 }
@@ -147,44 +148,59 @@ static bool find_probe_row(struct rue_study_ledger *ledger, uint64_t id)
     return false;
 }
 
+/* A suspended trial has useless times. False: it was suspended too often to be repeated, and has failed. */
+static bool discard_suspended(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                              int suspensions, struct rue_trial_result *result)
+{
+    if (!ledger->clock.suspended)
+        rue_progress_note(setup->progress,
+                          "a trial was suspended: its result is discarded, and the trial is repeated");
+    ledger->clock.suspended = true;
+    rue_trial_result_fail(result, "the trial was suspended and continued %d times", suspensions);
+    return suspensions < SUSPENDED_MAX;
+}
+
 /* Measures until a trial was not suspended. Discarded trials do not count against the budget. */
 static rue_status measure_awake(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                 struct rue_trial_request *request, const char *profile, uint64_t *started_ns,
                                 struct rue_trial_result *result, rue_error *error)
 {
-    for (int attempt = 0; attempt < SUSPENDED_MAX; attempt++) {
+    for (int suspensions = 1;; suspensions++) {
         *started_ns = rue_study_spent_ns(setup, ledger);
         rue_status status = rue_runner_trial(setup->host.runner, request, profile,
                                              timeout_ns(request->limits.time_ns), result, error);
         if (status != RUE_OK || !rue_runner_was_suspended(setup->host.runner)) return status;
-        rue_trial_result_close(result);
         ledger->clock.suspended_ns += rue_study_spent_ns(setup, ledger) - *started_ns;
-        if (!ledger->clock.suspended)
-            rue_progress_note(setup->progress,
-                              "a trial was suspended: its result is discarded, and the trial is repeated");
-        ledger->clock.suspended = true;
+        if (!discard_suspended(setup, ledger, suspensions, result)) return RUE_OK;
+        rue_trial_result_close(result);
     }
-    *result = rue_trial_result_empty();
-    result->config = request->config;
-    snprintf(result->reason, sizeof result->reason, "the trial was suspended and continued %d times",
-             SUSPENDED_MAX);
-    return RUE_OK;
 }
 
-/* Stores the result of a trial. One that was not warm or cold as requested counts only at the last attempt;
- * its row records the cache state in any case. */
+/* A trial that was not warm or cold as requested counts only at the last attempt; its row records the cache
+ * state in any case. */
+static void count_trial(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                        uint64_t started_ns, int attempt, struct rue_trial_result *result)
+{
+    rue_study_count_cost(setup, ledger, started_ns, result);
+    ledger->run_trials++;
+    if (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK && attempt < MISSED_MAX)
+        result->outcome = RUE_TRIAL_FAILED;
+}
+
+static bool has_missed(const struct rue_trial_result *result)
+{
+    return result->cache_missed == 1 && result->outcome == RUE_TRIAL_FAILED;
+}
+
+/* Stores the result of a trial. */
 static rue_status record_trial(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                const struct rue_store_scenario *scenario, struct rue_ledger_row at,
-                               const struct rue_trial_request *request, int attempt,
-                               struct rue_trial_result *result, rue_error *error)
+                               const struct rue_trial_request *request, struct rue_trial_result *result,
+                               rue_error *error)
 {
     struct rue_trial_row *trial = &at.trial;
     at.suspended_ns = ledger->clock.suspended_ns;
     ledger->was_stored = false; /* another lane may have asked meanwhile */
-    rue_study_count_cost(setup, ledger, trial->started_ns, result);
-    ledger->run_trials++;
-    if (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK && attempt < MISSED_MAX)
-        result->outcome = RUE_TRIAL_FAILED;
     rue_status status =
         rue_store_add_trial(ledger->store, scenario, request, result, trial->started_ns, &trial->id, error);
     if (status == RUE_OK) status = note_row(setup, ledger, at, request, result, error);
@@ -233,9 +249,9 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
         status = measure_awake(setup, ledger, request, model_profile(setup, model), &at.trial.started_ns,
                                result, error);
         if (status != RUE_OK) break;
-        status = record_trial(setup, ledger, &scenario, at, request, attempt, result, error);
-        bool missed = result->cache_missed == 1 && result->outcome == RUE_TRIAL_FAILED;
-        repeats = (missed && attempt < MISSED_MAX) || (result->retry && attempt < RETRY_MAX);
+        count_trial(setup, ledger, at.trial.started_ns, attempt, result);
+        status = record_trial(setup, ledger, &scenario, at, request, result, error);
+        repeats = (has_missed(result) && attempt < MISSED_MAX) || (result->retry && attempt < RETRY_MAX);
     }
     return status;
 }
@@ -264,21 +280,35 @@ rue_status rue_study_begin(const struct rue_study_setup *setup, struct rue_study
     return status == RUE_OK && !*stored ? begin_lane(setup, flight, now_ns, error) : status;
 }
 
+/* The row of a trial that failed names the node. */
+static void name_node(const struct rue_study_setup *setup, struct rue_study_flight *flight,
+                      struct rue_trial_result *result)
+{
+    const struct rue_rank *rank = rue_runner_farm_rank(rue_runner_farm(setup->host.runner), flight->lane);
+    char reason[RUE_REASON_BYTES + RUE_NODE_BYTES + 32];
+    if (result->outcome == RUE_TRIAL_OK) return;
+    memcpy(flight->failure, result->reason, sizeof flight->failure);
+    snprintf(reason, sizeof reason, "on rank %d (%s): %s", rank->rank, rank->node, flight->failure);
+    rue_error_shorten(reason, result->reason, sizeof result->reason);
+}
+
 rue_status rue_study_finish(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                             struct rue_study_flight *flight, uint64_t now_ns, bool *repeated,
                             struct rue_trial_result *result, rue_error *error)
 {
-    bool suspended = rue_runner_farm_was_suspended(rue_runner_farm(setup->host.runner), flight->lane);
-    bool lost = rue_runner_farm_is_lost(rue_runner_farm(setup->host.runner), flight->lane);
-    *repeated = (suspended || (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK)) && !lost &&
-                flight->attempt < MISSED_MAX;
-    if (!suspended || !*repeated) {
-        rue_status status = record_trial(setup, ledger, &flight->scenario, flight->at, &flight->request,
-                                         flight->attempt, result, error);
+    const struct rue_runner_group *farm = rue_runner_farm(setup->host.runner);
+    bool lost = rue_runner_farm_is_lost(farm, flight->lane);
+    *repeated = rue_runner_farm_was_suspended(farm, flight->lane) &&
+                discard_suspended(setup, ledger, ++flight->suspensions, result) && !lost;
+    if (!*repeated) {
+        count_trial(setup, ledger, flight->at.trial.started_ns, flight->attempt, result);
+        name_node(setup, flight, result);
+        rue_status status =
+            record_trial(setup, ledger, &flight->scenario, flight->at, &flight->request, result, error);
+        *repeated = has_missed(result) && !lost && flight->attempt++ < MISSED_MAX;
         if (status != RUE_OK || !*repeated) return status;
     }
     rue_trial_result_close(result);
-    flight->attempt++;
     return begin_lane(setup, flight, now_ns, error);
 }
 

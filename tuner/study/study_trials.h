@@ -32,7 +32,8 @@ struct rue_study_flight {
     struct rue_ledger_row at;
     struct rue_trial_request request;
     struct rue_store_scenario scenario;
-    int attempt;
+    int attempt, suspensions;
+    char failure[RUE_REASON_BYTES]; /* the reason of a result that failed, without the node */
 };
 
 /* As rue_study_measure with a stored answer, which adds the row; else begins the trial. `now_ns`: the clock

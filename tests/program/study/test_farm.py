@@ -6,10 +6,11 @@ import shlex
 import signal
 import sqlite3
 import subprocess
+import time
 
 import pytest
 
-from conftest import Script, cluster, expect_failure, flat, make_table, read_json, wait_until, wait_until_ended
+from conftest import Script, cluster, expect_failure, finish, flat, make_table, read_json, wait_until, wait_until_ended
 
 CELLS = [16, 64, 256], [1, 2, 4, 8]
 TABLE = make_table(["ape", "bee"], *CELLS, lambda model, batch, workers: 40_000 // workers + 3_000_000 // batch + (9_000 if model == "bee" else 0))
@@ -245,6 +246,22 @@ def test_a_signal_ends_all_nodes(program, tmp_path):
     assert process.returncode == 130, errors
     pids = {json.loads(line)["pid"] for path in tmp_path.glob("rank*/requests.log") for line in path.read_text().splitlines()}
     assert wait_until_ended(pids)
+
+
+def test_trials_that_are_always_suspended_fail(rue, tmp_path):
+    """As on one machine: each is repeated 4 times, and never recorded with times. SIGCONT alone counts as a break."""
+    own = dict(hello=dict(clock="real"), delay_s=0.05)
+    process = rue.start("tune", *scripted(tmp_path, 2, r0=own, r1=own), "--farm", "--out", "out", "--budget", "60s")
+    log = tmp_path / "rank1/requests.log"
+    wait_until(lambda: log.exists() and log.read_text().count('"trial"') > 30, process)
+    recorded = len(rows(rue))
+    while process.poll() is None:
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.002)
+    code, _, err = finish(process)
+    assert code == 4 and "identical failures: on rank" in flat(err) and err.count("a trial was suspended") == 1, err
+    assert {(node, reason.split(": ", 1)[1]) for node, reason in failures(rue)} == {(f"n{i}", "the trial was suspended and continued 5 times") for i in range(2)}
+    assert len(rows(rue)) <= recorded + 2, "one trial of each node was in progress"
 
 
 def test_a_runner_that_starts_again_does_not_stop_the_others(rue, tmp_path):
