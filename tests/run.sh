@@ -135,7 +135,7 @@ else
     install_zarr_3 >build/zarr3.log 2>&1 &
     install_peers >build/peers.log 2>&1 &
     installing=$!
-    if build release && build asan && build tsan $(basename -s .c tests/race/race_*.c); then
+    if build release && build asan && build tsan; then
         run_programs build/asan/tests build/tsan/tests
         run_peers "$installing" >build/peers_output.log &
         # Folders of long tests come first: at the end all workers have work until the last moment.
