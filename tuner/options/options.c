@@ -48,10 +48,11 @@ static void describe_option(const struct rue_option *option, char *out, size_t b
                                         [RUE_OPTION_PATH] = "a path",
                                         [RUE_OPTION_COMMAND] = "a command for a shell",
                                         [RUE_OPTION_COUNT] = "a whole number",
-                                        [RUE_OPTION_DURATION] = "a time such as 2m, 300s or 250ms",
+                                        [RUE_OPTION_DURATION] =
+                                            "a time such as 2m, 300s or 250ms, up to 9 years",
                                         [RUE_OPTION_BUDGET] = RUE_BUDGET_WORDS,
                                         [RUE_OPTION_PERCENTAGE] = "a percentage such as 2.5%",
-                                        [RUE_OPTION_BYTES] = "a size such as 8G or 512M",
+                                        [RUE_OPTION_BYTES] = "a size such as 8G or 512M, up to 256P",
                                         [RUE_OPTION_WORD] = "one of"};
     int used = snprintf(out, bytes, "%s", kinds[option->kind]);
     if (option->kind == RUE_OPTION_COUNT && option->max)

@@ -14,7 +14,7 @@ from conftest import cluster, edit_trials, error_line, expect_failure, finish, m
 
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
-STORES = 1000 if LONG else 40
+STORES = 1000 if LONG else 30
 TABLE = make_table(["ape", "bee"], [16, 64], [0, 2], lambda m, b, w: 20000 + 70 * abs(b - 40) + 900 * abs(w - len(m)))
 VALID = [0, 1, 2, 900, 1000, 2**31, 2**53 + 1, 2**58 - 1, 2**58]
 ODD = [-1, 2**58 + 4096, 2**63 - 1, -2**63, 0.5, -0.0, 5e-324, 1e18, 1e308, "9e999", None, "''", "'x'", "'\x1b[31m'", "'ok'", "'joint'", "'[]'",

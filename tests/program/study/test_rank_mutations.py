@@ -11,7 +11,7 @@ from test_runner_mutations import expect_order, read_rows
 
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
-STUDIES = 200 if LONG else 10
+STUDIES = 200 if LONG else 8
 TABLE = make_table(["ape"], [16, 64], [1, 4], lambda model, batch, workers: 4_000_000 // workers - 1000 * batch)
 GRID = ["--strategy", "grid", "--budget", "100h", "--out", "out", "--quiet"]
 FIGURES = {"start_late_ns", "stolen_ratio", "throttled_ratio"}  # beside the fields of an answer

@@ -62,8 +62,9 @@ def expect_order(rue, done, folder):
         expect_plausible(row)
     assert len({(row["runner"], row["machine"], row["data_digest"]) for row in rows}) <= 1, "one identity"
     assert (folder / "study.db").stat().st_size < 4 << 20
-    shown = rue("show", folder, "--details")
-    assert shown.returncode in ((0, 4, 5) if rows else range(7)) and "Sanitizer" not in shown.stderr, shown.stderr
+    for words in (["--details"], ["--trial", str(rows[-1]["id"])] if rows else []):
+        shown = rue("show", folder, *words)
+        assert shown.returncode in ((0, 4, 5) if rows else range(7)) and "Sanitizer" not in shown.stderr, shown.stderr
     if (folder / "recommendation.json").exists():
         read_json(folder / "recommendation.json")
     return rows
