@@ -45,6 +45,7 @@ struct rue_launch {
     char token[RUE_TOKEN_BYTES];
     size_t count, joined_count; /* 0: not known yet */
     struct joined *ranks;       /* [count] */
+    struct rue_rank first;      /* that joined */
     size_t pending_count;
     struct pending pending[PENDING_MAX];
     char refused[RUE_ERROR_MESSAGE_BYTES]; /* why the last connection was refused; "": none was */
@@ -112,25 +113,50 @@ static void refuse(struct rue_launch *launch, int fd, const char *why)
     close(fd);
 }
 
-/* The first rank that connects determines their number. */
-static rue_status add_rank(struct rue_launch *launch, const struct rue_rank *rank, int fd, char why[160],
-                           rue_error *error)
+static const char *variable_name(const struct rue_rank *rank)
 {
-    why[0] = 0;
+    return rank->variable ? rank->variable : "its rank";
+}
+
+/* No rank can join later that makes such ranks complete. */
+static rue_status fail_numbers(const struct rue_launch *launch, const struct rue_rank *a,
+                               const struct rue_rank *b, rue_error *error)
+{
+    char what[200];
+    if (a->world_size == b->world_size)
+        snprintf(what, sizeof what, "gave two ranks the number %d: %s on %s and %s on %s", a->rank,
+                 variable_name(a), a->node, variable_name(b), b->node);
+    else
+        snprintf(what, sizeof what,
+                 "gave rank %d (%s on %s) a world size of %d, and rank %d (%s on %s) one of %d", a->rank,
+                 variable_name(a), a->node, a->world_size, b->rank, variable_name(b), b->node, b->world_size);
+    return rue_fail(error, RUE_RUNNER,
+                    "the launcher '%.160s' %s; unset variables that are not the launcher's own, or set RANK, "
+                    "WORLD_SIZE and LOCAL_RANK in each rank",
+                    launch->words, what);
+}
+
+/* The first rank that connects determines their number. One that its launcher has started again takes the
+ * place of its first connection. */
+static rue_status add_rank(struct rue_launch *launch, const struct rue_rank *rank, int fd, rue_error *error)
+{
     if (!launch->ranks) {
         launch->ranks = calloc((size_t)rank->world_size, sizeof *launch->ranks);
         if (!launch->ranks) return rue_fail_memory(error, "ranks", (size_t)rank->world_size);
         launch->count = (size_t)rank->world_size;
+        launch->first = *rank;
         for (size_t i = 0; i < launch->count; i++) launch->ranks[i].fd = -1;
     }
-    if ((size_t)rank->world_size != launch->count)
-        snprintf(why, 160, "says that the world size of rank %d is %d, but another rank has %zu", rank->rank,
-                 rank->world_size, launch->count);
-    else if (launch->ranks[rank->rank].fd >= 0)
-        snprintf(why, 160, "is rank %d, which is connected already", rank->rank);
-    if (why[0]) return RUE_OK;
-    launch->ranks[rank->rank] = (struct joined){fd, *rank};
-    launch->joined_count++;
+    if (rank->world_size != launch->first.world_size)
+        return fail_numbers(launch, &launch->first, rank, error);
+    struct joined *joined = &launch->ranks[rank->rank];
+    if (joined->fd >= 0 && !rue_tcp_has_ended(joined->fd))
+        return fail_numbers(launch, &joined->rank, rank, error);
+    if (joined->fd < 0)
+        launch->joined_count++;
+    else
+        close(joined->fd);
+    *joined = (struct joined){fd, *rank};
     return RUE_OK;
 }
 
@@ -140,11 +166,10 @@ static rue_status admit(struct rue_launch *launch, struct pending *pending, rue_
     static const char welcome[] = "{\"status\":\"ok\"}\n";
     struct rue_rank rank;
     rue_error wrong = {0};
-    char why[160] = "";
     rue_status status = rue_rank_decode_join(pending->text, launch->token, &rank, &wrong);
     if (status != RUE_OK) return refuse(launch, pending->fd, wrong.message), RUE_OK;
-    status = add_rank(launch, &rank, pending->fd, why, error);
-    if (status != RUE_OK || why[0]) return refuse(launch, pending->fd, why), status;
+    status = add_rank(launch, &rank, pending->fd, error);
+    if (status != RUE_OK) return close(pending->fd), status;
     (void)send(pending->fd, welcome, sizeof welcome - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     return RUE_OK;
 }

@@ -11,30 +11,53 @@
 #define JOIN_PROTOCOL "rue.rank/1"
 
 /* Variables of a launcher. A launcher inside another one sees the variables of both, so the order is from the
- * innermost: torchrun in srun, mpirun in an allocation of Slurm. */
+ * innermost: torchrun in srun, mpirun in an allocation of Slurm. RANK and WORLD_SIZE alone come last, because
+ * pods of a cluster have them for their own job. */
 static const struct launcher {
     const char *rank, *world_size, *local_rank;
-    const char *node; /* several nodes of a test cluster share a host; NULL: no variable is reliable */
+    bool needs_local_rank; /* it counts only with all three */
+    const char *node;      /* several nodes of a test cluster share a host; NULL: no variable is reliable */
 } launchers[] = {
-    {"RANK", "WORLD_SIZE", "LOCAL_RANK", NULL}, /* torchrun */
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", NULL},
-    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", NULL}, /* MPICH, Intel MPI */
-    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURMD_NODENAME"},
-    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURMD_NODENAME"},
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", true, NULL}, /* torchrun */
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", false, NULL},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", false, NULL}, /* MPICH, Intel MPI */
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", false, "SLURMD_NODENAME"},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", false, "SLURMD_NODENAME"},
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", false, NULL},
 };
 
-/* 0 <= out < most. */
-static rue_status read_number(const char *name, int most, int *out, rue_error *error)
+enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
+
+static bool is_set(const char *name)
+{
+    const char *text = getenv(name);
+    return text && text[0];
+}
+
+static const struct launcher *find_launcher(void)
+{
+    for (size_t i = 0; i < LAUNCHERS; i++) {
+        const struct launcher *launcher = &launchers[i];
+        if (is_set(launcher->rank) && is_set(launcher->world_size) &&
+            (is_set(launcher->local_rank) || !launcher->needs_local_rank))
+            return launcher;
+    }
+    return NULL;
+}
+
+/* 0 if the variable is not set. */
+static rue_status read_number(const char *name, int least, int most, int *out, rue_error *error)
 {
     const char *text = getenv(name);
     char *end = NULL;
-    long value = text ? strtol(text, &end, 10) : 0;
-    if (text && (end == text || *end || value < 0 || value >= most))
-        return rue_fail(error, RUE_USAGE,
-                        "%s=%.40s: expected a number from 0 to %d; ranks get it from their launcher", name,
-                        text, most - 1);
+    *out = 0;
+    if (!is_set(name)) return RUE_OK;
+    long value = strtol(text, &end, 10);
     *out = (int)value;
-    return RUE_OK;
+    if (end != text && !*end && value >= least && value <= most) return RUE_OK;
+    return rue_fail(error, RUE_USAGE,
+                    "%s=%.40s: expected a number from %d to %d; ranks get it from their launcher", name, text,
+                    least, most);
 }
 
 /* `name`: the variable of the launcher; NULL: the name of the host. */
@@ -50,28 +73,28 @@ static void read_node(const char *name, char out[RUE_NODE_BYTES])
 
 rue_status rue_rank_read(struct rue_rank *out, rue_error *error)
 {
+    const struct launcher *launcher = find_launcher();
     *out = (struct rue_rank){.world_size = 1};
-    read_node(NULL, out->node);
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        const struct launcher *launcher = &launchers[i];
-        if (!getenv(launcher->rank) || !getenv(launcher->world_size)) continue;
-        read_node(launcher->node, out->node);
-        rue_status status = read_number(launcher->world_size, RUE_RANKS_MAX + 1, &out->world_size, error);
-        if (status == RUE_OK) status = read_number(launcher->rank, out->world_size, &out->rank, error);
-        return status == RUE_OK ? read_number(launcher->local_rank, out->world_size, &out->local_rank, error)
-                                : status;
-    }
-    if (!getenv("PMIX_RANK")) return RUE_OK;
-    return rue_fail(error, RUE_USAGE,
-                    "PMIX_RANK is set, but no variable with the number of ranks: set RANK, WORLD_SIZE and "
-                    "LOCAL_RANK in each rank, as torchrun does");
+    read_node(launcher ? launcher->node : NULL, out->node);
+    if (!launcher && is_set("PMIX_RANK"))
+        return rue_fail(error, RUE_USAGE,
+                        "PMIX_RANK is set, but no variable with the number of ranks: set RANK, WORLD_SIZE "
+                        "and LOCAL_RANK in each rank, as torchrun does");
+    if (!launcher) return RUE_OK;
+    out->variable = launcher->rank;
+    rue_status status = read_number(launcher->world_size, 1, RUE_RANKS_MAX, &out->world_size, error);
+    if (status == RUE_OK) status = read_number(launcher->rank, 0, out->world_size - 1, &out->rank, error);
+    if (status == RUE_OK)
+        status = read_number(launcher->local_rank, 0, out->world_size - 1, &out->local_rank, error);
+    return status;
 }
 
 char *rue_rank_encode_join(const struct rue_rank *rank, const char *token)
 {
-    json_t *join = json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s}", "op", "join", "protocol", JOIN_PROTOCOL,
-                             "token", token, "rank", rank->rank, "world_size", rank->world_size, "local_rank",
-                             rank->local_rank, "node", rank->node);
+    json_t *join =
+        json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s, s:s*}", "op", "join", "protocol", JOIN_PROTOCOL,
+                  "token", token, "rank", rank->rank, "world_size", rank->world_size, "local_rank",
+                  rank->local_rank, "node", rank->node, "variable", rank->variable);
     char *line = rue_json_dump(join, JSON_COMPACT);
     json_decref(join);
     return line;
@@ -95,6 +118,14 @@ static bool is_name(const char *text)
     return length > 0 && length < RUE_NODE_BYTES && strspn(text, plain) == length;
 }
 
+/* Only a name that is known here is printed. */
+static const char *find_variable(const char *name)
+{
+    for (size_t i = 0; name && i < LAUNCHERS; i++)
+        if (strcmp(launchers[i].rank, name) == 0) return launchers[i].rank;
+    return NULL;
+}
+
 static bool read_join(const json_t *join, struct rue_rank *out)
 {
     const json_t *rank = json_object_get(join, "rank"), *world = json_object_get(join, "world_size"),
@@ -105,7 +136,8 @@ static bool read_join(const json_t *join, struct rue_rank *out)
     if (size < 1 || size > RUE_RANKS_MAX || number < 0 || number >= size || !is_name(node)) return false;
     json_int_t on_node = json_integer_value(local);
     if (on_node < 0 || on_node >= size) return false;
-    *out = (struct rue_rank){(int)number, (int)size, (int)on_node, ""};
+    *out = (struct rue_rank){.rank = (int)number, .world_size = (int)size, .local_rank = (int)on_node};
+    out->variable = find_variable(json_string_value(json_object_get(join, "variable")));
     snprintf(out->node, sizeof out->node, "%s", node);
     return true;
 }

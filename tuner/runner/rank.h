@@ -18,11 +18,12 @@ struct rue_rank {
     int rank, world_size;      /* 0 <= rank < world_size <= RUE_RANKS_MAX */
     int local_rank;            /* among the ranks of the node */
     char node[RUE_NODE_BYTES]; /* the name of its machine */
+    const char *variable;      /* that `rank` was read from, static; NULL: none, or unknown */
 };
 
 /* Who this process is: the variables of the innermost launcher (torchrun, Open MPI, MPICH and others with
- * PMI, Slurm), else rank 0 of 1. RUE_USAGE: a variable is not a number in its range, or the number of ranks
- * is missing. */
+ * PMI, Slurm), then RANK and WORLD_SIZE alone, else rank 0 of 1. RUE_USAGE: a variable is not a number in its
+ * range, or the number of ranks is missing. */
 rue_status rue_rank_read(struct rue_rank *out, rue_error *error) RUE_MUST_CHECK;
 
 /* The first line of a rank to the tuner, without a newline; NULL: out of memory. The caller frees it. */

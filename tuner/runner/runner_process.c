@@ -1,16 +1,11 @@
 #include "runner_process.h"
 
-#include <errno.h>
-#include <sys/socket.h>
-
-#include "interrupt.h"
 #include "protocol.h"
 #include "runner_command.h"
 #include "suspension.h"
+#include "tcp.h"
 #include "units.h"
 
-/* The sender of a signal waits for all processes. */
-static const uint64_t signalled_grace_ns = 200 * RUE_NS_PER_MS;
 /* How long a report of the end may take, and to read one that has arrived. */
 static const uint64_t remote_end_ns = 3 * RUE_NS_PER_S, arrived_ns = 100 * RUE_NS_PER_MS;
 
@@ -50,10 +45,7 @@ bool rue_runner_process_is_gone(const struct rue_runner_process *runner)
 
 bool rue_runner_process_is_lost(const struct rue_runner_process *runner)
 {
-    char byte;
-    if (!runner->remote || runner->lost) return runner->lost;
-    ssize_t got = recv(runner->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+    return runner->lost || (runner->remote && rue_tcp_has_ended(runner->fd));
 }
 
 void rue_runner_process_request_end(struct rue_runner_process *runner)
@@ -81,7 +73,6 @@ static const char *end_remote(struct rue_runner_process *runner)
 
 const char *rue_runner_process_end(struct rue_runner_process *runner, uint64_t grace_ns)
 {
-    if (rue_interrupt_status() != RUE_OK && grace_ns > signalled_grace_ns) grace_ns = signalled_grace_ns;
     const char *remote_text = runner->remote ? end_remote(runner) : NULL;
     const char *text = rue_runner_command_end(runner->process, grace_ns);
     runner->process = NULL;

@@ -6,7 +6,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,11 +41,16 @@ static rue_status look_up(const char *place, struct addrinfo **out, rue_error *e
     return rue_fail(error, RUE_USAGE, "%.200s: %s", place, gai_strerror(code));
 }
 
-static bool is_wildcard(const struct sockaddr *address)
+/* All addresses of this machine, or those of several machines. IPv6 has the addresses of IPv4, too. */
+static bool is_several(const struct sockaddr *address)
 {
-    if (address->sa_family == AF_INET6)
-        return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)address)->sin6_addr);
-    return ((const struct sockaddr_in *)address)->sin_addr.s_addr == INADDR_ANY;
+    const struct in6_addr *six = &((const struct sockaddr_in6 *)address)->sin6_addr;
+    in_addr_t four = ((const struct sockaddr_in *)address)->sin_addr.s_addr;
+    bool mapped = address->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(six);
+    if (address->sa_family == AF_INET6 && !mapped)
+        return IN6_IS_ADDR_UNSPECIFIED(six) || IN6_IS_ADDR_MULTICAST(six);
+    if (mapped) memcpy(&four, &six->s6_addr[12], sizeof four);
+    return four == INADDR_ANY || four == INADDR_BROADCAST || IN_MULTICAST(ntohl(four));
 }
 
 static void describe(int fd, char name[RUE_TCP_NAME_BYTES])
@@ -66,7 +70,7 @@ rue_status rue_tcp_listen(const char *place, int *fd, char name[RUE_TCP_NAME_BYT
     static const int on = 1;
     rue_status status = look_up(place, &found, error);
     if (status != RUE_OK) return status;
-    if (is_wildcard(found->ai_addr)) {
+    if (is_several(found->ai_addr)) {
         freeaddrinfo(found);
         return rue_fail(error, RUE_USAGE,
                         "%.200s: ranks cannot connect to it; give one address of this machine", place);
@@ -104,6 +108,13 @@ void rue_tcp_prepare(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, sizeof unanswered_ms);
+}
+
+bool rue_tcp_has_ended(int fd)
+{
+    char byte;
+    ssize_t got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 rue_status rue_tcp_connect(const char *name, int *fd, rue_error *error)

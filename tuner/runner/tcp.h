@@ -2,6 +2,8 @@
 #ifndef RUE_TCP_H
 #define RUE_TCP_H
 
+#include <stdbool.h>
+
 #include "error.h"
 
 enum { RUE_TCP_NAME_BYTES = 300 };
@@ -17,5 +19,8 @@ rue_status rue_tcp_connect(const char *name, int *fd, rue_error *error) RUE_MUST
 /* Sends lines at once, and lets a connection end within a minute if the other machine or the network is lost;
  * already done by rue_tcp_connect. */
 void rue_tcp_prepare(int fd);
+
+/* Whether the other end has ended the connection, or it is broken, as of now. */
+bool rue_tcp_has_ended(int fd);
 
 #endif

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import SCRIPTED_RUNNER, cluster, expect_failure, flat, make_table, read_json, stop, wait_until, wait_until_ended
+from conftest import SCRIPTED_RUNNER, cluster, expect_failure, finish, flat, make_table, read_json, stop, wait_until, wait_until_ended
 
 TABLE = make_table(["ape"], [16, 64], [1, 4], lambda model, batch, workers: 4_000_000 // workers - 1000 * batch)
 GRID = ["--strategy", "grid", "--budget", "100h", "--out", "out"]
@@ -235,13 +235,27 @@ def test_late_ranks_are_awaited(rue, script, tmp_path):
 
 @pytest.mark.parametrize("more, words", [
     (dict(leave_out=[1, 3, 4, 5]), ["when only 2 of 6 ranks had connected; missing: rank 1, 3 to 5"]),
-    (dict(environment={"4": dict(SLURM_PROCID="2")}), ["missing: rank 4", "a connection was refused: it is rank 2, which is connected already"]),
-    (dict(environment={"4": dict(SLURM_NTASKS="9")}), ["world size of"]),
     (dict(environment={"4": dict(SLURM_PROCID="x")}), ["missing: rank 4"]),
     (dict(environment={"4": dict(RUE_TUNER="127.0.0.1:1/0")}), ["missing: rank 4"]),
 ])
 def test_missing_ranks_are_named(rue, script, tmp_path, more, words):
     done = rue("tune", *by_rank(script, tmp_path), "--launch", cluster(tmp_path, ranks=6, **more), "--launch-timeout", "3s")
+    assert done.returncode == 1, done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("rue tune: the launcher '") and all(word in last for word in words), last
+
+
+@pytest.mark.parametrize("environment, words", [
+    ({"4": dict(SLURM_PROCID="2")}, ["gave two ranks the number 2: SLURM_PROCID on n0 and SLURM_PROCID on n0"]),
+    ({"4": dict(SLURM_NTASKS="9")}, ["SLURM_PROCID on n0) a world size of", "one of"]),
+    ({str(rank): dict(RANK="0", WORLD_SIZE="3", SLURM_PROCID="") for rank in range(6)}, ["gave two ranks the number 0: RANK on", "unset variables that"]),
+    ({"1": dict(RANK="0", WORLD_SIZE="6", LOCAL_RANK="0")}, ["two ranks the number 0: ", "RANK on", "SLURM_PROCID on n0"]),
+    ({"1": dict(PMI_RANK="3", PMI_SIZE="6")}, ["two ranks the number 3: ", "PMI_RANK on", "SLURM_PROCID on n0"]),
+])
+def test_numbers_that_contradict_each_other_end_the_start(rue, script, tmp_path, environment, words):
+    """At once: the launcher would run for hours, and the time to connect is as long."""
+    words_of_launcher = f"sh -c '\"$@\"; sleep 36000' sh {cluster(tmp_path, ranks=6, environment=environment)}"
+    done = rue("tune", *by_rank(script, tmp_path), "--launch", words_of_launcher, "--launch-timeout", "10h")
     assert done.returncode == 1, done.stderr
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("rue tune: the launcher '") and all(word in last for word in words), last
@@ -351,17 +365,42 @@ def test_all_ranks_end_with_the_tuner(rue, script, tmp_path, number):
     assert wait_until_ended(pids)
 
 
+def test_a_launcher_that_ignores_signals_does_not_delay_the_end(rue, tmp_path):
+    stubborn = f"sh -c 'trap \"\" TERM INT HUP; \"$@\" & : > {tmp_path}/began; while :; do sleep 1; done' sh {played(tmp_path, 2)}"
+    process = rue.start("tune", *GRID, "--quiet", "--launch", stubborn)
+    wait_until(lambda: (tmp_path / "began").exists(), process)
+    process.send_signal(signal.SIGTERM)
+    assert finish(process)[0] == 143
+
+
 def test_options_that_contradict_each_other(rue, tmp_path):
     for words, said in ((["--gpus", "0,1"], "--gpus cannot be used with --launch"), (["--world-size", "4"], "--world-size 4 cannot be used with --launch"),
-                        (["--listen", "0.0.0.0"], "--listen 0.0.0.0: ranks cannot connect to it"), (["--listen", "a b"], "--listen a b: "),
+                        (["--listen", "a b"], "--listen a b: "),
                         (["--listen", "127.0.0.1:x"], "--listen 127.0.0.1:x: expected HOST or HOST:PORT"),
                         (["--listen", "127.0.0.1:65536"], "--listen 127.0.0.1:65536: expected HOST or HOST:PORT")):
         expect_failure(rue("tune", tmp_path, "--launch", "true", *words), 2, said)
+
+
+@pytest.mark.parametrize("place", ["0.0.0.0", "0", "0.0", "0x0", "00.0.0.0:7000", "::", "[::]", "[::]:7000", "::0", "0::0.0.0.0", "::ffff:0.0.0.0",
+                                   "[::ffff:0.0.0.0]", "[::ffff:0:0]:7000", "[0:0:0:0:0:ffff:0:0]", "255.255.255.255", "224.0.0.1", "[::ffff:224.0.0.1]", "ff02::1"])
+def test_rue_listens_on_one_address(rue, tmp_path, place):
+    expect_failure(rue("tune", tmp_path, "--launch", "true", "--listen", place), 2, f"--listen {place}: ranks cannot connect to it; give one address")
+
+
+@pytest.mark.parametrize("environment, said", [
+    (dict(RANK="3", WORLD_SIZE="2"), "RANK=3: expected a number from 0 to 1"), (dict(RANK="0", WORLD_SIZE="0"), "WORLD_SIZE=0: expected a number from 1 to 1024"),
+    (dict(RANK="0", WORLD_SIZE="-1"), "WORLD_SIZE=-1: expected a number from 1 to"), (dict(RANK="0", WORLD_SIZE="1025"), "WORLD_SIZE=1025: expected a number from 1 to"),
+    (dict(RANK="0", WORLD_SIZE="4294967297"), "WORLD_SIZE=4294967297: expected"), (dict(RANK="0", WORLD_SIZE="2x"), "WORLD_SIZE=2x: expected a number from 1 to"),
+    (dict(RANK="-1", WORLD_SIZE="2"), "RANK=-1: expected a number from 0 to 1"), (dict(RANK="9" * 30, WORLD_SIZE="2"), "expected a number from 0 to 1"),
+    (dict(RANK="0", WORLD_SIZE="1", LOCAL_RANK="1"), "LOCAL_RANK=1: expected a number from 0 to 0"), (dict(PMI_RANK="0", PMI_SIZE="0"), "PMI_SIZE=0: expected a number from 1 to"),
+    (dict(SLURM_PROCID="1", SLURM_NTASKS="1"), "SLURM_PROCID=1: expected a number from 0 to 0"),
+])
+def test_a_rank_that_cannot_be(rue, environment, said):
+    expect_failure(rue("runner", "--connect", env=dict(RUE_TUNER="127.0.0.1:1/ab", **environment)), 2, said)
 
 
 def test_an_agent_needs_a_tuner(rue):
     expect_failure(rue("runner", "--connect"), 2, "--connect: the variable RUE_TUNER is not set")
     expect_failure(rue("runner", "--connect", env=dict(RUE_TUNER="x")), 2, "the variable RUE_TUNER is not HOST:PORT/TOKEN")
     expect_failure(rue("runner", "--connect", env=dict(RUE_TUNER="127.0.0.1:1/ab")), 1, "cannot connect to the tuner at 127.0.0.1:1: Connection refused")
-    expect_failure(rue("runner", "--connect", env=dict(RUE_TUNER="127.0.0.1:1/ab", RANK="3", WORLD_SIZE="2")), 2, "RANK=3: expected a number from 0 to 1")
     expect_failure(rue("runner", "--connect", env=dict(RUE_TUNER="127.0.0.1:1/ab", PMIX_RANK="3")), 2, "PMIX_RANK is set, but no variable with the number of")

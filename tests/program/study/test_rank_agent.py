@@ -24,7 +24,8 @@ class Tuner:
             server.settimeout(HANG_S)
             address = f"127.0.0.1:{server.getsockname()[1]}/{'0' * 32}"
             self.script = script
-            self.process = rue.start("runner", "--connect", "--runner", script.command, env=dict(RUE_TUNER=address, SLURM_PROCID="1", SLURM_NTASKS="2", **more))
+            self.process = rue.start("runner", "--connect", "--runner", script.command,
+                                     env={"RUE_TUNER": address, "SLURM_PROCID": "1", "SLURM_NTASKS": "2", **more})
             self.socket, _ = server.accept()
         self.socket.settimeout(HANG_S)
         self.lines = self.socket.makefile("rb")
@@ -70,7 +71,7 @@ def tuner(rue, script):
 
 def test_a_rank_says_who_it_is(tuner):
     one = tuner(SLURM_LOCALID="1", SLURMD_NODENAME="n7")
-    assert one.joined == dict(op="join", protocol="rue.rank/1", token="0" * 32, rank=1, world_size=2, local_rank=1, node="n7")
+    assert one.joined == dict(op="join", protocol="rue.rank/1", token="0" * 32, rank=1, world_size=2, local_rank=1, node="n7", variable="SLURM_PROCID")
     one.start_runner()
     assert one.close() == (0, "")
 
@@ -82,6 +83,29 @@ def test_a_launcher_within_slurm_comes_first(tuner, names):
     one = tuner(SLURMD_NODENAME="n7", **dict(zip(names, ("3", "4", "2"))))
     assert {key: one.joined[key] for key in ("rank", "world_size", "local_rank", "node")} == dict(
         rank=3, world_size=4, local_rank=2, node=socket.gethostname())
+    one.start_runner()
+    assert one.close() == (0, "")
+
+
+OF_MPI = dict(OMPI_COMM_WORLD_RANK="1", OMPI_COMM_WORLD_SIZE="2")
+OF_POD = dict(RANK="0", WORLD_SIZE="3")
+
+
+@pytest.mark.parametrize("more, variable, rank, world_size", [
+    (OF_POD, "SLURM_PROCID", 1, 2),  # of srun
+    (dict(OF_POD, **OF_MPI), "OMPI_COMM_WORLD_RANK", 1, 2),
+    (dict(OF_POD, PMI_RANK="3", PMI_SIZE="4"), "PMI_RANK", 3, 4),
+    (dict(OF_POD, LOCAL_RANK="0", **OF_MPI), "RANK", 0, 3),  # torchrun, started by mpirun
+    (dict(OF_POD, LOCAL_RANK="", **OF_MPI), "OMPI_COMM_WORLD_RANK", 1, 2),
+    (dict(OF_POD, SLURM_PROCID=""), "RANK", 0, 3),
+    (dict(OF_POD, SLURM_NTASKS=""), "RANK", 0, 3),
+    (dict(OMPI_COMM_WORLD_RANK="1"), "SLURM_PROCID", 1, 2),  # without a number of ranks
+    (dict(RANK="5", LOCAL_RANK="0"), "SLURM_PROCID", 1, 2),
+    (dict(SLURM_STEP_NUM_TASKS="4", SLURM_NTASKS="9"), "SLURM_PROCID", 1, 4),
+])
+def test_variables_of_a_pod_do_not_hide_the_launchers(tuner, more, variable, rank, world_size):
+    one = tuner(**more)
+    assert {key: one.joined[key] for key in ("rank", "world_size", "variable")} == dict(rank=rank, world_size=world_size, variable=variable)
     one.start_runner()
     assert one.close() == (0, "")
 
