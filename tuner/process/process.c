@@ -20,6 +20,9 @@
 /* How long the keeper may take to report a change. */
 static const uint64_t keeper_delay_ns = 500 * RUE_NS_PER_MS;
 
+/* The sender of a signal waits until all children have ended. */
+static const uint64_t signalled_grace_ns = 300 * RUE_NS_PER_MS;
+
 struct rue_process {
     struct rue_keeper keeper; /* pid 0, socket_fd -1: not a child */
     int in, out;              /* our ends of the pipes, or twice the socket */
@@ -149,17 +152,25 @@ static rue_status wait_for_fd(struct rue_process *process, int fd, short events,
     }
 }
 
-/* Waits up to `timeout_ns`. True: the child ended. The end of a connection is that of the program. */
+/* Waits up to `timeout_ns`, but not long after a signal. True: the child ended. The end of a connection is
+ * that of the program. */
 static bool wait_for_exit(struct rue_process *process, uint64_t timeout_ns)
 {
     uint64_t deadline = rue_suspension_awake_ns() + timeout_ns;
+    bool signalled = false;
     process->ended |= !process->keeper.pid;
     for (;;) {
+        if (!signalled && rue_interrupt_status() != RUE_OK) {
+            uint64_t soon = rue_suspension_awake_ns() + signalled_grace_ns;
+            signalled = true;
+            if (soon < deadline) deadline = soon;
+        }
         read_keeper(process);
         int left = remaining_ms(deadline);
         if (process->ended || left == 0) return process->ended;
-        struct pollfd wait = {.fd = process->keeper.socket_fd, .events = POLLIN};
-        poll(&wait, 1, left);
+        struct pollfd wait[2] = {{.fd = process->keeper.socket_fd, .events = POLLIN},
+                                 {.fd = signalled ? -1 : rue_interrupt_fd(), .events = POLLIN}};
+        poll(wait, 2, left);
     }
 }
 
@@ -280,8 +291,8 @@ static void end_child(struct rue_process *process, uint64_t grace_ns)
         wait_for_exit(process, grace_ns);
     }
     shutdown(process->keeper.socket_fd, SHUT_WR);
-    kill(process->keeper.pid, SIGCONT);     /* it may have been stopped */
-    wait_for_exit(process, UINT64_MAX / 2); /* the keeper ends within seconds */
+    kill(process->keeper.pid, SIGCONT);                     /* it may have been stopped */
+    while (!wait_for_exit(process, RUE_NS_PER_S)) continue; /* the keeper ends within seconds */
     while (waitpid(process->keeper.pid, NULL, 0) < 0 && errno == EINTR) continue;
     close(process->keeper.socket_fd);
     close(process->out);

@@ -57,9 +57,9 @@ rue_status rue_process_read_line(struct rue_process *process, uint64_t deadline_
 bool rue_process_collect(struct rue_process *process, size_t longest);
 
 /* Ends the child: closes its input, waits `grace_ns`, sends SIGTERM to its group, waits `grace_ns`, sends
- * SIGKILL. Kills all its descendants in any group or session, too. Only forgets a program that is not a
- * child. Returns how it ended, to continue "the runner": "was killed by SIGSEGV", "ended with exit code 3",
- * "ended". The text is valid until the next call.
+ * SIGKILL. Each wait is at most 300 ms after a signal to this process. Kills all its descendants in any group
+ * or session, too. Only forgets a program that is not a child. Returns how it ended, to continue "the
+ * runner": "was killed by SIGSEGV", "ended with exit code 3", "ended". The text is valid until the next call.
  */
 const char *rue_process_close(struct rue_process *process, uint64_t grace_ns);
 

@@ -395,3 +395,31 @@ Test(process, the_end_of_a_connection_is_the_end_of_the_program)
     cr_assert_str_eq(error.message, "ended");
     rue_process_close(process, timeout_ns);
 }
+
+/* The grace is longer than the test may take. */
+static void close_stubborn(unsigned delay_us)
+{
+    pid_t tuner = getpid();
+    start_shell("trap '' TERM; echo ready; while :; do sleep 1; done");
+    expect_line("ready");
+    rue_interrupt_install("test");
+    rue_interrupt_defer(true);
+    pid_t sender = delay_us ? fork() : -1;
+    if (sender == 0) {
+        usleep(delay_us);
+        kill(tuner, SIGTERM);
+        _exit(0);
+    }
+    if (!delay_us) raise(SIGTERM);
+    cr_assert_str_eq(rue_process_close(process, 3600 * RUE_NS_PER_S), "was killed by SIGKILL");
+}
+
+Test(process, a_signal_shortens_the_grace)
+{
+    close_stubborn(0);
+}
+
+Test(process, a_signal_ends_the_grace_that_has_begun)
+{
+    close_stubborn(200000);
+}
