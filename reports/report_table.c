@@ -5,6 +5,7 @@
 #include "rank_scaling.h"
 #include "report.h"
 #include "report_parts.h"
+#include "shell_quote.h"
 #include "verdict.h"
 
 enum { NARROWEST = 40 };
@@ -33,9 +34,11 @@ static rue_status put_page(struct rue_page *page, const struct rue_findings *fin
     }
     if (status == RUE_OK && !brief) status = rue_parts_comparisons(page, findings, true, error);
     if (recommended) rue_verdict_background(page, findings, bounds);
+    char word[RUE_SHELL_WORD_BYTES];
     rue_page_sentence(page, RUE_LOOK_DIM, 0);
     if (brief && recommended)
-        rue_say(page, "More: rue show %s --details; all configurations: --json.", findings->folder);
+        rue_say(page, "More: rue show %s --details; all configurations: --json.",
+                rue_shell_word(findings->folder, word));
     return status;
 }
 

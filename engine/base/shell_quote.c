@@ -27,6 +27,15 @@ size_t rue_shell_quote(const char *word, char *out, size_t bytes)
     return used;
 }
 
+const char *rue_shell_word(const char *path, char out[RUE_SHELL_WORD_BYTES])
+{
+    size_t skip = path[0] == '-' ? 2 : 0;
+    memcpy(out, "./", skip);
+    if (rue_shell_quote(path, out + skip, RUE_SHELL_WORD_BYTES - skip) >= RUE_SHELL_WORD_BYTES - skip)
+        memcpy(out, "DIR", sizeof "DIR");
+    return out;
+}
+
 void rue_shell_quote_line(const char *const *words, size_t count, char *out, size_t bytes)
 {
     size_t used = 0;

@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "further_answers.h"
+#include "shell_quote.h"
 #include "store.h"
 #include "study_options.h"
 #include "table.h"
@@ -18,8 +19,8 @@ static const struct rue_option options_table[] = {
     [OBJECTIVE] = {RUE_RANKING_OBJECTIVE("mean", "")},
     [WEIGHTS] = {RUE_RANKING_WEIGHTS(" [1 each]")},
     [SET_EPSILON] = {RUE_RANKING_SET_EPSILON("2%", "")},
-    [STUDY] = {"study", RUE_OPTION_PATH, "DIR", NULL, "folder to make a study of the table, for rue show", 0,
-               0, NULL, .set_by = RUE_SET_BY_USER,
+    [STUDY] = {"study", RUE_OPTION_OUTPUT, "DIR", NULL, "folder to make a study of the table, for rue show",
+               0, 0, NULL, .set_by = RUE_SET_BY_USER,
                .more = "The study holds all rows as trials. 'rue report DIR' then writes its page, and "
                        "'rue show DIR' shows one trial."},
     [JSON] = {RUE_STUDY_OPTION_JSON},
@@ -54,6 +55,7 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     struct rue_findings *findings;
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     struct rue_ranking_rules rules;
+    char word[RUE_SHELL_WORD_BYTES];
     rue_status status = rue_ranking_rules_read(options, &ranking_options, NULL, &rules, error);
     if (status != RUE_OK) return status;
     status = rue_tally_make_findings(&table->tally, &rules, &findings, error);
@@ -74,7 +76,7 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     const struct rue_report *shown = rue_options_flag(options, JSON) ? &rue_report_json : &rue_report_table;
     if (status == RUE_OK && folder && !rue_options_flag(options, QUIET))
         rue_terminal_print(stderr, "written: %s/" RUE_STORE_FILE " and its reports; to see it: rue show %s",
-                           findings->folder, findings->folder);
+                           findings->folder, rue_shell_word(findings->folder, word));
     if (status == RUE_OK) status = shown->render(findings, &style, stdout, error);
     if (status == RUE_OK) status = rue_tally_check_recommended(findings, error);
     rue_further_answers_close(findings);

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +43,7 @@ static const struct rue_option options_table[] = {
     [FORMAT] = {"format", RUE_OPTION_WORD, "FORMAT", "jsonl", "jsonl (JSON lines), csv or npy", 0, 0,
                 format_names, .set_by = RUE_SET_BY_FLAG,
                 .more = "npy is an array of records for numpy.load, with all digits, and needs --count."},
-    [OUTPUT] = {"output", RUE_OPTION_PATH, "FILE", NULL, "write to FILE [standard output]", 0, 0, NULL,
+    [OUTPUT] = {"output", RUE_OPTION_OUTPUT, "FILE", NULL, "write to FILE [standard output]", 0, 0, NULL,
                 .set_by = RUE_SET_BY_FLAG, .more = "It needs --count."},
 };
 
@@ -132,25 +131,14 @@ static rue_status render_stream(const void *context, FILE *file, rue_error *erro
     return write_stream(context, fileno(file), error);
 }
 
-static rue_status write_file(const struct stream *stream, const char *path, rue_error *error)
-{
-    char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    size_t length = slash > path ? (size_t)(slash - path) : 0;
-    if (!*name || length >= sizeof folder)
-        return rue_fail(error, RUE_USAGE, "--output: '%.80s' does not name a file", path);
-    snprintf(folder, sizeof folder, "%.*s", length ? (int)length : 1, slash ? path : ".");
-    struct rue_output output = {folder, name, stream->format->mark};
-    return rue_output_write(&output, render_stream, stream, error);
-}
-
 static rue_status run_augment(const struct rue_options *options, rue_error *error)
 {
     struct stream stream;
     rue_status status = read_stream(options, &stream, error);
     const char *path = rue_options_text(options, OUTPUT);
     if (status != RUE_OK) return status;
-    if (path) return write_file(&stream, path, error);
+    if (path)
+        return rue_output_write_file("--output", path, stream.format->mark, render_stream, &stream, error);
     status = write_stream(&stream, STDOUT_FILENO, error);
     if (status != RUE_STORE) return status;
     if (errno == EPIPE) return RUE_OK; /* the reader has enough, which is how a stream without end ends */

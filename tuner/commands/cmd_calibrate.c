@@ -1,9 +1,5 @@
-#include <errno.h>
 #include <jansson.h>
-#include <libgen.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "calibration.h"
 #include "commands.h"
@@ -11,6 +7,7 @@
 #include "knob_list.h"
 #include "model_list.h"
 #include "output.h"
+#include "shell_quote.h"
 #include "study_options.h"
 #include "terminal.h"
 
@@ -33,11 +30,13 @@ static const struct rue_option options_table[] = {
     [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", "2m",
                        "skip a batch size that takes longer than TIME", 0, 0, NULL,
                        .set_by = RUE_SET_BY_FLAG},
-    [OUT] = {"out", RUE_OPTION_PATH, "FILE", "device.json", "the device table to write", 0, 0, NULL,
+    [OUT] = {"out", RUE_OPTION_OUTPUT, "FILE", "device.json", "the device table to write", 0, 0, NULL,
              .set_by = RUE_SET_BY_FLAG},
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "print the device table as well", 0, 0, NULL},
     [QUIET] = {RUE_STUDY_OPTION_QUIET},
 };
+
+static const char out_option[] = "--out", file_mark[] = "{\n  \"format\": \"rue.device/";
 
 struct page {
     const struct rue_calibration_goal *goal;
@@ -51,33 +50,6 @@ static rue_status write_json(const void *context, FILE *stream, rue_error *error
     return rue_json_write(rue_calibration_json(page->goal, page->calibration), stream, error);
 }
 
-/* Splits `path`, which is shorter than PATH_MAX; the result borrows from the arrays. */
-static struct rue_output split_path(const char *path, char folder[PATH_MAX], char name[PATH_MAX])
-{
-    snprintf(folder, PATH_MAX, "%s", path);
-    snprintf(name, PATH_MAX, "%s", path);
-    return (struct rue_output){
-        .folder = dirname(folder), .name = basename(name), .mark = "{\n  \"format\": \"rue.device/"};
-}
-
-static rue_status write_file(const struct page *page, rue_error *error)
-{
-    char folder[PATH_MAX], name[PATH_MAX];
-    const struct rue_output output = split_path(page->path, folder, name);
-    return rue_output_write(&output, write_json, page, error);
-}
-
-/* An unwritable file must fail before minutes of measuring. */
-static rue_status check_file(const char *path, rue_error *error)
-{
-    char folder[PATH_MAX], name[PATH_MAX];
-    if (strlen(path) >= PATH_MAX) return rue_fail(error, RUE_USAGE, "--out: the path is too long");
-    const struct rue_output output = split_path(path, folder, name);
-    if (access(output.folder, W_OK | X_OK) == 0) return rue_output_check(&output, error);
-    return rue_fail(error, RUE_STORE, "--out: cannot write %s: %s; give a file in an existing folder", path,
-                    strerror(errno));
-}
-
 static void put_sentence(struct rue_page *out, const char *before, const char *text)
 {
     rue_page_sentence(out, RUE_LOOK_PLAIN, 0);
@@ -89,6 +61,7 @@ static rue_status show_calibration(const struct page *page, rue_error *error)
     const struct rue_report_style style = rue_terminal_style(stdout, 0);
     const struct rue_calibration *calibration = page->calibration;
     struct rue_page out = {0};
+    char word[RUE_SHELL_WORD_BYTES];
     const struct rue_model_list list = {&calibration->table, NULL, page->goal->batch_sizes,
                                         page->goal->batch_size_count};
     put_sentence(&out, calibration->title, "");
@@ -98,7 +71,8 @@ static rue_status show_calibration(const struct page *page, rue_error *error)
         if (calibration->reasons[m][0])
             put_sentence(&out, calibration->table.profiles[m].name, calibration->reasons[m]);
     put_sentence(&out, "", "Written to ");
-    rue_say(&out, "%s. To simulate this device on another machine: --device %s", page->path, page->path);
+    rue_say(&out, "%s. To simulate this device on another machine: --device %s", page->path,
+            rue_shell_word(page->path, word));
     if (status == RUE_OK) status = rue_page_write(&out, &style, stdout, error);
     rue_page_close(&out);
     return status;
@@ -113,7 +87,8 @@ static rue_status calibrate_device(const struct rue_options *options, const stru
     rue_status status = rue_calibration_run(goal, calibration, error);
     rue_progress_close(goal->progress);
     rue_interrupt_defer(true);
-    if (status == RUE_OK) status = write_file(&page, error);
+    if (status == RUE_OK)
+        status = rue_output_write_file(out_option, page.path, file_mark, write_json, &page, error);
     rue_interrupt_defer(false);
     if (status == RUE_OK)
         status = rue_options_flag(options, JSON) ? write_json(&page, stdout, error)
@@ -136,7 +111,7 @@ static rue_status run_calibrate(const struct rue_options *options, rue_error *er
                         path);
     rue_status status = rue_knob_list_parse(&space, RUE_BATCH_SIZE, rue_options_text(options, BATCH_SIZE),
                                             rue_options_origin(options, BATCH_SIZE), error);
-    if (status == RUE_OK) status = check_file(path, error);
+    if (status == RUE_OK) status = rue_output_check_file(out_option, path, file_mark, error);
     if (status != RUE_OK) return status;
     size_t sizes = (size_t)space.count[RUE_BATCH_SIZE];
     if (sizes > RUE_MODEL_LIST_SIZES_MAX)

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "data_options.h"
 #include "json_document.h"
+#include "shell_quote.h"
 #include "study_options.h"
 #include "suspension.h"
 #include "terminal.h"
@@ -230,6 +231,7 @@ static rue_status judge(const struct checks *checks, rue_error *error)
         unclear += verdict == RUE_RECHECK_UNSURE;
         busy |= verdict == RUE_RECHECK_UNSURE && checks->at[i].busy;
     }
+    char word[RUE_SHELL_WORD_BYTES];
     if (checked && confirmed == checked) return RUE_OK;
     if (!checked)
         return rue_fail(error, RUE_INCONCLUSIVE, "cannot check %s: %s", checks->earlier->path,
@@ -241,7 +243,7 @@ static rue_status judge(const struct checks *checks, rue_error *error)
     return rue_fail(error, RUE_INCONCLUSIVE,
                     "%s %s hold here: run 'rue tune' again, with --prior %s to start from it",
                     checks->earlier->path, confirmed + unclear == checked ? "may not" : "does not",
-                    checks->earlier->path);
+                    rue_shell_word(checks->earlier->path, word));
 }
 
 static rue_status run_check(const struct rue_options *options, rue_error *error)

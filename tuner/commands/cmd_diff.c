@@ -1,8 +1,4 @@
-#include <errno.h>
-#include <libgen.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "commands.h"
 #include "difference.h"
@@ -16,7 +12,7 @@
 enum { HTML, JSON, QUIET };
 
 static const struct rue_option options_table[] = {
-    [HTML] = {"html", RUE_OPTION_PATH, "FILE", NULL, "write a page with a heat map of the changes", 0, 0,
+    [HTML] = {"html", RUE_OPTION_OUTPUT, "FILE", NULL, "write a page with a heat map of the changes", 0, 0,
               NULL, .set_by = RUE_SET_BY_FLAG},
     [JSON] = {RUE_STUDY_OPTION_JSON},
     [QUIET] = {RUE_STUDY_OPTION_QUIET},
@@ -117,15 +113,7 @@ static rue_status render_html(const void *context, FILE *stream, rue_error *erro
 
 static rue_status write_html(const struct pair *pair, const char *path, bool quiet, rue_error *error)
 {
-    char folder[PATH_MAX], name[PATH_MAX];
-    if (strlen(path) >= PATH_MAX) return rue_fail(error, RUE_USAGE, "--html: the path is too long");
-    strcpy(folder, path);
-    strcpy(name, path);
-    const struct rue_output output = {dirname(folder), basename(name), RUE_PAGE_HTML_MARK};
-    if (access(output.folder, W_OK | X_OK) != 0)
-        return rue_fail(error, RUE_STORE, "--html: cannot write %s: %s; give a file in an existing folder",
-                        path, strerror(errno));
-    rue_status status = rue_output_write(&output, render_html, pair, error);
+    rue_status status = rue_output_write_file("--html", path, RUE_PAGE_HTML_MARK, render_html, pair, error);
     if (status == RUE_OK && !quiet) rue_terminal_print(stderr, "written: %s", path);
     return status;
 }

@@ -167,6 +167,8 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
 {
     int arguments = rue_options_argument_count(options);
     uint64_t photos = rue_options_number(options, SYNTHETIC), seed = rue_options_number(options, SEED);
+    if (strcmp(rue_options_arguments(options)[arguments - 1], "-") == 0)
+        return rue_fail(error, RUE_USAGE, "'-' is not a destination: data have no standard output");
     if (photos && arguments == 2)
         return rue_fail(error, RUE_USAGE, "--synthetic reads no source: give only the destination");
     rue_status status = photos ? check_photos(options, error) : RUE_OK;

@@ -20,7 +20,7 @@
 enum { OUT, QUIET };
 
 static const struct rue_option options_table[] = {
-    [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "folder for the report [the study's folder]", 0, 0, NULL,
+    [OUT] = {"out", RUE_OPTION_OUTPUT, "DIR", NULL, "folder for the report [the study's folder]", 0, 0, NULL,
              .set_by = RUE_SET_BY_USER},
     [QUIET] = {RUE_STUDY_OPTION_QUIET},
 };

@@ -106,7 +106,7 @@ static const struct rue_option options_table[] = {
                       "differs from the others makes no more trials. See docs/cluster.md."},
     [LISTEN] = {RUE_STUDY_OPTION_LISTEN},
     [LAUNCH_TIMEOUT] = {RUE_STUDY_OPTION_LAUNCH_TIMEOUT},
-    [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "folder for the results [rue-out/<data>]", 0, 0, NULL,
+    [OUT] = {"out", RUE_OPTION_OUTPUT, "DIR", NULL, "folder for the results [rue-out/<data>]", 0, 0, NULL,
              .set_by = RUE_SET_BY_USER},
     [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe the loader, show the plan and its cost, stop",
                  0, 0, NULL},

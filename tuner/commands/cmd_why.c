@@ -9,6 +9,7 @@
 #include "prose.h"
 #include "record.h"
 #include "record_trials.h"
+#include "shell_quote.h"
 #include "study_options.h"
 #include "terminal.h"
 
@@ -128,7 +129,7 @@ static rue_status fail_unknown(const struct request *request, rue_error *error)
                         request->record->store);
     const struct rue_config config = make_config(request, variant);
     const struct rue_knobs *knobs = rue_config_knobs(&config);
-    char text[RUE_CONFIG_TEXT_BYTES], value[RUE_KNOB_TEXT_BYTES], values[128];
+    char text[RUE_CONFIG_TEXT_BYTES], value[RUE_KNOB_TEXT_BYTES], values[128], word[RUE_SHELL_WORD_BYTES];
     rue_config_describe(&config, text);
     for (size_t k = 0; k < knobs->count; k++) {
         if (!request->given[k] || has_value(variant->matrix, k, config.value[k])) continue;
@@ -139,7 +140,7 @@ static rue_status fail_unknown(const struct request *request, rue_error *error)
     }
     return rue_fail(error, RUE_USAGE,
                     "%s is not in %s: give other values; to list all configurations: rue show --json %s",
-                    text, request->record->store, request->record->folder);
+                    text, request->record->store, rue_shell_word(request->record->folder, word));
 }
 
 static rue_status fail_unmeasured(const struct request *request, size_t v, size_t config, rue_error *error)

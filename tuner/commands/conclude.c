@@ -4,6 +4,7 @@
 
 #include "interrupt.h"
 #include "output.h"
+#include "shell_quote.h"
 #include "units.h"
 
 /* Notes when a run with another loader or of a smaller space replaces a recommendation. */
@@ -40,7 +41,7 @@ static rue_status write_and_show(const struct rue_study *study, const struct rue
                                  const char *kept, rue_study_shown *show, void *context, rue_error *lost)
 {
     const struct rue_study_setup *setup = &study->setup;
-    char files[256] = "";
+    char files[256] = "", word[RUE_SHELL_WORD_BYTES];
     rue_error failure = {0};
     rue_status status = RUE_OK; /* `lost` keeps the first failure */
     if (!findings->unsaved) {
@@ -56,7 +57,7 @@ static rue_status write_and_show(const struct rue_study *study, const struct rue
         rue_progress_note(setup->progress,
                           "kept the earlier result, %s: this run added %zu trials, too few to replace it. "
                           "To see it: rue show %s",
-                          kept, study->ledger.run_trials, setup->place.folder);
+                          kept, study->ledger.run_trials, rue_shell_word(setup->place.folder, word));
     /* After a signal the reader is often gone too; that is not reported. */
     if (status != RUE_OK && rue_interrupt_status() == RUE_OK) rue_fail(lost, status, "%s", failure.message);
     return lost->status;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "files.h"
+#include "shell_quote.h"
 #include "store.h"
 
 struct contents {
@@ -44,7 +45,9 @@ static struct contents count_files(const char *folder)
 rue_status rue_data_advise(rue_status status, const char *path, rue_error *error)
 {
     rue_error advice = {0};
+    char word[RUE_SHELL_WORD_BYTES];
     if (status != RUE_DATA) return status;
+    rue_shell_word(path, word);
     const struct contents found = count_files(path);
     if (found.jpeg) return status;
     if (found.images)
@@ -52,12 +55,12 @@ rue_status rue_data_advise(rue_status status, const char *path, rue_error *error
             &advice, status,
             "%s has no JPEG file, only other images (%zu, such as *%s): convert them (find %s -name '*%s' "
             "-exec mogrify -format jpg {} +), or write a runner (rue tune --runner)",
-            path, found.images, found.ending, path, found.ending);
+            path, found.images, found.ending, word, found.ending);
     else if (found.study && !found.other_files)
         rue_fail(&advice, status, "%s is the folder of a study, not data; to see its result: rue show %s",
-                 path, path);
+                 path, word);
     else if (found.studies_below && !found.other_files)
-        rue_fail(&advice, status, "%s holds studies, not data; to list them: rue list %s", path, path);
+        rue_fail(&advice, status, "%s holds studies, not data; to list them: rue list %s", path, word);
     if (advice.message[0]) *error = advice;
     return status;
 }

@@ -46,6 +46,9 @@ static void describe_option(const struct rue_option *option, char *out, size_t b
                                         [RUE_OPTION_LIST] = "a list separated by commas",
                                         [RUE_OPTION_SETTINGS] = "NAME=LIST",
                                         [RUE_OPTION_PATH] = "a path",
+                                        [RUE_OPTION_OUTPUT] =
+                                            "a path to write; for standard output /dev/stdout, for a file "
+                                            "of this name ./-",
                                         [RUE_OPTION_COMMAND] = "a command for a shell",
                                         [RUE_OPTION_COUNT] = "a whole number",
                                         [RUE_OPTION_DURATION] =
@@ -112,6 +115,8 @@ static bool parse_value(const struct rue_option *option, struct value *value)
     case RUE_OPTION_PATH:
     case RUE_OPTION_COMMAND:
         return *value->text != 0;
+    case RUE_OPTION_OUTPUT:
+        return *value->text && strcmp(value->text, "-") != 0;
     case RUE_OPTION_COUNT:
         return parse_count(option, value->text, &value->number);
     case RUE_OPTION_DURATION:

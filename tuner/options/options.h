@@ -23,6 +23,7 @@ enum rue_option_kind {
     RUE_OPTION_LIST,       /* a text with commas, of `words` if there are any; the caller checks it */
     RUE_OPTION_SETTINGS,   /* NAME=LIST; may be repeated, or have several, separated by semicolons */
     RUE_OPTION_PATH,       /* a file or folder */
+    RUE_OPTION_OUTPUT,     /* one to write, so "-" is refused */
     RUE_OPTION_COMMAND,    /* for a shell */
     RUE_OPTION_COUNT,      /* a whole number in [min, max]: "5000", "64k", "100M", "1e9" */
     RUE_OPTION_DURATION,   /* "2m", "300s" */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -103,6 +104,75 @@ rue_status rue_output_write(const struct rue_output *output, renderer render, co
     rue_part_remove(part);
     return status;
 }
+
+/* ---- a file that an option names ---- */
+
+static rue_status split_path(const char *option, const char *path, char folder[PATH_MAX], char name[PATH_MAX],
+                             struct rue_output *out, rue_error *error)
+{
+    size_t length = strlen(path);
+    if (length >= PATH_MAX) return rue_fail(error, RUE_USAGE, "%s: the path is too long", option);
+    if (!length || path[length - 1] == '/')
+        return rue_fail(error, RUE_USAGE, "%s: '%.80s' does not name a file", option, path);
+    memcpy(folder, path, length + 1);
+    memcpy(name, path, length + 1);
+    out->folder = dirname(folder);
+    out->name = basename(name);
+    return RUE_OK;
+}
+
+/* Nothing is replaced there. */
+static bool is_pipe_or_device(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && (S_ISCHR(about.st_mode) || S_ISFIFO(about.st_mode));
+}
+
+static bool is_standard_output(const char *path)
+{
+    return strcmp(path, "/dev/stdout") == 0;
+}
+
+rue_status rue_output_check_file(const char *option, const char *path, const char *mark, rue_error *error)
+{
+    char folder[PATH_MAX], name[PATH_MAX];
+    struct rue_output output = {.mark = mark};
+    if (is_standard_output(path) || is_pipe_or_device(path)) return RUE_OK;
+    rue_status status = split_path(option, path, folder, name, &output, error);
+    if (status != RUE_OK) return status;
+    if (access(output.folder, W_OK | X_OK) == 0) return rue_output_check(&output, error);
+    return rue_fail(error, RUE_STORE, "%s: cannot write %s: %s; give a file in an existing folder", option,
+                    path, strerror(errno));
+}
+
+static rue_status write_device(const char *path, renderer render, const void *context, rue_error *error)
+{
+    FILE *stream = is_standard_output(path) ? stdout : fopen(path, "we");
+    if (!stream) return fail_store(error, path, errno);
+    rue_error why = {0};
+    errno = 0;
+    rue_status status = render(context, stream, &why);
+    if (fflush(stream) != 0 && status == RUE_OK) status = RUE_STORE;
+    int number = errno;
+    if (stream != stdout) fclose(stream);
+    if (status == RUE_STORE) return fail_store(error, path, number ? number : EIO);
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s: %s", path, why.message);
+}
+
+rue_status rue_output_write_file(const char *option, const char *path, const char *mark, renderer render,
+                                 const void *context, rue_error *error)
+{
+    char folder[PATH_MAX], name[PATH_MAX];
+    struct rue_output output = {.mark = mark};
+    rue_status status = rue_output_check_file(option, path, mark, error);
+    if (status != RUE_OK) return status;
+    if (is_standard_output(path) || is_pipe_or_device(path))
+        return write_device(path, render, context, error);
+    status = split_path(option, path, folder, name, &output, error);
+    return status == RUE_OK ? rue_output_write(&output, render, context, error) : status;
+}
+
+/* ---- reports ---- */
 
 struct rendering {
     const struct rue_report *report;

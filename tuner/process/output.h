@@ -19,6 +19,15 @@ rue_status rue_output_write(const struct rue_output *output,
                             rue_status (*render)(const void *context, FILE *stream, rue_error *error),
                             const void *context, rue_error *error) RUE_MUST_CHECK;
 
+/* The same for the file `path` that `option` names ("--html"; for messages), in an existing folder. A pipe or
+ * a character device, such as /dev/null, is written in place; /dev/stdout is standard output. Also RUE_USAGE:
+ * the path names no file. */
+rue_status rue_output_check_file(const char *option, const char *path, const char *mark,
+                                 rue_error *error) RUE_MUST_CHECK;
+rue_status rue_output_write_file(const char *option, const char *path, const char *mark,
+                                 rue_status (*render)(const void *context, FILE *stream, rue_error *error),
+                                 const void *context, rue_error *error) RUE_MUST_CHECK;
+
 struct rue_output rue_report_output(const struct rue_report *report, const char *folder);
 
 /* Writes all reports that are files, even after one fails. `written` [bytes] lists the written ones. Returns

@@ -12,6 +12,7 @@
 #include "folder_lock.h"
 #include "job_time.h"
 #include "rank.h"
+#include "shell_quote.h"
 #include "study_opening.h"
 #include "table.h"
 
@@ -41,6 +42,7 @@ static rue_status find_place(const char *path, bool folder, struct rue_record *r
 static rue_status find_store(const char *path, struct rue_record *record, rue_error *error)
 {
     struct stat info;
+    char word[RUE_SHELL_WORD_BYTES];
     if (stat(path, &info) != 0)
         return rue_fail(error, RUE_DATA, "cannot open %s: %s; to find studies below a folder: rue list DIR",
                         path, strerror(errno));
@@ -50,14 +52,14 @@ static rue_status find_store(const char *path, struct rue_record *record, rue_er
     const char *ending = strrchr(path, '.');
     if (!folder && ending && strcasecmp(ending, ".csv") == 0)
         return rue_fail(error, RUE_STORE, "%s is not a study; to rank a CSV table: rue analyze %s", path,
-                        path);
+                        rue_shell_word(path, word));
     if (!folder || access(record->store, F_OK) == 0) return RUE_OK;
     if (errno != ENOENT)
         return rue_fail(error, RUE_STORE, "cannot open %s: %s; make the folder readable", record->store,
                         strerror(errno));
     return rue_fail(error, RUE_DATA,
                     "%s is not a study (it has no " RUE_STORE_FILE "); to find studies below it: rue list %s",
-                    path, path);
+                    path, rue_shell_word(path, word));
 }
 
 /* ---- the last run ---- */

@@ -11,6 +11,7 @@
 #include "json_document.h"
 #include "json_fields.h"
 #include "prose.h"
+#include "shell_quote.h"
 #include "study_opening.h"
 #include "table.h"
 #include "units.h"
@@ -34,11 +35,12 @@ static rue_status find_trial(const struct rue_record *record, uint64_t id, struc
         if (!count++) first = out->id;
         last = out->id;
     }
+    char word[RUE_SHELL_WORD_BYTES];
     if (!count) return rue_fail(error, RUE_USAGE, "--trial %" PRIu64 ": %s has no trials", id, record->store);
     return rue_fail(error, RUE_USAGE,
                     "--trial %" PRIu64 ": %s has no such trial, only %" PRIu64 " from %" PRIu64 " to %" PRIu64
                     "; to list them: rue show %s --trials",
-                    id, record->store, count, first, last, record->store);
+                    id, record->store, count, first, last, rue_shell_word(record->store, word));
 }
 
 /* Ranked again, the variants are in another order than those of the last run. */

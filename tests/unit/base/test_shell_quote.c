@@ -77,3 +77,20 @@ Test(shell_quote, an_option_is_found_in_a_line)
         if (found) cr_assert_str_eq(out, cases[i].value);
     }
 }
+
+Test(shell_quote, a_path_in_a_hint_is_no_option_and_always_fits)
+{
+    char out[RUE_SHELL_WORD_BYTES], longest[RUE_SHELL_WORD_BYTES + 1];
+    cr_assert_str_eq(rue_shell_word("rue-out/photos", out), "rue-out/photos");
+    cr_assert_str_eq(rue_shell_word("a b", out), "'a b'");
+    cr_assert_str_eq(rue_shell_word("-x", out), "./-x");
+    cr_assert_str_eq(rue_shell_word("-it's", out), "./'-it'\\''s'");
+    for (size_t length = sizeof longest - 5; length < sizeof longest; length++)
+        for (int first = 0; first < 3; first++) {
+            memset(longest, 'a', length);
+            longest[length] = 0;
+            longest[0] = "a- "[first];
+            size_t bytes = strlen(rue_shell_word(longest, out));
+            cr_assert(bytes == 3 || bytes >= length, "%zu", bytes);
+        }
+}
