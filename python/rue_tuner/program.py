@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -28,6 +29,28 @@ def find_program():
         if path:
             return str(path)
     raise TuneError("the program rue was not found: install the package rue-tuner, put rue on PATH, or set RUE_PROGRAM")
+
+
+remover_input = None  # held open by this process and by rue
+
+
+@contextlib.contextmanager
+def temporary_folder():
+    """A folder that is removed at the end, by a process of its own: also if this one is killed, when rue has ended, too."""
+    global remover_input
+    folder = tempfile.mkdtemp(prefix=TEMPORARY)
+    try:
+        remover = subprocess.Popen(["/bin/sh", "-c", 'read -r end; rm -rf -- "$1"', "sh", folder], stdin=subprocess.PIPE, start_new_session=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise TuneError(f"cannot start /bin/sh: {error.strerror}") from error
+    remover_input = remover.stdin.fileno()
+    try:
+        yield folder
+    finally:
+        remover_input = None
+        remover.communicate(b"\n")
 
 
 class Relay(threading.Thread):
@@ -145,12 +168,14 @@ class Run:
         self.arguments, self.quiet = [find_program(), *arguments], quiet
         self.code, self.report, self.message, self.stack = None, "", "", None
 
-    def start(self, *more, **options):
+    def start(self, *more, pass_fds=()):
+        held = [remover_input] if remover_input is not None else []
         # A group of its own: Ctrl-C is for this process, which passes it on.
         try:
             self.process = subprocess.Popen([*self.arguments, *more], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                             stderr=subprocess.PIPE, encoding="utf-8", errors="replace", start_new_session=True,
-                                            env={name: value for name, value in os.environ.items() if name != "RUE_PROGRAM"}, **options)
+                                            env={name: value for name, value in os.environ.items() if name != "RUE_PROGRAM"},
+                                            pass_fds=[*pass_fds, *held])
         except OSError as error:
             raise TuneError(f"cannot start the program rue, {self.arguments[0]}: {error.strerror}") from error
         self.out = Relay(self.process.stdout, sys.stdout, not self.quiet)
@@ -194,7 +219,7 @@ class Run:
                 self.start("--runner-fd", str(theirs.fileno()), pass_fds=[theirs.fileno()])
             watchdog = Watchdog(ours, runner, self.process, block)
             try:
-                with block, ours.makefile("r", encoding="utf-8") as requests:
+                with block, ours.makefile("r", encoding="utf-8", errors="replace") as requests:
                     def send(text):
                         if pressed:
                             raise KeyboardInterrupt

@@ -5,7 +5,7 @@ import os
 import pathlib
 from typing import Any, Dict, List, Optional, Union
 
-FORMAT = "rue.recommendation/1"
+from . import document as documents
 
 
 class Result:
@@ -32,22 +32,21 @@ class Result:
     interrupted: bool
 
     def __init__(self, document: Dict[str, Any], report: str = "", interrupted: bool = False):
-        if document.get("format") != FORMAT or not document.get("recommendations"):
-            raise ValueError(f"not a recommendation of the format {FORMAT}")
+        documents.check(document)
         self.document, self.report, self.interrupted = document, report, interrupted
         best = self.best = document["recommendations"][0]
-        self.config, self.dataloader_kwargs = best["config"], dict(best.get("torch") or {})
-        self.mean_regret, self.worst_regret = best["mean_regret_ratio"], best["max_regret_ratio"]
-        self.worst_model = best["worst_model"]
+        self.config, self.dataloader_kwargs = best.get("config"), dict(best.get("torch") or {})
+        self.mean_regret, self.worst_regret = best.get("mean_regret_ratio"), best.get("max_regret_ratio")
+        self.worst_model = best.get("worst_model")
         certificate = best.get("certificate") or {}
         self.bound, self.confidence = certificate.get("bound_ratio"), certificate.get("confidence")
 
     @property
     def rows(self) -> List[Dict[str, Any]]:
         """A dict for each configuration, best first: its knobs, mean_regret, worst_regret, worst_model, source."""
-        ranked = [row for row in self.best["configs"] if row["mean_regret_ratio"] is not None]
+        ranked = [row for row in self.best["configs"] if row.get("mean_regret_ratio") is not None]
         return [dict(row["config"], mean_regret=row["mean_regret_ratio"], worst_regret=row["max_regret_ratio"],
-                     worst_model=row["worst_model"], source=row["source"])
+                     worst_model=row.get("worst_model"), source=row.get("source"))
                 for row in sorted(ranked, key=lambda row: row["mean_regret_ratio"])]
 
     @property
@@ -77,10 +76,10 @@ class Result:
 
     def _repr_html_(self):
         rows = self.rows[:5]
-        names = list(rows[0]) if rows else []
-        cell = lambda name, value: f"{100 * value:.1f} %" if name.endswith("_regret") else html.escape(str(value))
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        cell = lambda name, value: f"{100 * value:.1f} %" if name in ("mean_regret", "worst_regret") else html.escape(str(value))
         head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-        body = "".join("<tr>" + "".join(f"<td>{cell(name, row[name])}</td>" for name in names) + "</tr>" for row in rows)
+        body = "".join("<tr>" + "".join(f"<td>{cell(name, row.get(name, ''))}</td>" for name in names) + "</tr>" for row in rows)
         return f"<p>{html.escape(self.sentence())}</p><table><tr>{head}</tr>{body}</table>"
 
     def save(self, path: Union[str, os.PathLike]) -> None:
@@ -98,4 +97,4 @@ def load(path: Union[str, os.PathLike]) -> Result:
     """The Result in a recommendation.json, or in the folder of a study. Values of knobs that are not numbers, flags or
     texts are texts there. Raises OSError or ValueError for what cannot be read."""
     path = pathlib.Path(path)
-    return Result(json.loads((path / "recommendation.json" if path.is_dir() else path).read_text(encoding="utf-8")))
+    return Result(documents.read(path / "recommendation.json" if path.is_dir() else path))

@@ -47,6 +47,7 @@ def parse_knobs(texts):
 
 def requests_of(parent):
     """Lines of standard input, as long as the process `parent` runs, if one is named."""
+    sys.stdin.reconfigure(encoding="utf-8", errors="replace")
     for line in sys.stdin:
         if parent and not os.path.exists(f"/proc/{parent}"):
             sys.exit("rue_tuner.runner: the process that called tune() has ended")

@@ -135,18 +135,25 @@ class Runner:
             for line in requests:
                 if line.strip():
                     answer = self.answer(line) if may_begin(line, requests, send) else dict(
-                        id=json.loads(line)["id"], status="failed", reason='the line after "ready" is not {"op":"start"}')
+                        id=members(line).get("id"), status="failed", reason='the line after "ready" is not {"op":"start"}')
                     send(json.dumps(finite(answer)) + "\n")
+
+
+def members(line):
+    """The members of a request; none if it is not a JSON object."""
+    with contextlib.suppress(ValueError, RecursionError):
+        request = json.loads(line)
+        return request if isinstance(request, dict) else {}
+    return {}
 
 
 def may_begin(line, requests, send):
     """Whether to answer `line` now: a trial with "wait" says that it is ready, and begins with the next line, if that is "start"."""
-    with contextlib.suppress(ValueError, AttributeError):
-        request = json.loads(line)
-        if request.get("op") == "trial" and request.get("wait"):
-            send(json.dumps(dict(id=request.get("id"), status="ready")) + "\n")
-            return json.loads(next(requests, "{}")).get("op") == "start"
-    return True
+    request = members(line)
+    if request.get("op") != "trial" or not request.get("wait"):
+        return True
+    send(json.dumps(dict(id=request.get("id"), status="ready")) + "\n")
+    return members(next(requests, "")).get("op") == "start"
 
 
 def finite(answer):

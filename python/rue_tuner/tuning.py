@@ -1,23 +1,22 @@
 """tune(): a study of the caller's own loader."""
 import contextlib
 import inspect
-import json
 import multiprocessing
 import os
 import pathlib
 import shlex
 import sys
-import tempfile
 from typing import Any, Callable, Iterable, Mapping, Optional, Union
 
 from torch.utils.data import DataLoader, get_worker_info
 
+from . import document as documents
 from . import knobs, random_state
 from .batches import count_images
 from .distributed import LeadingRunner, Ranks, world_size
 from .errors import Refused, TuneError, one_line
 from .loaders import make_subject
-from .program import INTERRUPTED, TEMPORARY, Run, ctrl_c_interrupts, time_limit
+from .program import INTERRUPTED, Run, ctrl_c_interrupts, temporary_folder, time_limit
 from .result import Result
 from .runner import parse_knobs
 from .serve import Runner, quiet_about_workers
@@ -93,17 +92,20 @@ def tune_together(subject, steps, arguments, out, quiet):
 def run_study(subject, runner, arguments, out, isolate, quiet):
     """Runs `rue tune` in the folder `out`, or in one that is removed. Returns the Result."""
     with contextlib.ExitStack() as stack:
-        folder = pathlib.Path(out or stack.enter_context(tempfile.TemporaryDirectory(prefix=TEMPORARY)))
+        folder = pathlib.Path(out or stack.enter_context(temporary_folder()))
         run = perform(["tune", "--out", str(folder), *arguments], runner, subject, isolate, quiet)
         path = folder / "recommendation.json"
         if run.code in INTERRUPTED and run.stack is None and not path.exists():
             raise KeyboardInterrupt
         if run.code not in (0, INCONCLUSIVE, *INTERRUPTED) or not path.exists():
             raise failure(run, runner)
-        document = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            document = documents.read(path)
+        except ValueError as error:
+            raise TuneError(f"rue wrote a result that cannot be used: {error}") from error
     for part in document["recommendations"]:
         part["torch"] = {name: value for name, value in (part.get("torch") or {}).items() if name in subject.arguments()}
-    if document["recommendations"][0]["config"] is None:
+    if document["recommendations"][0].get("config") is None:
         raise failure(run, runner)
     return Result(document, run.report, run.code in INTERRUPTED or run.stack is not None)
 
@@ -112,7 +114,7 @@ def check(result, loader, *, budget, models, quiet, images=None, epochs=1, space
     """As Result.check."""
     subject, steps = prepare(loader, models, images, epochs, space, count)
     runner = Runner(subject, steps)
-    with random_state.kept(subject.generators()), tempfile.TemporaryDirectory(prefix=TEMPORARY) as folder:
+    with random_state.kept(subject.generators()), temporary_folder() as folder:
         path = pathlib.Path(folder, "recommendation.json")
         result.save(path)
         run = perform(["check", str(path), "--budget", str(budget)], runner, subject, False, quiet)

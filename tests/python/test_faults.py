@@ -126,6 +126,60 @@ def test_rue_ends_after_its_isolated_caller_was_killed():
     assert wait_until_ended(program), "within 30 s"
 
 
+@pytest.mark.parametrize("more", ["", ", isolate=True"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_leaves_no_temporary_folder(number, more):
+    process = start(f"""
+        rue.tune(make_loader, ["resnet18@h100"], space=dict(batch_size=[8], num_workers=[0]), budget="10m", repeats=1000, strategy="grid", quiet=True{more})
+    """)
+    folder, deadline = pathlib.Path(), time.monotonic() + HANG_S
+    folders = lambda: [path for path in folder.glob("rue-tuner-*") if path.exists()]
+    while not [path for path in folders() if (path / "study.db").exists()]:
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(number)
+    process.communicate()
+    while folders():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+GARBAGE = """#!/bin/sh
+while [ $# -gt 0 ]; do case $1 in --out) out=$2;; --runner-fd) fd=$2;; esac; shift; done
+printf '\\377\\376 garbage' ; printf '\\200\\201' >&2
+mkdir -p "$out"; printf '%b' '{text}' > "$out/recommendation.json"
+printf '\\377\\376\\n[\\n{{"op":"trial","wait":1}}\\n\\377\\n' > /proc/self/fd/1
+exit {code}
+"""
+
+
+@pytest.mark.parametrize("code", [0, 5, 1, 143])
+@pytest.mark.parametrize("text", ["", r"\0377\0376", "[]", "{", '{"format":"rue.recommendation/1"}', '{"format":"rue.recommendation/1","recommendations":[{}]}'])
+def test_a_program_that_writes_garbage_is_an_error_of_the_study(monkeypatch, tmp_path, text, code):
+    program = tmp_path / "rue"
+    program.write_text(GARBAGE.format(text=text, code=code))
+    program.chmod(0o755)
+    monkeypatch.setenv("RUE_PROGRAM", str(program))
+    with pytest.raises(rue.TuneError):
+        rue.tune(DataLoader(Squares(), batch_size=8), MODELS, **SMALL)
+
+
+@pytest.mark.parametrize("requests", [b"\377\376\n", b"[" * 100_000 + b"\n", b"null\n7\n", b'{"op":"trial","wait":true}\n\377\n', b'{"op":"trial","wait":true}\n'])
+def test_a_program_that_asks_garbage_gets_failures(monkeypatch, tmp_path, requests):
+    program = tmp_path / "rue"
+    program.write_text(f"""#!{sys.executable}
+import os, sys
+fd = int(sys.argv[sys.argv.index("--runner-fd") + 1])
+os.write(fd, {requests!r})
+answers = os.read(fd, 100000)
+sys.exit("rue tune: it answered " + answers.decode().splitlines()[-1])
+""")
+    program.chmod(0o755)
+    monkeypatch.setenv("RUE_PROGRAM", str(program))
+    with pytest.raises(rue.TuneError, match='it answered .*"(failed|ready)"'):
+        rue.tune(DataLoader(Squares(), batch_size=8), MODELS, **SMALL)
+
+
 def test_a_large_parent_is_forked_and_spawned():
     if int(next(line for line in open("/proc/meminfo") if line.startswith("MemAvailable")).split()[1]) < 6 << 20:
         pytest.skip("skipped: less than 6 GiB of memory are available")
