@@ -271,15 +271,14 @@ static const char *describe_exit(int wait_status)
 {
     static char text[64];
     int code = WEXITSTATUS(wait_status);
+    if (!wait_status) return "ended"; /* also of a program at a socket, in any thread */
     if (WIFSIGNALED(wait_status))
         snprintf(text, sizeof text, "was killed by SIG%s",
                  sigabbrev_np(WTERMSIG(wait_status)) ? sigabbrev_np(WTERMSIG(wait_status)) : "?");
     else if (code > 128 && sigabbrev_np(code - 128)) /* a shell's exit code for a signal */
         snprintf(text, sizeof text, "ended with exit code %d (SIG%s)", code, sigabbrev_np(code - 128));
-    else if (code)
-        snprintf(text, sizeof text, "ended with exit code %d", code);
     else
-        snprintf(text, sizeof text, "ended");
+        snprintf(text, sizeof text, "ended with exit code %d", code);
     return text;
 }
 

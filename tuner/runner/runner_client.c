@@ -46,6 +46,7 @@ rue_status rue_runner_open_local(const struct rue_local_runner *local, const voi
 void rue_runner_close(struct rue_runner *runner)
 {
     if (!runner) return;
+    if (runner->farm && runner->group) rue_runner_farm_close(runner->group);
     rue_connection_close(runner->one);
     rue_runner_group_close(runner->group);
     free(runner);

@@ -85,10 +85,11 @@ static rue_status check_greeting(struct rue_connection *connection, json_t *repl
                     difference);
 }
 
-static const char *runner_name(const struct rue_connection *connection)
+enum { NAME_BYTES = 240 };
+
+static const char *runner_name(const struct rue_connection *connection, char name[NAME_BYTES])
 {
-    static char name[240];
-    snprintf(name, sizeof name, "the runner '%.200s'",
+    snprintf(name, NAME_BYTES, "the runner '%.200s'",
              connection->runner.command ? connection->runner.command : "rue runner");
     return connection->runner.fd && !connection->runner.remote ? "the program that serves the trials" : name;
 }
@@ -96,7 +97,7 @@ static const char *runner_name(const struct rue_connection *connection)
 static rue_status fail_greeting(struct rue_connection *connection, rue_status status, const json_t *reply,
                                 const char *why, rue_error *error)
 {
-    char refusal[RUE_ERROR_MESSAGE_BYTES] = "";
+    char refusal[RUE_ERROR_MESSAGE_BYTES] = "", name[NAME_BYTES];
     const char *reason = json_string_value(json_object_get(reply, "reason"));
     if (reason) rue_error_shorten(reason, refusal, sizeof refusal);
     bool started = connection->runner.process,
@@ -105,10 +106,10 @@ static rue_status fail_greeting(struct rue_connection *connection, rue_status st
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
     if (refusal[0] && !connection->runner.command) return rue_fail(error, RUE_RUNNER, "%s", refusal);
     if (refusal[0] || !started)
-        return rue_fail(error, RUE_RUNNER, "%s cannot work: %s", runner_name(connection),
+        return rue_fail(error, RUE_RUNNER, "%s cannot work: %s", runner_name(connection, name),
                         started ? refusal : why);
     return rue_fail(
-        error, RUE_RUNNER, "%s did not answer 'hello' correctly: it %s%s", runner_name(connection),
+        error, RUE_RUNNER, "%s did not answer 'hello' correctly: it %s%s", runner_name(connection, name),
         gone ? exit_text : why,
         connection->runner.lost || (connection->runner.fd && !connection->runner.remote) ? ""
         : strcmp(exit_text, "ended with exit code 127") == 0
@@ -342,11 +343,12 @@ static rue_status restart_runner(struct rue_connection *connection, bool *change
 /* It is tried STARTS_MAX times, because one crash must not end the study. */
 rue_status rue_connection_prepare(struct rue_connection *connection, rue_error *error)
 {
+    char name[NAME_BYTES];
     if (connection->runner.process && !connection->greeting_pending) return RUE_OK;
     if (connection->runner.lost) return rue_fail(error, RUE_RUNNER, "the connection to the rank is lost");
     if (connection->runner.fd && !connection->runner.remote)
-        return rue_fail(error, RUE_RUNNER, "%s %s, so no more trials are possible", runner_name(connection),
-                        connection->failure);
+        return rue_fail(error, RUE_RUNNER, "%s %s, so no more trials are possible",
+                        runner_name(connection, name), connection->failure);
     rue_error why = {0};
     rue_status status = RUE_RUNNER;
     bool changed = false;

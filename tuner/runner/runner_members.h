@@ -2,11 +2,24 @@
 #ifndef RUE_RUNNER_MEMBERS_H
 #define RUE_RUNNER_MEMBERS_H
 
+#include <pthread.h>
+
 #include "launch.h"
 #include "runner_connection.h"
 #include "runner_group.h"
 
 enum { RUE_MEMBER_NAME_BYTES = RUE_GPU_NAME_BYTES + 16 };
+
+/* What the thread of a lane does (runner_farm.c): a trial, or the start of a new runner. */
+struct rue_lane_work {
+    pthread_t thread;
+    int ended_fd; /* an eventfd, readable once it has ended */
+    bool restarts;
+    const char *profile; /* of the trial */
+    uint64_t timeout_ns;
+    rue_status status; /* once it has ended */
+    rue_error why;
+};
 
 /* One of several loaders that make a trial together. */
 struct rue_member {
@@ -19,7 +32,7 @@ struct rue_member {
     bool started, ready, skipped;
     bool waits;                       /* for a line, in rank_watch.h */
     unsigned answered_at, ended_at;   /* number of the event in the trial; 0: not yet */
-    uint64_t deadline_ns;             /* of the answer of a lane */
+    struct rue_lane_work *work;       /* of a lane; NULL: it does nothing */
     uint64_t clock_ns, round_trip_ns; /* how far its clock is ahead, modulo 2^64; within which time */
 };
 

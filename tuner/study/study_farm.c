@@ -9,14 +9,20 @@
 #include "probes.h"
 #include "runner_farm.h"
 #include "study_show.h"
+#include "units.h"
 
 static const double reference_s = 0.3; /* least time of a reference of the loader */
+static const int check_ms = 500;       /* of the budget */
+static const uint64_t start_timeout_ns = 60 * RUE_NS_PER_S;
+static const int patience_ms = 2000; /* of the others, on a virtual clock */
 static const char no_restart[] = "cannot start its runner again";
 
 struct lane {
     uint64_t clock_ns;       /* spent time that is accounted for */
     bool busy, starting;     /* makes a trial; starts a new runner, also busy */
+    uint64_t starting_ns;    /* spent time when it began to start */
     bool waits;              /* for another lane's result */
+    bool stalls;             /* busy, and on a virtual clock its end is not known yet */
     struct rue_track *track; /* that asked; NULL: a reference */
     struct rue_track *asker; /* of `question` */
     bool asked;              /* it is still to be answered, after references */
@@ -96,7 +102,7 @@ static rue_status drop(struct farm *farm, size_t node, size_t since, const char 
         since = farm->first_trial ? farm->first_trial : SIZE_MAX;
     farm->like.nodes[node].dropped = true;
     rue_trial_result_close(&farm->lanes[node].result); /* of a trial in progress, on a virtual clock */
-    farm->lanes[node].busy = farm->lanes[node].asked = false;
+    farm->lanes[node].busy = farm->lanes[node].asked = farm->lanes[node].stalls = false;
     for (size_t i = 0; i < farm->tracks->count; i++)
         farm->study->setup.plan.strategy->drop(farm->tracks->at[i].state, node, since);
     wake_lanes(farm);
@@ -257,10 +263,24 @@ static rue_status absorb_question(struct farm *farm, size_t node, rue_error *err
 static rue_status receive(struct farm *farm, size_t node, rue_error *error)
 {
     struct lane *lane = &farm->lanes[node];
-    rue_status status = rue_runner_farm_finish(farm->runners, node - 1, &lane->result, error);
+    rue_error why = {0};
+    rue_status status = rue_runner_farm_finish(farm->runners, node - 1, &lane->result, &why);
+    lane->stalls = false;
+    if (farm->like.nodes[node].dropped) /* while its trial was in progress */
+        return rue_trial_result_close(&lane->result), RUE_OK;
+    if (status == RUE_RUNNER) return drop(farm, node, SIZE_MAX, no_restart, error);
+    if (status != RUE_OK) return rue_fail(error, status, "%s", why.message);
     int64_t cost_ns = lane->result.cost_ns != RUE_ABSENT ? lane->result.cost_ns : lane->result.end_to_end_ns;
     lane->end_ns = lane->clock_ns + (cost_ns > 0 ? (uint64_t)cost_ns : 0);
-    return status;
+    return RUE_OK;
+}
+
+/* On a virtual clock, the others continue without a lane whose answer does not come. */
+static rue_status await(struct farm *farm, size_t node, rue_error *error)
+{
+    struct lane *lane = &farm->lanes[node];
+    lane->stalls = !rue_runner_farm_has_ended(farm->runners, node - 1, patience_ms);
+    return lane->stalls ? RUE_OK : receive(farm, node, error);
 }
 
 /* Of this run, only the reference trials of other nodes could answer. */
@@ -312,18 +332,25 @@ static rue_status begin(struct farm *farm, size_t node, rue_error *error)
     rue_status status = choose_trial(farm, node, &found, &nth, &expected_ns, error);
     lane->waits = !found;
     if (status != RUE_OK || !found) return status;
-    rue_error why = {0};
     status = rue_study_begin(&study->setup, &study->ledger, &lane->flight, nth, expected_ns, lane->clock_ns,
-                             &stored, &lane->result, &why);
-    lane->busy = status == RUE_OK && !stored;
-    if (status == RUE_OK && stored) {
-        status = absorb_question(farm, node, error);
-        rue_trial_result_close(&lane->result);
-        return status;
-    }
-    if (status == RUE_OK && is_virtual(farm)) return receive(farm, node, error);
+                             &stored, &lane->result, error);
+    if (status != RUE_OK) return status;
+    lane->busy = !stored;
+    if (!stored) return is_virtual(farm) ? await(farm, node, error) : RUE_OK;
+    status = absorb_question(farm, node, error);
+    rue_trial_result_close(&lane->result);
+    return status;
+}
+
+static rue_status finish_restart(struct farm *farm, size_t node, rue_error *error)
+{
+    struct lane *lane = &farm->lanes[node];
+    rue_error why = {0};
+    rue_status status = rue_runner_farm_end_restart(farm->runners, node - 1, &why);
+    lane->starting = lane->busy = false;
+    if (status == RUE_OK || farm->like.nodes[node].dropped) return RUE_OK;
     if (status == RUE_RUNNER) return drop(farm, node, SIZE_MAX, no_restart, error);
-    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
+    return rue_fail(error, status, "%s", why.message);
 }
 
 /* The trial of a lane has ended. */
@@ -332,23 +359,14 @@ static rue_status finish(struct farm *farm, size_t node, rue_error *error)
     struct rue_study *study = farm->study;
     struct lane *lane = &farm->lanes[node];
     size_t last_trial = farm->last_trial;
-    if (lane->starting) {
-        rue_runner_farm_end_restart(farm->runners, node - 1);
-        return lane->starting = lane->busy = false, RUE_OK;
-    }
+    if (lane->starting) return finish_restart(farm, node, error);
     rue_status status = is_virtual(farm) ? RUE_OK : receive(farm, node, error);
     bool repeated = false;
-    rue_error why = {0};
-    if (status != RUE_OK) return status;
-    if (farm->like.nodes[node].dropped) { /* while its trial was in progress */
-        rue_trial_result_close(&lane->result);
-        return RUE_OK;
-    }
+    if (status != RUE_OK || farm->like.nodes[node].dropped) return status;
     status = rue_study_finish(&study->setup, &study->ledger, &lane->flight, lane->clock_ns, &repeated,
-                              &lane->result, &why);
-    if (status == RUE_RUNNER) return drop(farm, node, SIZE_MAX, no_restart, error);
-    if (status != RUE_OK) return rue_fail(error, status, "%s", why.message);
-    if (repeated) return is_virtual(farm) ? receive(farm, node, error) : RUE_OK;
+                              &lane->result, error);
+    if (status != RUE_OK) return status;
+    if (repeated) return is_virtual(farm) ? await(farm, node, error) : RUE_OK;
     if (lane->result.outcome != RUE_TRIAL_OK)
         memcpy(lane->failure, lane->flight.failure, sizeof lane->failure);
     farm->last_trial = study->ledger.rows[study->ledger.last_row].trial.id;
@@ -366,13 +384,17 @@ static rue_status finish(struct farm *farm, size_t node, rue_error *error)
     if (status != RUE_OK || farm->like.nodes[node].dropped) return status;
     if (rue_runner_farm_is_lost(farm->runners, node - 1))
         return drop(farm, node, SIZE_MAX, "ended its connection", error);
-    lane->busy = lane->starting = !is_virtual(farm) && rue_runner_farm_restart(farm->runners, node - 1);
-    return RUE_OK;
+    if (is_virtual(farm)) return RUE_OK; /* with the next trial */
+    status = rue_runner_farm_restart(farm->runners, node - 1, &lane->starting, error);
+    lane->busy = lane->starting;
+    lane->starting_ns = rue_study_spent_ns(&study->setup, &study->ledger);
+    return status;
 }
 
 /* ---- what is next ---- */
 
-/* The busy lane whose trial ends first, or the free lane with the least clock; 0: none. */
+/* The busy lane whose trial ends first, or the free lane with the least clock; 0: none. The end of the study
+ * does not wait for a runner that starts for long. */
 static size_t first_lane(const struct farm *farm, bool busy)
 {
     const struct rue_budget *budget = &farm->study->setup.goal.search.budget;
@@ -381,13 +403,34 @@ static size_t first_lane(const struct farm *farm, bool busy)
     if (!busy && budget->trials && farm->study->ledger.run_trials + running >= budget->trials) return 0;
     for (size_t n = 1; n <= farm->like.count; n++) {
         const struct lane *lane = &farm->lanes[n], *best = &farm->lanes[first];
-        if (farm->like.nodes[n].dropped || lane->busy != busy || (!busy && lane->waits)) continue;
+        if (farm->like.nodes[n].dropped || lane->busy != busy || (busy ? lane->stalls : lane->waits))
+            continue;
         uint64_t now_ns =
             lane->starting ? rue_study_spent_ns(&farm->study->setup, &farm->study->ledger) : lane->clock_ns;
+        if (lane->starting && now_ns >= lane->starting_ns + start_timeout_ns) continue;
         if ((!busy || lane->starting) && budget->time_ns && now_ns >= budget->time_ns) continue;
         if (!first || (busy ? lane->end_ns < best->end_ns : lane->clock_ns < best->clock_ns)) first = n;
     }
     return first;
+}
+
+static bool any_stalls(const struct farm *farm)
+{
+    bool any = false;
+    for (size_t n = 1; n <= farm->like.count; n++) any |= farm->lanes[n].stalls;
+    return any;
+}
+
+/* Receives the answers of stalled lanes that have come; `waits`: waits for one. */
+static rue_status collect_stalled(struct farm *farm, bool waits, rue_error *error)
+{
+    size_t lane;
+    rue_status status = waits ? rue_runner_farm_wait(farm->runners, check_ms, &lane, error) : RUE_OK;
+    if (status == RUE_OK && waits && lane != SIZE_MAX) status = receive(farm, lane + 1, error);
+    for (size_t n = 1; status == RUE_OK && n <= farm->like.count; n++)
+        if (farm->lanes[n].stalls && rue_runner_farm_has_ended(farm->runners, n - 1, 0))
+            status = receive(farm, n, error);
+    return status;
 }
 
 static rue_status step(struct farm *farm, size_t free, size_t busy, rue_error *error)
@@ -396,8 +439,10 @@ static rue_status step(struct farm *farm, size_t free, size_t busy, rue_error *e
     rue_status status = RUE_OK;
     if (free && (!busy || !is_virtual(farm) || farm->lanes[free].clock_ns < farm->lanes[busy].end_ns))
         return begin(farm, free, error);
+    if (!busy) return collect_stalled(farm, true, error);
     if (!is_virtual(farm)) {
-        status = rue_runner_farm_wait(farm->runners, &lane, error);
+        status = rue_runner_farm_wait(farm->runners, check_ms, &lane, error);
+        if (status != RUE_OK || lane == SIZE_MAX) return status;
         busy = lane + 1;
     }
     for (size_t n = 1; status == RUE_OK && is_virtual(farm) && n <= farm->like.count; n++)
@@ -414,8 +459,10 @@ static rue_status run(struct farm *farm, rue_error *error)
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
         for (size_t n = 1; n <= farm->like.count && !is_virtual(farm); n++)
             advance(farm, n, rue_study_spent_ns(&study->setup, &study->ledger));
+        status = collect_stalled(farm, false, error);
+        if (status != RUE_OK) return status;
         size_t free = first_lane(farm, false), busy = first_lane(farm, true);
-        if (!free && !busy) break;
+        if (!free && !busy && !any_stalls(farm)) break;
         status = step(farm, free, busy, error);
         if (status != RUE_OK) return status;
     }

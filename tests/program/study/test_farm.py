@@ -6,11 +6,12 @@ import shlex
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 
 import pytest
 
-from conftest import Script, cluster, expect_failure, finish, flat, make_table, read_json, wait_until, wait_until_ended
+from conftest import ROOT, Script, cluster, expect_failure, finish, flat, make_table, read_json, wait_until, wait_until_ended
 
 CELLS = [16, 64, 256], [1, 2, 4, 8]
 TABLE = make_table(["ape", "bee"], *CELLS, lambda model, batch, workers: 40_000 // workers + 3_000_000 // batch + (9_000 if model == "bee" else 0))
@@ -276,6 +277,39 @@ def test_a_runner_that_starts_again_does_not_stop_the_others(rue, tmp_path):
     assert node == "n1"
     after = [row["node"] for row in cells(rue) if row["id"] > failed]
     assert after.index("n1") > 3, "n0 makes trials while n1 starts"
+
+
+STALLS = ["part", "earlier", "drip", "endless", "silent"]
+
+
+@pytest.mark.parametrize("clock, how", [*(("virtual", how) for how in STALLS), *(("real", how) for how in [*STALLS, "hello", "open", "unread"])])
+def test_a_lane_that_stalls_does_not_stop_the_others(rue, clock, how):
+    launcher = f"{sys.executable} {ROOT / 'tests/fixtures/stalling_ranks.py'} 3 {clock} {how}"
+    done = rue("tune", "--farm", "--out", "out", "--strategy", "duel", "--epsilon", "0.01%", "--trial-timeout", "1s", "--launch", launcher,
+               "--budget", "8s" if clock == "real" else "10m")
+    assert done.returncode in (0, 5), done.stderr
+    found = [(node_of(ranks), status) for ranks, status in select(rue, "SELECT ranks, status FROM trial ORDER BY id")]
+    of_node = [i for i, (node, _) in enumerate(found) if node == "n1"]
+    stalls_after = of_node[7 if how in STALLS else 8]  # a runner that starts again has failed before
+    others = [node for node, _ in found[stalls_after + 1:]]
+    assert (others + ["n1"]).index("n1") > 4, ("trials of n0 and n2 before the next row of n1", found[stalls_after:])
+
+
+def test_a_signal_ends_a_lane_that_stalls(program, tmp_path):
+    launcher = f"{sys.executable} {ROOT / 'tests/fixtures/stalling_ranks.py'} 2 real part"
+    process = subprocess.Popen([program, "tune", "--farm", "--out", "out", "--budget", "10h", "--epsilon", "0.01%", "--trial-timeout", "10h", "--launch", launcher],
+                               cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    store = tmp_path / "out/study.db"
+
+    def count():
+        try:
+            return len([1 for ranks, in sqlite3.connect(store).execute("SELECT ranks FROM trial") if node_of(ranks) == "n1"])
+        except sqlite3.OperationalError:  # it has no table yet
+            return 0
+    wait_until(lambda: store.exists() and count() >= 8, process)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 143, errors
 
 
 def test_real_loaders(rue, photos, tmp_path):
