@@ -97,12 +97,15 @@ static int copy_pages(sqlite3 *from, sqlite3 *to)
     return code == SQLITE_OK && copied != SQLITE_DONE ? copied : code;
 }
 
+/* Without a mutex, which each column of each row would lock. */
+enum { MEMORY_FLAGS = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX };
+
 static rue_status copy_database(struct rue_store *store, const char *file, bool shared, rue_error *error)
 {
     sqlite3 *from = NULL;
     rue_status status = rue_store_open_read_only(file, store->path, shared, &from, error);
     if (status == RUE_OK) status = rue_store_schema_check(from, store->path, error);
-    int code = status == RUE_OK ? sqlite3_open(memory_name, &store->db) : SQLITE_OK;
+    int code = status == RUE_OK ? sqlite3_open_v2(memory_name, &store->db, MEMORY_FLAGS, NULL) : SQLITE_OK;
     if (code == SQLITE_OK && status == RUE_OK) code = rue_store_guard_open(store->db);
     if (code == SQLITE_OK && status == RUE_OK) code = copy_pages(from, store->db);
     if (code != SQLITE_OK) status = fail_store(store, code, "reading the store", error);
