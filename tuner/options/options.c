@@ -41,22 +41,21 @@ struct rue_options {
 /* The valid values: "a whole number from 1 to 1000", "one of all, raw, preprocessed". */
 static void describe_option(const struct rue_option *option, char *out, size_t bytes)
 {
-    static const char *const kinds[] = {[RUE_OPTION_FLAG] = "true or false",
-                                        [RUE_OPTION_TEXT] = "a text",
-                                        [RUE_OPTION_LIST] = "a list separated by commas",
-                                        [RUE_OPTION_SETTINGS] = "NAME=LIST",
-                                        [RUE_OPTION_PATH] = "a path",
-                                        [RUE_OPTION_OUTPUT] =
-                                            "a path to write; for standard output /dev/stdout, for a file "
-                                            "of this name ./-",
-                                        [RUE_OPTION_COMMAND] = "a command for a shell",
-                                        [RUE_OPTION_COUNT] = "a whole number",
-                                        [RUE_OPTION_DURATION] =
-                                            "a time such as 2m, 300s or 250ms, up to 9 years",
-                                        [RUE_OPTION_BUDGET] = RUE_BUDGET_WORDS,
-                                        [RUE_OPTION_PERCENTAGE] = "a percentage such as 2.5%",
-                                        [RUE_OPTION_BYTES] = "a size such as 8G or 512M, up to 256P",
-                                        [RUE_OPTION_WORD] = "one of"};
+    static const char *const kinds[] = {
+        [RUE_OPTION_FLAG] = "true or false",
+        [RUE_OPTION_TEXT] = "a text",
+        [RUE_OPTION_LIST] = "a list separated by commas",
+        [RUE_OPTION_SETTINGS] = "NAME=LIST",
+        [RUE_OPTION_PATH] = "a path",
+        [RUE_OPTION_OUTPUT] = "a path to write; for standard output /dev/stdout, for a file "
+                              "of this name ./-",
+        [RUE_OPTION_COMMAND] = "a command for a shell",
+        [RUE_OPTION_COUNT] = "a whole number",
+        [RUE_OPTION_DURATION] = "a time such as 2m, 300s or 250ms, up to 9 years",
+        [RUE_OPTION_BUDGET] = RUE_BUDGET_WORDS,
+        [RUE_OPTION_PERCENTAGE] = "a percentage such as 2.5%",
+        [RUE_OPTION_BYTES] = "a size such as 8G or 512M, up to 256P",
+        [RUE_OPTION_WORD] = "one of"};
     int used = snprintf(out, bytes, "%s", kinds[option->kind]);
     if (option->kind == RUE_OPTION_COUNT && option->max)
         used += snprintf(out + used, bytes - (size_t)used, " from %" PRIu64 " to %" PRIu64, option->min,

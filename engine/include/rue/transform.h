@@ -44,8 +44,8 @@ void rue_transform_close(struct rue_transform *transform);
 rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg, size_t bytes,
                               enum rue_dtype dtype, void *out, rue_error *error) RUE_MUST_CHECK;
 
-/* Whether rue_transform_jpeg would accept the image, as far as its headers and its end show, in a hundredth of
- * the time. Only data that do not end as a JPEG does are decoded. Errors as rue_transform_jpeg. */
+/* Whether rue_transform_jpeg would accept the image, as far as its headers and its end show, in a hundredth
+ * of the time. Only data that do not end as a JPEG does are decoded. Errors as rue_transform_jpeg. */
 rue_status rue_transform_verify(struct rue_transform *transform, const void *jpeg, size_t bytes,
                                 rue_error *error) RUE_MUST_CHECK;
 
