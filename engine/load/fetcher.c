@@ -203,14 +203,17 @@ static rue_status fetch_raw(struct rue_fetcher *fetcher, uint64_t item, void *te
     return status == RUE_OK ? RUE_OK : fail_item(fetcher, item, &reason, error);
 }
 
-rue_status rue_fetcher_verify(struct rue_fetcher *fetcher, uint64_t item, const void *data, rue_error *error)
+rue_status rue_fetcher_verify(struct rue_fetcher *fetcher, uint64_t item, rue_error *error)
 {
     uint64_t bytes = rue_source_bytes(fetcher->source, item);
     rue_error reason = {0};
-    rue_status status = rue_source_verify(fetcher->source, item, data, error);
+    rue_status status = fetcher->mode == RUE_RAW ? check_size(fetcher, bytes, &reason) : RUE_OK;
+    if (status != RUE_OK) return fail_item(fetcher, item, &reason, error);
+    status = reserve_item(fetcher, bytes, error);
+    if (status == RUE_OK) status = rue_source_read(fetcher->source, item, fetcher->item, error);
+    if (status == RUE_OK) status = rue_source_verify(fetcher->source, item, fetcher->item, error);
     if (status != RUE_OK || fetcher->mode != RUE_RAW) return status;
-    status = check_size(fetcher, bytes, &reason);
-    if (status == RUE_OK) status = rue_transform_verify(fetcher->transform, data, bytes, &reason);
+    status = rue_transform_verify(fetcher->transform, fetcher->item, bytes, &reason);
     return status == RUE_OK ? RUE_OK : fail_item(fetcher, item, &reason, error);
 }
 

@@ -1,5 +1,6 @@
 #include "read_ahead.h"
 
+#include <errno.h>
 #include <liburing.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -44,12 +45,12 @@ static bool open_ring(struct io_uring *ring)
     return works;
 }
 
-bool rue_read_ahead_is_possible(void)
+bool rue_read_ahead_is_permitted(void)
 {
     struct io_uring ring;
-    bool possible = open_ring(&ring);
-    if (possible) io_uring_queue_exit(&ring);
-    return possible;
+    int failed = io_uring_queue_init(1, &ring, 0);
+    if (failed == 0) io_uring_queue_exit(&ring);
+    return failed != -ENOSYS && failed != -EPERM && failed != -EACCES;
 }
 
 rue_status rue_read_ahead_open(size_t buffer_bytes, struct rue_read_ahead **out, rue_error *error)

@@ -11,8 +11,9 @@ enum { RUE_READ_AHEAD_MAX = 8 /* reads in flight: keep storage busy while a work
 
 struct rue_read_ahead;
 
-/* False: the system has no io_uring, or forbids it; then nothing is read ahead. */
-bool rue_read_ahead_is_possible(void);
+/* False: the system has no io_uring, or forbids it, so nothing is read ahead. (Nor is it while the system is
+ * out of descriptors or locked memory; that passes.) */
+bool rue_read_ahead_is_permitted(void);
 
 /* Reads of at most `buffer_bytes`, a multiple of RUE_BLOCK_BYTES, can use an internal buffer. RUE_MEMORY. */
 rue_status rue_read_ahead_open(size_t buffer_bytes, struct rue_read_ahead **out,

@@ -245,6 +245,7 @@ void rue_shards_list_name(char *list, size_t bytes, const char *name, size_t len
 {
     static const char more[] = "...";
     size_t used = strlen(list);
+    length = strnlen(name, length); /* a name in a file may hold a NUL */
     bool full = used >= strlen(more) && strcmp(list + used - strlen(more), more) == 0;
     for (const char *at = list; *at && !full; at += strcspn(at, ","), at += strspn(at, ", "))
         full = strncmp(at, name, length) == 0 && (!at[length] || at[length] == ',');

@@ -12,6 +12,7 @@
 #include "advice.h"
 #include "files.h"
 #include "hash.h"
+#include "note.h"
 #include "shards.h"
 
 extern const struct rue_source_ops rue_source_csv;
@@ -390,13 +391,12 @@ uint64_t rue_source_skipped(const struct rue_source *source)
 
 void rue_source_note(const struct rue_source *source, char *text, size_t bytes)
 {
-    const struct rue_index *index = &source->index;
-    const char *example = index->remarks.skipped_example, *note = index->remarks.note;
-    if (example[0])
-        snprintf(text, bytes, "files skipped: %" PRIu64 ", such as %s%s%s", index->remarks.skipped, example,
-                 note[0] ? "; " : "", note);
-    else
-        snprintf(text, bytes, "%s", note);
+    const struct rue_remarks *remarks = &source->index.remarks;
+    text[0] = 0;
+    if (remarks->skipped_example[0])
+        rue_note_add(text, bytes, "files skipped: %" PRIu64 ", such as %s", remarks->skipped,
+                     remarks->skipped_example);
+    rue_note_add(text, bytes, "%s", remarks->note);
 }
 
 size_t rue_source_class_count(const struct rue_source *source)

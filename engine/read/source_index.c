@@ -1,6 +1,5 @@
 #include "source_index.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "array.h"
 #include "files.h"
+#include "note.h"
 
 static const char purpose[] = "the index of the data";
 
@@ -129,33 +129,20 @@ rue_status rue_index_label_by_folder(struct rue_index *index, rue_error *error)
     return RUE_OK;
 }
 
-/* Writes a text without control characters, which file names may have. */
-static void write_note(char *into, size_t bytes, const char *format, va_list values)
-{
-    char text[2 * PATH_MAX + 256];
-    vsnprintf(text, sizeof text, format, values);
-    for (char *at = text; *at; at++)
-        if (iscntrl((unsigned char)*at)) *at = '?';
-    rue_error_shorten(text, into, bytes);
-}
-
 void rue_index_skip(struct rue_index *index, const char *format, ...)
 {
     if (index->remarks.skipped++) return;
     va_list values;
     va_start(values, format);
-    write_note(index->remarks.skipped_example, sizeof index->remarks.skipped_example, format, values);
+    rue_note_add_list(index->remarks.skipped_example, RUE_EXAMPLE_BYTES, format, values);
     va_end(values);
 }
 
 void rue_index_note(struct rue_index *index, const char *format, ...)
 {
-    size_t used = strlen(index->remarks.note), room = sizeof index->remarks.note - used;
-    if (room < RUE_NOTE_BYTES / 4) return;
-    if (used) used += (size_t)snprintf(index->remarks.note + used, room, "; ");
     va_list values;
     va_start(values, format);
-    write_note(index->remarks.note + used, sizeof index->remarks.note - used, format, values);
+    rue_note_add_list(index->remarks.note, RUE_NOTE_BYTES, format, values);
     va_end(values);
 }
 

@@ -118,9 +118,6 @@ static rue_status find_classes(struct rue_index *index, rue_error *error)
                        foldered, index->count);
         return RUE_OK;
     }
-    for (uint64_t i = 0; i < index->count; i++)
-        if (!has_folder(index, i))
-            rue_index_skip(index, "the key '%s', outside of the class folders", rue_index_name(index, i));
     return rue_index_label_by_folder(index, error);
 }
 

@@ -15,11 +15,16 @@ struct rue_data_scan {
     uint64_t more_ns;                  /* how long to read further raw items; they need not be in memory */
 };
 
-/* Reads and verifies the items; blocks on storage. Adds what is damaged to `note` [bytes], with an example
- * and what to do; sentences are separated by "; ". RUE_DATA: a preprocessed item cannot be read, or has a
+/* Items that are damaged or unreadable. */
+struct rue_damage {
+    uint64_t scanned, count;
+    rue_error first; /* of the first one; its message names it */
+};
+
+/* Reads and verifies the items; blocks on storage. RUE_DATA: a preprocessed item cannot be read, or has a
  * wrong checksum, and the workload does not replace such items. RUE_MEMORY, and the results of
  * rue_source_failure. */
-rue_status rue_data_scan(const struct rue_data_scan *scan, char *note, size_t bytes,
+rue_status rue_data_scan(const struct rue_data_scan *scan, struct rue_damage *out,
                          rue_error *error) RUE_MUST_CHECK;
 
 #endif

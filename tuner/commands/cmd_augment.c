@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "advice.h"
 #include "augment_rows.h"
 #include "commands.h"
 #include "output.h"
@@ -137,13 +136,8 @@ static rue_status run_augment(const struct rue_options *options, rue_error *erro
     rue_status status = read_stream(options, &stream, error);
     const char *path = rue_options_text(options, OUTPUT);
     if (status != RUE_OK) return status;
-    if (path)
-        return rue_output_write_file("--output", path, stream.format->mark, render_stream, &stream, error);
-    status = write_stream(&stream, STDOUT_FILENO, error);
-    if (status != RUE_STORE) return status;
-    if (errno == EPIPE) return RUE_OK; /* the reader has enough, which is how a stream without end ends */
-    return rue_fail(error, RUE_STORE, "cannot write the output: %s%s", strerror(errno),
-                    rue_advice_or(errno, ""));
+    return rue_output_write_file("--output", path ? path : "/dev/stdout", stream.format->mark, render_stream,
+                                 &stream, error);
 }
 
 const struct rue_command rue_command_augment = {

@@ -47,8 +47,7 @@ static void describe_option(const struct rue_option *option, char *out, size_t b
         [RUE_OPTION_LIST] = "a list separated by commas",
         [RUE_OPTION_SETTINGS] = "NAME=LIST",
         [RUE_OPTION_PATH] = "a path",
-        [RUE_OPTION_OUTPUT] = "a path to write; for standard output /dev/stdout, for a file "
-                              "of this name ./-",
+        [RUE_OPTION_OUTPUT] = "a path to write; one that is named - is written as ./-",
         [RUE_OPTION_COMMAND] = "a command for a shell",
         [RUE_OPTION_COUNT] = "a whole number",
         [RUE_OPTION_DURATION] = "a time such as 2m, 300s or 250ms, up to 9 years",

@@ -155,6 +155,7 @@ static rue_status write_device(const char *path, renderer render, const void *co
     if (fflush(stream) != 0 && status == RUE_OK) status = RUE_STORE;
     int number = errno;
     if (stream != stdout) fclose(stream);
+    if (status == RUE_STORE && number == EPIPE) return RUE_OK; /* the reader has enough */
     if (status == RUE_STORE) return fail_store(error, path, number ? number : EIO);
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s: %s", path, why.message);
 }

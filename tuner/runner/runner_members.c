@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "json_document.h"
+#include "note.h"
 #include "runner_identity.h"
 
 /* The GPUs that all loaders together see. */
@@ -230,7 +231,7 @@ static rue_status open_everywhere(struct rue_runner_group *group, const struct r
         struct rue_workload own = opening_workload(group, workload, i);
         uint64_t warmed = group->address.farm             ? images
                           : rue_member_is_first(group, i) ? images * group->count
-                                                          : 1;
+                                                          : RUE_OPEN_BRIEFLY;
         status = rue_connection_begin_open(group->members[i].connection, variant, &own, warmed, &why);
         if (status != RUE_OK) return rue_member_fail(group, &group->members[i], status, &why, error);
     }
@@ -240,6 +241,8 @@ static rue_status open_everywhere(struct rue_runner_group *group, const struct r
         status = rue_connection_finish_open(group->members[i].connection, variant, &own, &opened, &why);
         if (status != RUE_OK) return rue_member_fail(group, &group->members[i], status, &why, error);
         if (i == 0) *out = opened;
+        if (i && rue_member_is_first(group, i) && strcmp(opened.note, out->note) != 0)
+            rue_note_add(out->note, sizeof out->note, "on %s: %s", group->members[i].name, opened.note);
         /* A node that cannot warm the data decides for all. */
         if (rue_member_is_first(group, i) && strcmp(opened.cache, out->cache) != 0) {
             memcpy(out->cache, RUE_CACHE_AS_IS, sizeof RUE_CACHE_AS_IS);
@@ -263,7 +266,8 @@ static rue_status open_shares(struct rue_runner_group *group, const struct rue_v
         struct rue_opened opened;
         rue_error why = {0};
         own.rank = (int)i;
-        status = rue_connection_begin_open(group->members[i].connection, variant, &own, 1, &why);
+        status =
+            rue_connection_begin_open(group->members[i].connection, variant, &own, RUE_OPEN_BRIEFLY, &why);
         if (status == RUE_OK)
             status = rue_connection_finish_open(group->members[i].connection, variant, &own, &opened, &why);
         if (status != RUE_OK) return rue_member_fail(group, &group->members[i], status, &why, error);

@@ -13,12 +13,14 @@
 #include "model_cuda.h"
 #include "model_host.h"
 #include "model_sleep.h"
+#include "note.h"
 #include "profile_json.h"
 #include "protocol.h"
 #include "read_ahead.h"
 #include "residency.h"
 #include "sampler.h"
 #include "trial_loop.h"
+#include "units.h"
 #include "workload_json.h"
 
 enum { OPEN_SOURCES_MAX = 16, GPUS_MAX = 16 };
@@ -92,20 +94,38 @@ static uint64_t warm_images(const struct rue_open_request *request, uint64_t sha
     return images;
 }
 
+static void note_damage(const struct rue_damage *damage, const struct rue_open_request *request,
+                        struct rue_opened *opened)
+{
+    char bad[RUE_UNIT_TEXT_BYTES], scanned[RUE_UNIT_TEXT_BYTES];
+    bool replaces = request->workload.bad_images == RUE_BAD_REPLACE, tensors = opened->dtype[0];
+    if (damage->count == 0) return;
+    rue_note_add(opened->note, sizeof opened->note, "%s of %s images %s damaged or unreadable, such as %s%s",
+                 rue_format_count(damage->count, bad, sizeof bad),
+                 rue_format_count(damage->scanned, scanned, sizeof scanned),
+                 damage->count == 1 ? "is" : "are", damage->first.message,
+                 !replaces ? "; a job stops there: repair or remove it, or give --bad-images replace"
+                 : tensors ? "; trials replace only those that cannot be read or decoded"
+                           : "");
+}
+
 /* Reads the data once, so that warm trials find them in the page cache. */
 static rue_status scan_source(struct opened_source *opening, const struct rue_open_request *request,
                               const struct rue_sampler *sampler, struct rue_opened *opened, rue_error *error)
 {
-    bool cold = strcmp(request->workload.cache, RUE_CACHE_COLD) == 0;
+    bool cold = strcmp(request->workload.cache, RUE_CACHE_COLD) == 0, /* reading would make them warm */
+        brief = request->images == RUE_OPEN_BRIEFLY;
     const struct rue_data_scan scan = {
         .source = opening->source,
         .workload = &request->workload,
         .sampler = sampler,
         .images = warm_images(request, rue_sampler_share(sampler), opened),
-        .more_ns = opening->scanned || cold ? 0 : SCAN_MORE_NS, /* reading would make them warm */
+        .more_ns = opening->scanned || cold || brief ? 0 : SCAN_MORE_NS,
     };
+    struct rue_damage damage;
     opening->scanned = true;
-    rue_status status = rue_data_scan(&scan, opened->note, sizeof opened->note, error);
+    rue_status status = rue_data_scan(&scan, &damage, error);
+    if (status == RUE_OK) note_damage(&damage, request, opened);
     if (status == RUE_OK && scan.images) snprintf(opened->cache, sizeof opened->cache, RUE_CACHE_WARM);
     return status;
 }
@@ -125,18 +145,15 @@ static rue_status try_cold(const struct rue_source *source, const struct rue_wor
 }
 
 /* Only preprocessed items in one open file are read ahead. */
-static void note_access(const struct rue_source *source, char *note, size_t bytes)
+static void note_access(const struct rue_source *source, struct rue_opened *opened)
 {
     struct rue_place place;
-    size_t used = strlen(note);
-    if (rue_source_variant(source).mode == RUE_RAW || rue_read_ahead_is_possible() ||
+    if (rue_source_variant(source).mode == RUE_RAW || rue_read_ahead_is_permitted() ||
         !rue_source_place(source, RUE_ACCESS_READ, 0, &place) || place.path)
         return;
-    snprintf(
-        note + used, bytes - used,
-        "%sio_uring is not permitted here, so items that are not in memory are read one by one: allow it "
-        "(in a container: its seccomp profile)",
-        used ? "; " : "");
+    rue_note_add(opened->note, sizeof opened->note,
+                 "io_uring is not permitted here, so items that are not in memory are read one by one: allow "
+                 "it (in a container: its seccomp profile)");
 }
 
 static rue_status open_data(struct server *server, const struct rue_open_request *request,
@@ -162,14 +179,16 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     if (out->batch_dtype != request->workload.batch_dtype) return RUE_OK;
     if (rue_workload_trains(&request->workload))
         snprintf(out->transform, sizeof out->transform, RUE_TRANSFORM_TRAIN);
-    rue_source_note(source, out->note, sizeof out->note);
-    note_access(source, out->note, sizeof out->note);
     struct rue_sampler sampler = rue_workload_sampler(&request->workload);
     status = rue_sampler_open(&sampler, source, error);
     if (status != RUE_OK) return status;
     if (request->workload.world_size > 1) out->share_images = rue_sampler_share(&sampler);
     status = scan_source(opening, request, &sampler, out, error);
     rue_sampler_close(&sampler);
+    char note[RUE_ERROR_MESSAGE_BYTES];
+    rue_source_note(source, note, sizeof note);
+    rue_note_add(out->note, sizeof out->note, "%s", note);
+    note_access(source, out);
     return status == RUE_OK ? try_cold(source, &request->workload, request->images, out, error) : status;
 }
 
@@ -271,7 +290,7 @@ static json_t *machine_json(void)
                                machine.usable_cpus, "online_cpus", machine.online_cpus, "affinity_cpus",
                                machine.affinity_cpus, "quota_cpus", machine.quota_cpus, "memory_bytes",
                                (json_int_t)machine.memory_bytes, "kernel", machine.kernel);
-    if (!rue_read_ahead_is_possible()) json_object_set_new(object, "io_uring", json_false());
+    if (!rue_read_ahead_is_permitted()) json_object_set_new(object, "io_uring", json_false());
     add_gpus(object);
     return object;
 }

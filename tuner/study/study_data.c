@@ -12,6 +12,7 @@
 #include "json_number.h"
 #include "machine.h"
 #include "model.h"
+#include "note.h"
 #include "prepare.h"
 #include "sampler.h"
 #include "shards.h"
@@ -94,13 +95,12 @@ static void note_bound_rank(const struct rue_study_setup *setup, struct rue_open
     const char *machine = rue_study_hello(setup)->machine_json;
     int bound = rue_json_number(machine, "affinity_cpus"), online = rue_json_number(machine, "online_cpus"),
         loaders = rue_json_number(machine, "loaders"), nodes = rue_json_number(machine, "nodes");
-    size_t used = strlen(opened->note);
     if (!setup->goal.loader.runner.launch || bound != 1 || online <= (nodes > 0 ? loaders / nodes : 1))
         return;
-    snprintf(opened->note + used, sizeof opened->note - used,
-             "%seach rank may use only 1 of %d CPUs: if training gets more, start ranks as it does (srun "
-             "--cpus-per-task, mpirun --bind-to none)",
-             used ? "; " : "", online);
+    rue_note_add(opened->note, sizeof opened->note,
+                 "each rank may use only 1 of %d CPUs: if training gets more, start ranks as it does (srun "
+                 "--cpus-per-task, mpirun --bind-to none)",
+                 online);
 }
 
 /* Lets the runner open a variant, and fixes the workload of its trials. */

@@ -399,7 +399,7 @@ static size_t first_lane(const struct farm *farm, bool busy)
 {
     const struct rue_budget *budget = &farm->study->setup.goal.search.budget;
     size_t first = 0, running = 0;
-    for (size_t n = 1; n <= farm->like.count; n++) running += farm->lanes[n].busy;
+    for (size_t n = 1; n <= farm->like.count; n++) running += farm->lanes[n].busy && !farm->lanes[n].starting;
     if (!busy && budget->trials && farm->study->ledger.run_trials + running >= budget->trials) return 0;
     for (size_t n = 1; n <= farm->like.count; n++) {
         const struct lane *lane = &farm->lanes[n], *best = &farm->lanes[first];

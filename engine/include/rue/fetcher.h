@@ -52,10 +52,9 @@ bool rue_fetcher_prefetch(struct rue_fetcher *fetcher, uint64_t item, void *tens
 /* Discards all prefetched items. On return no read into a tensor is in flight. Blocks on storage. */
 void rue_fetcher_discard(struct rue_fetcher *fetcher);
 
-/* Checks `data`, the bytes of the item from rue_source_read: checksums (rue_source_verify), and the headers
- * of raw items (rue_transform_verify). RUE_DATA names the damaged item. */
-rue_status rue_fetcher_verify(struct rue_fetcher *fetcher, uint64_t item, const void *data,
-                              rue_error *error) RUE_MUST_CHECK;
+/* Reads the item and checks it: its checksum (rue_source_verify), and the headers of a raw one
+ * (rue_transform_verify). Errors as rue_fetcher_fetch; nothing is replaced. Blocks on storage. */
+rue_status rue_fetcher_verify(struct rue_fetcher *fetcher, uint64_t item, rue_error *error) RUE_MUST_CHECK;
 
 /* Writes the tensor of `item` to `tensor`, shape [3][224][224] or that of the source, and its label to
  * `*label`. RUE_DATA names the damaged item. RUE_BAD_REPLACE loads the next undamaged item of the data

@@ -24,7 +24,7 @@ def tune(rue, script, out):
     ["tune", "x", "--out", "-"], ["compare", "x", "--out", "-"], ["scale", "x", "--out", "-"], ["report", "x", "--out", "-"], ["analyze", "x", "--study", "-"],
     ["calibrate", "--device", "host:1", "--out", "-"], ["diff", "x", "x", "--html", "-"], ["augment", "--count", "1", "--output", "-"]])
 def test_no_option_makes_a_file_of_the_name_of_standard_output(rue, words):
-    expect_failure(rue(*words), 2, "'-' is not a path to write; for standard output /dev/stdout, for a file of this name ./-")
+    expect_failure(rue(*words), 2, "'-' is not a path to write; one that is named - is written as ./-")
     assert not (rue.folder / "-").exists()
 
 

@@ -64,3 +64,24 @@ def test_whole_images_are_not_called_damaged(rue, photos_but):
 def test_the_pixel_limit_of_the_job_counts(rue, photos_but):
     done = rue("tune", photos_but(), *FEW, "--images", "2", "--max-pixels", "100000")
     assert "48 of 48 images are damaged or unreadable" in flat(done.stderr) and "the limit is 100,000" in flat(done.stderr), done.stderr
+
+
+def test_a_file_that_is_too_large_is_named_without_reading_it(rue, photos_but):
+    data = photos_but()
+    with open(data / "huge.jpg", "wb") as file:
+        file.truncate(1 << 41)
+    done = rue("tune", data, *FEW, "--images", "2")
+    assert done.returncode == 0, done.stderr
+    assert f"1 of 49 images is damaged or unreadable, such as {data}/huge.jpg has 2199023255552 bytes" in flat(done.stderr)
+
+
+def test_damage_comes_before_other_notes(rue, photos_but):
+    """Also where these are long."""
+    data = photos_but(at45=PNG)
+    for i in range(3):
+        (data / f"{'long' * 50}{i}").mkdir()
+    (data / ("broken" * 40 + ".jpg")).symlink_to("nowhere" * 30)
+    done = rue("tune", data, *FEW, "--images", "2")
+    assert done.returncode == 0, done.stderr
+    note = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["note"]
+    assert note.startswith("1 of 48 images is damaged") and "--bad-images replace; files skipped: 1" in note and len(note) < 1024

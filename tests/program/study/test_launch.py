@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import SCRIPTED_RUNNER, cluster, expect_failure, finish, flat, make_table, read_json, stop, wait_until, wait_until_ended
+from conftest import SCRIPTED_RUNNER, Script, cluster, expect_failure, finish, flat, make_table, read_json, stop, wait_until, wait_until_ended
 
 TABLE = make_table(["ape"], [16, 64], [1, 4], lambda model, batch, workers: 4_000_000 // workers - 1000 * batch)
 GRID = ["--strategy", "grid", "--budget", "100h", "--out", "out"]
@@ -69,6 +69,23 @@ def test_each_rank_has_its_share_and_its_figures(rue, photos, tmp_path):
         assert all(rank["start_late_ns"] >= 0 for rank in ranks)
     part = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
     assert (part["workload"]["world_size"], part["ranks"], part["job_images"]) == (3, 3, 16)
+
+
+@pytest.mark.parametrize("others, said", [("damaged.jpg", "damaged.jpg; on rank 2 (n1): "), ("copy.jpg", "damaged.jpg; on rank 2 (n1): copy.jpg"),
+                                          ("", "damaged.jpg")])
+def test_what_another_node_says_of_the_data_is_reported_once(rue, tmp_path, others, said):
+    """Only the first rank of a node looks at the data."""
+    runners = []
+    for rank, note in enumerate(["damaged.jpg", "not asked", others, "not asked"]):
+        (tmp_path / str(rank)).mkdir()
+        runners.append(Script(tmp_path / str(rank), TABLE, hello=dict(images=1000), opened=dict(note=note)).command)
+    path = tmp_path / "runner.sh"
+    path.write_text("#!/bin/sh\n" + "\n".join(f'[ "$SLURM_PROCID" = {i} ] && exec {words}' for i, words in enumerate(runners)) + "\n")
+    path.chmod(0o755)
+    done = rue("tune", "--runner", shlex.quote(str(path)), "--launch", cluster(tmp_path, ranks=4, per_node=2), *GRID)
+    assert done.returncode == 0, done.stderr
+    text = flat(done.stderr)
+    assert ("not asked" not in text) and (said in text) == (others != "damaged.jpg") and text.count("damaged.jpg") == 1
 
 
 @pytest.mark.parametrize("bound, per_node, warned", [("1", 1, True), ("1", 4, False), ("2", 1, False)])

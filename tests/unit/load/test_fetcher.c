@@ -296,11 +296,9 @@ Test(fetcher, verify_names_a_file_that_cannot_be_decoded)
     temporary_text(data_photo_name(1), "\x89PNG\r\n\x1a\n and so on");
     struct rue_source *source = data_open("photos");
     struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_FAIL);
-    static char bytes[1 << 20];
     for (uint64_t item = 0; item < 3; item++) {
         rue_error error = {0};
-        cr_assert_eq(rue_source_read(source, item, bytes, NULL), RUE_OK);
-        rue_status status = rue_fetcher_verify(fetcher, item, bytes, &error);
+        rue_status status = rue_fetcher_verify(fetcher, item, &error);
         cr_assert_eq(status, item == 1 ? RUE_DATA : RUE_OK);
         cr_assert(item != 1 || (strstr(error.message, data_photo_name(1)) && strstr(error.message, "PNG")),
                   "%s", error.message);

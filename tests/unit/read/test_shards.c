@@ -189,6 +189,16 @@ Test(shards, more_shards_than_descriptors_are_read)
 
 /* ---- names ---- */
 
+/* A name is bytes of a file, and its length may be anything below 2 GiB. */
+Test(shards, a_name_with_a_nul_ends_there)
+{
+    char list[64] = "";
+    rue_shards_list_name(list, sizeof list, "a", 1);
+    rue_shards_list_name(list, sizeof list, "a\0bcdefgh", 1000000000);
+    rue_shards_list_name(list, sizeof list, "", 0);
+    cr_assert_str_eq(list, "a");
+}
+
 Test(shards, names_are_listed_once_and_as_many_as_fit)
 {
     char list[34] = "";
