@@ -1,4 +1,5 @@
 """Data that the tuner names: folders of photos, rue's tensor files and Zarr stores, loaded by a plain DataLoader."""
+import collections
 import contextlib
 import copy
 import hashlib
@@ -25,7 +26,8 @@ except ImportError:
     T = torchvision_version = None
 
 RESIZE, CROP, MEAN, STD = 256, 224, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-SUFFIXES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+DTYPES = "<f4", "u1", "<f2"  # of a tensor file, by their numbers
+SUFFIXES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")  # of ImageFolder
 
 
 def refuse_augmenting(variant, augment):
@@ -43,6 +45,11 @@ def digest(facts):
     return hashlib.blake2b(repr(facts).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
 
 
+def say(notes):
+    text = "; ".join(notes).encode("utf-8", "replace").decode()  # file names may not be UTF-8
+    return dict(note=text) if text else {}
+
+
 def normalize(levels):
     """ToTensor and Normalize without torchvision: 8-bit levels in CHW order to float32."""
     mean, std = (np.array(v, np.float32).reshape(3, 1, 1) for v in (MEAN, STD))
@@ -52,6 +59,13 @@ def normalize(levels):
 def as_tensor(levels, batch_dtype):
     """8-bit levels as a tensor of a batch: normalised float32, or uint8, which the GPU normalises."""
     return torch.from_numpy(np.array(levels, order="C")) if batch_dtype == "uint8" else normalize(levels)
+
+
+def as_item(values, batch_dtype):
+    """Stored values as a tensor of a batch. Levels of other things than images are divided by 255, and float16 is widened."""
+    if values.dtype == np.uint8 and (values.shape[0] == 3 or batch_dtype == "uint8"):
+        return as_tensor(values, batch_dtype)
+    return torch.from_numpy(values.astype(np.float32) / np.float32(255 if values.dtype == np.uint8 else 1))
 
 
 def transform_plain(image, batch_dtype="float32"):
@@ -71,20 +85,66 @@ def transform_for(batch_dtype, augment=None):
     return T.Compose([*images, *last])
 
 
+def list_folder(path, hidden):
+    """The files of a folder, and its folders, also those behind links."""
+    files, folders = [], []
+    for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
+        if hidden or entry.name[0] != ".":
+            is_folder = os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
+            (folders if is_folder else files).append(entry)
+    return files, folders
+
+
+def identify(path):
+    info = os.stat(path)
+    return info.st_dev, info.st_ino
+
+
+def list_class(path, root, hidden):
+    """The files of a class, and links to folders that are read already: folders are read before links, links in the order found."""
+    found, repeated, links, folders = [], [], collections.deque(), [(path, False)]
+    done = set() if hidden else {identify(root)}
+    while folders or links:
+        path, is_link = folders.pop() if folders else (links.popleft(), False)
+        if is_link:
+            links.append(path)
+        elif identify(path) in done:
+            repeated.append(f"{path}, a link to a folder that is read already")
+        else:
+            done.add(identify(path))
+            files, below = list_folder(path, hidden)
+            found += [entry.path for entry in files]
+            folders += [(entry.path, entry.is_symlink()) for entry in reversed(below)]
+    return found, repeated
+
+
 class PhotoFolder(Dataset):
-    """One sub-folder per class, in the order of torchvision's ImageFolder."""
+    """One sub-folder per class. Classes have the numbers of torchvision's ImageFolder, which also counts hidden images."""
 
     def __init__(self, variant, batch_dtype="float32", augment=None):
         from PIL import Image
         self.read, self.transform, root, self.samples = Image.open, transform_for(batch_dtype, augment), variant["path"], []
         self.item_bytes = 3 * CROP * CROP * np.dtype(batch_dtype).itemsize
-        for label, name in enumerate(sorted(entry.name for entry in os.scandir(root) if entry.is_dir())):
-            for folder, _, names in sorted(os.walk(os.path.join(root, name), followlinks=True)):
-                self.samples += [(f"{folder}/{n}", label) for n in sorted(names) if n.lower().endswith(SUFFIXES)]
+        files, folders = list_folder(root, True)
+        skipped, empty, label = [entry.path for entry in files if entry.name[0] != "."], [], 0
+        for folder in folders:
+            hidden, count = folder.name[0] == ".", len(self.samples)
+            files, repeated = ([], []) if hidden else list_class(folder.path, root, False)
+            skipped += repeated
+            for path in files:
+                is_image = path.lower().endswith((*SUFFIXES, ".jpe")) and os.path.isfile(path)
+                self.samples.append((path, label)) if is_image else skipped.append(path)
+            if len(self.samples) > count or any(path.lower().endswith(SUFFIXES) for path in list_class(folder.path, root, True)[0]):
+                label += 1
+            elif not hidden:
+                empty.append(folder.name)
         if not self.samples:
             raise Refused(f"{root}: no images in sub-folders; put the images of each class into a sub-folder")
+        self.samples.sort(key=lambda sample: sample[0].split("/"))
         self.files = [(path, os.stat(path).st_size) for path, _ in self.samples]
         self.digest = digest(sorted((os.path.relpath(path, root), size) for path, size in self.files))
+        notes = (skipped, "files skipped: {}, such as {}"), (empty, "folders without an image: {}, such as {}, which are not classes")
+        self.facts = say(text.format(len(found), found[0]) for found, text in notes if found)
 
     def __len__(self):
         return len(self.samples)
@@ -108,16 +168,16 @@ class TensorFile(Dataset):
             header, size = file.read(4096).ljust(4096, b"\0"), os.fstat(file.fileno()).st_size
             fields = struct.unpack_from("<8s2IQ4I6Q", header)
             magic, version, dtype, self.count, *shape, _, self.stride, self.data, labels, _, _, file_bytes = fields
-            if magic != b"RUETENSR" or version != 2:
+            if magic != b"RUETENSR" or version != 2 or dtype >= len(DTYPES):
                 raise Refused(f"{self.path}: not a rue tensor file of version 2")
             if size != file_bytes:
                 raise Refused(f"{self.path}: has {size} bytes, but its header says {file_bytes}")
             file.seek(labels)
             self.labels = np.frombuffer(file.read(4 * self.count), "<i4").tolist()
-        self.dtype, self.shape = np.dtype(("<f4", "u1")[dtype]), tuple(shape)
+        self.dtype, self.shape = np.dtype(DTYPES[dtype]), tuple(shape)
         self.bytes, self.item_bytes = (math.prod(shape) * np.dtype(d).itemsize for d in (self.dtype, batch_dtype))
         refuse_uint8(self.path, self.dtype, batch_dtype)
-        sound = 0 < self.bytes <= self.stride and 0 < self.count == len(self.labels) and shape[0] == 3
+        sound = 0 < self.bytes <= self.stride and 0 < self.count == len(self.labels)
         if not sound or self.data + self.count * self.stride > size:
             raise Refused(f"{self.path}: damaged header")
         if variant.get("dtype") not in (None, "", self.dtype.name):
@@ -135,27 +195,95 @@ class TensorFile(Dataset):
             self.map = np.memmap(self.path, np.uint8, "r")  # in each worker by itself
         start = self.data + index * self.stride
         values = self.map[start:start + self.bytes].view(self.dtype).reshape(self.shape)
-        image = torch.from_numpy(np.array(values)) if self.dtype != np.uint8 else as_tensor(values, self.batch_dtype)
-        return image, self.labels[index]
+        return as_item(values, self.batch_dtype), self.labels[index]
 
 
 IMAGES, LABELS = ("images", "data", "x"), ("labels", "label", "y", "targets")
+UNAPPLIED = dict(scale_factor=1, add_offset=0, _FillValue=None, missing_value=None)  # with values that have no effect
+NO_VALUE = "None", "nan", "NaN", "AAAAAAAA+H8="  # the last as xarray writes it
 
 
-def import_zarr():
+def open_store(path):
     try:
         import zarr
     except ImportError as error:
         raise Refused(f"{sys.executable} cannot read Zarr stores ({one_line(error)}): install the package zarr, such as by 'pip install zarr'")
-    return zarr
+    try:
+        return zarr.open(path, mode="r")
+    except Exception as error:
+        raise Refused(f"{path}: {one_line(error)}")
 
 
-def find_array(path, group, key, names):
-    """The name of the array `key` of a group, or of the first of `names`; None: there is none."""
-    found = next((name for name in ([key] if key else names) if name in group and hasattr(group[name], "chunks")), None)
+def is_array(node):
+    return hasattr(node, "chunks")
+
+
+def find_arrays(path, root, key, names):
+    """The array `key` of a group, or those of `names`: [(name, array)]."""
+    inside = [name for name in ([key] if key else names) if not {"", ".", ".."} & {*name.split("/")} and not is_array(root)]
+    found = [(name, root[name]) for name in inside if name in root and is_array(root[name])]
     if key and not found:
         raise Refused(f"{path} has no array {key!r}: name one of its arrays")
     return found
+
+
+def is_coordinate(name, array):
+    """As xarray writes them: one number, or one axis with the array's name."""
+    axes = getattr(getattr(array, "metadata", None), "dimension_names", None) or array.attrs.get("_ARRAY_DIMENSIONS")
+    return not array.shape or len(array.shape) == 1 and list(axes or []) == [name]
+
+
+def find_items(path, root, key):
+    if is_array(root) and not key:
+        return "", root
+    found = find_arrays(path, root, key, IMAGES)
+    found = found if key else [(name, array) for name, array in found if len(array.shape) > 1]
+    if not found:
+        raise Refused(f"{path} has no array {', '.join(IMAGES[:-1])} or {IMAGES[-1]}: name one of its arrays of two or more axes")
+    return found[0]
+
+
+def refuse_labels(array, count):
+    """Why the array does not have one whole number for each item; None: it does."""
+    if array.shape[:1] != (count,):
+        return "does not have a value for each item"
+    if math.prod(array.shape) != count:
+        return "has several values for each item"
+    return None if np.dtype(array.dtype).kind in "iub" else "has values that are not whole numbers"
+
+
+def find_labels(path, root, key, count):
+    """Name and array of the labels, and None; or None twice, and why there are none."""
+    why = "the data are one array, without a group" if is_array(root) else "name an array with label_key"
+    found = find_arrays(path, root, key, LABELS)
+    for name, array in found if key else [(name, array) for name, array in found if not is_coordinate(name, array)]:
+        fault = refuse_labels(array, count)
+        if not fault:
+            return name, array, None
+        if key or name != "y" and array.shape[:1] != (count,):
+            raise Refused(f"{path}: the array {name} cannot be labels: it {fault}; there are {count} items")
+        why = f"the array {name} {fault}; name another array with label_key"
+    return None, None, why
+
+
+def read_labels(path, root, array):
+    """The labels as a list. The attribute `classes` of the group names them."""
+    classes, values = root.attrs.get("classes"), array[:].reshape(-1)
+    end = len(classes) if classes else 2 ** 31
+    wrong = np.flatnonzero((values < 0) | (values >= end))
+    if len(wrong):
+        raise Refused(f"{path}: the label of item {wrong[0]} is {values[wrong[0]]}, which is not from 0 to {end - 1}: "
+                      "name others with label_key, or give the array of items alone")
+    return values.astype(np.int64).tolist()
+
+
+def find_unapplied(array):
+    """The attributes by which the values of the array mean others."""
+    values = dict(array.attrs)
+    if "_ARRAY_DIMENSIONS" in values and array.fill_value:
+        values.setdefault("_FillValue", array.fill_value)  # where xarray keeps it in version 2
+    values = {name: value[0] if isinstance(value, list) and value else value for name, value in values.items()}
+    return [name for name, same in UNAPPLIED.items() if str(values.get(name)) not in NO_VALUE and values[name] != same]
 
 
 def chunk_names(folder, array):
@@ -171,42 +299,69 @@ def chunk_names(folder, array):
     return [separator.join([*([] if plain else ["c"]), *map(str, place)]) for place in places]
 
 
+class StoredArray:
+    """An array of a store, with the files of its chunks. Nothing outside of the store is read."""
+
+    def __init__(self, path, name, array):
+        self.name, self.array, self.folder, sizes = name, array, os.path.join(path, name).rstrip("/"), {}
+        places = [os.path.join(path, name[:end]) for end, letter in enumerate(name + "/") if letter == "/" and end]
+        for place, folders, names in os.walk(self.folder):
+            places += [os.path.join(place, below) for below in folders]
+            sizes.update((file, os.lstat(file).st_size) for file in (os.path.join(place, name) for name in names))
+        for link in filter(os.path.islink, [*places, *sizes]):
+            raise Refused(f"{link} is a symbolic link, which is not followed: copy what it points to")
+        self.files, chunks = sorted(sizes.items()), chunk_names(self.folder, array)
+        missing = [chunk for chunk in chunks if os.path.join(self.folder, chunk) not in sizes]
+        if missing and array.fill_value is None:
+            raise Refused(f"{self.folder}: chunks are missing, such as {missing[0]}, and there is no fill value: write them again")
+        self.missing = missing and f"missing: {len(missing)} of {len(chunks)}, such as {missing[0]}"
+        self.has_chunk = len(missing) < len(chunks)
+
+
 class ZarrArray(Dataset):
     """A Zarr array of items, or a group with one and with labels. The package zarr reads it, a row of chunks at a time."""
 
     def __init__(self, variant, batch_dtype="float32", augment=None):
         refuse_augmenting(variant, augment)
-        zarr, self.path, self.batch_dtype, self.row = import_zarr(), variant["path"], batch_dtype, None
-        try:
-            node = zarr.open(self.path, mode="r")
-        except Exception as error:
-            raise Refused(f"{self.path}: {one_line(error)}")
-        labels, self.folder = None, self.path
-        if not hasattr(node, "chunks"):
-            name = find_array(self.path, node, variant.get("image_key"), IMAGES)
-            if not name:
-                raise Refused(f"{self.path} has no array {', '.join(IMAGES[:-1])} or {IMAGES[-1]}: name one of its arrays")
-            labels = find_array(self.path, node, variant.get("label_key"), LABELS)
-            labels, node, self.folder = labels and node[labels], node[name], os.path.join(self.path, name)
-        self.dtype, self.count, self.block = np.dtype(node.dtype), node.shape[0], node.chunks[0]
-        if self.dtype.name not in ("float32", "float16", "uint8") or not 2 <= len(node.shape) <= 4:
-            raise Refused(f"{self.path}: items of {self.dtype.name} with {len(node.shape) - 1} axes cannot be read")
+        self.path, self.batch_dtype, self.row = variant["path"], batch_dtype, None
+        root = open_store(self.path)
+        name, array = find_items(self.path, root, variant.get("image_key"))
+        self.dtype, axes = np.dtype(array.dtype), list(array.shape[1:])
+        while len(axes) > 3 and 1 in axes:
+            axes.remove(1)
+        if self.dtype.name not in ("float32", "float16", "uint8") or not 1 <= len(axes) <= 3:
+            raise Refused(f"{self.path}: items of {self.dtype.name} with {len(array.shape) - 1} axes cannot be read")
+        if 0 in array.shape:
+            raise Refused(f"{self.path}: the array has an axis of length 0: there are no items")
         refuse_uint8(self.path, self.dtype, batch_dtype)
-        if labels is not None and (labels.shape != (self.count,) or np.dtype(labels.dtype).kind not in "iu"):
-            raise Refused(f"{self.path}: its labels are not a whole number for each of its {self.count} items")
-        self.labels = [0] * self.count if labels is None else labels[:].tolist()
-        self.shape = (1,) * (4 - len(node.shape)) + tuple(node.shape[1:])
+        self.shape, self.count, self.block = (1,) * (3 - len(axes)) + tuple(axes), array.shape[0], array.chunks[0]
         self.item_bytes = math.prod(self.shape) * np.dtype(batch_dtype).itemsize
-        self.files = [(path, os.stat(path).st_size) for folder, _, names in sorted(os.walk(self.folder))
-                      for path in (os.path.join(folder, name) for name in sorted(names))]
-        sizes = {os.path.relpath(path, self.folder): size for path, size in self.files}
-        self.digest = digest((sizes, node.dtype, node.shape, node.chunks, self.labels))
-        chunks = chunk_names(self.folder, node)
-        missing = [name for name in chunks if name not in sizes]
-        self.missing = missing and f"chunks missing: {len(missing)} of {len(chunks)}, such as {missing[0]}"
-        self.facts = dict(dtype=self.dtype.name, layout="x".join(map(str, node.chunks)))
-        if missing:
-            self.facts["note"] = f"{self.missing}: their items have the fill value {node.fill_value}"
+        items = StoredArray(self.path, name, array)
+        if not items.has_chunk:
+            raise Refused(f"{self.path} has no chunks: all of them are missing")
+        self.folder, self.files, self.missing = items.folder, items.files, items.missing and f"chunks {items.missing}"
+        notes = [f"{self.missing}: their items have the fill value {array.fill_value}"] if self.missing else []
+        unapplied = find_unapplied(array)
+        if unapplied:
+            notes.append(f"values are read as they are stored: not applied are {', '.join(unapplied)}")
+        notes += self.add_labels(root, variant.get("label_key"))
+        self.digest = digest(([(os.path.relpath(path, self.folder), size) for path, size in self.files],
+                              array.dtype, array.shape, array.chunks, self.labels))
+        self.facts = dict(say(notes), dtype=self.dtype.name, layout="x".join(map(str, array.chunks)))
+
+    def add_labels(self, root, key):
+        """Returns what there is to say about them."""
+        name, array, why = find_labels(self.path, root, key, self.count)
+        if why:
+            self.labels = [0] * self.count
+            return [f"no labels found: {why}"]
+        stored, self.labels = StoredArray(self.path, name, array), read_labels(self.path, root, array)
+        if not stored.missing:
+            return []
+        self.missing = self.missing or f"chunks of {name} {stored.missing}"
+        if not stored.has_chunk:
+            return [f"no labels found: all chunks of {name} are missing; all labels are the fill value {array.fill_value}"]
+        return [f"chunks of {name} {stored.missing}: their labels are the fill value {array.fill_value}"]
 
     def __len__(self):
         return self.count
@@ -217,13 +372,8 @@ class ZarrArray(Dataset):
     def __getitem__(self, index):
         number = index // self.block
         if self.row is None or self.row[0] != number:  # in each worker by itself
-            array = import_zarr().open(self.folder, mode="r")
-            self.row = number, array[number * self.block:(number + 1) * self.block]
-        values = self.row[1][index % self.block].reshape(self.shape)
-        if self.dtype == np.uint8 and (self.shape[0] == 3 or self.batch_dtype == "uint8"):
-            return as_tensor(values, self.batch_dtype), self.labels[index]
-        scale = 255 if self.dtype == np.uint8 else 1
-        return torch.from_numpy(values.astype(np.float32) / np.float32(scale)), self.labels[index]
+            self.row = number, open_store(self.folder)[number * self.block:(number + 1) * self.block]
+        return as_item(self.row[1][index % self.block].reshape(self.shape), self.batch_dtype), self.labels[index]
 
 
 class Checked(Dataset):
@@ -318,7 +468,7 @@ class StoredData(Subject):
             raise Refused(f"batches cannot be of {dtype!r}")
         key, name = json.dumps([variant, dtype, augment], sort_keys=True), f"{variant['mode']} {variant['format']}"
         if name not in self.kinds:
-            raise Refused(f"cannot read {name}: give {' or '.join(self.kinds)}")
+            raise Refused(f"{variant['path']}: the PyTorch runner cannot read {name}: give {' or '.join(self.kinds)}")
         if key not in self.opened:
             self.opened[key] = self.kinds[name](variant, dtype, augment)
         missing = getattr(self.opened[key], "missing", None)
