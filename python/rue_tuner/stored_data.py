@@ -215,7 +215,7 @@ def open_store(path):
 
 
 def is_array(node):
-    return hasattr(node, "chunks")
+    return hasattr(type(node), "chunks")  # a group has its arrays as attributes
 
 
 def find_arrays(path, root, key, names):
@@ -268,7 +268,10 @@ def find_labels(path, root, key, count):
 
 def read_labels(path, root, array):
     """The labels as a list. The attribute `classes` of the group names them."""
-    classes, values = root.attrs.get("classes"), array[:].reshape(-1)
+    try:
+        classes, values = root.attrs.get("classes"), array[:].reshape(-1)
+    except Exception as error:
+        raise Refused(f"{path}: cannot read the labels: {one_line(error)}")
     end = len(classes) if classes else 2 ** 31
     wrong = np.flatnonzero((values < 0) | (values >= end))
     if len(wrong):
@@ -303,7 +306,7 @@ class StoredArray:
     """An array of a store, with the files of its chunks. Nothing outside of the store is read."""
 
     def __init__(self, path, name, array):
-        self.name, self.array, self.folder, sizes = name, array, os.path.join(path, name).rstrip("/"), {}
+        self.folder, sizes = os.path.join(path, name).rstrip("/"), {}
         places = [os.path.join(path, name[:end]) for end, letter in enumerate(name + "/") if letter == "/" and end]
         for place, folders, names in os.walk(self.folder):
             places += [os.path.join(place, below) for below in folders]

@@ -144,7 +144,7 @@ STORES = {
     **{f"-1 in {dtype}": dict(images=IMAGES, labels=np.array([0, 1, -1, 0, 1, 2], dtype)) for dtype in ("i1", "i2", "i4", "i8")},
     **{f"beyond 2^31 in {dtype}": dict(images=IMAGES, labels=np.array([0, 1, 2**31, 0, 1, 2], dtype)) for dtype in ("u4", "i8", "u8")},
     "2^31 - 1": dict(images=IMAGES, labels=LABELS + 2**31 - 6), "bool": dict(images=IMAGES, labels=LABELS > 1), "a column": dict(images=IMAGES, labels=LABELS[:, None]),
-    "no labels": dict(images=IMAGES), "other names": {"images": IMAGES, "class": LABELS}, "masks": dict(images=IMAGES, labels=IMAGES[:, 0]),
+    "an array chunks": dict(images=IMAGES, labels=LABELS, chunks=LABELS), "no labels": dict(images=IMAGES), "other names": {"images": IMAGES, "class": LABELS}, "masks": dict(images=IMAGES, labels=IMAGES[:, 0]),
     "floats": dict(images=IMAGES, labels=LABELS / 2), "floats, then targets": dict(images=IMAGES, label=LABELS / 2, targets=LABELS),
     "other length": dict(images=IMAGES, labels=LABELS[:5]), "rows": dict(images=IMAGES, y=np.arange(4)), "one number": dict(images=IMAGES, labels=np.array(3)),
     "xarray": dict(data=axes(FIELDS, "time", "y", "x"), time=axes(np.arange(6), "time"), y=axes(np.arange(4.0), "y"), x=axes(np.arange(5.0), "x")),
