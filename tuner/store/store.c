@@ -14,6 +14,7 @@
 #include "store_row.h"
 #include "store_schema.h"
 #include "trial_loop.h"
+#include "workload_json.h"
 
 /* How long to wait for another process that writes. A run waits longer than opening, so that it loses no
  * trial while a person edits the store. */
@@ -306,6 +307,15 @@ static void rewind_statement(sqlite3_stmt *statement)
     sqlite3_clear_bindings(statement);
 }
 
+/* JSON has no numbers beyond its range: such a field is null, which reads as its default. */
+static bool same_workload(const struct rue_workload *a, const struct rue_workload *b)
+{
+    char first[RUE_WORKLOAD_TEXT_BYTES], second[RUE_WORKLOAD_TEXT_BYTES];
+    rue_workload_canonical(a, first);
+    rue_workload_canonical(b, second);
+    return strcmp(first, second) == 0;
+}
+
 /* Reads the row back, as a later run will: no row is kept that cannot be read. */
 static rue_status insert_row(struct rue_store *store, const struct rue_store_trial *trial, uint64_t *out_id,
                              rue_error *error)
@@ -317,6 +327,7 @@ static rue_status insert_row(struct rue_store *store, const struct rue_store_tri
     if (code == SQLITE_DONE) code = sqlite3_step(store->last);
     if (code != SQLITE_ROW) return fail_store(store, code, "adding a trial", error);
     column = rue_store_row_read(store->last, 0, &store->cache, &stored);
+    if (!column && !same_workload(&trial->scenario.workload, &stored.scenario.workload)) column = "workload";
     rue_trial_result_close(&stored.result);
     *out_id = stored.id;
     if (!column) return RUE_OK;
