@@ -491,7 +491,8 @@ def test_images_and_labels_that_lie_apart_are_refused(rue, tmp_path, jpeg, name)
 
 # ---- folders of shards ----
 
-@pytest.mark.parametrize("empty", [b"", bytes(1024), bytes(10240), gzip.compress(b""), gzip.compress(bytes(10240))])
+@pytest.mark.parametrize("empty", [b"", bytes(1024), bytes(10240), gzip.compress(b""), gzip.compress(bytes(10240))],
+                         ids=["nothing", "two blocks", "a record", "compressed nothing", "compressed record"])
 @pytest.mark.parametrize("name", ["0", "2"])
 def test_empty_shards_are_skipped_and_reported(read_labels, rue, tmp_path, jpeg, empty, name):
     folder = tmp_path / "set"
