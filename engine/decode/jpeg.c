@@ -10,6 +10,7 @@
 
 #include <jerror.h>
 
+#include "file_kind.h"
 #include "units.h"
 
 enum { MARKER_TEM = 0x01, MARKER_SOF0 = 0xC0, MARKER_SOS = 0xDA };
@@ -26,32 +27,13 @@ struct rue_jpeg {
     enum { IN_HEADER, IN_ROWS, AFTER_ROWS } phase;
 };
 
-/* Other file types, by their first bytes. */
-static const struct {
-    size_t offset, bytes;
-    const char *magic, *name;
-} looks[] = {
-    {0, 4, "\x89PNG", "a PNG file"},      {0, 4, "GIF8", "a GIF file"},
-    {8, 4, "WEBP", "a WebP file"},        {4, 8, "ftypavif", "an AVIF file"},
-    {4, 7, "ftyphei", "a HEIC file"},     {4, 7, "ftypmif", "a HEIC file"},
-    {0, 4, "II*\0", "a TIFF file"},       {0, 4, "MM\0*", "a TIFF file"},
-    {4, 4, "jP  ", "a JPEG 2000 file"},   {0, 4, "\xFF\x4F\xFF\x51", "a JPEG 2000 file"},
-    {0, 2, "\xFF\x0A", "a JPEG XL file"}, {4, 4, "JXL ", "a JPEG XL file"},
-    {0, 2, "BM", "a BMP file"},           {0, 4, "%PDF", "a PDF file"},
-    {0, 2, "\x1F\x8B", "a gzip file"},    {0, 4, "PK\3\4", "a ZIP file"},
-    {0, 9, "<!DOCTYPE", "an HTML page"},  {0, 9, "<!doctype", "an HTML page"},
-    {0, 5, "<html", "an HTML page"},
-};
-
 static rue_status not_a_jpeg(const uint8_t *data, size_t bytes, rue_error *error)
 {
     if (bytes == 0) return rue_fail(error, RUE_DATA, "is empty");
     if (bytes < 3 && memcmp(data, "\xFF\xD8\xFF", bytes) == 0)
         return rue_fail(error, RUE_DATA, "is truncated");
-    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
-        if (bytes >= looks[i].offset + looks[i].bytes &&
-            memcmp(data + looks[i].offset, looks[i].magic, looks[i].bytes) == 0)
-            return rue_fail(error, RUE_DATA, "is %s, not a JPEG", looks[i].name);
+    const char *kind = rue_file_kind(data, bytes);
+    if (kind) return rue_fail(error, RUE_DATA, "is %s, not a JPEG", kind);
     return rue_fail(error, RUE_DATA, "is not a JPEG: it does not begin with the bytes ff d8 ff");
 }
 
