@@ -329,6 +329,115 @@ static void note_splits(struct rue_index *index)
                        found, names[0], names[1]);
 }
 
+/* A name such as x-00001-of-00004.tar, which says how many shards there are. */
+struct numbered {
+    const char *path, *name;
+    size_t head, tail; /* bytes before the number, and after the total without the suffix of a compression */
+    int digits;        /* of the number */
+    const char *rest;  /* of the name, after the number */
+    const char *end;   /* of the total */
+    uint64_t number, total;
+};
+
+static size_t length_unpacked(const char *name)
+{
+    static const char *const packed[] = {".gz", ".zlib", ".bz2", ".xz", ".zst", ".lz4"};
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot && i < sizeof packed / sizeof *packed; i++)
+        if (strcmp(dot, packed[i]) == 0) return (size_t)(dot - name);
+    return strlen(name);
+}
+
+/* False: the name has no total at its end. */
+static bool read_numbered(const char *path, struct numbered *out)
+{
+    const char *name = strrchr(path, '/') + 1, *rest = NULL;
+    for (const char *at = strstr(name, "-of-"); at; at = strstr(at + 1, "-of-"))
+        if (at > name && isdigit((unsigned char)at[-1]) && isdigit((unsigned char)at[4])) rest = at;
+    if (!rest) return false;
+    const char *number = rest;
+    while (number > name && isdigit((unsigned char)number[-1])) number--;
+    char *end;
+    *out = (struct numbered){.path = path,
+                             .name = name,
+                             .head = (size_t)(number - name),
+                             .digits = (int)(rest - number),
+                             .rest = rest,
+                             .number = strtoull(number, NULL, 10),
+                             .total = strtoull(rest + 4, &end, 10)};
+    out->end = end;
+    out->tail = length_unpacked(end);
+    return (!*end || *end == '.') && out->number < UINT64_MAX && out->total < UINT64_MAX;
+}
+
+static int compare_texts(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
+{
+    if (a_bytes != b_bytes) return a_bytes < b_bytes ? -1 : 1;
+    return memcmp(a, b, a_bytes);
+}
+
+static int compare_sets(const struct numbered *a, const struct numbered *b)
+{
+    int order = compare_texts(a->name, a->head, b->name, b->head);
+    return order ? order : compare_texts(a->end, a->tail, b->end, b->tail);
+}
+
+static int compare_numbered(const void *left, const void *right)
+{
+    const struct numbered *a = left, *b = right;
+    int order = compare_sets(a, b);
+    if (order) return order;
+    if (a->total != b->total) return a->total < b->total ? -1 : 1;
+    if (a->number != b->number) return a->number < b->number ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+/* Both have the items of other shards again. `last` is the last shard of the set of `known`. */
+static rue_status fail_two_sets(const char *path, const struct numbered *known, const struct numbered *other,
+                                const struct numbered *last, rue_error *error)
+{
+    return rue_fail(error, RUE_DATA,
+                    "%s holds several sets of shards, such as %s and %s: give a pattern such as "
+                    "%.*s{%0*" PRIu64 "..%0*" PRIu64 "}%s, or remove the old ones",
+                    path, other->name, known->name, (int)(known->name - known->path) + (int)known->head,
+                    known->path, known->digits, known->number, known->digits, last->number, known->rest);
+}
+
+/* Checks the `count` shards of one name. */
+static rue_status check_set(struct rue_index *index, const char *path, const struct numbered *set,
+                            size_t count, rue_error *error)
+{
+    const struct numbered *last = &set[count - 1], *known = last;
+    while (known > set && known[-1].total == last->total) known--;
+    if (known > set) return fail_two_sets(path, known, set, last, error);
+    for (size_t i = 1; i < count; i++)
+        if (set[i].number == set[i - 1].number) return fail_two_sets(path, &set[i - 1], &set[i], last, error);
+    if (count >= set->total) return RUE_OK;
+    uint64_t missing = set->number == 1 && last->number == set->total; /* the first number is 0, or 1 */
+    for (size_t i = 0; i < count && set[i].number == missing; i++) missing++;
+    rue_index_note(index, "%zu of %" PRIu64 " shards found: %.*s%0*" PRIu64 "%s is missing", count,
+                   set->total, (int)set->head, set->name, set->digits, missing, set->rest);
+    return RUE_OK;
+}
+
+/* A folder may hold the shards of an old and of a new run, or lack some. */
+static rue_status check_totals(struct rue_index *index, const char *path, rue_error *error)
+{
+    size_t files = rue_files_count(index->files), count = 0;
+    struct numbered *shards = malloc(files * sizeof *shards);
+    if (!shards) return rue_fail_memory(error, "the names of shards", files * sizeof *shards);
+    for (size_t i = 0; i < files; i++)
+        count += read_numbered(rue_files_path(index->files, i), &shards[count]);
+    qsort(shards, count, sizeof *shards, compare_numbered);
+    rue_status status = RUE_OK;
+    for (size_t first = 0, end = 0; status == RUE_OK && first < count; first = end) {
+        while (end < count && compare_sets(&shards[first], &shards[end]) == 0) end++;
+        status = check_set(index, path, &shards[first], end - first, error);
+    }
+    free(shards);
+    return status;
+}
+
 static const char *text_or_empty(const char *key)
 {
     return key ? key : "";
@@ -361,7 +470,8 @@ rue_status rue_shards_open(const struct rue_shard_format *format, const char *pa
                         strcmp(path, rue_files_path(index->files, 0)) != 0;
     if (status == RUE_OK && !rue_index_file_load(index, path, identity)) {
         if (whole_folder) note_splits(index);
-        status = format->index(path, options, index, error);
+        if (whole_folder) status = check_totals(index, path, error);
+        if (status == RUE_OK) status = format->index(path, options, index, error);
         if (status == RUE_OK && !options->read_only) rue_index_file_save(index, path, identity);
     }
     if (status == RUE_OK && index->compressed) status = open_cursor(index, options, error);

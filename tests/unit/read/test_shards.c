@@ -277,10 +277,75 @@ Test(shards, an_invalid_list_of_class_names_is_refused)
     close_index(&index);
 }
 
+static void make_folder(const char *folder, const char *const *names)
+{
+    char path[64];
+    for (size_t n = 0; names[n]; n++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[n]);
+        temporary_text(path, "x");
+    }
+}
+
+Test(shards, shards_that_are_missing_are_reported)
+{
+    static const struct {
+        const char *names[6], *note;
+    } sets[] = {
+        {{"x-0-of-3.tar", "x-1-of-3.tar", "x-2-of-3.tar"}, NULL},
+        {{"x-1-of-2.tar", "x-2-of-2.tar"}, NULL},
+        {{"x-00-of-04.tar", "x-01-of-04.tar", "x-03-of-04.tar"}, "3 of 4 shards found: x-02-of-04.tar is"},
+        {{"x-08-of-11.tar"}, "1 of 11 shards found: x-00-of-11.tar is"},
+        {{"1-of-3.tar", "3-of-3.tar"}, "2 of 3 shards found: 2-of-3.tar is"},
+        {{"a-0-of-1.tar", "b-0-of-2.tar"}, "1 of 2 shards found: b-1-of-2.tar is"},
+        {{"5-of-5-0-of-2.tar"}, "1 of 2 shards found: 5-of-5-1-of-2.tar is"},
+        {{"0-of-2-a.tar", "-of-2.tar", "0-of-.tar", "0-of-99999999999999999999.tar"}, NULL},
+        {{"0-of-0.tar", "7-of-0.tar"}, NULL},
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        struct rue_index index = {0};
+        rue_error error = {0};
+        const char folder[] = {(char)('a' + i), 0};
+        make_folder(folder, sets[i].names);
+        cr_assert_eq(open_path(folder, &index, &error), RUE_OK, "%s", error.message);
+        cr_assert_eq(strstr(index.remarks.note, "shards found") != NULL, sets[i].note != NULL, "%zu: %s", i,
+                     index.remarks.note);
+        cr_assert(!sets[i].note || strstr(index.remarks.note, sets[i].note), "%s", index.remarks.note);
+        close_index(&index);
+    }
+}
+
+Test(shards, shards_of_an_old_and_of_a_new_run_are_refused)
+{
+    static const struct {
+        const char *names[6], *pattern;
+    } sets[] = {
+        {{"x-0-of-1.tar", "x-0-of-2.tar", "x-1-of-2.tar"}, "x-{0..1}-of-2.tar"},
+        {{"x-00-of-11.tar", "x-00-of-02.tar", "x-01-of-02.tar", "y-00-of-01.tar"}, "x-{00..00}-of-11.tar"},
+        {{"x-1-of-2.tar", "x-2-of-2.tar", "x-1-of-3.tar", "x-2-of-3.tar", "x-3-of-3.tar"},
+         "x-{1..3}-of-3.tar"},
+        {{"x-0-of-2.tar", "x-1-of-2.tar", "x-00-of-02.tar", "x-01-of-02.tar"}, "of-02.tar"},
+        {{"a-0-of-1.tar", "b-0-of-1.tar", "b-0-of-2.tar"}, "b-{0..0}-of-2.tar"},
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        struct rue_index index = {0};
+        rue_error error = {0};
+        char folder[] = {(char)('a' + i), 0}, pattern[64];
+        make_folder(folder, sets[i].names);
+        cr_assert_eq(open_path(folder, &index, &error), RUE_DATA, "%zu", i);
+        cr_assert(strstr(error.message, "several sets of shards") && strstr(error.message, sets[i].pattern),
+                  "%s", error.message);
+        close_index(&index);
+        if (sets[i].pattern[0] == 'o') continue;
+        snprintf(pattern, sizeof pattern, "%s/%s", folder, sets[i].pattern);
+        cr_assert_eq(open_path(pattern, &index, &error), RUE_OK, "%s", error.message);
+        close_index(&index);
+    }
+}
+
 Test(shards, shards_of_several_names_are_reported)
 {
     static const struct {
-        const char *names[9], *note;
+        const char *names[10], *note;
     } sets[] = {
         {{"train-000.tar", "train-001.tar", "val-000.tar"}, "2 names, such as train-000.tar and val-000.tar"},
         {{"x-test.1.tar", "x-train.1.tar", "x-val.1.tar"}, "3 names"},
@@ -290,11 +355,8 @@ Test(shards, shards_of_several_names_are_reported)
         {{"a.tar", "b.tar", "c.tar", "d.tar", "e.tar", "f.tar", "g.tar", "h.tar", "i.tar"}, NULL}};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         struct rue_index index = {0};
-        char path[32], folder[] = {(char)('0' + i), 0};
-        for (size_t n = 0; n < 9 && sets[i].names[n]; n++) {
-            snprintf(path, sizeof path, "%s/%s", folder, sets[i].names[n]);
-            temporary_text(path, "x");
-        }
+        char folder[] = {(char)('0' + i), 0};
+        make_folder(folder, sets[i].names);
         cr_assert_eq(open_path(folder, &index, NULL), RUE_OK);
         if (sets[i].note)
             cr_assert(strstr(index.remarks.note, sets[i].note), "%s", index.remarks.note);
