@@ -185,9 +185,11 @@ static rue_status add_item(struct conversion *c, const void *data, uint64_t byte
 {
     char key[2 * PATH_MAX];
     uint64_t number = rue_sampler_item(&c->sampler, c->done);
-    (c->format->lists_files ? rue_source_name : rue_source_key)(c->source, number, key, sizeof key);
     const struct rue_item item = {key, label, data, bytes};
-    rue_status status = rue_sink_add(c->sink, &item, error);
+    rue_source_name(c->source, number, key, sizeof key);
+    rue_status status = rue_sink_check_label(c->sink, key, label, error);
+    if (!c->format->lists_files) rue_source_key(c->source, number, key, sizeof key);
+    if (status == RUE_OK) status = rue_sink_add(c->sink, &item, error);
     c->done += status == RUE_OK;
     if (c->progress) rue_progress_count(c->progress, "preparing", c->done, c->sink_options.count);
     if (status != RUE_OK || rue_interrupt_status() == RUE_OK) return status;
@@ -328,8 +330,10 @@ static rue_status load_items(struct conversion *c, rue_error *error)
 static rue_status fail_with_path(const struct conversion *c, rue_status status, const rue_error *why,
                                  rue_error *error)
 {
-    bool inside = c->part[0] && strstr(why->message, c->part);
-    return rue_fail(error, status, "%s%s%s", inside ? c->path : "", inside ? ": " : "", why->message);
+    const char *inside = strstr(why->message, c->data);
+    if (!inside) return rue_fail(error, status, "%s", why->message);
+    return rue_fail(error, status, "%.*s%s%s", (int)(inside - why->message), why->message, c->path,
+                    inside + strlen(c->data));
 }
 
 /* A folder never replaces a file. */

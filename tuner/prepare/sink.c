@@ -100,13 +100,14 @@ void rue_sink_remark(const struct rue_sink *sink, char *out, size_t bytes)
     if (sink->ops->remark) sink->ops->remark(sink->state, out, bytes);
 }
 
-static rue_status check_label(const struct rue_sink *sink, const struct rue_item *item, rue_error *error)
+rue_status rue_sink_check_label(const struct rue_sink *sink, const char *name, int32_t label,
+                                rue_error *error)
 {
-    if (item->label >= sink->label_min && item->label <= sink->label_max) return RUE_OK;
+    if (label >= sink->label_min && label <= sink->label_max) return RUE_OK;
     return rue_fail(error, RUE_DATA,
-                    "'%.200s' has the label %" PRId32 ", but the format %s holds labels from 0 to %" PRId64
-                    ": number the classes from 0",
-                    item->key, item->label, sink->ops->format, sink->label_max);
+                    "%s has the label %" PRId32 ", but the format %s holds labels from 0 to %" PRId64
+                    ": give it the number of a class, or remove it",
+                    name, label, sink->ops->format, sink->label_max);
 }
 
 rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_error *error)
@@ -114,8 +115,7 @@ rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_
     bool names_files = !sink->ops->lists_files && !sink->ops->unnamed;
     if (names_files && !rue_item_file_name_is_safe(item->key))
         return rue_fail(error, RUE_DATA, "'%.200s' cannot name a file: rename the item", item->key);
-    rue_status status = check_label(sink, item, error);
-    if (status != RUE_OK) return status;
+    assert(item->label >= sink->label_min && item->label <= sink->label_max);
     assert(sink->left > 0 && (sink->item_bytes == 0 || item->bytes == sink->item_bytes));
     sink->left--;
     return sink->ops->add(sink->state, item, error);

@@ -85,8 +85,12 @@ void rue_sink_close(struct rue_sink *sink);
 /* Writes to `out` [bytes] what users should know before the items are written; "": nothing. */
 void rue_sink_remark(const struct rue_sink *sink, char *out, size_t bytes);
 
-/* RUE_STORE with file and reason; RUE_DATA: a key that is stored leads out of the destination or is not
- * unique, or a label cannot be read back. */
+/* RUE_DATA: the label of the item `name` could not be read back. */
+rue_status rue_sink_check_label(const struct rue_sink *sink, const char *name, int32_t label,
+                                rue_error *error) RUE_MUST_CHECK;
+
+/* Adds an item with such a label. RUE_STORE with file and reason; RUE_DATA: a key that is stored leads out of
+ * the destination or is not unique. */
 rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_sink_finish(struct rue_sink *sink, rue_error *error) RUE_MUST_CHECK;
 
