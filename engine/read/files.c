@@ -232,3 +232,18 @@ bool rue_files_is_jpeg(const char *name)
     const char *dot = strrchr(name, '.');
     return dot && (!strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg") || !strcasecmp(dot, ".jpe"));
 }
+
+void rue_files_copy_name(char *out, const char *name, size_t bytes)
+{
+    const char *end = name + bytes;
+    for (const char *slash; name < end; name = slash + 1) {
+        slash = memchr(name, '/', (size_t)(end - name));
+        if (!slash) slash = end;
+        size_t length = (size_t)(slash - name);
+        if (length == 0 || (length == 1 && *name == '.')) continue;
+        length += slash < end;
+        memcpy(out, name, length);
+        out += length;
+    }
+    *out = 0;
+}

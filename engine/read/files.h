@@ -34,9 +34,12 @@ rue_status rue_files_read_whole(const struct rue_files *files, const char *name,
                                 rue_error *error) RUE_MUST_CHECK;
 
 /* Adds the first folder of each item's name as a class to those without items, which the index may have
- * already, sorts all by bytes, and sets the labels. Items of one folder follow each other. If no item has a
- * folder, there are no classes; else items without a folder are skipped. RUE_MEMORY. */
+ * already, sorts all by bytes, and sets the labels. If no item has a folder, there are no classes; else items
+ * without a folder are skipped. RUE_MEMORY. */
 rue_status rue_index_label_by_folder(struct rue_index *index, rue_error *error) RUE_MUST_CHECK;
+
+/* Copies the name of an item [bytes], a path, without a leading "/", and without "." and empty parts. */
+void rue_files_copy_name(char *out, const char *name, size_t bytes);
 
 /* Whether the name ends like that of a JPEG file. */
 bool rue_files_is_jpeg(const char *name);

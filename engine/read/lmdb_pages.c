@@ -107,7 +107,7 @@ static rue_status choose_meta(struct walk *walk, rue_error *error)
     bool two = read_meta(fd, walk->page_bytes, &second) && second.version == VERSION &&
                second.free.page_bytes == walk->page_bytes;
     walk->meta = two && second.transaction > first.transaction ? second : first;
-    return RUE_OK;
+    return walk->file_bytes < UINT64_C(2) * walk->page_bytes ? fail_cut(walk, error) : RUE_OK;
 }
 
 static rue_status check_meta(struct walk *walk, rue_error *error)

@@ -141,6 +141,28 @@ rue_status rue_source_adopt(const struct rue_source_ops *ops, const struct rue_i
     return RUE_OK;
 }
 
+/* Writers store -1 where an item has no label, such as TFDS in test splits. */
+static void settle_labels(struct rue_source *source)
+{
+    struct rue_index *index = &source->index;
+    char name[PATH_MAX + 64];
+    uint64_t none = 0, below = 0, first = 0;
+    for (uint64_t i = index->entries ? index->count : 0; i-- > 0;) {
+        none += index->entries[i].label == -1;
+        below += index->entries[i].label < 0;
+        if (index->entries[i].label < 0) first = i;
+    }
+    if (below == 0) return;
+    rue_source_name(source, first, name, sizeof name);
+    if (none < index->count) {
+        rue_index_note(index, "%" PRIu64 " of %" PRIu64 " labels are below 0, such as that of %s", below,
+                       index->count, name);
+        return;
+    }
+    for (uint64_t i = 0; i < index->count; i++) index->entries[i].label = 0;
+    rue_index_note(index, "no labels found: all are -1, so 0 is used");
+}
+
 rue_status rue_source_open(const char *path, const struct rue_source_options *options,
                            struct rue_source **out, rue_error *error)
 {
@@ -158,6 +180,7 @@ rue_status rue_source_open(const char *path, const struct rue_source_options *op
     if (!source) return rue_fail_memory(error, "a source", sizeof *source);
     rue_status status = ops->open(path, options, &source->index, error);
     if (status != RUE_OK) return rue_source_close(source), status;
+    settle_labels(source);
     open_first_file(source);
     *out = source;
     return RUE_OK;

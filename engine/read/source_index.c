@@ -71,7 +71,7 @@ static rue_status add_class(struct rue_index *index, const char *name, size_t le
     return rue_index_add_class(index, class, length, error);
 }
 
-/* Adds the first folders as classes; the items of each follow each other. */
+/* Adds the first folders as classes, again if other items come between those of a class. */
 static rue_status add_folders(struct rue_index *index, rue_error *error)
 {
     rue_status status = RUE_OK;
@@ -89,6 +89,16 @@ static rue_status add_folders(struct rue_index *index, rue_error *error)
 static int compare_class_names(const void *a, const void *b, void *names)
 {
     return strcmp((const char *)names + *(const uint32_t *)a, (const char *)names + *(const uint32_t *)b);
+}
+
+/* Of sorted classes. */
+static void remove_repeated_classes(struct rue_index *index)
+{
+    size_t kept = 1;
+    for (size_t i = 1; i < index->class_count; i++)
+        if (strcmp(class_name(index, kept - 1), class_name(index, i)) != 0)
+            index->classes[kept++] = index->classes[i];
+    index->class_count = kept;
 }
 
 /* The number of the class, which exists. If one name begins another, the shorter one is first. */
@@ -115,6 +125,7 @@ rue_status rue_index_label_by_folder(struct rue_index *index, rue_error *error)
     if (status != RUE_OK || index->class_count == 0) return status;
     qsort_r(index->classes, index->class_count, sizeof *index->classes, compare_class_names,
             index->names.text);
+    remove_repeated_classes(index);
     for (uint64_t i = 0; i < index->count; i++) {
         const char *name = rue_index_name(index, i);
         size_t length = class_length(name);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "file_kind.h"
 #include "files.h"
 #include "lmdb_pages.h"
 #include "npy.h"
@@ -52,18 +53,14 @@ static rue_status add_npy(const struct set *set, const struct rue_lmdb_entry *en
                     (const char *)entry->key, why.message);
 }
 
-/* Adds an item named by its key without "./", or by its number if the key is not text. */
+/* Adds an item named by its key, or by its number if the key is not text. */
 static rue_status add_item(const struct set *set, const struct rue_lmdb_entry *entry,
                            const struct rue_entry *item, rue_error *error)
 {
-    char name[RUE_LMDB_KEY_MAX + 1];
-    const char *key = (const char *)entry->key;
-    int length = (int)entry->key_bytes;
-    for (; length > 2 && key[0] == '.' && key[1] == '/'; key += 2) length -= 2;
-    if (rue_lmdb_key_is_text(key, (size_t)length))
-        snprintf(name, sizeof name, "%.*s", length, key);
-    else
-        snprintf(name, sizeof name, "%08" PRIu64, set->index->count);
+    char name[RUE_LMDB_KEY_MAX + 1] = "";
+    if (rue_lmdb_key_is_text(entry->key, entry->key_bytes))
+        rue_files_copy_name(name, (const char *)entry->key, entry->key_bytes);
+    if (!name[0]) snprintf(name, sizeof name, "%08" PRIu64, set->index->count);
     return rue_index_add(set->index, item, name, error);
 }
 
@@ -81,9 +78,13 @@ static rue_status add_value(struct set *set, const struct rue_lmdb_entry *entry,
     bool tensor = memcmp(head, "\x93NUMPY", 6) == 0, jpeg = memcmp(head, "\xff\xd8", 2) == 0;
     if (!set->chosen) set->index->mode = tensor ? RUE_PREPROCESSED : RUE_RAW;
     if (set->index->mode == RUE_RAW ? !jpeg : !tensor) {
-        skip_entry(set, entry,
-                   set->chosen ? ", a value of another type" : ", neither a JPEG nor an npy file");
-        return RUE_OK;
+        const char *kind = rue_file_kind(head, bytes);
+        char why[64];
+        snprintf(why, sizeof why, ", %s",
+                 kind          ? kind
+                 : set->chosen ? "a value of another type"
+                               : "neither a JPEG nor an npy file");
+        return skip_entry(set, entry, why), RUE_OK;
     }
     set->chosen = true;
     if (tensor) status = add_npy(set, entry, head, bytes, &item, error);

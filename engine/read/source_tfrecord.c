@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "archive_reader.h"
+#include "file_kind.h"
 #include "npy.h"
 #include "shards.h"
 #include "tf_record.h"
@@ -40,9 +41,12 @@ struct build {
     struct rue_index *index;
     unsigned char *data; /* of the current record, with its checksum */
     uint64_t capacity;
-    const char *label_key;           /* feature of the labels: label_key, or that of the first label; NULL */
-    size_t label_values;             /* of each label; more than one: one-hot; 0: no record has a label */
-    char unlabelled[PATH_MAX + 64];  /* the first record without a label; "" */
+    const char *label_key;          /* feature of the labels: label_key, or that of the first label; NULL */
+    size_t label_values;            /* of each label; more than one: one-hot; 0: no record has a label */
+    char unlabelled[PATH_MAX + 64]; /* the first record without a label; "" */
+    const char *unlabelled_why;
+    char no_photo[PATH_MAX + 128];   /* the first record whose raw image is not a JPEG, and what it is; "" */
+    uint64_t photos;                 /* number of JPEG files */
     char feature_names[NAMES_BYTES]; /* of the first record, for messages */
     /* The current shard. */
     uint32_t shard;
@@ -178,16 +182,28 @@ static const char *find_label_fault(const struct build *b, const struct rue_tf_f
     if (label->count > 1 && !one_hot) return "of several values";
     if (b->label_values && label->count != b->label_values)
         return "with another number of values than the first one";
-    bool whole = label->kind == RUE_TF_INTEGERS && label->integer >= -1 && label->integer <= INT32_MAX;
-    return whole ? NULL : "that is not a whole number of at least -1";
+    if (label->count > 1) return NULL;
+    if (label->kind != RUE_TF_INTEGERS || label->integer < -1)
+        return "that is not a whole number of at least -1";
+    return label->integer > INT32_MAX ? "that is larger than 2147483647" : NULL;
+}
+
+/* What is wrong with the feature of the labels in this record. */
+static const char *explain_no_label(const struct example *e)
+{
+    if (e->guesses > 1) return "is one of several that may be the label";
+    if (e->label_rank != INT_MAX) return "is empty";
+    return e->build->label_key ? "is missing" : "is missing, or is not one integer";
 }
 
 static rue_status set_label(struct build *b, const struct example *e, int32_t *label, rue_error *error)
 {
     char why[200];
     if (!has_label(e)) {
-        if (!b->unlabelled[0])
+        if (!b->unlabelled[0]) {
             snprintf(b->unlabelled, sizeof b->unlabelled, "%s: record %" PRIu64, b->file, b->record);
+            b->unlabelled_why = explain_no_label(e);
+        }
         return RUE_OK;
     }
     const char *fault = find_label_fault(b, &e->label);
@@ -204,6 +220,13 @@ static rue_status set_label(struct build *b, const struct example *e, int32_t *l
     return RUE_OK;
 }
 
+static void record_no_photo(struct build *b, const struct rue_tf_feature *image)
+{
+    const char *kind = image->byte_count ? rue_file_kind(image->bytes, image->byte_count) : "no data";
+    snprintf(b->no_photo, sizeof b->no_photo, "%s: record %" PRIu64 " at byte %" PRIu64 " holds %s", b->file,
+             b->record, b->begin, kind ? kind : "data of an unknown type");
+}
+
 /* Preprocessed items are npy files. */
 static rue_status set_mode(struct build *b, const struct example *e, struct rue_entry *entry,
                            rue_error *error)
@@ -214,26 +237,14 @@ static rue_status set_mode(struct build *b, const struct example *e, struct rue_
     if (e->typed && !tensor && !photo)
         return fail_record(b, "has a tensor from an older rue: prepare the images again", error);
     enum rue_mode mode = tensor ? RUE_PREPROCESSED : RUE_RAW;
+    b->photos += photo;
+    if (!tensor && !photo && !b->no_photo[0]) record_no_photo(b, &e->image);
     if (b->index->count == 0) b->index->mode = mode;
     if (b->index->mode != mode)
         return fail_record(b, "does not have the same type as the first record", error);
     if (!tensor || rue_npy_add_item(b->index, entry, e->image.bytes, e->image.byte_count, &why) == RUE_OK)
         return RUE_OK;
     return fail_record(b, why.message, error);
-}
-
-/* Copies the path without a leading "/", and without "." and empty parts. */
-static void copy_path(const struct rue_tf_feature *from, char out[PATH_MAX])
-{
-    const char *at = (const char *)from->bytes, *end = at + from->byte_count;
-    for (const char *slash; at < end; at = slash + 1) {
-        slash = memchr(at, '/', (size_t)(end - at));
-        if (!slash) slash = end;
-        size_t length = (size_t)(slash - at);
-        if (length == 0 || (length == 1 && *at == '.')) continue;
-        out += sprintf(out, "%.*s", (int)(slash < end ? length + 1 : length), at);
-    }
-    *out = 0;
 }
 
 /* Items without a name have their number. */
@@ -243,7 +254,7 @@ static rue_status add_item(const struct build *b, const struct rue_tf_feature *n
     char text[PATH_MAX] = "";
     if (name->kind == RUE_TF_BYTES && name->count > 0 && name->byte_count < PATH_MAX &&
         !memchr(name->bytes, 0, name->byte_count))
-        copy_path(name, text);
+        rue_files_copy_name(text, (const char *)name->bytes, name->byte_count);
     if (!text[0]) snprintf(text, sizeof text, "%08" PRIu64, b->index->count);
     return rue_index_add(b->index, entry, text, error);
 }
@@ -293,8 +304,9 @@ static rue_status check_labels(const struct build *b, rue_error *error)
 {
     if (b->label_values && b->unlabelled[0])
         return rue_fail(error, RUE_DATA,
-                        "%s has no label, but other records have one: name its feature with label_key",
-                        b->unlabelled);
+                        "%s has no label: its feature '%s' %s, but other records have it: store it in each "
+                        "record, or name a feature with label_key",
+                        b->unlabelled, b->label_key, b->unlabelled_why);
     if (!b->label_values && b->options->label_key)
         return rue_fail(
             error, RUE_DATA,
@@ -310,6 +322,19 @@ static rue_status check_labels(const struct build *b, rue_error *error)
     return RUE_OK;
 }
 
+/* Some images may be of other types: whoever decodes them can replace them. */
+static rue_status check_photos(const struct build *b, rue_error *error)
+{
+    if (!b->no_photo[0]) return RUE_OK;
+    if (b->photos == 0)
+        return rue_fail(error, RUE_DATA,
+                        "%s, not a JPEG or npy file, and no other record has one: store JPEG or npy files",
+                        b->no_photo);
+    rue_index_note(b->index, "%" PRIu64 " of %" PRIu64 " images are not JPEG files: %s",
+                   b->index->count - b->photos, b->index->count, b->no_photo);
+    return RUE_OK;
+}
+
 static rue_status build_index(const char *path, const struct rue_source_options *options,
                               struct rue_index *index, rue_error *error)
 {
@@ -322,6 +347,7 @@ static rue_status build_index(const char *path, const struct rue_source_options 
     if (status == RUE_OK && index->count == 0)
         status = rue_fail(error, RUE_DATA, "%s holds no record: give TFRecord files of images",
                           rue_files_path(index->files, 0));
+    if (status == RUE_OK) status = check_photos(&b, error);
     return status == RUE_OK ? check_labels(&b, error) : status;
 }
 
@@ -360,7 +386,7 @@ static bool is_shard(const char *name)
 }
 
 static const struct rue_shard_format format = {
-    .version = "tfrecord 6", .is_shard = is_shard, .index = build_index};
+    .version = "tfrecord 7", .is_shard = is_shard, .index = build_index};
 
 static rue_status begins_with_head(const char *path, bool *matches, rue_error *error)
 {

@@ -2,7 +2,7 @@
 photos=$(mktemp -d)
 trap 'rm -rf "$photos"' EXIT
 mkdir -p "$photos/set/one" "$photos/set/two"
-for name in one/a one/b.c two/d; do printf 'not a JPEG, but as good to a record' >"$photos/set/$name.jpg"; done
+for name in one/a one/b.c two/d; do printf '\377\330 not a JPEG, but as good to a record' >"$photos/set/$name.jpg"; done
 "$1" prepare "$photos/set" "$photos/plain" --format tfrecord --quiet || exit 1
 cp "$photos/plain"/train-* "$2/"
 gzip -c "$photos/plain/train-000000.tfrecord" >"$2/train.tfrecord.gz"

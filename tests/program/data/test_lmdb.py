@@ -97,6 +97,17 @@ def test_pairs_of_images_and_words_are_read_without_labels(rue, photos):
     assert list_files(rue.folder / "back") == {f"image-{i:09d}.jpg": data for i, (_, data) in enumerate(images, 1)}
 
 
+@pytest.mark.parametrize("key", ["/%s/%d.jpg", "./%s/%d.jpg", "//./%s//%d.jpg", "%s/%d.jpg", None])
+def test_keys_with_a_leading_slash_or_dot_have_classes(rue, photos, key):
+    forms = [key] if key else ["/%s/%d.jpg", "%s/%d.jpg", "./%s/%d.jpg"]
+    images = [data for _, data in sorted(list_files(photos).items())[:12]]
+    put(rue.folder / "theirs", [(forms[i % len(forms)] % ("cat" if i % 2 else "dog", i), data) for i, data in enumerate(images)])
+    made(rue, "theirs", "back", "--format", "folder")
+    assert list_files(rue.folder / "back") == {f"{'cat' if i % 2 else 'dog'}/{i}.jpg": data for i, data in enumerate(images)}
+    shown = json.loads(rue("inspect", "theirs", "--json").stdout)
+    assert [entry["name"] for entry in shown["classes"]] == ["cat", "dog"] and "skipped" not in shown.get("note", "")
+
+
 def test_one_that_was_changed_many_times_is_read(rue, photos):
     """Pages of several ages, some of them free again."""
     images = sorted(list_files(photos).items())
@@ -131,12 +142,13 @@ def test_damage_is_one_line_and_no_signal(rue, photos):
     made(rue, photos, "set.lmdb")
     whole = (rue.folder / "set.lmdb/data.mdb").read_bytes()
     pages = [whole[at:at + 4096] for at in range(0, len(whole), 4096)]
-    cases = {"cut": whole[:len(whole) // 2], "cut_in_meta": whole[:5000], "empty": b"", "text": b"x" * 9000,
+    cases = {"cut": whole[:len(whole) // 2], "cut_in_meta": whole[:5000],
+             "cut_after_meta": whole[:4096], "cut_in_first_page": whole[:200], "empty": b"", "text": b"x" * 9000,
              "keys": b"".join(page[:16] + b"\xff" * 4080 if page[10:12] == b"\2\0" else page for page in pages)}
     for name, data in cases.items():
         file = rue.folder / f"{name}.mdb"
         file.write_bytes(data)
         for words in (["inspect", file], ["prepare", file, "out"], ["tune", file, "--out", "study"]):
-            line = expect_failure(rue(*words), 3, file)
+            line = expect_failure(rue(*words), 3, file, "is truncated" if name.startswith("cut") else file)
             assert "signal" not in line and "SIG" not in line
     assert not (rue.folder / "out").exists()

@@ -228,6 +228,51 @@ def test_one_hot_labels_are_read(rue, write, labels):
     assert read_labels(rue, write(*({"label": 7, "fine": label} for label in labels)), "--label-key", "fine") == found
 
 
+@pytest.mark.parametrize("name", ["label", "image__class__label", "class"])
+def test_labels_that_are_all_minus_one_are_none(rue, write, name):
+    note = "no labels found: all are -1, so 0 is used"
+    assert read_labels(rue, write({name: -1}, {name: -1})) == ([0, 0], note)
+    assert json.loads(rue("inspect", "x.tfrecord", "--json").stdout)["note"] == note, "with the saved index"
+
+
+@pytest.mark.parametrize("format", ["folder", "tensor", "tfrecord", "lmdb", "webdataset", "zarr"])
+def test_one_label_of_minus_one_is_named_with_its_record(rue, write, format):
+    file = write({"label": 3}, {"label": -1, "name": b"b.jpg"})
+    at = file.stat().st_size // 2
+    assert "1 of 2 labels are below 0, such as that of" in json.loads(rue("inspect", file, "--json").stdout)["note"]
+    line = expect_failure(rue("prepare", file, "out", "--format", format), 3, f"{file} record 1 at byte ", "has the label -1", format,
+                          "give it the number of a class, or remove it")
+    assert abs(int(line.split("at byte ")[1].split()[0]) - at) < 50
+
+
+def test_images_of_other_types_among_jpeg_files_are_counted(rue, write):
+    file = write({"label": 0}, {"label": 1, "image": b"GIF89a..."}, {"label": 1, "image": b"x"})
+    note = json.loads(rue("inspect", file, "--json").stdout)["note"]
+    assert note.startswith("2 of 3 images are not JPEG files: ") and "record 1 at byte " in note and note.endswith(" holds a GIF file")
+
+
+def test_two_images_of_one_name_are_named_with_the_destination(rue, write):
+    file = write(*({"label": 1, "name": b"same.jpg"} for _ in range(2)))
+    expect_failure(rue("prepare", file, "out", "--format", "folder"), 3, "two images have the name out/1/same.jpg: rename")
+
+
+@pytest.mark.parametrize("name", ["s.tfrecord-%05d-of-%05d", "s-%05d-of-%05d", "s-%05d-of-%05d.tfrecord.gz"])
+def test_shards_of_two_runs_and_missing_ones_are_reported(rue, write, name):
+    pack = gzip.compress if name.endswith("gz") else bytes
+    for i in (0, 1, 3):
+        write({"label": i}, name="set/" + name % (i, 4), pack=pack)
+    note = json.loads(rue("inspect", "set", "--json").stdout)["note"]
+    assert note == f"3 of 4 shards found: {name % (2, 4)} is missing"
+    write({"label": 2}, name="set/" + name % (2, 4), pack=pack)
+    assert read_labels(rue, "set") == ([0, 1, 2, 3], "")
+    write({"label": 7}, name="set/" + name % (0, 1), pack=pack)
+    if pack is bytes:
+        expect_failure(rue("tune", "set", "--out", "study"), 3, "several sets of shards")
+    line = expect_failure(rue("inspect", "set"), 3, "several sets of shards", name % (0, 1), name % (0, 4), "remove the old ones")
+    pattern = line.split("a pattern such as ")[1].split(",")[0]
+    assert read_labels(rue, pattern) == ([0, 1, 2, 3], "")
+
+
 @pytest.mark.parametrize("end", ["idx", "tfindex", "index", "json"])
 @pytest.mark.parametrize("name", ["a.tfrecord", "a.tfrecords", "a.tfrec", "a.tfrecord-00000-of-00001", "a-00000-of-00001"])
 def test_files_beside_shards_are_passed_over(rue, write, name, end):
@@ -291,8 +336,17 @@ BAD = {
     "cut_head": (WHOLE + b"123456", "record 3 at byte", "is truncated"),
     "no_example": (small(0) + frame(b"\x0a\x05\x0a"), f"record 1 at byte {SECOND}", "not an Example"),
     "no_image": (small(0) + frame(example(label=1, other=b"x")), "record 1", "has no image", "label", "other"),
-    "no_label": (small(0) + frame(example(image=b"x")), "record 1 has no label"),
-    "bad_label": (frame(example(image=b"x", label=-5)), "record 0", "not a whole number"),
+    "no_label": (small(0) + frame(example(image=b"x")), "record 1 has no label: its feature 'label' is missing, but other records"),
+    "no_first_label": (frame(example(image=b"\xff\xd8")) + small(0), "record 0 has no label: its feature 'label' is missing, or is not"),
+    "empty_label": (small(0) + frame(example(image=b"x", label=[])), "record 1 has no label: its feature 'label' is empty"),
+    "unclear_label": (frame(example(**{"image": b"\xff\xd8", "class": 1, "target": 2})) +
+                      frame(example(**{"image": b"\xff\xd8", "class": 1})), "record 0 has no label: its feature 'class' is one of several"),
+    "bad_label": (frame(example(image=b"x", label=-5)), "record 0", "not a whole number of at least -1"),
+    "large_label": (small(0) + frame(example(image=b"x", label=1 << 31)), "record 1", "a label that is larger than 2147483647"),
+    "huge_label": (frame(example(image=b"x", label=(1 << 63) - 1)), "record 0", "a label that is larger than 2147483647"),
+    "png": (frame(example(image=b"\x89PNG...", label=1)) * 2, "record 0 at byte 0 holds a PNG file, not a JPEG or npy file, and no other"),
+    "raw": (frame(example(image=bytes(784), label=1)), "record 0 at byte 0 holds data of an unknown type, not a JPEG or npy file"),
+    "no_bytes": (frame(example(image=b"", label=1)), "record 0 at byte 0 holds no data, not a JPEG or npy file"),
     "text_label": (frame(example(image=b"x", label=b"cat")), "record 0", "not a whole number"),
     "two_labels": (frame(example(image=b"x", label=[3, 5])), "record 0", "a label of several values"),
     "multi_hot": (small(0) + frame(example(image=b"x", label=[1, 0, 1])), "record 1", "a label of several values"),

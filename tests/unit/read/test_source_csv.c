@@ -73,7 +73,7 @@ static void refuse(const char *text, const char *words)
 Test(source_csv, paths_and_labels_are_found_by_their_usual_names)
 {
     expect("path,label\na.jpg,3\nsub/c.jpg,1\n", "1:3 3:1 ");
-    expect("id,Filename,x,TARGET\n7,b.jpg,y,-1\n", "2:-1 ");
+    expect("id,Filename,x,TARGET\n7,b.jpg,y,4\n", "2:4 ");
     expect("filepath\na.jpg\nb.jpg\na.jpg\n", "1:0 2:0 1:0 ");
     expect("image_path,category\na.jpg,dog\nb.jpg,cat\nsub/c.jpg,dog\n", "1:1 2:0 3:1 cat dog ");
 }
@@ -116,8 +116,19 @@ Test(source_csv, whole_numbers_have_any_decimal_form)
         snprintf(text, sizeof text, "path,label\na.jpg,%s\nb.jpg,10.0\nsub/c.jpg,1.0\n", forms[i]);
         expect_note(text, "1:2 2:10 3:1 ", "");
     }
-    expect_note("path,label\na.jpg,-2147483648\nb.jpg,2147483647.0\nsub/c.jpg,-0.0\n",
-                "1:-2147483648 2:2147483647 3:0 ", "");
+    expect("path,label\na.jpg,-2147483648\nb.jpg,2147483647.0\nsub/c.jpg,-0.0\n",
+           "1:-2147483648 2:2147483647 3:0 ");
+}
+
+Test(source_csv, labels_below_zero_are_reported_and_none_if_all_are_minus_one)
+{
+    char note[PATH_MAX + 100];
+    expect_note("path,label\na.jpg,-1\nb.jpg,-1.0\n", "1:0 2:0 ",
+                "no labels found: all are -1, so 0 is used");
+    snprintf(note, sizeof note, "2 of 3 labels are below 0, such as that of %s", temporary_path("b.jpg"));
+    expect_note("path,label\na.jpg,0\nb.jpg,-1\nsub/c.jpg,-1\n", "1:0 2:-1 3:-1 ", note);
+    snprintf(note, sizeof note, "1 of 1 labels are below 0, such as that of %s", temporary_path("a.jpg"));
+    expect_note("path,label\na.jpg,-2\n", "1:-2 ", note);
 }
 
 Test(source_csv, other_numbers_never_become_names)
