@@ -13,7 +13,7 @@
 #include "files.h"
 #include "hash.h"
 
-static const char magic[8] = "rueindx4";
+static const char magic[8] = "rueindx5";
 
 /* The file: this header, the entries, the names. */
 struct header {

@@ -141,16 +141,22 @@ rue_status rue_source_adopt(const struct rue_source_ops *ops, const struct rue_i
     return RUE_OK;
 }
 
+static int32_t *item_label(struct rue_index *index, uint64_t item)
+{
+    return index->entries ? &index->entries[item].label : &index->labels[item];
+}
+
 /* Writers store -1 where an item has no label, such as TFDS in test splits. */
 static void settle_labels(struct rue_source *source)
 {
     struct rue_index *index = &source->index;
     char name[PATH_MAX + 64];
     uint64_t none = 0, below = 0, first = 0;
-    for (uint64_t i = index->entries ? index->count : 0; i-- > 0;) {
-        none += index->entries[i].label == -1;
-        below += index->entries[i].label < 0;
-        if (index->entries[i].label < 0) first = i;
+    for (uint64_t i = index->entries || index->labels ? index->count : 0; i-- > 0;) {
+        int32_t label = *item_label(index, i);
+        none += label == -1;
+        below += label < 0;
+        if (label < 0) first = i;
     }
     if (below == 0) return;
     rue_source_name(source, first, name, sizeof name);
@@ -159,8 +165,8 @@ static void settle_labels(struct rue_source *source)
                        index->count, name);
         return;
     }
-    for (uint64_t i = 0; i < index->count; i++) index->entries[i].label = 0;
-    rue_index_note(index, "no labels found: all are -1, so 0 is used");
+    for (uint64_t i = 0; i < index->count; i++) *item_label(index, i) = 0;
+    rue_index_note_unlabelled(index, "all are -1, so 0 is used");
 }
 
 rue_status rue_source_open(const char *path, const struct rue_source_options *options,
@@ -410,6 +416,11 @@ rue_status rue_source_verify(const struct rue_source *source, uint64_t item, con
 uint64_t rue_source_skipped(const struct rue_source *source)
 {
     return source->index.remarks.skipped;
+}
+
+bool rue_source_has_labels(const struct rue_source *source)
+{
+    return !source->index.remarks.unlabelled;
 }
 
 void rue_source_note(const struct rue_source *source, char *text, size_t bytes)

@@ -122,9 +122,10 @@ static rue_status find_columns(struct list *list, const struct rue_csv_record *h
     status =
         choose_column(list, header, options->label_key, label_names, "label_key", &list->label_at, error);
     char names[NAMES_BYTES];
+    list->index->remarks.unlabelled = list->label_at == none;
     if (status == RUE_OK && list->label_at == none && header->count > 1)
-        rue_index_note(list->index, "no labels found, name their column with label_key; the columns are %s",
-                       list_columns(header, names));
+        rue_index_note_unlabelled(list->index, "name their column with label_key; the columns are %s",
+                                  list_columns(header, names));
     return status;
 }
 

@@ -301,6 +301,7 @@ static rue_status open_folder(const char *path, const struct rue_source_options 
     if (status != RUE_OK) return status;
     qsort_r(index->entries, index->count, sizeof *index->entries, compare_item_names, index->names.text);
     status = rue_index_label_by_folder(index, error);
+    index->remarks.unlabelled = index->class_count == 0;
     if (index->class_count > 0) note_classes(&walk);
     return status;
 }

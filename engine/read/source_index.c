@@ -157,6 +157,18 @@ void rue_index_note(struct rue_index *index, const char *format, ...)
     va_end(values);
 }
 
+void rue_index_note_unlabelled(struct rue_index *index, const char *format, ...)
+{
+    char text[RUE_NOTE_BYTES] = "no labels found: ";
+    size_t used = strlen(text);
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text + used, sizeof text - used, format, values);
+    va_end(values);
+    index->remarks.unlabelled = true;
+    rue_index_note(index, "%s", text);
+}
+
 const char *rue_index_name(const struct rue_index *index, uint64_t item)
 {
     return index->entries ? index->names.text + index->entries[item].name : "";

@@ -115,8 +115,8 @@ static rue_status find_classes(struct rue_index *index, rue_error *error)
     uint64_t foldered = 0;
     for (uint64_t i = 0; i < index->count; i++) foldered += has_folder(index, i);
     if (foldered <= index->count / 2) {
-        rue_index_note(index, "no labels found: %" PRIu64 " of %" PRIu64 " keys begin with a class folder",
-                       foldered, index->count);
+        rue_index_note_unlabelled(index, "%" PRIu64 " of %" PRIu64 " keys begin with a class folder",
+                                  foldered, index->count);
         return RUE_OK;
     }
     return rue_index_label_by_folder(index, error);

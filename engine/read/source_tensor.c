@@ -136,7 +136,7 @@ static rue_status read_tables(struct rue_index *index, const struct rue_tensor_h
                         "; make it again with 'rue prepare'",
                         rue_files_path(index->files, 0), h->labels_offset);
     for (uint64_t i = 0; i < index->count; i++)
-        if (index->labels[i] < 0 || (h->class_count && (uint32_t)index->labels[i] >= h->class_count))
+        if (index->labels[i] < -1 || (h->class_count && (uint32_t)index->labels[i] >= h->class_count))
             return rue_fail(error, RUE_DATA,
                             "%s: the label of record %" PRIu64 " is not a class; make it again with "
                             "'rue prepare'",

@@ -314,9 +314,8 @@ static rue_status check_labels(const struct build *b, rue_error *error)
             "the features are %s",
             b->unlabelled, b->options->label_key, b->feature_names);
     if (!b->label_values)
-        rue_index_note(b->index,
-                       "no labels found: the features are %s; name that of the labels with label_key",
-                       b->feature_names);
+        rue_index_note_unlabelled(b->index, "the features are %s; name that of the labels with label_key",
+                                  b->feature_names);
     if (b->label_values > 1)
         rue_index_note(b->index, "the labels are one-hot, of %zu values", b->label_values);
     return RUE_OK;

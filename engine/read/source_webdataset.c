@@ -300,9 +300,8 @@ static rue_status check_labels(const struct group *group, rue_error *error)
                         "label_key; the extensions are %s",
                         group->unlabelled, group->label_key, group->extensions);
     if (group->label < 0)
-        rue_index_note(group->index,
-                       "no labels found: the extensions are %s; name that of the labels with label_key",
-                       group->extensions);
+        rue_index_note_unlabelled(
+            group->index, "the extensions are %s; name that of the labels with label_key", group->extensions);
     return RUE_OK;
 }
 

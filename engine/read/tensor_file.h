@@ -4,7 +4,7 @@
  *   at 0               struct rue_tensor_header, padded to 4096 bytes; written last, so that an incomplete file does not
  *                      have a valid header
  *   at data_offset     count records of record_stride bytes (a multiple of 4096): the values in CHW order, then zeros
- *   at labels_offset   int32 x count
+ *   at labels_offset   int32 x count; all -1: the data have no labels
  *   at crcs_offset     uint32 x count: CRC-32C of the values of each record, without the padding
  *   at classes_offset  class names, each ended by a NUL, up to file_bytes
  *

@@ -104,6 +104,7 @@ static rue_status plan_conversion(struct conversion *c, rue_error *error)
                                       .world_size = 1};
     c->sink_options = (struct rue_sink_options){.count = sample ? options->images : source_images,
                                                 .shape = {RUE_CHANNELS, RUE_CROP, RUE_CROP},
+                                                .unlabelled = !rue_source_has_labels(c->source),
                                                 .name = c->path,
                                                 .split = options->split,
                                                 .shard_bytes = options->shard_bytes,
@@ -185,6 +186,7 @@ static rue_status add_item(struct conversion *c, const void *data, uint64_t byte
 {
     char key[2 * PATH_MAX];
     uint64_t number = rue_sampler_item(&c->sampler, c->done);
+    if (c->sink_options.unlabelled) label = -1;
     const struct rue_item item = {key, label, data, bytes};
     rue_source_name(c->source, number, key, sizeof key);
     rue_status status = rue_sink_check_label(c->sink, key, label, error);

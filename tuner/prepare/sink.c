@@ -77,6 +77,7 @@ rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
     sink->left = options->count;
     sink->label_min = ops->lists_files && !options->class_count ? INT32_MIN : 0;
     sink->label_max = options->class_count ? (int64_t)options->class_count - 1 : INT32_MAX;
+    if (options->unlabelled) sink->label_min = sink->label_max = -1;
     if (options->mode == RUE_PREPROCESSED) sink->item_bytes = rue_sink_item_bytes(options);
     rue_status status = ops->open(state, path, options, error);
     if (status != RUE_OK)

@@ -18,6 +18,7 @@ struct rue_sink_options {
     enum rue_dtype dtype; /* of preprocessed items */
     uint32_t shape[3];    /* of preprocessed items: channels, height, width */
     uint64_t count;       /* number of items, at least 1 */
+    bool unlabelled;      /* no item has a label: all are -1 */
     size_t class_count;   /* 0: labels have no names */
     const char *const *classes;
     const char *name;              /* the final name of the path; NULL: its current name */

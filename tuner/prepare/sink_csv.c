@@ -43,7 +43,7 @@ static rue_status open_csv(void *state, const char *path, const struct rue_sink_
     list->file = fopen(path, "wxe");
     if (!list->file || !realpath(dirname(name), list->folder) || !getcwd(list->current, sizeof list->current))
         return fail_csv(list, error);
-    fputs("path,label\n", list->file);
+    fputs(options->unlabelled ? "path\n" : "path,label\n", list->file);
     return RUE_OK;
 }
 
@@ -82,10 +82,10 @@ static rue_status add_to_csv(void *state, const struct rue_item *item, rue_error
     size_t folder = strcmp(list->folder, "/") == 0 ? 0 : strlen(list->folder);
     bool below = strncmp(absolute, list->folder, folder) == 0 && absolute[folder] == '/';
     write_field(list->file, below ? absolute + folder + 1 : absolute);
-    fputc(',', list->file);
+    if (!list->options->unlabelled) fputc(',', list->file);
     if (list->options->class_count)
         write_field(list->file, list->options->classes[item->label]);
-    else
+    else if (!list->options->unlabelled)
         fprintf(list->file, "%" PRId32, item->label);
     return fputc('\n', list->file) == '\n' ? RUE_OK : fail_csv(list, error);
 }

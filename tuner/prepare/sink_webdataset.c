@@ -148,7 +148,8 @@ static rue_status add_to_webdataset(void *state, const struct rue_item *item, ru
     status = put_member(w, name, head, tensor ? sizeof head : 0, item->data, item->bytes, error);
     snprintf(name, sizeof name, "%s.cls", stem);
     int digits = snprintf(label, sizeof label, "%" PRId32, item->label);
-    if (status == RUE_OK) status = put_member(w, name, label, (uint64_t)digits, "", 0, error);
+    if (status == RUE_OK && !options->unlabelled)
+        status = put_member(w, name, label, (uint64_t)digits, "", 0, error);
     return status == RUE_OK ? rue_shard_writer_count(&w->shards, error) : status;
 }
 

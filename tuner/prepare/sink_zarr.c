@@ -340,8 +340,9 @@ static rue_status finish_zarr(void *state, rue_error *error)
                                           .shape = {zarr->options->count},
                                           .chunk = {zarr->options->count},
                                           .separator = '.'};
-    rue_status status = write_array(zarr, "labels", &labels, "<i4", "int32", error);
-    if (status == RUE_OK)
+    rue_status status = RUE_OK;
+    if (!zarr->options->unlabelled) status = write_array(zarr, "labels", &labels, "<i4", "int32", error);
+    if (status == RUE_OK && !zarr->options->unlabelled)
         status = write_file(zarr, zarr->array.prefix ? "labels/c.0" : "labels/0", zarr->labels,
                             zarr->options->count * sizeof *zarr->labels, error);
     if (status != RUE_OK) return status;

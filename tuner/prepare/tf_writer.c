@@ -58,7 +58,7 @@ static unsigned char *put_integer(unsigned char *at, const char *name, int64_t v
 size_t rue_tf_example_head(const struct rue_tf_item *item, unsigned char head[RUE_TF_HEAD_MAX])
 {
     unsigned char features[RUE_TF_HEAD_MAX - 16], *at = features;
-    at = put_integer(at, "label", item->label);
+    if (item->label >= 0) at = put_integer(at, "label", item->label);
     at = put_text(at, "name", item->key);
     at = put_feature(at, "image", RUE_TF_BYTES, item->bytes);
     size_t bytes = (size_t)(at - features);

@@ -9,7 +9,7 @@ enum { RUE_TF_HEAD_MAX = 16384 };
 
 struct rue_tf_item {
     const char *key; /* feature "name" */
-    int32_t label;   /* "label" */
+    int32_t label;   /* "label"; below 0: none */
     uint64_t bytes;  /* of "image", which comes last */
 };
 

@@ -200,6 +200,9 @@ rue_status rue_source_verify(const struct rue_source *source, uint64_t item, con
  * is read already, FIFOs, devices, images beside class folders. Also that of the missing chunks. */
 uint64_t rue_source_skipped(const struct rue_source *source);
 
+/* False: no labels were found. */
+bool rue_source_has_labels(const struct rue_source *source);
+
 /* Writes what users should know about the data to `text` [bytes]: what was skipped or is missing, with one
  * example and the reason, and labels that were not found. Sentences are separated by "; "; "": nothing. */
 void rue_source_note(const struct rue_source *source, char *text, size_t bytes);

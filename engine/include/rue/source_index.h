@@ -47,9 +47,11 @@ struct rue_name_pool {
 
 enum { RUE_EXAMPLE_BYTES = 512, RUE_NOTE_BYTES = 1024 };
 
-/* What users should know about the data: see rue_source_skipped and rue_source_note. */
+/* What users should know about the data: see rue_source_skipped, rue_source_has_labels and rue_source_note.
+ */
 struct rue_remarks {
     uint64_t skipped;
+    bool unlabelled; /* no labels were found: those of all items are 0 */
     char skipped_example[RUE_EXAMPLE_BYTES];
     char note[RUE_NOTE_BYTES];
 };
@@ -92,6 +94,10 @@ void rue_index_skip(struct rue_index *index, const char *format, ...) __attribut
 
 /* Adds a sentence, without a full stop, to rue_source_note. Shortens it if there is not enough space. */
 void rue_index_note(struct rue_index *index, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Notes that no labels were found, and why. */
+void rue_index_note_unlabelled(struct rue_index *index, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* The name of an item, owned by the index; "" if items have no names. */
 const char *rue_index_name(const struct rue_index *index, uint64_t item);

@@ -1,6 +1,7 @@
 """rue prepare: from every format that rue reads to those it writes, and conversions that are stopped."""
 import os
 import signal
+import struct
 import tarfile
 
 import pytest
@@ -26,6 +27,14 @@ def many(photos, tmp_path_factory):
             target.parent.mkdir(exist_ok=True)
             target.symlink_to(file)
     return folder
+
+
+def read_tensor_labels(path):
+    """Of the layout in engine/read/tensor_file.h."""
+    data = path.read_bytes()
+    count, = struct.unpack_from("<Q", data, 16)
+    labels_offset, = struct.unpack_from("<Q", data, 56)
+    return struct.unpack_from(f"<{count}i", data, labels_offset)
 
 
 def parts(rue):
@@ -162,6 +171,21 @@ def write_tar(path, samples):
             member = tarfile.TarInfo(name)
             member.size = len(body)
             tar.addfile(member, io.BytesIO(body))
+
+
+@pytest.mark.parametrize("first", ["csv", "webdataset", "tfrecord", "lmdb", "zarr", "tensor", "folder"])
+def test_labels_that_do_not_exist_are_not_invented(rue, own_photos, first):
+    """Neither by the first conversion nor by one of its result: of that, the labels of a tensor file are all -1."""
+    for i, file in enumerate(sorted(own_photos.rglob("*.jpg"))[:3]):
+        os.rename(file, rue.folder / f"{i}.jpg")
+    (rue.folder / "bare.csv").write_text("path,size\n0.jpg,0\n1.jpg,1\n2.jpg,2\n")
+    source = "one.csv" if first == "csv" else "one"
+    assert rue("prepare", "bare.csv", source, "--format", first).returncode == 0
+    assert first != "csv" or (rue.folder / source).read_text() == "path\n0.jpg\n1.jpg\n2.jpg\n"
+    done = rue("prepare", source, "two.tensor")
+    assert done.returncode == 0, done.stderr
+    assert list(read_tensor_labels(rue.folder / "two.tensor")) == [-1] * 3
+    assert "no labels found: all are -1" in " ".join(rue("inspect", "two.tensor").stdout.split())
 
 
 def test_labels_without_names_become_folders_in_their_order(rue, own_photos):

@@ -162,7 +162,7 @@ Test(source_csv, labels_that_may_be_meant_otherwise_are_named)
     expect_note("path,label\na.jpg,7\nb.jpg,007\nsub/c.jpg,00\n", "1:7 2:7 3:0 ",
                 "labels are numbers, so '007' in line 3 is without its zeros");
     expect_note("path,labels\na.jpg,7\n", "1:0 ",
-                "no labels found, name their column with label_key; the columns are path, labels");
+                "no labels found: name their column with label_key; the columns are path, labels");
     expect_note("path\na.jpg\n", "1:0 ", "");
 }
 

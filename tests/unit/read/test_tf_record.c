@@ -116,7 +116,7 @@ Test(tf_record, damage_is_reported_with_its_place)
 
 static size_t make(unsigned char *message)
 {
-    const struct rue_tf_item item = {.key = "a/b.jpg", .label = -1, .bytes = 5};
+    const struct rue_tf_item item = {.key = "a/b.jpg", .label = 300, .bytes = 5};
     size_t head = rue_tf_example_head(&item, message);
     memcpy(message + head, "image", 5);
     return head + 5;
@@ -125,7 +125,7 @@ static size_t make(unsigned char *message)
 Test(tf_record, a_written_document_is_read_back)
 {
     unsigned char message[RUE_TF_HEAD_MAX + 8];
-    expect((const char *)message, make(message), "label:3:1:-1;name:1:1:a/b.jpg;image:1:1:image;");
+    expect((const char *)message, make(message), "label:3:1:300;name:1:1:a/b.jpg;image:1:1:image;");
 }
 
 /* Whatever a byte becomes, the walk ends and stays within the message. */
