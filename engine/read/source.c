@@ -1,5 +1,6 @@
 #include "source.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -169,6 +170,44 @@ static void settle_labels(struct rue_source *source)
     rue_index_note_unlabelled(index, "all are -1, so 0 is used");
 }
 
+/* Finds the first folder below `path` with data of another format, and sets `path` to it. */
+static const struct rue_source_ops *find_below(char path[PATH_MAX], int depth)
+{
+    const struct rue_source_ops *found = NULL;
+    struct dirent **entries;
+    struct stat info;
+    size_t length = strlen(path), room = PATH_MAX - length;
+    int count = depth ? scandir(path, &entries, NULL, alphasort) : -1;
+    for (int i = 0; i < count; free(entries[i++])) {
+        const char *name = entries[i]->d_name;
+        if (found || name[0] == '.' || snprintf(path + length, room, "/%s", name) >= (int)room) continue;
+        if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) continue;
+        if (detect_format(path, &found, NULL) != RUE_OK) continue;
+        if (found == &rue_source_folder) found = find_below(path, depth - 1);
+    }
+    if (count >= 0) free(entries);
+    if (!found) path[length] = 0;
+    return found;
+}
+
+/* The folder format found no item. */
+static rue_status fail_no_jpeg(const char *path, const struct rue_index *index, rue_error *error)
+{
+    enum { DEPTH = 4 };
+    char below[PATH_MAX];
+    snprintf(below, sizeof below, "%s", path);
+    const struct rue_source_ops *other = find_below(below, DEPTH);
+    if (other)
+        return rue_fail(error, RUE_DATA, "%s holds no JPEG file, but %s has the format %s: give this path",
+                        path, below, other->format);
+    if (!index->remarks.skipped)
+        return rue_fail(error, RUE_DATA, "%s is empty: give a folder of JPEG files", path);
+    return rue_fail(error, RUE_DATA,
+                    "%s holds no JPEG file (.jpg, .jpeg, .jpe) among %" PRIu64
+                    " files, such as %s: convert the images to JPEG, or give another folder",
+                    path, index->remarks.skipped, index->remarks.skipped_example);
+}
+
 rue_status rue_source_open(const char *path, const struct rue_source_options *options,
                            struct rue_source **out, rue_error *error)
 {
@@ -185,6 +224,8 @@ rue_status rue_source_open(const char *path, const struct rue_source_options *op
     struct rue_source *source = make_source(ops, path);
     if (!source) return rue_fail_memory(error, "a source", sizeof *source);
     rue_status status = ops->open(path, options, &source->index, error);
+    if (status == RUE_OK && ops == &rue_source_folder && source->index.count == 0)
+        status = fail_no_jpeg(path, &source->index, error);
     if (status != RUE_OK) return rue_source_close(source), status;
     settle_labels(source);
     open_first_file(source);

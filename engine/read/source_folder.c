@@ -255,18 +255,6 @@ static int compare_item_names(const void *a, const void *b, void *names)
     return (*x == '/' ? 1 : *x + 1) * (*x != 0) - (*y == '/' ? 1 : *y + 1) * (*y != 0);
 }
 
-static rue_status fail_no_jpeg(const struct walk *walk, rue_error *error)
-{
-    const struct rue_index *index = walk->index;
-    if (!index->remarks.skipped)
-        return rue_fail(error, RUE_DATA, "%s is empty: give a folder of JPEG files", walk->path);
-    return rue_fail(error, RUE_DATA,
-                    "%s holds no JPEG file (.jpg, .jpeg, .jpe) among %" PRIu64
-                    " files, such as %s: convert the "
-                    "images to JPEG, or give another folder",
-                    walk->path, index->remarks.skipped, index->remarks.skipped_example);
-}
-
 /* What makes the classes differ from those of other readers. */
 static void note_classes(const struct walk *walk)
 {
@@ -297,8 +285,7 @@ static rue_status open_folder(const char *path, const struct rue_source_options 
     walk.root = (struct place){.device = info.st_dev, .inode = info.st_ino};
     status = walk_folder(&walk, place, true, error);
     free(walk.links);
-    if (status == RUE_OK && index->count == 0) status = fail_no_jpeg(&walk, error);
-    if (status != RUE_OK) return status;
+    if (status != RUE_OK || index->count == 0) return status;
     qsort_r(index->entries, index->count, sizeof *index->entries, compare_item_names, index->names.text);
     status = rue_index_label_by_folder(index, error);
     index->remarks.unlabelled = index->class_count == 0;

@@ -107,6 +107,27 @@ def test_files_that_are_not_jpeg_are_named(rue, own_photos):
     assert json.loads(rue("inspect", own_photos, "--json").stdout)["skipped"] == 1
 
 
+@pytest.mark.parametrize("form, options", [("zarr", []), ("zarr", ["--zarr-version", "3"]), ("lmdb", []), ("webdataset", []), ("tfrecord", [])])
+@pytest.mark.parametrize("place", ["train", "a/b/train"])
+def test_data_below_the_folder_are_named(rue, own_photos, form, options, place):
+    below = rue.folder / "d" / place
+    below.mkdir(parents=True)
+    for folder in "d", "d/a":
+        (rue.folder / folder).mkdir(exist_ok=True)
+        (rue.folder / folder / "README").write_text("photos")
+    named = f"d/{place}/s"
+    done = rue("prepare", own_photos, named, "--format", form, *options)
+    assert done.returncode == 0, done.stderr
+    expect_failure(rue("inspect", "d"), 3, f"d holds no JPEG file, but {named} has the format {form}: give this path")
+    assert rue("inspect", named).returncode == 0
+
+
+def test_a_zarr_group_without_metadata_names_its_array(rue, own_photos):
+    assert rue("prepare", own_photos, "im.zarr").returncode == 0
+    (rue.folder / "im.zarr/.zgroup").unlink()
+    expect_failure(rue("inspect", "im.zarr"), 3, "im.zarr holds no JPEG file, but im.zarr/images has the format zarr: give this path")
+
+
 def test_a_wrong_folder_gives_one_message(rue, own_photos):
     (rue.folder / "empty").mkdir()
     done = rue("tune", "empty", "--budget", "5s")
