@@ -93,6 +93,17 @@ static rue_status refuse_missing(const struct rue_zarr *zarr, const char *path,
                     path, missing, chunks, example);
 }
 
+/* Lists attributes that are not applied. */
+static void list_attributes(unsigned attributes, char out[LIST_BYTES])
+{
+    size_t used = 0;
+    out[0] = 0;
+    for (int i = 0; i < RUE_ZARR_CF_COUNT; i++)
+        if (attributes >> i & 1)
+            used += (size_t)snprintf(out + used, LIST_BYTES - used, "%s%s", used ? ", " : "",
+                                     rue_zarr_cf_names[i]);
+}
+
 /* ---- labels ---- */
 
 /* Why the array does not hold one whole number for each item; NULL: it does. */
@@ -102,7 +113,7 @@ static const char *refuse_shape(const struct found *found, const struct rue_inde
     if (array->shape[0] != index->count) return "does not have a value for each item";
     for (int axis = 1; axis < RUE_ZARR_AXES; axis++)
         if (array->shape[axis] != 1) return "has several values for each item";
-    return array->kind == 'f' ? "has values that are not whole numbers" : NULL;
+    return array->kind == 'f' || !array->kind ? "has values that are not whole numbers" : NULL;
 }
 
 /* Finds the array of labels by the usual names. What has another shape or type is not one, and coordinates
@@ -114,12 +125,14 @@ static rue_status find_labels(const struct rue_index *index, const char *path, s
         rue_error fault = {0};
         rue_status status = find_array(index, path, *name, out, &fault);
         if (out->exists && out->array.coordinate) continue;
-        if (status != RUE_OK) return rue_fail(error, status, "%s", fault.message);
+        bool other_type = status == RUE_DATA && out->array.rank && !out->array.kind; /* such as texts */
+        if (status != RUE_OK && !other_type) return rue_fail(error, status, "%s", fault.message);
         const char *reason = out->exists ? refuse_shape(out, index) : NULL;
         if (out->exists && !reason) return RUE_OK;
         if (reason && out->array.shape[0] != index->count && strcmp(*name, "y") != 0)
-            return rue_fail(error, RUE_DATA, "%s: the array %s %s: there are %" PRIu64 " items", path, *name,
-                            reason, index->count);
+            return rue_fail(error, RUE_DATA,
+                            "%s: the array %s %s: there are %" PRIu64 " items; name others with label_key",
+                            path, *name, reason, index->count);
         if (reason && !why[0]) snprintf(why, bytes, "the array %s %s", *name, reason);
     }
     out->exists = false;
@@ -195,6 +208,25 @@ static void note_no_labels(struct rue_index *index, const char *path, bool group
                                     : "no labels found: the data are one array, without a group");
 }
 
+/* Labels that other programs would scale are refused. */
+static rue_status check_attributes(const struct rue_zarr *labels, struct rue_index *index, rue_error *error)
+{
+    char names[LIST_BYTES];
+    unsigned attributes = rue_zarr_array(labels)->cf;
+    unsigned scaled = attributes & RUE_ZARR_CF_SCALED;
+    list_attributes(scaled ? scaled : attributes, names);
+    if (scaled)
+        return rue_fail(error, RUE_DATA,
+                        "%s has the attribute %s, which labels cannot have: write them without it, name "
+                        "others with label_key, or give the array of items alone",
+                        rue_zarr_path(labels), names);
+    if (attributes)
+        rue_index_note(index,
+                       "the labels have the attribute %s, which is not applied: all values are class numbers",
+                       names);
+    return RUE_OK;
+}
+
 static rue_status open_labels(const char *path, bool group, const struct rue_source_options *options,
                               struct rue_index *index, rue_error *error)
 {
@@ -210,6 +242,7 @@ static rue_status open_labels(const char *path, bool group, const struct rue_sou
         return rue_fail(error, RUE_DATA, "%s: the array '%.128s' cannot be labels: it %s", path, key,
                         refuse_shape(&found, index));
     status = open_array(index, path, &found, options, &labels, error);
+    if (status == RUE_OK) status = check_attributes(labels, index, error);
     if (status == RUE_OK) status = refuse_missing(labels, path, options, error);
     if (status == RUE_OK) status = read_labels(labels, path, options, index, error);
     if (status == RUE_OK) note_missing_labels(labels, found.name, index);
@@ -249,8 +282,8 @@ static rue_status find_items(const struct rue_index *index, const char *path, co
                              struct found *out, rue_error *error)
 {
     char list[LIST_BYTES];
-    if (key) return find_key(index, path, key, out, error);
     rue_status status = find_array(index, path, "", out, error);
+    if (status == RUE_OK && key) return find_key(index, path, key, out, error);
     if (status != RUE_OK || out->exists) return status;
     for (const char *const *name = image_names; *name; name++) {
         rue_error fault = {0};
@@ -267,31 +300,24 @@ static rue_status find_items(const struct rue_index *index, const char *path, co
                     path, list);
 }
 
-/* Says which attributes are not applied. */
-static void note_attributes(struct rue_index *index, unsigned attributes)
-{
-    char names[LIST_BYTES] = "";
-    size_t used = 0;
-    for (int i = 0; i < RUE_ZARR_CF_COUNT; i++)
-        if (attributes >> i & 1)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
-                                     rue_zarr_cf_names[i]);
-    if (used) rue_index_note(index, "values are read as they are stored: not applied are %s", names);
-}
-
 static rue_status describe_items(const struct rue_zarr *zarr, const char *path,
                                  const struct rue_source_options *options, struct rue_index *index,
                                  rue_error *error)
 {
     const struct rue_zarr_array *array = rue_zarr_array(zarr);
-    const char *example;
+    const char *example, *place = rue_zarr_path(zarr);
+    char names[LIST_BYTES];
     uint64_t chunks, missing = rue_zarr_missing(zarr, &chunks, &example);
     if (!rue_zarr_dtype(array, &index->dtype))
-        return rue_fail(error, RUE_DATA, "%s has values that are not float32, float16 or uint8", path);
+        return rue_fail(error, RUE_DATA,
+                        "%s has %s values: save them as float32, float16 or uint8, or name another array "
+                        "with image_key",
+                        place, rue_zarr_type_name(array));
     if (array->rank < 2)
-        return rue_fail(error, RUE_DATA, "%s has one axis: items need at least one more", path);
+        return rue_fail(error, RUE_DATA, "%s has one axis: items need at least one more", place);
     if (missing == chunks)
-        return rue_fail(error, RUE_DATA, "%s has no chunks: all of them are missing", path);
+        return rue_fail(error, RUE_DATA, "%s has no chunks: all of them are missing, such as %s", place,
+                        example);
     rue_status status = refuse_missing(zarr, path, options, error);
     if (status != RUE_OK) return status;
     for (int axis = 0; axis < 3; axis++) index->shape[axis] = (uint32_t)array->shape[axis + 1];
@@ -316,7 +342,8 @@ static rue_status describe_items(const struct rue_zarr *zarr, const char *path,
                        ", such as %s: their items have the fill value %g",
                        missing, chunks, example, array->fill_number);
     index->remarks.skipped = missing;
-    note_attributes(index, array->cf);
+    list_attributes(array->cf, names);
+    if (names[0]) rue_index_note(index, "values are read as they are stored: not applied are %s", names);
     return RUE_OK;
 }
 

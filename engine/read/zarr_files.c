@@ -124,6 +124,11 @@ static rue_status read_metadata(int folder_fd, const char *path, const char *nam
     rue_status status = rue_zarr_read_json(folder_fd, path, file, metadata, digest, error);
     const char *type = json_string_value(json_object_get(*metadata, "node_type"));
     *attributes = json_incref(json_object_get(*metadata, "attributes"));
+    const char *field = rue_zarr_unknown_field(*metadata);
+    if (field)
+        status = rue_fail(error, RUE_DATA,
+                          "%s/%s has the field '%.40s', which is not supported: write it without this field",
+                          path, file, field);
     if (type && strcmp(type, "group") == 0) {
         json_decref(*metadata);
         *metadata = NULL;

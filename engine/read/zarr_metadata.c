@@ -78,35 +78,34 @@ static void read_lengths(struct parser *parser, const json_t *list, const char *
 static void read_type(struct parser *parser, const char *text)
 {
     struct rue_zarr_array *out = parser->out;
-    if (text[0] == '>' && strcmp(text + 1, "u1") != 0 && strcmp(text + 1, "i1") != 0) {
-        refuse(parser, "is big-endian (%.20s): save it little-endian", text);
-        return;
-    }
     static const char *const kinds[] = {"f248", "i1248", "u1248", "b1"};
     bool known = false;
     for (size_t i = 0; text[0] && strchr("<>|", text[0]) && i < sizeof kinds / sizeof *kinds; i++)
         known |= text[1] == kinds[i][0] && text[2] && strchr(kinds[i] + 1, text[2]) && !text[3];
     if (!known) {
-        refuse(parser, "has values of the type '%.40s', which is not supported", text);
+        refuse(parser, "has values of the type '%.40s', which is not supported: save numbers", text);
         return;
     }
     out->kind = text[1];
     out->value_bytes = (unsigned)(text[2] - '0');
+    if (text[0] == '>' && out->value_bytes > 1)
+        refuse(parser, "is big-endian (%.20s): save it little-endian", text);
 }
 
-/* A type of version 3: "float32", "uint8". */
+/* The types of version 3 and those of NumPy. */
+static const char *const type_names[][2] = {{"float32", "<f4"}, {"float16", "<f2"}, {"uint8", "|u1"},
+                                            {"int8", "|i1"},    {"int16", "<i2"},   {"int32", "<i4"},
+                                            {"int64", "<i8"},   {"uint16", "<u2"},  {"uint32", "<u4"},
+                                            {"uint64", "<u8"},  {"float64", "<f8"}, {"bool", "|b1"}};
+
 static void read_named_type(struct parser *parser, const char *name)
 {
-    static const char *const names[][2] = {{"float32", "<f4"}, {"float16", "<f2"}, {"uint8", "|u1"},
-                                           {"int8", "|i1"},    {"int16", "<i2"},   {"int32", "<i4"},
-                                           {"int64", "<i8"},   {"uint16", "<u2"},  {"uint32", "<u4"},
-                                           {"uint64", "<u8"},  {"float64", "<f8"}, {"bool", "|b1"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i][0], name) == 0) {
-            read_type(parser, names[i][1]);
+    for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++)
+        if (strcmp(type_names[i][0], name) == 0) {
+            read_type(parser, type_names[i][1]);
             return;
         }
-    refuse(parser, "has values of the type '%.40s', which is not supported", name);
+    refuse(parser, "has values of the type '%.40s', which is not supported: save numbers", name);
 }
 
 static const char fill_fault[] = "has a fill value that does not fit in the type of its values";
@@ -424,6 +423,32 @@ rue_status rue_zarr_parse(const char *name, const json_t *metadata, const json_t
     read_attributes(&parser, name, metadata, attributes);
     if (!parser.why[0]) check_sizes(&parser);
     return parser.why[0] ? rue_fail(error, RUE_DATA, "%s", parser.why) : RUE_OK;
+}
+
+const char *rue_zarr_unknown_field(json_t *metadata)
+{
+    static const char *const known[] = {"zarr_format",        "node_type",
+                                        "attributes",         "shape",
+                                        "data_type",          "chunk_grid",
+                                        "chunk_key_encoding", "codecs",
+                                        "fill_value",         "storage_transformers",
+                                        "dimension_names",    "consolidated_metadata"};
+    const char *name;
+    json_t *value;
+    json_object_foreach(metadata, name, value)
+    {
+        bool ignored = json_is_false(json_object_get(value, "must_understand"));
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++) ignored |= strcmp(name, known[i]) == 0;
+        if (!ignored) return name;
+    }
+    return NULL;
+}
+
+const char *rue_zarr_type_name(const struct rue_zarr_array *array)
+{
+    size_t i = 0;
+    while (type_names[i][1][1] != array->kind || type_names[i][1][2] != (char)('0' + array->value_bytes)) i++;
+    return type_names[i][0];
 }
 
 bool rue_zarr_dtype(const struct rue_zarr_array *array, enum rue_dtype *out)

@@ -21,7 +21,7 @@ enum rue_zarr_codec { RUE_ZARR_NONE, RUE_ZARR_GZIP, RUE_ZARR_ZSTD, RUE_ZARR_BLOS
 extern const char *const rue_zarr_codec_names[RUE_ZARR_CODEC_COUNT + 1]; /* "none", ..., NULL */
 
 /* Attributes of the CF conventions that change the meaning of values, which rue does not apply. */
-enum { RUE_ZARR_CF_COUNT = 4 };
+enum { RUE_ZARR_CF_COUNT = 4, RUE_ZARR_CF_SCALED = 3 /* the bits of the first two */ };
 extern const char *const rue_zarr_cf_names[RUE_ZARR_CF_COUNT];
 
 struct rue_zarr_array {
@@ -54,9 +54,15 @@ json_t *rue_zarr_load_json(const char *text, size_t bytes, json_error_t *fault);
 
 /* Parses the metadata of the array `name` (without its groups). `attributes` may be NULL. RUE_DATA: not valid
  * or not supported; the message does not name the array: "has the codec lz4, ...". Then shape, rank and
- * `coordinate` are set if they are valid. */
+ * `coordinate` are set if they are valid, and `kind` if values are numbers. */
 rue_status rue_zarr_parse(const char *name, const json_t *metadata, const json_t *attributes,
                           struct rue_zarr_array *out, rue_error *error) RUE_MUST_CHECK;
+
+/* The first field of a zarr.json that rue does not know and must not ignore; NULL: there is none. */
+const char *rue_zarr_unknown_field(json_t *metadata);
+
+/* The name of the type of the values in version 3. */
+const char *rue_zarr_type_name(const struct rue_zarr_array *array);
 
 /* Whether the values can be those of batches, and their dtype. */
 bool rue_zarr_dtype(const struct rue_zarr_array *array, enum rue_dtype *out);

@@ -268,6 +268,23 @@ static rue_status count_missing(struct rue_zarr *zarr, const struct rue_source_o
     return status;
 }
 
+/* Refuses an array without any file whose files have names with the other separator. */
+static rue_status refuse_separator(const struct rue_zarr *zarr, size_t prefix_bytes, rue_error *error)
+{
+    char other[NAME_BYTES], separator = zarr->array.separator == '/' ? '.' : '/';
+    for (uint64_t i = 0; !zarr->stored_bytes && i < zarr->file_count; i++) {
+        const char *name = file_name(zarr, &zarr->file[i]);
+        snprintf(other, sizeof other, "%s", name);
+        for (char *at = other + prefix_bytes; (at = strchr(at, zarr->array.separator));) *at = separator;
+        if (strcmp(name, other) != 0 && faccessat(zarr->folder_fd, other, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+            return rue_fail(error, RUE_DATA,
+                            "%s has no chunks such as %s, but %s: set dimension_separator (in version 3, "
+                            "separator) to '%c' in its metadata",
+                            zarr->path, name, other, separator);
+    }
+    return RUE_OK;
+}
+
 rue_status rue_zarr_open(int folder_fd, const char *path, const char *name,
                          const struct rue_zarr_array *array, const struct rue_source_options *options,
                          struct rue_zarr **out, rue_error *error)
@@ -283,13 +300,12 @@ rue_status rue_zarr_open(int folder_fd, const char *path, const char *name,
              name);
     rue_status status = measure_grid(zarr, error);
     if (status == RUE_OK) status = add_files(zarr, name, options, error);
+    if (status == RUE_OK) status = refuse_separator(zarr, strlen(name), error);
     if (status == RUE_OK) status = open_cache(zarr, error);
     if (status == RUE_OK) status = count_missing(zarr, options, error);
-    if (status == RUE_OK)
-        *out = zarr;
-    else
-        rue_zarr_close(zarr);
-    return status;
+    if (status != RUE_OK) return rue_zarr_close(zarr), status;
+    *out = zarr;
+    return RUE_OK;
 }
 
 void rue_zarr_drop_views(const struct rue_zarr *zarr)
@@ -313,6 +329,11 @@ void rue_zarr_close(struct rue_zarr *zarr)
 const struct rue_zarr_array *rue_zarr_array(const struct rue_zarr *zarr)
 {
     return &zarr->array;
+}
+
+const char *rue_zarr_path(const struct rue_zarr *zarr)
+{
+    return zarr->path;
 }
 
 uint64_t rue_zarr_item_bytes(const struct rue_zarr *zarr)
@@ -355,10 +376,8 @@ static rue_status locate_chunk(const struct rue_zarr *zarr, struct place at, uin
     uint64_t entry[2];
     *offset = 0;
     *bytes = file->identity ? file->bytes : 0;
-    if (!zarr->array.sharded || *bytes == 0) {
-        if (file->identity && *bytes == 0) return fail_chunk(zarr, file, "is empty", error);
-        return RUE_OK;
-    }
+    if (file->identity && *bytes == 0) return fail_chunk(zarr, file, "is empty", error);
+    if (!zarr->array.sharded || *bytes == 0) return RUE_OK;
     const struct rue_chunk_request request = {at.file | index_key, index_bytes(zarr), UINT64_MAX, load_index,
                                               zarr};
     rue_status status = rue_chunk_cache_acquire(zarr->cache, &request, &index, error);

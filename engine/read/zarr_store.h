@@ -34,13 +34,16 @@ rue_status rue_zarr_describe(int folder_fd, const char *path, const char *name, 
 
 /* Opens the array `name` of the folder `path`, whose descriptor must stay open; `array` is from
  * rue_zarr_describe. Reads the sizes of its files, which must not change afterwards. RUE_DATA names the
- * array; also the results of rue_source_failure, and of `stop`. */
+ * array, also if all its files have names with the other separator; also the results of rue_source_failure,
+ * and of `stop`. */
 rue_status rue_zarr_open(int folder_fd, const char *path, const char *name,
                          const struct rue_zarr_array *array, const struct rue_source_options *options,
                          struct rue_zarr **out, rue_error *error) RUE_MUST_CHECK;
 void rue_zarr_close(struct rue_zarr *zarr);
 
 const struct rue_zarr_array *rue_zarr_array(const struct rue_zarr *zarr);
+/* The path of the array, for messages. */
+const char *rue_zarr_path(const struct rue_zarr *zarr);
 uint64_t rue_zarr_item_bytes(const struct rue_zarr *zarr);
 uint64_t rue_zarr_stored_bytes(const struct rue_zarr *zarr);
 /* A hash of the metadata and of the sizes of the files. */

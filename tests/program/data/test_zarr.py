@@ -265,7 +265,7 @@ def change(store, **members):
 
 REFUSED = {
     "big-endian": (dict(dtype=">f4"), "is big-endian (>f4): save it little-endian"),
-    "a type": (dict(dtype="<f8"), "values that are not float32, float16 or uint8"),
+    "a type": (dict(dtype="<f8"), "images has float64 values: save them as float32, float16 or uint8"),
     "a structure": (dict(dtype=[["a", "<f4"]]), "type '', which is not supported"),
     "a codec": (dict(compressor=dict(id="lzma")), "has the codec 'lzma', and gzip, zstd and blosc are supported"),
     "a filter": (dict(filters=[dict(id="delta")]), "has the filter 'delta'"),
@@ -303,7 +303,7 @@ def test_metadata_are_refused_by_name(rue, case):
 def test_fill_values_at_the_limits(rue, dtype, value):
     change(make_store(rue), dtype=dtype, fill_value=value)
     done = rue("inspect", "store.zarr")
-    assert done.returncode == 0 if dtype == "|u1" else "values that are not float32, float16 or uint8" in done.stderr, done.stderr
+    assert done.returncode == 0 if dtype == "|u1" else "values: save them as float32, float16 or uint8" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("place", ["images/.zarray", ".zattrs", "zarr.json"])

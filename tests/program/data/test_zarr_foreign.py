@@ -1,5 +1,8 @@
 """Zarr stores as other programs write them: names, attributes, labels, fill values, codecs and the JSON of Python, in both versions."""
+import gzip
 import json
+import shutil
+import zlib
 
 import numpy as np
 import pytest
@@ -171,6 +174,79 @@ def test_attributes_that_are_not_applied_are_said(rue, version):
     assert said(rue, "xarray 0").startswith("no labels found")
 
 
+@VERSIONS
+def test_attributes_of_labels_are_refused_or_said(rue, version):
+    scaled = [(dict(scale_factor=2), "scale_factor"), (dict(add_offset=1, _FillValue=5), "add_offset"), (dict(scale_factor=[0.5], add_offset=-1.5), "scale_factor, add_offset"),
+              (dict(add_offset="0.5"), "add_offset"), (dict(add_offset=2**64), "add_offset")]
+    for number, (attributes, names) in enumerate(scaled):
+        store = write_store(rue.folder / f"s{number}", version, attributes=attributes)
+        for options in [], ["--label-key", "labels"]:
+            expect_failure(rue("prepare", store, "x.tensor", *options), 3, f"s{number}/labels has the attribute {names}, which labels cannot have: write them without it", "label_key")
+        write_array(store / "more", version, LABELS)
+        assert list(read_back(rue, store, 6, IMAGES.shape[1:], "u1", "--label-key", "more")[1]) == LABELS
+    for number, (attributes, names) in enumerate([(dict(_FillValue=5), "_FillValue"), (dict(missing_value=[3], scale_factor=1, add_offset=0), "missing_value"),
+                                                  (dict(_FillValue=-1, missing_value=-1), "_FillValue, missing_value"), (dict(scale_factor=1.0, units="1"), None)]):
+        store = write_store(rue.folder / f"t{number}", version, attributes=attributes)
+        assert said(rue, store) == (f"the labels have the attribute {names}, which is not applied: all values are class numbers" if names else "")
+        assert list(read_back(rue, store, 6, IMAGES.shape[1:], "u1")[1]) == LABELS
+
+
+@pytest.mark.parametrize("place", ["", "images", "labels"])
+def test_unknown_fields_of_version_3_are_refused_unless_they_may_be_ignored(rue, place):
+    for number, (value, read) in enumerate([(1, False), (None, False), ({}, False), ([False], False), (dict(must_understand=True), False), (dict(must_understand="false"), False),
+                                            (dict(must_understand=False), True), (dict(must_understand=False, name="x"), True)]):
+        store = write_store(rue.folder / f"s{number}", 3)
+        file = store / place / "zarr.json"
+        write_json(file, dict(json.loads(file.read_text()), offset=value))
+        for options in [], ["--image-key", "images", "--label-key", "labels"]:
+            done = rue("inspect", store, *options)
+            if read:
+                assert done.returncode == 0, done.stderr
+            else:
+                expect_failure(done, 3, f"{file} has the field 'offset', which is not supported: write it without this field")
+    known = dict(consolidated_metadata=None) if place == "" else dict(storage_transformers=[], dimension_names=[None] * (4 if place == "images" else 1))
+    store = write_store(rue.folder / "known", 3)
+    write_json(store / place / "zarr.json", dict(json.loads((store / place / "zarr.json").read_text()), **known))
+    assert list(read_back(rue, store, 6, IMAGES.shape[1:], "u1")[1]) == LABELS
+
+
+OTHER_TYPES = {2: [("<U1", {}), ("|S1", {}), ("|O", dict(filters=[dict(id="vlen-utf8")])), ("<M8[s]", {}), ("<c8", {}), ([["a", "<i4"]], {}), ("|V2", {})],
+               3: [("string", dict(codecs=[dict(name="vlen-utf8")])), (dict(name="fixed_length_utf32", configuration=dict(length_bytes=4)), {}), ("complex64", {}),
+                   (dict(name="null_terminated_bytes", configuration=dict(length_bytes=1)), {}), (dict(name="numpy.datetime64"), {}), ("r16", {})]}
+
+
+@VERSIONS
+def test_labels_that_are_not_numbers_are_not_used(rue, version):
+    for number, (dtype, members) in enumerate(OTHER_TYPES[version]):
+        fill = dict(fill_value="", **members)
+        store = write_store(rue.folder / f"s{number}", version, **{"dtype" if version == 2 else "data_type": dtype}, **fill)
+        assert said(rue, store) == "no labels found: the array labels has values that are not whole numbers; name another array with label_key"
+        expect_failure(rue("inspect", store, "--label-key", "labels"), 3, "labels has values of the type '", "save numbers")
+        write_array(store / "targets", version, LABELS)
+        assert said(rue, store) == "" and list(read_back(rue, store, 6, IMAGES.shape[1:], "u1")[1]) == LABELS
+
+
+@VERSIONS
+def test_names_of_chunks_with_the_other_separator_are_found(rue, version):
+    for number, (array, missing) in enumerate([("images", []), ("images", [0, 1]), ("labels", [])]):
+        folder = write_store(rue.folder / f"s{number}", version) / array
+        shutil.rmtree(folder)
+        values = IMAGES if array == "images" else np.reshape(LABELS, (6, 1))
+        write_array(folder, version, values, chunk=2, missing=missing, **(dict(dimension_separator="/") if version == 2 else
+                    dict(chunk_key_encoding=dict(name="default", configuration=dict(separator=".")))))
+        first = f"{array}/{'c/' if version == 3 else ''}" + ("/" if version == 3 else ".").join(f"{len(missing)}" + "0" * (values.ndim - 1))
+        other = ".", "/"
+        expect_failure(rue("inspect", f"s{number}"), 3, f"s{number}/{array} has no chunks such as", f", but {first}: set dimension_separator",
+                       f"to '{other[version - 2]}' in its metadata")
+
+
+@VERSIONS
+@pytest.mark.parametrize("dtype", ["float64", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "bool"])
+def test_items_of_other_types_are_named(rue, version, dtype):
+    store = write_store(rue.folder / "s", version, images=IMAGES.astype(dtype))
+    expect_failure(rue("inspect", store), 3, f"s/images has {dtype} values: save them as float32, float16 or uint8, or name another array with image_key")
+
+
 PYTHON_JSON = ['NaN', '-Infinity', '[NaN,Infinity , {"b": -Infinity}]', '18446744073709551615', '-9223372036854775809', f'{10**400}', '1e999', r'"x\u0000y"',
                r'"caf\udce9"', r'"\ud83d\ud83d\ude00"', '"caf\udce9"', r'{"a\u0000": 1, "a\ud800": NaN}', r'"say \"NaN\": \\u0000, 18446744073709551615\\"']
 
@@ -229,6 +305,33 @@ def test_other_codecs_are_refused_by_name(rue, name):
     expect_failure(rue("inspect", "s"), 3, f"s has the codec '{name}', and gzip, zstd and blosc are supported")
     write_array(rue.folder / "s", 3, IMAGES, codecs=[dict(name="numcodecs.crc32c", configuration=dict(location="start"))])
     expect_failure(rue("inspect", "s"), 3, "s has the codec 'numcodecs.crc32c'")
+
+
+ITEMS, HALF = IMAGES.tobytes(), IMAGES.nbytes // 2
+MEMBERS = gzip.compress(ITEMS[:HALF]) + gzip.compress(ITEMS[HALF:])
+ZSTD, BLOSC = numcodecs.Zstd().encode(ITEMS), bytes(numcodecs.Blosc().encode(ITEMS))
+
+
+ENDS = [
+    ("gzip", MEMBERS, None), ("gzip", b"".join(gzip.compress(ITEMS[i:i + 9]) for i in range(0, len(ITEMS), 9)), None), ("gzip", MEMBERS + bytes(5), None),
+    ("gzip", gzip.compress(ITEMS[:HALF]) + bytes(3) + gzip.compress(ITEMS[HALF:]), None), ("gzip", gzip.compress(b"") + MEMBERS + gzip.compress(b""), None),
+    ("gzip", MEMBERS + b"j", "has bytes after its end"), ("gzip", MEMBERS + b"junk" * 9, "has bytes after its end"), ("gzip", MEMBERS + b"\0\0j", "has bytes after its end"),
+    ("gzip", gzip.compress(ITEMS[:HALF]) + zlib.compress(ITEMS[HALF:]), "has bytes after its end"), ("gzip", MEMBERS + b"\x1f\x8b" + b"x" * 30, "is damaged"),
+    ("gzip", MEMBERS[:-3], "is truncated"), ("gzip", MEMBERS[:len(MEMBERS) // 2 + 20], "is truncated"), ("gzip", gzip.compress(ITEMS[:HALF]), "the bytes that its shape needs"),
+    ("gzip", MEMBERS + gzip.compress(b"1234"), "the bytes that its shape needs"), ("gzip", gzip.compress(ITEMS + b"1234"), "the bytes that its shape needs"),
+    ("zlib", zlib.compress(ITEMS) + b"junk", None), ("zlib", zlib.compress(ITEMS[:HALF]) + zlib.compress(ITEMS[HALF:]), "the bytes that its shape needs"),
+    ("zstd", numcodecs.Zstd().encode(ITEMS[:HALF]) + numcodecs.Zstd().encode(ITEMS[HALF:]), None), ("zstd", ZSTD + b"junk", "has bytes after its end"),
+    ("zstd", ZSTD[:-4], "is truncated"), ("blosc", BLOSC + b"junk", "has bytes after its end")]
+
+
+@pytest.mark.parametrize("number", range(len(ENDS)))
+def test_the_end_of_a_compressed_chunk(rue, number):
+    codec, chunk, why = ENDS[number]
+    write_array(rue.folder / "s", 2, IMAGES, compressor=dict(id=codec), encode=lambda data: chunk)
+    if why:
+        expect_failure(rue("prepare", "s", "x.tensor"), 3, "s/0.0.0.0 ", why)
+    else:
+        assert (read_back(rue, "s", 6, IMAGES.shape[1:], "u1")[0] == IMAGES).all()
 
 
 @VERSIONS
