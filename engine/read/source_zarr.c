@@ -184,9 +184,8 @@ static void note_missing_labels(const struct rue_zarr *labels, const char *name,
     double fill = rue_zarr_array(labels)->fill_number;
     index->remarks.skipped += missing;
     if (missing == chunks)
-        rue_index_note(index,
-                       "no labels found: all chunks of %.*s are missing; all labels are the fill value %g",
-                       (int)strlen(name) - 1, name, fill);
+        rue_index_note_unlabelled(index, "all chunks of %.*s are missing; all labels are the fill value %g",
+                                  (int)strlen(name) - 1, name, fill);
     else if (missing)
         rue_index_note(index,
                        "chunks of labels missing: %" PRIu64 " of %" PRIu64
@@ -199,13 +198,12 @@ static void note_no_labels(struct rue_index *index, const char *path, bool group
     char list[LIST_BYTES] = "";
     if (group) list_arrays(index, path, list);
     if (why[0])
-        rue_index_note(index, "no labels found: %s; name another array with label_key", why);
+        rue_index_note_unlabelled(index, "%s; name another array with label_key", why);
     else if (list[0])
-        rue_index_note(index, "no labels found: the arrays of the group are %s; name one with label_key",
-                       list);
+        rue_index_note_unlabelled(index, "the arrays of the group are %s; name one with label_key", list);
     else
-        rue_index_note(index, group ? "no labels found: name an array with label_key"
-                                    : "no labels found: the data are one array, without a group");
+        rue_index_note_unlabelled(index, group ? "name an array with label_key"
+                                               : "the data are one array, without a group");
 }
 
 /* Labels that other programs would scale are refused. */
