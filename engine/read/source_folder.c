@@ -245,8 +245,8 @@ static rue_status walk_folder(struct walk *walk, char path[PATH_MAX], bool top, 
 
 /* ---- the source ---- */
 
-/* Compares bytewise, but the end of a folder's name sorts first. So classes are in the order of their names
- * ("a" before "a-b"), as in ImageFolder, and the files of each class follow each other. */
+/* Compares bytewise, but the end of a folder's name sorts first. So the files of each class follow each
+ * other, and classes whose names are UTF-8 are in the order of their names ("a" before "a-b"). */
 static int compare_item_names(const void *a, const void *b, void *names)
 {
     const unsigned char *x = (unsigned char *)names + ((const struct rue_entry *)a)->name;

@@ -8,6 +8,7 @@
 #include "array.h"
 #include "files.h"
 #include "note.h"
+#include "utf8_point.h"
 
 static const char purpose[] = "the index of the data";
 
@@ -86,9 +87,30 @@ static rue_status add_folders(struct rue_index *index, rue_error *error)
     return status;
 }
 
+/* The next character of a class name, which ends at a NUL or '/'. As in Python's names of files, a byte that
+ * is not UTF-8 is a surrogate. */
+static int32_t next_name_point(const char **at)
+{
+    unsigned char byte = (unsigned char)**at;
+    int32_t point = byte == '/' ? 0 : rue_utf8_next(at);
+    return point < 0 ? 0xDC00 + byte : point;
+}
+
+/* Compares code points, as Python's sorted() does for ImageFolder. */
+static int compare_names(const char *a, const char *b)
+{
+    int32_t x, y;
+    do {
+        x = next_name_point(&a);
+        y = next_name_point(&b);
+    } while (x && x == y);
+    return (x > y) - (x < y);
+}
+
 static int compare_class_names(const void *a, const void *b, void *names)
 {
-    return strcmp((const char *)names + *(const uint32_t *)a, (const char *)names + *(const uint32_t *)b);
+    return compare_names((const char *)names + *(const uint32_t *)a,
+                         (const char *)names + *(const uint32_t *)b);
 }
 
 /* Of sorted classes. */
@@ -101,13 +123,13 @@ static void remove_repeated_classes(struct rue_index *index)
     index->class_count = kept;
 }
 
-/* The number of the class, which exists. If one name begins another, the shorter one is first. */
-static int32_t find_class(const struct rue_index *index, const char *name, size_t length)
+/* The number of the class that the name begins with, which exists. */
+static int32_t find_class(const struct rue_index *index, const char *name)
 {
     size_t first = 0, last = index->class_count - 1;
     while (first < last) {
         size_t middle = first + (last - first) / 2;
-        if (strncmp(class_name(index, middle), name, length) < 0)
+        if (compare_names(class_name(index, middle), name) < 0)
             first = middle + 1;
         else
             last = middle;
@@ -128,13 +150,12 @@ rue_status rue_index_label_by_folder(struct rue_index *index, rue_error *error)
     remove_repeated_classes(index);
     for (uint64_t i = 0; i < index->count; i++) {
         const char *name = rue_index_name(index, i);
-        size_t length = class_length(name);
-        if (!length) {
+        if (!class_length(name)) {
             rue_index_skip(index, "%s, which is not in a class folder", name);
             continue;
         }
         index->entries[count] = index->entries[i];
-        index->entries[count++].label = find_class(index, name, length);
+        index->entries[count++].label = find_class(index, name);
     }
     index->count = count;
     return RUE_OK;

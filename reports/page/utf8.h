@@ -6,9 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns the code point at `*at` and moves `*at` behind it; 0 at the end. -1: a byte that does not begin a
- * well-formed sequence (RFC 3629); only this byte is skipped. */
-int32_t rue_utf8_next(const char **at);
+#include "utf8_point.h"
 
 /* Columns that a terminal needs for `text`. A byte that is not UTF-8 counts as one. */
 int rue_utf8_width(const char *text);

@@ -19,7 +19,7 @@
 #include "suspension.h"
 #include "trial_reply.h"
 #include "units.h"
-#include "utf8.h"
+#include "utf8_point.h"
 
 enum { OPEN_LINES_MAX = 64, STARTS_MAX = 3 };
 
@@ -277,20 +277,13 @@ static rue_status check_batches(const struct rue_connection *connection, const s
         requested, connection->hello.runner, requested, requested);
 }
 
-static bool is_utf8(const char *text)
-{
-    int32_t point;
-    while ((point = rue_utf8_next(&text)) > 0) continue;
-    return point == 0;
-}
-
 rue_status rue_connection_begin_open(struct rue_connection *connection, const struct rue_variant *variant,
                                      const struct rue_workload *workload, uint64_t images, rue_error *error)
 {
     struct open_data *open = &connection->opens[connection->open_count];
     if (connection->open_count == OPEN_LINES_MAX)
         return rue_fail(error, RUE_USAGE, "more than %d data sets", OPEN_LINES_MAX);
-    if (!is_utf8(variant->path))
+    if (!rue_utf8_is_valid(variant->path))
         return rue_fail(error, RUE_USAGE,
                         "the path %s is not UTF-8: rename it, or link to it under another name",
                         variant->path);

@@ -46,5 +46,6 @@ Test(utf8, refuses_overlong_and_surrogate_sequences)
         const char *at = bad[i];
         cr_assert_eq(rue_utf8_next(&at), -1, "case %zu", i);
         cr_assert_eq(at, bad[i] + 1, "case %zu", i);
+        cr_assert_not(rue_utf8_is_valid(bad[i]), "case %zu", i);
     }
 }

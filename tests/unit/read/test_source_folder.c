@@ -58,6 +58,29 @@ Test(source_folder, nested_files_have_the_class_of_their_first_folder)
     expect_classes((const char *const[]){"cat", "dog"}, 2, (const int32_t[]){0, 1, 1});
 }
 
+/* Python's order of names that it decodes: other bytes come after U+D7FF and before U+E000. */
+Test(source_folder, classes_that_are_not_utf8_have_the_numbers_of_imagefolder)
+{
+    static const char *const names[] = {
+        "a",         "a-",   "\xC3\xA9",     "\xED\x9F\xBF", "\x80",         "\xE2\x82",
+        "\xE2\x82-", "\xE9", "\xED\xA0\x80", "\xEE\x80\x80", "\xEF\xBF\xBD", "\xF0\x9F\x8D\x8E"};
+    enum { COUNT = sizeof names / sizeof *names };
+    char path[PATH_MAX];
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(path, sizeof path, "data/%s/%d.jpg", names[i], i);
+        temporary_text(path, "x");
+    }
+    struct rue_source *source = data_open("data");
+    cr_assert_eq(rue_source_class_count(source), COUNT);
+    for (size_t c = 0; c < COUNT; c++)
+        cr_assert_str_eq(rue_source_class_name(source, c), names[c], "class %zu", c);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        rue_source_key(source, i, path, sizeof path);
+        cr_assert_eq(rue_source_label(source, i), atoi(strrchr(path, '/') + 1), "%s", path);
+    }
+    rue_source_close(source);
+}
+
 Test(source_folder, flat_files_have_no_class)
 {
     temporary_text("data/b.jpg", "1");
