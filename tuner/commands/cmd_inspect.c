@@ -162,29 +162,21 @@ static rue_status print_json(const struct rue_source *source, const struct surve
     rue_source_note(source, note, sizeof note);
     json_t *classes = json_array();
     for (size_t i = 0; i < survey->class_count; i++)
-        json_array_append_new(classes, json_pack("{s:s, s:I}", "name", rue_source_class_name(source, i),
-                                                 "items", (json_int_t)survey->class_items[i]));
-    json_t *object =
-        json_pack("{s:s, s:s, s:s, s:s?, s:I, s:I, s:I, s:{s:I, s:I, s:I}, s:s, s:o}", "path", variant.path,
-                  "mode", rue_mode_names[variant.mode], "format", variant.format, "dtype",
-                  variant.dtype[0] ? variant.dtype : NULL, "items", (json_int_t)survey->count, "bytes",
-                  (json_int_t)survey->bytes, "skipped", (json_int_t)rue_source_skipped(source), "item_bytes",
-                  "median", (json_int_t)survey->median, "smallest", (json_int_t)survey->smallest, "largest",
-                  (json_int_t)survey->largest, "digest", digest, "classes", classes);
-    if (!object)
-        return rue_fail(
-            error, RUE_DATA,
-            "%s: JSON cannot hold a path or class name that is not UTF-8: rename it, or remove --json",
-            variant.path);
+        rue_json_push(&classes, rue_json_make("name:t items:n", rue_source_class_name(source, i),
+                                              survey->class_items[i]));
+    json_t *sizes =
+        rue_json_make("median:n smallest:n largest:n", survey->median, survey->smallest, survey->largest);
+    json_t *object = rue_json_make(
+        "path:t mode:t format:t dtype:T items:n bytes:n skipped:n item_bytes:o digest:t classes:o",
+        variant.path, rue_mode_names[variant.mode], variant.format, variant.dtype, survey->count,
+        survey->bytes, rue_source_skipped(source), sizes, digest, classes);
     uint32_t shape[3];
     if (rue_source_shape(source, shape))
-        json_object_set_new(object, "shape",
-                            json_pack("[i,i,i]", (int)shape[0], (int)shape[1], (int)shape[2]));
-    if (rue_source_layout(source)[0])
-        json_object_set_new(object, "layout", json_string(rue_source_layout(source)));
-    if (note[0]) json_object_set_new(object, "note", rue_json_text(note));
-    json_object_set_new(object, "in_memory_ratio", rue_json_real(survey->in_memory_ratio));
-    if (shares->count) json_object_set_new(object, "ranks", rue_rank_shares_json(shares));
+        rue_json_put(&object, "shape", json_pack("[i,i,i]", (int)shape[0], (int)shape[1], (int)shape[2]));
+    if (rue_source_layout(source)[0]) rue_json_add(&object, "layout:t", rue_source_layout(source));
+    if (note[0]) rue_json_add(&object, "note:t", note);
+    rue_json_add(&object, "in_memory_ratio:r", survey->in_memory_ratio);
+    if (shares->count) rue_json_put(&object, "ranks", rue_rank_shares_json(shares));
     return rue_json_write(object, stdout, error);
 }
 
