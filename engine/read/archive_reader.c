@@ -222,10 +222,14 @@ static rue_status set_member(struct rue_archive_reader *reader, struct archive_e
     member->offset = (uint64_t)archive_filter_bytes(reader->archive, 0);
     member->bytes = (uint64_t)archive_entry_size(entry);
     member->folder = archive_entry_filetype(entry) == AE_IFDIR;
-    member->regular = is_file && !archive_entry_hardlink(entry);
-    reader->end = (member->offset + member->bytes + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
-    if (archive_entry_sparse_count(entry) > 0)
-        return fail_member(reader, "is sparse, which is not supported", error);
+    member->sparse = archive_entry_sparse_count(entry) > 0;
+    member->regular = is_file && !archive_entry_hardlink(entry) && !member->sparse;
+    if (member->sparse && archive_read_data_skip(reader->archive) != ARCHIVE_OK)
+        return fail_archive(reader, member->header, error);
+    if (member->sparse)
+        reader->end = (uint64_t)archive_filter_bytes(reader->archive, 0);
+    else
+        reader->end = (member->offset + member->bytes + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
     if (!rue_archive_reader_is_compressed(reader) &&
         reader->end > rue_files_identity(reader->files, reader->file).bytes)
         return fail_member(reader, "is truncated: the file ends within it", error);

@@ -18,6 +18,7 @@ struct rue_archive_member {
     char name[PATH_MAX]; /* without a leading "./" and trailing slashes */
     bool regular;        /* a file with content; else a link, a device or a folder */
     bool folder;
+    bool sparse;     /* a file that is stored without its holes, which is not read; not regular */
     uint64_t header; /* uncompressed offset of its header */
     uint64_t offset; /* uncompressed offset of its content */
     uint64_t bytes;
@@ -32,8 +33,7 @@ bool rue_archive_reader_is_compressed(const struct rue_archive_reader *reader);
 
 /* Returns the next member of a tar archive; `*found` is false at the end, also of a file without bytes. The
  * rest of the previous member is skipped. The member is valid until the next call. RUE_DATA: the archive is
- * damaged or truncated, a member is sparse, or a name is empty or too long; the message names file and byte.
- */
+ * damaged or truncated, or a name is empty or too long; the message names file and byte. */
 rue_status rue_archive_reader_next(struct rue_archive_reader *reader, const struct rue_archive_member **out,
                                    bool *found, rue_error *error) RUE_MUST_CHECK;
 

@@ -28,6 +28,12 @@ struct sample {
     char extensions[NAMES_BYTES]; /* of its members, for messages */
 };
 
+/* Images of a mode that are not read, because their extension begins at an earlier dot of their name. */
+struct dotted {
+    uint64_t count;
+    char first[PATH_MAX + 64];
+};
+
 /* The state while samples are indexed. */
 struct group {
     struct rue_index *index;
@@ -38,6 +44,7 @@ struct group {
     char extensions[NAMES_BYTES];      /* of all members, for messages */
     char unlabelled[PATH_MAX + 64];    /* the first image without a label; "" */
     char imageless[PATH_MAX + 64];     /* the first label without an image; "" */
+    struct dotted dotted[RUE_MODE_COUNT];
 };
 
 struct shard {
@@ -61,6 +68,14 @@ static rue_status fail_second_member(const struct shard *shard, const struct rue
                               "has the same extension as another member of the sample: rename it", error);
 }
 
+static rue_status fail_sparse(const struct shard *shard, const struct rue_archive_member *member,
+                              rue_error *error)
+{
+    return fail_sample_member(
+        shard, member->header, member->name,
+        "is sparse: make the archive with tar without --sparse (-S), or with bsdtar --no-read-sparse", error);
+}
+
 static rue_status read_member(const struct shard *shard, const struct rue_archive_member *member, void *into,
                               uint64_t bytes, rue_error *error)
 {
@@ -72,6 +87,17 @@ static rue_status read_member(const struct shard *shard, const struct rue_archiv
 }
 
 /* ---- images ---- */
+
+/* Records an image such as v1.0_001.jpg, whose extension is 0_001.jpg. */
+static void record_dotted(struct group *group, const char *name, const char *extension)
+{
+    const char *last = strrchr(extension, '.');
+    bool tensor = last && strcmp(last, ".npy") == 0;
+    if (!last || !(tensor || rue_files_is_jpeg(extension))) return;
+    struct dotted *dotted = &group->dotted[tensor ? RUE_PREPROCESSED : RUE_RAW];
+    if (!dotted->count++)
+        snprintf(dotted->first, sizeof dotted->first, "%s begins at its first dot (%s)", name, extension);
+}
 
 static int group_mode(const struct group *group, const char *extension)
 {
@@ -146,12 +172,15 @@ static rue_status add_label(struct shard *shard, const struct rue_archive_member
     if (sample->labelled >> name & 1) return must ? fail_second_member(shard, member, error) : RUE_OK;
     rue_status status = too_long ? RUE_OK : read_member(shard, member, text, member->bytes, error);
     if (status != RUE_OK) return status;
-    if (!too_long && read_number(text, &label) && label >= 0 && label <= INT32_MAX) {
+    bool number = !too_long && read_number(text, &label);
+    if (number && label >= 0 && label <= INT32_MAX) {
         sample->labelled |= 1u << name;
         sample->labels[name] = (int32_t)label;
     } else if (must) {
         return fail_sample_member(shard, member->header, member->name,
-                                  "is not a label: write a whole number of at least 0", error);
+                                  number && label > 0 ? "is too large a label: write at most 2147483647"
+                                                      : "is not a label: write a whole number of at least 0",
+                                  error);
     }
     return RUE_OK;
 }
@@ -218,23 +247,32 @@ static rue_status begin_sample(struct shard *shard, const struct rue_archive_mem
     return status;
 }
 
+/* Skips a member that is not a regular file. */
+static rue_status skip_member(const struct shard *shard, const struct rue_archive_member *member)
+{
+    if (!member->folder)
+        rue_index_skip(shard->group->index, "%s, the member %s at byte %" PRIu64 ", %s", shard->file,
+                       member->name, member->header, member->sparse ? "a sparse file" : "a link or device");
+    return RUE_OK;
+}
+
 static rue_status add_member(struct shard *shard, const struct rue_archive_member *member, rue_error *error)
 {
     char extension[PATH_MAX];
     const char *end = key_end(member->name);
-    if (!member->regular && !member->folder)
-        rue_index_skip(shard->group->index, "%s, the member %s at byte %" PRIu64 ", a link or device",
-                       shard->file, member->name, member->header);
-    if (!member->regular || !end) return RUE_OK;
-    rue_status status = begin_sample(shard, member, (size_t)(end - member->name), error);
-    snprintf(extension, sizeof extension, "%s", end + 1);
+    snprintf(extension, sizeof extension, "%s", end ? end + 1 : "");
     for (char *at = extension; *at; at++) *at = (char)tolower((unsigned char)*at);
+    int mode = group_mode(shard->group, extension), label = find_label_name(shard->group, extension);
+    if (member->sparse && (mode >= 0 || label >= 0)) return fail_sparse(shard, member, error);
+    if (!member->regular) return skip_member(shard, member);
+    if (!end) return RUE_OK;
+    rue_status status = begin_sample(shard, member, (size_t)(end - member->name), error);
     if (status != RUE_OK) return status;
     rue_shards_list_name(shard->sample.extensions, NAMES_BYTES, extension, strlen(extension));
     rue_shards_list_name(shard->group->extensions, NAMES_BYTES, extension, strlen(extension));
-    int mode = group_mode(shard->group, extension), label = find_label_name(shard->group, extension);
     if (mode >= 0) return add_image(shard, member, mode, error);
-    return label >= 0 ? add_label(shard, member, label, error) : RUE_OK;
+    if (label >= 0) return add_label(shard, member, label, error);
+    return record_dotted(shard->group, member->name, extension), RUE_OK;
 }
 
 /* ---- shards ---- */
@@ -311,10 +349,24 @@ static rue_status fail_no_image(const struct group *group, const char *path, siz
     if (!group->extensions[0])
         return rue_fail(error, RUE_DATA, "%s holds no sample in its %zu shards: give shards of images", path,
                         shards);
+    for (int mode = 0; mode < RUE_MODE_COUNT; mode++)
+        if (group->dotted[mode].count)
+            return rue_fail(
+                error, RUE_DATA,
+                "%s: the extension of %s: rename such files, or set image_key to one that all samples have",
+                path, group->dotted[mode].first);
     return rue_fail(error, RUE_DATA,
                     "%s holds no sample with an image (%s) in its %zu shards: name the extension of images "
                     "with image_key; the extensions are %s",
                     path, key, shards, group->extensions);
+}
+
+static void note_dotted(const struct group *group)
+{
+    const struct dotted *dotted = &group->dotted[group->index->mode];
+    if (dotted->count)
+        rue_index_note(group->index, "images not read: %" PRIu64 ", as the extension of %s", dotted->count,
+                       dotted->first);
 }
 
 static const char *without_dot(const char *key)
@@ -338,6 +390,7 @@ static rue_status build_index(const char *path, const struct rue_source_options 
     for (uint32_t i = 0; status == RUE_OK && i < count; i++) status = index_shard(&group, shard, i, error);
     free(shard);
     if (status == RUE_OK && index->count == 0) return fail_no_image(&group, path, count, error);
+    if (status == RUE_OK) note_dotted(&group);
     return status == RUE_OK ? check_labels(&group, error) : status;
 }
 

@@ -283,15 +283,6 @@ def test_compressed_shards_can_be_converted_and_not_be_tuned_for(rue, prepare, p
         expect_failure(rue(*words, "--out", "out"), 3, "train-000000.tar.gz is compressed", "rue prepare")
 
 
-def test_sparse_members_are_refused(rue, tmp_path):
-    with open(tmp_path / "a.jpg", "wb") as file:
-        file.truncate(1 << 20)
-        file.write(b"x")
-    for kind in ("gnu", "posix"):
-        subprocess.run(["tar", "-C", tmp_path, "-S", f"--format={kind}", "-cf", tmp_path / "bad.tar", "a.jpg"], check=True)
-        refused(rue, tmp_path / "bad.tar", "the tar member at byte 0 is sparse")
-
-
 @pytest.mark.parametrize("name", ["../a.jpg", "x/../../b.jpg", "/etc/a.jpg"])
 def test_names_that_lead_out_of_a_folder_are_not_written(prepare, tmp_path, jpeg, name):
     make_tar(tmp_path / "a.tar", [(name, jpeg)])
@@ -531,8 +522,8 @@ def test_shards_of_several_splits_are_reported(rue, tmp_path, jpeg):
 
 
 def test_messages_name_the_extensions_that_were_found(rue, tmp_path, jpeg):
-    refused(rue, make_tar(tmp_path / "a.tar", [("1.input.jpg", jpeg), ("1.output.cls", b"2")]),
-            "no sample with an image (.jpg, .jpeg, .npy)", "the extensions are input.jpg, output.cls")
-    refused(rue, make_tar(tmp_path / "b.tar", [(f"n0.{i}.jpg", jpeg) for i in range(60)]), "0.jpg, 1.jpg", ", ...")
+    refused(rue, make_tar(tmp_path / "a.tar", [("1.input.bin", jpeg), ("1.output.cls", b"2")]),
+            "no sample with an image (.jpg, .jpeg, .npy)", "the extensions are input.bin, output.cls")
+    refused(rue, make_tar(tmp_path / "b.tar", [(f"n0.{i}.bin", jpeg) for i in range(60)]), "0.bin, 1.bin", ", ...")
     path = make_tar(tmp_path / "c.tar", [("1.jpg", jpeg), ("1.cls", b"1"), ("2.png", jpeg), ("2.cls", b"2")])
     assert "the sample 2 at byte" in (note := inspect(rue, path)["note"]) and "without an image (it has png, cls)" in note
