@@ -267,8 +267,8 @@ struct cursor {
     uint32_t file;                     /* number of the open shard */
 };
 
-/* Reads class names from a file beside the first shard, if it exists: line i is class i. An empty line is a
- * class without a name. */
+/* Reads class names from a file beside the first shard, if it exists: line i is class i, without a byte order
+ * mark. An empty line is a class without a name. */
 static rue_status read_classes(struct rue_index *index, rue_error *error)
 {
     const char *shard = rue_files_path(index->files, 0), *slash = strrchr(shard, '/');
@@ -290,7 +290,8 @@ static rue_status read_classes(struct rue_index *index, rue_error *error)
     if (status == RUE_OK && memchr(text, 0, bytes))
         status = rue_fail(error, RUE_DATA, "%s is not a text file; write one class name per line", path);
     if (status == RUE_OK) text[bytes] = 0;
-    for (const char *line = text; status == RUE_OK && *line;) {
+    const char *line = status == RUE_OK ? text + (strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0) : NULL;
+    while (status == RUE_OK && *line) {
         size_t length = strcspn(line, "\n");
         bool returns = length && line[length - 1] == '\r';
         status = rue_index_add_class(index, line, length - returns, error);

@@ -264,6 +264,15 @@ Test(shards, class_names_are_lines)
     cr_assert(index.class_count == 2 && !strcmp(class_name(&index, 0), "one") &&
               !strcmp(class_name(&index, 1), "two"));
     close_index(&index);
+    temporary_text("classes.txt", "\xEF\xBB\xBFone\n\xEF\xBB\xBFtwo");
+    cr_assert_eq(open_index(&index, NULL), RUE_OK);
+    cr_assert(index.class_count == 2 && !strcmp(class_name(&index, 0), "one") &&
+              !strcmp(class_name(&index, 1), "\xEF\xBB\xBFtwo"));
+    close_index(&index);
+    temporary_text("classes.txt", "\xEF\xBB\xBF");
+    cr_assert_eq(open_index(&index, NULL), RUE_OK);
+    cr_assert_eq(index.class_count, 0);
+    close_index(&index);
 }
 
 Test(shards, an_invalid_list_of_class_names_is_refused)
