@@ -69,7 +69,8 @@ static rue_status detect_format(const char *path, const struct rue_source_ops **
         if (matches) return *out = rue_source_formats[i], RUE_OK;
     }
     return rue_fail(error, RUE_DATA,
-                    "%s has an unknown format: give a folder of JPEG files, or what 'rue prepare' wrote",
+                    "%s has an unknown format: give a folder of JPEG files, what 'rue prepare' wrote, or a "
+                    "CSV file that is not compressed and named .csv",
                     path);
 }
 

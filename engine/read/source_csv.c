@@ -15,6 +15,7 @@
 #include "csv.h"
 #include "files.h"
 #include "source.h"
+#include "utf8_point.h"
 
 enum { NAMES_BYTES = 400 };
 static const uint64_t text_bytes_max = UINT64_C(1) << 30;
@@ -34,6 +35,7 @@ struct list {
     struct label *labels; /* [index->count] if there is a label column */
     size_t label_capacity;
     size_t path_at, label_at, columns; /* `none`: there is no such column */
+    const char *path_name;             /* of the column of paths */
 };
 
 /* The default names of the columns of paths and labels. */
@@ -75,6 +77,12 @@ static rue_status fail_separator(const struct list *list, uint64_t line, const c
                     list->path, line, separator);
 }
 
+/* A comment, or the separator for spreadsheets. */
+static bool is_remark(const char *field)
+{
+    return *field == '#' || strncasecmp(field, "sep=", 4) == 0;
+}
+
 static bool names_images(const struct rue_csv_record *record)
 {
     for (size_t f = 0; f < record->count; f++)
@@ -87,6 +95,11 @@ static rue_status fail_columns(const struct list *list, const struct rue_csv_rec
 {
     char names[NAMES_BYTES];
     const char *separator = find_separator(header);
+    if (is_remark(header->fields[0]))
+        return rue_fail(error, RUE_DATA,
+                        "%s, line %" PRIu64 ": expected a header line, found '%.100s': remove this line%s",
+                        list->path, header->line, header->fields[0],
+                        header->fields[0][0] == '#' ? ", or its '#'" : "");
     if (separator) return fail_separator(list, header->line, separator, error);
     if (names_images(header))
         return rue_fail(error, RUE_DATA,
@@ -119,6 +132,7 @@ static rue_status find_columns(struct list *list, const struct rue_csv_record *h
     if (status == RUE_OK && list->path_at == none)
         status = fail_columns(list, header, "no column has the name of a path column", "image_key", error);
     if (status != RUE_OK) return status;
+    list->path_name = header->fields[list->path_at];
     status =
         choose_column(list, header, options->label_key, label_names, "label_key", &list->label_at, error);
     char names[NAMES_BYTES];
@@ -158,12 +172,31 @@ __attribute__((format(printf, 4, 5))) static rue_status fail_line(const struct l
     return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s", list->path, line, problem);
 }
 
+/* The ending that `path` lacks, or NULL: no file has that name with an ending. */
+static const char *find_ending(const struct list *list, const char *path)
+{
+    static const char *const endings[] = {".jpg",  ".jpeg", ".jpe", ".png", ".JPG",
+                                          ".JPEG", ".JPE",  ".PNG", NULL};
+    char whole[PATH_MAX];
+    struct stat info;
+    const char *const *ending = endings;
+    for (; *ending; ending++) {
+        snprintf(whole, sizeof whole, "%s%s", path, *ending);
+        if (fstatat(rue_files_folder_fd(list->index->files), whole, &info, 0) == 0) break;
+    }
+    return *ending;
+}
+
 /* What to do about a path that does not exist. */
-static const char *advise_path(const char *path)
+static const char *advise_path(const struct list *list, const char *path)
 {
     size_t length = strlen(path);
     bool blanks = isblank((unsigned char)path[0]) || isblank((unsigned char)path[length - 1]);
-    return strstr(path, "://")                               ? "give the path of a file instead of a URL"
+    return !rue_utf8_is_valid(path)                          ? "it is not UTF-8: save the list as UTF-8"
+           : strncmp(path, "\xEF\xBB\xBF", 3) == 0           ? "remove the byte order mark before it"
+           : strcasecmp(path, list->path_name) == 0          ? "remove the second header line"
+           : is_remark(path)                                 ? "remove this line"
+           : strstr(path, "://")                             ? "give the path of a file instead of a URL"
            : isalpha((unsigned char)*path) && path[1] == ':' ? "give a path of this machine, without a drive"
            : strchr(path, '\\')                              ? "write '/' instead of '\\'"
            : *path == '\''                                   ? "quote with \" instead of '"
@@ -180,8 +213,12 @@ static rue_status measure_file(const struct list *list, const char *path, uint64
     if (fstatat(rue_files_folder_fd(list->index->files), path, &info, 0) != 0) {
         if (rue_source_failure(errno) != RUE_DATA) return rue_fail_open(error, path);
         bool missing = errno == ENOENT || errno == ENOTDIR;
-        return fail_line(list, line, error, "%.400s: %s%s%s", path, strerror(errno), missing ? "; " : "",
-                         missing ? advise_path(path) : "");
+        const char *why = strerror(errno), *ending = missing ? find_ending(list, path) : NULL;
+        if (ending)
+            return fail_line(list, line, error, "%.400s: %s, but %.400s%s exists: write the whole name", path,
+                             why, path, ending);
+        return fail_line(list, line, error, "%.400s: %s%s%s", path, why, missing ? "; " : "",
+                         missing ? advise_path(list, path) : "");
     }
     if (!S_ISREG(info.st_mode))
         return fail_line(
@@ -208,6 +245,9 @@ static rue_status add_line(struct list *list, const struct rue_csv_record *recor
     size_t count = record->count;
     while (count > list->columns && !*record->fields[count - 1])
         count--; /* extra commas from a spreadsheet */
+    if (count != list->columns && is_remark(record->fields[0]))
+        return fail_line(list, record->line, error, "expected an image, found '%.100s': remove this line",
+                         record->fields[0]);
     const char *separator = find_separator(record);
     if (separator && list->columns > 1) return fail_separator(list, record->line, separator, error);
     if (count != list->columns)

@@ -170,7 +170,22 @@ Test(source_csv, lists_of_other_kinds_are_refused_with_the_cure)
 {
     static const char *const lists[][2] = {
         {"path;label\na.jpg;1\n", "line 1: fields are separated by ';': separate them by ','"},
-        {"sep=;\npath;label\na.jpg;1\n", "line 1: fields are separated by ';'"},
+        {"sep=;\npath;label\na.jpg;1\n", "line 1: expected a header line, found 'sep=;': remove this line"},
+        {"SEP=,\r\npath,label\r\na.jpg,1\r\n", "line 1: expected a header line, found 'SEP=': remove this"},
+        {"# by me\npath,label\na.jpg,1\n", "found '# by me': remove this line, or its '#'"},
+        {"path,label\n# by me\na.jpg,1\n", "line 2: expected an image, found '# by me': remove this line"},
+        {"path,label\n# me, too\na.jpg,1\n", "line 2: # me: No such file or directory; remove this line"},
+        {"path,label\na.jpg,1\nPath,Label\nb.jpg,1\n", "line 3: Path: No such file or directory; remove the "
+                                                       "second header line"},
+        {"path\na.jpg\npath\nb.jpg\n", "line 3: path: No such file or directory; remove the second header"},
+        {"path,label\na.jpg,1\n\xEF\xBB\xBF"
+         "b.jpg,1\n",
+         "line 3: \xEF\xBB\xBF"
+         "b.jpg: No such file or "
+         "directory; remove the byte order mark before it"},
+        {"path,label\nk\xE4se.jpg,1\n", "it is not UTF-8: save the list as UTF-8"},
+        {"path,label\na,1\n", "line 2: a: No such file or directory, but a.jpg exists: write the whole name"},
+        {"path,label\nsub/c,1\n", "but sub/c.jpg exists: write the whole name"},
         {"path\tlabel\na.jpg\t1\n", "line 1: fields are separated by tabs"},
         {"path|label\r\na.jpg|1\r\n", "line 1: fields are separated by '|'"},
         {"path,label\na.jpg;1\n", "line 2: fields are separated by ';'"},
@@ -190,6 +205,27 @@ Test(source_csv, lists_of_other_kinds_are_refused_with_the_cure)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) refuse(lists[i][0], lists[i][1]);
     expect(",path,label\n0,a.jpg,1\n1,b.jpg,2\n", "1:1 2:2 ");
     expect("path,label\ra.jpg,1\rb.jpg,2\r", "1:1 2:2 ");
+}
+
+Test(source_csv, other_lists_are_refused_with_the_name_that_a_list_needs)
+{
+    static const char *const names[] = {"l.tsv", "l.txt", "l.csv.gz", "l.parquet", "csv"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rue_error error = {0};
+        struct rue_source *source;
+        temporary_text(names[i], "path,label\na.jpg,1\n");
+        cr_assert_eq(rue_source_open(temporary_path(names[i]), NULL, &source, &error), RUE_DATA);
+        cr_assert(strstr(error.message, "a CSV file that is not compressed and named .csv"), "%s",
+                  error.message);
+    }
+}
+
+Test(source_csv, a_name_may_begin_as_a_comment_or_end_as_other_text)
+{
+    temporary_text("#1.jpg", "1234");
+    temporary_text("k\xE4se.jpg", "12345");
+    temporary_text("path", "123456");
+    expect("path,label\n#1.jpg,1\nk\xE4se.jpg,2\npath,3\n", "4:1 5:2 6:3 ");
 }
 
 Test(source_csv, text_of_common_programs_is_read)
