@@ -65,7 +65,7 @@ static const struct rue_option options_table[] = {
                     0, 0, rue_bad_images_names},
     [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456",
                     "reject images over N pixels, such as 100M", 1, UINT64_C(1) << 40, NULL},
-    [FORCE] = {"force", RUE_OPTION_FLAG, NULL, NULL, "replace an existing DST", 0, 0, NULL,
+    [FORCE] = {"force", RUE_OPTION_FLAG, NULL, NULL, "replace an existing file DST", 0, 0, NULL,
                .set_by = RUE_SET_BY_USER},
     [QUIET] = {RUE_STUDY_OPTION_QUIET},
 };

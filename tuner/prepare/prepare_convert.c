@@ -154,12 +154,13 @@ static rue_status check_destination(const struct conversion *c, rue_error *error
     if (lstat(c->path, &info) != 0) return RUE_OK;
     if (!c->options->overwrite) {
         rue_part_sweep(c->path); /* a run killed after the rename did not remove its folder */
-        return rue_fail(error, RUE_USAGE, "%s exists: give another name%s", c->path,
-                        S_ISREG(info.st_mode) ? ", or --force to replace it" : "");
+        return rue_fail(error, RUE_USAGE, "%s exists: give another name, or %s", c->path,
+                        S_ISREG(info.st_mode) ? "--force to replace it" : "remove it first");
     }
     if (!S_ISREG(info.st_mode))
-        return rue_fail(error, RUE_USAGE, "%s is not a regular file and is not replaced: give another name",
-                        c->path);
+        return rue_fail(
+            error, RUE_USAGE,
+            "--force replaces only files, and %s is not one: give another name, or remove it first", c->path);
     return RUE_OK;
 }
 

@@ -147,8 +147,8 @@ def test_options_that_photos_or_an_inspection_have_no_use_for_are_refused(rue, o
 def test_an_existing_folder_is_never_replaced(rue, own_photos):
     (rue.folder / "taken").mkdir()
     (rue.folder / "taken/precious").write_text("x")
-    expect_failure(rue("prepare", own_photos, "taken", "--format", "folder", "--force"), 2, "taken is not a regular file")
-    expect_failure(rue("prepare", own_photos, "taken", "--format", "folder"), 2, "taken exists: give another name")
+    expect_failure(rue("prepare", own_photos, "taken", "--format", "folder", "--force"), 2, "--force replaces only files", "taken", "remove it first")
+    expect_failure(rue("prepare", own_photos, "taken", "--format", "folder"), 2, "taken exists: give another name, or remove it first")
     assert (rue.folder / "taken/precious").read_text() == "x"
 
 
