@@ -395,7 +395,7 @@ static rue_status build_index(const char *path, const struct rue_source_options 
 }
 
 static const struct rue_shard_format format = {
-    .version = "webdataset 9", .is_shard = is_shard, .index = build_index};
+    .version = "webdataset 10", .is_shard = is_shard, .index = build_index};
 
 static rue_status probe_webdataset(const char *path, bool *matches, rue_error *error)
 {
