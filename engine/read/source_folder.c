@@ -187,9 +187,9 @@ static rue_status add_class(struct walk *walk, char path[PATH_MAX], const struct
 /* Sets `info` to what `path` is, and `*link` to whether it is a link to that; {0} if the link is broken. */
 static int read_kind(const char *path, struct stat *info, bool *link)
 {
-    int failed = lstat(path, info);
+    int failed = fstatat(AT_FDCWD, path, info, AT_SYMLINK_NOFOLLOW);
     *link = !failed && S_ISLNK(info->st_mode);
-    if (*link) failed = stat(path, info);
+    if (*link) failed = fstatat(AT_FDCWD, path, info, 0);
     if (!failed || (errno != ENOENT && errno != ELOOP && errno != ENOTDIR)) return failed;
     *info = (struct stat){0};
     return 0;

@@ -121,7 +121,7 @@ def think(world):
             seen[:] = size, time.monotonic()
         return time.monotonic() - seen[1] > 0.5
 
-    words = ["tune", "--runner", one.command, "--strategy", "duel", "--budget", "100000h", "--out", "out"]
+    words = ["tune", "--runner", one.command, "--strategy", "duel", "--budget", "50000h", "--out", "out"]
     return Case(words, ready=ready)
 
 
