@@ -184,8 +184,8 @@ static void note_missing_labels(const struct rue_zarr *labels, const char *name,
     double fill = rue_zarr_array(labels)->fill_number;
     index->remarks.skipped += missing;
     if (missing == chunks)
-        rue_index_note_unlabelled(index, "all chunks of %.*s are missing; all labels are the fill value %g",
-                                  (int)strlen(name) - 1, name, fill);
+        rue_index_note(index, "all chunks of %.*s are missing: all labels are the fill value %g",
+                       (int)strlen(name) - 1, name, fill);
     else if (missing)
         rue_index_note(index,
                        "chunks of labels missing: %" PRIu64 " of %" PRIu64

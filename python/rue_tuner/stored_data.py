@@ -182,6 +182,9 @@ class TensorFile(Dataset):
             raise Refused(f"{self.path}: damaged header")
         if variant.get("dtype") not in (None, "", self.dtype.name):
             raise Refused(f"{self.path}: its dtype is {self.dtype.name}")
+        self.facts = {}
+        if set(self.labels) == {-1}:
+            self.labels, self.facts = [0] * self.count, dict(note="no labels found: all are -1, so 0 is used")
         self.files, self.digest = [(self.path, size)], hashlib.blake2b(header, digest_size=8).hexdigest()
 
     def __len__(self):
@@ -363,7 +366,7 @@ class ZarrArray(Dataset):
             return []
         self.missing = self.missing or f"chunks of {name} {stored.missing}"
         if not stored.has_chunk:
-            return [f"no labels found: all chunks of {name} are missing; all labels are the fill value {array.fill_value}"]
+            return [f"all chunks of {name} are missing: all labels are the fill value {array.fill_value}"]
         return [f"chunks of {name} {stored.missing}: their labels are the fill value {array.fill_value}"]
 
     def __len__(self):

@@ -91,7 +91,7 @@ def test_labels_of_every_type_are_read_or_refused(rue, version, dtype):
 @pytest.mark.parametrize("missing, words", [
     ([1], "chunks of labels missing: 1 of 3, such as labels/{}1: their labels are the fill value 4"),
     ([0, 2], "chunks of labels missing: 2 of 3, such as labels/{}0: their labels are the fill value 4"),
-    ([0, 1, 2], "no labels found: all chunks of labels are missing; all labels are the fill value 4")], ids=str)
+    ([0, 1, 2], "all chunks of labels are missing: all labels are the fill value 4")], ids=str)
 def test_missing_chunks_of_labels_are_said(rue, version, missing, words):
     store = write_store(rue.folder / "s", version, chunk=2, missing=missing, fill_value=4)
     assert said(rue, store) == words.format("c/" if version == 3 else "")
