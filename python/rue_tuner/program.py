@@ -31,13 +31,12 @@ def find_program():
     raise TuneError("the program rue was not found: install the package rue-tuner, put rue on PATH, or set RUE_PROGRAM")
 
 
-remover_input = None  # held open by this process and by rue
+remover_inputs = set()  # held open by this process and by rue; several in several threads
 
 
 @contextlib.contextmanager
 def temporary_folder():
     """A folder that is removed at the end, by a process of its own: also if this one is killed, when rue has ended, too."""
-    global remover_input
     folder = tempfile.mkdtemp(prefix=TEMPORARY)
     try:
         remover = subprocess.Popen(["/bin/sh", "-c", 'read -r end; rm -rf -- "$1"', "sh", folder], stdin=subprocess.PIPE, start_new_session=True,
@@ -45,11 +44,12 @@ def temporary_folder():
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise TuneError(f"cannot start /bin/sh: {error.strerror}") from error
-    remover_input = remover.stdin.fileno()
+    held = remover.stdin.fileno()
+    remover_inputs.add(held)
     try:
         yield folder
     finally:
-        remover_input = None
+        remover_inputs.discard(held)
         remover.communicate(b"\n")
 
 
@@ -169,7 +169,7 @@ class Run:
         self.code, self.report, self.message, self.stack = None, "", "", None
 
     def start(self, *more, pass_fds=()):
-        held = [remover_input] if remover_input is not None else []
+        held = list(remover_inputs)
         # A group of its own: Ctrl-C is for this process, which passes it on.
         try:
             self.process = subprocess.Popen([*self.arguments, *more], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
