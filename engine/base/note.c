@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,4 +28,18 @@ void rue_note_add(char *note, size_t bytes, const char *format, ...)
     va_start(values, format);
     rue_note_add_list(note, bytes, format, values);
     va_end(values);
+}
+
+void rue_note_list_name(char *list, size_t bytes, const char *name, size_t length)
+{
+    static const char more[] = "...";
+    size_t used = strlen(list);
+    length = strnlen(name, length); /* a name in a file may hold a NUL */
+    bool full = used >= strlen(more) && strcmp(list + used - strlen(more), more) == 0;
+    for (const char *at = list; *at && !full; at += strcspn(at, ","), at += strspn(at, ", "))
+        full = strncmp(at, name, length) == 0 && (!at[length] || at[length] == ',');
+    if (full || length == 0) return;
+    bool fits = used + length + sizeof ", , ..." < bytes;
+    snprintf(list + used, bytes - used, "%s%.*s", used ? ", " : "", fits ? (int)length : (int)strlen(more),
+             fits ? name : more);
 }

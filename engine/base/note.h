@@ -12,4 +12,8 @@ void rue_note_add(char *note, size_t bytes, const char *format, ...) __attribute
 void rue_note_add_list(char *note, size_t bytes, const char *format, va_list values)
     __attribute__((format(printf, 3, 0)));
 
+/* Adds a name of up to `length` bytes to the text `list`: "jpg, cls". Not twice; "..." at the end: there are
+ * more. */
+void rue_note_list_name(char *list, size_t bytes, const char *name, size_t length);
+
 #endif

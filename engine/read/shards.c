@@ -241,20 +241,6 @@ rue_status rue_shards_probe(const struct rue_shard_format *format, const char *p
 
 /* ---- opening ---- */
 
-void rue_shards_list_name(char *list, size_t bytes, const char *name, size_t length)
-{
-    static const char more[] = "...";
-    size_t used = strlen(list);
-    length = strnlen(name, length); /* a name in a file may hold a NUL */
-    bool full = used >= strlen(more) && strcmp(list + used - strlen(more), more) == 0;
-    for (const char *at = list; *at && !full; at += strcspn(at, ","), at += strspn(at, ", "))
-        full = strncmp(at, name, length) == 0 && (!at[length] || at[length] == ',');
-    if (full || length == 0) return;
-    bool fits = used + length + sizeof ", , ..." < bytes;
-    snprintf(list + used, bytes - used, "%s%.*s", used ? ", " : "", fits ? (int)length : (int)strlen(more),
-             fits ? name : more);
-}
-
 void rue_shards_skip_empty(struct rue_index *index, uint32_t shard)
 {
     rue_index_skip(index, "%s, an empty shard", rue_files_path(index->files, shard));

@@ -31,9 +31,6 @@ struct rue_shard_format {
                         rue_error *error);
 };
 
-/* Adds a name to `list` [bytes], for messages: "jpg, cls". Not twice; "..." at the end: there are more. */
-void rue_shards_list_name(char *list, size_t bytes, const char *name, size_t length);
-
 /* Reports a shard without records or members, as writers leave it that had nothing to write. */
 void rue_shards_skip_empty(struct rue_index *index, uint32_t shard);
 

@@ -14,6 +14,7 @@
 #include "array.h"
 #include "csv.h"
 #include "files.h"
+#include "note.h"
 #include "source.h"
 #include "utf8_point.h"
 
@@ -57,8 +58,7 @@ static size_t find_column(const struct rue_csv_record *header, const char *const
 static const char *list_columns(const struct rue_csv_record *header, char out[NAMES_BYTES])
 {
     out[0] = 0;
-    for (size_t f = 0, used = 0; f < header->count && used + 1 < NAMES_BYTES; f++)
-        used += (size_t)snprintf(out + used, NAMES_BYTES - used, "%s%.40s", f ? ", " : "", header->fields[f]);
+    for (size_t f = 0; f < header->count; f++) rue_note_list_name(out, NAMES_BYTES, header->fields[f], 40);
     return out;
 }
 

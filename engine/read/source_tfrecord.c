@@ -11,6 +11,7 @@
 
 #include "archive_reader.h"
 #include "file_kind.h"
+#include "note.h"
 #include "npy.h"
 #include "shards.h"
 #include "tf_record.h"
@@ -164,7 +165,7 @@ static void visit_feature(void *context, const struct rue_tf_feature *feature)
     match_label(e, feature);
     match_feature(feature, find_name(feature, NULL, item_names), &e->name, &e->name_rank);
     e->typed |= rue_tf_feature_has_name(feature, "dtype") && feature->kind == RUE_TF_BYTES;
-    rue_shards_list_name(e->feature_names, sizeof e->feature_names, feature->name, feature->name_bytes);
+    rue_note_list_name(e->feature_names, sizeof e->feature_names, feature->name, feature->name_bytes);
 }
 
 /* If several features may be labels, none is used. */

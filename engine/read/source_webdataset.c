@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "archive_reader.h"
+#include "note.h"
 #include "npy.h"
 #include "shards.h"
 
@@ -268,8 +269,8 @@ static rue_status add_member(struct shard *shard, const struct rue_archive_membe
     if (!end) return RUE_OK;
     rue_status status = begin_sample(shard, member, (size_t)(end - member->name), error);
     if (status != RUE_OK) return status;
-    rue_shards_list_name(shard->sample.extensions, NAMES_BYTES, extension, strlen(extension));
-    rue_shards_list_name(shard->group->extensions, NAMES_BYTES, extension, strlen(extension));
+    rue_note_list_name(shard->sample.extensions, NAMES_BYTES, extension, strlen(extension));
+    rue_note_list_name(shard->group->extensions, NAMES_BYTES, extension, strlen(extension));
     if (mode >= 0) return add_image(shard, member, mode, error);
     if (label >= 0) return add_label(shard, member, label, error);
     return record_dotted(shard->group, member->name, extension), RUE_OK;

@@ -10,6 +10,7 @@
 
 #include "files.h"
 #include "hash.h"
+#include "note.h"
 #include "zarr_store.h"
 
 enum { NAME_MAX_BYTES = 128, LIST_BYTES = 256, STOP_EVERY = 65536 };
@@ -56,21 +57,20 @@ static rue_status find_key(const struct rue_index *index, const char *path, cons
 static void list_arrays(const struct rue_index *index, const char *path, char out[LIST_BYTES])
 {
     struct dirent **entries;
-    size_t used = 0;
     int count = scandirat(rue_files_folder_fd(index->files), ".", &entries, NULL, alphasort);
     out[0] = 0;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; free(entries[i++])) {
+        const char *name = entries[i]->d_name;
         struct found found = {0};
         rue_error ignored = {0};
-        bool listed = entries[i]->d_name[0] != '.' && used < LIST_BYTES;
-        rue_status status = listed ? find_array(index, path, entries[i]->d_name, &found, &ignored) : RUE_DATA;
+        size_t used = strlen(out);
+        bool full = used >= 3 && strcmp(out + used - 3, "...") == 0;
+        if (name[0] == '.' || full) continue;
+        rue_status status = find_array(index, path, name, &found, &ignored);
         if (found.exists && (status == RUE_OK || status == RUE_DATA))
-            used +=
-                (size_t)snprintf(out + used, LIST_BYTES - used, "%s%s", used ? ", " : "", entries[i]->d_name);
-        free(entries[i]);
+            rue_note_list_name(out, LIST_BYTES, name, NAME_MAX);
     }
     if (count >= 0) free(entries);
-    if (used >= LIST_BYTES) memcpy(out + LIST_BYTES - 4, "...", 4);
 }
 
 static rue_status open_array(const struct rue_index *index, const char *path, const struct found *found,
@@ -96,12 +96,9 @@ static rue_status refuse_missing(const struct rue_zarr *zarr, const char *path,
 /* Lists attributes that are not applied. */
 static void list_attributes(unsigned attributes, char out[LIST_BYTES])
 {
-    size_t used = 0;
     out[0] = 0;
     for (int i = 0; i < RUE_ZARR_CF_COUNT; i++)
-        if (attributes >> i & 1)
-            used += (size_t)snprintf(out + used, LIST_BYTES - used, "%s%s", used ? ", " : "",
-                                     rue_zarr_cf_names[i]);
+        if (attributes >> i & 1) rue_note_list_name(out, LIST_BYTES, rue_zarr_cf_names[i], NAME_MAX);
 }
 
 /* ---- labels ---- */

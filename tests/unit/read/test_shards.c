@@ -1,3 +1,4 @@
+#include "note.h"
 #include "shards.h"
 
 #include <criterion/criterion.h>
@@ -193,9 +194,9 @@ Test(shards, more_shards_than_descriptors_are_read)
 Test(shards, a_name_with_a_nul_ends_there)
 {
     char list[64] = "";
-    rue_shards_list_name(list, sizeof list, "a", 1);
-    rue_shards_list_name(list, sizeof list, "a\0bcdefgh", 1000000000);
-    rue_shards_list_name(list, sizeof list, "", 0);
+    rue_note_list_name(list, sizeof list, "a", 1);
+    rue_note_list_name(list, sizeof list, "a\0bcdefgh", 1000000000);
+    rue_note_list_name(list, sizeof list, "", 0);
     cr_assert_str_eq(list, "a");
 }
 
@@ -204,10 +205,10 @@ Test(shards, names_are_listed_once_and_as_many_as_fit)
     char list[34] = "";
     const char *const names[] = {"jpg", "cls", "jp", "jpg", "", "cls", "input.jpg", "more", "even.more", "x"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        rue_shards_list_name(list, sizeof list, names[i], strlen(names[i]));
+        rue_note_list_name(list, sizeof list, names[i], strlen(names[i]));
     cr_assert_str_eq(list, "jpg, cls, jp, input.jpg, ...");
     list[0] = 0;
-    rue_shards_list_name(list, sizeof list, "longer than the list has space for", 34);
+    rue_note_list_name(list, sizeof list, "longer than the list has space for", 34);
     cr_assert_str_eq(list, "...");
 }
 
