@@ -268,7 +268,7 @@ def test_only_files_are_replaced(rue, photos, what):
     else:
         path.symlink_to("/dev/null")
     before = path.lstat()
-    expect_failure(rue("prepare", photos, "x", "--force", "--quiet"), 2, "x is not a regular file")
+    expect_failure(rue("prepare", photos, "x", "--force", "--quiet"), 2, "--force replaces only files, and x is not one", "remove it first")
     assert path.lstat().st_ino == before.st_ino and [p.name for p in rue.folder.iterdir()] == ["x"]
 
 
