@@ -319,7 +319,7 @@ class StoredArray:
         self.files, chunks = sorted(sizes.items()), chunk_names(self.folder, array)
         missing = [chunk for chunk in chunks if os.path.join(self.folder, chunk) not in sizes]
         if missing and array.fill_value is None:
-            raise Refused(f"{self.folder}: chunks are missing, such as {missing[0]}, and there is no fill value: write them again")
+            raise Refused(f"{self.folder}: chunks are missing, such as {missing[0]}, and the array has no fill value: write them again")
         self.missing = missing and f"missing: {len(missing)} of {len(chunks)}, such as {missing[0]}"
         self.has_chunk = len(missing) < len(chunks)
 
@@ -338,7 +338,7 @@ class ZarrArray(Dataset):
         if self.dtype.name not in ("float32", "float16", "uint8") or not 1 <= len(axes) <= 3:
             raise Refused(f"{self.path}: items of {self.dtype.name} with {len(array.shape) - 1} axes cannot be read")
         if 0 in array.shape:
-            raise Refused(f"{self.path}: the array has an axis of length 0: there are no items")
+            raise Refused(f"{self.path}: the array has an axis of length 0, so it holds no items")
         refuse_uint8(self.path, self.dtype, batch_dtype)
         self.shape, self.count, self.block = (1,) * (3 - len(axes)) + tuple(axes), array.shape[0], array.chunks[0]
         self.item_bytes = math.prod(self.shape) * np.dtype(batch_dtype).itemsize
@@ -356,7 +356,7 @@ class ZarrArray(Dataset):
         self.facts = dict(say(notes), dtype=self.dtype.name, layout="x".join(map(str, array.chunks)))
 
     def add_labels(self, root, key):
-        """Returns what there is to say about them."""
+        """Returns notes on them."""
         name, array, why = find_labels(self.path, root, key, self.count)
         if why:
             self.labels = [0] * self.count

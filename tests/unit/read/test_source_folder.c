@@ -114,7 +114,7 @@ Test(source_folder, classes_are_in_the_order_of_their_names)
     expect_classes((const char *const[]){"B", "a", "a b", "a-b"}, 4, (const int32_t[]){0, 1, 1, 1, 2, 3});
 }
 
-/* What users are told about the folder "data". */
+/* The note on the folder "data". */
 static const char *read_note(void)
 {
     static char note[2 * RUE_NOTE_BYTES];
