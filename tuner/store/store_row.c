@@ -152,20 +152,27 @@ int rue_store_row_bind(sqlite3_stmt *statement, const struct rue_store_trial *tr
     return code;
 }
 
-/* A JSON array of unsigned integers. */
+/* A number of a JSON array, up to `end`. */
+static bool parse_time(const char **at, char end, uint64_t *out)
+{
+    const char *first = *at;
+    uint64_t value = 0;
+    while (**at >= '0' && **at <= '9' && value <= INT64_MAX / 10) value = value * 10 + *(*at)++ - '0';
+    *out = value;
+    bool is_number = *at > first && (*first != '0' || *at == first + 1) && value <= INT64_MAX;
+    return is_number && *(*at)++ == end;
+}
+
+/* A JSON array of unsigned integers, without spaces. Most of a row's text is such arrays. */
 static bool parse_times(const char *text, uint64_t **out, size_t *out_count)
 {
-    json_t *array = json_loads(text, 0, NULL);
-    size_t count = json_array_size(array);
-    uint64_t *times = count ? malloc(count * sizeof *times) : NULL;
-    bool valid = times != NULL;
-    for (size_t i = 0; valid && i < count; i++) {
-        const json_t *time = json_array_get(array, i);
-        valid = json_is_integer(time) && json_integer_value(time) >= 0;
-        times[i] = (uint64_t)json_integer_value(time);
-    }
-    json_decref(array);
-    if (!valid) return free(times), false;
+    size_t count = 1;
+    for (const char *at = text; (at = strchr(at, ',')); at++) count++;
+    uint64_t *times = malloc(count * sizeof *times);
+    bool valid = times && *text++ == '[';
+    for (size_t i = 0; valid && i < count; i++)
+        valid = parse_time(&text, i + 1 < count ? ',' : ']', &times[i]);
+    if (!valid || *text) return free(times), false;
     *out = times;
     *out_count = count;
     return true;
@@ -246,9 +253,9 @@ void rue_store_cache_close(struct rue_store_cache *cache)
 }
 
 /* Truncates. */
-static bool copy_text(char *out, size_t bytes, const char *text, size_t length)
+static bool copy_text(char *out, size_t bytes, const char *text)
 {
-    size_t copied = length < bytes ? length : bytes - 1;
+    size_t copied = strnlen(text, bytes - 1);
     memcpy(out, text, copied);
     out[copied] = 0;
     return true;
@@ -262,17 +269,18 @@ static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_cac
     void *member = (char *)trial + column->offset;
     int type = sqlite3_column_type(statement, index);
     const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_column_text(statement, index) : NULL;
-    bool number = type == SQLITE_INTEGER && rue_trial_field_is_valid(sqlite3_column_double(statement, index));
+    int64_t integer = type == SQLITE_INTEGER ? sqlite3_column_int64(statement, index) : RUE_ABSENT;
+    bool number = rue_trial_field_is_valid((double)integer);
     switch (column->kind) {
     case RUE_STORE_TEXT:
-        return text && copy_text(member, column->bytes, text, (size_t)sqlite3_column_bytes(statement, index));
+        return text && copy_text(member, column->bytes, text);
     case RUE_STORE_COUNT:
-        return number && (*(uint64_t *)member = sqlite3_column_int64(statement, index), true);
+        return number && (*(uint64_t *)member = integer, true);
     case RUE_STORE_LIMIT:
-        *(uint64_t *)member = number ? (uint64_t)sqlite3_column_int64(statement, index) : 0;
+        *(uint64_t *)member = number ? (uint64_t)integer : 0;
         return number || type == SQLITE_NULL;
     case RUE_STORE_INTEGER:
-        *(int64_t *)member = number ? sqlite3_column_int64(statement, index) : RUE_ABSENT;
+        *(int64_t *)member = number ? integer : RUE_ABSENT;
         return number || type == SQLITE_NULL;
     case RUE_STORE_REAL:
         *(double *)member = type == SQLITE_NULL ? NAN : sqlite3_column_double(statement, index);

@@ -472,6 +472,13 @@ Test(store, a_row_edited_into_nonsense_is_named)
         "batch_ready_ns = '[-1]'",
         "batch_ready_ns = '[1]]'",
         "batch_ready_ns = '[99999999999999999999]'",
+        "batch_ready_ns = '[9223372036854775808]'",
+        "batch_ready_ns = '[01]'",
+        "batch_ready_ns = '[1,]'",
+        "batch_ready_ns = '[,1]'",
+        "batch_ready_ns = '[1.0]'",
+        "batch_ready_ns = '[1]\n'",
+        "batch_ready_ns = '{1}'",
         "batch_compute_ns = '7'",
     };
     for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
