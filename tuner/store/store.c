@@ -46,20 +46,20 @@ static rue_status prepare_statement(struct rue_store *store, char *sql, sqlite3_
     return code == SQLITE_OK ? RUE_OK : fail_store(store, code, "preparing the store", error);
 }
 
-/* Call this after the schema was checked or created. */
+/* Checks the content first. Call this after the schema was checked or created. */
 static rue_status configure_connection(struct rue_store *store, rue_error *error)
 {
+    rue_status status = rue_store_content_check(store->db, store->path, error);
+    if (status != RUE_OK) return status;
     sqlite3_progress_handler(store->db, 0, NULL, NULL); /* a signal must not lose what was measured */
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-    int code = rue_store_checksum_add(store->db);
-    if (code == SQLITE_OK)
-        code = sqlite3_exec(store->db,
+    int code = sqlite3_exec(store->db,
                             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
                             "PRAGMA temp_store = MEMORY; " RUE_STORE_DOUBTFUL_SQL,
                             NULL, NULL, NULL);
     if (code != SQLITE_OK) return fail_store(store, code, "preparing the store", error);
     sqlite3_busy_timeout(store->db, WRITE_BUSY_MS);
-    rue_status status = prepare_statement(store, rue_store_insert_sql(), &store->insert, error);
+    status = prepare_statement(store, rue_store_insert_sql(), &store->insert, error);
     if (status == RUE_OK) status = prepare_statement(store, rue_store_search_sql(), &store->search, error);
     if (status == RUE_OK) status = prepare_statement(store, rue_store_list_sql(true), &store->last, error);
     return status == RUE_OK ? prepare_statement(store, rue_store_list_sql(false), &store->list, error)

@@ -171,8 +171,9 @@ char *rue_store_insert_sql(void)
 
 char *rue_store_list_sql(bool last)
 {
-    return sqlite3_mprintf("SELECT *, (SELECT knobs FROM run WHERE id = run_id) FROM trial%s ORDER BY id",
-                           last ? " WHERE id = last_insert_rowid()" : "");
+    return sqlite3_mprintf(
+        "SELECT trial.*, knobs FROM trial LEFT JOIN run ON run.id = run_id%s ORDER BY trial.id",
+        last ? " WHERE trial.id = last_insert_rowid()" : "");
 }
 
 /* An ok trial may not fit a smaller memory limit. An infeasible one may fit a larger limit, or be possible
@@ -376,7 +377,7 @@ static rue_status check_rows(sqlite3 *db, const char *table, const char *checksu
                     path, changed, table, path);
 }
 
-static rue_status check_content(sqlite3 *db, const char *path, rue_error *error)
+rue_status rue_store_content_check(sqlite3 *db, const char *path, rue_error *error)
 {
     char *trial = checksum_sql("");
     int code = rue_store_checksum_add(db);
@@ -426,7 +427,7 @@ rue_status rue_store_schema_check(sqlite3 *db, const char *path, rue_error *erro
     rue_status status = check_owner(db, path, &empty, error);
     if (status == RUE_OK && empty)
         return rue_fail(error, RUE_STORE, "%s: not a store of rue: it is empty", path);
-    return status == RUE_OK ? check_content(db, path, error) : status;
+    return status;
 }
 
 rue_status rue_store_schema_open(sqlite3 *db, const char *path, rue_error *error)
@@ -434,5 +435,5 @@ rue_status rue_store_schema_open(sqlite3 *db, const char *path, rue_error *error
     bool empty = false;
     rue_status status = check_owner(db, path, &empty, error);
     if (status == RUE_OK && empty) status = create_schema(db, path, error);
-    return status == RUE_OK ? check_content(db, path, error) : status;
+    return status;
 }

@@ -29,15 +29,16 @@ char *rue_store_list_sql(bool last);
  * null. */
 #define RUE_STORE_DOUBTFUL_SQL "CREATE TEMP TABLE doubtful (first INTEGER, past INTEGER, node TEXT)"
 
-/* Registers the SQL function rue_checksum(value, ...): FNV-1a over the types and bytes of the values that are
- * not NULL, in order. SQLite's code. */
-int rue_store_checksum_add(sqlite3 *db);
-
-/* Checks that the file is an undamaged store of this version, without tables, views or triggers of others.
- * Does not change it. RUE_STORE: what is wrong. `path` is for messages. */
+/* Checks that the file is a store of this version, without tables, views or triggers of others. Does not
+ * change it. RUE_STORE: what is wrong. `path` is for messages. */
 rue_status rue_store_schema_check(sqlite3 *db, const char *path, rue_error *error) RUE_MUST_CHECK;
 
 /* The same for a file to be written; creates the schema in an empty database. */
 rue_status rue_store_schema_open(sqlite3 *db, const char *path, rue_error *error) RUE_MUST_CHECK;
+
+/* Call this after either, on the file or a copy of all its pages: checks that they are undamaged and each row
+ * is as it was stored. Registers the SQL function rue_checksum(value, ...): FNV-1a over the types and bytes
+ * of the values that are not NULL, in order. RUE_STORE as above. */
+rue_status rue_store_content_check(sqlite3 *db, const char *path, rue_error *error) RUE_MUST_CHECK;
 
 #endif
