@@ -105,9 +105,8 @@ static void judge_last(struct rue_record *record)
 
 size_t rue_record_variant(const struct rue_record *record, const struct rue_store_trial *trial)
 {
-    char whole[RUE_STORE_KEY_BYTES], key[RUE_LEDGER_KEY_BYTES];
-    rue_store_scenario_key(&trial->scenario, trial->workload, whole);
-    rue_recommendation_scenario(whole, key);
+    char key[RUE_LEDGER_KEY_BYTES];
+    rue_recommendation_scenario(&trial->scenario, trial->workload, key);
     for (size_t v = 0; record->last && v < record->last->ledger.scenario_count; v++)
         if (strcmp(record->last->ledger.scenarios[v], key) == 0) return v;
     return RUE_NONE;

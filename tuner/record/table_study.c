@@ -111,13 +111,12 @@ static rue_status save_findings(struct table_study *study, const struct rue_rank
                                 rue_error *error)
 {
     char keys[RUE_JSON_VARIANTS_MAX][RUE_LEDGER_KEY_BYTES], workload[RUE_WORKLOAD_TEXT_BYTES],
-        key[RUE_STORE_KEY_BYTES], *rules_json = rue_recommendation_rules_json(rules), *text = NULL;
+        *rules_json = rue_recommendation_rules_json(rules), *text = NULL;
     const struct rue_findings *findings = study->findings;
     for (size_t v = 0; v < findings->variant_count; v++) {
         struct rue_store_scenario scenario = make_scenario(study, &findings->variants[v]);
         rue_workload_canonical(&scenario.workload, workload);
-        rue_store_scenario_key(&scenario, workload, key);
-        rue_recommendation_scenario(key, keys[v]);
+        rue_recommendation_scenario(&scenario, workload, keys[v]);
     }
     rue_status status = rules_json ? rue_store_count_trials(study->store, &study->ledger.trials, error)
                                    : rue_fail_memory(error, "rules", sizeof *rules);

@@ -1,6 +1,5 @@
 #include "store.h"
 
-#include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -277,14 +276,6 @@ rue_status rue_store_load_findings(struct rue_store *store, size_t nth, char **o
 }
 
 /* ---- trials ---- */
-
-void rue_store_scenario_key(const struct rue_store_scenario *scenario, const char *workload,
-                            char out[RUE_STORE_KEY_BYTES])
-{
-    snprintf(out, RUE_STORE_KEY_BYTES, "%s\n%s\n%s\n%s\n%s\n%" PRIu64 "\n%s\n%s", scenario->data_digest,
-             rue_mode_names[scenario->variant.mode], scenario->variant.format, scenario->variant.dtype,
-             workload, scenario->job_images, scenario->runner, scenario->machine);
-}
 
 static struct rue_store_trial make_trial(const struct rue_store_scenario *scenario,
                                          const struct rue_trial_request *request)

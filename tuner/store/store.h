@@ -42,11 +42,6 @@ struct rue_store_trial {
     struct rue_trial_result result;
 };
 
-/* The conditions without the model, as text. `workload` is canonical. */
-enum { RUE_STORE_KEY_BYTES = PATH_MAX + 4096 };
-void rue_store_scenario_key(const struct rue_store_scenario *scenario, const char *workload,
-                            char out[RUE_STORE_KEY_BYTES]);
-
 /* Opens or creates the store at `path`, in a folder that the caller has locked. NULL: in memory, lost when it
  * is closed. `fresh` first renames an existing store, SQLite's companion files and the reports beside it to
  * "<path>.old" (".old.2", ... if that exists), so that no trial is lost and no report describes another

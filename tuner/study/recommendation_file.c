@@ -57,9 +57,26 @@ char *rue_recommendation_rules_json(const struct rue_ranking_rules *rules)
     return text;
 }
 
-void rue_recommendation_scenario(const char *scenario, char out[RUE_LEDGER_KEY_BYTES])
+void rue_recommendation_scenario(const struct rue_store_scenario *scenario, const char *workload,
+                                 char out[RUE_LEDGER_KEY_BYTES])
 {
-    snprintf(out, RUE_LEDGER_KEY_BYTES, "%016" PRIx64, rue_hash(RUE_HASH_START, scenario, strlen(scenario)));
+    char job[24];
+    snprintf(job, sizeof job, "%" PRIu64, scenario->job_images);
+    const struct rue_variant *variant = &scenario->variant;
+    const char *const parts[] = {scenario->data_digest,
+                                 rue_mode_names[variant->mode],
+                                 variant->format,
+                                 variant->dtype,
+                                 workload,
+                                 job,
+                                 scenario->runner,
+                                 scenario->machine};
+    uint64_t hash = RUE_HASH_START;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (i) hash = rue_hash(hash, "\n", 1);
+        hash = rue_hash(hash, parts[i], strlen(parts[i]));
+    }
+    snprintf(out, RUE_LEDGER_KEY_BYTES, "%016" PRIx64, hash);
 }
 
 /* ---- the document ---- */

@@ -3,6 +3,7 @@
 #define RUE_RECOMMENDATION_FILE_H
 
 #include "recommended.h"
+#include "store.h"
 
 struct rue_recommendation {
     const char *path;          /* as given */
@@ -35,8 +36,9 @@ rue_status rue_recommendation_rank(struct rue_recommendation *recommendation,
                                    const struct rue_ranking_rules *rules, struct rue_findings **out,
                                    rue_error *error) RUE_MUST_CHECK;
 
-/* The name in the ledger for the store's rows of a scenario, made from its rue_store_scenario_key. */
-void rue_recommendation_scenario(const char *scenario, char out[RUE_LEDGER_KEY_BYTES]);
+/* The name in the ledger for the store's rows of a scenario, of any model. `workload` is canonical. */
+void rue_recommendation_scenario(const struct rue_store_scenario *scenario, const char *workload,
+                                 char out[RUE_LEDGER_KEY_BYTES]);
 
 /* The rules as JSON for the ledger; the caller frees it; NULL if out of memory. */
 char *rue_recommendation_rules_json(const struct rue_ranking_rules *rules);

@@ -58,11 +58,10 @@ struct rue_store_scenario rue_study_scenario(const struct rue_study_setup *setup
 
 void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_LEDGER_KEY_BYTES])
 {
-    char workload[RUE_WORKLOAD_TEXT_BYTES], whole[RUE_STORE_KEY_BYTES];
+    char workload[RUE_WORKLOAD_TEXT_BYTES];
     struct rue_store_scenario scenario = rue_study_scenario(setup, variant, RUE_NONE);
     rue_workload_canonical(&scenario.workload, workload);
-    rue_store_scenario_key(&scenario, workload, whole);
-    rue_recommendation_scenario(whole, out);
+    rue_recommendation_scenario(&scenario, workload, out);
 }
 
 /* Attempts at a trial that was not warm or cold as requested; attempts at a trial that is suspended. */

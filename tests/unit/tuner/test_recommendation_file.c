@@ -244,6 +244,19 @@ Test(recommendation_file, a_fifo_does_not_block)
 
 /* ---- what a store keeps ---- */
 
+Test(recommendation_file, stored_rows_of_a_scenario_keep_their_name)
+{
+    const struct rue_store_scenario scenario = {.data_digest = "d1",
+                                                .variant = {RUE_PREPROCESSED, "tensor", "f16", "a path"},
+                                                .job_images = 1000,
+                                                .model = "a model",
+                                                .runner = "rue",
+                                                .machine = "m1"};
+    char key[RUE_LEDGER_KEY_BYTES];
+    rue_recommendation_scenario(&scenario, "{}", key);
+    cr_assert_str_eq(key, "7c9314be8f68ccfe", "runs before this rue stored another name");
+}
+
 static const struct rue_ranking_rules plain_rules = {.top_n = 3, .confidence = 0.95};
 
 /* The findings as a store keeps them, with a ledger of so many scenarios, read back. */
