@@ -1,50 +1,69 @@
-"""What the adapters share: a factory that sets knobs on an object that makes loaders, and puts them back."""
+"""What the adapters share: they tune the loader that an object makes, and set the object's attributes to the result."""
+import torch
+
+from .errors import TuneError
 from .loaders import TORCH_KNOBS, find_dataloader
 from .tuning import tune
 
 
 def tune_attributes(target, names, make, models, space, options):
-    """Tunes the loader that `make()` returns, by attributes of `target`, and sets them to the result.
+    """Tunes the loader that `make()` returns, and sets attributes or hyperparameters of `target` to the result.
 
-    `names` is {knob: attribute}. Only knobs whose attribute the target has are varied. The batch size stays, unless
-    `space` has others. Returns the Result.
+    `names` is {knob: attribute}. Only knobs whose attribute the target has are varied. Returns the Result.
     """
-    names = {knob: attribute for knob, attribute in names.items() if hasattr(target, attribute)}
+    space, names = dict(space or {}), {knob: name for knob, name in names.items() if has(target, name)}
     if "num_workers" not in names:
         raise TypeError(f"{type(target).__name__} has no attribute num_workers: use it where the loader is made, or give "
-                        "rue.tune a factory")
-    before = {attribute: getattr(target, attribute) for attribute in names.values()}
-
-    def apply(values):
-        for knob, value in values.items():
-            if knob in names:
-                set_attribute(target, names[knob], value)
-
-    def make_loader(batch_size, num_workers, **knobs):
-        off = {} if num_workers else {"persistent_workers": False, "prefetch_factor": TORCH_KNOBS["prefetch_factor"].default}
-        try:
-            apply({"batch_size": batch_size, "num_workers": num_workers, **off, **knobs})
-            return make()
-        finally:
-            apply({knob: before[attribute] for knob, attribute in names.items()})
-
-    space = dict(space or {})
-    if "batch_size" not in space:
-        inner = find_dataloader(make())
-        space["batch_size"] = [before[names["batch_size"]] if "batch_size" in names else inner.batch_size]
+                        "rue.tune the loader itself")
     for knob in space:
-        if knob not in names and not (knob == "batch_size" and len(space[knob]) == 1):
+        if knob not in names:
             raise TypeError(f"space: {type(target).__name__} has no attribute for {knob}")
-    if "persistent_workers" in names and options.get("epochs", 1) > 1:
-        space.setdefault("persistent_workers", [False, True])
-    result = tune(make_loader, models, space=space, **options)
-    apply(result.dataloader_kwargs)
+    loader = make()
+    inner = find_dataloader(loader)
+    if inner is not None:
+        check_attribute(target, names["num_workers"], inner.num_workers, make)
+        for knob, searched in (("pin_memory", torch.cuda.is_available()), ("persistent_workers", options.get("epochs", 1) > 1)):
+            if searched and knob not in names:
+                space[knob] = [getattr(inner, knob)]
+    result = tune(loader, models, space=space, **options)
+    found = dict(result.dataloader_kwargs)
+    if not found["num_workers"]:
+        found.update(persistent_workers=False, prefetch_factor=TORCH_KNOBS["prefetch_factor"].default)
+    for knob, value in found.items():
+        if knob in names and (knob != "batch_size" or knob in space):
+            put(target, names[knob], value)
     return result
 
 
-def set_attribute(target, name, value):
+def check_attribute(target, name, workers, make):
+    """Raises TuneError if the loaders that `make()` returns do not follow the attribute."""
+    before = get(target, name)
+    try:
+        put(target, name, workers + 1)
+        if find_dataloader(make()).num_workers != workers:
+            return
+    finally:
+        put(target, name, before)
+    raise TuneError(f"{type(target).__name__} makes a loader with num_workers={workers}, whatever its attribute {name} is: let "
+                    "it make a new loader from the attribute at each call, or give rue.tune the loader itself")
+
+
+def hyperparameters(target):
+    """Those that Lightning keeps; none elsewhere."""
+    return getattr(target, "hparams", None) or {}
+
+
+def has(target, name):
+    return hasattr(target, name) or name in hyperparameters(target)
+
+
+def get(target, name):
+    return getattr(target, name) if hasattr(target, name) else hyperparameters(target)[name]
+
+
+def put(target, name, value):
     """Sets it also where dataclasses are frozen, and among the hyperparameters of Lightning."""
-    object.__setattr__(target, name, value)
-    hyperparameters = getattr(target, "hparams", None)
-    if hyperparameters is not None and name in hyperparameters:
-        hyperparameters[name] = value
+    if hasattr(target, name):
+        object.__setattr__(target, name, value)
+    if name in hyperparameters(target):
+        target.hparams[name] = value

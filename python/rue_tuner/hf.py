@@ -16,15 +16,14 @@ def tune(trainer: Any, models: Any = None, *, space: Optional[Mapping[str, Any]]
     Raises what `rue_tuner.tune` raises; the arguments are then as before.
     """
     def make():
-        prepared = trainer.accelerator._dataloaders  # accelerate keeps each loader, and with it the workers
-        known, size = len(prepared), trainer._train_batch_size
-        trainer._train_batch_size = trainer.args.per_device_train_batch_size
+        prepared = trainer.accelerator._dataloaders  # accelerate keeps each loader
+        known = len(prepared)
         try:
             return trainer.get_train_dataloader()
         finally:
-            trainer._train_batch_size = size
             del prepared[known:]
 
     result = tune_attributes(trainer.args, ARGUMENTS, make, models, space, options)
-    trainer._train_batch_size = trainer.args.per_device_train_batch_size
+    if "batch_size" in (space or {}):
+        trainer._train_batch_size = trainer.args.per_device_train_batch_size
     return result

@@ -1,5 +1,6 @@
 """Knobs that a loader has beside rue's own, as `hello` declares them."""
 import contextlib
+import difflib
 import re
 
 from . import machine
@@ -44,6 +45,12 @@ def default_workers():
     """Numbers of workers to search: up to two for each CPU."""
     most = 2 * machine.usable_cpus()
     return [w for w in (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128) if w <= most]
+
+
+def like(name, names):
+    """A question with the one of `names` that `name` is most like; empty if none is."""
+    found = difflib.get_close_matches(name, names, 1)
+    return f" (did you mean {found[0]}?)" if found else ""
 
 
 def is_number(value):

@@ -10,8 +10,8 @@ KNOBS = ("batch_size", "num_workers", "prefetch_factor", "pin_memory", "persiste
 def tune(datamodule: Any, models: Any = None, *, space: Optional[Mapping[str, Any]] = None, stage: str = "fit", **options: Any) -> Result:
     """Tunes `datamodule.train_dataloader()`, and sets the attributes of the data module to the result.
 
-    Varied are the attributes num_workers, prefetch_factor, pin_memory and persistent_workers, as far as the data module
-    has them and `train_dataloader` reads them. `batch_size` stays, unless `space` has others. Other arguments as for
+    Varied are num_workers, prefetch_factor, pin_memory and persistent_workers, as far as the data module has attributes or
+    hyperparameters (`self.hparams`) of these names. `batch_size` stays, unless `space` has others. Other arguments as for
     `rue_tuner.tune`. Calls prepare_data() and setup(stage) first. Returns the Result. Raises
     TypeError for a data module without num_workers, and what `rue_tuner.tune` raises.
     """

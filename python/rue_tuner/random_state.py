@@ -7,10 +7,10 @@ import torch
 
 
 @contextlib.contextmanager
-def kept(generators):
-    """Trials draw from the generators of Python, NumPy and PyTorch, and from `generators`; afterwards these are as before."""
+def kept():
+    """Trials draw from the generators of Python, NumPy and PyTorch; afterwards these are as before."""
     numpy, cuda = sys.modules.get("numpy"), torch.cuda.is_available() and torch.cuda.is_initialized()
-    own, states = random.getstate(), [generator.get_state() for generator in generators]
+    own = random.getstate()
     of_numpy, of_torch, of_cuda = numpy and numpy.random.get_state(), torch.get_rng_state(), torch.cuda.get_rng_state_all() if cuda else []
     try:
         yield
@@ -21,5 +21,3 @@ def kept(generators):
             numpy.random.set_state(of_numpy)
         if cuda:
             torch.cuda.set_rng_state_all(of_cuda)
-        for generator, state in zip(generators, states):
-            generator.set_state(state)

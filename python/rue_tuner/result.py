@@ -86,6 +86,14 @@ class Result:
         """Writes recommendation.json, which `load` and `rue check` read. Raises OSError."""
         pathlib.Path(path).write_text(json.dumps(self.document, indent=1) + "\n", encoding="utf-8")
 
+    def apply(self, loader: Any) -> Any:
+        """`loader`, the one that was tuned, with the recommended knobs: a new loader, of the same data set, samplers,
+        functions and other arguments. Raises TypeError for a factory: call it with `dataloader_kwargs`."""
+        from . import loaders
+        if not loaders.find_dataloaders(loader):
+            raise TypeError(f"there is no DataLoader in a {type(loader).__qualname__}: call a factory with **result.dataloader_kwargs")
+        return loaders.twin(loader, self.dataloader_kwargs)
+
     def check(self, loader: Any, *, budget: str = "30s", models: Any = None, quiet: bool = False, **more: Any) -> str:
         """Whether the recommendation still holds for `loader` here; `more` as for `tune`. Returns the text of
         `rue check`. Raises TuneError if it does not hold, or the check was not conclusive."""

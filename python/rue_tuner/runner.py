@@ -80,7 +80,7 @@ def main(arguments=None):
         replies.write(json.dumps(dict(reason=f"{sys.executable} has no PyTorch ({error}): give the command of a Python that has it")) + "\n")
         return
     from . import tuning
-    from .loaders import make_subject
+    from .subjects import make_subject
     from .serve import Runner
     tuning.running = True  # an imported script that calls tune() at its top is refused
     if options.target:

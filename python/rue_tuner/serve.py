@@ -28,6 +28,7 @@ class Runner:
         self.subject, self.steps, self.show = subject, dict(steps or {}), show
         self.busy = False       # with a trial
         self.reasons = {}       # of failures: {reason: traceback}
+        self.workers_fail = ""  # why a configuration with workers failed
         self.compute_batches = {}
 
     def hello(self, request):
@@ -70,7 +71,7 @@ class Runner:
         subject.check_fits(request, job_images)
         loading = subject.load_request(request, images)
         consumer = self.consumer(request)
-        trial = Trial(consumer, subject.count, images, request.get("limits", {}).get("time_ns"))
+        trial = Trial(consumer, loading.count, images, request.get("limits", {}).get("time_ns"))
         cpu_s, read_bytes = machine.usage()
         trial.run(loading.loader, subject.first_batch_check(config, images))
         cpu_end_s, read_end_bytes = machine.usage()
@@ -111,6 +112,8 @@ class Runner:
             reply = self.describe_failure(error)
             if self.busy and reply["status"] == "usage":
                 reply["status"] = "failed"
+            if self.busy and isinstance(request.get("config"), dict) and request["config"].get("num_workers"):
+                self.workers_fail = reply["reason"]
         finally:
             self.busy = False
         return dict(id=request.get("id") if isinstance(request, dict) else None, **reply)
@@ -119,7 +122,7 @@ class Runner:
         reason, status = one_line(error), getattr(error, "status", "failed")
         text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
         if re.search(r"reduction\.py\", line \d+, in dump\b", text):  # while a worker was started
-            reason, status = f"the workers cannot get the data set, because it cannot be pickled: {reason}", "infeasible"
+            reason, status = f'needs multiprocessing_context="fork", because the loader cannot be pickled: {reason}', "infeasible"
         if "fewer shards than workers" in text:  # as webdataset says
             status = "infeasible"
         if not isinstance(error, Refused) and reason not in self.reasons:

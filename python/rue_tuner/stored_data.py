@@ -18,7 +18,8 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 from . import knobs, machine
 from .augmentation import random_transforms
 from .errors import Refused, one_line
-from .loaders import Loading, Subject
+from .loaders import Loading
+from .subjects import Subject
 
 try:
     from torchvision import transforms as T, __version__ as torchvision_version

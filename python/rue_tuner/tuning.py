@@ -6,22 +6,24 @@ import os
 import pathlib
 import shlex
 import sys
+import threading
+import warnings
 from typing import Any, Callable, Iterable, Mapping, Optional, Union
 
 from torch.utils.data import DataLoader, get_worker_info
 
 from . import document as documents
 from . import knobs, random_state
-from .batches import count_images
 from .distributed import LeadingRunner, Ranks, world_size
 from .errors import Refused, TuneError, one_line
-from .loaders import make_subject
-from .program import INTERRUPTED, Run, ctrl_c_interrupts, temporary_folder, time_limit
+from .program import INTERRUPTED, Relay, Run, Watchdog, ctrl_c_interrupts, temporary_folder, time_limit
 from .result import Result
 from .runner import parse_knobs
 from .serve import Runner, quiet_about_workers
+from .subjects import make_subject
 
 INCONCLUSIVE = 5  # exit code
+OWN_THREADS = (Relay, Watchdog, threading.Timer)
 EXAMINE_LIMIT_S = 300
 Loader = Union[DataLoader, Callable[..., Iterable]]
 Models = Union[str, Iterable[str], Mapping[str, Optional[Callable[[Any], Any]]], None]
@@ -33,8 +35,8 @@ def tune(loader: Loader, models: Models = None, *, budget: str = "2m", images: O
          out: Union[str, os.PathLike, None] = None, isolate: bool = False, quiet: bool = False, **options: Any) -> Result:
     """Finds the configuration of `loader` that is good for all `models`, by regret.
 
-    loader   a torch.utils.data.DataLoader, which is rebuilt with other knobs; or a factory
-             make_loader(batch_size, num_workers, **knobs) that returns any iterable of batches
+    loader   a torch.utils.data.DataLoader, or an object that holds one, such as accelerate's or timm's loader: each trial
+             gets a copy with other knobs; or a factory make_loader(batch_size, num_workers, **knobs) that returns any iterable of batches
     models   names of the catalogue, which sleep as long as a batch takes (`rue models`), such as ["resnet50@h100"];
              or a dict {name: step}, where step(batch) is a training or inference step, and None stands for the
              catalogue's; default: four models of the catalogue
@@ -43,7 +45,7 @@ def tune(loader: Loader, models: Models = None, *, budget: str = "2m", images: O
     epochs   of the job; each starts a new iterator
     space    {knob: values} to search, such as {"batch_size": [32, 64], "num_workers": range(9)}. A DataLoader keeps its
              batch size unless this names others; a factory is searched from 32 to 256
-    count    a function of a batch that returns its number of images [batches.count_images]
+    count    a function of a batch that returns its number of images [the items that the DataLoader collates]
     out      folder of the study, which the same call continues [none is kept]
     isolate  run the trials in a process of their own; `loader`, the steps and `count` must be functions that can be imported
     quiet    print nothing
@@ -55,7 +57,7 @@ def tune(loader: Loader, models: Models = None, *, budget: str = "2m", images: O
     KeyboardInterrupt if Ctrl-C came before there was one.
     """
     subject, steps = prepare(loader, models, images, epochs, space, count)
-    with random_state.kept(subject.generators()):
+    with random_state.kept():
         result = tune_prepared(subject, steps, models, budget, out, isolate, quiet, options)
     result.config, result.dataloader_kwargs = map(subject.own_values, (result.config, result.dataloader_kwargs))
     return result
@@ -63,8 +65,9 @@ def tune(loader: Loader, models: Models = None, *, budget: str = "2m", images: O
 
 def tune_prepared(subject, steps, models, budget, out, isolate, quiet, options):
     """In this process, or with the other ranks."""
-    arguments = ["--budget", str(budget), *model_words(models), *knob_words(subject),
-                 *option_words({"cache": "as-is", "baseline": subject.baseline(), **options})]
+    def arguments():
+        return ["--budget", str(budget), *model_words(models), *knob_words(subject),
+                *option_words({"cache": "as-is", "baseline": subject.baseline(), **options})]
     if world_size() == 1:
         return run_study(subject, Runner(subject, steps), arguments, out, isolate, quiet)
     if isolate:
@@ -90,10 +93,10 @@ def tune_together(subject, steps, arguments, out, quiet):
 
 
 def run_study(subject, runner, arguments, out, isolate, quiet):
-    """Runs `rue tune` in the folder `out`, or in one that is removed. Returns the Result."""
+    """Runs `rue tune` with the words that `arguments()` returns, in the folder `out`, or in one that is removed. Returns the Result."""
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(out or stack.enter_context(temporary_folder()))
-        run = perform(["tune", "--out", str(folder), *arguments], runner, subject, isolate, quiet)
+        run = perform(lambda: ["tune", "--out", str(folder), *arguments()], runner, subject, isolate, quiet)
         path = folder / "recommendation.json"
         if run.code in INTERRUPTED and run.stack is None and not path.exists():
             raise KeyboardInterrupt
@@ -107,17 +110,20 @@ def run_study(subject, runner, arguments, out, isolate, quiet):
         part["torch"] = {name: value for name, value in (part.get("torch") or {}).items() if name in subject.arguments()}
     if document["recommendations"][0].get("config") is None:
         raise failure(run, runner)
-    return Result(document, run.report, run.code in INTERRUPTED or run.stack is not None)
+    result = Result(document, run.report, run.code in INTERRUPTED or run.stack is not None)
+    if runner.workers_fail and len(subject.space["num_workers"]) > 1 and not any(row["num_workers"] for row in result.rows):
+        warnings.warn(f"no configuration with workers could be measured: {runner.workers_fail}", stacklevel=4)
+    return result
 
 
 def check(result, loader, *, budget, models, quiet, images=None, epochs=1, space=None, count=None):
     """As Result.check."""
     subject, steps = prepare(loader, models, images, epochs, space, count)
     runner = Runner(subject, steps)
-    with random_state.kept(subject.generators()), temporary_folder() as folder:
+    with random_state.kept(), temporary_folder() as folder:
         path = pathlib.Path(folder, "recommendation.json")
         result.save(path)
-        run = perform(["check", str(path), "--budget", str(budget)], runner, subject, False, quiet)
+        run = perform(lambda: ["check", str(path), "--budget", str(budget)], runner, subject, False, quiet)
     if run.code:
         raise failure(run, runner)
     return run.report
@@ -143,22 +149,24 @@ def prepare(loader, models, images, epochs, space, count):
 
 
 def perform(words, runner, subject, isolate, quiet):
-    """Runs rue with the subject's options."""
+    """Runs rue with what `words()` returns, once the subject is known, and with the subject's own options."""
     global running
-    if subject.drops_last():
-        words.append("--drop-last")
-    run = Run(words + (["--quiet"] if quiet else []), quiet)
     running = True
     try:
         with ctrl_c_interrupts() as pressed:
             if isolate:
-                run.arguments += ["--runner", isolated_command(subject, runner.steps)]
-                images = subject.epochs > 1 and (subject.given_images or subject.known_images() or need_images())
+                images = subject.epochs > 1 and subject.epochs * (subject.given_images or subject.known_images()[0] or need_images())
             else:
                 examine(subject)
-                images = subject.images
-            if words[0] == "tune" and subject.epochs > 1:
-                run.arguments += ["--images", str(images * subject.epochs)]
+                images = subject.job_images()
+            arguments = words() + (["--quiet"] if quiet else [])
+            if arguments[0] == "tune" and subject.epochs > 1:
+                arguments += ["--images", str(images)]
+            if isolate:
+                arguments += ["--runner", isolated_command(subject, runner.steps)]
+            elif subject.drops_last():
+                arguments.append("--drop-last")
+            run = Run(arguments, quiet)
             run.isolated() if isolate else run.attached(runner, pressed)
             return run
     finally:
@@ -189,6 +197,10 @@ def failure(run, runner):
         text = f"rue was killed by signal {-run.code}"
     if run.stack is not None:
         text = f"a trial took too long and was given up: {text}\n\nThe thread that ran it was here:\n{run.stack}"
+        names = [thread.name for thread in threading.enumerate() if thread is not threading.current_thread() and not isinstance(thread, OWN_THREADS)]
+        if names:
+            text += (f"\nOther threads ran while workers were forked ({', '.join(names[:5])}). A worker waits forever for a lock that one "
+                     'of them held: multiprocessing_context="spawn" has none of these.')
     tracebacks = [trace for reason, trace in runner.reasons.items() if reason in text] or list(runner.reasons.values())[-1:]
     return TuneError("\n\n".join([text, *tracebacks]))
 
@@ -239,8 +251,8 @@ def isolated_command(subject, steps):
         words += ["--images", str(subject.given_images)]
     for name, step in steps.items():
         words += ["--model", f"{name}={import_name(step, name)}"]
-    if subject.count is not count_images:
-        words += ["--count", import_name(subject.count, "count")]
+    if subject.given_count:
+        words += ["--count", import_name(subject.given_count, "count")]
     path = os.pathsep.join([str(pathlib.Path(__file__).parents[1]), *filter(None, sys.path)])
     return f"env PYTHONPATH={shlex.quote(path)} " + " ".join(map(shlex.quote, words + ["--epochs", str(subject.epochs)]))
 

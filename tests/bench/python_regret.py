@@ -24,7 +24,7 @@ os.environ.setdefault("RUE_PROGRAM", str(ROOT / "build/release/rue"))
 import rue_tuner as rue  # noqa: E402
 import torch  # noqa: E402
 from rue_tuner.consumers import Sleep  # noqa: E402
-from rue_tuner.loaders import make_subject  # noqa: E402
+from rue_tuner.subjects import make_subject  # noqa: E402
 from rue_tuner.trial import Trial  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
 from torchvision import datasets, transforms  # noqa: E402

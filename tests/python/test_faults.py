@@ -185,7 +185,7 @@ def test_a_large_parent_is_forked_and_spawned():
         pytest.skip("skipped: less than 6 GiB of memory are available")
     process = start("""
         import json
-        from rue_tuner.loaders import make_subject
+        from rue_tuner.subjects import make_subject
         from rue_tuner.serve import Runner
         kept = [[i] * 120 for i in range(2_000_000)]  # 2 GB
         space = dict(num_workers=[1], multiprocessing_context=["fork", "spawn"])

@@ -14,7 +14,7 @@ from pipelines import IMAGES, Failing, Killed, Squares, Stream  # noqa: E402
 from rue_tuner.batches import batch_bytes, count_images  # noqa: E402
 from rue_tuner.errors import Refused  # noqa: E402
 from rue_tuner.knobs import Knob, as_list  # noqa: E402
-from rue_tuner.loaders import Factory, Rebuilt, make_subject  # noqa: E402
+from rue_tuner.subjects import Factory, Rebuilt, make_subject  # noqa: E402
 from rue_tuner.serve import Runner  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
 
@@ -155,15 +155,9 @@ def test_drop_last_is_that_of_the_loader():
     assert (answer["images"], answer["batches"]) == (80, 2)
 
 
-class Own(DataLoader):
-    pass
-
-
 @pytest.mark.parametrize("make, reason", [
-    (lambda: Own(Squares(), batch_size=8), "a Own cannot be rebuilt with other knobs: give a factory"),
-    (lambda: DataLoader(Squares(), batch_size=None), "the data set makes its own batches"),
-    (lambda: DataLoader(Squares(), batch_sampler=[[1, 2], [3]]), "the batch_sampler makes its own batches"),
-    (lambda: [1, 2], "a list cannot be rebuilt"),
+    (lambda: [1, 2], "there is no DataLoader in a list: give a factory"),
+    (lambda: dict(a=DataLoader(Squares()), b=DataLoader(Squares())), "these are 2 loaders, in a dict: give one of them"),
     (lambda: (lambda batch_size: None), "has no parameter num_workers"),
     (lambda: eval("lambda batch_size, num_workers, /: None"), "has no parameter batch_size"),
 ])
@@ -173,7 +167,8 @@ def test_what_cannot_be_rebuilt_is_named(make, reason):
 
 
 @pytest.mark.parametrize("space, reason", [
-    (dict(decoder=["pil"]), "a DataLoader has no knob decoder"),
+    (dict(decoder=["pil"]), "a DataLoader has no knob decoder: give"),
+    (dict(num_worker=[1]), "a DataLoader has no knob num_worker .did you mean num_workers"),
     (dict(num_workers=[-1]), "num_workers cannot be -1"),
     (dict(batch_size=[0]), "batch_size cannot be 0"),
     (dict(batch_size=[]), "batch_size has no values"),
@@ -289,7 +284,7 @@ def test_what_cannot_be_pickled_cannot_be_spawned():
     data.hidden = lambda: None
     runner = make_runner(DataLoader(data, batch_size=8))
     answer = trial(runner, num_workers=1, config=dict(multiprocessing_context="spawn"))
-    assert answer["status"] == "infeasible" and "cannot be pickled" in answer["reason"], answer
+    assert answer["status"] == "infeasible" and 'needs multiprocessing_context="fork"' in answer["reason"], answer
     assert trial(runner, num_workers=1)["status"] == "ok", "fork needs no pickle"
 
 

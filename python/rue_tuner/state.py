@@ -1,0 +1,150 @@
+"""Copies of what a loader holds, so that each trial starts from the state at the call, and the caller's objects stay as they are."""
+import copy
+import itertools
+import random
+import time
+import types
+
+import torch
+from torch.utils import data as torch_data
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+TIME_LIMIT_S = 0.5      # for the copies of a trial
+BYTE_LIMIT = 256 << 20  # of their arrays
+MANY = 20               # objects of a container that is always copied
+IMMUTABLE = {type(None), bool, int, float, complex, str, bytes, range, slice, type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType,
+             types.MappingProxyType, torch.dtype, torch.device, torch.Size, type(Ellipsis)}
+OF_FILES = ("pyarrow", "PIL")  # packages whose objects hold what was read, and do not change
+
+
+class Copier:
+    """Copies an object with its containers, plain members, random generators and arrays. What cannot be copied is shared:
+    `shared` has the types of it. `only(thing)` says what to copy [all]."""
+
+    def __init__(self, only=None):
+        self.only = only
+        self.copies, self.kept, self.shared = {}, [], {}
+        self.deadline, self.bytes = time.monotonic() + TIME_LIMIT_S, BYTE_LIMIT
+
+    def copy(self, thing):
+        kind = type(thing)
+        if kind in IMMUTABLE or isinstance(thing, type) or kind.__module__.partition(".")[0] in OF_FILES:
+            return thing
+        if self.only and not self.only(thing):
+            return thing
+        if id(thing) not in self.copies:
+            self.kept.append(thing)  # its id must stay its own
+            try:
+                self.copies[id(thing)] = self.make(thing, kind)
+            except Exception:
+                self.share(thing, kind.__qualname__)
+        return self.copies[id(thing)]
+
+    def share(self, thing, name):
+        self.copies[id(thing)] = thing
+        if name not in ("lock", "RLock", "Condition", "_thread._local"):
+            self.shared[name] = True
+        return thing
+
+    def make(self, thing, kind):
+        if isinstance(thing, _BaseDataLoaderIter):
+            return None  # its workers are the caller's
+        if kind is types.MethodType:
+            return types.MethodType(thing.__func__, self.copy(thing.__self__))
+        if isinstance(thing, torch.Generator):
+            twin = torch.Generator(thing.device)
+            return twin.set_state(thing.get_state())
+        if kind.__module__ == "multiprocessing.managers":
+            return self.share(thing, kind.__qualname__)
+        if isinstance(thing, random.Random) or kind.__module__.startswith("numpy.random"):
+            return copy.deepcopy(thing)
+        if hasattr(thing, "shape") and hasattr(thing, "dtype"):
+            return self.array(thing)
+        if kind in (list, tuple, dict, set, frozenset):
+            return self.container(thing, kind)
+        return self.instance(thing, kind)
+
+    def array(self, thing):
+        """Memory that processes share, or that cannot be written, stays the same."""
+        if isinstance(thing, torch.Tensor):
+            if thing.device.type != "cpu" or thing.is_shared() or thing.requires_grad or thing.layout is not torch.strided:
+                return thing
+            self.bytes -= thing.element_size() * thing.nelement()
+            return thing.clone() if self.bytes >= 0 else self.share(thing, "large arrays")
+        if type(thing).__module__ != "numpy" or type(thing).__name__ != "ndarray" or not thing.flags.writeable:
+            return thing
+        self.bytes -= thing.nbytes
+        return thing.copy() if self.bytes >= 0 else self.share(thing, "large arrays")
+
+    def container(self, thing, kind):
+        """One of many objects that can change is shared as a whole where the copy takes too long."""
+        if is_plain(thing.keys() if kind is dict else thing) and (kind is not dict or is_plain(thing.values())):
+            return thing if kind in (tuple, frozenset) else thing.copy()
+        if kind is tuple or kind is frozenset:
+            return kind(map(self.copy, thing))
+        twin = self.copies[id(thing)] = kind()  # it may hold itself
+        for part in thing:
+            if len(thing) > MANY and time.monotonic() > self.deadline:
+                return self.share(thing, f"{kind.__name__} of {len(thing)} objects")
+            if kind is dict:
+                twin[part] = self.copy(thing[part])
+            else:
+                twin.append(self.copy(part)) if kind is list else twin.add(self.copy(part))
+        return twin
+
+    def instance(self, thing, kind):
+        """By the members, where it has them; a DataLoader and what holds one without the methods that serve pickle."""
+        holds = isinstance(thing, torch_data.DataLoader) or any(isinstance(value, torch_data.DataLoader) for value in getattr(thing, "__dict__", {}).values())
+        if holds:
+            twin = kind.__new__(kind)
+            twin.__dict__.update(thing.__dict__)
+        else:
+            twin = copy.copy(thing)
+        self.copies[id(thing)] = twin
+        if twin is thing:
+            return thing
+        names = list(getattr(twin, "__dict__", {}))
+        for name in names:
+            twin.__dict__[name] = self.copy(twin.__dict__[name])
+        for name in slots(kind):
+            if hasattr(twin, name):
+                object.__setattr__(twin, name, self.copy(getattr(twin, name)))
+        if isinstance(thing, (torch_data.Dataset, torch_data.Sampler)):
+            self.shadow(twin, kind)
+        return self.members(twin)
+
+    def members(self, twin):
+        """Those of a subclass of list or dict, which copy.copy has copied."""
+        if isinstance(twin, dict):
+            for key, value in list(twin.items()):
+                twin[key] = self.copy(value)
+        elif isinstance(twin, list):
+            twin[:] = map(self.copy, twin)
+        return twin
+
+    def shadow(self, twin, kind):
+        """Containers that a data set keeps in its class become members of the copy; caches of its methods are emptied."""
+        for base in kind.__mro__:
+            for name, value in list(vars(base).items()) if not base.__module__.startswith("torch.") else []:
+                if type(value) in (dict, list, set) and name not in twin.__dict__ and not name.startswith("__"):
+                    twin.__dict__[name] = self.copy(value)
+                elif hasattr(value, "cache_clear"):
+                    value.cache_clear()
+
+
+def slots(kind):
+    for base in kind.__mro__:
+        names = vars(base).get("__slots__", ())
+        for name in [names] if isinstance(names, str) else names:
+            if name not in ("__dict__", "__weakref__"):
+                yield name
+
+
+def is_plain(things):
+    """Whether things, and those in tuples among them, cannot change. It takes little time for a million of them."""
+    kinds = set(map(type, things))
+    if kinds <= IMMUTABLE:
+        return True
+    if not kinds <= IMMUTABLE | {tuple}:
+        return False
+    return set(map(type, itertools.chain.from_iterable(thing for thing in things if type(thing) is tuple))) <= IMMUTABLE

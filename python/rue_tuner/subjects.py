@@ -1,0 +1,468 @@
+"""What is measured: an existing loader, of which each trial gets a twin with other knobs, or the loaders that a factory returns."""
+import hashlib
+import inspect
+import itertools
+import shutil
+from typing import NamedTuple, Optional
+
+import torch
+from torch.utils import data as torch_data
+
+from . import knobs, loaders, machine
+from .batches import agrees, batch_bytes, same_content, tensor_bytes
+from .errors import Refused
+from .loaders import TORCH_KNOBS, Loading, describe, find_dataloader, length
+from .state import Copier
+
+FACTORY_ADVICE = "give a factory instead: a function make_loader(batch_size, num_workers, **knobs) that returns the loader"
+COUNT_LIMIT_S = 20  # for counting the images of an epoch
+CHECK_LIMIT_S = 5   # for checking the length that a loader gives
+ISOLATION_ADVICE = "what the data set keeps there stays from trial to trial; a factory can make it anew"
+
+
+class Subject:
+    """What a runner measures. `space` has the values of rue's knobs."""
+    name = "torch"
+
+    def trial_images(self, request):
+        """Images of a trial and of its job. A truncated trial has whole batches; with drop_last all are whole."""
+        size, epoch = request["config"]["batch_size"], self.epoch_images(request)
+        images = request.get("images") or epoch
+        job_images = max(images, request.get("job_images", images))
+        if images < job_images:
+            images = min(job_images, max(1, images // size) * size)
+        if self.drops_last(request):
+            images = min(images - images % size, max(1, job_images // epoch) * (epoch - epoch % size))
+        if images < 1:
+            raise Refused(f"drop_last leaves no batch of {size} images of {min(epoch, job_images)}", "infeasible")
+        return images, job_images
+
+    def check_fits(self, request, job_images):
+        """The memory of the whole job: its batches in flight and the one that the consumer holds. Those in flight are in
+        /dev/shm, as far as they are tensors."""
+        config, limits = request["config"], request.get("limits", {})
+        batch, workers = min(config["batch_size"], job_images), config.get("num_workers", 0)
+        held = min(workers * (config.get("prefetch_factor") or 2), -(-job_images // batch)) + 1
+        rooms = [("limits.memory_bytes", limits.get("memory_bytes"), self.item_bytes(request), "")]
+        if workers:
+            rooms.append(("/dev/shm", shutil.disk_usage("/dev/shm").free, self.tensor_bytes(request), "; a container gets more by --shm-size"))
+        for name, room, each, advice in rooms:
+            need = int(held * batch * each)
+            if room and need > room:
+                raise Refused(f"{held} batches of {batch} need {need} bytes, but {name} has {room}{advice}", "infeasible")
+
+    def tensor_bytes(self, request):
+        return self.item_bytes(request)
+
+    def first_batch_check(self, config, images):
+        """A function of each batch and its images; None: no check."""
+
+    def check_trial(self, trial, loading):
+        """Raises Refused where the loader did not deliver what it should."""
+
+
+class UserLoader(Subject):
+    """Common to both kinds. `space` has the values of each knob; the first one is the default. `notes` are sentences for the user."""
+
+    def __init__(self, space, count, images, epochs):
+        space = {name: knobs.as_list(name, values) for name, values in (space or {}).items()}
+        self.given_count, self.given_images, self.epochs = count, images, epochs
+        self.requested = space
+        self.space, self.knobs = self.default_space(), {}
+        for name, values in {**self.default_knobs(), **space}.items():
+            if name in knobs.OWN:
+                self.space[name] = values
+            else:
+                self.knobs[name] = knobs.Knob(name, values)
+        self.images = self.bytes_per_image = self.tensor_bytes_per_image = None
+        self.collated = True  # whether each batch that is delivered is one that a DataLoader collated
+        self.checked = False   # whether an epoch is known to have that many images
+        self.notes = []
+
+    def settle(self):
+        """Finds the batch size where only a batch shows it."""
+
+    def searched(self):
+        """The knobs that a study searches, and their values as options write them."""
+        asked = {name: self.space[name] for name in knobs.OWN if name in self.space}
+        out = {name: [str(value).lower() for value in values] for name, values in asked.items()}
+        for name in self.requested:
+            if name in self.knobs:
+                out[name] = self.knobs[name].words
+        if self.epochs > 1 and "persistent_workers" in self.knobs and "persistent_workers" not in out:
+            out["persistent_workers"] = ["false", "true"]
+        return out
+
+    def hello(self):
+        """Its part of the answer to hello."""
+        self.settle()
+        return dict(variants=[dict(path="", mode="raw", format="loader")], images=self.given_images or self.images,
+                    knobs=[knob.declaration(self.argument(knob.name)) for knob in self.knobs.values()])
+
+    def arguments(self):
+        """The names of the arguments that a configuration consists of."""
+        return [*self.space, *filter(None, map(self.argument, self.knobs))]
+
+    def open(self, request):
+        if request.get("workload", {}).get("remote_ranks"):
+            raise Refused("the loader itself decides which share it loads: give one that loads the share of the rank, without "
+                          "--rank and --world-size", "usage")
+        if self.images is None:
+            self.examine()
+        return dict(status="ok", images=self.images, bytes=0, digest=self.digest(), cache="as-is", note="; ".join(self.notes) or None)
+
+    def note(self, sentence):
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+    def epoch_images(self, request):
+        return self.images
+
+    def job_images(self):
+        """Images of the whole job, of whole batches where others are dropped."""
+        sizes = self.space["batch_size"]
+        whole = self.images - self.images % sizes[0] if self.drops_last() and len(sizes) == 1 else self.images
+        return whole * self.epochs
+
+    def item_bytes(self, request):
+        return self.bytes_per_image
+
+    def tensor_bytes(self, request):
+        return self.tensor_bytes_per_image
+
+    def load_request(self, request, images):
+        return self.load(request["config"], images)
+
+    def check_trial(self, trial, loading):
+        config = loading.config
+        if not config["num_workers"] and trial.epochs and not self.given_images and not self.checked:
+            self.images, self.checked = trial.epochs[0], True
+        for images in trial.epochs:
+            self.check_epoch(images, config)
+        idle, workers = loading.idle_workers(), config["num_workers"]
+        if idle and len(trial.ready) >= 2 * workers:
+            raise Refused(f"only {workers - idle} of {workers} workers delivered a batch: the data have fewer "
+                          "shards than workers; make more shards, or use fewer workers", "infeasible")
+
+    def one_batch(self, config):
+        """A batch for measuring a model alone."""
+        return self.look({**config, "num_workers": min(self.space["num_workers"])}, 1)[0][0]
+
+    def load(self, config, images):
+        """The Loading of a configuration, by the values of a request."""
+        values = self.own_values({name: value for name, value in config.items()
+                                  if name in self.knobs or name in self.space or name in ("batch_size", "num_workers")})
+        copier = Copier()
+        try:
+            loader = self.make(values, images, copier)
+        except (ValueError, TypeError) as error:
+            raise Refused(f"the loader cannot be made: {error}")
+        for name in copier.shared:
+            self.note(f"all trials share a {name} that cannot be copied: {ISOLATION_ADVICE}")
+        self.check_knobs(loader, values)
+        return Loading(loader, values, self.given_count, self.collated)
+
+    def own_values(self, config):
+        """A configuration with the caller's values, where a text was declared for them."""
+        return {name: self.knobs[name].value(value) if name in self.knobs else value for name, value in config.items()}
+
+    def check_knobs(self, loader, values):
+        """A loader must have the values of the knobs that it shows."""
+        inner = find_dataloader(loader)
+        for name, value in values.items():
+            if not values["num_workers"] and name in knobs.NEED_WORKERS or inner is None or name == "batch_size":
+                continue
+            has = getattr(inner, name, value)
+            has = has.get_start_method() if hasattr(has, "get_start_method") else has
+            if has is not None and has != value and name in ("num_workers", "prefetch_factor", "pin_memory",
+                                                             "persistent_workers", "multiprocessing_context"):
+                raise Refused(f"the factory ignores {name}: it was given {value}, and its loader has {has}")
+
+    def check_epoch(self, images, config):
+        """An epoch has as many images with any number of workers."""
+        workers, slack = config["num_workers"], config["batch_size"] * max(1, config["num_workers"])
+        if workers and self.checked and abs(images - self.images) > slack:
+            raise Refused(f"an epoch has {images} images with {workers} workers, but {self.images} are expected: the data "
+                          "set does not split its items among workers; see torch.utils.data.get_worker_info")
+
+    def examine(self):
+        """Loads batches, counts the images, and finds workers that all read the same. Raises Refused."""
+        self.settle()
+        config = self.default_config(batch_size=min(self.space["batch_size"]), num_workers=min(self.space["num_workers"]))
+        first, found = (self.look(config, 2) or self.fail_empty())[0]
+        self.count_images(config, found)
+        self.bytes_per_image, self.tensor_bytes_per_image = (of(first) / max(1, found) for of in (batch_bytes, tensor_bytes))
+        if check := self.first_batch_check(config, self.images):
+            check(first, found)
+        if max(self.space["num_workers"]) >= 2 and not self.is_map_style():
+            batches = [batch for batch, _ in self.look({**config, "num_workers": 2}, 3)]
+            repeats = len(batches) > 1 and same_content(batches[0], batches[1])
+            constant = len(batches) > 2 and same_content(batches[0], batches[2])  # both are of the first worker
+            if repeats and not constant:
+                raise Refused("2 workers deliver the same items: the data set does not split its items among workers; "
+                              "see torch.utils.data.get_worker_info")
+        self.check_variation(config)
+
+    def check_variation(self, config):
+        """Raises Refused if the loader has the same workers, whatever their number should be."""
+        reasons = []
+        for workers in self.space["num_workers"]:
+            if workers != config["num_workers"]:
+                try:
+                    self.load({**config, "num_workers": workers}, 1)
+                    return
+                except Refused as error:
+                    reasons.append(str(error))
+        if reasons and all("ignores num_workers" in reason for reason in reasons):
+            raise Refused(f"{reasons[-1]}; it must make a new loader at each call")
+
+    def count_images(self, config, found):
+        """Sets `images`; `found` are those of the first batch. A length that a loader only says is compared with an epoch."""
+        said, sure = self.known_images()
+        if sure and said < (self.given_images or 0):
+            raise Refused(f"images is {self.given_images}, but an epoch of the loader has {said}: leave out images=")
+        if self.given_images or sure:
+            self.images, self.checked = self.given_images or said, sure and not self.given_images
+            return
+        batches = length(self.make(self.default_config(**config), 1, Copier())) if said is None else None
+        said = said if said is not None else batches and batches * found
+        self.images = self.count_epoch(config, CHECK_LIMIT_S if said else COUNT_LIMIT_S)
+        self.checked = self.images is not None
+        if not self.checked:
+            self.images = said or self.fail_uncounted()
+            self.note(f"an epoch is taken to have {said} images, as the loader says; give images= if that is wrong")
+
+    def fail_uncounted(self):
+        raise Refused(f"the length of an epoch is unknown, and counting it takes more than {COUNT_LIMIT_S} s: give images=")
+
+    def default_config(self, **values):
+        config = {name: choices[0] for name, choices in self.space.items()}
+        config.update({name: knob.declared[0] for name, knob in self.knobs.items()})
+        return {**config, **values}
+
+    def look(self, config, batches):
+        """The first batches, each with its images. If the loader makes others of what is collated, they are counted again."""
+        loading, looked = self.load(config, batches * (config["batch_size"] or 1)), []
+        for batch in itertools.islice(iter(loading.loader[0]), batches):
+            looked.append((batch, loading.count(batch)))
+            if not loading.by_structure and not loading.is_one_to_one():
+                self.collated = False
+                return self.look(config, batches)
+        self.collated &= not loading.by_structure and any(loading.watched.batches())
+        return looked
+
+    def fail_empty(self):
+        raise Refused("the loader delivered no batch" + (": drop_last drops one that is not full" if self.drops_last() else ""))
+
+    def count_epoch(self, config, limit_s):
+        """Counts an epoch; None if that takes longer."""
+        deadline, images, loading = machine.now() + limit_s * 10 ** 9, 0, self.load(config, None)
+        for batch in loading.loader[0]:
+            images += loading.count(batch)
+            if machine.now() > deadline:
+                return None
+        return images
+
+    def digest(self):
+        return hashlib.blake2b(self.identity().encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+class Rebuilt(UserLoader):
+    """An existing loader, such as a DataLoader: each trial gets a twin of it."""
+
+    def __init__(self, loader, space=None, count=None, images=None, epochs=1):
+        self.original = loader
+        self.inner = find_dataloader(loader)
+        if self.inner is None:
+            raise TypeError(f"there is no DataLoader in a {type(loader).__qualname__}: {FACTORY_ADVICE}")
+        self.batch_size = self.find_batch_size()
+        super().__init__(space, count, images, epochs)
+        if self.batch_size is None and len(self.requested.get("batch_size", [])) == 1:
+            self.batch_size = self.space["batch_size"][0]
+        for name in self.knobs:
+            if name not in knobs.OF_DATALOADER:
+                raise TypeError(f"space: a DataLoader has no knob {name}{knobs.like(name, knobs.OWN + knobs.OF_DATALOADER)}: {FACTORY_ADVICE}")
+        if not self.can_vary_batch_size() and self.space["batch_size"] != [self.batch_size]:
+            maker = "data set" if self.inner.batch_sampler is None else "batch_sampler"
+            raise TypeError(f"space: the {maker} makes the batches, so that batch_size cannot be varied: {FACTORY_ADVICE}")
+
+    def find_batch_size(self):
+        """The number that is written somewhere; None if only a batch shows it."""
+        makers = loaders.batch_samplers(self.inner)[::-1]
+        for thing in (*makers, self.inner):
+            size = getattr(thing, "batch_size", None)
+            if knobs.is_at_least(size, 1):
+                return size
+        return len(next(iter(Copier().copy(makers[-1])), [0])) if makers else None
+
+    def settle(self):
+        if self.batch_size is None:
+            _, self.batch_size = (self.look(self.default_config(num_workers=0), 1) or self.fail_empty())[0]
+            self.space["batch_size"] = [self.batch_size]
+
+    def can_vary_batch_size(self):
+        return loaders.find_batch_sampler(self.inner) is not None
+
+    def is_map_style(self):
+        return loaders.is_map_style(self.inner)
+
+    def known_images(self):
+        said = loaders.epoch_images(self.inner)
+        return said, said is not None and loaders.delivers_epochs(self.original)
+
+    def default_space(self):
+        loader, pins = self.inner, torch.cuda.is_available()
+        return dict(batch_size=[self.batch_size],
+                    num_workers=sorted({loader.num_workers, *knobs.default_workers()}),
+                    prefetch_factor=[loader.prefetch_factor or 2], **(dict(pin_memory=[False, True]) if pins else {}))
+
+    def default_knobs(self):
+        loader = self.inner
+        context = loader.multiprocessing_context
+        method = context.get_start_method() if context is not None else start_method()
+        methods = [method, *(m for m in ("fork", "spawn", "forkserver") if m != method)]
+        own = dict(persistent_workers=[loader.persistent_workers, not loader.persistent_workers],
+                   multiprocessing_context=methods)
+        if "in_order" in TORCH_KNOBS:
+            own["in_order"] = [loader.in_order, not loader.in_order]
+        return own
+
+    def arguments(self):
+        """Without a batch size that is not an argument."""
+        fixed = self.inner.batch_size is None and len(self.space["batch_size"]) == 1
+        return [name for name in super().arguments() if name != "batch_size" or not fixed]
+
+    def make(self, values, images, copier):
+        pins = self.inner.pin_memory and torch.cuda.is_available()
+        return loaders.twin(self.original, {"pin_memory": pins, **values}, images, copier)
+
+    def argument(self, knob):
+        """The argument of a DataLoader that a knob stands for; None if there is none."""
+        return knob if knob in TORCH_KNOBS else None
+
+    def identity(self):
+        loader = self.inner
+        return " ".join(describe(part) for part in (loader.dataset, loader.sampler, loader.collate_fn) if part is not None)
+
+    def baseline(self):
+        """The knobs of the caller's own loader, as --baseline takes them; None if they are not searched."""
+        own = dict(batch_size=self.batch_size, num_workers=self.inner.num_workers)
+        return ",".join(f"{name}={value}" for name, value in own.items()) if all(v in self.space[n] for n, v in own.items()) else None
+
+    def drops_last(self, request=None):
+        return loaders.drops_last(self.inner)
+
+
+def start_method():
+    """The start method of workers, without fixing it for the caller."""
+    multiprocessing = torch.multiprocessing
+    return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]  # the first is the default
+
+
+class Facts(NamedTuple):
+    """What the loader of a factory shows."""
+    map_style: bool
+    drops_last: bool
+    images: Optional[int]  # of an epoch
+    sure: bool             # whether an epoch has these
+    plain: bool            # whether PyTorch's own sampler makes the batches
+
+
+class Factory(UserLoader):
+    """Loaders that `make_loader(batch_size, num_workers, **knobs)` returns: any iterable of batches."""
+
+    def __init__(self, factory, space=None, count=None, images=None, epochs=1):
+        self.factory, self.known = factory, None
+        self.parameters = {name: parameter for name, parameter in inspect.signature(factory).parameters.items()
+                           if parameter.kind is not parameter.POSITIONAL_ONLY}
+        self.takes_any = any(p.kind is p.VAR_KEYWORD for p in self.parameters.values())
+        missing = [name for name in ("batch_size", "num_workers") if not self.takes(name)]
+        if missing:
+            raise TypeError(f"the factory {self.title()} has no parameter {missing[0]}: it must be a function "
+                            "make_loader(batch_size, num_workers, **knobs) that returns an iterable of batches")
+        super().__init__(space, count, images, epochs)
+        for name in self.knobs:
+            if not self.takes(name):
+                raise TypeError(f"space: the factory {self.title()} has no parameter {name}{knobs.like(name, self.parameters)}")
+
+    def title(self):
+        return getattr(self.factory, "__qualname__", type(self.factory).__qualname__)
+
+    def takes(self, name):
+        return name in self.parameters or self.takes_any
+
+    def facts(self):
+        """Those of the loader with the default configuration."""
+        if self.known is None:
+            loader = self.make(self.own_values(self.default_config()), None, Copier())
+            inner = find_dataloader(loader)
+            images = loaders.epoch_images(inner) if inner is not None else None
+            sure = images is not None and loaders.delivers_epochs(loader)
+            self.known = Facts(inner is not None and loaders.is_map_style(inner), sure and loaders.drops_last(inner), images, sure,
+                               inner is not None and loaders.find_batch_sampler(inner) is not None)
+        return self.known
+
+    def is_map_style(self):
+        return self.facts().map_style
+
+    def known_images(self):
+        return self.facts().images, self.facts().sure
+
+    def first_batch_check(self, config, images):
+        checked = []
+
+        def check(batch, found):
+            if not checked:
+                checked.append(True)
+                self.check_batch(batch, found, config, images)
+        return check
+
+    def check_batch(self, batch, found, config, images):
+        """The first batch of an epoch is full, unless the trial, the data, or those of a worker have fewer images. Where
+        nobody knows the images of a batch, one that may have the right number is believed."""
+        size = config["batch_size"]
+        few = found in (images, self.images) or not self.is_map_style() and self.images < size * max(1, config["num_workers"])
+        if found == size or found < size and few:
+            return
+        text = f"a batch has {found} images, and batch_size is {size}; if the batch was counted wrongly, give count="
+        if self.collated and self.facts().plain or self.given_count or agrees(batch):
+            raise Refused(f"the loader ignores batch_size: {text}")
+        self.note(f"it seems that {text}")
+
+    def default_space(self):
+        space = dict(batch_size=[32, 64, 128, 256], num_workers=knobs.default_workers())
+        if "prefetch_factor" in self.parameters:
+            space["prefetch_factor"] = [2]
+        if "pin_memory" in self.parameters and torch.cuda.is_available():
+            space["pin_memory"] = [False, True]
+        return space
+
+    def default_knobs(self):
+        """Only what `space` names, and what a job of epochs searches; other parameters keep their defaults."""
+        return {"persistent_workers": [False, True]} if "persistent_workers" in self.parameters else {}
+
+    def make(self, values, images, copier):
+        options = dict(values)
+        if not options["num_workers"]:
+            options = {name: value for name, value in options.items() if name not in knobs.NEED_WORKERS}
+        loader = self.factory(**options)
+        inner = find_dataloader(loader)
+        return loader if inner is None or loaders.live_iterators(inner) else copier.copy(loader)
+
+    def argument(self, knob):
+        return knob
+
+    def identity(self):
+        return f"{getattr(self.factory, '__module__', '')}.{self.title()} {self.images}"
+
+    def baseline(self):
+        return None
+
+    def drops_last(self, request=None):
+        return self.facts().drops_last
+
+
+def make_subject(loader, space=None, count=None, images=None, epochs=1):
+    """A Factory for a function, a Rebuilt for anything else. Raises TypeError for what neither can be."""
+    is_loader = isinstance(loader, torch_data.DataLoader) or not callable(loader)
+    return (Rebuilt if is_loader else Factory)(loader, space, count, images, epochs)
