@@ -11,10 +11,13 @@ static const char token[] = "0123456789abcdef0123456789abcdef";
 static void check_rank(const struct rue_rank *rank)
 {
     struct rue_rank again;
+    assert(strlen(rank->wrong) < sizeof rank->wrong);
+    for (const char *at = rank->wrong; *at; at++) assert((unsigned char)*at >= ' ' && *at != 127);
+    for (const char *at = rank->node; *at; at++) assert(*at > ' ' && *at < 127);
+    if (rank->wrong[0]) return;
     assert(rank->rank >= 0 && rank->rank < rank->world_size && rank->world_size <= RUE_RANKS_MAX);
     assert(rank->local_rank >= 0 && rank->local_rank < rank->world_size);
     assert(rank->node[0] && strlen(rank->node) < RUE_NODE_BYTES);
-    for (const char *at = rank->node; *at; at++) assert(*at > ' ' && *at < 127);
     char *line = rue_rank_encode_join(rank, token);
     assert(line && strlen(line) < RUE_JOIN_BYTES - 1);
     assert(rue_rank_decode_join(line, token, &again, NULL) == RUE_OK);

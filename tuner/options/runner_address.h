@@ -12,7 +12,8 @@ struct rue_runner_address {
                             runner in each process; NULL: one runner, or one for each GPU */
     const char *listen;  /* "HOST" or "HOST:PORT" of this machine, to which they connect */
     uint64_t launch_timeout_ns;
-    bool farm; /* each rank makes trials by itself, instead of all together */
+    bool farm;                     /* each rank makes trials by itself, instead of all together */
+    struct rue_progress *progress; /* shows how many ranks have connected; borrowed; NULL: silent */
 };
 
 /* Reads the options of a command that has them. Children do not inherit the socket. RUE_USAGE: two contradict

@@ -13,6 +13,7 @@
 #include "advice.h"
 #include "interrupt.h"
 #include "process.h"
+#include "progress.h"
 #include "runner_command.h"
 #include "shell_quote.h"
 #include "suspension.h"
@@ -24,6 +25,10 @@ enum { PENDING_MAX = 64 };
 /* How long a connection may take to send its line, and ranks to connect after their launcher has ended. */
 static const uint64_t join_timeout_ns = 5 * RUE_NS_PER_S, ended_grace_ns = 300 * RUE_NS_PER_MS;
 static const uint64_t close_grace_ns = 2 * RUE_NS_PER_S;
+
+/* How long ranks that are too many may take to connect after the others. One rank alone shows little: each of
+ * several ranks without a number of its own calls itself the only one. */
+static const uint64_t spare_grace_ns = 100 * RUE_NS_PER_MS, lone_grace_ns = RUE_NS_PER_S;
 
 /* A connection that has not sent its line yet. */
 struct pending {
@@ -92,6 +97,7 @@ static rue_status start_launcher(struct rue_launch *launch, const struct rue_run
     rue_status status = make_command(address, &command, error);
     if (status != RUE_OK) return status;
     pass_address(launch->name, launch->token);
+    rue_rank_unset();
     const char *const words[] = {"/bin/sh", "-c", command, NULL};
     status = rue_process_open(words, &launch->launcher, error);
     unsetenv(RUE_RANK_VARIABLE);
@@ -123,7 +129,9 @@ static rue_status fail_numbers(const struct rue_launch *launch, const struct rue
                                const struct rue_rank *b, rue_error *error)
 {
     char what[200];
-    if (a->world_size == b->world_size)
+    if (!a->variable && !b->variable)
+        snprintf(what, sizeof what, "gave two ranks no number: on %s and on %s", a->node, b->node);
+    else if (a->world_size == b->world_size)
         snprintf(what, sizeof what, "gave two ranks the number %d: %s on %s and %s on %s", a->rank,
                  variable_name(a), a->node, variable_name(b), b->node);
     else
@@ -140,6 +148,9 @@ static rue_status fail_numbers(const struct rue_launch *launch, const struct rue
  * place of its first connection. */
 static rue_status add_rank(struct rue_launch *launch, const struct rue_rank *rank, int fd, rue_error *error)
 {
+    if (rank->wrong[0])
+        return rue_fail(error, RUE_RUNNER, "the launcher '%.160s' started a rank on %s without a number: %s",
+                        launch->words, rank->node, rank->wrong);
     if (!launch->ranks) {
         launch->ranks = calloc((size_t)rank->world_size, sizeof *launch->ranks);
         if (!launch->ranks) return rue_fail_memory(error, "ranks", (size_t)rank->world_size);
@@ -250,8 +261,12 @@ static void list_missing(const struct rue_launch *launch, char *out, size_t byte
 
 static rue_status fail_missing(struct rue_launch *launch, const char *what, rue_error *error)
 {
-    char missing[120] = "", refused[320] = "";
+    char missing[120] = "", refused[320] = "", numbered[120] = "";
     list_missing(launch, missing, sizeof missing);
+    if (launch->first.variable)
+        snprintf(numbered, sizeof numbered,
+                 "; rank %d has its number from %s: unset it if it is not the launcher's own",
+                 launch->first.rank, launch->first.variable);
     if (launch->refused[0])
         snprintf(refused, sizeof refused, "; a connection was refused: it %.240s", launch->refused);
     if (launch->joined_count == 0)
@@ -261,8 +276,8 @@ static rue_status fail_missing(struct rue_launch *launch, const char *what, rue_
             "other machines need an address that they can reach: --listen ADDRESS",
             launch->words, what, launch->name, refused);
     return rue_fail(error, RUE_RUNNER,
-                    "the launcher '%.160s' %s when only %zu of %zu ranks had connected; missing: rank %s%s",
-                    launch->words, what, launch->joined_count, launch->count, missing, refused);
+                    "the launcher '%.160s' %s when only %zu of %zu ranks had connected; missing: rank %s%s%s",
+                    launch->words, what, launch->joined_count, launch->count, missing, numbered, refused);
 }
 
 static bool is_complete(const struct rue_launch *launch)
@@ -291,13 +306,34 @@ static rue_status wait_once(struct rue_launch *launch, int listener, rue_error *
     return status;
 }
 
-static rue_status wait_for_ranks(struct rue_launch *launch, int listener, uint64_t timeout_ns,
-                                 rue_error *error)
+static void show_waiting(const struct rue_launch *launch, struct rue_progress *progress)
+{
+    if (!progress || !rue_progress_due(progress)) return;
+    if (launch->count)
+        rue_progress_show(progress, "waiting for ranks: %zu of %zu have connected", launch->joined_count,
+                          launch->count);
+    else
+        rue_progress_show(progress, "waiting for ranks: none has connected to %s", launch->name);
+}
+
+static rue_status wait_for_spare_ranks(struct rue_launch *launch, int listener, rue_error *error)
+{
+    uint64_t deadline = rue_suspension_awake_ns() + (launch->count == 1 ? lone_grace_ns : spare_grace_ns);
+    rue_status status = RUE_OK;
+    while (status == RUE_OK && rue_suspension_awake_ns() < deadline)
+        status = wait_once(launch, listener, error);
+    return status;
+}
+
+static rue_status wait_for_ranks(struct rue_launch *launch, int listener,
+                                 const struct rue_runner_address *address, rue_error *error)
 {
     char text[RUE_UNIT_TEXT_BYTES], what[200];
-    uint64_t deadline = rue_suspension_awake_ns() + timeout_ns, ended_ns = 0;
+    uint64_t timeout_ns = address->launch_timeout_ns, deadline = rue_suspension_awake_ns() + timeout_ns,
+             ended_ns = 0;
     rue_status status = RUE_OK;
     while (status == RUE_OK && !is_complete(launch)) {
+        show_waiting(launch, address->progress);
         status = wait_once(launch, listener, error);
         uint64_t now = rue_suspension_awake_ns();
         if (!ended_ns && rue_process_has_ended(launch->launcher)) ended_ns = now;
@@ -312,7 +348,7 @@ static rue_status wait_for_ranks(struct rue_launch *launch, int listener, uint64
                  rue_format_duration(timeout_ns, text, sizeof text));
         if (now >= deadline) return fail_missing(launch, what, error);
     }
-    return status;
+    return status == RUE_OK ? wait_for_spare_ranks(launch, listener, error) : status;
 }
 
 rue_status rue_launch_open(const struct rue_runner_address *address, struct rue_launch **out,
@@ -327,7 +363,7 @@ rue_status rue_launch_open(const struct rue_runner_address *address, struct rue_
     if (status == RUE_OK) status = rue_tcp_listen(address->listen, &listener, launch->name, &why);
     if (why.status != RUE_OK) status = rue_fail(error, why.status, "--listen %s", why.message);
     if (status == RUE_OK) status = start_launcher(launch, address, error);
-    if (status == RUE_OK) status = wait_for_ranks(launch, listener, address->launch_timeout_ns, error);
+    if (status == RUE_OK) status = wait_for_ranks(launch, listener, address, error);
     if (listener >= 0) close(listener);
     for (size_t i = 0; i < launch->pending_count; i++) close(launch->pending[i].fd);
     launch->pending_count = 0;

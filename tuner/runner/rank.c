@@ -14,35 +14,55 @@
  * innermost: torchrun in srun, mpirun in an allocation of Slurm. RANK and WORLD_SIZE alone come last, because
  * pods of a cluster have them for their own job. */
 static const struct launcher {
-    const char *rank, *world_size, *local_rank;
-    bool needs_local_rank; /* it counts only with all three */
-    const char *node;      /* several nodes of a test cluster share a host; NULL: no variable is reliable */
+    const char *rank, *world_size, *local_rank; /* only `rank`: the number of ranks is unknown */
+    bool needs_local_rank;                      /* it counts only with all three */
+    const char *node; /* several nodes of a test cluster share a host; NULL: no variable is reliable */
 } launchers[] = {
     {"RANK", "WORLD_SIZE", "LOCAL_RANK", true, NULL}, /* torchrun */
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", false, NULL},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", false, NULL}, /* MVAPICH2 */
     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", false, NULL}, /* MPICH, Intel MPI */
+    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID", false, NULL},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", false, "SLURMD_NODENAME"},
     {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", false, "SLURMD_NODENAME"},
     {"RANK", "WORLD_SIZE", "LOCAL_RANK", false, NULL},
+    {"PMIX_RANK", NULL, NULL, false, NULL},
 };
 
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
 
 static bool is_set(const char *name)
 {
-    const char *text = getenv(name);
+    const char *text = name ? getenv(name) : NULL;
     return text && text[0];
 }
 
-static const struct launcher *find_launcher(void)
+void rue_rank_unset(void)
 {
     for (size_t i = 0; i < LAUNCHERS; i++) {
-        const struct launcher *launcher = &launchers[i];
-        if (is_set(launcher->rank) && is_set(launcher->world_size) &&
-            (is_set(launcher->local_rank) || !launcher->needs_local_rank))
-            return launcher;
+        unsetenv(launchers[i].rank);
+        if (launchers[i].local_rank) unsetenv(launchers[i].local_rank);
     }
-    return NULL;
+}
+
+/* The first whose variables are set. One that says "1 rank" counts only if no other says more: a pod or an
+ * outer launcher with one process has such variables. `*half`: its number of ranks is missing. */
+static const struct launcher *find_launcher(const struct launcher **half)
+{
+    const struct launcher *alone = NULL;
+    *half = NULL;
+    for (size_t i = 0; i < LAUNCHERS; i++) {
+        const struct launcher *launcher = &launchers[i];
+        if (!is_set(launcher->rank) || (launcher->needs_local_rank && !is_set(launcher->local_rank)))
+            continue;
+        if (!is_set(launcher->world_size))
+            *half = launcher;
+        else if (strcmp(getenv(launcher->world_size), "1") != 0)
+            return launcher;
+        else if (!alone)
+            alone = launcher;
+    }
+    return alone;
 }
 
 /* 0 if the variable is not set. */
@@ -71,15 +91,18 @@ static void read_node(const char *name, char out[RUE_NODE_BYTES])
     out[RUE_NODE_BYTES - 1] = 0;
 }
 
-rue_status rue_rank_read(struct rue_rank *out, rue_error *error)
+static rue_status read_rank(struct rue_rank *out, rue_error *error)
 {
-    const struct launcher *launcher = find_launcher();
+    const struct launcher *half, *launcher = find_launcher(&half);
     *out = (struct rue_rank){.world_size = 1};
     read_node(launcher ? launcher->node : NULL, out->node);
-    if (!launcher && is_set("PMIX_RANK"))
+    if (!launcher && half)
         return rue_fail(error, RUE_USAGE,
-                        "PMIX_RANK is set, but no variable with the number of ranks: set RANK, WORLD_SIZE "
-                        "and LOCAL_RANK in each rank, as torchrun does");
+                        "%s is set, but %s%s: set RANK, WORLD_SIZE and LOCAL_RANK in each rank, as torchrun "
+                        "does",
+                        half->rank,
+                        half->world_size ? half->world_size : "no variable with the number of ranks",
+                        half->world_size ? " is not" : "");
     if (!launcher) return RUE_OK;
     out->variable = launcher->rank;
     rue_status status = read_number(launcher->world_size, 1, RUE_RANKS_MAX, &out->world_size, error);
@@ -89,12 +112,21 @@ rue_status rue_rank_read(struct rue_rank *out, rue_error *error)
     return status;
 }
 
+rue_status rue_rank_read(struct rue_rank *out, rue_error *error)
+{
+    rue_error why = {0};
+    rue_status status = read_rank(out, &why);
+    if (status == RUE_OK) return RUE_OK;
+    rue_error_shorten(why.message, out->wrong, sizeof out->wrong);
+    return rue_fail(error, status, "%s", why.message);
+}
+
 char *rue_rank_encode_join(const struct rue_rank *rank, const char *token)
 {
-    json_t *join =
-        json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s, s:s*}", "op", "join", "protocol", JOIN_PROTOCOL,
-                  "token", token, "rank", rank->rank, "world_size", rank->world_size, "local_rank",
-                  rank->local_rank, "node", rank->node, "variable", rank->variable);
+    json_t *join = json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s, s:s*, s:s*}", "op", "join", "protocol",
+                             JOIN_PROTOCOL, "token", token, "rank", rank->rank, "world_size",
+                             rank->world_size, "local_rank", rank->local_rank, "node", rank->node, "variable",
+                             rank->variable, "wrong", rank->wrong[0] ? rank->wrong : NULL);
     char *line = rue_json_dump(join, JSON_COMPACT);
     json_decref(join);
     return line;
@@ -126,19 +158,34 @@ static const char *find_variable(const char *name)
     return NULL;
 }
 
+/* A text that is printed. */
+static void read_text(const char *text, char *out, size_t bytes)
+{
+    rue_error_shorten(text, out, bytes);
+    for (char *at = out; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 127) *at = '?';
+}
+
 static bool read_join(const json_t *join, struct rue_rank *out)
 {
     const json_t *rank = json_object_get(join, "rank"), *world = json_object_get(join, "world_size"),
                  *local = json_object_get(join, "local_rank");
-    const char *node = json_string_value(json_object_get(join, "node"));
-    if (!json_is_integer(rank) || !json_is_integer(world) || !json_is_integer(local) || !node) return false;
-    json_int_t number = json_integer_value(rank), size = json_integer_value(world);
-    if (size < 1 || size > RUE_RANKS_MAX || number < 0 || number >= size || !is_name(node)) return false;
-    json_int_t on_node = json_integer_value(local);
-    if (on_node < 0 || on_node >= size) return false;
-    *out = (struct rue_rank){.rank = (int)number, .world_size = (int)size, .local_rank = (int)on_node};
-    out->variable = find_variable(json_string_value(json_object_get(join, "variable")));
+    const char *node = json_string_value(json_object_get(join, "node")),
+               *wrong = json_string_value(json_object_get(join, "wrong"));
+    *out = (struct rue_rank){0};
+    if (!node || !is_name(node)) return false;
     snprintf(out->node, sizeof out->node, "%s", node);
+    read_text(wrong ? wrong : "", out->wrong, sizeof out->wrong);
+    if (out->wrong[0]) return true;
+    if (!json_is_integer(rank) || !json_is_integer(world) || !json_is_integer(local)) return false;
+    json_int_t number = json_integer_value(rank), size = json_integer_value(world),
+               on_node = json_integer_value(local);
+    if (size < 1 || size > RUE_RANKS_MAX || number < 0 || number >= size) return false;
+    if (on_node < 0 || on_node >= size) return false;
+    out->rank = (int)number;
+    out->world_size = (int)size;
+    out->local_rank = (int)on_node;
+    out->variable = find_variable(json_string_value(json_object_get(join, "variable")));
     return true;
 }
 
@@ -176,9 +223,7 @@ bool rue_rank_decode_end(const json_t *line, struct rue_rank_end *out)
 {
     const char *text = json_string_value(json_object_get(line, "ended"));
     if (!text) return false;
-    rue_error_shorten(text[0] ? text : "ended", out->text, sizeof out->text);
-    for (char *at = out->text; *at; at++)
-        if ((unsigned char)*at < ' ' || *at == 127) *at = '?'; /* it is printed */
+    read_text(text[0] ? text : "ended", out->text, sizeof out->text);
     out->out_of_memory = json_is_true(json_object_get(line, "out_of_memory"));
     return true;
 }

@@ -12,25 +12,35 @@
 /* The same: Open MPI passes only variables of such names to other nodes. */
 #define RUE_RANK_VARIABLE_MPI "OMPI_RUE_TUNER"
 
-enum { RUE_RANKS_MAX = 1024, RUE_NODE_BYTES = 65, RUE_TOKEN_BYTES = 33, RUE_JOIN_BYTES = 1024 };
-
-struct rue_rank {
-    int rank, world_size;      /* 0 <= rank < world_size <= RUE_RANKS_MAX */
-    int local_rank;            /* among the ranks of the node */
-    char node[RUE_NODE_BYTES]; /* the name of its machine */
-    const char *variable;      /* that `rank` was read from, static; NULL: none, or unknown */
+enum {
+    RUE_RANKS_MAX = 1024,
+    RUE_NODE_BYTES = 65,
+    RUE_TOKEN_BYTES = 33,
+    RUE_JOIN_BYTES = 1024,
+    RUE_RANK_WRONG_BYTES = 200
 };
 
-/* Who this process is: the variables of the innermost launcher (torchrun, Open MPI, MPICH and others with
- * PMI, Slurm), then RANK and WORLD_SIZE alone, else rank 0 of 1. RUE_USAGE: a variable is not a number in its
- * range, or the number of ranks is missing. */
+struct rue_rank {
+    int rank, world_size;             /* 0 <= rank < world_size <= RUE_RANKS_MAX */
+    int local_rank;                   /* among the ranks of the node */
+    char node[RUE_NODE_BYTES];        /* the name of its machine */
+    const char *variable;             /* that `rank` was read from, static; NULL: none, or unknown */
+    char wrong[RUE_RANK_WRONG_BYTES]; /* why its numbers cannot be used; "": they can */
+};
+
+/* Who this process is: the variables of the innermost launcher (torchrun, Open MPI, MVAPICH2, MPICH and
+ * others with PMI, Flux, Slurm), then RANK and WORLD_SIZE alone, else rank 0 of 1. RUE_USAGE: a variable is
+ * not a number in its range, or the number of ranks is missing, as `wrong` then says. */
 rue_status rue_rank_read(struct rue_rank *out, rue_error *error) RUE_MUST_CHECK;
+
+/* Removes this process's own number from its environment: processes that it starts are not that rank. */
+void rue_rank_unset(void);
 
 /* The first line of a rank to the tuner, without a newline; NULL: out of memory. The caller frees it. */
 char *rue_rank_encode_join(const struct rue_rank *rank, const char *token);
 
-/* Reads such a line. RUE_RUNNER: it is not one, or its token is not `token`; the message continues "the
- * connection". */
+/* Reads such a line; of a rank that is wrong, only `node` and `wrong`. RUE_RUNNER: it is not one, or its
+ * token is not `token`; the message continues "the connection". */
 rue_status rue_rank_decode_join(const char *line, const char *token, struct rue_rank *out,
                                 rue_error *error) RUE_MUST_CHECK;
 

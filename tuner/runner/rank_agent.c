@@ -262,7 +262,8 @@ rue_status rue_rank_agent_serve(const char *command, rue_error *error)
     rue_status status = rue_rank_read(&agent.rank, error);
     choose_gpu(&agent);
     signal(SIGPIPE, SIG_IGN); /* others end this process; the runner and its children are killed, then */
-    if (status == RUE_OK) status = join(&agent, error);
+    rue_status join_status = join(&agent, error); /* the tuner ends the start because of a wrong number */
+    if (status == RUE_OK) status = join_status;
     bool joined = status == RUE_OK, passed = false;
     while (status == RUE_OK) {
         status = pass_requests(&agent, &why);

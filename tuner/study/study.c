@@ -75,6 +75,7 @@ static rue_status open_runner(struct rue_study_setup *setup, rue_error *error)
     if (status == RUE_OK && goal->loader.gpus && goal->loader.runner.fd)
         return rue_fail(error, RUE_USAGE, "--runner-fd is one loader, so it cannot load for several GPUs");
     if (status != RUE_OK) return status;
+    setup->goal.loader.runner.progress = setup->progress;
     status =
         rue_runner_open(&goal->loader.runner, goal->loader.gpus ? &gpus : NULL, &setup->host.runner, error);
     bool together = goal->loader.runner.launch && !goal->loader.runner.farm;

@@ -12,7 +12,8 @@ import time
 
 import pytest
 
-from conftest import SCRIPTED_RUNNER, Script, cluster, expect_failure, finish, flat, make_table, read_json, stop, wait_until, wait_until_ended
+from conftest import SCRIPTED_RUNNER, Script, clean_environment, cluster, expect_failure, finish, flat, make_table, read_json, stop, wait_until, wait_until_ended
+from terminal import run_on_terminal
 
 TABLE = make_table(["ape"], [16, 64], [1, 4], lambda model, batch, workers: 4_000_000 // workers - 1000 * batch)
 GRID = ["--strategy", "grid", "--budget", "100h", "--out", "out"]
@@ -252,7 +253,8 @@ def test_late_ranks_are_awaited(rue, script, tmp_path):
 
 @pytest.mark.parametrize("more, words", [
     (dict(leave_out=[1, 3, 4, 5]), ["when only 2 of 6 ranks had connected; missing: rank 1, 3 to 5"]),
-    (dict(environment={"4": dict(SLURM_PROCID="x")}), ["missing: rank 4"]),
+    (dict(leave_out=[1, 2, 3, 4, 5], environment={"0": dict(RANK="0", WORLD_SIZE="3", SLURM_PROCID="")}),
+     ["missing: rank 1 to 2; rank 0 has its number from RANK: unset it if it is not the launcher's own"]),
     (dict(environment={"4": dict(RUE_TUNER="127.0.0.1:1/0")}), ["missing: rank 4"]),
 ])
 def test_missing_ranks_are_named(rue, script, tmp_path, more, words):
@@ -268,6 +270,12 @@ def test_missing_ranks_are_named(rue, script, tmp_path, more, words):
     ({str(rank): dict(RANK="0", WORLD_SIZE="3", SLURM_PROCID="") for rank in range(6)}, ["gave two ranks the number 0: RANK on", "unset variables that"]),
     ({"1": dict(RANK="0", WORLD_SIZE="6", LOCAL_RANK="0")}, ["two ranks the number 0: ", "RANK on", "SLURM_PROCID on n0"]),
     ({"1": dict(PMI_RANK="3", PMI_SIZE="6")}, ["two ranks the number 3: ", "PMI_RANK on", "SLURM_PROCID on n0"]),
+    ({str(rank): dict(RANK="0", WORLD_SIZE="1", SLURM_PROCID="") for rank in range(6)}, ["gave two ranks the number 0: RANK on"]),
+    ({str(rank): dict(SLURM_PROCID="") for rank in range(6)}, ["gave two ranks no number: on", "set RANK, WORLD_SIZE and LOCAL_RANK"]),
+    ({"4": dict(SLURM_PROCID="x")}, ["started a rank on n0 without a number: SLURM_PROCID=x: expected a number from 0 to 5"]),
+    ({"4": dict(SLURM_PROCID="\x1b[2J")}, ["started a rank on n0 without a number: SLURM_PROCID=?[2J: expected"]),
+    ({str(rank): dict(SLURM_NTASKS="") for rank in range(6)}, ["without a number: SLURM_PROCID is set, but SLURM_NTASKS is not: set RANK"]),
+    ({str(rank): dict(SLURM_PROCID="", PMIX_RANK=str(rank)) for rank in range(6)}, ["without a number: PMIX_RANK is set, but no variable with the"]),
 ])
 def test_numbers_that_contradict_each_other_end_the_start(rue, script, tmp_path, environment, words):
     """At once: the launcher would run for hours, and the time to connect is as long."""
@@ -276,6 +284,36 @@ def test_numbers_that_contradict_each_other_end_the_start(rue, script, tmp_path,
     assert done.returncode == 1, done.stderr
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("rue tune: the launcher '") and all(word in last for word in words), last
+
+
+OUTER = [dict(RANK="0", WORLD_SIZE="1", LOCAL_RANK="0"), dict(RANK="2", WORLD_SIZE="3", LOCAL_RANK="2"), dict(RANK="x", LOCAL_RANK="9"),
+         dict(OMPI_COMM_WORLD_RANK="0", OMPI_COMM_WORLD_SIZE="1"), dict(PMI_RANK="3", PMI_SIZE="4", MPI_LOCALRANKID="3"),
+         dict(MV2_COMM_WORLD_RANK="0", MV2_COMM_WORLD_SIZE="2"), dict(FLUX_TASK_RANK="7", FLUX_JOB_SIZE="8"), dict(PMIX_RANK="0")]
+
+
+@pytest.mark.parametrize("outer", OUTER, ids=" ".join)
+def test_the_number_of_the_tuner_itself_is_not_its_ranks(rue, script, tmp_path, outer):
+    """rue runs in a pod or under a launcher that has numbered it."""
+    done = rue("tune", *by_rank(script, tmp_path), "--launch", cluster(tmp_path, ranks=2), env=outer)
+    assert done.returncode == 0 and "on each of 2 ranks" in flat(done.stdout), done.stderr
+
+
+@pytest.mark.parametrize("pod", [dict(RANK="0", WORLD_SIZE="1", LOCAL_RANK="0"), dict(PMI_RANK="0", PMI_SIZE="1"), dict(PMIX_RANK="0")], ids=" ".join)
+def test_a_number_among_one_does_not_hide_the_launchers(rue, script, tmp_path, pod):
+    launcher = cluster(tmp_path, ranks=2, environment={"0": pod, "1": pod})
+    done = rue("tune", *by_rank(script, tmp_path), "--launch", launcher)
+    assert done.returncode == 0 and "on each of 2 ranks" in flat(done.stdout), done.stderr
+
+
+def test_a_launch_of_one_rank(rue, script, tmp_path):
+    done = rue("tune", *by_rank(script, tmp_path), "--launch", "env", env=dict(RANK="2", WORLD_SIZE="3"))
+    assert done.returncode == 0 and "on each of 1 rank" in flat(done.stdout), done.stderr
+
+
+def test_the_wait_for_ranks_is_shown(rue, script, tmp_path):
+    words = ["tune", *by_rank(script, tmp_path)[:-1], "--launch", cluster(tmp_path, ranks=3, leave_out=[1]), "--launch-timeout", "2s"]
+    code, _, shown, _ = run_on_terminal([str(rue.program), *words], 100, clean_environment(TERM="xterm"), rue.folder)
+    assert code == 1 and b"waiting for ranks: 2 of 3 have connected" in shown, shown
 
 
 @pytest.mark.parametrize("launch, words", [

@@ -77,7 +77,9 @@ def test_a_rank_says_who_it_is(tuner):
 
 
 @pytest.mark.parametrize("names", [("RANK", "WORLD_SIZE", "LOCAL_RANK"), ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"),
-                                   ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK")])
+                                   ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"),
+                                   ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK"),
+                                   ("FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID")])
 def test_a_launcher_within_slurm_comes_first(tuner, names):
     """Some of them copy the node's name of the first node to all."""
     one = tuner(SLURMD_NODENAME="n7", **dict(zip(names, ("3", "4", "2"))))
@@ -102,6 +104,8 @@ OF_POD = dict(RANK="0", WORLD_SIZE="3")
     (dict(OMPI_COMM_WORLD_RANK="1"), "SLURM_PROCID", 1, 2),  # without a number of ranks
     (dict(RANK="5", LOCAL_RANK="0"), "SLURM_PROCID", 1, 2),
     (dict(SLURM_STEP_NUM_TASKS="4", SLURM_NTASKS="9"), "SLURM_PROCID", 1, 4),
+    (dict(RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", OMPI_COMM_WORLD_RANK="0", OMPI_COMM_WORLD_SIZE="1"), "SLURM_PROCID", 1, 2),  # one alone
+    (dict(RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", OMPI_COMM_WORLD_RANK="0", OMPI_COMM_WORLD_SIZE="1", SLURM_PROCID=""), "RANK", 0, 1),
 ])
 def test_variables_of_a_pod_do_not_hide_the_launchers(tuner, more, variable, rank, world_size):
     one = tuner(**more)
