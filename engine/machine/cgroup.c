@@ -84,15 +84,15 @@ static int read_numbers(const struct group *group, const char *name, double out[
     return count > 0 ? count : 0;
 }
 
-double rue_cgroup_cpus(void)
+double rue_cgroup_cpus(const char *root)
 {
     double cpus = 0, numbers[2], period[2];
-    struct group group = own_group("", NULL);
+    struct group group = own_group(root, NULL);
     do {
         if (read_numbers(&group, "cpu.max", numbers) == 2 && numbers[0] > 0 && numbers[1] > 0)
             cpus = cpus > 0 && cpus < numbers[0] / numbers[1] ? cpus : numbers[0] / numbers[1];
     } while (move_to_parent(&group));
-    group = own_group("", "cpu");
+    group = own_group(root, "cpu");
     do {
         if (read_numbers(&group, "cpu.cfs_quota_us", numbers) &&
             read_numbers(&group, "cpu.cfs_period_us", period) && numbers[0] > 0 && period[0] > 0)
@@ -119,16 +119,16 @@ static double reclaimable_bytes(const struct group *group)
 }
 
 /* The smallest limit, and the smallest free memory under any limit, of version 2 (`controller` NULL) or 1. */
-static bool read_memory_limit(const char *controller, uint64_t *limit, uint64_t *available)
+static bool read_memory_limit(const char *root, const char *controller, uint64_t *limit, uint64_t *available)
 {
     bool limited = false;
-    struct group group = own_group("", controller);
+    struct group group = own_group(root, controller);
     do {
         double max[2], used[2] = {0};
         /* Version 1 writes a number near 2^63 for "no limit". */
         if (!read_numbers(&group, controller ? "memory.limit_in_bytes" : "memory.max", max) || max[0] > 1e18)
             continue;
-        if (!read_numbers(&group, controller ? "memory.usage_in_bytes" : "memory.current", used)) continue;
+        (void)read_numbers(&group, controller ? "memory.usage_in_bytes" : "memory.current", used);
         double occupied = used[0] - reclaimable_bytes(&group),
                unused = max[0] - (occupied > 0 ? occupied : 0);
         if (!limited || (uint64_t)max[0] < *limit) *limit = (uint64_t)max[0];
@@ -138,8 +138,8 @@ static bool read_memory_limit(const char *controller, uint64_t *limit, uint64_t 
     return limited;
 }
 
-bool rue_cgroup_memory(uint64_t *limit_bytes, uint64_t *available_bytes)
+bool rue_cgroup_memory(const char *root, uint64_t *limit_bytes, uint64_t *available_bytes)
 {
-    return read_memory_limit(NULL, limit_bytes, available_bytes) ||
-           read_memory_limit("memory", limit_bytes, available_bytes);
+    return read_memory_limit(root, NULL, limit_bytes, available_bytes) ||
+           read_memory_limit(root, "memory", limit_bytes, available_bytes);
 }

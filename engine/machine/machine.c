@@ -70,13 +70,14 @@ struct rue_machine rue_machine_read(void)
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     machine.online_cpus = online > 0 ? (int)online : 1;
     machine.affinity_cpus = affinity_cpus(machine.online_cpus);
-    machine.quota_cpus = rue_cgroup_cpus();
+    machine.quota_cpus = rue_cgroup_cpus("");
     machine.usable_cpus = machine.affinity_cpus;
     if (machine.quota_cpus > 0 && ceil(machine.quota_cpus) < machine.usable_cpus)
         machine.usable_cpus = (int)ceil(machine.quota_cpus);
     uint64_t limit, available;
     machine.memory_bytes = meminfo_bytes("MemTotal");
-    if (rue_cgroup_memory(&limit, &available) && limit < machine.memory_bytes) machine.memory_bytes = limit;
+    if (rue_cgroup_memory("", &limit, &available) && limit < machine.memory_bytes)
+        machine.memory_bytes = limit;
     if (uname(&system) == 0)
         snprintf(machine.kernel, sizeof machine.kernel, "%.60s %.60s", system.sysname, system.release);
     return machine;
@@ -85,7 +86,7 @@ struct rue_machine rue_machine_read(void)
 uint64_t rue_machine_available_bytes(void)
 {
     uint64_t available = meminfo_bytes("MemAvailable"), limit, in_group;
-    if (rue_cgroup_memory(&limit, &in_group) && (available == 0 || in_group < available))
+    if (rue_cgroup_memory("", &limit, &in_group) && (available == 0 || in_group < available))
         available = in_group > 0 ? in_group : 1;
     return available;
 }

@@ -3,6 +3,7 @@ import math
 import multiprocessing
 import os
 import platform
+import re
 import resource
 import time
 
@@ -11,7 +12,7 @@ now = time.monotonic_ns
 
 def read_text(path):
     try:
-        with open(path) as file:
+        with open(path, errors="surrogateescape") as file:
             return file.read()
     except OSError:
         return ""
@@ -22,40 +23,56 @@ def number_after(path, key):
     return int((read_text(path).partition(f"{key}:")[2].split() or [0])[0])
 
 
-def read_cgroup(controller, files_v2, files_v1):
-    """The words of files of this process's control group, version 2 or 1. A container sees its group at the root."""
-    for group in read_text("/proc/self/cgroup").split():
-        _, names, path = group.split(":", 2)
+def cgroup_files(controller, files_v2, files_v1):
+    """The texts of these files of this process's control groups, version 2 and 1, and of all above them, up to the root
+    of the mount: that is the group of a container, which may not see its path. As engine/machine/cgroup.c."""
+    for line in filter(None, read_text("/proc/self/cgroup").split("\n")):
+        _, names, path = line.split(":", 2)
         if names and controller not in names.split(","):
             continue
-        for root in [f"/sys/fs/cgroup/{controller if names else ''}{p}" for p in (path, "")]:
-            words = " ".join(read_text(f"{root}/{file}") for file in (files_v1 if names else files_v2)).split()
-            if words:
-                return words
-    return []
+        root, files = (f"/sys/fs/cgroup/{controller}", files_v1) if names else ("/sys/fs/cgroup", files_v2)
+        folders = path.rstrip("/").split("/")
+        for depth in range(len(folders), 0, -1):
+            yield [read_text("/".join([root, *folders[1:depth], file])) for file in files]
+
+
+def quota_cpus():
+    """The smallest CPU quota of the control groups; infinite if there is none."""
+    quotas = [" ".join(texts).split() for texts in
+              cgroup_files("cpu", ["cpu.max"], ["cpu.cfs_quota_us", "cpu.cfs_period_us"])]
+    return min((int(words[0]) / int(words[1]) for words in quotas if len(words) == 2 and words[0].isdigit()),
+               default=math.inf)
+
+
+def cgroup_memory():
+    """The smallest memory limit of the control groups, and the smallest memory available under any, with page cache that
+    the kernel frees when memory is short; infinite without a limit."""
+    least = available = math.inf
+    for limit, used, stat in cgroup_files("memory", ["memory.max", "memory.current", "memory.stat"],
+                                          ["memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat"]):
+        if limit.strip().isdigit() and int(limit) < 1e18:  # version 1 has a number near 2^63 for "no limit"
+            total = "total_" if "\ntotal_" in stat else ""  # of version 1, with the groups below
+            cached = sum(map(int, re.findall(rf"^{total}(?:in)?active_file (\d+)$", stat, re.M)))
+            least = min(least, int(limit))
+            available = min(available, max(int(limit) - max(int(used or 0) - cached, 0), 0))
+    return least, available
 
 
 def usable_cpus():
     """CPUs that this process may use, by affinity and quota."""
-    cpus = len(os.sched_getaffinity(0))
-    quota = read_cgroup("cpu", ["cpu.max"], ["cpu.cfs_quota_us", "cpu.cfs_period_us"])
-    if len(quota) == 2 and quota[0] not in ("max", "-1"):
-        cpus = min(cpus, math.ceil(int(quota[0]) / int(quota[1])))
-    return cpus
+    return math.ceil(min(len(os.sched_getaffinity(0)), quota_cpus()))
 
 
 def machine_facts():
     """The `machine` object of hello: trials are reused only on a machine with the same facts."""
-    memory = number_after("/proc/meminfo", "MemTotal") * 1024
-    limits = read_cgroup("memory", ["memory.max"], ["memory.limit_in_bytes"])
-    memory = min([memory] + [int(limit) for limit in limits if limit != "max"])
+    memory = min(number_after("/proc/meminfo", "MemTotal") * 1024, cgroup_memory()[0])
     cpu = read_text("/proc/cpuinfo").partition("model name\t: ")[2].partition("\n")[0] or platform.machine()
     return dict(cpu=cpu, usable_cpus=usable_cpus(), memory_bytes=memory,
                 kernel=f"{platform.system()} {platform.release()}", python=platform.python_version())
 
 
 def available_bytes():
-    return number_after("/proc/meminfo", "MemAvailable") * 1024
+    return min(number_after("/proc/meminfo", "MemAvailable") * 1024, cgroup_memory()[1])
 
 
 def memory_bytes(kind):
