@@ -118,6 +118,7 @@ static rue_status open_parts(struct rue_study *study, rue_error *error)
                                        study->outcome.changes.busy_before, error);
     if (status == RUE_OK)
         status = rue_study_space(goal, hello, smallest_job(&study->setup), &study->setup.space, error);
+    if (status == RUE_OK) rue_study_note_batches(&study->setup, size_count, smallest_job(&study->setup));
     if (status == RUE_OK) status = rue_study_list_configs(&study->setup, error);
     if (status == RUE_OK) status = rue_study_resolve_budget(&study->setup, error);
     if (status == RUE_OK) status = rue_study_add_sample(&study->setup, &study->ledger, error);

@@ -8,6 +8,7 @@
 #include "json_number.h"
 #include "knob_list.h"
 #include "machine.h"
+#include "progress.h"
 #include "suggest.h"
 #include "word_list.h"
 
@@ -44,29 +45,48 @@ static void default_values(struct rue_space *space, size_t knob, int cpus, bool 
     }
 }
 
-/* A batch cannot be larger than the job. */
-static rue_status bound_batch_size(struct rue_space *space, const char *origin, uint64_t job_images,
-                                   rue_error *error)
-{
-    int *count = &space->count[RUE_BATCH_SIZE], *values = space->values[RUE_BATCH_SIZE];
-    while (*count > 0 && (uint64_t)values[*count - 1] > job_images) {
-        if (origin)
-            return rue_fail(
-                error, RUE_USAGE,
-                "%s: batches of %d are larger than the job of %llu images: remove them, or raise --images",
-                origin, values[*count - 1], (unsigned long long)job_images);
-        --*count;
-    }
-    if (*count == 0) rue_space_add(space, RUE_BATCH_SIZE, (int)job_images);
-    return RUE_OK;
-}
-
 /* The option that gave values of one of rue's own knobs, or NULL. */
 static const char *knob_origin(const struct rue_study_goal *goal, enum rue_knob knob)
 {
     const struct rue_knob_choice *choice =
         rue_knob_choices_find(&goal->space.knobs, rue_own_knobs.at[knob]->name);
     return choice ? choice->origin : NULL;
+}
+
+static rue_status fail_without_batch(int batch_size, uint64_t job_images, rue_error *error)
+{
+    return rue_fail(error, RUE_USAGE,
+                    "with drop_last, a job of %llu images has no batch of %d: use smaller batches or more "
+                    "images, or keep the last batch",
+                    (unsigned long long)job_images, batch_size);
+}
+
+/* The job is one batch of any size that is not smaller, so the smallest of those is enough. Sizes that were
+ * not requested are at most the job, if the runner has such sizes. */
+static rue_status bound_batch_size(struct rue_space *space, const struct rue_study_goal *goal,
+                                   const struct rue_hello *hello, uint64_t job_images, rue_error *error)
+{
+    int *count = &space->count[RUE_BATCH_SIZE], *values = space->values[RUE_BATCH_SIZE], least = values[0];
+    const char *origin = knob_origin(goal, RUE_BATCH_SIZE);
+    bool drop_last = goal->loader.workload.drop_last;
+    if (drop_last && origin && (uint64_t)values[*count - 1] > job_images)
+        return fail_without_batch(values[*count - 1], job_images, error);
+    while (*count > 1 && (uint64_t)values[*count - 2] >= job_images) --*count;
+    if ((uint64_t)values[*count - 1] <= job_images || origin) return RUE_OK;
+    --*count;
+    if (*count > 0) return RUE_OK;
+    if (hello->has_space && drop_last) return fail_without_batch(least, job_images, error);
+    rue_space_add(space, RUE_BATCH_SIZE, hello->has_space ? least : (int)job_images);
+    return RUE_OK;
+}
+
+void rue_study_note_batches(const struct rue_study_setup *setup, int requested, uint64_t job_images)
+{
+    int count = setup->space.count[RUE_BATCH_SIZE];
+    if (count < requested && knob_origin(&setup->goal, RUE_BATCH_SIZE))
+        rue_progress_note(setup->progress,
+                          "the job of %llu images is one batch of %d, so larger batches are not measured",
+                          (unsigned long long)job_images, setup->space.values[RUE_BATCH_SIZE][count - 1]);
 }
 
 /* Removes numbers of workers above the limit. */
@@ -176,7 +196,7 @@ rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_h
     if (status == RUE_OK) status = bound_workers(out, goal, error);
     if (status == RUE_OK && goal->space.curves) status = bound_curves(out, choices, error);
     if (status != RUE_OK) return status;
-    return bound_batch_size(out, knob_origin(goal, RUE_BATCH_SIZE), job_images, error);
+    return bound_batch_size(out, goal, hello, job_images, error);
 }
 
 enum { CONFIGS_MAX = 65536, USUAL_FIXED_BATCH = 64, USUAL_FIXED_WORKERS = 4 };
@@ -328,11 +348,8 @@ static rue_status check_limits(const struct rue_study_setup *setup, const struct
                         goal->space.baseline_origin, workers, goal->space.max_workers_origin,
                         goal->space.max_workers);
     for (size_t v = 0; v < setup->variant_count; v++)
-        if ((uint64_t)batch > setup->variants[v].job_images)
-            return rue_fail(error, RUE_USAGE,
-                            "%s: batch_size=%d exceeds the job of %llu images; lower it, or raise --images",
-                            goal->space.baseline_origin, batch,
-                            (unsigned long long)setup->variants[v].job_images);
+        if (goal->loader.workload.drop_last && (uint64_t)batch > setup->variants[v].job_images)
+            return fail_without_batch(batch, setup->variants[v].job_images, error);
     return RUE_OK;
 }
 

@@ -273,7 +273,7 @@ def test_an_interrupted_run_writes_its_results_and_continues_later(rue, own_phot
     (["photos", "photos"], 2, ["photos is given twice"]),
     (["photos", "photos/"], 2, ["photos/ is given twice"]),
     (["photos", "./photos/../photos"], 2, ["photos is given twice"]),
-    (["photos", "--batch-size", "64", "--images", "10"], 2, ["--batch-size", "larger than the job"]),
+    (["photos", "--batch-size", "64", "--images", "10", "--drop-last"], 2, ["with drop_last, a job of 10 images has no batch of 64"]),
     (["photos", "--num-workers", "some"], 2, ["--num-workers", "some"]),
     (["photos", "--knob", "max_queue_size=1,2"], 2, ["--knob: only batch_size and num_workers vary along curves", "max_queue_size"]),
     (["photos", "--period", "1us"], 2, ["--period"]),

@@ -206,7 +206,6 @@ def test_baseline_none_measures_no_baseline(rue, runner):
     ("num_workers=2,,", ["'' is not KNOB=VALUE"]),
     ("parallelism=both", ["parallelism must be batch or sample, not 'both'"]),
     ("prefetch_factor=4", ["cannot vary prefetch_factor"]),
-    ("batch_size=2000", ["batch_size=2000 exceeds the job of 1000 images", "raise --images"]),
     ("num_workers=16", ["num_workers=16 exceeds --max-workers 8"]),
 ])
 def test_one_that_cannot_be_measured_is_refused_by_the_name_of_its_knob(rue, runner, given, words):

@@ -241,16 +241,50 @@ Test(study_space, batches_larger_than_the_job_are_not_in_a_default)
     EXPECT(RUE_BATCH_SIZE, 8, 32);
 }
 
-Test(study_space, given_batches_larger_than_the_job_are_refused)
+Test(study_space, of_given_batches_that_hold_the_job_the_smallest_stays)
 {
-    rue_error error = {0};
     runner_with(4);
     goal = (struct rue_study_goal){0};
-    ask(RUE_BATCH_SIZE, "16,128", "--batch-size");
-    cr_assert_eq(make(127, &error), RUE_USAGE);
-    cr_assert(strstr(error.message, "--batch-size: batches of 128") && strstr(error.message, "127 images"),
-              "%s", error.message);
+    ask(RUE_BATCH_SIZE, "16,128,256,512", "--batch-size");
+    cr_assert_eq(make(127, NULL), RUE_OK);
+    EXPECT(RUE_BATCH_SIZE, 16, 128);
     cr_assert_eq(make(128, NULL), RUE_OK);
+    EXPECT(RUE_BATCH_SIZE, 16, 128);
+    cr_assert_eq(make(129, NULL), RUE_OK);
+    EXPECT(RUE_BATCH_SIZE, 16, 128, 256);
+    cr_assert_eq(make(10, NULL), RUE_OK);
+    EXPECT(RUE_BATCH_SIZE, 16);
+}
+
+Test(study_space, the_smallest_size_of_a_runner_stays)
+{
+    runner_with_space();
+    goal = (struct rue_study_goal){0};
+    cr_assert_eq(make(5, NULL), RUE_OK);
+    EXPECT(RUE_BATCH_SIZE, 8);
+}
+
+static void expect_no_batch(const char *given, int batch_size)
+{
+    rue_error error = {0};
+    char words[64];
+    goal = (struct rue_study_goal){.loader.workload.drop_last = true};
+    if (given) ask(RUE_BATCH_SIZE, given, "--batch-size");
+    snprintf(words, sizeof words, "a job of 5 images has no batch of %d", batch_size);
+    cr_assert_eq(make(5, &error), RUE_USAGE);
+    cr_assert(strstr(error.message, words) && strstr(error.message, "drop_last"), "%s", error.message);
+}
+
+Test(study_space, with_drop_last_a_job_needs_a_full_batch)
+{
+    runner_with_space();
+    expect_no_batch(NULL, 8);
+    expect_no_batch("4,8", 8);
+    runner_with(4);
+    expect_no_batch("4,8,16", 16);
+    goal.space.knobs.count = 0;
+    cr_assert_eq(make(5, NULL), RUE_OK);
+    EXPECT(RUE_BATCH_SIZE, 5);
 }
 
 /* No more workers than these, from a limit. */
