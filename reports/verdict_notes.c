@@ -66,7 +66,9 @@ static void say_replaced(struct rue_page *page, const struct rue_variant_finding
 
 static void say_data(struct rue_page *page, const struct rue_variant_findings *variant)
 {
-    if (variant->data.note[0]) rue_say(page, "Note: %s.", variant->data.note);
+    const char *note = variant->data.note;
+    size_t length = strlen(note);
+    if (length) rue_say(page, "Note: %s%s", note, note[length - 1] == '.' ? "" : ".");
 }
 
 static void say_disturbed(struct rue_page *page, const struct rue_variant_findings *variant)

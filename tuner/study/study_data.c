@@ -111,14 +111,13 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
     variant->workload = goal->loader.workload;
     if (variant->sample) unshare_sample(&variant->workload);
     uint64_t limit = variant->sample ? 0 : setup->requested_images;
-    rue_progress_show(setup->progress, "opening %s",
-                      variant->variant.path[0] ? variant->variant.path : "the runner's data");
+    const char *data = variant->variant.path[0] ? variant->variant.path : "the runner's data";
+    rue_progress_show(setup->progress, "opening %s", data);
     rue_status status = rue_runner_open_data(setup->host.runner, &variant->variant, &variant->workload, limit,
                                              &variant->opened, error);
     if (status != RUE_OK) return status;
     note_bound_rank(setup, &variant->opened);
-    if (variant->opened.note[0])
-        rue_progress_note(setup->progress, "%s: %s", variant->variant.path, variant->opened.note);
+    if (variant->opened.note[0]) rue_progress_note(setup->progress, "%s: %s", data, variant->opened.note);
     status = check_items(setup, variant, error);
     if (status == RUE_OK) status = check_cold_cache(setup, variant, error);
     if (status != RUE_OK) return status;

@@ -1,11 +1,11 @@
-"""Knobs that only the runner knows: declared in its hello, asked for by --knob, searched, stored, ranked and shown."""
+"""What only the runner knows: knobs, declared in its hello, asked for by --knob, searched, stored, ranked and shown; remarks on its data."""
 import csv
 import json
 import sqlite3
 
 import pytest
 
-from conftest import expect_failure, make_table, read_json
+from conftest import expect_failure, flat, make_table, read_json
 
 TABLE = make_table(["ape", "bee"], [16, 32, 64], [1, 2, 4], lambda model, batch, workers: 1000 + 3200 // batch + 400 // workers)
 CONTEXT = dict(name="multiprocessing_context", kind="category", values=["fork", "spawn", "forkserver"], default="fork",
@@ -105,3 +105,13 @@ def test_values_that_were_not_declared_are_refused(rue, runner, words, says):
 ])
 def test_an_invalid_declaration_is_refused(rue, runner, knob, says):
     expect_failure(rue("tune", "--runner", runner([knob]), "--out", "out"), 1, "hello.knobs: ", says)
+
+
+@pytest.mark.parametrize("note", ["It ends with a full stop.", "A short one. " * 46 + "The last one"], ids=["short", "long"])
+def test_a_note_on_the_data_is_shown_and_kept(rue, script, note):
+    done = rue("tune", "--runner", script(TABLE, opened=dict(note=note)).command, "--quiet", "--out", "out")
+    assert done.returncode == 0 and f"the runner's data: {note}" in flat(done.stderr), done.stderr
+    sentence = f"Note: {note.rstrip('.')}. "
+    assert sentence in flat(done.stdout) and sentence in flat(rue("show", "out").stdout)
+    assert read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["note"] == note
+    assert note[-12:] in (rue.folder / "out/report.html").read_text()
