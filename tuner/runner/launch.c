@@ -261,12 +261,14 @@ static void list_missing(const struct rue_launch *launch, char *out, size_t byte
 
 static rue_status fail_missing(struct rue_launch *launch, const char *what, rue_error *error)
 {
-    char missing[120] = "", refused[320] = "", numbered[120] = "";
+    char missing[120] = "", refused[320] = "", numbered[200] = "";
     list_missing(launch, missing, sizeof missing);
     if (launch->first.variable)
-        snprintf(numbered, sizeof numbered,
-                 "; rank %d has its number from %s: unset it if it is not the launcher's own",
-                 launch->first.rank, launch->first.variable);
+        snprintf(
+            numbered, sizeof numbered,
+            "; rank %d takes its numbers from %s and the variables beside it: unset those that are not the "
+            "launcher's own",
+            launch->first.rank, launch->first.variable);
     if (launch->refused[0])
         snprintf(refused, sizeof refused, "; a connection was refused: it %.240s", launch->refused);
     if (launch->joined_count == 0)

@@ -254,7 +254,7 @@ def test_late_ranks_are_awaited(rue, script, tmp_path):
 @pytest.mark.parametrize("more, words", [
     (dict(leave_out=[1, 3, 4, 5]), ["when only 2 of 6 ranks had connected; missing: rank 1, 3 to 5"]),
     (dict(leave_out=[1, 2, 3, 4, 5], environment={"0": dict(RANK="0", WORLD_SIZE="3", SLURM_PROCID="")}),
-     ["missing: rank 1 to 2; rank 0 has its number from RANK: unset it if it is not the launcher's own"]),
+     ["missing: rank 1 to 2; rank 0 takes its numbers from RANK and the variables beside it: unset those that are not the launcher's own"]),
     (dict(environment={"4": dict(RUE_TUNER="127.0.0.1:1/0")}), ["missing: rank 4"]),
 ])
 def test_missing_ranks_are_named(rue, script, tmp_path, more, words):
