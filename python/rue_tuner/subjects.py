@@ -195,10 +195,10 @@ class UserLoader(Subject):
         if check := self.first_batch_check(config, self.images):
             check(first, found)
         if max(self.space["num_workers"]) >= 2 and not self.is_map_style():
-            batches = [batch for batch, _ in self.look({**config, "num_workers": 2}, 3)]
+            (batches, images) = zip(*self.look({**config, "num_workers": 2}, 3) or self.fail_empty())
             repeats = len(batches) > 1 and same_content(batches[0], batches[1])
             constant = len(batches) > 2 and same_content(batches[0], batches[2])  # both are of the first worker
-            if repeats and not constant:
+            if repeats and not constant and (len(batches) > 2 or sum(images) > self.images):
                 raise Refused("2 workers deliver the same items: the data set does not split its items among workers; "
                               "see torch.utils.data.get_worker_info")
         self.check_variation(config)
@@ -252,7 +252,8 @@ class UserLoader(Subject):
         return looked
 
     def fail_empty(self):
-        raise Refused("the loader delivered no batch" + (": drop_last drops one that is not full" if self.drops_last() else ""))
+        advice = ": drop_last leaves out one that is not full; use a smaller batch_size or more images"
+        raise Refused("the loader delivered no batch" + (advice if self.drops_last() else ""))
 
     def count_epoch(self, config, limit_s):
         """Counts an epoch; None if that takes longer."""

@@ -162,13 +162,19 @@ static rue_status add_time(struct rue_cost_matrix *matrix, struct rue_cell *cell
     return append_value(matrix, &cell->times_ns, &cell->repeats, &cell->capacity, time_ns, error);
 }
 
+/* What is predicted from the longest trials can be above what a result holds. */
+static double limit_time(double time_ns)
+{
+    return isfinite(time_ns) ? fmin(time_ns, RUE_TRIAL_FIELD_MAX) : time_ns;
+}
+
 rue_status rue_cost_matrix_add_repeats(struct rue_cost_matrix *matrix, size_t model, size_t config,
                                        const double *times_ns, size_t count, bool predicted, rue_error *error)
 {
     struct rue_cell *cell = cell_at(matrix, model, config);
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < count; i++)
-        status = add_time(matrix, cell, model, times_ns[i], predicted, error);
+        status = add_time(matrix, cell, model, limit_time(times_ns[i]), predicted, error);
     if (cell->repeats == 0) return status;
     cell->median_ns = values_median(matrix, cell->times_ns, cell->repeats);
     update_cell_state(matrix, cell);
@@ -195,7 +201,7 @@ rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model
     if (cell->state != RUE_CELL_MISSING && !is_estimated(cell)) return RUE_OK;
     rue_status status = check_cell_time(matrix, model, time_ns, error);
     if (status != RUE_OK) return status;
-    cell->median_ns = time_ns;
+    cell->median_ns = limit_time(time_ns);
     cell->estimate_sd = sd;
     cell->repeats = repeats;
     cell->predicted = predicted;
@@ -242,7 +248,7 @@ void rue_cost_matrix_estimate_first_batch(struct rue_cost_matrix *matrix, size_t
 {
     struct rue_cell *cell = cell_at(matrix, model, config);
     if (cell->first_count > 0) return;
-    cell->first_batch_ns = first_batch_ns;
+    cell->first_batch_ns = limit_time(first_batch_ns);
     update_cell_state(matrix, cell);
 }
 

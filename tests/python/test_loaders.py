@@ -209,6 +209,12 @@ def test_a_stream_of_equal_items_is_measured():
     assert subject.open({})["images"] == IMAGES
 
 
+def test_a_short_stream_of_equal_items_is_measured():
+    make_subject(DataLoader(Constant(splits=True), batch_size=48)).examine()
+    with pytest.raises(Refused, match="2 workers deliver the same items"):
+        make_subject(DataLoader(Stream(splits=False), batch_size=96)).examine()
+
+
 def test_workers_of_a_stream_may_have_less_than_a_batch():
     answer = trial(make_runner(DataLoader(Stream(splits=True), batch_size=64)), batch_size=64, num_workers=4)
     assert answer["status"] == "ok" and answer["batches"] == 4, answer

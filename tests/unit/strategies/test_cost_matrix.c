@@ -279,6 +279,18 @@ Test(cost_matrix, a_new_estimate_replaces_the_one_before_and_a_failure_both)
     rue_cost_matrix_close(matrix);
 }
 
+Test(cost_matrix, what_is_predicted_is_at_most_what_results_hold)
+{
+    struct rue_cost_matrix *matrix = make_matrix(2, 1);
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 1),
+                          *added = rue_cost_matrix_cell(matrix, 0, 0);
+    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 1, 1e25, NAN, 1, true, NULL), RUE_OK);
+    cr_assert_eq(cell->median_ns, (double)RUE_TRIAL_FIELD_MAX);
+    add(matrix, 1e25, true);
+    cr_assert_eq(added->median_ns, (double)RUE_TRIAL_FIELD_MAX);
+    rue_cost_matrix_close(matrix);
+}
+
 Test(cost_matrix, a_failure_does_not_change_a_late_cell)
 {
     struct rue_cost_matrix *matrix = matrix_limited();
