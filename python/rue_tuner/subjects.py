@@ -272,8 +272,9 @@ class Rebuilt(UserLoader):
     """An existing loader, such as a DataLoader: each trial gets a twin of it."""
 
     def __init__(self, loader, space=None, count=None, images=None, epochs=1):
-        self.original = loader
         self.inner = find_dataloader(loader)
+        is_holder = isinstance(loader, (dict, list, tuple)) or not hasattr(type(loader), "__iter__")
+        self.original = self.inner if is_holder else loader
         if self.inner is None:
             raise TypeError(f"there is no DataLoader in a {type(loader).__qualname__}: {FACTORY_ADVICE}")
         self.batch_size = self.find_batch_size()

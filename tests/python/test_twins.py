@@ -142,6 +142,7 @@ KINDS = {
     "one that is held": lambda: Shard(DataLoader(Squares(), batch_size=8)),
     "in a pipeline": lambda: Group(DataLoader(Squares(), batch_size=8)),
     "in a namespace": lambda: types.SimpleNamespace(loader=DataLoader(Squares(), batch_size=8)),
+    "in a dict": lambda: dict(train=DataLoader(Squares(), batch_size=8)),
     "endless": lambda: Endless(Squares(), batch_size=8),
     "endless with workers": lambda: Endless(Squares(), batch_size=8, num_workers=1),
     "own batches": lambda: DataLoader(Squares(), batch_sampler=Buckets()),
@@ -153,11 +154,10 @@ KINDS = {
 }
 SIZES = {"own batches": 12}
 FIXED = ("own batches", "a list of batches", "items that are batches", "a stream of batches")
-UNITERABLE = ("in a namespace",)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("name", [name for name in KINDS if name not in UNITERABLE])
+@pytest.mark.parametrize("name", KINDS)
 def test_a_loader_is_measured(name, workers):
     runner = make_runner(KINDS[name](), space=dict(num_workers=[0, 2]))
     size = SIZES.get(name, 8)
@@ -166,7 +166,7 @@ def test_a_loader_is_measured(name, workers):
     assert runner.subject.space["batch_size"] == [size]
 
 
-@pytest.mark.parametrize("name", [name for name in KINDS if name not in FIXED + UNITERABLE])
+@pytest.mark.parametrize("name", [name for name in KINDS if name not in FIXED])
 def test_other_batch_sizes(name):
     answer = trial(make_runner(KINDS[name](), space=dict(batch_size=[8, 16], num_workers=[0, 2])), batch_size=16, num_workers=2)
     assert answer["status"] == "ok" and (answer["images"], answer["batches"]) == (IMAGES, IMAGES // 16), answer
