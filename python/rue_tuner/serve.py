@@ -28,6 +28,7 @@ class Runner:
         self.subject, self.steps, self.show = subject, dict(steps or {}), show
         self.busy = False       # with a trial
         self.reasons = {}       # of failures: {reason: traceback}
+        self.config = {}        # of the last trial
         self.workers_fail = ""  # why a configuration with workers failed
         self.compute_batches = {}
 
@@ -50,6 +51,7 @@ class Runner:
 
     def trial(self, request):
         config, measure = request["config"], request["measure"]
+        self.config = config
         for knob, least in (("batch_size", 1), ("num_workers", 0), ("prefetch_factor", 1)):
             value = config.setdefault(knob, max(least, 2 * (knob == "prefetch_factor")))
             if type(value) is not int or value < least:

@@ -198,7 +198,7 @@ def failure(run, runner):
     if run.stack is not None:
         text = f"a trial took too long and was given up: {text}\n\nThe thread that ran it was here:\n{run.stack}"
         names = [thread.name for thread in threading.enumerate() if thread is not threading.current_thread() and not isinstance(thread, OWN_THREADS)]
-        if names:
+        if names and runner.config.get("num_workers") and runner.config.get("multiprocessing_context", "fork") == "fork":
             text += (f"\nOther threads ran while workers were forked ({', '.join(names[:5])}). A worker waits forever for a lock that one "
                      'of them held: multiprocessing_context="spawn" has none of these.')
     tracebacks = [trace for reason, trace in runner.reasons.items() if reason in text] or list(runner.reasons.values())[-1:]

@@ -57,7 +57,7 @@ def test_a_hang_in_a_worker_ends_with_a_stack_and_without_workers():
         print("children:", open(f"/proc/self/task/{os.getpid()}/children").read(), "end")
     """)
     out = finish(process)
-    assert "a trial took too long" in out and "_try_get_data" in out and "children:  end" in out, out
+    assert "a trial took too long" in out and "_try_get_data" in out and "children:  end" in out and "Other threads" not in out, out
 
 
 def test_a_hang_in_a_thread_ends():
@@ -71,7 +71,8 @@ def test_a_hang_in_a_thread_ends():
         thread.start()
         thread.join()
     """)
-    assert "a trial took too long" in finish(process)
+    out = finish(process)
+    assert "a trial took too long" in out and "Other threads ran while workers were forked (MainThread)" in out, out
 
 
 def test_a_hang_at_the_first_item_ends(monkeypatch):

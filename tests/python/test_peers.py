@@ -101,6 +101,7 @@ def test_hugging_face_a_trainer(tmp_path):
     assert result.best["data_images"] == IMAGES and len(trainer.accelerator._dataloaders) == prepared
     assert trainer.args.dataloader_num_workers == result.config["num_workers"] and trainer.args.per_device_train_batch_size == 8
     assert trainer.get_train_dataloader().num_workers == result.config["num_workers"]
+    assert {row["num_workers"] for row in result.rows if row["source"] == "measured"} == {0, 1}
     trainer.train()
 
 
