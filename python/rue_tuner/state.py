@@ -1,7 +1,12 @@
 """Copies of what a loader holds, so that each trial starts from the state at the call, and the caller's objects stay as they are."""
 import copy
+import datetime
+import enum
 import itertools
+import numbers
+import pathlib
 import random
+import re
 import time
 import types
 
@@ -14,12 +19,17 @@ BYTE_LIMIT = 256 << 20  # of their arrays
 MANY = 20               # objects of a container that is always copied
 IMMUTABLE = {type(None), bool, int, float, complex, str, bytes, range, slice, type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType,
              types.MappingProxyType, torch.dtype, torch.device, torch.Size, type(Ellipsis)}
+FAMILIES = (type, pathlib.PurePath, enum.Enum, datetime.date, datetime.time, datetime.timedelta, numbers.Number, re.Pattern)
 OF_FILES = ("pyarrow", "PIL")  # packages whose objects hold what was read, and do not change
+
+
+def is_immutable(kind):
+    return kind in IMMUTABLE or issubclass(kind, FAMILIES) or kind.__module__.partition(".")[0] in OF_FILES
 
 
 class Copier:
     """Copies an object with its containers, plain members, random generators and arrays. What cannot be copied is shared:
-    `shared` has the types of it. `only(thing)` says what to copy [all]."""
+    `shared` describes it. `only(thing)` says what to copy [all]."""
 
     def __init__(self, only=None):
         self.only = only
@@ -28,22 +38,20 @@ class Copier:
 
     def copy(self, thing):
         kind = type(thing)
-        if kind in IMMUTABLE or isinstance(thing, type) or kind.__module__.partition(".")[0] in OF_FILES:
-            return thing
-        if self.only and not self.only(thing):
+        if is_immutable(kind) or self.only and not self.only(thing):
             return thing
         if id(thing) not in self.copies:
             self.kept.append(thing)  # its id must stay its own
             try:
                 self.copies[id(thing)] = self.make(thing, kind)
             except Exception:
-                self.share(thing, kind.__qualname__)
+                self.share(thing, f"a {kind.__qualname__}, which cannot be copied")
         return self.copies[id(thing)]
 
-    def share(self, thing, name):
+    def share(self, thing, description):
         self.copies[id(thing)] = thing
-        if name not in ("lock", "RLock", "Condition", "_thread._local"):
-            self.shared[name] = True
+        if type(thing).__module__ not in ("_thread", "threading"):
+            self.shared[description] = True
         return thing
 
     def make(self, thing, kind):
@@ -55,13 +63,15 @@ class Copier:
             twin = torch.Generator(thing.device)
             return twin.set_state(thing.get_state())
         if kind.__module__ == "multiprocessing.managers":
-            return self.share(thing, kind.__qualname__)
+            return self.share(thing, f"a {kind.__qualname__}, which cannot be copied")
         if isinstance(thing, random.Random) or kind.__module__.startswith("numpy.random"):
             return copy.deepcopy(thing)
         if hasattr(thing, "shape") and hasattr(thing, "dtype"):
             return self.array(thing)
         if kind in (list, tuple, dict, set, frozenset):
             return self.container(thing, kind)
+        if hasattr(kind, "_make"):
+            return kind._make(map(self.copy, thing))
         return self.instance(thing, kind)
 
     def array(self, thing):
@@ -70,11 +80,11 @@ class Copier:
             if thing.device.type != "cpu" or thing.is_shared() or thing.requires_grad or thing.layout is not torch.strided:
                 return thing
             self.bytes -= thing.element_size() * thing.nelement()
-            return thing.clone() if self.bytes >= 0 else self.share(thing, "large arrays")
+            return thing.clone() if self.bytes >= 0 else self.share(thing, f"arrays, because they have more than {BYTE_LIMIT >> 20} MB")
         if type(thing).__module__ != "numpy" or type(thing).__name__ != "ndarray" or not thing.flags.writeable:
             return thing
         self.bytes -= thing.nbytes
-        return thing.copy() if self.bytes >= 0 else self.share(thing, "large arrays")
+        return thing.copy() if self.bytes >= 0 else self.share(thing, f"arrays, because they have more than {BYTE_LIMIT >> 20} MB")
 
     def container(self, thing, kind):
         """One of many objects that can change is shared as a whole where the copy takes too long."""
@@ -85,7 +95,7 @@ class Copier:
         twin = self.copies[id(thing)] = kind()  # it may hold itself
         for part in thing:
             if len(thing) > MANY and time.monotonic() > self.deadline:
-                return self.share(thing, f"{kind.__name__} of {len(thing)} objects")
+                return self.share(thing, f"a {kind.__name__} of {len(thing)} objects, because it is too large to copy")
             if kind is dict:
                 twin[part] = self.copy(thing[part])
             else:
@@ -143,8 +153,8 @@ def slots(kind):
 def is_plain(things):
     """Whether things, and those in tuples among them, cannot change. It takes little time for a million of them."""
     kinds = set(map(type, things))
-    if kinds <= IMMUTABLE:
-        return True
-    if not kinds <= IMMUTABLE | {tuple}:
+    tuples = {kind for kind in kinds if issubclass(kind, tuple)}
+    if not all(map(is_immutable, kinds - tuples)):
         return False
-    return set(map(type, itertools.chain.from_iterable(thing for thing in things if type(thing) is tuple))) <= IMMUTABLE
+    inner = set(map(type, itertools.chain.from_iterable(thing for thing in things if type(thing) in tuples))) if tuples else ()
+    return all(map(is_immutable, inner))

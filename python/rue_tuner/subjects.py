@@ -17,7 +17,6 @@ from .state import Copier
 FACTORY_ADVICE = "give a factory instead: a function make_loader(batch_size, num_workers, **knobs) that returns the loader"
 COUNT_LIMIT_S = 20  # for counting the images of an epoch
 CHECK_LIMIT_S = 5   # for checking the length that a loader gives
-ISOLATION_ADVICE = "what the data set keeps there stays from trial to trial; a factory can make it anew"
 
 
 class Subject:
@@ -158,7 +157,7 @@ class UserLoader(Subject):
         except (ValueError, TypeError) as error:
             raise Refused(f"the loader cannot be made: {error}")
         for name in copier.shared:
-            self.note(f"all trials share a {name} that cannot be copied: {ISOLATION_ADVICE}")
+            self.note(f"all trials share {name}: what the data set keeps there stays from trial to trial")
         self.check_knobs(loader, values)
         return Loading(loader, values, self.given_count, self.collated)
 
