@@ -63,8 +63,10 @@ class Result:
         if self.config is None:
             return "No configuration was measured on every model."
         knobs = ", ".join(f"{name}={value}" for name, value in self.dataloader_kwargs.items() or self.config.items())
-        text = f"Use {knobs}: {100 * self.mean_regret:.1f} % mean regret over {len(self.best['models'])} models"
-        if len(self.best["models"]) > 1:
+        models = self.best["models"]
+        over = f"mean regret over {len(models)} models" if len(models) > 1 else f"regret for {models[0]}"
+        text = f"Use {knobs}: {100 * self.mean_regret:.1f} % {over}"
+        if len(models) > 1:
             text += f", worst model {100 * self.worst_regret:.1f} % ({self.worst_model})"
         if self.bound is not None:
             text += (f"; no other configuration is more than {100 * self.bound:.1f} points better "
