@@ -64,7 +64,7 @@ class Result:
             return "No configuration was measured on every model."
         knobs = ", ".join(f"{name}={value}" for name, value in self.dataloader_kwargs.items() or self.config.items())
         models = self.best["models"]
-        over = f"mean regret over {len(models)} models" if len(models) > 1 else f"regret for {models[0]}"
+        over = f"regret for {models[0]}" if len(models) == 1 else f"mean regret over {len(models)} models"
         text = f"Use {knobs}: {100 * self.mean_regret:.1f} % {over}"
         if len(models) > 1:
             text += f", worst model {100 * self.worst_regret:.1f} % ({self.worst_model})"
