@@ -1,5 +1,6 @@
 """What can go wrong, for callers and for the runner."""
 import re
+import traceback
 
 
 class TuneError(RuntimeError):
@@ -15,11 +16,17 @@ class Refused(Exception):
         self.status = status
 
 
+def place(error):
+    """The line that raised an exception without a message."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].line} (line {frames[-1].lineno} of {frames[-1].filename})" if frames else ""
+
+
 def one_line(error):
     """The message of an exception as one line. That of a worker's holds its traceback, and after it what was raised."""
     if isinstance(error, KeyError):
         return f"missing key {error}"
-    lines = str(error).strip().splitlines() or [""]
+    lines = str(error).strip().splitlines() or [place(error)]
     raised = [line for line in lines[1:] if re.match(r"[\w.]+(Error|Exception|Refused|Exit|Interrupt|Iteration)\b", line)]
     line = (raised or lines[-1:])[-1].split("Refused: ", 1)[-1]
     if len(lines) == 1 and not isinstance(error, Refused) and type(error).__name__ not in line:

@@ -10,8 +10,9 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from . import knobs
 from .batches import Count
+from .errors import Refused
 from .machine import now
-from .state import Copier
+from .state import Copier, members
 from .watch import Watched
 
 SAMPLER_LIMIT_S = 1  # for the indices of an epoch
@@ -25,8 +26,8 @@ def find_dataloaders(thing, depth=3):
         return [thing]
     if not depth or issubclass(kind, (type, torch_data.Sampler, torch.Tensor, torch.nn.Module)):
         return []
-    members = thing if isinstance(thing, (list, tuple)) else thing.values() if isinstance(thing, dict) else getattr(thing, "__dict__", {}).values()
-    found = [loader for member in itertools.islice(members, 100) for loader in find_dataloaders(member, depth - 1)]
+    inside = thing if isinstance(thing, (list, tuple)) else thing.values() if isinstance(thing, dict) else members(thing)
+    found = [loader for member in itertools.islice(inside, 100) for loader in find_dataloaders(member, depth - 1)]
     return list({id(loader): loader for loader in found}.values())
 
 
@@ -156,7 +157,7 @@ class SetThreads:
 
 def set_knobs(loader, values, images=None):
     """Sets knobs of a DataLoader, which must be a copy or unused; `images` limits what its trial loads."""
-    workers, members = values.get("num_workers", loader.num_workers), vars(loader)
+    workers = values.get("num_workers", loader.num_workers)
     off = dict(prefetch_factor=TORCH_KNOBS["prefetch_factor"].default, persistent_workers=False, multiprocessing_context=None, timeout=0)
     for name in ("num_workers", "pin_memory", *knobs.NEED_WORKERS, "timeout"):
         if name == "worker_threads" or name not in TORCH_KNOBS:
@@ -168,7 +169,9 @@ def set_knobs(loader, values, images=None):
     if workers and values.get("worker_threads"):
         loader.worker_init_fn = SetThreads(values["worker_threads"], loader.worker_init_fn)
     set_batch_size(loader, values.get("batch_size"), images)
-    members["_iterator"] = None
+    for name, value in (("_iterator", None), ("_initial_iter_for_state_dict", False), ("next_iter_state", None)):  # the last are of StatefulDataLoader
+        if name in vars(loader):
+            vars(loader)[name] = value
 
 
 def set_batch_size(loader, size, images):
@@ -185,16 +188,20 @@ def set_batch_size(loader, size, images):
         inner.sampler = Limited(inner.sampler, images, size, inner.drop_last)
 
 
-def twin(loader, values, images=None, copier=None):
-    """A copy of a loader with other values of knobs: all else that it was given, or is a member of it, is the same. With
-    `copier` that is copied, too. Raises TypeError for several loaders."""
+def with_knobs(loader, values):
+    """A new loader with other values of knobs: all else that it was given, or is a member of it, is the same. Raises
+    TypeError for several loaders."""
     original = find_dataloader(loader)
-    if copier is None:
-        own = {id(thing) for thing in (original, *batch_samplers(original))}
-        copier = Copier(lambda thing: id(thing) in own or bool(find_dataloaders(thing)))
-    copy = copier.copy(loader)
+    own = {id(thing) for thing in (original, *batch_samplers(original))}
+    return twin(loader, values, None, Copier(lambda thing: id(thing) in own or bool(find_dataloaders(thing))))
+
+
+def twin(loader, values, images, copier):
+    """A copy of a loader with other values of knobs, and of what `copier` copies. It loads at most `images`, if the loader
+    is a DataLoader that delivers what its samplers yield."""
+    original, copy = find_dataloader(loader), copier.copy(loader)
     inner, names = find_dataloader(copy), live_iterators(original)
-    set_knobs(inner, values, images if not names else None)
+    set_knobs(inner, values, images if getattr(type(loader), "__iter__", None) is torch_data.DataLoader.__iter__ else None)
     for name in names:
         vars(inner)[name] = torch_data.DataLoader.__iter__(inner)
     return copy
@@ -207,14 +214,17 @@ class Loading:
         self.loader, self.config, self.delivered, self.images = [loader], config, 0, 0
         inner = find_dataloader(loader)
         self.watched = Watched.attach(inner) if inner is not None and not live_iterators(inner) else None
-        self.structure = count or Count(config["batch_size"])
-        self.by_structure = count is not None or not collated or self.watched is None
+        self.structure, self.given = count or Count(config["batch_size"]), count is not None
+        self.by_structure = self.given or not collated or self.watched is None
 
     def count(self, batch):
         """The images of the next batch: the items that were collated to it, or else by its structure."""
         self.delivered += 1
         if self.by_structure or not any(self.watched.batches()):
-            return self.structure(batch)
+            images = self.structure(batch)
+            if self.given and not knobs.is_at_least(knobs.plain(images), 0):
+                raise Refused(f"count= returned {images!r}: it must return the number of images of the batch")
+            return knobs.plain(images)
         before, self.images = self.images, max(self.images, self.watched.images(self.delivered))
         return self.images - before
 

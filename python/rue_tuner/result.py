@@ -94,7 +94,7 @@ class Result:
         from . import loaders
         if not loaders.find_dataloaders(loader):
             raise TypeError(f"there is no DataLoader in a {type(loader).__qualname__}: call a factory with **result.dataloader_kwargs")
-        return loaders.twin(loader, self.dataloader_kwargs)
+        return loaders.with_knobs(loader, self.dataloader_kwargs)
 
     def check(self, loader: Any, *, budget: str = "30s", models: Any = None, quiet: bool = False, **more: Any) -> str:
         """Whether the recommendation still holds for `loader` here; `more` as for `tune`. Returns the text of

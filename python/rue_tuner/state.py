@@ -2,6 +2,8 @@
 import copy
 import datetime
 import enum
+import functools
+import io
 import itertools
 import numbers
 import pathlib
@@ -21,6 +23,10 @@ IMMUTABLE = {type(None), bool, int, float, complex, str, bytes, range, slice, ty
              types.MappingProxyType, torch.dtype, torch.device, torch.Size, type(Ellipsis)}
 FAMILIES = (type, pathlib.PurePath, enum.Enum, datetime.date, datetime.time, datetime.timedelta, numbers.Number, re.Pattern)
 OF_FILES = ("pyarrow", "PIL")  # packages whose objects hold what was read, and do not change
+
+
+class ReadOnce(TypeError):
+    """A part that would be used up by being read, and cannot be copied."""
 
 
 def is_immutable(kind):
@@ -44,6 +50,8 @@ class Copier:
             self.kept.append(thing)  # its id must stay its own
             try:
                 self.copies[id(thing)] = self.make(thing, kind)
+            except ReadOnce:
+                raise
             except Exception:
                 self.share(thing, f"a {kind.__qualname__}, which cannot be copied")
         return self.copies[id(thing)]
@@ -59,11 +67,17 @@ class Copier:
             return None  # its workers are the caller's
         if kind is types.MethodType:
             return types.MethodType(thing.__func__, self.copy(thing.__self__))
+        if kind is functools.partial:
+            return kind(self.copy(thing.func), *map(self.copy, thing.args), **{name: self.copy(value) for name, value in thing.keywords.items()})
         if isinstance(thing, torch.Generator):
             twin = torch.Generator(thing.device)
             return twin.set_state(thing.get_state())
         if kind.__module__ == "multiprocessing.managers":
             return self.share(thing, f"a {kind.__qualname__}, which cannot be copied")
+        if kind is functools._lru_cache_wrapper:
+            return self.share(thing, f"the cache of {thing.__qualname__}")
+        if hasattr(kind, "__next__") and kind.__module__ in ("builtins", "itertools"):
+            return self.iterator(thing, kind)
         if isinstance(thing, random.Random) or kind.__module__.startswith("numpy.random"):
             return copy.deepcopy(thing)
         if hasattr(thing, "shape") and hasattr(thing, "dtype"):
@@ -74,15 +88,28 @@ class Copier:
             return kind._make(map(self.copy, thing))
         return self.instance(thing, kind)
 
+    def iterator(self, thing, kind):
+        try:
+            return copy.deepcopy(thing)
+        except Exception:
+            raise ReadOnce(f"a {kind.__qualname__} in it can be read only once: give a list, or a factory that makes the loader anew")
+
     def array(self, thing):
         """Memory that processes share, or that cannot be written, stays the same."""
         if isinstance(thing, torch.Tensor):
-            if thing.device.type != "cpu" or thing.is_shared() or thing.requires_grad or thing.layout is not torch.strided:
+            if thing.is_shared():
+                return self.share(thing, "memory that processes share")
+            if thing.device.type != "cpu" or thing.requires_grad or thing.layout is not torch.strided:
                 return thing
             self.bytes -= thing.element_size() * thing.nelement()
             return thing.clone() if self.bytes >= 0 else self.share(thing, f"arrays, because they have more than {BYTE_LIMIT >> 20} MB")
         if type(thing).__module__ != "numpy" or type(thing).__name__ != "ndarray" or not thing.flags.writeable:
             return thing
+        owner = thing
+        while type(owner).__name__ == "ndarray" and owner.base is not None:
+            owner = owner.base
+        if type(owner).__name__ not in ("ndarray", "bytes", "bytearray"):
+            return self.share(thing, "memory that processes share")
         self.bytes -= thing.nbytes
         return thing.copy() if self.bytes >= 0 else self.share(thing, f"arrays, because they have more than {BYTE_LIMIT >> 20} MB")
 
@@ -103,18 +130,20 @@ class Copier:
         return twin
 
     def instance(self, thing, kind):
-        """By the members, where it has them; a DataLoader and what holds one without the methods that serve pickle."""
-        holds = isinstance(thing, torch_data.DataLoader) or any(isinstance(value, torch_data.DataLoader) for value in getattr(thing, "__dict__", {}).values())
-        if holds:
-            twin = kind.__new__(kind)
+        """By the members, where it has them. A copy must not run the destructor of what it shares, such as an open file."""
+        if holds_loader(thing):
+            twin = kind.__new__(without_destructor(kind))
             twin.__dict__.update(thing.__dict__)
+        elif hasattr(kind, "__del__"):
+            return self.share(thing, f"a {kind.__qualname__}, which has a destructor")
         else:
-            twin = copy.copy(thing)
+            twin = shallow(thing, kind)
         self.copies[id(thing)] = twin
         if twin is thing:
             return thing
-        names = list(getattr(twin, "__dict__", {}))
-        for name in names:
+        if isinstance(thing, torch_data.IterableDataset) and any(isinstance(value, io.IOBase) for value in vars(thing).values()):
+            raise ReadOnce("an open file in the data set can be read only once: open it in __iter__, or give a factory")
+        for name in list(getattr(twin, "__dict__", {})):
             twin.__dict__[name] = self.copy(twin.__dict__[name])
         for name in slots(kind):
             if hasattr(twin, name):
@@ -133,13 +162,37 @@ class Copier:
         return twin
 
     def shadow(self, twin, kind):
-        """Containers that a data set keeps in its class become members of the copy; caches of its methods are emptied."""
+        """Containers that a data set keeps in its class become members of the copy."""
         for base in kind.__mro__:
             for name, value in list(vars(base).items()) if not base.__module__.startswith("torch.") else []:
                 if type(value) in (dict, list, set) and name not in twin.__dict__ and not name.startswith("__"):
                     twin.__dict__[name] = self.copy(value)
-                elif hasattr(value, "cache_clear"):
-                    value.cache_clear()
+                elif type(value) is functools._lru_cache_wrapper:
+                    self.shared[f"the cache of {value.__qualname__}"] = True
+
+
+def holds_loader(thing):
+    return isinstance(thing, torch_data.DataLoader) or any(isinstance(value, torch_data.DataLoader)
+                                                           for value in getattr(thing, "__dict__", {}).values())
+
+
+def without_destructor(kind):
+    """A class like that of a loader whose copies end without a word; its iterators end by themselves."""
+    return type(kind.__name__, (kind,), {"__del__": lambda self: None}) if hasattr(kind, "__del__") else kind
+
+
+def shallow(thing, kind):
+    try:
+        return copy.copy(thing)
+    except RecursionError:  # of a __getattr__ that needs its members
+        twin = object.__new__(kind)
+        twin.__dict__.update(thing.__dict__)
+        return twin
+
+
+def members(thing):
+    """The values of the attributes of an object."""
+    return [*getattr(thing, "__dict__", {}).values(), *(getattr(thing, name) for name in slots(type(thing)) if hasattr(thing, name))]
 
 
 def slots(kind):

@@ -60,6 +60,15 @@ class Subject:
         """Raises Refused where the loader did not deliver what it should."""
 
 
+class Facts(NamedTuple):
+    """What a loader shows of its epochs."""
+    map_style: bool
+    drops_last: bool
+    images: Optional[int]  # of an epoch
+    sure: bool             # whether an epoch has these
+    plain: bool            # whether PyTorch's own sampler makes the batches
+
+
 class UserLoader(Subject):
     """Common to both kinds. `space` has the values of each knob; the first one is the default. `notes` are sentences for the user."""
 
@@ -76,10 +85,31 @@ class UserLoader(Subject):
         self.images = self.bytes_per_image = self.tensor_bytes_per_image = None
         self.collated = True  # whether each batch that is delivered is one that a DataLoader collated
         self.checked = False   # whether an epoch is known to have that many images
-        self.notes = []
+        self.notes, self.known = [], None
 
     def settle(self):
         """Finds the batch size where only a batch shows it."""
+
+    def facts(self):
+        """Those of the loader with the default configuration."""
+        if self.known is None:
+            loader = self.sample()
+            inner = find_dataloader(loader)
+            images = loaders.epoch_images(inner) if inner is not None else None
+            self.known = Facts(inner is not None and loaders.is_map_style(inner), inner is not None and loaders.drops_last(inner), images,
+                               images is not None and loaders.delivers_epochs(loader),
+                               inner is not None and loaders.find_batch_sampler(inner) is not None)
+        return self.known
+
+    def is_map_style(self):
+        return self.facts().map_style
+
+    def drops_last(self, request=None):
+        return self.collated and self.facts().drops_last
+
+    def first_workers(self):
+        """The number of workers with which the loader is examined."""
+        return min(self.space["num_workers"])
 
     def searched(self):
         """The knobs that a study searches, and their values as options write them."""
@@ -134,10 +164,10 @@ class UserLoader(Subject):
 
     def check_trial(self, trial, loading):
         config = loading.config
-        if not config["num_workers"] and trial.epochs and not self.given_images and not self.checked:
-            self.images, self.checked = trial.epochs[0], True
         for images in trial.epochs:
             self.check_epoch(images, config)
+        if trial.started > self.images:
+            self.check_epoch(trial.started, config)
         idle, workers = loading.idle_workers(), config["num_workers"]
         if idle and len(trial.ready) >= 2 * workers:
             raise Refused(f"only {workers - idle} of {workers} workers delivered a batch: the data have fewer "
@@ -145,7 +175,7 @@ class UserLoader(Subject):
 
     def one_batch(self, config):
         """A batch for measuring a model alone."""
-        return self.look({**config, "num_workers": min(self.space["num_workers"])}, 1)[0][0]
+        return self.look({**config, "num_workers": self.first_workers()}, 1)[0][0]
 
     def load(self, config, images):
         """The Loading of a configuration, by the values of a request."""
@@ -178,29 +208,42 @@ class UserLoader(Subject):
                 raise Refused(f"the factory ignores {name}: it was given {value}, and its loader has {has}")
 
     def check_epoch(self, images, config):
-        """An epoch has as many images with any number of workers."""
-        workers, slack = config["num_workers"], config["batch_size"] * max(1, config["num_workers"])
-        if workers and self.checked and abs(images - self.images) > slack:
-            raise Refused(f"an epoch has {images} images with {workers} workers, but {self.images} are expected: the data "
+        """An epoch has as many images with any number of workers; less those of last batches that each worker drops."""
+        workers, size = config["num_workers"], config["batch_size"]
+        slack = (size - 1) * (max(1, workers) + max(1, self.first_workers())) if self.drops_last() else 0 if self.collated else size
+        if self.checked and abs(images - self.images) > slack:
+            cause = f"{workers} workers deliver the same items: " if images == workers * self.images else ""
+            raise Refused(f"{cause}an epoch has {images} images with {workers} workers, but {self.images} are expected: the data "
                           "set does not split its items among workers; see torch.utils.data.get_worker_info")
 
     def examine(self):
         """Loads batches, counts the images, and finds workers that all read the same. Raises Refused."""
         self.settle()
-        config = self.default_config(batch_size=min(self.space["batch_size"]), num_workers=min(self.space["num_workers"]))
+        config = self.default_config(batch_size=min(self.space["batch_size"]), num_workers=self.first_workers())
         first, found = (self.look(config, 2) or self.fail_empty())[0]
         self.count_images(config, found)
         self.bytes_per_image, self.tensor_bytes_per_image = (of(first) / max(1, found) for of in (batch_bytes, tensor_bytes))
         if check := self.first_batch_check(config, self.images):
             check(first, found)
-        if max(self.space["num_workers"]) >= 2 and not self.is_map_style():
-            (batches, images) = zip(*self.look({**config, "num_workers": 2}, 3) or self.fail_empty())
-            repeats = len(batches) > 1 and same_content(batches[0], batches[1])
-            constant = len(batches) > 2 and same_content(batches[0], batches[2])  # both are of the first worker
-            if repeats and not constant and (len(batches) > 2 or sum(images) > self.images):
-                raise Refused("2 workers deliver the same items: the data set does not split its items among workers; "
-                              "see torch.utils.data.get_worker_info")
+        if not self.is_map_style() and len(self.space["num_workers"]) > 1:
+            self.check_split(config)
         self.check_variation(config)
+
+    def check_split(self, config):
+        """An epoch of a stream with another number of workers; of a long one only the first batches of 2 workers."""
+        other = 0 if config["num_workers"] and 0 in self.space["num_workers"] else min(2, max(self.space["num_workers"]))
+        if other == config["num_workers"]:
+            return
+        counted = self.count_epoch({**config, "num_workers": other}, CHECK_LIMIT_S) if self.checked else None
+        if counted is not None:
+            self.check_epoch(counted, {**config, "num_workers": other})
+            return
+        batches = [batch for batch, _ in self.look({**config, "num_workers": 2}, 6)] if max(self.space["num_workers"]) >= 2 else []
+        alike = [same_content(*pair) for pair in zip(batches[::2], batches[1::2])]
+        constant = len(batches) > 2 and same_content(batches[0], batches[2])  # both are of the first worker
+        if len(alike) == 3 and all(alike) and not constant:
+            raise Refused("2 workers deliver the same items: the data set does not split its items among workers; "
+                          "see torch.utils.data.get_worker_info")
 
     def check_variation(self, config):
         """Raises Refused if the loader has the same workers, whatever their number should be."""
@@ -217,18 +260,19 @@ class UserLoader(Subject):
 
     def count_images(self, config, found):
         """Sets `images`; `found` are those of the first batch. A length that a loader only says is compared with an epoch."""
-        said, sure = self.known_images()
+        said, sure = self.facts().images, self.facts().sure and self.collated
         if sure and said < (self.given_images or 0):
             raise Refused(f"images is {self.given_images}, but an epoch of the loader has {said}: leave out images=")
-        if self.given_images or sure:
-            self.images, self.checked = self.given_images or said, sure and not self.given_images
+        if sure:
+            self.images, self.checked = self.given_images or said, not self.given_images
             return
-        batches = length(self.make(self.default_config(**config), 1, Copier())) if said is None else None
-        said = said if said is not None else batches and batches * found
-        self.images = self.count_epoch(config, CHECK_LIMIT_S if said else COUNT_LIMIT_S)
-        self.checked = self.images is not None
-        if not self.checked:
-            self.images = said or self.fail_uncounted()
+        if said is None:
+            batches = length(self.sample())
+            said = batches and batches * found
+        said = self.given_images or said
+        counted = self.count_epoch(config, CHECK_LIMIT_S if said else COUNT_LIMIT_S)
+        self.images, self.checked = self.given_images or counted or said or self.fail_uncounted(), counted is not None and not self.given_images
+        if not counted and not self.given_images:
             self.note(f"an epoch is taken to have {said} images, as the loader says; give images= if that is wrong")
 
     def fail_uncounted(self):
@@ -247,7 +291,8 @@ class UserLoader(Subject):
             if not loading.by_structure and not loading.is_one_to_one():
                 self.collated = False
                 return self.look(config, batches)
-        self.collated &= not loading.by_structure and any(loading.watched.batches())
+        if looked:
+            self.collated &= not loading.by_structure and any(loading.watched.batches())
         return looked
 
     def fail_empty(self):
@@ -294,22 +339,23 @@ class Rebuilt(UserLoader):
             size = getattr(thing, "batch_size", None)
             if knobs.is_at_least(size, 1):
                 return size
-        return len(next(iter(Copier().copy(makers[-1])), [0])) if makers else None
+        return len(list(next(iter(Copier().copy(makers[-1])), [0]))) if makers else None
 
     def settle(self):
         if self.batch_size is None:
-            _, self.batch_size = (self.look(self.default_config(num_workers=0), 1) or self.fail_empty())[0]
+            _, self.batch_size = (self.look(self.default_config(num_workers=self.first_workers()), 1) or self.fail_empty())[0]
             self.space["batch_size"] = [self.batch_size]
 
     def can_vary_batch_size(self):
         return loaders.find_batch_sampler(self.inner) is not None
 
-    def is_map_style(self):
-        return loaders.is_map_style(self.inner)
+    def sample(self):
+        return self.original
 
-    def known_images(self):
-        said = loaders.epoch_images(self.inner)
-        return said, said is not None and loaders.delivers_epochs(self.original)
+    def first_workers(self):
+        """The caller's own, which the data set may need."""
+        own = self.inner.num_workers
+        return own if own in self.space["num_workers"] else super().first_workers()
 
     def default_space(self):
         loader, pins = self.inner, torch.cuda.is_available()
@@ -350,9 +396,6 @@ class Rebuilt(UserLoader):
         own = dict(batch_size=self.batch_size, num_workers=self.inner.num_workers)
         return ",".join(f"{name}={value}" for name, value in own.items()) if all(v in self.space[n] for n, v in own.items()) else None
 
-    def drops_last(self, request=None):
-        return loaders.drops_last(self.inner)
-
 
 def start_method():
     """The start method of workers, without fixing it for the caller."""
@@ -360,20 +403,11 @@ def start_method():
     return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]  # the first is the default
 
 
-class Facts(NamedTuple):
-    """What the loader of a factory shows."""
-    map_style: bool
-    drops_last: bool
-    images: Optional[int]  # of an epoch
-    sure: bool             # whether an epoch has these
-    plain: bool            # whether PyTorch's own sampler makes the batches
-
-
 class Factory(UserLoader):
     """Loaders that `make_loader(batch_size, num_workers, **knobs)` returns: any iterable of batches."""
 
     def __init__(self, factory, space=None, count=None, images=None, epochs=1):
-        self.factory, self.known = factory, None
+        self.factory = factory
         self.parameters = {name: parameter for name, parameter in inspect.signature(factory).parameters.items()
                            if parameter.kind is not parameter.POSITIONAL_ONLY}
         self.takes_any = any(p.kind is p.VAR_KEYWORD for p in self.parameters.values())
@@ -392,22 +426,8 @@ class Factory(UserLoader):
     def takes(self, name):
         return name in self.parameters or self.takes_any
 
-    def facts(self):
-        """Those of the loader with the default configuration."""
-        if self.known is None:
-            loader = self.make(self.own_values(self.default_config()), None, Copier())
-            inner = find_dataloader(loader)
-            images = loaders.epoch_images(inner) if inner is not None else None
-            sure = images is not None and loaders.delivers_epochs(loader)
-            self.known = Facts(inner is not None and loaders.is_map_style(inner), sure and loaders.drops_last(inner), images, sure,
-                               inner is not None and loaders.find_batch_sampler(inner) is not None)
-        return self.known
-
-    def is_map_style(self):
-        return self.facts().map_style
-
-    def known_images(self):
-        return self.facts().images, self.facts().sure
+    def sample(self):
+        return self.make(self.own_values(self.default_config()), None, Copier())
 
     def first_batch_check(self, config, images):
         checked = []
@@ -423,10 +443,10 @@ class Factory(UserLoader):
         nobody knows the images of a batch, one that may have the right number is believed."""
         size = config["batch_size"]
         few = found in (images, self.images) or not self.is_map_style() and self.images < size * max(1, config["num_workers"])
-        if found == size or found < size and few:
+        if found == size or found < size and few or self.given_count:
             return
         text = f"a batch has {found} images, and batch_size is {size}; if the batch was counted wrongly, give count="
-        if self.collated and self.facts().plain or self.given_count or agrees(batch):
+        if self.collated and self.facts().plain or agrees(batch):
             raise Refused(f"the loader ignores batch_size: {text}")
         self.note(f"it seems that {text}")
 
@@ -459,11 +479,9 @@ class Factory(UserLoader):
     def baseline(self):
         return None
 
-    def drops_last(self, request=None):
-        return self.facts().drops_last
 
 
 def make_subject(loader, space=None, count=None, images=None, epochs=1):
     """A Factory for a function, a Rebuilt for anything else. Raises TypeError for what neither can be."""
-    is_loader = isinstance(loader, torch_data.DataLoader) or not callable(loader)
+    is_loader = isinstance(loader, torch_data.DataLoader) or not callable(loader) or hasattr(type(loader), "__iter__")
     return (Rebuilt if is_loader else Factory)(loader, space, count, images, epochs)

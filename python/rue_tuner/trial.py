@@ -18,6 +18,7 @@ class Trial:
         self.consumer, self.count, self.limit_ns = consumer, count, limit_ns or math.inf
         self.requested = self.left = images
         self.wait_ns = self.compute_ns = self.shutdown_ns = self.images = 0
+        self.started = 0  # images of the last epoch, complete or not
         self.ready, self.epochs = [], []  # ns since the start of each batch; images of each complete epoch
         self.anon = self.file = 0
         self.orphans = {}  # of machine.orphan_cpu_s
@@ -68,8 +69,10 @@ class Trial:
             del batch
             if self.is_over():
                 break
-        if self.images == before:
-            raise Refused("the loader delivered no batch" if first == 0 else "an epoch of the loader delivered no batch")
+        if self.images == before and not self.is_over():
+            raise Refused("the loader delivered no batch" if first == 0 else
+                          f"an epoch of the loader delivered no batch, after one of {self.epochs[0]} images")
+        self.started = self.images - before
         if self.is_over():
             self.anon, self.file = machine.memory_bytes("Anon"), machine.memory_bytes("File")
         self.orphans.update(machine.orphan_cpu_s())

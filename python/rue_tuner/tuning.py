@@ -154,13 +154,11 @@ def perform(words, runner, subject, isolate, quiet):
     running = True
     try:
         with ctrl_c_interrupts() as pressed:
-            if isolate:
-                images = subject.epochs > 1 and subject.epochs * (subject.given_images or subject.known_images()[0] or need_images())
-            else:
+            if not isolate:
                 examine(subject)
-                images = subject.job_images()
             arguments = words() + (["--quiet"] if quiet else [])
             if arguments[0] == "tune" and subject.epochs > 1:
+                images = subject.epochs * (subject.given_images or subject.facts().images or need_images()) if isolate else subject.job_images()
                 arguments += ["--images", str(images)]
             if isolate:
                 arguments += ["--runner", isolated_command(subject, runner.steps)]

@@ -1,12 +1,15 @@
 """Images are counted by what a DataLoader collates, whatever its batches look like."""
 import collections
 import dataclasses
+import itertools
+import random
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)")
-from pipelines import Stream  # noqa: E402
+import rue_tuner as rue  # noqa: E402
+from pipelines import IMAGES, Stream  # noqa: E402
 from rue_tuner.batches import batch_bytes, count_images, same_content, tensor_bytes, to_cuda  # noqa: E402
 from rue_tuner.errors import Refused  # noqa: E402
 from rue_tuner.subjects import make_subject  # noqa: E402
@@ -135,6 +138,57 @@ def test_a_batch_that_is_returned_ready_is_counted_by_its_structure():
     assert answer["status"] == "ok" and (answer["images"], answer["batches"]) == (ITEMS, 4), answer
 
 
+class Skips(DataLoader):
+    """Leaves out its first batches."""
+
+    def __iter__(self):
+        return itertools.islice(super().__iter__(), 2, None)
+
+
+class Groups(DataLoader):
+    def __iter__(self):
+        batches = super().__iter__()
+        while group := list(itertools.islice(batches, 2)):
+            yield torch.cat(group)
+
+
+class Echoes(DataLoader):
+    def __iter__(self):
+        for batch in super().__iter__():
+            yield batch
+            yield batch
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("kind, images, batches", [(Skips, 32, 4), (Groups, 48, 3), (Echoes, 96, 12)])
+def test_subclasses_that_change_the_batches_are_measured(kind, images, batches, workers):
+    runner = make_runner(kind(Items(lambda i: torch.zeros(3, 4, 4), 48), batch_size=8))
+    answer = trial(runner, num_workers=workers, images=images)
+    assert answer["status"] == "ok" and (runner.subject.images, answer["images"]) == (images, images), (answer, runner.subject.images)
+    assert kind is Skips or answer["batches"] == batches
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_batches_of_varying_sizes_are_measured(workers):
+    sizes = [6, 12, 3, 9, 18]
+    ends = list(itertools.accumulate(sizes))
+    batches = [list(range(end - size, end)) for size, end in zip(sizes, ends)]
+    loader = DataLoader(Items(image, 48), batch_sampler=batches)
+    result = rue.tune(loader, ["resnet18@h100"], space=dict(num_workers=[0, workers]), budget="4trials", strategy="grid", quiet=True)
+    assert result.best["data_images"] == 48 and {row["num_workers"] for row in result.rows} == {0, workers}
+    factory = lambda batch_size, num_workers: DataLoader(Items(image, 48), batch_sampler=batches, num_workers=num_workers)
+    result = rue.tune(factory, ["resnet18@h100"], space=dict(batch_size=[6], num_workers=[0, workers]), budget="4trials", strategy="grid", quiet=True)
+    assert result.best["data_images"] == 48
+
+
+def test_another_count_is_any_number():
+    loader = DataLoader(Items(lambda i: torch.zeros(100, 3), 24), batch_size=8, collate_fn=torch.cat)
+    result = rue.tune(loader, ["resnet18@h100"], count=len, space=dict(num_workers=[0, 1]), budget="4trials", strategy="grid", quiet=True)
+    assert result.best["data_images"] in (24, 2400)
+    with pytest.raises(rue.TuneError, match="count= returned None: it must return the number of images"):
+        rue.tune(loader, ["resnet18@h100"], count=lambda batch: None, budget="4trials", quiet=True)
+
+
 class Regrouped:
     """Makes other batches of those of a DataLoader."""
 
@@ -173,6 +227,48 @@ def test_a_length_that_is_only_said_is_checked():
             return 1000
     runner = make_runner(DataLoader(Says(splits=True), batch_size=8))
     assert trial(runner, num_workers=2, images=96)["status"] == "ok" and runner.subject.images == 96
+
+
+class Seeded(Stream):
+    """Each worker delivers all items, in an order of its own, or loses some."""
+
+    def __init__(self, loses=0):
+        super().__init__(splits=bool(loses))
+        self.loses = loses
+
+    def __iter__(self):
+        items = list(super().__iter__())
+        random.Random(torch.initial_seed()).shuffle(items)
+        workers = torch.utils.data.get_worker_info()
+        return iter(items[self.loses if workers else 0:])
+
+
+@pytest.mark.parametrize("loses, reason", [(0, "2 workers deliver the same items: an epoch has 192 images with 2 workers, but 96 are expected"),
+                                           (8, "an epoch has 80 images with 2 workers, but 96 are expected")])
+def test_epochs_that_depend_on_the_workers_are_refused(loses, reason):
+    with pytest.raises(Refused, match=reason):
+        make_subject(DataLoader(Seeded(loses), batch_size=8), space=dict(num_workers=[0, 2])).examine()
+
+
+def test_data_that_need_workers_are_measured_with_the_callers():
+    class Needs(Items):
+        def __getitem__(self, index):
+            if torch.utils.data.get_worker_info() is None:
+                raise RuntimeError("use workers")
+            return super().__getitem__(index)
+    runner = make_runner(DataLoader(Needs(image), batch_size=BATCH, num_workers=2), space=dict(num_workers=[0, 2]))
+    assert trial(runner, num_workers=2, images=ITEMS)["status"] == "ok"
+    assert "use workers" in trial(runner, num_workers=0, images=ITEMS)["reason"]
+
+
+def test_an_early_end_is_named():
+    class Stops(Items):
+        def __getitem__(self, index):
+            if index == 20:
+                raise StopIteration
+            return super().__getitem__(index)
+    answer = trial(make_runner(DataLoader(Stops(image), batch_size=BATCH)), images=ITEMS)
+    assert answer["status"] == "failed" and "after one of 16 images" in answer["reason"], answer
 
 
 def test_a_sampler_that_says_another_length_is_counted():

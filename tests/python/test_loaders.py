@@ -190,7 +190,7 @@ def test_a_stream_is_counted():
 
 
 def test_a_stream_that_does_not_split_is_refused():
-    with pytest.raises(Refused, match="2 workers deliver the same items: the data set does not split"):
+    with pytest.raises(Refused, match="2 workers deliver the same items: an epoch has 192 images with 2 workers, but 96 are expected: the data set does not split"):
         make_subject(DataLoader(Stream(splits=False), batch_size=8)).examine()
 
 

@@ -1,17 +1,22 @@
 """Each trial starts from the state of the data set at the call, and leaves the caller's as it is."""
 import collections
 import functools
+import gc
+import itertools
 import os
 import pathlib
 import random
+import tempfile
 import threading
 import types
+import zipfile
 
 import pytest
 
 np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
-from rue_tuner import state  # noqa: E402
+from rue_tuner import loaders, state  # noqa: E402
+from rue_tuner.errors import Refused  # noqa: E402
 from rue_tuner.state import Copier  # noqa: E402
 from rue_tuner.subjects import make_subject  # noqa: E402
 from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset, Subset  # noqa: E402
@@ -120,16 +125,105 @@ def test_the_data_of_a_factory_start_anew_too():
     assert epoch(subject) == epoch(subject) and data.cache == {}
 
 
-def test_caches_of_methods_are_emptied():
-    calls = []
+class Closes(Keeps):
+    def __del__(self):
+        self.file.close()
 
+
+def test_copies_run_no_destructors(tmp_path):
+    (tmp_path / "data").write_text("x")
+    archive = zipfile.ZipFile(tmp_path / "data.zip", "w")
+    folder = tempfile.TemporaryDirectory()
+    data = Closes(use=lambda self, i: self.file.fileno() and i, file=open(tmp_path / "data"), archive=archive, folder=folder)
+    subject = make_subject(DataLoader(data, batch_size=4))
+    epoch(subject), epoch(subject)
+    gc.collect()
+    assert not data.file.closed and archive.fp is not None and os.path.exists(folder.name)
+    assert subject.notes == ["all trials share a Closes, which has a destructor: what the data set keeps there stays from trial to trial"]
+    held = DataLoader(Keeps(use=lambda self, i: i, archive=archive), batch_size=4)
+    subject = make_subject(held)
+    epoch(subject)
+    gc.collect()
+    assert archive.fp is not None and "ZipFile, which has a destructor" in subject.notes[0]
+
+
+class Destroys(DataLoader):
+    def __del__(self):
+        self.dataset.closed = True
+
+
+def test_copies_of_loaders_run_no_destructors():
+    loader = Destroys(Keeps(use=lambda self, i: i, closed=False), batch_size=4)
+    subject = make_subject(loader)
+    epoch(subject)
+    loaders.with_knobs(loader, dict(num_workers=1))
+    gc.collect()
+    assert not loader.dataset.closed
+
+
+@pytest.mark.parametrize("make, name", [
+    (lambda: DataLoader(Keeps(use=lambda self, i: i, held=(i for i in range(9))), batch_size=4), "a generator in it can be read only once"),
+    (lambda: DataLoader(Keeps(use=lambda self, i: i), batch_sampler=(list(range(i, i + 4)) for i in (0, 4))), "a generator in it can be read only once"),
+    (lambda: DataLoader(Lines(open(os.devnull)), batch_size=4), "an open file in the data set can be read only once"),
+])
+def test_what_can_be_read_only_once_is_refused(make, name):
+    loader = make()
+    with pytest.raises((TypeError, Refused), match=name):
+        epoch(make_subject(loader))
+    if loader.batch_sampler is not None and not isinstance(loader.dataset, IterableDataset):
+        assert sum(map(len, loader)) == 8, "the caller's is as before"
+
+
+class Lines(IterableDataset):
+    def __init__(self, file):
+        self.file = file
+
+    def __iter__(self):
+        yield from self.file
+
+
+@pytest.mark.parametrize("make", [lambda: iter(range(8)), lambda: iter(list(range(8))), lambda: map(str, [1, 2]), lambda: itertools.count()])
+def test_iterators_that_can_be_copied(make):
+    held = make()
+    twin = Copier().copy([held])[0]
+    first = next(twin)
+    assert type(twin) is type(held) and next(held) == first
+
+
+def test_caches_of_functions_are_said():
     class Cached(Keeps):
         @functools.lru_cache(None)
         def load(self, index):
-            calls.append(index)
             return index
-    subject = make_subject(DataLoader(Cached(use=lambda self, i: self.load(i)), batch_size=4))
-    assert epoch(subject) == epoch(subject) and calls == [*range(8), *range(8)]
+    subject = make_subject(DataLoader(Cached(use=lambda self, i: self.load(i), own=functools.lru_cache(None)(abs)), batch_size=4))
+    Cached.load.cache_clear()
+    epoch(subject)
+    assert any("share the cache of" in note and "Cached.load" in note for note in subject.notes) and len(subject.notes) == 2
+
+
+def test_memory_that_processes_share_is_said():
+    import multiprocessing
+    shared = np.frombuffer(multiprocessing.Array("d", 8).get_obj())
+    for array in (shared, shared[2:], torch.zeros(3).share_memory_()):
+        copier = Copier()
+        assert copier.copy([array])[0] is array and list(copier.shared) == ["memory that processes share"]
+
+
+class Delegates:
+    """Needs its members to find others."""
+
+    def __init__(self, inner):
+        self.inner, self.cache = inner, {}
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+def test_members_and_arguments_are_copied():
+    whole = Delegates(Plain())
+    assert Copier().copy([whole])[0].cache is not whole.cache
+    part = functools.partial(len, Plain())
+    assert Copier().copy([part])[0].args[0] is not part.args[0]
 
 
 def test_samplers_and_generators_of_the_caller_stay_as_they_are():
@@ -140,14 +234,13 @@ def test_samplers_and_generators_of_the_caller_stay_as_they_are():
 
 
 @pytest.mark.parametrize("member, name", [
-    (lambda: open(os.devnull), "TextIOWrapper"),
-    (lambda: (i for i in range(9)), "generator"),
-    (lambda: torch.multiprocessing.Value("i", 0), "Synchronized"),
+    (lambda: open(os.devnull), "TextIOWrapper, which has a destructor"),
+    (lambda: torch.multiprocessing.Value("i", 0), "Synchronized, which cannot be copied"),
 ])
 def test_what_cannot_be_copied_is_said(member, name):
     subject = make_subject(DataLoader(Keeps(use=lambda self, i: i, held=member()), batch_size=4))
     epoch(subject)
-    assert len(subject.notes) == 1 and f"all trials share a {name}, which cannot be copied" in subject.notes[0]
+    assert len(subject.notes) == 1 and f"all trials share a {name}: what the data set keeps there" in subject.notes[0]
 
 
 def test_large_things_are_shared(monkeypatch):

@@ -183,7 +183,7 @@ def test_batches_that_others_make_keep_their_size(name):
 @pytest.mark.parametrize("workers", [0, 3])
 def test_a_twin_has_everything_else_of_its_loader(name, workers):
     original = KINDS[name]()
-    inner, found = loaders.find_dataloader(original), loaders.find_dataloader(loaders.twin(original, dict(num_workers=workers)))
+    inner, found = loaders.find_dataloader(original), loaders.find_dataloader(loaders.with_knobs(original, dict(num_workers=workers)))
     before = {key: value for key, value in vars(inner).items() if key not in ("iterator", "_iterator")}
     assert type(found) is type(inner) and found is not inner and found.num_workers == workers
     knobs = ("num_workers", "prefetch_factor", "persistent_workers", "timeout", "batch_sampler", "_DataLoader__multiprocessing_context")
@@ -198,7 +198,7 @@ def test_a_twin_has_everything_else_of_its_loader(name, workers):
 def test_members_that_rue_does_not_know_are_kept():
     original = DataLoader(Squares(), batch_size=8)
     object.__setattr__(original, "worker_method", "thread")
-    assert loaders.twin(original, dict(num_workers=2)).worker_method == "thread"
+    assert loaders.with_knobs(original, dict(num_workers=2)).worker_method == "thread"
 
 
 def test_a_result_is_applied_to_the_loader():
