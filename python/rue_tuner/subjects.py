@@ -214,7 +214,7 @@ class UserLoader(Subject):
         if self.checked and abs(images - self.images) > slack:
             cause = f"{workers} workers deliver the same items: " if images == workers * self.images else ""
             raise Refused(f"{cause}an epoch has {images} images with {workers} workers, but {self.images} are expected: the data "
-                          "set does not split its items among workers; see torch.utils.data.get_worker_info")
+                          "set does not split its items among workers, see torch.utils.data.get_worker_info; if it is meant so, give images=")
 
     def examine(self):
         """Loads batches, counts the images, and finds workers that all read the same. Raises Refused."""
@@ -321,16 +321,15 @@ class Rebuilt(UserLoader):
         self.original = self.inner if is_holder else loader
         if self.inner is None:
             raise TypeError(f"there is no DataLoader in a {type(loader).__qualname__}: {FACTORY_ADVICE}")
-        self.batch_size = self.find_batch_size()
+        self.batch_size, self.varies_batch_size = self.find_batch_size(), True
         super().__init__(space, count, images, epochs)
         if self.batch_size is None and len(self.requested.get("batch_size", [])) == 1:
             self.batch_size = self.space["batch_size"][0]
         for name in self.knobs:
             if name not in knobs.OF_DATALOADER:
                 raise TypeError(f"space: a DataLoader has no knob {name}{knobs.like(name, knobs.OWN + knobs.OF_DATALOADER)}: {FACTORY_ADVICE}")
-        if not self.can_vary_batch_size() and self.space["batch_size"] != [self.batch_size]:
-            maker = "data set" if self.inner.batch_sampler is None else "batch_sampler"
-            raise TypeError(f"space: the {maker} makes the batches, so that batch_size cannot be varied: {FACTORY_ADVICE}")
+        if loaders.find_batch_sampler(self.inner) is None:
+            self.fix_batch_size("data set" if self.inner.batch_sampler is None else "batch_sampler", self.batch_size)
 
     def find_batch_size(self):
         """The number that is written somewhere; None if only a batch shows it."""
@@ -341,13 +340,17 @@ class Rebuilt(UserLoader):
                 return size
         return len(list(next(iter(Copier().copy(makers[-1])), [0]))) if makers else None
 
-    def settle(self):
-        if self.batch_size is None:
-            _, self.batch_size = (self.look(self.default_config(num_workers=self.first_workers()), 1) or self.fail_empty())[0]
-            self.space["batch_size"] = [self.batch_size]
+    def fix_batch_size(self, maker, size):
+        """Raises TypeError if `space` has others."""
+        if self.space["batch_size"] not in ([size], [self.batch_size]):
+            raise TypeError(f"space: the {maker} makes the batches, so that batch_size cannot be varied: {FACTORY_ADVICE}")
+        self.varies_batch_size, self.batch_size, self.space["batch_size"] = False, size, [size]
 
-    def can_vary_batch_size(self):
-        return loaders.find_batch_sampler(self.inner) is not None
+    def settle(self):
+        if self.batch_size is None or self.original is not self.inner and self.varies_batch_size:
+            _, found = (self.look(self.default_config(num_workers=self.first_workers()), 2) or self.fail_empty())[0]
+            if self.batch_size is None or not self.collated:
+                self.fix_batch_size("loader around the DataLoader", found)
 
     def sample(self):
         return self.original
@@ -376,12 +379,14 @@ class Rebuilt(UserLoader):
 
     def arguments(self):
         """Without a batch size that is not an argument."""
-        fixed = self.inner.batch_size is None and len(self.space["batch_size"]) == 1
+        fixed = not self.varies_batch_size or self.inner.batch_size is None and len(self.space["batch_size"]) == 1
         return [name for name in super().arguments() if name != "batch_size" or not fixed]
 
     def make(self, values, images, copier):
-        pins = self.inner.pin_memory and torch.cuda.is_available()
-        return loaders.twin(self.original, {"pin_memory": pins, **values}, images, copier)
+        values = {"pin_memory": self.inner.pin_memory and torch.cuda.is_available(), **values}
+        if not self.varies_batch_size:
+            values.pop("batch_size", None)
+        return loaders.twin(self.original, values, images, copier)
 
     def argument(self, knob):
         """The argument of a DataLoader that a knob stands for; None if there is none."""

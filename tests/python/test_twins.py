@@ -133,6 +133,31 @@ class Group:
         return iter(self.pipeline[0])
 
 
+class Grouped:
+    """Makes batches of 8 of a loader's single items."""
+
+    def __init__(self, loader):
+        self.dataset = loader
+
+    def __iter__(self):
+        items = iter(self.dataset)
+        while batch := [item for item, _ in zip(items, range(8))]:
+            yield torch.cat([image for image, _ in batch])
+
+
+class Stateful(DataLoader):
+    """Remembers that its next iterator is one that it has made already, as StatefulDataLoader does."""
+    next_iter_state = None
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self._initial_iter_for_state_dict, self._iterator = True, 3
+
+    def __iter__(self):
+        assert not self._initial_iter_for_state_dict or self._iterator is not None
+        return super().__iter__()
+
+
 KINDS = {
     "a DataLoader": lambda: DataLoader(Squares(), batch_size=8, shuffle=True),
     "a subclass": lambda: Plain(Squares(), batch_size=8),
@@ -150,10 +175,13 @@ KINDS = {
     "items that are batches": lambda: DataLoader(Ready(), batch_size=None),
     "a stream of batches": lambda: DataLoader(ReadyStream(splits=True), batch_size=None),
     "a stream": lambda: DataLoader(Stream(splits=True), batch_size=8),
+    "batches of its items": lambda: Grouped(DataLoader(Squares(), batch_size=1)),
+    "one with a state": lambda: Stateful(Squares(), batch_size=8),
     "workers already": lambda: DataLoader(Squares(), batch_size=8, num_workers=2, persistent_workers=True, prefetch_factor=4, timeout=90),
 }
 SIZES = {"own batches": 12}
 FIXED = ("own batches", "a list of batches", "items that are batches", "a stream of batches")
+OUTSIDE = ("batches of its items",)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -166,7 +194,7 @@ def test_a_loader_is_measured(name, workers):
     assert runner.subject.space["batch_size"] == [size]
 
 
-@pytest.mark.parametrize("name", [name for name in KINDS if name not in FIXED])
+@pytest.mark.parametrize("name", [name for name in KINDS if name not in FIXED + OUTSIDE])
 def test_other_batch_sizes(name):
     answer = trial(make_runner(KINDS[name](), space=dict(batch_size=[8, 16], num_workers=[0, 2])), batch_size=16, num_workers=2)
     assert answer["status"] == "ok" and (answer["images"], answer["batches"]) == (IMAGES, IMAGES // 16), answer
@@ -179,12 +207,17 @@ def test_batches_that_others_make_keep_their_size(name):
         make_subject(KINDS[name](), space=dict(batch_size=[8, 16]))
 
 
+def test_batches_that_are_made_around_the_loader_keep_their_size():
+    with pytest.raises(TypeError, match="the loader around the DataLoader makes the batches"):
+        make_subject(KINDS[OUTSIDE[0]](), space=dict(batch_size=[8, 16])).examine()
+
+
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("workers", [0, 3])
 def test_a_twin_has_everything_else_of_its_loader(name, workers):
     original = KINDS[name]()
     inner, found = loaders.find_dataloader(original), loaders.find_dataloader(loaders.with_knobs(original, dict(num_workers=workers)))
-    before = {key: value for key, value in vars(inner).items() if key not in ("iterator", "_iterator")}
+    before = {key: value for key, value in vars(inner).items() if key not in ("iterator", "_iterator", "_initial_iter_for_state_dict")}
     assert type(found) is type(inner) and found is not inner and found.num_workers == workers
     knobs = ("num_workers", "prefetch_factor", "persistent_workers", "timeout", "batch_sampler", "_DataLoader__multiprocessing_context")
     assert [key for key, value in before.items() if key not in knobs and vars(found)[key] is not value] == []
