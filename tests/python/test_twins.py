@@ -1,4 +1,5 @@
 """Loaders that people have are measured by twins with other knobs: all else of them stays."""
+import itertools
 import multiprocessing
 import types
 import warnings
@@ -141,7 +142,7 @@ class Grouped:
 
     def __iter__(self):
         items = iter(self.dataset)
-        while batch := [item for item, _ in zip(items, range(8))]:
+        while batch := list(itertools.islice(items, 8)):
             yield torch.cat([image for image, _ in batch])
 
 
