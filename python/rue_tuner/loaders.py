@@ -24,7 +24,7 @@ def find_dataloaders(thing, depth=3):
     kind = type(thing)  # accelerate's loader says that it is of another class
     if issubclass(kind, torch_data.DataLoader):
         return [thing]
-    if not depth or issubclass(kind, (type, torch_data.Sampler, torch.Tensor, torch.nn.Module)):
+    if not depth or issubclass(kind, (type, torch_data.Sampler, torch.Tensor)) or depth < 3 and issubclass(kind, torch.nn.Module):
         return []
     inside = thing if isinstance(thing, (list, tuple)) else thing.values() if isinstance(thing, dict) else members(thing)
     found = [loader for member in itertools.islice(inside, 100) for loader in find_dataloaders(member, depth - 1)]
@@ -101,7 +101,7 @@ def epoch_images(loader):
     plain = plain_sampler(loader)
     if plain is not None and type(plain.sampler).__module__.startswith("torch.utils.data"):
         return length(plain.sampler)
-    items = count_items(plain.sampler, lambda _: 1) if plain is not None else count_items(loader.batch_sampler, len)
+    items = count_items(plain.sampler, lambda _: 1) if plain is not None else count_items(loader.batch_sampler, lambda batch: len(list(batch)))
     batches, inner = length(loader), find_batch_sampler(loader)
     if items is None and batches and inner is not None:  # it repeats itself
         return batches * inner.batch_size

@@ -234,7 +234,10 @@ class UserLoader(Subject):
         other = 0 if config["num_workers"] and 0 in self.space["num_workers"] else min(2, max(self.space["num_workers"]))
         if other == config["num_workers"]:
             return
-        counted = self.count_epoch({**config, "num_workers": other}, CHECK_LIMIT_S) if self.checked else None
+        try:
+            counted = self.count_epoch({**config, "num_workers": other}, CHECK_LIMIT_S) if self.checked else None
+        except Exception:  # some data need workers: the trials without them will fail
+            return
         if counted is not None:
             self.check_epoch(counted, {**config, "num_workers": other})
             return
@@ -451,7 +454,7 @@ class Factory(UserLoader):
         if found == size or found < size and few or self.given_count:
             return
         text = f"a batch has {found} images, and batch_size is {size}; if the batch was counted wrongly, give count="
-        if self.collated and self.facts().plain or agrees(batch):
+        if self.facts().plain if self.collated else agrees(batch):
             raise Refused(f"the loader ignores batch_size: {text}")
         self.note(f"it seems that {text}")
 

@@ -177,7 +177,7 @@ def test_batches_of_varying_sizes_are_measured(workers):
     result = rue.tune(loader, ["resnet18@h100"], space=dict(num_workers=[0, workers]), budget="4trials", strategy="grid", quiet=True)
     assert result.best["data_images"] == 48 and {row["num_workers"] for row in result.rows} == {0, workers}
     factory = lambda batch_size, num_workers: DataLoader(Items(image, 48), batch_sampler=batches, num_workers=num_workers)
-    result = rue.tune(factory, ["resnet18@h100"], space=dict(batch_size=[6], num_workers=[0, workers]), budget="4trials", strategy="grid", quiet=True)
+    result = rue.tune(factory, ["resnet18@h100"], space=dict(batch_size=[8], num_workers=[0, workers]), budget="4trials", strategy="grid", quiet=True)
     assert result.best["data_images"] == 48
 
 
@@ -259,6 +259,16 @@ def test_data_that_need_workers_are_measured_with_the_callers():
     runner = make_runner(DataLoader(Needs(image), batch_size=BATCH, num_workers=2), space=dict(num_workers=[0, 2]))
     assert trial(runner, num_workers=2, images=ITEMS)["status"] == "ok"
     assert "use workers" in trial(runner, num_workers=0, images=ITEMS)["reason"]
+
+
+def test_streams_that_need_workers_are_measured_with_the_callers():
+    class Needs(Stream):
+        def __iter__(self):
+            if torch.utils.data.get_worker_info() is None:
+                raise RuntimeError("use workers")
+            return super().__iter__()
+    runner = make_runner(DataLoader(Needs(splits=True), batch_size=8, num_workers=2), space=dict(num_workers=[0, 2]))
+    assert trial(runner, num_workers=2, images=96)["status"] == "ok" and "use workers" in trial(runner, images=96)["reason"]
 
 
 def test_an_early_end_is_named():
