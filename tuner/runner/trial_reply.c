@@ -90,7 +90,8 @@ static rue_status check_counts(const struct rue_trial_request *q, const struct r
     double images = (double)(r->images == RUE_ABSENT ? requested : (uint64_t)r->images);
     double loaders = (double)rue_workload_loaders(&q->workload);
     double batches = r->batches == RUE_ABSENT ? INFINITY : (double)r->batches;
-    bool any_size = strcmp(q->variant.format, "loader") == 0; /* a loader of the user's, see docs/protocol.md */
+    bool any_size =
+        strcmp(q->variant.format, "loader") == 0; /* a loader of the user's, see docs/protocol.md */
     double capacity = any_size ? INFINITY : batches * (double)batch_size(q);
     /* bad_images counts all loaders, images only one, whose share may be 1 image smaller than another's. The
      * loaders of a failed trial have read more than it consumed. */
