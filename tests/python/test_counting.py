@@ -9,8 +9,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)")
 import rue_tuner as rue  # noqa: E402
-from pipelines import IMAGES, Stream  # noqa: E402
-from rue_tuner.batches import batch_bytes, count_images, same_content, tensor_bytes, to_cuda  # noqa: E402
+from pipelines import Stream  # noqa: E402
+from rue_tuner.batches import batch_bytes, same_content, tensor_bytes, to_cuda  # noqa: E402
 from rue_tuner.errors import Refused  # noqa: E402
 from rue_tuner.subjects import make_subject  # noqa: E402
 from test_loaders import make_runner, trial  # noqa: E402
@@ -169,6 +169,7 @@ def test_subclasses_that_change_the_batches_are_measured(kind, images, batches, 
 
 
 @pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.usefixtures("rue_for_python")
 def test_batches_of_varying_sizes_are_measured(workers):
     sizes = [6, 12, 3, 9, 18]
     ends = list(itertools.accumulate(sizes))
@@ -181,6 +182,7 @@ def test_batches_of_varying_sizes_are_measured(workers):
     assert result.best["data_images"] == 48
 
 
+@pytest.mark.usefixtures("rue_for_python")
 def test_another_count_is_any_number():
     loader = DataLoader(Items(lambda i: torch.zeros(100, 3), 24), batch_size=8, collate_fn=torch.cat)
     result = rue.tune(loader, ["resnet18@h100"], count=len, space=dict(num_workers=[0, 1]), budget="4trials", strategy="grid", quiet=True)

@@ -235,6 +235,7 @@ def test_members_that_rue_does_not_know_are_kept():
     assert loaders.with_knobs(original, dict(num_workers=2)).worker_method == "thread"
 
 
+@pytest.mark.usefixtures("rue_for_python")
 def test_a_result_is_applied_to_the_loader():
     loader = WithArgument(Squares(), follow=("x",), batch_size=8, shuffle=True)
     result = rue.tune(loader, ["resnet18@h100"], space=dict(num_workers=[1]), budget="4trials", quiet=True)
@@ -268,6 +269,7 @@ def test_several_loaders_are_named(hold):
         make_subject(make).examine()
 
 
+@pytest.mark.usefixtures("rue_for_python")
 def test_workers_that_all_fail_are_a_warning():
     with pytest.warns(UserWarning, match="no configuration with workers could be measured: .*exited unexpectedly"):
         rue.tune(DataLoader(Killed(), batch_size=8), ["resnet18@h100"], space=dict(num_workers=[0, 1]), budget="4trials", strategy="grid", quiet=True)
@@ -291,6 +293,7 @@ SMALL = dict(budget="6trials", strategy="grid", quiet=True)
 
 @pytest.mark.parametrize("members", [dict(hparams=dict(batch_size=8, num_workers=0)), dict(batch_size=8, num_workers=0),
                                      dict(batch_size=8, num_workers=1, persistent_workers=True)])
+@pytest.mark.usefixtures("rue_for_python")
 def test_an_adapter_sets_what_the_target_has(members):
     module = Module(**members)
     result = tune_attributes(module, NAMES, module.make, ["resnet18@h100"], dict(num_workers=[0, 2]), SMALL)
@@ -300,6 +303,7 @@ def test_an_adapter_sets_what_the_target_has(members):
     assert set(members.get("hparams", {})) <= {"batch_size", "num_workers"}, "nothing is added"
 
 
+@pytest.mark.usefixtures("rue_for_python")
 def test_an_adapter_names_loaders_that_are_kept():
     module = Module(batch_size=8, num_workers=0)
     kept = module.make()
@@ -308,6 +312,7 @@ def test_an_adapter_names_loaders_that_are_kept():
     assert module.num_workers == 0
 
 
+@pytest.mark.usefixtures("rue_for_python")
 def test_no_warning_of_its_own():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
