@@ -53,6 +53,24 @@ static uint64_t shuffle(const struct rue_sampler *sampler, uint64_t index, uint6
     return chosen * block + permute(index % block, block, rue_mix64(key) + chosen);
 }
 
+static uint64_t shard_items(const struct rue_source *source, size_t shard)
+{
+    return rue_source_shard_first(source, shard + 1) - rue_source_shard_first(source, shard);
+}
+
+/* Sets the smallest and the largest share of all ranks, of `total` shards. */
+static void compare_shares(struct rue_sampler *sampler, const struct rue_source *source, size_t total)
+{
+    sampler->least_share = sampler->items;
+    sampler->most_share = 0;
+    for (size_t rank = 0, world = (size_t)sampler->world_size; rank < world; rank++) {
+        uint64_t share = 0;
+        for (size_t shard = rank; shard < total; shard += world) share += shard_items(source, shard);
+        if (share < sampler->least_share) sampler->least_share = share;
+        if (share > sampler->most_share) sampler->most_share = share;
+    }
+}
+
 static rue_status open_shards(struct rue_sampler *sampler, const struct rue_source *source, rue_error *error)
 {
     size_t total = rue_source_shards(source), world = (size_t)sampler->world_size,
@@ -73,10 +91,10 @@ static rue_status open_shards(struct rue_sampler *sampler, const struct rue_sour
         return rue_fail_memory(error, "shards", sampler->shard_count * sizeof *sampler->shards);
     uint64_t end = 0;
     for (size_t i = 0; i < sampler->shard_count; i++) {
-        uint64_t first = rue_source_shard_first(source, rank + i * world);
-        end += rue_source_shard_first(source, rank + i * world + 1) - first;
-        sampler->shards[i] = (struct rue_shard_range){first, end};
+        end += shard_items(source, rank + i * world);
+        sampler->shards[i] = (struct rue_shard_range){rue_source_shard_first(source, rank + i * world), end};
     }
+    compare_shares(sampler, source, total);
     return RUE_OK;
 }
 
@@ -154,6 +172,15 @@ uint64_t rue_sampler_share(const struct rue_sampler *sampler)
     if (sampler->share == RUE_SHARE_SHARDS)
         return sampler->shard_count ? sampler->shards[sampler->shard_count - 1].end : 0;
     return sampler->items / world + ((uint64_t)sampler->rank < sampler->items % world);
+}
+
+uint64_t rue_sampler_images(const struct rue_sampler *sampler, enum rue_even even)
+{
+    uint64_t world = (uint64_t)sampler->world_size;
+    bool shards = sampler->share == RUE_SHARE_SHARDS;
+    if (even == RUE_EVEN_NONE) return rue_sampler_share(sampler);
+    if (even == RUE_EVEN_DROP) return shards ? sampler->least_share : sampler->items / world;
+    return shards ? sampler->most_share : sampler->items / world + (sampler->items % world > 0);
 }
 
 /* The position in the order of all items. */

@@ -52,4 +52,11 @@ enum rue_share {
 };
 extern const char *const rue_share_names[RUE_SHARE_COUNT + 1]; /* "strided", "contiguous", "shards", NULL */
 
+/* How many images ranks load in an epoch if their shares differ. */
+enum rue_even {
+    RUE_EVEN_NONE, /* each its share: every image once, but not all ranks have as many batches */
+    RUE_EVEN_DROP, /* all as many as the smallest share: the others skip the end of theirs */
+    RUE_EVEN_PAD   /* all as many as the largest share: the others continue with their next epoch */
+};
+
 #endif

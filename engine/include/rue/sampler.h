@@ -37,6 +37,7 @@ struct rue_sampler {
     /* Set by rue_sampler_open. */
     struct rue_shard_range *shards; /* [shard_count] of this rank */
     size_t shard_count;
+    uint64_t least_share, most_share; /* of all ranks, with RUE_SHARE_SHARDS */
     /* [part_count + 1] the first of each part, and the end: an item, or with RUE_SHARE_SHARDS its number
      * among those of the rank. */
     uint64_t *parts;
@@ -52,6 +53,10 @@ void rue_sampler_close(struct rue_sampler *sampler);
 
 /* Items of this rank in each epoch; 0: it has nothing to load. */
 uint64_t rue_sampler_share(const struct rue_sampler *sampler);
+
+/* Images that this rank loads in an epoch so that ranks are `even`. With RUE_EVEN_DROP 0 if a rank has
+ * nothing to load. */
+uint64_t rue_sampler_images(const struct rue_sampler *sampler, enum rue_even even);
 
 /* Returns the item (0 to items - 1) at `position` of this rank, whose share must not be 0. Positions after
  * the rank's share continue with its share of the next epoch. */

@@ -49,6 +49,14 @@ static uint64_t expected_position(const struct rue_sampler *sampler, uint64_t n)
     return first + n;
 }
 
+/* Checks the images of an epoch of this rank, where the shares of all ranks lie between these. */
+static void check_even(const struct rue_sampler *rank, uint64_t least, uint64_t most)
+{
+    cr_assert_eq(rue_sampler_images(rank, RUE_EVEN_NONE), rue_sampler_share(rank));
+    cr_assert_eq(rue_sampler_images(rank, RUE_EVEN_DROP), least, "RUE_SEED=%" PRIu64, seed);
+    cr_assert_eq(rue_sampler_images(rank, RUE_EVEN_PAD), most, "RUE_SEED=%" PRIu64, seed);
+}
+
 /* Checks all ranks of one case; returns how many of them have nothing. */
 static int check_ranks(struct rue_sampler ranks)
 {
@@ -60,6 +68,7 @@ static int check_ranks(struct rue_sampler ranks)
         struct rue_sampler next = ranks;
         next.epoch++;
         cr_assert_eq(share, ranks.items / world + ((uint64_t)ranks.rank < ranks.items % world));
+        check_even(&ranks, ranks.items / world, (ranks.items + world - 1) / world);
         for (uint64_t n = 0; n < share; n++) {
             uint64_t item = rue_sampler_item(&ranks, n);
             cr_assert_eq(item, rue_sampler_item(&whole, expected_position(&ranks, n)),
@@ -139,6 +148,18 @@ static void check_shards(const struct rue_sampler *sampler, const uint64_t *size
     cr_assert_eq(rue_sampler_share(sampler), share);
 }
 
+/* The smallest and the largest share of all ranks. */
+static void find_shares(const uint64_t *sizes, size_t count, int world, uint64_t *least, uint64_t *most)
+{
+    *least = UINT64_MAX, *most = 0;
+    for (int rank = 0; rank < world; rank++) {
+        uint64_t share = 0;
+        for (size_t s = (size_t)rank; s < count; s += (size_t)world) share += sizes[s];
+        *least = share < *least ? share : *least;
+        *most = share > *most ? share : *most;
+    }
+}
+
 Test(sampler_ranks, shards_go_whole_to_one_rank_each)
 {
     int refused = 0, served = 0;
@@ -152,10 +173,13 @@ Test(sampler_ranks, shards_go_whole_to_one_rank_each)
         struct rue_sampler sampler = draw_sampler(1);
         sampler.share = RUE_SHARE_SHARDS;
         sampler.world_size = 1 + (int)draw(count - 1);
+        uint64_t least, most;
+        find_shares(sizes, count, sampler.world_size, &least, &most);
         for (; sampler.rank < sampler.world_size; sampler.rank++) {
             rue_error error = {0};
             rue_status status = rue_sampler_open(&sampler, source, &error);
             if (status == RUE_OK) check_shards(&sampler, sizes, count, seen);
+            if (status == RUE_OK) check_even(&sampler, least, most);
             served += status == RUE_OK, refused += status != RUE_OK;
             cr_assert(status == RUE_OK || strstr(error.message, "nothing to load"), "%s", error.message);
             rue_sampler_close(&sampler);
