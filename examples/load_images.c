@@ -82,7 +82,6 @@ int main(int argc, char **argv)
     };
     json_decref(report);
     if (rue_loader_open(source, &options, &loader, &error) != RUE_OK) fail(error.message);
-    if (rue_loader_start(loader, &error) != RUE_OK) fail(error.message);
     size_t images = 0;
     for (;; rue_loader_release(loader, batch)) {
         if (rue_loader_next(loader, &batch, &error) != RUE_OK) fail(error.message);

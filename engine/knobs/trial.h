@@ -1,5 +1,5 @@
 /* A trial: the request to a runner and its result. The protocol, the store and the CSV use the same field
- * names. Times are nanoseconds on the monotonic clock, from just before the loader's workers are started. */
+ * names. Times are nanoseconds on the monotonic clock, from just before the loader is opened. */
 #ifndef RUE_TRIAL_H
 #define RUE_TRIAL_H
 
@@ -55,8 +55,8 @@ struct rue_trial_request {
 #define RUE_TRIAL_INTEGERS(X)                                                                        \
     X(images, "images consumed")                                                                     \
     X(batches, "batches consumed")                                                                   \
-    X(end_to_end_ns, "from the start of the workers until they are joined")                          \
-    X(first_batch_ns, "from the start of the workers until batch 0 is delivered")                    \
+    X(end_to_end_ns, "from opening the loader until its workers are joined")                         \
+    X(first_batch_ns, "from opening the loader until batch 0 is delivered")                          \
     X(load_wait_ns, "time of the consumer's thread waiting for batches")                             \
     X(compute_ns, "time of the consumer's thread in the model and in releasing batches")             \
     X(shutdown_ns, "from the last batch until the workers are joined")                               \

@@ -32,13 +32,22 @@ uint64_t rue_batch_plan_batches(const struct rue_loader_options *options, uint64
 struct rue_batch_plan rue_batch_plan_make(const struct rue_loader_options *options)
 {
     struct rue_batch_plan plan = {
-        .images = rue_batch_plan_images(options, options->images),
         .memory = options->memory ? options->memory : &machine_memory,
         .sizer = rue_batch_sizer_make(options->batch_strategy, (size_t)options->batch_size)};
     if (plan.sizer.ops->reads_memory)
         plan.facts.total_bytes =
             options->memory ? options->memory->total_bytes : rue_machine_read().memory_bytes;
     return plan;
+}
+
+void rue_batch_plan_rewind(struct rue_batch_plan *plan, const struct rue_loader_options *options,
+                           uint64_t epoch, uint64_t first)
+{
+    plan->epoch = epoch;
+    plan->position = first;
+    plan->end = first + rue_batch_plan_images(options, options->images - first);
+    plan->batches = 0;
+    rue_batch_sizer_rewind(&plan->sizer);
 }
 
 static void read_facts(struct rue_batch_plan *plan)
@@ -55,10 +64,11 @@ void rue_batch_plan_next(struct rue_batch_plan *plan, struct rue_batch *out)
     read_facts(plan);
     size_t size = rue_batch_sizer_next(&plan->sizer, &plan->facts);
     out->index = plan->batches;
-    out->first = plan->planned;
-    uint64_t left = plan->images - plan->planned;
+    out->epoch = plan->epoch;
+    out->first = plan->position;
+    uint64_t left = plan->end - plan->position;
     out->count = left < size ? (size_t)left : size;
-    plan->planned += out->count;
+    plan->position += out->count;
     plan->batches++;
 }
 

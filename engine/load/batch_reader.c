@@ -4,7 +4,7 @@
 
 #include "clock.h"
 
-/* An image of the batch that is being loaded. */
+/* An image to load. */
 struct image {
     uint64_t item;
     uint64_t epoch;
@@ -14,7 +14,11 @@ struct image {
 struct rue_batch_reader {
     struct rue_batch_reading *reading;
     struct rue_fetcher *fetcher;
-    struct image images[]; /* [batch_size] in the order of loading */
+    struct rue_sampler order; /* of the epoch of the batch */
+    struct rue_batch *batch;
+    const atomic_bool *dropped;
+    size_t count, loaded, prefetched; /* of the images */
+    struct image images[];            /* [batch_size] in the order of loading */
 };
 
 rue_status rue_batch_reader_open(struct rue_batch_reading *reading, struct rue_batch_reader **out,
@@ -38,15 +42,9 @@ void rue_batch_reader_close(struct rue_batch_reader *reader)
     free(reader);
 }
 
-static void *tensor_at(const struct rue_batch_reader *reader, const struct rue_batch *batch, size_t position)
+static void *tensor_at(const struct rue_batch_reader *reader, const struct image *image)
 {
-    return (char *)batch->images + position * reader->reading->tensor_bytes;
-}
-
-static bool prefetch_image(struct rue_batch_reader *reader, const struct rue_batch *batch,
-                           const struct image *image)
-{
-    return rue_fetcher_prefetch(reader->fetcher, image->item, tensor_at(reader, batch, image->position));
+    return (char *)reader->batch->images + image->position * reader->reading->tensor_bytes;
 }
 
 static void count_bad_image(struct rue_batch_reading *reading, const rue_error *bad)
@@ -57,17 +55,18 @@ static void count_bad_image(struct rue_batch_reading *reading, const rue_error *
     pthread_mutex_unlock(&reading->lock);
 }
 
-static rue_status load_image(struct rue_batch_reader *reader, struct rue_batch *batch,
-                             const struct image *image, rue_error *error)
+static rue_status load_image(struct rue_batch_reader *reader, const struct image *image, rue_error *error)
 {
     rue_error damage = {0}, why = {0};
+    uint64_t *item = &reader->batch->items[image->position];
     rue_fetcher_set_epoch(reader->fetcher, image->epoch);
     rue_status status =
-        rue_fetcher_fetch(reader->fetcher, image->item, tensor_at(reader, batch, image->position),
-                          &batch->labels[image->position], &damage, &why);
+        rue_fetcher_fetch(reader->fetcher, image->item, tensor_at(reader, image), item, &damage, &why);
     const rue_error *bad = status == RUE_DATA ? &why : damage.status != RUE_OK ? &damage : NULL;
     if (bad) count_bad_image(reader->reading, bad);
-    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
+    if (status != RUE_OK) return rue_fail(error, status, "%s", why.message);
+    reader->batch->labels[image->position] = rue_source_label(reader->reading->source, *item);
+    return RUE_OK;
 }
 
 static int compare_images(const void *left, const void *right)
@@ -77,57 +76,64 @@ static int compare_images(const void *left, const void *right)
     return (a->position > b->position) - (a->position < b->position);
 }
 
-/* Items are numbered in the order of storage. */
-static void list_images(struct rue_batch_reader *reader, const struct rue_batch *batch, size_t position,
-                        size_t count)
+/* While another worker loads the chunks of an image, loads those of a later block. Otherwise workers would
+ * load one chunk after another when chunks hold more than a batch. */
+static void prepare_chunks(const struct rue_batch_reader *reader, const struct image *image)
 {
     const struct rue_loader_options *options = reader->reading->options;
+    uint64_t position = reader->batch->first + image->position, item = image->item;
+    for (int ahead = 0; rue_source_prepare(reader->reading->source, item) && ahead < options->num_workers;
+         ahead++) {
+        position += reader->order.block;
+        if (position >= options->images) return;
+        item = rue_sampler_item(&reader->order, position);
+    }
+}
+
+static rue_status load_next_image(struct rue_batch_reader *reader, rue_error *error)
+{
+    const struct image *images = reader->images;
+    size_t i = reader->loaded++;
+    if (reader->prefetched < i) reader->prefetched = i;
+    while (reader->prefetched < reader->count &&
+           rue_fetcher_prefetch(reader->fetcher, images[reader->prefetched].item,
+                                tensor_at(reader, &images[reader->prefetched])))
+        reader->prefetched++;
+    prepare_chunks(reader, &images[i]);
+    return load_image(reader, &images[i], error);
+}
+
+/* Items are numbered in the order of storage. */
+void rue_batch_reader_begin(struct rue_batch_reader *reader, struct rue_batch *batch, size_t position,
+                            size_t count, const atomic_bool *dropped)
+{
+    const struct rue_loader_options *options = reader->reading->options;
+    reader->batch = batch;
+    reader->dropped = dropped;
+    reader->count = count;
+    reader->loaded = reader->prefetched = 0;
+    reader->order = options->sampler;
+    reader->order.epoch = batch->epoch;
     for (size_t i = 0; i < count; i++)
         reader->images[i] =
-            (struct image){rue_sampler_item(&options->sampler, batch->first + position + i),
-                           rue_sampler_epoch(&options->sampler, batch->first + position + i), position + i};
+            (struct image){rue_sampler_item(&reader->order, batch->first + position + i),
+                           rue_sampler_epoch(&reader->order, batch->first + position + i), position + i};
     if (options->fetcher.read == RUE_READ_BATCH)
         qsort(reader->images, count, sizeof *reader->images, compare_images);
 }
 
-/* While another worker loads the chunks of an image, loads those of a later block. Otherwise workers would
- * load one chunk after another when chunks hold more than a batch. */
-static void prepare_chunks(const struct rue_batch_reader *reader, const struct rue_batch *batch,
-                           const struct image *image)
-{
-    const struct rue_loader_options *options = reader->reading->options;
-    uint64_t position = batch->first + image->position, item = image->item;
-    for (int ahead = 0; rue_source_prepare(reader->reading->source, item) && ahead < options->num_workers;
-         ahead++) {
-        position += options->sampler.block;
-        if (position >= options->images) return;
-        item = rue_sampler_item(&options->sampler, position);
-    }
-}
-
-static rue_status load_images(struct rue_batch_reader *reader, struct rue_batch *batch, size_t count,
-                              rue_error *error)
-{
-    const struct image *images = reader->images;
-    rue_status status = RUE_OK;
-    size_t expected = 0;
-    for (size_t i = 0; i < count && status == RUE_OK && !reader->reading->stopping; i++) {
-        if (expected < i) expected = i;
-        while (expected < count && prefetch_image(reader, batch, &images[expected])) expected++;
-        prepare_chunks(reader, batch, &images[i]);
-        status = load_image(reader, batch, &images[i], error);
-    }
-    rue_fetcher_discard(reader->fetcher);
-    return status;
-}
-
-rue_status rue_batch_reader_load(struct rue_batch_reader *reader, struct rue_batch *batch, size_t position,
-                                 size_t count, rue_error *error)
+rue_status rue_batch_reader_load(struct rue_batch_reader *reader, uint64_t deadline_ns, rue_error *error)
 {
     uint64_t *load_ns = reader->reading->options->batch_load_ns;
     uint64_t begin = load_ns ? rue_clock_now_ns() : 0;
-    list_images(reader, batch, position, count);
-    rue_status status = load_images(reader, batch, count, error);
-    if (load_ns) __atomic_fetch_add(&load_ns[batch->index], rue_clock_now_ns() - begin, __ATOMIC_RELAXED);
+    rue_status status = RUE_OK;
+    while (status == RUE_OK && reader->loaded < reader->count && !*reader->dropped) {
+        status = load_next_image(reader, error);
+        bool more = status == RUE_OK && reader->loaded < reader->count;
+        if (more && deadline_ns != UINT64_MAX && rue_clock_now_ns() >= deadline_ns) status = RUE_TIMEOUT;
+    }
+    if (status != RUE_TIMEOUT) rue_fetcher_discard(reader->fetcher);
+    if (load_ns)
+        __atomic_fetch_add(&load_ns[reader->batch->index], rue_clock_now_ns() - begin, __ATOMIC_RELAXED);
     return status;
 }

@@ -141,6 +141,12 @@ size_t rue_batch_sizer_next(struct rue_batch_sizer *sizer, const struct rue_batc
     return sizer->size;
 }
 
+void rue_batch_sizer_rewind(struct rue_batch_sizer *sizer)
+{
+    sizer->delivered = sizer->begun;
+    begin_stretch(sizer, sizer->size, sizer->begun); /* a pause is not a rate */
+}
+
 void rue_batch_sizer_observe(struct rue_batch_sizer *sizer, size_t images, uint64_t now_ns)
 {
     sizer->delivered++;

@@ -284,7 +284,7 @@ static rue_status fetch_tensor(struct rue_fetcher *fetcher, uint64_t item, void 
                           : fetch_read(fetcher, item, tensor, error);
 }
 
-rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, int32_t *label,
+rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, uint64_t *loaded,
                              rue_error *damage, rue_error *error)
 {
     uint64_t count = rue_source_count(fetcher->source);
@@ -292,7 +292,7 @@ rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *t
         rue_error why = {0};
         rue_status status = fetcher->mode == RUE_RAW ? fetch_raw(fetcher, item, tensor, &why)
                                                      : fetch_tensor(fetcher, item, tensor, &why);
-        if (status == RUE_OK) return *label = rue_source_label(fetcher->source, item), RUE_OK;
+        if (status == RUE_OK) return *loaded = item, RUE_OK;
         bool replace =
             fetcher->options.bad_images == RUE_BAD_REPLACE && status == RUE_DATA && tried + 1 < count;
         if (!replace) return rue_fail(error, status, "%s", why.message);

@@ -9,25 +9,30 @@
 #include "advice.h"
 #include "batch_plan.h"
 #include "batch_reader.h"
+#include "clock.h"
+#include "loader_sizes.h"
 #include "slab_pool.h"
-#include "units.h"
 
 enum { WORKER_STACK_BYTES = 1 << 20 };
 
+#define STOPPED "the loader was stopped"
+
 /* A batch that is being loaded, or is loaded and not yet delivered. */
 struct slot {
-    struct rue_batch *batch;
+    struct rue_batch *batch; /* NULL: none */
     atomic_size_t remaining; /* tickets that are not done yet */
+    atomic_bool dropped;     /* it will not be delivered */
     rue_error error;         /* error of the first item that failed */
 };
 
 struct worker {
     struct rue_loader *loader;
     struct rue_batch_reader *reader;
+    struct slot *slot; /* of the ticket that it loads; NULL: none */
     pthread_t thread;
 };
 
-/* The sizes of the job; constant. */
+/* The sizes of an epoch; constant. */
 struct sizes {
     uint64_t window;
     size_t batch_size, tensor_bytes, slab_bytes;
@@ -41,12 +46,12 @@ struct crew {
     atomic_size_t started;
 };
 
-/* Read by workers without the lock. Written under the lock, except the ticket, so no wait misses a change. */
+/* Read by workers without the lock. Written under the lock, except the ticket, so no wait misses a change.
+ * Batches and tickets are counted over all epochs, so a worker that is late cannot claim a ticket twice. */
 struct work {
     atomic_uint_least64_t ticket; /* the next to claim; tickets follow the order of the batches */
     atomic_uint_least64_t begun;  /* batches that may be loaded, so far */
     atomic_size_t sleepers;       /* workers that wait for work */
-    atomic_bool complete;         /* no more batches will be begun */
     atomic_bool waking;           /* a worker was signalled and does not run yet */
 };
 
@@ -63,58 +68,11 @@ struct rue_loader {
     pthread_cond_t work_available; /* there are tickets, or no more will come */
     pthread_cond_t ready;          /* a batch is loaded */
     struct slot *slots;            /* [window]; batch b is in slot b % window */
-    uint64_t delivered;            /* batches delivered so far */
-    rue_error failure; /* the error that ended the loader; every later rue_loader_next returns it */
+    uint64_t delivered;            /* batches delivered or dropped so far */
+    rue_error failure;             /* every rue_loader_next returns it */
+    bool waited;                   /* an earlier call waited for the next batch */
+    bool stopped, closed;
 };
-
-/* ---- sizes ---- */
-
-/* Batches in flight for a job of `batches`: min(W * prefetch_factor, max_queue_size, batches), at least 1. */
-static uint64_t choose_window(const struct rue_loader_options *options, uint64_t batches)
-{
-    uint64_t window = (uint64_t)options->num_workers * (uint64_t)options->prefetch_factor;
-    uint64_t cap = (uint64_t)options->max_queue_size;
-    if (cap && window > cap) window = cap;
-    if (window < 1) window = 1;
-    return window < batches || batches == 0 ? window : batches;
-}
-
-struct rue_sampler rue_loader_sampler(const struct rue_loader_options *options)
-{
-    struct rue_sampler sampler = options->sampler;
-    if (options->batch_strategy == RUE_BATCHES_ROUND_ROBIN) sampler.turn = (uint64_t)options->batch_size;
-    return sampler;
-}
-
-uint64_t rue_loader_batches(const struct rue_loader_options *options)
-{
-    return rue_batch_plan_batches(options, options->images);
-}
-
-uint64_t rue_loader_images(const struct rue_loader_options *options)
-{
-    return rue_batch_plan_images(options, options->images);
-}
-
-static uint64_t slab_count(const struct rue_loader_options *options, uint64_t images)
-{
-    uint64_t in_flight = options->num_workers == 0
-                             ? 0 /* a loaded batch is delivered at once */
-                             : choose_window(options, rue_batch_plan_batches(options, images));
-    return in_flight + (uint64_t)options->max_held;
-}
-
-static uint64_t slab_bytes(const struct rue_loader_options *options)
-{
-    uint64_t values = options->item_values ? options->item_values : RUE_TENSOR_ITEMS;
-    return (uint64_t)options->batch_size * values * rue_dtype_bytes[options->fetcher.dtype];
-}
-
-uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options)
-{
-    uint64_t job = options->job_images > options->images ? options->job_images : options->images;
-    return slab_count(options, job) * slab_bytes(options);
-}
 
 /* ---- loading ---- */
 
@@ -155,18 +113,40 @@ static void wake_next_worker(struct rue_loader *loader)
 static void begin_batches(struct rue_loader *loader)
 {
     uint64_t begun = loader->work.begun, limit = loader->delivered + loader->sizes.window;
+    if (loader->stopped) return;
     for (; !rue_batch_plan_is_complete(&loader->plan) && begun < limit && loader->pool.free_count > 0;
          begun++) {
         struct slot *slot = &loader->slots[begun % loader->sizes.window];
+        if (slot->batch) break; /* it was dropped, and a worker still loads an item of it */
         slot->batch = acquire_slab(loader);
         slot->remaining = loader->sizes.tickets_of_batch;
+        slot->dropped = false;
         rue_error_clear(&slot->error);
         loader->work.begun = begun + 1;
     }
-    loader->work.complete = rue_batch_plan_is_complete(&loader->plan);
-    if (loader->work.complete)
-        pthread_cond_broadcast(&loader->work_available); /* workers without work may end */
     wake_worker(loader);
+}
+
+/* Needs the lock. Returns the slab of a batch that was dropped, if no worker loads it. */
+static void free_slot(struct rue_loader *loader, struct slot *slot)
+{
+    if (!slot->batch || !slot->dropped || slot->remaining > 0) return;
+    rue_slab_pool_release(&loader->pool, slot->batch);
+    slot->batch = NULL;
+}
+
+/* Needs the lock. Drops all batches that were not delivered. */
+static void drop_batches(struct rue_loader *loader)
+{
+    uint64_t begun = loader->work.begun, tickets = loader->sizes.tickets_of_batch;
+    uint64_t claimed = atomic_exchange(&loader->work.ticket, begun * tickets);
+    for (; loader->delivered < begun; loader->delivered++) {
+        struct slot *slot = &loader->slots[loader->delivered % loader->sizes.window];
+        uint64_t end = (loader->delivered + 1) * tickets, unclaimed = claimed < end ? end - claimed : 0;
+        slot->dropped = true;
+        slot->remaining -= unclaimed < tickets ? unclaimed : tickets;
+        free_slot(loader, slot);
+    }
 }
 
 /* Claims the next ticket; false: there is none now. */
@@ -178,20 +158,19 @@ static bool claim_ticket(struct rue_loader *loader, uint64_t *out)
     return false;
 }
 
-/* Waits for work. False: no more work will come. */
+/* Waits for work. False: the loader was stopped. */
 static bool wait_for_work(struct rue_loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
     loader->work.sleepers++;
-    while (!has_work(loader) && !loader->work.complete && !loader->reading.stopping) {
+    while (!has_work(loader) && !loader->stopped) {
         pthread_cond_wait(&loader->work_available, &loader->lock);
         loader->work.waking = false;
     }
     loader->work.sleepers--;
-    /* Another worker may have claimed the work, but there will be more. */
-    bool has_more = !loader->reading.stopping && (has_work(loader) || !loader->work.complete);
+    bool stopped = loader->stopped;
     pthread_mutex_unlock(&loader->lock);
-    return has_more;
+    return !stopped;
 }
 
 static void set_failed(struct rue_loader *loader, struct slot *slot, const rue_error *error)
@@ -201,35 +180,48 @@ static void set_failed(struct rue_loader *loader, struct slot *slot, const rue_e
     pthread_mutex_unlock(&loader->lock);
 }
 
-/* Loads the items of a ticket. A small batch has none for its last tickets. */
-static void load_ticket(struct rue_loader *loader, struct worker *worker, uint64_t ticket)
+/* Begins to load the items of a ticket. A small batch has none for its last tickets. */
+static void begin_ticket(struct worker *worker, uint64_t ticket)
 {
-    const struct sizes *sizes = &loader->sizes;
-    struct slot *slot = &loader->slots[ticket / sizes->tickets_of_batch % sizes->window];
+    const struct sizes *sizes = &worker->loader->sizes;
+    struct slot *slot = &worker->loader->slots[ticket / sizes->tickets_of_batch % sizes->window];
     size_t position = (size_t)(ticket % sizes->tickets_of_batch) * sizes->grain, items = slot->batch->count;
     size_t count = position >= items ? 0 : items - position < sizes->grain ? items - position : sizes->grain;
+    worker->slot = slot;
+    rue_batch_reader_begin(worker->reader, slot->batch, position, count, &slot->dropped);
+}
+
+/* Loads the items of the worker's ticket. False: the deadline passed before the last of them. */
+static bool load_ticket(struct worker *worker, uint64_t deadline_ns)
+{
+    struct rue_loader *loader = worker->loader;
+    struct slot *slot = worker->slot;
     rue_error error = {0};
-    if (count && rue_batch_reader_load(worker->reader, slot->batch, position, count, &error) != RUE_OK)
-        set_failed(loader, slot, &error);
-    if (atomic_fetch_sub(&slot->remaining, 1) > 1) return;
+    rue_status status = rue_batch_reader_load(worker->reader, deadline_ns, &error);
+    if (status == RUE_TIMEOUT) return false;
+    if (status != RUE_OK) set_failed(loader, slot, &error);
+    worker->slot = NULL;
+    if (atomic_fetch_sub(&slot->remaining, 1) > 1) return true;
     pthread_mutex_lock(&loader->lock);
+    free_slot(loader, slot);
+    begin_batches(loader);
     pthread_cond_signal(&loader->ready);
     pthread_mutex_unlock(&loader->lock);
+    return true;
 }
 
 static void *run_worker(void *argument)
 {
     struct worker *worker = argument;
     struct rue_loader *loader = worker->loader;
-    while (!loader->reading.stopping) {
-        uint64_t ticket;
-        if (claim_ticket(loader, &ticket)) {
+    uint64_t ticket;
+    do {
+        while (claim_ticket(loader, &ticket)) {
             wake_next_worker(loader);
-            load_ticket(loader, worker, ticket);
-        } else if (!wait_for_work(loader)) {
-            break;
+            begin_ticket(worker, ticket);
+            load_ticket(worker, UINT64_MAX);
         }
-    }
+    } while (wait_for_work(loader));
     return NULL;
 }
 
@@ -250,104 +242,10 @@ static rue_status open_workers(struct rue_loader *loader, rue_error *error)
     return RUE_OK;
 }
 
-/* `cache`: memory of decoded chunks. */
-static rue_status check_memory(const struct rue_loader_options *options, uint64_t cache, rue_error *error)
+static rue_status start_workers(struct rue_loader *loader, rue_error *error)
 {
-    uint64_t slabs = rue_loader_slab_bytes(options);
-    char need[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES], part[RUE_UNIT_TEXT_BYTES];
-    if (!options->memory_bytes || slabs + cache <= options->memory_bytes) return RUE_OK;
-    rue_format_bytes(slabs, need, sizeof need);
-    rue_format_bytes(options->memory_bytes, limit, sizeof limit);
-    if (cache)
-        return rue_fail(error, RUE_INFEASIBLE,
-                        "the batches in flight need %s, the cache of chunks %s, and the limit is %s", need,
-                        rue_format_bytes(cache, part, sizeof part), limit);
-    return rue_fail(error, RUE_INFEASIBLE, "the batches in flight need %s (%llu of %s), and the limit is %s",
-                    need, (unsigned long long)(slabs / slab_bytes(options)),
-                    rue_format_bytes(slab_bytes(options), part, sizeof part), limit);
-}
-
-static rue_status check_options(const struct rue_loader_options *options, rue_error *error)
-{
-    const struct {
-        const char *name;
-        int value, least, most;
-    } bounds[] = {
-        {"batch_size", options->batch_size, 1, RUE_BATCH_SIZE_MAX},
-        {"num_workers", options->num_workers, 0, RUE_NUM_WORKERS_MAX},
-        {"prefetch_factor", options->prefetch_factor, options->num_workers > 0, RUE_PREFETCH_FACTOR_MAX},
-        {"max_queue_size", options->max_queue_size, 0, RUE_MAX_QUEUE_SIZE_MAX},
-        {"parallelism", (int)options->parallelism, 0, RUE_PARALLEL_SAMPLE},
-        {"read", (int)options->fetcher.read, 0, RUE_READ_ITEM},
-        {"batch_strategy", (int)options->batch_strategy, 0, RUE_BATCHES_ADAPTIVE}};
-    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
-        if (bounds[i].value < bounds[i].least || bounds[i].value > bounds[i].most)
-            return rue_fail(error, RUE_USAGE, "%s %d is out of range (%d to %d)", bounds[i].name,
-                            bounds[i].value, bounds[i].least, bounds[i].most);
-    if (options->images == 0 || options->max_held < 1)
-        return rue_fail(error, RUE_USAGE, "images and max_held must be at least 1");
-    if (rue_loader_batches(options) == 0)
-        return rue_fail(error, RUE_USAGE,
-                        "batch_size %d with drop_last skips all %llu images: use a smaller batch_size",
-                        options->batch_size, (unsigned long long)options->images);
-    if (options->item_values > RUE_ITEM_VALUES_MAX)
-        return rue_fail(error, RUE_DATA, "items of %llu values are too large: the limit is %lld",
-                        (unsigned long long)options->item_values, (long long)RUE_ITEM_VALUES_MAX);
-    return RUE_OK;
-}
-
-rue_status rue_loader_open(const struct rue_source *source, const struct rue_loader_options *given,
-                           struct rue_loader **out, rue_error *error)
-{
-    struct rue_loader_options opening = *given, *options = &opening;
-    options->item_values = rue_fetcher_tensor_values(source);
-    rue_status status = check_options(options, error);
-    if (status == RUE_OK) status = check_memory(options, rue_source_cache_bytes(source), error);
-    if (status != RUE_OK) return status;
-    struct rue_loader *loader = calloc(1, sizeof *loader);
-    if (!loader) return rue_fail_memory(error, "a loader", sizeof *loader);
-    loader->options = *options;
-    loader->options.sampler = rue_loader_sampler(options);
-    status = rue_sampler_open(&loader->options.sampler, source, error);
-    if (status != RUE_OK) return free(loader), status;
-    loader->options.fetcher.access =
-        rue_fetcher_access(source, options->fetcher.access); /* the same for all workers */
-    if (!options->allocator) loader->options.allocator = &rue_slab_allocator_default;
-    loader->sizes.batch_size = (size_t)options->batch_size;
-    loader->plan = rue_batch_plan_make(&loader->options);
-    loader->sizes.window = choose_window(options, rue_loader_batches(options));
-    loader->sizes.tensor_bytes = rue_fetcher_tensor_bytes(source, options->fetcher.dtype);
-    loader->reading.source = source;
-    loader->reading.options = &loader->options;
-    loader->reading.tensor_bytes = loader->sizes.tensor_bytes;
-    loader->sizes.slab_bytes = loader->sizes.batch_size * loader->sizes.tensor_bytes;
-    loader->sizes.grain = options->parallelism == RUE_PARALLEL_SAMPLE ? 1 : loader->sizes.batch_size;
-    loader->sizes.tickets_of_batch =
-        (loader->sizes.batch_size + loader->sizes.grain - 1) / loader->sizes.grain;
-    pthread_mutex_init(&loader->lock, NULL);
-    pthread_mutex_init(&loader->reading.lock, NULL);
-    pthread_cond_init(&loader->work_available, NULL);
-    pthread_cond_init(&loader->ready, NULL);
-    loader->slots = calloc(loader->sizes.window, sizeof *loader->slots);
-    if (!loader->slots)
-        status = rue_fail_memory(error, "slots", loader->sizes.window * sizeof *loader->slots);
-    if (status == RUE_OK)
-        status = rue_slab_pool_open(&loader->pool, loader->options.allocator,
-                                    (size_t)slab_count(&loader->options, loader->options.images),
-                                    loader->sizes.batch_size, loader->sizes.slab_bytes, error);
-    if (status == RUE_OK) status = open_workers(loader, error);
-    if (status != RUE_OK) return rue_loader_close(loader), status;
-    *out = loader;
-    return RUE_OK;
-}
-
-rue_status rue_loader_start(struct rue_loader *loader, rue_error *error)
-{
-    assert(loader->crew.started == 0);
-    rue_source_trim(loader->reading.source); /* what an earlier loader decoded */
-    if (loader->options.num_workers == 0) return RUE_OK;
-    begin_batches(loader);
     pthread_attr_t attributes;
+    if (loader->options.num_workers == 0) return RUE_OK;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, WORKER_STACK_BYTES);
     int failed = 0;
@@ -357,31 +255,149 @@ rue_status rue_loader_start(struct rue_loader *loader, rue_error *error)
     }
     pthread_attr_destroy(&attributes);
     if (!failed) return RUE_OK;
-    size_t started = loader->crew.started;
-    rue_loader_stop(loader);
-    return rue_fail(error, RUE_INFEASIBLE, "could start only %zu of %zu worker threads: %s%s", started,
-                    loader->crew.count, strerror(failed), rue_advice(failed));
+    return rue_fail(error, RUE_INFEASIBLE, "could start only %zu of %zu worker threads: %s%s",
+                    loader->crew.started, loader->crew.count, strerror(failed), rue_advice(failed));
 }
 
-static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out, rue_error *error)
+static struct sizes choose_sizes(const struct rue_loader_options *options, size_t tensor_bytes)
 {
-    if (loader->reading.stopping) return rue_fail(error, RUE_INTERRUPTED, "the loader was stopped");
-    pthread_mutex_lock(&loader->lock);
-    struct rue_batch *batch = acquire_slab(loader);
-    pthread_mutex_unlock(&loader->lock);
-    rue_status status =
-        rue_batch_reader_load(loader->crew.workers[0].reader, batch, 0, batch->count, &loader->failure);
-    if (loader->reading.stopping)
-        status = rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
-    if (status != RUE_OK) {
-        rue_loader_release(loader, batch);
-        return rue_fail(error, status, "%s", loader->failure.message);
-    }
-    loader->delivered++;
-    rue_batch_plan_observe(&loader->plan, batch);
-    *out = batch;
+    size_t batch = (size_t)options->batch_size;
+    bool by_item = options->parallelism == RUE_PARALLEL_SAMPLE && options->num_workers > 0;
+    return (struct sizes){.window = rue_loader_window(options, options->images),
+                          .batch_size = batch,
+                          .tensor_bytes = tensor_bytes,
+                          .slab_bytes = batch * tensor_bytes,
+                          .grain = by_item ? 1 : batch,
+                          .tickets_of_batch = by_item ? batch : 1};
+}
+
+/* Initialises the locks. The consumer's waits end by the monotonic clock. */
+static void open_locks(struct rue_loader *loader)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&loader->lock, NULL);
+    pthread_mutex_init(&loader->reading.lock, NULL);
+    pthread_cond_init(&loader->work_available, NULL);
+    pthread_cond_init(&loader->ready, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+static rue_status open_memory(struct rue_loader *loader, rue_error *error)
+{
+    const struct rue_loader_options *options = &loader->options;
+    loader->slots = calloc(loader->sizes.window, sizeof *loader->slots);
+    if (!loader->slots) return rue_fail_memory(error, "slots", loader->sizes.window * sizeof *loader->slots);
+    rue_status status = rue_slab_pool_open(&loader->pool, options->allocator,
+                                           (size_t)rue_loader_slabs(options, options->images),
+                                           loader->sizes.batch_size, loader->sizes.slab_bytes, error);
+    return status == RUE_OK ? open_workers(loader, error) : status;
+}
+
+rue_status rue_loader_open(const struct rue_source *source, const struct rue_loader_options *given,
+                           struct rue_loader **out, rue_error *error)
+{
+    struct rue_loader_options options = *given;
+    options.item_values = rue_fetcher_tensor_values(source);
+    options.sampler = rue_loader_sampler(given);
+    options.fetcher.access = rue_fetcher_access(source, given->fetcher.access); /* the same for all workers */
+    if (!options.allocator) options.allocator = &rue_slab_allocator_default;
+    rue_status status = rue_loader_check(&options, rue_source_cache_bytes(source), error);
+    if (status != RUE_OK) return status;
+    struct rue_loader *loader = calloc(1, sizeof *loader);
+    if (!loader) return rue_fail_memory(error, "a loader", sizeof *loader);
+    status = rue_sampler_open(&options.sampler, source, error);
+    if (status != RUE_OK) return free(loader), status;
+    rue_source_trim(source); /* what an earlier loader decoded */
+    loader->options = options;
+    loader->sizes = choose_sizes(&options, rue_fetcher_tensor_bytes(source, options.fetcher.dtype));
+    loader->plan = rue_batch_plan_make(&loader->options);
+    loader->reading.source = source;
+    loader->reading.options = &loader->options;
+    loader->reading.tensor_bytes = loader->sizes.tensor_bytes;
+    open_locks(loader);
+    status = open_memory(loader, error);
+    if (status == RUE_OK) status = rue_loader_rewind(loader, options.sampler.epoch, options.first, error);
+    if (status == RUE_OK) status = start_workers(loader, error);
+    if (status != RUE_OK) return rue_loader_close(loader), status;
+    *out = loader;
     return RUE_OK;
 }
+
+/* Without workers: ends a ticket whose batch was dropped. */
+static void end_ticket(struct rue_loader *loader)
+{
+    if (loader->options.num_workers == 0 && loader->crew.workers && loader->crew.workers[0].slot)
+        load_ticket(&loader->crew.workers[0], UINT64_MAX);
+}
+
+rue_status rue_loader_rewind(struct rue_loader *loader, uint64_t epoch, uint64_t first, rue_error *error)
+{
+    uint64_t images = loader->options.images;
+    if (first > images)
+        return rue_fail(error, RUE_USAGE, "an epoch of %llu images cannot begin at image %llu",
+                        (unsigned long long)images, (unsigned long long)first);
+    pthread_mutex_lock(&loader->lock);
+    bool stopped = loader->stopped;
+    if (!stopped) {
+        drop_batches(loader);
+        rue_error_clear(&loader->failure);
+        loader->waited = false;
+        rue_batch_plan_rewind(&loader->plan, &loader->options, epoch, first);
+        begin_batches(loader);
+    }
+    pthread_mutex_unlock(&loader->lock);
+    end_ticket(loader);
+    return stopped ? rue_fail(error, RUE_INTERRUPTED, STOPPED) : RUE_OK;
+}
+
+/* Needs the lock. */
+static bool is_finished(const struct rue_loader *loader)
+{
+    return rue_batch_plan_is_complete(&loader->plan) && loader->delivered == loader->work.begun;
+}
+
+void rue_loader_stop(struct rue_loader *loader)
+{
+    pthread_mutex_lock(&loader->lock);
+    if (!is_finished(loader)) rue_fail(&loader->failure, RUE_INTERRUPTED, STOPPED);
+    loader->stopped = true;
+    drop_batches(loader);
+    pthread_cond_broadcast(&loader->work_available);
+    pthread_cond_broadcast(&loader->ready);
+    pthread_mutex_unlock(&loader->lock);
+    for (size_t i = 0; i < loader->crew.started; i++) pthread_join(loader->crew.workers[i].thread, NULL);
+    loader->crew.started = 0;
+}
+
+static void free_loader(struct rue_loader *loader)
+{
+    pthread_cond_destroy(&loader->work_available);
+    pthread_cond_destroy(&loader->ready);
+    pthread_mutex_destroy(&loader->lock);
+    pthread_mutex_destroy(&loader->reading.lock);
+    free(loader);
+}
+
+void rue_loader_close(struct rue_loader *loader)
+{
+    if (!loader) return;
+    rue_loader_stop(loader);
+    end_ticket(loader);
+    for (size_t i = 0; i < loader->crew.count; i++) rue_batch_reader_close(loader->crew.workers[i].reader);
+    rue_source_trim(loader->reading.source);
+    rue_sampler_close(&loader->options.sampler);
+    free(loader->crew.workers);
+    free(loader->slots);
+    pthread_mutex_lock(&loader->lock);
+    loader->closed = true;
+    bool last = rue_slab_pool_close(&loader->pool);
+    pthread_mutex_unlock(&loader->lock);
+    if (last) free_loader(loader);
+}
+
+/* ---- delivery ---- */
 
 /* Needs the lock. Number of batches that can be delivered without waiting. */
 static size_t count_queued(const struct rue_loader *loader)
@@ -391,69 +407,78 @@ static size_t count_queued(const struct rue_loader *loader)
     return (size_t)(batch - loader->delivered);
 }
 
-/* Needs the lock. Waits until the next batch is loaded, or the loader stops. */
-static rue_status wait_loaded(struct rue_loader *loader, struct slot *slot)
+/* Needs the lock. Waits for a change, or without workers loads items. False: the deadline passed first. */
+static bool wait_for_change(struct rue_loader *loader, uint64_t deadline_ns)
 {
-    while ((loader->work.begun <= loader->delivered || slot->remaining > 0) && !loader->reading.stopping)
-        pthread_cond_wait(&loader->ready, &loader->lock);
-    if (loader->reading.stopping)
-        return rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
-    return slot->error.status == RUE_OK
-               ? RUE_OK
-               : rue_fail(&loader->failure, slot->error.status, "%s", slot->error.message);
+    struct worker *worker = &loader->crew.workers[0];
+    if (loader->options.num_workers == 0 && (worker->slot || has_work(loader))) {
+        uint64_t ticket;
+        pthread_mutex_unlock(&loader->lock);
+        if (!worker->slot && claim_ticket(loader, &ticket)) begin_ticket(worker, ticket);
+        bool done = !worker->slot || load_ticket(worker, deadline_ns);
+        pthread_mutex_lock(&loader->lock);
+        return done;
+    }
+    if (deadline_ns == UINT64_MAX) return pthread_cond_wait(&loader->ready, &loader->lock) == 0;
+    const struct timespec until = {(time_t)(deadline_ns / 1000000000), (long)(deadline_ns % 1000000000)};
+    return deadline_ns && pthread_cond_timedwait(&loader->ready, &loader->lock, &until) == 0;
 }
 
-/* For the consumer's thread. */
-static bool is_finished(const struct rue_loader *loader)
+/* Needs the lock. Waits until the next batch is loaded. */
+static rue_status wait_loaded(struct rue_loader *loader, const struct slot *slot, uint64_t deadline_ns)
 {
-    if (loader->options.num_workers == 0)
-        return rue_batch_plan_is_complete(&loader->plan) && loader->delivered == loader->plan.batches;
-    return loader->work.complete && loader->delivered == loader->work.begun;
+    while (!loader->stopped && (loader->work.begun <= loader->delivered || slot->remaining > 0))
+        if (!wait_for_change(loader, deadline_ns)) return RUE_TIMEOUT;
+    if (!loader->stopped && slot->error.status != RUE_OK)
+        rue_fail(&loader->failure, slot->error.status, "%s", slot->error.message);
+    return loader->failure.status;
+}
+
+/* Needs the lock. Delivers the next batch, if there is one. */
+static rue_status deliver_batch(struct rue_loader *loader, uint64_t deadline_ns, struct rue_batch **out)
+{
+    struct slot *slot = &loader->slots[loader->delivered % loader->sizes.window];
+    if (loader->failure.status != RUE_OK || is_finished(loader)) return loader->failure.status;
+    size_t queued = loader->waited ? 0 : count_queued(loader);
+    rue_status status = wait_loaded(loader, slot, deadline_ns);
+    loader->waited = status == RUE_TIMEOUT;
+    if (status != RUE_OK) return status;
+    *out = slot->batch;
+    slot->batch->queued = loader->options.num_workers ? queued : 0;
+    slot->batch = NULL;
+    loader->delivered++;
+    rue_batch_plan_observe(&loader->plan, *out);
+    begin_batches(loader);
+    return RUE_OK;
+}
+
+rue_status rue_loader_next_within(struct rue_loader *loader, uint64_t timeout_ns, struct rue_batch **out,
+                                  rue_error *error)
+{
+    uint64_t deadline_ns = timeout_ns;
+    bool forever = timeout_ns && __builtin_add_overflow(rue_clock_now_ns(), timeout_ns, &deadline_ns);
+    *out = NULL;
+    pthread_mutex_lock(&loader->lock);
+    rue_status status = deliver_batch(loader, forever ? UINT64_MAX : deadline_ns, out);
+    if (status != RUE_OK && status != RUE_TIMEOUT) rue_fail(error, status, "%s", loader->failure.message);
+    pthread_mutex_unlock(&loader->lock);
+    return status;
 }
 
 rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out, rue_error *error)
 {
-    *out = NULL;
-    if (is_finished(loader)) return RUE_OK;
-    if (loader->reading.stopping) rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
-    if (loader->failure.status != RUE_OK)
-        return rue_fail(error, loader->failure.status, "%s", loader->failure.message);
-    if (loader->options.num_workers == 0) return load_inline(loader, out, error);
-    assert(loader->crew.started > 0 || loader->reading.stopping);
-    pthread_mutex_lock(&loader->lock);
-    struct slot *slot = &loader->slots[loader->delivered % loader->sizes.window];
-    size_t queued = count_queued(loader);
-    rue_status status = wait_loaded(loader, slot);
-    if (status == RUE_OK) {
-        *out = slot->batch;
-        slot->batch->queued = queued;
-        loader->delivered++;
-        rue_batch_plan_observe(&loader->plan, slot->batch);
-        begin_batches(loader);
-    } else {
-        rue_fail(error, status, "%s", loader->failure.message);
-    }
-    pthread_mutex_unlock(&loader->lock);
-    return status;
+    return rue_loader_next_within(loader, UINT64_MAX, out, error);
 }
 
 void rue_loader_release(struct rue_loader *loader, struct rue_batch *batch)
 {
     pthread_mutex_lock(&loader->lock);
     rue_slab_pool_release(&loader->pool, batch);
-    if (loader->options.num_workers > 0) begin_batches(loader);
+    bool last = loader->closed && rue_slab_pool_close(&loader->pool);
+    begin_batches(loader);
+    pthread_cond_signal(&loader->ready); /* a consumer without workers may wait for a slab */
     pthread_mutex_unlock(&loader->lock);
-}
-
-void rue_loader_stop(struct rue_loader *loader)
-{
-    pthread_mutex_lock(&loader->lock);
-    loader->reading.stopping = true;
-    pthread_cond_broadcast(&loader->work_available);
-    pthread_cond_broadcast(&loader->ready);
-    pthread_mutex_unlock(&loader->lock);
-    for (size_t i = 0; i < loader->crew.started; i++) pthread_join(loader->crew.workers[i].thread, NULL);
-    loader->crew.started = 0;
+    if (last) free_loader(loader);
 }
 
 uint64_t rue_loader_bad_images(struct rue_loader *loader, rue_error *example)
@@ -464,21 +489,4 @@ uint64_t rue_loader_bad_images(struct rue_loader *loader, rue_error *example)
     if (count) rue_fail(example, reading->damage.status, "%s", reading->damage.message);
     pthread_mutex_unlock(&reading->lock);
     return count;
-}
-
-void rue_loader_close(struct rue_loader *loader)
-{
-    if (!loader) return;
-    rue_loader_stop(loader);
-    rue_slab_pool_close(&loader->pool);
-    for (size_t i = 0; i < loader->crew.count; i++) rue_batch_reader_close(loader->crew.workers[i].reader);
-    pthread_cond_destroy(&loader->work_available);
-    pthread_cond_destroy(&loader->ready);
-    pthread_mutex_destroy(&loader->lock);
-    pthread_mutex_destroy(&loader->reading.lock);
-    rue_source_trim(loader->reading.source);
-    rue_sampler_close(&loader->options.sampler);
-    free(loader->crew.workers);
-    free(loader->slots);
-    free(loader);
 }

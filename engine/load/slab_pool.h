@@ -2,13 +2,15 @@
 #ifndef RUE_SLAB_POOL_H
 #define RUE_SLAB_POOL_H
 
+#include <stdbool.h>
+
 #include "loader.h"
 
 struct rue_slab_pool {
     const struct rue_slab_allocator *allocator;
     size_t slab_bytes;
     struct rue_batch *slabs; /* [count] */
-    size_t count;
+    size_t count;            /* not freed yet */
     struct rue_batch **free; /* stack of free_count */
     size_t free_count;
 };
@@ -19,8 +21,8 @@ rue_status rue_slab_pool_open(struct rue_slab_pool *pool, const struct rue_slab_
                               size_t count, size_t batch_size, size_t slab_bytes,
                               rue_error *error) RUE_MUST_CHECK;
 
-/* Frees all slabs, including those that are borrowed. */
-void rue_slab_pool_close(struct rue_slab_pool *pool);
+/* Frees the slabs that are not borrowed; false: some are. Call it again when one of them was released. */
+bool rue_slab_pool_close(struct rue_slab_pool *pool);
 
 /* A free slab; there must be one. */
 struct rue_batch *rue_slab_pool_acquire(struct rue_slab_pool *pool);

@@ -235,22 +235,24 @@ static rue_status wait_for_start(const struct run *run, rue_error *error)
     return run->start ? run->start->wait(run->start->context, error) : RUE_OK;
 }
 
-/* Starts the workers, consumes all batches, joins the workers. This is the time of the trial. */
-static rue_status run_loader(struct run *run, rue_error *error)
+/* Opens the loader, consumes all batches, joins the workers. This is the time of the trial. */
+static rue_status run_loader(struct run *run, const struct rue_source *source,
+                             const struct rue_loader_options *options, rue_error *error)
 {
     struct rue_trial_result *result = run->result;
     rue_status status = wait_for_start(run, error);
     if (status != RUE_OK) return status;
-    result->images = result->batches = 0;
-    if (run->window) result->queue_waits = result->queue_fills = 0;
     const struct rue_model_ops *ops = run->model->ops;
     uint64_t overshoot = ops->overshoot_ns ? ops->overshoot_ns(run->model->state) : 0;
     struct rue_model_times device = device_times(run);
     rue_usage_reset_peak();
     struct rue_usage before = rue_usage_read();
     run->start_ns = rue_clock_now_ns();
-    status = rue_loader_start(run->loader, error);
-    if (status == RUE_OK) status = consume_all(run, error);
+    status = rue_loader_open(source, options, &run->loader, error);
+    if (status != RUE_OK) return status;
+    result->images = result->batches = 0;
+    if (run->window) result->queue_waits = result->queue_fills = 0;
+    status = consume_all(run, error);
     uint64_t last = rue_clock_now_ns();
     rue_loader_stop(run->loader);
     uint64_t end = rue_clock_now_ns();
@@ -370,8 +372,7 @@ static rue_status run_joint(struct run *run, const struct rue_source *source, ru
     if (status == RUE_OK) status = open_detail(run, &options, error);
     if (options.num_workers)
         run->window = rue_config_window(&run->request->config, rue_loader_batches(&options));
-    if (status == RUE_OK) status = rue_loader_open(source, &options, &run->loader, error);
-    if (status == RUE_OK) status = run_loader(run, error);
+    if (status == RUE_OK) status = run_loader(run, source, &options, error);
     rue_loader_close(run->loader);
     if (status == RUE_OK) status = rue_source_check(source, error);
     if (status == RUE_OK) judge_data(run);

@@ -17,7 +17,6 @@ static struct rue_loader *open_loader(struct rue_loader_options *options)
     struct rue_loader *loader;
     rue_error error = {0};
     bench_check(rue_loader_open(source, options, &loader, &error), &error);
-    bench_check(rue_loader_start(loader, &error), &error);
     return loader;
 }
 

@@ -33,17 +33,16 @@ static inline struct loader_bench loader_bench_make(const struct rue_source *sou
     return bench;
 }
 
-/* Images a second from just before the workers start until they are joined. */
+/* Images a second from just before the loader is opened until they are joined. */
 static inline double loader_bench_run(void *context)
 {
     struct loader_bench *bench = context;
     struct rue_loader *loader;
     struct rue_batch *batch;
     rue_error error = {0};
-    bench_check(rue_loader_open(bench->source, &bench->options, &loader, &error), &error);
     double start = bench_now();
     bench->first_batch_s = 0;
-    bench_check(rue_loader_start(loader, &error), &error);
+    bench_check(rue_loader_open(bench->source, &bench->options, &loader, &error), &error);
     for (;;) {
         bench_check(rue_loader_next(loader, &batch, &error), &error);
         if (!batch) break;

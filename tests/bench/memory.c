@@ -62,7 +62,6 @@ static double load(struct rue_source *source)
     struct rue_batch *batch;
     rue_error error = {0};
     bench_check(rue_loader_open(source, &bench.options, &loader, &error), &error);
-    bench_check(rue_loader_start(loader, &error), &error);
     for (;;) {
         bench_check(rue_loader_next(loader, &batch, &error), &error);
         if (!batch) break;

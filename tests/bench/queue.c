@@ -49,7 +49,6 @@ int main(void)
             bench.options.prefetch_factor = 8;
             bench.options.max_queue_size = sizes[s];
             bench_check(rue_loader_open(source, &bench.options, &loader, &error), &error);
-            bench_check(rue_loader_start(loader, &error), &error);
             usleep((useconds_t)((sizes[s] + 2) * batch_s * 1e6)); /* the queue fills */
             double start = bench_now();
             take_batches(loader, EARLY);

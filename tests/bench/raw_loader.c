@@ -15,8 +15,8 @@ static void *open_fetcher(void *context)
 static void fetch(void *state, uint64_t item, float *tensor)
 {
     rue_error error = {0};
-    int32_t label;
-    bench_check(rue_fetcher_fetch(state, item, tensor, &label, NULL, &error), &error);
+    uint64_t loaded;
+    bench_check(rue_fetcher_fetch(state, item, tensor, &loaded, NULL, &error), &error);
 }
 
 static void close_fetcher(void *state)

@@ -57,7 +57,6 @@ static struct rue_loader *begin(const struct rue_loader_options *options)
     rue_error error = {0};
     struct rue_loader *loader;
     data_require(rue_loader_open(source, options, &loader, &error) == RUE_OK, "open", &error);
-    data_require(rue_loader_start(loader, &error) == RUE_OK, "start", &error);
     return loader;
 }
 
@@ -65,15 +64,38 @@ static const char *stop_in_the_middle(const struct rue_loader_options *options)
 {
     for (int taken = 0; taken <= 2; taken++) {
         struct rue_loader *loader = begin(options);
+        struct rue_batch *batch;
         for (int i = 0; i < taken; i++) {
-            struct rue_batch *batch;
             if (rue_loader_next(loader, &batch, NULL) != RUE_OK || !batch) return "a batch is missing";
             if (i == 0) rue_loader_release(loader, batch);
         }
         rue_loader_stop(loader);
         rue_loader_close(loader);
+        if (taken == 2) rue_loader_release(loader, batch);
     }
     return NULL;
+}
+
+/* Rewinds at every point of the first batches, and asks for batches in short calls. */
+static const char *rewind_in_the_middle(const struct rue_loader_options *options)
+{
+    struct rue_loader *loader = begin(options);
+    struct rue_loader_options expected = *options;
+    const char *fault = NULL;
+    for (uint64_t epoch = 2; epoch < 22 && !fault; epoch++) {
+        struct rue_batch *batch = NULL;
+        for (uint64_t i = 0; i < epoch % 4; i++) {
+            if (batch) rue_loader_release(loader, batch);
+            while (rue_loader_next_within(loader, 1000, &batch, NULL) == RUE_TIMEOUT) continue;
+        }
+        if (epoch % 4 && !batch) fault = "a batch is missing";
+        if (rue_loader_rewind(loader, epoch, 0, NULL) != RUE_OK) fault = "it is not rewound";
+        if (batch) rue_loader_release(loader, batch);
+    }
+    expected.sampler.epoch = 21;
+    if (!fault) fault = loader_drain(loader, &expected, &items);
+    rue_loader_close(loader);
+    return fault;
 }
 
 static const char *run_damaged(const struct rue_loader_options *options)
@@ -86,7 +108,7 @@ static const char *run_damaged(const struct rue_loader_options *options)
     return fault;
 }
 
-/* ---- batches that another thread gives back ---- */
+/* ---- batches that another thread gives back, also after close ---- */
 
 enum { HELD = 3 };
 
@@ -112,7 +134,6 @@ static void *give_back(void *argument)
         }
         struct rue_batch *batch = lane->batches[--lane->count];
         pthread_mutex_unlock(&lane->lock);
-        rue_loader_bad_images(lane->loader, NULL);
         rue_loader_release(lane->loader, batch);
         pthread_mutex_lock(&lane->lock);
         lane->held--;
@@ -152,11 +173,12 @@ static const char *release_elsewhere(const struct rue_loader_options *options)
             break;
         }
         fault = loader_batch_fault(options, &items, index++, batch);
+        rue_loader_bad_images(lane.loader, NULL);
         hand_over(&lane, batch);
     }
     hand_over(&lane, NULL);
-    pthread_join(thread, NULL);
     rue_loader_close(lane.loader);
+    pthread_join(thread, NULL);
     return fault;
 }
 
@@ -186,18 +208,23 @@ int main(void)
     for_all("all batches come", 2 * PHOTOS + 1, 1, run_whole);
     for_all("another thread gives back", 2 * PHOTOS, HELD, release_elsewhere);
     for_all("stopping in the middle", 20 * PHOTOS, 2, stop_in_the_middle);
+    for_all("rewinding in the middle", 3 * PHOTOS, 2, rewind_in_the_middle);
     way_to_items = RUE_ACCESS_READ;
     for_all("read ahead, all batches come", 2 * PHOTOS + 1, 1, run_whole);
     for_all("read ahead, stopping in the middle", 20 * PHOTOS, 2, stop_in_the_middle);
+    for_all("read ahead, rewinding in the middle", 3 * PHOTOS, 2, rewind_in_the_middle);
     max_queue_size = 2, read_items = RUE_READ_BATCH;
     for_all("a short queue, all batches come", 2 * PHOTOS + 1, 1, run_whole);
     for_all("a short queue, stopping in the middle", 20 * PHOTOS, 2, stop_in_the_middle);
+    for_all("a short queue, rewinding in the middle", 3 * PHOTOS, 2, rewind_in_the_middle);
     memory = &(const struct rue_memory_probe){.free_bytes = unsteady_memory, .total_bytes = 100};
     batch_strategy = RUE_BATCHES_MEMORY;
     for_all("batches of changing size, all come", 20 * PHOTOS, 1, run_whole);
     for_all("batches of changing size, stopping in the middle", 20 * PHOTOS, 2, stop_in_the_middle);
+    for_all("batches of changing size, rewinding in the middle", 3 * PHOTOS, 2, rewind_in_the_middle);
     batch_strategy = RUE_BATCHES_ADAPTIVE;
     for_all("adaptive batches, all come", 20 * PHOTOS, 1, run_whole);
+    for_all("adaptive batches, rewinding in the middle", 3 * PHOTOS, 2, rewind_in_the_middle);
     batch_strategy = RUE_BATCHES_FIXED;
     rue_source_close(source);
     source = data_open("photos");

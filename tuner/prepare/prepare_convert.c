@@ -289,26 +289,17 @@ static rue_status add_batch(struct conversion *c, const struct rue_batch *batch,
     return status;
 }
 
-static rue_status start_loader(const struct conversion *c, const struct rue_loader_options *options,
-                               struct rue_loader **out, rue_error *error)
-{
-    rue_status status = rue_loader_open(c->source, options, out, error);
-    return status == RUE_OK ? rue_loader_start(*out, error) : status;
-}
-
 /* Makes tensors of photos with the loader. Without workers if the system refuses their threads or memory. */
 static rue_status load_items(struct conversion *c, rue_error *error)
 {
     struct rue_loader *loader = NULL;
     struct rue_loader_options options = loader_options(c);
     rue_error why = {0};
-    rue_status status = start_loader(c, &options, &loader, &why);
+    rue_status status = rue_loader_open(c->source, &options, &loader, &why);
     if (options.num_workers > 0 && (status == RUE_INFEASIBLE || status == RUE_MEMORY)) {
-        rue_loader_close(loader);
-        loader = NULL;
         options.num_workers = 0;
         rue_error_clear(&why);
-        status = start_loader(c, &options, &loader, &why);
+        status = rue_loader_open(c->source, &options, &loader, &why);
     }
     bool bad_image = false;
     for (struct rue_batch *batch; status == RUE_OK;) {

@@ -56,12 +56,12 @@ void rue_fetcher_discard(struct rue_fetcher *fetcher);
  * (rue_transform_verify). Errors as rue_fetcher_fetch; nothing is replaced. Blocks on storage. */
 rue_status rue_fetcher_verify(struct rue_fetcher *fetcher, uint64_t item, rue_error *error) RUE_MUST_CHECK;
 
-/* Writes the tensor of `item` to `tensor`, shape [3][224][224] or that of the source, and its label to
- * `*label`. RUE_DATA names the damaged item. RUE_BAD_REPLACE loads the next undamaged item of the data
- * instead: the result is RUE_OK, and `damage` (may be NULL) describes the damage. Items are not replaced
- * after other errors: RUE_INFEASIBLE (descriptors or memory), RUE_STORE (storage failed), RUE_MEMORY. Blocks
- * on storage. */
-rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, int32_t *label,
+/* Writes the tensor of `item` to `tensor`, shape [3][224][224] or that of the source, and its number to
+ * `*loaded`. RUE_DATA names the damaged item. RUE_BAD_REPLACE loads the next undamaged item of the data
+ * instead: the result is RUE_OK, `*loaded` its number, and `damage` (may be NULL) describes the damage. Items
+ * are not replaced after other errors: RUE_INFEASIBLE (descriptors or memory), RUE_STORE (storage failed),
+ * RUE_MEMORY. Blocks on storage. */
+rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, uint64_t *loaded,
                              rue_error *damage, rue_error *error) RUE_MUST_CHECK;
 
 #endif

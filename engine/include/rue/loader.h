@@ -1,5 +1,6 @@
 /* A loader fills batches in the order of the sampler. The consumer borrows each batch with rue_loader_next
- * and returns it with rue_loader_release, in any order. Batch buffers (slabs) are allocated once and reused.
+ * and returns it with rue_loader_release, in any order. Threads and batch buffers (slabs) are made once and
+ * serve all epochs.
  *
  * num_workers = 0 loads in the thread that calls rue_loader_next. With W >= 1 workers at most
  * min(W * prefetch_factor, max_queue_size) batches are in flight: being loaded, or loaded and not yet
@@ -10,9 +11,21 @@
  *
  * The loader does not compare the records of a tensor file with their CRC-32C: call rue_source_verify once.
  *
- * Life cycle: open (allocates all memory), start (starts the workers), next and release for each batch, stop
- * (joins the workers), close. Threads: one thread calls next; any thread may call release and
- * bad_images; one other thread may call stop. */
+ * States of a loader:
+ *
+ *     open ---> loading ---(the last batch is delivered)---> ended
+ *                ^   \-----(a batch could not be loaded)---> failed
+ *                 \_____________ rewind, from these three __________/
+ *
+ *     stop: from all of them to stopped     close: from all of them to closed
+ *
+ * Open allocates the memory, starts the workers and begins the first epoch. Rewind begins another one by the
+ * same function. It can come in the middle of an epoch: batches that were not delivered are dropped, each worker
+ * ends after its current item. Batches that the consumer holds stay valid in every state, until they are
+ * released; the last release after close frees the loader.
+ *
+ * Threads: one thread calls next and rewind; any thread may call release and bad_images; one other thread may
+ * call stop. */
 #ifndef RUE_LOADER_H
 #define RUE_LOADER_H
 
@@ -22,7 +35,8 @@
 
 struct rue_loader;
 
-/* Allocates the slabs. `allocate` returns memory aligned to 4096 bytes, or NULL on failure. */
+/* Allocates the slabs. `allocate` returns memory aligned to 4096 bytes, or NULL on failure. The allocator
+ * must live until the last batch is released. */
 struct rue_slab_allocator {
     void *(*allocate)(void *context, size_t bytes);
     void (*release)(void *context, void *slab, size_t bytes);
@@ -40,7 +54,9 @@ struct rue_memory_probe {
     uint64_t total_bytes; /* of which 10 % and 20 % are the limits */
 };
 
-extern const struct rue_slab_allocator rue_slab_allocator_default; /* anonymous mmap */
+/* Anonymous memory, in huge pages where the system has them. Whoever writes to a page first populates it: the
+ * workers. */
+extern const struct rue_slab_allocator rue_slab_allocator_default;
 
 enum {
     RUE_BATCH_SIZE_MAX = 65536,
@@ -61,58 +77,74 @@ struct rue_loader_options {
     int max_queue_size;                    /* 0 (no cap) to RUE_MAX_QUEUE_SIZE_MAX; without workers ignored */
     enum rue_parallelism parallelism;      /* without workers ignored */
     struct rue_sampler sampler;            /* the loader opens and closes a copy of it */
-    uint64_t images;                       /* to deliver, from position 0 of the sampler; at least 1 */
-    uint64_t job_images;                   /* memory_bytes is checked for a job of this length; 0: images */
-    bool drop_last;                        /* skip a last batch that is not full */
+    uint64_t images; /* of an epoch or job: positions 0 to images - 1 of the sampler; at least 1 */
+    uint64_t
+        first; /* position of the first image to deliver, at most images: the job was interrupted there */
+    uint64_t job_images; /* memory_bytes is checked for a job of this length; 0: images */
+    bool drop_last;      /* skip a last batch that is not full */
     struct rue_fetcher_options fetcher;
     uint64_t item_values;  /* of one item, for rue_loader_slab_bytes; the loader reads it from the source */
     uint64_t memory_bytes; /* limit on the memory of the slabs and of the source's decoded chunks; 0: none */
     int max_held;          /* batches that the consumer may hold at the same time, at least 1 */
     const struct rue_slab_allocator *allocator; /* (optional) NULL: the default */
     /* (optional) [rue_loader_batches], zeros: the loader adds the time that all workers together spend on
-     * each batch. Element i is complete when batch i is delivered. Must live until the loader is closed. */
+     * each batch. Element i is complete when batch i is delivered; epochs add up. Must live until the loader
+     * is closed. */
     uint64_t *batch_load_ns;
 };
 
 /* A batch. The loader owns it; the consumer may read it until rue_loader_release. */
 struct rue_batch {
-    uint64_t index;  /* 0, 1, ... */
+    uint64_t index;  /* 0, 1, ... since the loader was opened or rewound */
+    uint64_t epoch;  /* of the sampler or of the rewind; positions are counted from its beginning */
     uint64_t first;  /* position of its first image in the order of the sampler */
     size_t count;    /* images: batch_size, or fewer in the last batch or by the strategy */
     size_t queued;   /* batches loaded when rue_loader_next was called; 0: it waited, or has no workers */
     void *images;    /* [count][3][224][224], or items of the source's shape, values of the fetcher's dtype */
     int32_t *labels; /* [count] */
+    uint64_t *items; /* [count] their numbers in the data, after the replacement of damaged images */
 };
 
 /* The order of its items: the sampler of the options, with turns of batch_size for RUE_BATCHES_ROUND_ROBIN.
  * rue_sampler_open opens it for data. */
 struct rue_sampler rue_loader_sampler(const struct rue_loader_options *options);
 
-/* Number of batches and of images that a loader with these options delivers. With a strategy that changes the
- * size of batches it is the largest possible number of batches. */
+/* Number of batches and of images that a loader with these options delivers, from `first` on. With a strategy
+ * that changes the size of batches it is the largest possible number of batches. */
 uint64_t rue_loader_batches(const struct rue_loader_options *options);
 uint64_t rue_loader_images(const struct rue_loader_options *options);
 
 /* Memory of the slabs that the job needs: the batches in flight of the job + max_held slabs. */
 uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options);
 
-/* `source` must stay open until the loader is closed; `options` is copied. RUE_USAGE: an option is out of
- * range, drop_last leaves no batch, or the rank has nothing to load. RUE_INFEASIBLE: the slabs and
- * rue_source_cache_bytes exceed memory_bytes, or the slabs cannot be allocated. Also the errors of
- * rue_fetcher_open. */
+/* `source` must stay open until the loader is closed; `options` is copied. Loading begins at once. RUE_USAGE:
+ * an option is out of range, drop_last leaves no batch, or the rank has nothing to load. RUE_INFEASIBLE: the
+ * slabs and rue_source_cache_bytes exceed memory_bytes, or the slabs cannot be allocated, or a thread not be
+ * started. Also the errors of rue_fetcher_open. */
 rue_status rue_loader_open(const struct rue_source *source, const struct rue_loader_options *options,
                            struct rue_loader **out, rue_error *error) RUE_MUST_CHECK;
 
-/* Starts the workers; call it once. RUE_INFEASIBLE: a thread could not be started; the others were joined. */
-rue_status rue_loader_start(struct rue_loader *loader, rue_error *error) RUE_MUST_CHECK;
+/* Begins `epoch` at position `first`, as if the loader were opened with them. Does not wait for loading. When
+ * it is called as soon as the last batch of an epoch came, workers load while the consumer still uses that
+ * batch. RUE_USAGE: `first` is larger than images, and nothing changes. RUE_INTERRUPTED: the loader was
+ * stopped. */
+rue_status rue_loader_rewind(struct rue_loader *loader, uint64_t epoch, uint64_t first,
+                             rue_error *error) RUE_MUST_CHECK;
 
 /* Waits for the next batch and sets `*out` to it, or to NULL after the last one. One thread only, which must
  * hold fewer than `max_held` batches. RUE_INTERRUPTED: the loader was stopped. Also the errors of
- * rue_fetcher_fetch; RUE_DATA names the damaged item. After an error all calls return the same error. */
+ * rue_fetcher_fetch; RUE_DATA names the damaged item. After an error all calls return the same error, until
+ * the loader is rewound. */
 rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out,
                            rue_error *error) RUE_MUST_CHECK;
 
-/* Returns a batch to the loader. Thread-safe; does not wait for loading. */
+/* The same, but after `timeout_ns` it returns RUE_TIMEOUT without an error message, and the next call
+ * continues. 0 does not wait, UINT64_MAX waits without limit. Without workers it returns after an item, at
+ * least one. */
+rue_status rue_loader_next_within(struct rue_loader *loader, uint64_t timeout_ns, struct rue_batch **out,
+                                  rue_error *error) RUE_MUST_CHECK;
+
+/* Returns a batch to the loader. Thread-safe; does not wait for loading. Allowed after rue_loader_close. */
 void rue_loader_release(struct rue_loader *loader, struct rue_batch *batch);
 
 /* Stops and joins the workers. Each worker finishes its current item and its reads. May be called twice. */
@@ -122,7 +154,8 @@ void rue_loader_stop(struct rue_loader *loader);
  * them, with its name. Thread-safe. */
 uint64_t rue_loader_bad_images(struct rue_loader *loader, rue_error *example);
 
-/* Stops the loader and frees it with all batches, including batches that the consumer holds. */
+/* Stops the loader and frees it. Batches that the consumer holds, and what is needed to release them, are
+ * freed with the last of them. */
 void rue_loader_close(struct rue_loader *loader);
 
 #endif

@@ -1,8 +1,9 @@
 /* librue loads batches of images in C programs: it reads files, decodes JPEG and fills tensors in worker
  * threads. Call in this order:
  *
- *   rue_source_open, rue_loader_open, rue_loader_start,
+ *   rue_source_open, rue_loader_open,
  *   rue_loader_next and rue_loader_release for each batch,
+ *   rue_loader_rewind for another epoch,
  *   rue_loader_close, rue_source_close
  *
  * Functions that can fail return a rue_status and describe the failure in a rue_error, which may be NULL.

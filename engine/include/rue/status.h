@@ -1,5 +1,5 @@
 /* The results of functions that can fail, and the exit codes of the program `rue`. librue returns OK,
- * INTERNAL, MEMORY, USAGE, DATA, INFEASIBLE, STORE and INTERRUPTED. */
+ * INTERNAL, MEMORY, TIMEOUT, USAGE, DATA, INFEASIBLE, STORE and INTERRUPTED. */
 #ifndef RUE_STATUS_H
 #define RUE_STATUS_H
 

@@ -68,7 +68,6 @@ Test(batch_plan, batches_are_smaller_while_memory_is_short_and_their_slabs_are_t
     options.memory = &none_free;
     cr_assert_eq(rue_loader_batches(&options), 400, "at most");
     cr_assert_eq(rue_loader_open(source, &options, &loader, NULL), RUE_OK);
-    cr_assert_eq(rue_loader_start(loader, NULL), RUE_OK);
     for (uint64_t images = 0; images < 400; images += batch->count) {
         cr_assert_eq(rue_loader_next(loader, &batch, NULL), RUE_OK);
         cr_assert(batch->count <= least, "no batch grows");

@@ -28,7 +28,6 @@ static void expect_order(enum rue_read read, bool sorted)
     read_count = 0;
     options.fetcher.read = read;
     cr_assert_eq(rue_loader_open(source, &options, &loader, NULL), RUE_OK);
-    cr_assert_eq(rue_loader_start(loader, NULL), RUE_OK);
     while (rue_loader_next(loader, &batch, NULL) == RUE_OK && batch) {
         bool is_sorted = true;
         for (size_t i = 0; i < BATCH; i++) {

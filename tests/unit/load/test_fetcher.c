@@ -29,14 +29,14 @@ static struct rue_fetcher *make_fetcher(const struct rue_source *source, enum ru
                                                              .bad_images = bad_images});
 }
 
-static void fetch(struct rue_fetcher *fetcher, uint64_t item, void *into, int32_t expected_label)
+static void fetch(struct rue_fetcher *fetcher, uint64_t item, void *into)
 {
     rue_error error = {0};
-    int32_t label = -1;
+    uint64_t loaded = UINT64_MAX;
     rue_error damage = {0};
-    cr_assert_eq(rue_fetcher_fetch(fetcher, item, into, &label, &damage, &error), RUE_OK, "%s",
+    cr_assert_eq(rue_fetcher_fetch(fetcher, item, into, &loaded, &damage, &error), RUE_OK, "%s",
                  error.message);
-    cr_assert_eq(label, expected_label, "item %d has label %d", (int)item, label);
+    cr_assert_eq(loaded, item);
     cr_assert_eq(damage.status, RUE_OK, "%s", damage.message);
 }
 
@@ -50,7 +50,7 @@ Test(fetcher, a_raw_item_becomes_the_transform_s_tensor)
     for (unsigned i = 0; i < PHOTOS; i++) { /* items come class by class: 0 3, 1 4, 2 5 */
         struct jpeg_file file = data_photo(i / 2 + i % 2 * 3);
         cr_assert_eq(rue_transform_jpeg(transform, file.data, file.bytes, RUE_FLOAT32, other, NULL), RUE_OK);
-        fetch(fetcher, i, one, (int32_t)i / 2);
+        fetch(fetcher, i, one);
         cr_assert_eq(memcmp(one, other, sizeof one), 0, "item %u", i);
         free(file.data);
     }
@@ -76,9 +76,9 @@ Test(fetcher, tensors_of_either_type_give_the_values_of_the_raw_item)
                                                               .access = accesses[n % 4]});
         cr_assert(rue_source_allows(source, RUE_ACCESS_VIEW), "what was just written is in memory");
         for (unsigned i = 0; i < PHOTOS; i++) {
-            fetch(expected, i, other, (int32_t)i / 2);
+            fetch(expected, i, other);
             memset(one, 0, sizeof one);
-            fetch(fetcher, i, one, (int32_t)i / 2);
+            fetch(fetcher, i, one);
             cr_assert_eq(memcmp(one, other, sizeof one), 0, "%s, item %u, access %d", names[n / 4], i,
                          accesses[n % 4]);
         }
@@ -108,13 +108,13 @@ Test(fetcher, prefetched_items_equal_the_others)
         size_t bytes = rue_fetcher_tensor_bytes(NULL, options.dtype);
         char *ahead = aligned_alloc(RUE_BLOCK_BYTES, PHOTOS * sizeof one);
         for (unsigned i = PHOTOS; i-- > 0;) cr_assert(rue_fetcher_prefetch(fetcher, i, ahead + i * bytes));
-        for (unsigned i = PHOTOS; i-- > 0;) fetch(fetcher, i, ahead + i * bytes, (int32_t)i / 2);
+        for (unsigned i = PHOTOS; i-- > 0;) fetch(fetcher, i, ahead + i * bytes);
         for (unsigned i = 0; i < PHOTOS; i++) {
-            fetch(fetcher, i, one, (int32_t)i / 2);
+            fetch(fetcher, i, one);
             cr_assert_eq(memcmp(one, ahead + i * bytes, bytes), 0, "case %zu, item %u", c, i);
         }
         cr_assert(rue_fetcher_prefetch(fetcher, 0, ahead) && rue_fetcher_prefetch(fetcher, 1, ahead + bytes));
-        fetch(fetcher, 2, one, 1);
+        fetch(fetcher, 2, one);
         cr_assert_eq(memcmp(one, ahead + 2 * bytes, bytes), 0, "another than what is expected");
         rue_fetcher_discard(fetcher);
         rue_fetcher_close(fetcher);
@@ -146,14 +146,14 @@ Test(fetcher, photographs_of_a_batch_are_read_before_they_are_decoded)
     struct rue_fetcher *plain = make_fetcher(source, RUE_FLOAT32, RUE_BAD_FAIL);
     struct rue_fetcher *ahead = fetcher_with(source, options);
     for (unsigned i = 0; i < PHOTOS; i++) cr_assert(rue_fetcher_prefetch(ahead, i, one));
-    fetch(plain, 5, other, 2);
+    fetch(plain, 5, other);
     data_photo_damage(5); /* on storage, not in memory */
-    for (unsigned i = 0; i < PHOTOS; i++) fetch(ahead, i, one, (int32_t)i / 2);
+    for (unsigned i = 0; i < PHOTOS; i++) fetch(ahead, i, one);
     cr_assert_eq(memcmp(one, other, sizeof one), 0);
     cr_assert(rue_fetcher_prefetch(ahead, 0, one) && rue_fetcher_prefetch(ahead, 1, one));
-    fetch(ahead, 2, one, 1); /* another than what is expected */
+    fetch(ahead, 2, one); /* another than what is expected */
     rue_fetcher_discard(ahead);
-    fetch(ahead, 0, one, 0);
+    fetch(ahead, 0, one);
     rue_fetcher_close(ahead);
     options.read = RUE_READ_ITEM;
     ahead = fetcher_with(source, options);
@@ -174,10 +174,10 @@ Test(fetcher, a_truncated_file_is_detected_by_every_access)
             fetcher_with(source, (struct rue_fetcher_options){.max_pixels = RUE_MAX_PIXELS_DEFAULT,
                                                               .access = accesses[a]});
         rue_error error = {0};
-        int32_t label;
-        fetch(fetcher, 2, one, 1);
+        uint64_t loaded;
+        fetch(fetcher, 2, one);
         cr_assert_eq(truncate(temporary_path("cut"), 4096 + (off_t)sizeof one * 3 - 1), 0);
-        cr_assert_eq(rue_fetcher_fetch(fetcher, 2, one, &label, NULL, &error), RUE_DATA);
+        cr_assert_eq(rue_fetcher_fetch(fetcher, 2, one, &loaded, NULL, &error), RUE_DATA);
         const char *why = accesses[a] == RUE_ACCESS_VIEW ? "the file ends" : "it changed since";
         cr_assert(strstr(error.message, "/cut") && strstr(error.message, why), "%s", error.message);
         rue_fetcher_close(fetcher);
@@ -193,8 +193,8 @@ Test(fetcher, uint8_values_are_the_same_from_files_and_tensors)
     struct rue_source *raw = data_open("photos"), *made = data_open("uint8");
     struct rue_fetcher *a = make_fetcher(raw, RUE_UINT8, RUE_BAD_FAIL);
     struct rue_fetcher *b = make_fetcher(made, RUE_UINT8, RUE_BAD_FAIL);
-    fetch(a, 1, one, 1);
-    fetch(b, 1, other, 1);
+    fetch(a, 1, one);
+    fetch(b, 1, other);
     cr_assert_eq(memcmp(one, other, rue_fetcher_tensor_bytes(NULL, RUE_UINT8)), 0);
     rue_fetcher_close(a);
     rue_fetcher_close(b);
@@ -231,7 +231,7 @@ static void fetch_made(uint32_t channels, enum rue_dtype stored, const void *val
     struct rue_source *source = data_open("small");
     cr_assert_eq(rue_fetcher_tensor_bytes(source, RUE_FLOAT32), channels * 4 * sizeof(float));
     struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_FAIL);
-    fetch(fetcher, 0, into, 0);
+    fetch(fetcher, 0, into);
     rue_fetcher_close(fetcher);
     rue_source_close(source);
     cr_assert_eq(unlink(temporary_path("small")), 0);
@@ -260,9 +260,9 @@ static const char *fail(const struct rue_source *source, enum rue_bad_images bad
 {
     static rue_error error;
     struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, bad_images);
-    int32_t label;
+    uint64_t loaded;
     error = (rue_error){0};
-    rue_status status = rue_fetcher_fetch(fetcher, item, one, &label, NULL, &error);
+    rue_status status = rue_fetcher_fetch(fetcher, item, one, &loaded, NULL, &error);
     cr_assert_eq(status, expected, "%s: %s", rue_status_text(status), error.message);
     rue_fetcher_close(fetcher);
     return error.message;
@@ -313,16 +313,16 @@ Test(fetcher, the_next_image_is_decoded_after_a_bad_one)
     data_photo_damage(1);
     struct rue_source *source = data_open("photos");
     struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_FAIL);
-    int32_t label;
-    fetch(fetcher, 2, other, 2);
-    cr_assert_eq(rue_fetcher_fetch(fetcher, 1, one, &label, NULL, NULL), RUE_DATA);
-    fetch(fetcher, 2, one, 2);
+    uint64_t loaded;
+    fetch(fetcher, 2, other);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 1, one, &loaded, NULL, NULL), RUE_DATA);
+    fetch(fetcher, 2, one);
     cr_assert_eq(memcmp(one, other, sizeof one), 0);
     rue_fetcher_close(fetcher);
     rue_source_close(source);
 }
 
-Test(fetcher, replacing_uses_the_next_good_image_and_its_label)
+Test(fetcher, replacing_uses_the_next_good_image_and_its_number)
 {
     data_photos_make(3); /* items 0, 1, 2 are photos 0, 1, 2 */
     data_photo_damage(1);
@@ -330,10 +330,10 @@ Test(fetcher, replacing_uses_the_next_good_image_and_its_label)
     struct rue_source *source = data_open("photos");
     struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_REPLACE);
     rue_error error = {0}, damage = {0};
-    int32_t label = -1;
-    fetch(fetcher, 0, other, 0);
-    cr_assert_eq(rue_fetcher_fetch(fetcher, 1, one, &label, &damage, &error), RUE_OK, "%s", error.message);
-    cr_assert_eq(label, 0, "after the last item comes the first");
+    uint64_t loaded = UINT64_MAX;
+    fetch(fetcher, 0, other);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 1, one, &loaded, &damage, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(loaded, 0, "after the last item comes the first");
     cr_assert_eq(memcmp(one, other, sizeof one), 0);
     cr_assert(strstr(damage.message, data_photo_name(1)), "the one asked for: %s", damage.message);
     cr_assert_eq(error.status, RUE_OK, "no error is left behind");
@@ -347,10 +347,10 @@ Test(fetcher, replacing_also_skips_missing_files)
     struct rue_source *source = data_open("photos");
     cr_assert_eq(unlink(temporary_path(data_photo_name(0))), 0);
     struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_REPLACE);
-    int32_t label = -1;
+    uint64_t loaded = UINT64_MAX;
     rue_error damage = {0};
-    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, one, &label, &damage, NULL), RUE_OK);
-    cr_assert(label == 1 && strstr(damage.message, "No such file"), "%s", damage.message);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, one, &loaded, &damage, NULL), RUE_OK);
+    cr_assert(loaded == 1 && strstr(damage.message, "No such file"), "%s", damage.message);
     rue_fetcher_close(fetcher);
     rue_source_close(source);
 }
@@ -387,9 +387,9 @@ Test(fetcher, the_pixel_limit_is_the_caller_s)
     const struct rue_fetcher_options options = {.dtype = RUE_FLOAT32, .max_pixels = 20 * 16 - 1};
     struct rue_fetcher *fetcher;
     rue_error error = {0};
-    int32_t label;
+    uint64_t loaded;
     cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, NULL), RUE_OK);
-    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, one, &label, NULL, &error), RUE_DATA);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, one, &loaded, NULL, &error), RUE_DATA);
     cr_assert(strstr(error.message, "320 pixels"), "%s", error.message);
     rue_fetcher_close(fetcher);
     rue_source_close(source);

@@ -60,7 +60,6 @@ Test(loader_limits, replaced_items_do_not_depend_on_the_workers)
             cr_assert_eq(items.crcs[DAMAGED], items.crcs[DAMAGED + 1]);
             struct rue_loader *loader;
             cr_assert_eq(rue_loader_open(source, &options, &loader, NULL), RUE_OK);
-            cr_assert_eq(rue_loader_start(loader, NULL), RUE_OK);
             const char *fault = loader_drain(loader, &options, &items);
             cr_assert_null(fault, "%s: %s", loader_case_name(&options), fault);
             rue_error example = {0};
@@ -228,13 +227,11 @@ Test(loader_limits, refused_threads_are_infeasible_and_the_others_are_stopped)
         rue_error error = {0};
         char figures[48];
         snprintf(figures, sizeof figures, "start only %d of 4 worker threads", given);
-        cr_assert_eq(rue_loader_open(source, &options, &loader, NULL), RUE_OK);
         threads_left = given;
-        rue_status status = rue_loader_start(loader, &error);
+        rue_status status = rue_loader_open(source, &options, &loader, &error);
         threads_left = -1;
         cr_assert_eq(status, RUE_INFEASIBLE, "status %d", status);
         cr_assert(strstr(error.message, figures), "%s", error.message);
-        rue_loader_close(loader);
     }
     rue_source_close(source);
 }

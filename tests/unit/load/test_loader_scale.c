@@ -19,7 +19,6 @@ static void expect_order(uint64_t items, struct loader_case knobs, uint64_t imag
     uint64_t place = 0;
     sampler.items = items;
     cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_OK, "%s", error.message);
-    cr_assert_eq(rue_loader_start(loader, &error), RUE_OK, "%s", error.message);
     for (;;) {
         cr_assert_eq(rue_loader_next(loader, &batch, &error), RUE_OK, "%s", error.message);
         if (!batch) break;
@@ -73,7 +72,6 @@ Test(loader_scale, no_worker_ends_before_the_job_does)
     rue_error error = {0};
     int others = count_threads();
     cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_OK, "%s", error.message);
-    cr_assert_eq(rue_loader_start(loader, &error), RUE_OK, "%s", error.message);
     for (int i = 0; i < BATCHES; i++) {
         cr_assert_eq(rue_loader_next(loader, &batch, &error), RUE_OK, "%s", error.message);
         rue_loader_release(loader, batch);
@@ -103,7 +101,6 @@ Test(loader_scale, a_stop_in_the_middle_of_a_batch_delivers_no_batch)
         make_loader_options((struct loader_case){16, 0, 2, RUE_PARALLEL_BATCH}, 100);
     options.sampler.shuffle = false;
     cr_assert_eq(rue_loader_open(source, &options, &to_be_stopped, &error), RUE_OK, "%s", error.message);
-    cr_assert_eq(rue_loader_start(to_be_stopped, &error), RUE_OK);
     for (int again = 0; again < 2; again++) {
         error = (rue_error){0};
         cr_assert_eq(rue_loader_next(to_be_stopped, &batch, &error), RUE_INTERRUPTED);

@@ -61,7 +61,6 @@ static void run_queue(struct rue_source *source, int workers, int size, uint64_t
     storage.permitted = (uint64_t)size;
     storage.read = storage.asked = 0;
     cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_OK, "%s", error.message);
-    cr_assert_eq(rue_loader_start(loader, &error), RUE_OK, "%s", error.message);
     wait_until_read((uint64_t)size);
     for (uint64_t i = 0, passed = 0; i < BATCHES; i++) {
         struct rue_batch *batch;

@@ -64,7 +64,6 @@ static void check_rank(struct rue_loader_options options)
     sampler.items = PHOTOS;
     options.images = rue_sampler_share(&sampler) * EPOCHS;
     cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_OK, "%s", error.message);
-    cr_assert_eq(rue_loader_start(loader, &error), RUE_OK, "%s", error.message);
     for (uint64_t position = 0; position < options.images;) {
         cr_assert_eq(rue_loader_next(loader, &batch, &error), RUE_OK, "%s", error.message);
         for (size_t i = 0; i < batch->count; i++, position++) {
