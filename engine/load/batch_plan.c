@@ -40,14 +40,13 @@ struct rue_batch_plan rue_batch_plan_make(const struct rue_loader_options *optio
     return plan;
 }
 
-void rue_batch_plan_rewind(struct rue_batch_plan *plan, const struct rue_loader_options *options,
-                           uint64_t epoch, uint64_t first)
+void rue_batch_plan_begin(struct rue_batch_plan *plan, const struct rue_loader_options *options,
+                          uint64_t epoch, uint64_t first)
 {
     plan->epoch = epoch;
     plan->position = first;
     plan->end = first + rue_batch_plan_images(options, options->images - first);
     plan->batches = 0;
-    rue_batch_sizer_rewind(&plan->sizer);
 }
 
 static void read_facts(struct rue_batch_plan *plan)

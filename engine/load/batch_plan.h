@@ -14,13 +14,12 @@ struct rue_batch_plan {
     struct rue_batch_sizer sizer;
 };
 
-/* The memory probe of the options must live as long as the plan. It has no batches until it is rewound. */
+/* The memory probe of the options must live as long as the plan. It has no batches until an epoch begins. */
 struct rue_batch_plan rue_batch_plan_make(const struct rue_loader_options *options);
 
-/* Continues with the images of `epoch` from position `first` on, at most images of the options. The batches
- * that were not delivered are dropped; what the strategy learned is kept. */
-void rue_batch_plan_rewind(struct rue_batch_plan *plan, const struct rue_loader_options *options,
-                           uint64_t epoch, uint64_t first);
+/* Continues with the images of `epoch` from position `first` on, at most images of the options. */
+void rue_batch_plan_begin(struct rue_batch_plan *plan, const struct rue_loader_options *options,
+                          uint64_t epoch, uint64_t first);
 
 /* How many of `images` are delivered: without those of a last batch that is dropped. */
 uint64_t rue_batch_plan_images(const struct rue_loader_options *options, uint64_t images);

@@ -141,7 +141,7 @@ size_t rue_batch_sizer_next(struct rue_batch_sizer *sizer, const struct rue_batc
     return sizer->size;
 }
 
-void rue_batch_sizer_rewind(struct rue_batch_sizer *sizer)
+void rue_batch_sizer_drop(struct rue_batch_sizer *sizer)
 {
     sizer->delivered = sizer->begun;
     begin_stretch(sizer, sizer->size, sizer->begun); /* a pause is not a rate */

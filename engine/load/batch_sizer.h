@@ -60,8 +60,8 @@ struct rue_batch_sizer rue_batch_sizer_make(enum rue_batch_strategy strategy, si
 /* The size of the next batch. */
 size_t rue_batch_sizer_next(struct rue_batch_sizer *sizer, const struct rue_batch_facts *facts);
 
-/* The batches that were not delivered never will be. */
-void rue_batch_sizer_rewind(struct rue_batch_sizer *sizer);
+/* The batches that were not delivered never will be. What was learned is kept. */
+void rue_batch_sizer_drop(struct rue_batch_sizer *sizer);
 
 /* The next batch, of `images`, was delivered; in the order of the batches. */
 void rue_batch_sizer_observe(struct rue_batch_sizer *sizer, size_t images, uint64_t now_ns);

@@ -69,6 +69,7 @@ struct rue_loader {
     pthread_cond_t ready;          /* a batch is loaded */
     struct slot *slots;            /* [window]; batch b is in slot b % window */
     uint64_t delivered;            /* batches delivered or dropped so far */
+    uint64_t epoch, undelivered;   /* the epoch that is delivered, and its images that were not */
     rue_error failure;             /* every rue_loader_next returns it */
     bool waited;                   /* an earlier call waited for the next batch */
     bool stopped, closed;
@@ -109,13 +110,21 @@ static void wake_next_worker(struct rue_loader *loader)
     pthread_mutex_unlock(&loader->lock);
 }
 
+/* Needs the lock. Whether there are more batches to begin: of the epoch, or of the next one. */
+static bool plan_batches(struct rue_loader *loader)
+{
+    struct rue_batch_plan *plan = &loader->plan;
+    if (loader->options.continues && rue_batch_plan_is_complete(plan) && plan->epoch == loader->epoch)
+        rue_batch_plan_begin(plan, &loader->options, plan->epoch + 1, 0);
+    return !rue_batch_plan_is_complete(plan);
+}
+
 /* Needs the lock. Begins as many batches as the window and the free slabs allow. */
 static void begin_batches(struct rue_loader *loader)
 {
     uint64_t begun = loader->work.begun, limit = loader->delivered + loader->sizes.window;
     if (loader->stopped) return;
-    for (; !rue_batch_plan_is_complete(&loader->plan) && begun < limit && loader->pool.free_count > 0;
-         begun++) {
+    for (; plan_batches(loader) && begun < limit && loader->pool.free_count > 0; begun++) {
         struct slot *slot = &loader->slots[begun % loader->sizes.window];
         if (slot->batch) break; /* it was dropped, and a worker still loads an item of it */
         slot->batch = acquire_slab(loader);
@@ -147,6 +156,7 @@ static void drop_batches(struct rue_loader *loader)
         slot->remaining -= unclaimed < tickets ? unclaimed : tickets;
         free_slot(loader, slot);
     }
+    rue_batch_sizer_drop(&loader->plan.sizer);
 }
 
 /* Claims the next ticket; false: there is none now. */
@@ -341,10 +351,15 @@ rue_status rue_loader_rewind(struct rue_loader *loader, uint64_t epoch, uint64_t
     pthread_mutex_lock(&loader->lock);
     bool stopped = loader->stopped;
     if (!stopped) {
-        drop_batches(loader);
+        bool follows = !loader->undelivered && first == 0 && epoch == loader->epoch + 1;
+        if (!follows || loader->plan.epoch != epoch) {
+            drop_batches(loader);
+            rue_batch_plan_begin(&loader->plan, &loader->options, epoch, first);
+        }
         rue_error_clear(&loader->failure);
         loader->waited = false;
-        rue_batch_plan_rewind(&loader->plan, &loader->options, epoch, first);
+        loader->epoch = epoch;
+        loader->undelivered = rue_batch_plan_images(&loader->options, images - first);
         begin_batches(loader);
     }
     pthread_mutex_unlock(&loader->lock);
@@ -352,16 +367,10 @@ rue_status rue_loader_rewind(struct rue_loader *loader, uint64_t epoch, uint64_t
     return stopped ? rue_fail(error, RUE_INTERRUPTED, STOPPED) : RUE_OK;
 }
 
-/* Needs the lock. */
-static bool is_finished(const struct rue_loader *loader)
-{
-    return rue_batch_plan_is_complete(&loader->plan) && loader->delivered == loader->work.begun;
-}
-
 void rue_loader_stop(struct rue_loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
-    if (!is_finished(loader)) rue_fail(&loader->failure, RUE_INTERRUPTED, STOPPED);
+    if (loader->undelivered) rue_fail(&loader->failure, RUE_INTERRUPTED, STOPPED);
     loader->stopped = true;
     drop_batches(loader);
     pthread_cond_broadcast(&loader->work_available);
@@ -438,15 +447,16 @@ static rue_status wait_loaded(struct rue_loader *loader, const struct slot *slot
 static rue_status deliver_batch(struct rue_loader *loader, uint64_t deadline_ns, struct rue_batch **out)
 {
     struct slot *slot = &loader->slots[loader->delivered % loader->sizes.window];
-    if (loader->failure.status != RUE_OK || is_finished(loader)) return loader->failure.status;
+    if (loader->failure.status != RUE_OK || !loader->undelivered) return loader->failure.status;
     size_t queued = loader->waited ? 0 : count_queued(loader);
     rue_status status = wait_loaded(loader, slot, deadline_ns);
     loader->waited = status == RUE_TIMEOUT;
     if (status != RUE_OK) return status;
     *out = slot->batch;
     slot->batch->queued = loader->options.num_workers ? queued : 0;
-    slot->batch = NULL;
     loader->delivered++;
+    loader->undelivered -= slot->batch->count;
+    slot->batch = NULL;
     rue_batch_plan_observe(&loader->plan, *out);
     begin_batches(loader);
     return RUE_OK;

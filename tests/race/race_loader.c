@@ -79,8 +79,9 @@ static const char *stop_in_the_middle(const struct rue_loader_options *options)
 /* Rewinds at every point of the first batches, and asks for batches in short calls. */
 static const char *rewind_in_the_middle(const struct rue_loader_options *options)
 {
-    struct rue_loader *loader = begin(options);
     struct rue_loader_options expected = *options;
+    expected.continues = options->prefetch_factor > 1;
+    struct rue_loader *loader = begin(&expected);
     const char *fault = NULL;
     for (uint64_t epoch = 2; epoch < 22 && !fault; epoch++) {
         struct rue_batch *batch = NULL;
@@ -93,6 +94,9 @@ static const char *rewind_in_the_middle(const struct rue_loader_options *options
         if (batch) rue_loader_release(loader, batch);
     }
     expected.sampler.epoch = 21;
+    if (!fault) fault = loader_drain(loader, &expected, &items);
+    expected.sampler.epoch = 22;
+    if (!fault && rue_loader_rewind(loader, 22, 0, NULL) != RUE_OK) fault = "it is not rewound at the end";
     if (!fault) fault = loader_drain(loader, &expected, &items);
     rue_loader_close(loader);
     return fault;

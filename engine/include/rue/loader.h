@@ -20,9 +20,9 @@
  *     stop: from all of them to stopped     close: from all of them to closed
  *
  * Open allocates the memory, starts the workers and begins the first epoch. Rewind begins another one by the
- * same function. It can come in the middle of an epoch: batches that were not delivered are dropped, each worker
- * ends after its current item. Batches that the consumer holds stay valid in every state, until they are
- * released; the last release after close frees the loader.
+ * same function. It can come in the middle of an epoch: batches that were not delivered are dropped, each
+ * worker ends after its current item. Batches that the consumer holds stay valid in every state, until they
+ * are released; the last release after close frees the loader.
  *
  * Threads: one thread calls next and rewind; any thread may call release and bad_images; one other thread may
  * call stop. */
@@ -82,14 +82,15 @@ struct rue_loader_options {
         first; /* position of the first image to deliver, at most images: the job was interrupted there */
     uint64_t job_images; /* memory_bytes is checked for a job of this length; 0: images */
     bool drop_last;      /* skip a last batch that is not full */
+    bool continues;      /* begin to load the next epoch before this one ends: see rue_loader_rewind */
     struct rue_fetcher_options fetcher;
     uint64_t item_values;  /* of one item, for rue_loader_slab_bytes; the loader reads it from the source */
     uint64_t memory_bytes; /* limit on the memory of the slabs and of the source's decoded chunks; 0: none */
     int max_held;          /* batches that the consumer may hold at the same time, at least 1 */
     const struct rue_slab_allocator *allocator; /* (optional) NULL: the default */
-    /* (optional) [rue_loader_batches], zeros: the loader adds the time that all workers together spend on
-     * each batch. Element i is complete when batch i is delivered; epochs add up. Must live until the loader
-     * is closed. */
+    /* (optional) [rue_loader_batches, of `first` 0], zeros: the loader adds the time that all workers
+     * together spend on each batch. Element i is complete when batch i is delivered; epochs add up. Must live
+     * until the loader is closed. */
     uint64_t *batch_load_ns;
 };
 
@@ -124,10 +125,10 @@ uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options);
 rue_status rue_loader_open(const struct rue_source *source, const struct rue_loader_options *options,
                            struct rue_loader **out, rue_error *error) RUE_MUST_CHECK;
 
-/* Begins `epoch` at position `first`, as if the loader were opened with them. Does not wait for loading. When
- * it is called as soon as the last batch of an epoch came, workers load while the consumer still uses that
- * batch. RUE_USAGE: `first` is larger than images, and nothing changes. RUE_INTERRUPTED: the loader was
- * stopped. */
+/* Begins `epoch` at position `first`, as if the loader were opened with them. Does not wait for loading. If
+ * the loader `continues` and this is the beginning of the next epoch, its batches that are in flight or
+ * loaded already are kept, so there is no pause between epochs; otherwise they are dropped. RUE_USAGE:
+ * `first` is larger than images, and nothing changes. RUE_INTERRUPTED: the loader was stopped. */
 rue_status rue_loader_rewind(struct rue_loader *loader, uint64_t epoch, uint64_t first,
                              rue_error *error) RUE_MUST_CHECK;
 

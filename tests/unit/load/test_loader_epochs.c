@@ -150,6 +150,8 @@ Test(loader_epochs, rewound_epochs_are_those_of_fresh_loaders)
                 struct rue_loader_options options = epoch_options(worker_counts[w], prefetch_factors[p], way);
                 options.fetcher.read = (enum rue_read)p;
                 check_epochs(&options, expected);
+                options.continues = true;
+                check_epochs(&options, expected);
             }
 }
 
@@ -358,6 +360,50 @@ Test(loader_epochs, a_slow_source_is_waited_for_within_the_time_and_again)
         }
         rue_loader_release(loader, batch);
         cr_assert_eq(rue_loader_next_within(loader, UINT64_MAX, &batch, NULL), RUE_OK);
+        rue_loader_release(loader, batch);
+        rue_loader_close(loader);
+    }
+    rue_source_close(source);
+    source = whole;
+}
+
+static void wait_until_read(uint64_t items)
+{
+    for (uint64_t read = 0; read < items; usleep(1000)) {
+        pthread_mutex_lock(&gate.lock);
+        read = gate.read;
+        pthread_mutex_unlock(&gate.lock);
+    }
+}
+
+Test(loader_epochs, a_loader_that_continues_has_the_next_epoch_when_it_is_rewound)
+{
+    struct rue_source *whole = source;
+    source = open_gated();
+    set_gate(true);
+    for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++) {
+        struct rue_loader_options options = epoch_options(2, 2, way);
+        uint64_t ahead = IMAGES + UINT64_C(4) * BATCH; /* a window of the next epoch */
+        options.fetcher.dtype = RUE_FLOAT32;
+        options.continues = true;
+        gate.read = 0;
+        struct rue_loader *loader = begin(&options);
+        for (struct rue_batch *batch; (batch = next_batch(loader)); rue_loader_release(loader, batch))
+            cr_assert_eq(batch->epoch, 0);
+        cr_assert_null(next_batch(loader), "the epoch has ended, although there are batches");
+        wait_until_read(ahead);
+        set_gate(false);
+        rewind_to(loader, 1, 0);
+        for (uint64_t i = 0; i < 4; i++) {
+            struct rue_batch *batch = next_batch(loader);
+            cr_assert(batch->epoch == 1 && batch->index == i && batch->first == i * BATCH);
+            rue_loader_release(loader, batch);
+        }
+        cr_assert_eq(gate.read, ahead);
+        set_gate(true);
+        rewind_to(loader, 5, 1);
+        struct rue_batch *batch = next_batch(loader);
+        cr_assert(batch->epoch == 5 && batch->index == 0 && batch->first == 1);
         rue_loader_release(loader, batch);
         rue_loader_close(loader);
     }
