@@ -58,7 +58,7 @@ int main(int argc, char **argv)
     int decode = read_word(chosen, "decode", rue_decode_names);
     /* Normalise uint8 batches before use: see rue_transform_normalize. */
     int dtype = read_word(chosen, "batch_dtype", rue_dtype_names);
-    /* Measured with --transform train: each epoch has other random crops; set sampler.epoch. */
+    /* Measured with --transform train: each epoch has other random crops: see rue_loader_rewind. */
     const char *augment = json_string_value(json_object_get(json_object_get(chosen, "workload"), "augment"));
     struct rue_recipe recipe;
     if (augment && rue_recipe_parse(augment, &recipe, &error) != RUE_OK) fail(error.message);
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
         .max_queue_size = read_number(config, "max_queue_size", 0, 0),
         .batch_strategy = read_word(config, "batch_strategy", rue_batch_strategy_names),
         .sampler = {.seed = 1, .shuffle = true, .world_size = 1},
-        .images = rue_source_count(source), /* one epoch */
+        .images = rue_source_count(source), /* of an epoch */
         .fetcher = {.dtype = dtype,
                     .max_pixels = RUE_MAX_PIXELS_DEFAULT,
                     .decode = decode,
