@@ -5,7 +5,7 @@
 #include "data_fixture.h"
 #include "trial_loop.h"
 
-enum { PHOTOS = 10 };
+enum { PHOTOS = 10, ALLOCATING_US = 2000 };
 
 /* What the loop did, a letter each: "s0 s1 w0". */
 static struct {
@@ -72,6 +72,7 @@ static rue_status wait_for(void *state, uint64_t ticket, rue_error *error)
 static void *allocate(void *context, size_t bytes)
 {
     seen.slabs_allocated++;
+    usleep(ALLOCATING_US);
     return rue_slab_allocator_default.allocate(context, bytes);
 }
 
@@ -153,6 +154,14 @@ Test(in_flight, the_model_allocates_slabs_one_more_per_batch_in_flight)
     run(RUE_JOINT, 1, 2);
     cr_assert_eq(seen.slabs_allocated, 2 * 2 + 2, "W * prefetch_factor + in_flight");
     cr_assert_eq(seen.slabs_released, seen.slabs_allocated);
+}
+
+Test(in_flight, the_time_of_a_trial_contains_the_allocation_of_its_memory)
+{
+    run(RUE_JOINT, 1, 2);
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+    cr_assert_geq(result.first_batch_ns, (int64_t)seen.slabs_allocated * ALLOCATING_US * 1000);
+    cr_assert_geq(result.load_wait_ns, result.first_batch_ns);
 }
 
 Test(in_flight, a_failed_trial_leaves_no_batch_in_flight)

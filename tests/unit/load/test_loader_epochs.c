@@ -291,6 +291,46 @@ Test(loader_epochs, a_stopped_loader_is_not_rewound)
     }
 }
 
+/* Marks the items of the rank's share; the images after it must be those of its next epoch. Returns the
+ * number of batches. */
+static uint64_t load_padded(struct rue_loader_options options, int seen[PHOTOS])
+{
+    struct rue_sampler sampler = options.sampler, next;
+    cr_assert_eq(rue_sampler_open(&sampler, source, NULL), RUE_OK);
+    uint64_t share = rue_sampler_share(&sampler), batches = 0;
+    next = sampler;
+    next.epoch++;
+    options.images = rue_sampler_images(&sampler, RUE_EVEN_PAD);
+    struct rue_loader *loader = begin(&options);
+    for (struct rue_batch *batch; (batch = next_batch(loader)); rue_loader_release(loader, batch), batches++)
+        for (size_t i = 0; i < batch->count; i++) {
+            uint64_t position = batch->first + i;
+            if (position < share)
+                seen[batch->items[i]]++;
+            else
+                cr_assert_eq(batch->items[i], rue_sampler_item(&next, position - share));
+        }
+    rue_loader_close(loader);
+    rue_sampler_close(&sampler);
+    return batches;
+}
+
+Test(loader_epochs, padded_ranks_have_as_many_batches_and_together_each_image)
+{
+    for (int world = 1; world <= 7; world++) {
+        int seen[PHOTOS] = {0};
+        for (int rank = 0; rank < world; rank++) {
+            struct rue_loader_options options = epoch_options(rank % 3, 2, rank % 2);
+            options.batch_size = 2;
+            options.sampler.rank = rank;
+            options.sampler.world_size = world;
+            uint64_t most = (PHOTOS + (uint64_t)world - 1) / (uint64_t)world;
+            cr_assert_eq(load_padded(options, seen), (most + 1) / 2);
+        }
+        for (int i = 0; i < PHOTOS; i++) cr_assert_eq(seen[i], 1);
+    }
+}
+
 /* ---- within a time ---- */
 
 static struct {
