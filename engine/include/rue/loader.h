@@ -77,9 +77,8 @@ struct rue_loader_options {
     int max_queue_size;                    /* 0 (no cap) to RUE_MAX_QUEUE_SIZE_MAX; without workers ignored */
     enum rue_parallelism parallelism;      /* without workers ignored */
     struct rue_sampler sampler;            /* the loader opens and closes a copy of it */
-    uint64_t images; /* of an epoch or job: positions 0 to images - 1 of the sampler; at least 1 */
-    uint64_t
-        first; /* position of the first image to deliver, at most images: the job was interrupted there */
+    uint64_t images;     /* of an epoch or job: positions 0 to images - 1 of the sampler; at least 1 */
+    uint64_t first;      /* position of the first image to deliver, 0 to images: a job continues there */
     uint64_t job_images; /* memory_bytes is checked for a job of this length; 0: images */
     bool drop_last;      /* skip a last batch that is not full */
     bool continues;      /* begin to load the next epoch before this one ends: see rue_loader_rewind */
@@ -94,7 +93,7 @@ struct rue_loader_options {
     uint64_t *batch_load_ns;
 };
 
-/* A batch. The loader owns it; the consumer may read it until rue_loader_release. */
+/* A batch. The loader owns it; the consumer may read and write it until rue_loader_release. */
 struct rue_batch {
     uint64_t index;  /* 0, 1, ... since the loader was opened or rewound */
     uint64_t epoch;  /* of the sampler or of the rewind; positions are counted from its beginning */
