@@ -1,6 +1,9 @@
 """What can go wrong, for callers and for the runner."""
+import pathlib
 import re
 import traceback
+
+NEEDS_FORK = 'needs multiprocessing_context="fork", because the loader cannot be pickled: '
 
 
 class TuneError(RuntimeError):
@@ -32,3 +35,9 @@ def one_line(error):
     if len(lines) == 1 and not isinstance(error, Refused) and type(error).__name__ not in line:
         line = f"{type(error).__name__}: {line}"
     return line[:500].encode("utf-8", "replace").decode()  # file names may not be UTF-8
+
+
+def explain(error):
+    """The message as one line, with what helps if a worker could not be started."""
+    files = [(pathlib.Path(frame.filename).name, frame.name) for frame in traceback.extract_tb(error.__traceback__)]
+    return (NEEDS_FORK if ("reduction.py", "dump") in files else "") + one_line(error)

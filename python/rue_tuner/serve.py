@@ -2,14 +2,13 @@
 import contextlib
 import json
 import math
-import re
 import sys
 import traceback
 import warnings
 
 from . import machine
 from .consumers import Sleep, Step, compute
-from .errors import Refused, one_line
+from .errors import NEEDS_FORK, Refused, explain
 from .trial import Trial
 
 
@@ -121,10 +120,10 @@ class Runner:
         return dict(id=request.get("id") if isinstance(request, dict) else None, **reply)
 
     def describe_failure(self, error):
-        reason, status = one_line(error), getattr(error, "status", "failed")
+        reason, status = explain(error), getattr(error, "status", "failed")
         text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        if re.search(r"reduction\.py\", line \d+, in dump\b", text):  # while a worker was started
-            reason, status = f'needs multiprocessing_context="fork", because the loader cannot be pickled: {reason}', "infeasible"
+        if reason.startswith(NEEDS_FORK):
+            status = "infeasible"
         if "fewer shards than workers" in text:  # as webdataset says
             status = "infeasible"
         if not isinstance(error, Refused) and reason not in self.reasons:

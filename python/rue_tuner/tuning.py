@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, get_worker_info
 from . import document as documents
 from . import knobs, random_state
 from .distributed import LeadingRunner, Ranks, world_size
-from .errors import Refused, TuneError, one_line
+from .errors import Refused, TuneError, explain
 from .program import INTERRUPTED, Relay, Run, Watchdog, ctrl_c_interrupts, temporary_folder, time_limit
 from .result import Result
 from .runner import parse_knobs
@@ -181,7 +181,7 @@ def examine(subject):
     except Refused as error:
         raise TuneError(str(error)) from error
     except Exception as error:
-        raise TuneError(f"the loader cannot be tuned, because it fails: {one_line(error)}") from error
+        raise TuneError(f"the loader cannot be tuned, because it fails: {explain(error)}") from error
 
 
 def need_images():

@@ -3,6 +3,7 @@ import collections
 import json
 import multiprocessing
 import pickle
+import threading
 import time
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 pipelines = pytest.importorskip("pipelines")
+import rue_tuner as rue  # noqa: E402
 from pipelines import IMAGES, Failing, Killed, Squares, Stream  # noqa: E402
 from rue_tuner.batches import batch_bytes, count_images  # noqa: E402
 from rue_tuner.errors import Refused  # noqa: E402
@@ -292,6 +294,15 @@ def test_what_cannot_be_pickled_cannot_be_spawned():
     answer = trial(runner, num_workers=1, config=dict(multiprocessing_context="spawn"))
     assert answer["status"] == "infeasible" and 'needs multiprocessing_context="fork"' in answer["reason"], answer
     assert trial(runner, num_workers=1)["status"] == "ok", "fork needs no pickle"
+
+
+@pytest.mark.usefixtures("rue_for_python")
+@pytest.mark.parametrize("hide", [dict(hidden=lambda: None), dict(lock=threading.Lock())])
+def test_a_loader_that_its_own_workers_cannot_get_is_named(hide):
+    data = Squares()
+    vars(data).update(hide)
+    with pytest.raises(rue.TuneError, match='because it fails: needs multiprocessing_context="fork"'):
+        rue.tune(DataLoader(data, batch_size=8, num_workers=1, multiprocessing_context="spawn"), budget="4trials", quiet=True)
 
 
 class Truncated(Squares):
