@@ -155,8 +155,8 @@ class SetThreads:
             self.then(worker)
 
 
-def set_knobs(loader, values, images=None):
-    """Sets knobs of a DataLoader, which must be a copy or unused; `images` limits what its trial loads."""
+def set_knobs(loader, values, images):
+    """Sets knobs of a DataLoader, which must be a copy; `images` limits what its trial loads."""
     workers = values.get("num_workers", loader.num_workers)
     off = dict(prefetch_factor=TORCH_KNOBS["prefetch_factor"].default, persistent_workers=False, multiprocessing_context=None, timeout=0)
     for name in ("num_workers", "pin_memory", *knobs.NEED_WORKERS, "timeout"):
@@ -198,9 +198,13 @@ def with_knobs(loader, values):
 
 def twin(loader, values, images, copier):
     """A copy of a loader with other values of knobs, and of what `copier` copies. It loads at most `images`, if the loader
-    is a DataLoader that delivers what its samplers yield."""
+    is a DataLoader that delivers what its samplers yield. Raises TypeError for one that cannot be copied."""
     original, copy = find_dataloader(loader), copier.copy(loader)
     inner, names = find_dataloader(copy), live_iterators(original)
+    callers = {id(thing) for thing in (original, *batch_samplers(original))}
+    for thing in (inner, *batch_samplers(inner)):
+        if id(thing) in callers:  # its knobs must not be set
+            raise TypeError(f"a {type(thing).__qualname__} cannot be copied: give a factory that makes the loader at each call")
     set_knobs(inner, values, images if getattr(type(loader), "__iter__", None) is torch_data.DataLoader.__iter__ else None)
     for name in names:
         vars(inner)[name] = torch_data.DataLoader.__iter__(inner)

@@ -16,6 +16,8 @@ import torch
 from torch.utils import data as torch_data
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from .batches import array_bytes
+
 TIME_LIMIT_S = 0.5      # for the copies of a trial
 BYTE_LIMIT = 256 << 20  # of their arrays
 MANY = 20               # objects of a container that is always copied
@@ -92,7 +94,7 @@ class Copier:
         try:
             return copy.deepcopy(thing)
         except Exception:
-            raise ReadOnce(f"a {kind.__qualname__} in it can be read only once: give a list, or a factory that makes the loader anew")
+            raise ReadOnce(f"a {kind.__qualname__} in it can be read only once: give a list, or a factory that makes the loader at each call")
 
     def array(self, thing):
         """Memory that processes share, or that cannot be written, stays the same."""
@@ -101,17 +103,14 @@ class Copier:
                 return self.share(thing, "memory that processes share")
             if thing.device.type != "cpu" or thing.requires_grad or thing.layout is not torch.strided:
                 return thing
-            self.bytes -= thing.element_size() * thing.nelement()
-            return thing.clone() if self.bytes >= 0 else self.share(thing, f"arrays, because they have more than {BYTE_LIMIT >> 20} MB")
-        if type(thing).__module__ != "numpy" or type(thing).__name__ != "ndarray" or not thing.flags.writeable:
+        elif type(thing).__module__ != "numpy" or type(thing).__name__ != "ndarray" or not thing.flags.writeable:
             return thing
-        owner = thing
-        while type(owner).__name__ == "ndarray" and owner.base is not None:
-            owner = owner.base
-        if type(owner).__name__ not in ("ndarray", "bytes", "bytearray"):
+        elif not owns_memory(thing):
             return self.share(thing, "memory that processes share")
-        self.bytes -= thing.nbytes
-        return thing.copy() if self.bytes >= 0 else self.share(thing, f"arrays, because they have more than {BYTE_LIMIT >> 20} MB")
+        self.bytes -= array_bytes(thing)
+        if self.bytes < 0:
+            return self.share(thing, f"arrays, because they have more than {BYTE_LIMIT >> 20} MB")
+        return thing.clone() if isinstance(thing, torch.Tensor) else thing.copy()
 
     def container(self, thing, kind):
         """One of many objects that can change is shared as a whole where the copy takes too long."""
@@ -169,6 +168,13 @@ class Copier:
                     twin.__dict__[name] = self.copy(value)
                 elif type(value) is functools._lru_cache_wrapper:
                     self.shared[f"the cache of {value.__qualname__}"] = True
+
+
+def owns_memory(array):
+    """Whether the memory of a NumPy array is that of an array, and not of other objects, such as multiprocessing.Array."""
+    while type(array).__name__ == "ndarray" and array.base is not None:
+        array = array.base
+    return type(array).__name__ in ("ndarray", "bytes", "bytearray")
 
 
 def holds_loader(thing):

@@ -15,6 +15,7 @@ from .loaders import TORCH_KNOBS, Loading, describe, find_dataloader, length
 from .state import Copier
 
 FACTORY_ADVICE = "give a factory instead: a function make_loader(batch_size, num_workers, **knobs) that returns the loader"
+SPLIT_ADVICE = "the data set does not split its items among workers, see torch.utils.data.get_worker_info"
 COUNT_LIMIT_S = 20  # for counting the images of an epoch
 CHECK_LIMIT_S = 5   # for checking the length that a loader gives
 
@@ -213,8 +214,8 @@ class UserLoader(Subject):
         slack = (size - 1) * (max(1, workers) + max(1, self.first_workers())) if self.drops_last() else 0 if self.collated else size
         if self.checked and abs(images - self.images) > slack:
             cause = f"{workers} workers deliver the same items: " if images == workers * self.images else ""
-            raise Refused(f"{cause}an epoch has {images} images with {workers} workers, but {self.images} are expected: the data "
-                          "set does not split its items among workers, see torch.utils.data.get_worker_info; if it is meant so, give images=")
+            raise Refused(f"{cause}an epoch has {images} images with {workers} workers, but {self.images} are expected: {SPLIT_ADVICE}; "
+                          "if it is meant so, give images=")
 
     def examine(self):
         """Loads batches, counts the images, and finds workers that all read the same. Raises Refused."""
@@ -245,8 +246,7 @@ class UserLoader(Subject):
         alike = [same_content(*pair) for pair in zip(batches[::2], batches[1::2])]
         constant = len(batches) > 2 and same_content(batches[0], batches[2])  # both are of the first worker
         if len(alike) == 3 and all(alike) and not constant:
-            raise Refused("2 workers deliver the same items: the data set does not split its items among workers; "
-                          "see torch.utils.data.get_worker_info")
+            raise Refused(f"2 workers deliver the same items: {SPLIT_ADVICE}")
 
     def check_variation(self, config):
         """Raises Refused if the loader has the same workers, whatever their number should be."""

@@ -229,6 +229,28 @@ def test_a_twin_has_everything_else_of_its_loader(name, workers):
     assert getattr(samplers[-1] if samplers else None, "sampler", None) is getattr(twins[-1] if twins else None, "sampler", None)
 
 
+class Closing(Repeat):
+    """Has a destructor, so that it is not copied."""
+
+    def __del__(self):
+        pass
+
+
+class Unmakeable(DataLoader):
+    def __new__(cls, data, **options):
+        return super().__new__(cls)
+
+
+@pytest.mark.parametrize("make, name", [(lambda: DataLoader(Squares(), batch_sampler=Closing(BatchSampler(SequentialSampler(Squares()), 8, False))), "Closing"),
+                                        (lambda: Unmakeable(Squares(), batch_size=8), "Unmakeable")])
+def test_the_callers_loader_is_never_changed(make, name):
+    loader = make()
+    before = dict(vars(loader))
+    with pytest.raises(Refused, match=f"a {name} cannot be copied: give a factory"):
+        make_subject(loader, images=IMAGES).examine()
+    assert vars(loader) == before
+
+
 def test_members_that_rue_does_not_know_are_kept():
     original = DataLoader(Squares(), batch_size=8)
     object.__setattr__(original, "worker_method", "thread")
