@@ -43,6 +43,28 @@ _Noreturn static void jump_out(struct rue_jpeg *jpeg, rue_status status)
     longjmp(jpeg->trap, 1);
 }
 
+/* libjpeg's texts. Its own table is in an object that prints to stderr, which cannot be linked into a shared
+ * object. */
+#define JCOPYRIGHT_SHORT "" /* not in libjpeg's public headers */
+#define JVERSION         ""
+static const char *const texts[] = {
+#define JMESSAGE(code, text) text,
+#include <jerror.h>
+};
+
+static void format_message(j_common_ptr common, char *out)
+{
+    struct jpeg_error_mgr *hooks = common->err;
+    size_t code = (size_t)hooks->msg_code;
+    const char *text = texts[code < sizeof texts / sizeof *texts ? code : 0];
+    const int *number = hooks->msg_parm.i;
+    if (strstr(text, "%s"))
+        snprintf(out, JMSG_LENGTH_MAX, text, hooks->msg_parm.s);
+    else
+        snprintf(out, JMSG_LENGTH_MAX, text, number[0], number[1], number[2], number[3], number[4], number[5],
+                 number[6], number[7]);
+}
+
 _Noreturn static void on_error(j_common_ptr common)
 {
     struct rue_jpeg *jpeg = common->client_data;
@@ -56,7 +78,7 @@ _Noreturn static void on_error(j_common_ptr common)
                                 "has %d bits per sample, which is not supported: convert it to 8 bits",
                                 common->err->msg_parm.i[0]));
     char text[JMSG_LENGTH_MAX];
-    common->err->format_message(common, text);
+    format_message(common, text);
     jump_out(jpeg, rue_fail(jpeg->error, RUE_DATA, "cannot be decoded: %s", text));
 }
 
@@ -77,6 +99,12 @@ static void on_message(j_common_ptr common, int level)
 static void on_output(j_common_ptr common)
 {
     (void)common;
+}
+
+static void reset_messages(j_common_ptr common)
+{
+    common->err->msg_code = 0;
+    common->err->num_warnings = 0;
 }
 
 /* Walks the markers after the header of the first scan as libjpeg does, without decoding. Counting during
@@ -170,11 +198,13 @@ rue_status rue_jpeg_open(uint64_t max_pixels, uint32_t short_side, struct rue_jp
     if (!jpeg) return rue_fail_memory(error, "a JPEG decoder", sizeof *jpeg);
     jpeg->max_pixels = max_pixels;
     jpeg->short_side = short_side;
-    jpeg->decoder.err = jpeg_std_error(&jpeg->hooks);
+    jpeg->hooks = (struct jpeg_error_mgr){.error_exit = on_error,
+                                          .emit_message = on_message,
+                                          .output_message = on_output,
+                                          .format_message = format_message,
+                                          .reset_error_mgr = reset_messages};
+    jpeg->decoder.err = &jpeg->hooks;
     jpeg->decoder.client_data = jpeg;
-    jpeg->hooks.error_exit = on_error;
-    jpeg->hooks.emit_message = on_message;
-    jpeg->hooks.output_message = on_output;
     *out = jpeg;
     return RUE_OK;
 }
