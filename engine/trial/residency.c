@@ -46,17 +46,6 @@ static double stored_ratio(const struct rue_source *source)
     return (double)rue_source_total_bytes(source) / (double)(rue_source_count(source) * item_bytes);
 }
 
-struct rue_sampler rue_workload_sampler(const struct rue_workload *workload)
-{
-    return (struct rue_sampler){.items = 1,
-                                .seed = workload->seed,
-                                .epoch = workload->epoch,
-                                .shuffle = workload->shuffle,
-                                .rank = workload->rank,
-                                .world_size = workload->world_size,
-                                .share = workload->share};
-}
-
 rue_status rue_residency_open(const struct rue_source *source, const struct rue_sampler *order,
                               uint64_t images, struct rue_residency **out, rue_error *error)
 {

@@ -42,7 +42,4 @@ bool rue_residency_judge(const struct rue_residency *residency, const struct rue
 bool rue_residency_judge_bytes(const struct rue_workload *workload, uint64_t read_bytes, uint64_t data_bytes,
                                double epochs, char *why, size_t bytes);
 
-/* The order of the workload, for data with one item; rue_sampler_open sets `items`. */
-struct rue_sampler rue_workload_sampler(const struct rue_workload *workload);
-
 #endif

@@ -8,6 +8,7 @@
 #include "batch_sizer.h"
 #include "clock.h"
 #include "residency.h"
+#include "trial_options.h"
 #include "units.h"
 #include "usage.h"
 
@@ -37,36 +38,6 @@ static enum rue_outcome status_outcome(rue_status status)
     if (status == RUE_OK) return RUE_TRIAL_OK;
     if (status == RUE_TIMEOUT) return RUE_TRIAL_TIMEOUT;
     return status == RUE_INFEASIBLE || status == RUE_MEMORY ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED;
-}
-
-struct rue_loader_options rue_trial_loader_options(const struct rue_trial_request *request)
-{
-    const struct rue_workload *load = &request->workload;
-    const int *value = request->config.value;
-    uint64_t batch = (uint64_t)request->config.value[RUE_BATCH_SIZE], images = request->images;
-    if (images < request->job_images) images = images < batch ? batch : images / batch * batch;
-    if (request->job_images && images > request->job_images) images = request->job_images;
-    return (struct rue_loader_options){
-        .batch_size = value[RUE_BATCH_SIZE],
-        .batch_strategy = (enum rue_batch_strategy)value[RUE_BATCH_STRATEGY],
-        .num_workers = value[RUE_NUM_WORKERS],
-        .prefetch_factor = value[RUE_PREFETCH_FACTOR],
-        .max_queue_size = value[RUE_MAX_QUEUE_SIZE],
-        .parallelism = (enum rue_parallelism)value[RUE_PARALLELISM],
-        .sampler = rue_workload_sampler(load),
-        .images = images,
-        .job_images = request->job_images,
-        .drop_last = load->drop_last,
-        .fetcher = {.dtype = load->batch_dtype,
-                    .max_pixels = load->max_pixels,
-                    .decode = load->decode,
-                    .bad_images = load->bad_images,
-                    .read = (enum rue_read)value[RUE_READ],
-                    .seed = load->seed},
-        .item_values = load->item_values,
-        .memory_bytes = request->limits.memory_bytes,
-        .max_held = 1,
-    };
 }
 
 static size_t request_batch_bytes(const struct rue_trial_request *request)
@@ -350,21 +321,13 @@ static rue_status prepare_model(struct run *run, struct rue_loader_options *opti
     return status;
 }
 
-static rue_status read_recipe(const struct rue_trial_request *request, struct rue_recipe *recipe,
-                              struct rue_loader_options *options, rue_error *error)
-{
-    if (!rue_workload_trains(&request->workload)) return RUE_OK;
-    options->fetcher.recipe = recipe;
-    return rue_recipe_parse(request->workload.augment, recipe, error);
-}
-
 static rue_status run_joint(struct run *run, const struct rue_source *source, rue_error *error)
 {
     struct rue_loader_options options = rue_trial_loader_options(run->request);
     options.item_values = rue_fetcher_tensor_values(source);
     const struct rue_sampler order = rue_loader_sampler(&options);
     struct rue_recipe recipe;
-    rue_status status = read_recipe(run->request, &recipe, &options, error);
+    rue_status status = rue_trial_recipe(&run->request->workload, &recipe, &options, error);
     if (status != RUE_OK) return status;
     status = rue_residency_open(source, &order, options.images, &run->residency, error);
     if (status == RUE_OK) status = prepare_data(run, error);

@@ -2,12 +2,8 @@
 #ifndef RUE_TRIAL_LOOP_H
 #define RUE_TRIAL_LOOP_H
 
-#include "loader.h"
 #include "model.h"
 #include "trial.h"
-
-/* The loader options of a joint or load trial. Truncated trials (images < job_images) have whole batches. */
-struct rue_loader_options rue_trial_loader_options(const struct rue_trial_request *request);
 
 /* Whether the batches of the job, in all loaders, fit into the memory limit of the request. */
 bool rue_trial_fits_limit(const struct rue_trial_request *request);

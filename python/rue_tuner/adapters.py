@@ -2,7 +2,7 @@
 import torch
 
 from .errors import TuneError
-from .loaders import TORCH_KNOBS, find_dataloader
+from .dataloaders import TORCH_KNOBS, find_dataloader
 from .tuning import tune
 
 

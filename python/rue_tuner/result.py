@@ -91,10 +91,10 @@ class Result:
     def apply(self, loader: Any) -> Any:
         """`loader`, the one that was tuned, with the recommended knobs: a new loader, of the same data set, samplers,
         functions and other arguments. Raises TypeError for a factory: call it with `dataloader_kwargs`."""
-        from . import loaders
-        if not loaders.find_dataloaders(loader):
+        from . import dataloaders
+        if not dataloaders.find_dataloaders(loader):
             raise TypeError(f"there is no DataLoader in a {type(loader).__qualname__}: call a factory with **result.dataloader_kwargs")
-        return loaders.with_knobs(loader, self.dataloader_kwargs)
+        return dataloaders.with_knobs(loader, self.dataloader_kwargs)
 
     def check(self, loader: Any, *, budget: str = "30s", models: Any = None, quiet: bool = False, **more: Any) -> str:
         """Whether the recommendation still holds for `loader` here; `more` as for `tune`. Returns the text of

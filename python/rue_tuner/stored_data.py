@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 from . import knobs, machine
 from .augmentation import random_transforms
 from .errors import Refused, one_line
-from .loaders import Loading
+from .dataloaders import Loading
 from .subjects import Subject
 
 try:

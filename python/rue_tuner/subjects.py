@@ -11,7 +11,7 @@ from torch.utils import data as torch_data
 from . import knobs, loaders, machine
 from .batches import agrees, batch_bytes, same_content, tensor_bytes
 from .errors import Refused
-from .loaders import TORCH_KNOBS, Loading, describe, find_dataloader, length
+from .dataloaders import TORCH_KNOBS, Loading, describe, find_dataloader, length
 from .state import Copier
 
 FACTORY_ADVICE = "give a factory instead: a function make_loader(batch_size, num_workers, **knobs) that returns the loader"

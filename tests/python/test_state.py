@@ -15,7 +15,7 @@ import pytest
 
 np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
-from rue_tuner import loaders, state  # noqa: E402
+from rue_tuner import dataloaders, state  # noqa: E402
 from rue_tuner.errors import Refused  # noqa: E402
 from rue_tuner.state import Copier  # noqa: E402
 from rue_tuner.subjects import make_subject  # noqa: E402
@@ -156,7 +156,7 @@ def test_copies_of_loaders_run_no_destructors():
     loader = Destroys(Keeps(use=lambda self, i: i, closed=False), batch_size=4)
     subject = make_subject(loader)
     epoch(subject)
-    loaders.with_knobs(loader, dict(num_workers=1))
+    dataloaders.with_knobs(loader, dict(num_workers=1))
     gc.collect()
     assert not loader.dataset.closed
 

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 import rue_tuner as rue  # noqa: E402
 from pipelines import IMAGES, Killed, Squares, Stream  # noqa: E402
-from rue_tuner import loaders  # noqa: E402
+from rue_tuner import dataloaders  # noqa: E402
 from rue_tuner.adapters import tune_attributes  # noqa: E402
 from rue_tuner.errors import Refused  # noqa: E402
 from rue_tuner.subjects import make_subject  # noqa: E402
@@ -217,14 +217,14 @@ def test_batches_that_are_made_around_the_loader_keep_their_size():
 @pytest.mark.parametrize("workers", [0, 3])
 def test_a_twin_has_everything_else_of_its_loader(name, workers):
     original = KINDS[name]()
-    inner, found = loaders.find_dataloader(original), loaders.find_dataloader(loaders.with_knobs(original, dict(num_workers=workers)))
+    inner, found = dataloaders.find_dataloader(original), dataloaders.find_dataloader(dataloaders.with_knobs(original, dict(num_workers=workers)))
     before = {key: value for key, value in vars(inner).items() if key not in ("iterator", "_iterator", "_initial_iter_for_state_dict")}
     assert type(found) is type(inner) and found is not inner and found.num_workers == workers
     knobs = ("num_workers", "prefetch_factor", "persistent_workers", "timeout", "batch_sampler", "_DataLoader__multiprocessing_context")
     assert [key for key, value in before.items() if key not in knobs and vars(found)[key] is not value] == []
     assert {key: vars(inner)[key] for key in before} == before, "the loader itself stays"
     assert found.persistent_workers == bool(workers and inner.persistent_workers) and found.timeout == (inner.timeout if workers else 0)
-    samplers, twins = loaders.batch_samplers(inner), loaders.batch_samplers(found)
+    samplers, twins = dataloaders.batch_samplers(inner), dataloaders.batch_samplers(found)
     assert list(map(type, samplers)) == list(map(type, twins))
     assert getattr(samplers[-1] if samplers else None, "sampler", None) is getattr(twins[-1] if twins else None, "sampler", None)
 
@@ -254,7 +254,7 @@ def test_the_callers_loader_is_never_changed(make, name):
 def test_members_that_rue_does_not_know_are_kept():
     original = DataLoader(Squares(), batch_size=8)
     object.__setattr__(original, "worker_method", "thread")
-    assert loaders.with_knobs(original, dict(num_workers=2)).worker_method == "thread"
+    assert dataloaders.with_knobs(original, dict(num_workers=2)).worker_method == "thread"
 
 
 @pytest.mark.usefixtures("rue_for_python")

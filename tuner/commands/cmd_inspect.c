@@ -14,6 +14,7 @@
 #include "sort.h"
 #include "study_options.h"
 #include "terminal.h"
+#include "trial_options.h"
 #include "units.h"
 #include "utf8.h"
 #include "wrap.h"

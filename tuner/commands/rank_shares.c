@@ -11,7 +11,7 @@
 #include "files.h"
 #include "json_document.h"
 #include "prose.h"
-#include "residency.h"
+#include "trial_options.h"
 #include "units.h"
 
 enum { FILE_BYTES_MAX = 1 << 26 };

@@ -20,6 +20,7 @@
 #include "residency.h"
 #include "sampler.h"
 #include "trial_loop.h"
+#include "trial_options.h"
 #include "units.h"
 #include "workload_json.h"
 

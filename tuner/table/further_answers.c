@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trial_loop.h"
+#include "trial_options.h"
 
 static const double min_gain_ratio =
     RUE_DEFAULT_EPSILON; /* of regret; a smaller gain is not worth a change */

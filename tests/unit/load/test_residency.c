@@ -1,4 +1,5 @@
 #include "residency.h"
+#include "trial_options.h"
 
 #include <criterion/criterion.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-#include "residency.h"
 #include "sampler.h"
+#include "trial_options.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -5,6 +5,7 @@
 
 #include "data_fixture.h"
 #include "model_sleep.h"
+#include "trial_options.h"
 
 enum { PHOTOS = 10 };
 

@@ -1,0 +1,50 @@
+#include "trial_options.h"
+
+struct rue_sampler rue_workload_sampler(const struct rue_workload *workload)
+{
+    return (struct rue_sampler){.items = 1,
+                                .seed = workload->seed,
+                                .epoch = workload->epoch,
+                                .shuffle = workload->shuffle,
+                                .rank = workload->rank,
+                                .world_size = workload->world_size,
+                                .share = workload->share};
+}
+
+struct rue_loader_options rue_trial_loader_options(const struct rue_trial_request *request)
+{
+    const struct rue_workload *load = &request->workload;
+    const int *value = request->config.value;
+    uint64_t batch = (uint64_t)request->config.value[RUE_BATCH_SIZE], images = request->images;
+    if (images < request->job_images) images = images < batch ? batch : images / batch * batch;
+    if (request->job_images && images > request->job_images) images = request->job_images;
+    return (struct rue_loader_options){
+        .batch_size = value[RUE_BATCH_SIZE],
+        .batch_strategy = (enum rue_batch_strategy)value[RUE_BATCH_STRATEGY],
+        .num_workers = value[RUE_NUM_WORKERS],
+        .prefetch_factor = value[RUE_PREFETCH_FACTOR],
+        .max_queue_size = value[RUE_MAX_QUEUE_SIZE],
+        .parallelism = (enum rue_parallelism)value[RUE_PARALLELISM],
+        .sampler = rue_workload_sampler(load),
+        .images = images,
+        .job_images = request->job_images,
+        .drop_last = load->drop_last,
+        .fetcher = {.dtype = load->batch_dtype,
+                    .max_pixels = load->max_pixels,
+                    .decode = load->decode,
+                    .bad_images = load->bad_images,
+                    .read = (enum rue_read)value[RUE_READ],
+                    .seed = load->seed},
+        .item_values = load->item_values,
+        .memory_bytes = request->limits.memory_bytes,
+        .max_held = 1,
+    };
+}
+
+rue_status rue_trial_recipe(const struct rue_workload *workload, struct rue_recipe *recipe,
+                            struct rue_loader_options *options, rue_error *error)
+{
+    if (!rue_workload_trains(workload)) return RUE_OK;
+    options->fetcher.recipe = recipe;
+    return rue_recipe_parse(workload->augment, recipe, error);
+}

@@ -1,0 +1,88 @@
+#include "rue_python.h"
+
+#include <string.h>
+
+#include "python_options.h"
+#include "transform.h"
+#include "trial_options.h"
+
+_Static_assert(sizeof(struct rue_batch) == 64 && offsetof(struct rue_batch, items) == 56,
+               "native.py repeats this struct");
+
+int rue_python_abi(void)
+{
+    return RUE_PYTHON_ABI;
+}
+
+/* Of the data that this thread opens. */
+static _Thread_local const int *stop_flag;
+
+static rue_status check_stop(void)
+{
+    return __atomic_load_n(stop_flag, __ATOMIC_RELAXED) ? RUE_INTERRUPTED : RUE_OK;
+}
+
+static const char *unless_empty(const char *text)
+{
+    return *text ? text : NULL;
+}
+
+rue_status rue_python_open_data(const char *path, const char *options, const int *stop,
+                                struct rue_source **out, rue_error *error)
+{
+    struct rue_python_options read;
+    rue_status status = rue_python_read_options(options, &read, error);
+    if (status != RUE_OK) return status;
+    stop_flag = stop;
+    const struct rue_source_options opening = {.format = unless_empty(read.data.format),
+                                               .image_key = unless_empty(read.data.image_key),
+                                               .label_key = unless_empty(read.data.label_key),
+                                               .missing_chunks = read.workload.missing_chunks,
+                                               .stop = check_stop};
+    return rue_source_open(path, &opening, out, error);
+}
+
+void rue_python_facts(const struct rue_source *source, struct rue_python_facts *out)
+{
+    struct rue_variant variant = rue_source_variant(source);
+    *out = (struct rue_python_facts){.items = rue_source_count(source),
+                                     .digest = rue_source_digest(source),
+                                     .classes = rue_source_class_count(source),
+                                     .shape = {RUE_CHANNELS, RUE_CROP, RUE_CROP},
+                                     .has_labels = rue_source_has_labels(source)};
+    out->raw = !rue_source_shape(source, out->shape);
+    memcpy(out->format, variant.format, sizeof out->format);
+}
+
+rue_status rue_python_images(const struct rue_source *source, const char *options, enum rue_even even,
+                             uint64_t *share, uint64_t *images, rue_error *error)
+{
+    struct rue_python_options read;
+    rue_status status = rue_python_read_options(options, &read, error);
+    if (status != RUE_OK) return status;
+    struct rue_sampler sampler = rue_workload_sampler(&read.workload);
+    status = rue_sampler_open(&sampler, source, error);
+    if (status != RUE_OK) return status;
+    *share = rue_sampler_share(&sampler);
+    *images = rue_sampler_images(&sampler, even);
+    rue_sampler_close(&sampler);
+    return RUE_OK;
+}
+
+rue_status rue_python_open_loader(const struct rue_source *source, const char *options, uint64_t images,
+                                  int max_held, struct rue_loader **out, rue_error *error)
+{
+    struct rue_python_options read;
+    rue_status status = rue_python_read_options(options, &read, error);
+    if (status != RUE_OK) return status;
+    const struct rue_trial_request request = {.config = read.config,
+                                              .workload = read.workload,
+                                              .images = images,
+                                              .limits = {.memory_bytes = read.memory_bytes}};
+    struct rue_loader_options loader = rue_trial_loader_options(&request);
+    struct rue_recipe recipe;
+    loader.max_held = max_held;
+    loader.continues = true;
+    status = rue_trial_recipe(&read.workload, &recipe, &loader, error);
+    return status == RUE_OK ? rue_loader_open(source, &loader, out, error) : status;
+}
