@@ -64,6 +64,11 @@ def find_release():
     return path.resolve() if path.exists() else None
 
 
+# What rue_tuner opens as its loader: the build without sanitizers, which Python can load.
+if find_release():
+    os.environ.setdefault("RUE_LOADER", str(find_release().with_name("_rue_loader.so")))
+
+
 @pytest.fixture(scope="session")
 def release():
     path = find_release()

@@ -8,18 +8,22 @@ See docs/python.md.
 """
 import typing
 
-from .errors import TuneError
+from .errors import DataError, LoaderError, TuneError
 from .result import Result, load
 
-__all__ = ["tune", "load", "Result", "TuneError"]
+__all__ = ["tune", "load", "Loader", "Result", "TuneError", "LoaderError", "DataError"]
 __version__ = "0.1.0"
 if typing.TYPE_CHECKING:
+    from .loader import Loader
     from .tuning import tune
 
 
 def __getattr__(name):
-    """`tune` needs PyTorch, which is imported when it is used."""
+    """`tune` needs PyTorch, which is imported when it is used; `Loader` opens a shared object."""
     if name == "tune":
         from .tuning import tune
         return tune
+    if name == "Loader":
+        from .loader import Loader
+        return Loader
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

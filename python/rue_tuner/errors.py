@@ -6,6 +6,14 @@ import traceback
 NEEDS_FORK = 'needs multiprocessing_context="fork", because the loader cannot be pickled: '
 
 
+class LoaderError(RuntimeError):
+    """A loader that cannot go on. The message says what failed, where, why, and what to do."""
+
+
+class DataError(LoaderError):
+    """Data that cannot be read: the message names the file and the reason."""
+
+
 class TuneError(RuntimeError):
     """A study that ended without a result. The message says what failed, why, and what to do."""
 

@@ -1,0 +1,346 @@
+"""Loader: batches of images by rue's own loader, in worker threads."""
+import inspect
+import os
+import threading
+import time
+import warnings
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+
+from .. import machine
+from . import native
+from .options import EVEN, KNOBS, augment_text, check_options, native_options, refuse_unknown
+from .output import make_output
+from .position import Position
+from .ranks import find_share, local_ranks
+from .stats import Stats
+
+CHANGING = ("memory", "adaptive")  # strategies that change the size of batches
+MEMORY_SHARE = 0.9  # of the available memory, for batches
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Sampler:
+    """What frameworks look for in a loader: set_epoch, and the number of images."""
+
+    def __init__(self, loader):
+        self.loader = loader
+
+    def set_epoch(self, epoch):
+        self.loader.set_epoch(epoch)
+
+    def __len__(self):
+        return self.loader.images
+
+
+class Loader:
+    """Loads batches of images and labels, in the order of a seed, for one epoch after another.
+
+        for epoch in range(90):
+            for images, labels in loader:
+                step(images, labels)
+
+    data             a folder of images, a tensor file, shards, or another format (docs/data.md)
+    batch_size, num_workers, prefetch_factor, parallelism, pin_memory, max_queue_size, read, batch_strategy
+                     the knobs, as `config` of recommendation.json names them (docs/tuning.md); num_workers None:
+                     the CPUs of this process; pin_memory matters only with a GPU in `device`
+    transform        "eval": Resize(256), CenterCrop(224); "train": random crop and flip, by `augment`: a preset or a dict
+                     (docs/augmentation.md)
+    dtype            "float32", normalised as torchvision does; "uint8": levels, 0 to 255 [uint8 if there is a device]
+    shuffle, drop_last  [True with transform="train", else False]
+    seed             of order and crops; each epoch has its own
+    rank, world_size, share, even
+                     which part of the data this process loads [torch.distributed's rank, or torchrun's]; world_size="env":
+                     also MPI's and Slurm's; even "drop" or "pad": all ranks have as many batches; False: each image once
+    output           "torch" or "numpy"
+    device           where images and labels go, such as "cuda" [they stay on the CPU]; then image_dtype is that of the images
+                     ["float32"], channels_last their memory format, mean and std normalise [ImageNet's]; normalize=False: not
+    returns          which of images, labels, items (numbers in the data) and keys (names) a batch has: a sequence for a tuple,
+                     a mapping {name: which} for a dict, or one of them
+    batch_transform  a function of images and labels, in the caller's thread, that returns both, such as MixUp
+    hold             batches that the caller keeps at the same time without a copy
+    bad_images       "fail": DataError for a damaged image; "replace": another image instead
+    format, image_key, label_key, decode, max_pixels, missing_chunks   as the options of `rue tune`
+
+    images has shape [n, 3, 224, 224], or [n, *the shape of the tensors]; labels int64 [n]. n is batch_size, or less in the last
+    batch. A batch is memory of the loader, which is used again when the last tensor of it is gone; it may be written to.
+
+    Raises FileNotFoundError, DataError, ValueError, TypeError, OSError, MemoryError; RuntimeError for uses at the wrong time.
+    """
+
+    def __init__(self, data: Path, *, batch_size: int = 64, num_workers: Optional[int] = None, prefetch_factor: int = 2,
+                 parallelism: str = "batch", pin_memory: Optional[bool] = None, max_queue_size: int = 0, read: str = "auto",
+                 batch_strategy: str = "fixed", transform: str = "eval", augment: Union[str, Mapping[str, Any]] = "mild",
+                 decode: str = "exact", dtype: Optional[str] = None, mean: Optional[Sequence[float]] = None,
+                 std: Optional[Sequence[float]] = None, normalize: bool = True, shuffle: Optional[bool] = None, seed: int = 0,
+                 drop_last: Optional[bool] = None, rank: Optional[int] = None, world_size: Union[int, str, None] = None,
+                 share: str = "strided", even: Union[str, bool, None] = None, output: str = "torch", device: Any = None,
+                 image_dtype: Any = None, channels_last: bool = False, label_dtype: str = "int64",
+                 returns: Union[str, Sequence[str], Mapping[str, str]] = ("images", "labels"),
+                 batch_transform: Optional[Callable[[Any, Any], Any]] = None, hold: int = 2, bad_images: str = "fail",
+                 max_pixels: int = 2 ** 28, missing_chunks: str = "fill", format: Optional[str] = None,
+                 image_key: Optional[str] = None, label_key: Optional[str] = None, **unknown: Any):
+        given = {name: value for name, value in locals().items() if name in OPTIONS}
+        refuse_unknown(unknown, OPTIONS)
+        self._open(os.fspath(data), given)
+
+    def _open(self, path, options, data=None):
+        self._given, options = options, dict(options)
+        self._options = options
+        self.path, train = path, options["transform"] == "train"
+        for name in ("shuffle", "drop_last"):
+            options[name] = train if options[name] is None else options[name]
+        if options["num_workers"] is None:
+            options["num_workers"] = max(machine.usable_cpus() // local_ranks(), 1)
+        if options["even"] is None:
+            options["even"] = "drop" if options["drop_last"] else "pad"
+        check_options(options)
+        if options["dtype"] is None:
+            options["dtype"] = "uint8" if options["device"] is not None else "float32"
+        self._lock, self._process = threading.Lock(), os.getpid()
+        self._share = self._batches = self._iterator = None
+        self._position, self._start, self._resumed = Position(0, 0), Position(0, 0), False
+        self._output, self.stats = None, Stats()
+        self._data = data or native.Data(path, native_options(self._options))
+        if data is None and self._data.note:
+            warnings.warn(f"{path}: {self._data.note}", stacklevel=3)
+        # More of what is wrong with options is known only now.
+        self._data.images(native_options(self._options), EVEN[False])
+
+    # ---- what it loads ----
+
+    @property
+    def config(self) -> Dict[str, Any]:
+        """The knobs, as in recommendation.json."""
+        return {name: self._options[name] for name in KNOBS}
+
+    @property
+    def classes(self) -> List[str]:
+        """The names of the labels; empty if the data do not name them."""
+        return list(self._data.classes)
+
+    @property
+    def class_to_idx(self) -> Dict[str, int]:
+        return {name: index for index, name in enumerate(self._data.classes)}
+
+    def key(self, item: int) -> str:
+        """The name of an item in the data, such as "tench/1.JPEG". Raises IndexError."""
+        if not 0 <= item < self._data.items:
+            raise IndexError(f"item {item}: the data have the items 0 to {self._data.items - 1}")
+        return self._data.key(item)
+
+    def _ranks(self):
+        """(rank, ranks, images of the rank, images that it loads in an epoch), decided at the first use."""
+        if self._share is None:
+            rank, ranks = find_share(self._options["rank"], self._options["world_size"])
+            wanted = native_options(self._options, rank=rank, world_size=ranks)
+            share, images = self._data.images(wanted, EVEN[self._options["even"] if ranks > 1 else False])
+            if images == 0:
+                raise ValueError(f"{self._data.items} items for {ranks} ranks, and even='drop': nothing is left to load; use "
+                                 "fewer ranks, or even='pad'")
+            self._share = rank, ranks, share, images
+        return self._share
+
+    @property
+    def rank(self) -> int:
+        return self._ranks()[0]
+
+    @property
+    def world_size(self) -> int:
+        return self._ranks()[1]
+
+    @property
+    def images(self) -> int:
+        """Images of this rank in an epoch."""
+        size, images = self._options["batch_size"], self._ranks()[3]
+        return images - images % size if self._options["drop_last"] else images
+
+    @property
+    def batch_size(self) -> int:
+        return self._options["batch_size"]
+
+    @property
+    def sampler(self) -> Sampler:
+        return Sampler(self)
+
+    def __len__(self) -> int:
+        """Batches of this rank in an epoch. Raises TypeError if the strategy changes their size."""
+        if self._options["batch_strategy"] in CHANGING:
+            raise TypeError(f"the number of batches is not known: batch_strategy {self._options['batch_strategy']} changes their size")
+        return -(-self.images // self._options["batch_size"])
+
+    @property
+    def bad_images(self) -> int:
+        """Damaged images so far, which were replaced."""
+        return self._batches.bad_images() if self._batches else 0
+
+    # ---- epochs ----
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the batches that are delivered; before and after them that of the next ones."""
+        return self._where().epoch
+
+    def _where(self):
+        return self._start or self._position.after(self.images)
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next iteration is of this epoch. Without it, each iteration begins the next one."""
+        if epoch < 0:
+            raise ValueError(f"epoch {epoch} is negative")
+        if not (self._resumed and self._start and self._start.epoch == epoch):
+            self._start, self._resumed = Position(epoch, 0), False
+
+    def _identity(self):
+        """What must be the same where a state is loaded."""
+        options = self._options
+        same = dict(data=self._data.digest, **{name: options[name] for name in ("seed", "shuffle", "share", "transform", "decode")})
+        if options["transform"] == "train":
+            same["augment"] = augment_text(options["augment"])
+        if options["batch_strategy"] == "round-robin":
+            same["batch_size"] = options["batch_size"]
+        return same
+
+    def state_dict(self) -> Dict[str, Any]:
+        """The position after the batches that were delivered: numbers and texts, the same on all ranks."""
+        return self._where().state(self.world_size, self._identity())
+
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
+        """The next iteration continues there. Raises ValueError if the data, the seed, the recipe or the ranks do not suit the
+        state; with `strict` False only if the position does not exist."""
+        self._start = Position.load(state, self.world_size, self._identity(), strict, self.images)
+        self._resumed = True
+
+    def __iter__(self) -> "Iterator[Any]":
+        with self._alone():
+            begin = self._start or Position(self._position.epoch + 1, 0)
+            batches = self._open_batches()
+            if begin.images >= self.images:
+                begin = Position(begin.epoch + 1, 0)
+            batches.rewind(begin.epoch, begin.images)
+            self._position, self._start, self._resumed = begin, None, False
+            self.stats = Stats(self._ranks()[3] - min(self._ranks()[2:]))
+            self._iterator = Epoch(self)
+            return self._iterator
+
+    def _open_batches(self):
+        """Opens the loader at the first use, which needs threads."""
+        if self._batches is None:
+            rank, ranks, _, images = self._ranks()
+            self._output = make_output(self._options["output"])
+            options = native_options(self._options, rank=rank, world_size=ranks, memory_bytes=int(MEMORY_SHARE * machine.available_bytes()))
+            item_bytes = self._data.shape[0] * self._data.shape[1] * self._data.shape[2] * (4 if self._options["dtype"] == "float32" else 1)
+            self._batches = native.Batches(self._data, options, images, self._options["hold"] + 1, item_bytes,
+                                           self._options["num_workers"] == 0)
+        return self._batches
+
+    def _alone(self):
+        """The lock; RuntimeError where it cannot be had."""
+        if os.getpid() != self._process:
+            raise RuntimeError(native.FORKED)
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError("another thread waits for a batch of this loader: ask for batches in one thread, or make one Loader for each")
+        return Held(self._lock)
+
+    def _next(self, iterator):
+        with self._alone():
+            if self._iterator is not iterator:
+                raise RuntimeError("this iterator ended, because a newer one of the same loader was made")
+            self._batches.check_open()
+            if self._position.images >= self.images:
+                self.stats.end = self.stats.end or time.monotonic()
+                raise StopIteration
+            begin = time.monotonic()
+            lease = self._batches.next()
+            self.stats.waited_s += time.monotonic() - begin
+            batch = self._batch_of(lease)
+            self._position = Position(self._position.epoch, self._position.images + lease.count)
+            self.stats.images += lease.count
+            self.stats.batches += 1
+        return batch
+
+    def _batch_of(self, lease):
+        options, output = self._options, self._output
+        images = output.images(lease, self._data.shape, self._options["dtype"])
+        if len(self._batches.held) > options["hold"]:
+            images = output.copy(images)
+            if not self.stats.copied:
+                warnings.warn(f"more than hold={options['hold']} batches are kept at the same time: from now on they are copied", stacklevel=4)
+            self.stats.copied += 1
+        labels = output.integers(lease.labels, options["label_dtype"])
+        if options["batch_transform"]:
+            images, labels = options["batch_transform"](images, labels)
+        parts = dict(images=lambda: images, labels=lambda: labels, items=lambda: output.integers(lease.items, "int64"),
+                     keys=lambda: [self._data.key(item) for item in lease.items])
+        returns = options["returns"]
+        if isinstance(returns, str):
+            return parts[returns]()
+        if isinstance(returns, Mapping):
+            return {name: parts[part]() for name, part in returns.items()}
+        return tuple(parts[part]() for part in returns)
+
+    # ---- life ----
+
+    def close(self) -> None:
+        """Ends the threads. Batches that are kept stay valid."""
+        if self._batches is not None and self._batches.is_own():
+            self._batches.close()
+
+    def __enter__(self) -> "Loader":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def with_(self, **changes: Any) -> "Loader":
+        """A loader of the same data with other options."""
+        refuse_unknown({name: value for name, value in changes.items() if name not in OPTIONS}, OPTIONS)
+        other = object.__new__(type(self))
+        same = all(changes.get(name, self._options[name]) == self._options[name] for name in ("format", "image_key", "label_key", "missing_chunks"))
+        other._open(self.path, {**self._given, **changes}, self._data if same else None)
+        return other
+
+    def __getstate__(self):
+        """For another process: the arguments and the position."""
+        return dict(path=os.path.abspath(self.path), options=self._given, start=self._start or self._position)
+
+    def __setstate__(self, state):
+        self._open(state["path"], state["options"])
+        self._start = state["start"]
+
+    def __repr__(self):
+        shown = {name: value for name, value in self._options.items() if value != OPTIONS[name].default}
+        share = "" if self._share is None or self._share[1] == 1 else f", rank {self._share[0]} of {self._share[1]}"
+        return f"Loader({self.path!r}, {', '.join(f'{name}={value!r}' for name, value in shown.items())}){share}"
+
+
+class Held:
+    """A lock that is held already, to be released."""
+
+    def __init__(self, lock):
+        self.lock = lock
+
+    def __enter__(self):
+        return self.lock
+
+    def __exit__(self, *_):
+        self.lock.release()
+
+
+class Epoch:
+    """The iterator of one epoch."""
+
+    def __init__(self, loader):
+        self.loader = loader
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self.loader._next(self)
+
+    def __len__(self):
+        return len(self.loader)
+
+
+OPTIONS = {name: parameter for name, parameter in inspect.signature(Loader.__init__).parameters.items()
+           if parameter.kind is parameter.KEYWORD_ONLY}

@@ -1,0 +1,47 @@
+"""Batches as PyTorch's tensors or NumPy's arrays. Both are views of a lent batch, which they keep."""
+import ctypes
+
+
+class Torch:
+    def __init__(self):
+        import torch
+        self.torch = torch
+
+    def images(self, lease, shape, dtype):
+        kind = getattr(self.torch, dtype)
+        return self.torch.frombuffer(lease.images(), dtype=kind).view(lease.count, *shape)
+
+    def integers(self, array, dtype):
+        """A copy. Unsigned 64-bit numbers of items are below 2^63."""
+        kind = self.torch.int32 if ctypes.sizeof(array._type_) == 4 else self.torch.int64
+        return self.torch.frombuffer(array, dtype=kind).to(getattr(self.torch, dtype), copy=True)
+
+    def copy(self, images):
+        return images.clone()
+
+
+class NumPy:
+    def __init__(self):
+        import numpy
+        self.numpy = numpy
+
+    def images(self, lease, shape, dtype):
+        return self.numpy.frombuffer(lease.images(), dtype).reshape(lease.count, *shape)
+
+    def integers(self, array, dtype):
+        return self.numpy.frombuffer(array, self.numpy.dtype(array._type_)).astype(dtype)
+
+    def copy(self, images):
+        return images.copy()
+
+
+OUTPUTS = {"torch": Torch, "numpy": NumPy}
+
+
+def make_output(name):
+    """Raises ImportError where the package is missing."""
+    try:
+        return OUTPUTS[name]()
+    except ImportError as error:
+        other = next(other for other in OUTPUTS if other != name)
+        raise ImportError(f"output={name!r}: {error}; install it, or use output={other!r}") from None

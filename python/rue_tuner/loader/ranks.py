@@ -1,0 +1,46 @@
+"""Which share of the data a process loads."""
+import os
+import sys
+
+# (rank, ranks) of launchers: torchrun; Open MPI, MPICH, Slurm. The last ones also stand where only one process loads.
+TORCHRUN = ("RANK", "WORLD_SIZE")
+LAUNCHERS = (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"))
+
+
+def from_environment(names):
+    """(rank, ranks) of the first pair of variables that is set; None."""
+    for pair in names:
+        texts = [os.environ.get(name, "") for name in pair]
+        if all(text.isdigit() for text in texts):
+            return tuple(map(int, texts))
+    return None
+
+
+def from_torch():
+    """(rank, ranks) of torch.distributed, if it is initialised."""
+    torch = sys.modules.get("torch")
+    group = getattr(torch, "distributed", None)
+    if group is None or not group.is_available() or not group.is_initialized():
+        return None
+    return group.get_rank(), group.get_world_size()
+
+
+def find_share(rank, world_size):
+    """(rank, ranks): as given; that of torch.distributed; that of torchrun. `world_size` "env": MPI's and Slurm's, too."""
+    if world_size == "env":
+        found = from_environment((*LAUNCHERS, TORCHRUN))
+        if found is None:
+            raise ValueError('world_size="env": no launcher set its variables, such as ' + " and ".join(LAUNCHERS[0]) +
+                             "; give rank and world_size")
+        return found
+    if rank is None and world_size is None:
+        return from_torch() or from_environment([TORCHRUN]) or (0, 1)
+    if rank is None or world_size is None:
+        raise ValueError("give rank and world_size together, or neither")
+    return rank, world_size
+
+
+def local_ranks():
+    """How many processes torchrun started on this machine; 1 without it."""
+    text = os.environ.get("LOCAL_WORLD_SIZE", "")
+    return max(int(text), 1) if text.isdigit() else 1

@@ -1,0 +1,24 @@
+"""What happened in an epoch."""
+import time
+
+
+class Stats:
+    """What happened in the epoch so far.
+
+    images, batches  delivered
+    copied           batches that were copied, because more than `hold` of them are kept
+    padded           images of this rank that repeat others, so that all ranks have as many
+    waited_s         time in which the caller waited for batches, of elapsed_s seconds
+    """
+
+    def __init__(self, padded=0):
+        self.images = self.batches = self.copied = 0
+        self.padded, self.waited_s, self.begin, self.end = padded, 0.0, time.monotonic(), None
+
+    @property
+    def elapsed_s(self):
+        return (self.end or time.monotonic()) - self.begin
+
+    def __repr__(self):
+        text = f"{self.images:,} images in {self.elapsed_s:.1f} s; waited for data {self.waited_s / max(self.elapsed_s, 1e-9):.0%} of the time"
+        return f"<{text}>"
