@@ -8,10 +8,10 @@ from typing import NamedTuple, Optional
 import torch
 from torch.utils import data as torch_data
 
-from . import knobs, loaders, machine
+from . import dataloaders, knobs, machine
 from .batches import agrees, batch_bytes, same_content, tensor_bytes
-from .errors import Refused
 from .dataloaders import TORCH_KNOBS, Loading, describe, find_dataloader, length
+from .errors import Refused
 from .state import Copier
 
 FACTORY_ADVICE = "give a factory instead: a function make_loader(batch_size, num_workers, **knobs) that returns the loader"
@@ -96,10 +96,10 @@ class UserLoader(Subject):
         if self.known is None:
             loader = self.sample()
             inner = find_dataloader(loader)
-            images = loaders.epoch_images(inner) if inner is not None else None
-            self.known = Facts(inner is not None and loaders.is_map_style(inner), inner is not None and loaders.drops_last(inner), images,
-                               images is not None and loaders.delivers_epochs(loader),
-                               inner is not None and loaders.find_batch_sampler(inner) is not None)
+            images = dataloaders.epoch_images(inner) if inner is not None else None
+            self.known = Facts(inner is not None and dataloaders.is_map_style(inner), inner is not None and dataloaders.drops_last(inner), images,
+                               images is not None and dataloaders.delivers_epochs(loader),
+                               inner is not None and dataloaders.find_batch_sampler(inner) is not None)
         return self.known
 
     def is_map_style(self):
@@ -331,12 +331,12 @@ class Rebuilt(UserLoader):
         for name in self.knobs:
             if name not in knobs.OF_DATALOADER:
                 raise TypeError(f"space: a DataLoader has no knob {name}{knobs.like(name, knobs.OWN + knobs.OF_DATALOADER)}: {FACTORY_ADVICE}")
-        if loaders.find_batch_sampler(self.inner) is None:
+        if dataloaders.find_batch_sampler(self.inner) is None:
             self.fix_batch_size("data set" if self.inner.batch_sampler is None else "batch_sampler", self.batch_size)
 
     def find_batch_size(self):
         """The number that is written somewhere; None if only a batch shows it."""
-        makers = loaders.batch_samplers(self.inner)[::-1]
+        makers = dataloaders.batch_samplers(self.inner)[::-1]
         for thing in (*makers, self.inner):
             size = getattr(thing, "batch_size", None)
             if knobs.is_at_least(size, 1):
@@ -389,7 +389,7 @@ class Rebuilt(UserLoader):
         values = {"pin_memory": self.inner.pin_memory and torch.cuda.is_available(), **values}
         if not self.varies_batch_size:
             values.pop("batch_size", None)
-        return loaders.twin(self.original, values, images, copier)
+        return dataloaders.twin(self.original, values, images, copier)
 
     def argument(self, knob):
         """The argument of a DataLoader that a knob stands for; None if there is none."""
@@ -476,7 +476,7 @@ class Factory(UserLoader):
             options = {name: value for name, value in options.items() if name not in knobs.NEED_WORKERS}
         loader = self.factory(**options)
         inner = find_dataloader(loader)
-        return loader if inner is None or loaders.live_iterators(inner) else copier.copy(loader)
+        return loader if inner is None or dataloaders.live_iterators(inner) else copier.copy(loader)
 
     def argument(self, knob):
         return knob
