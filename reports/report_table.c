@@ -1,5 +1,6 @@
 /* The terminal's view of a study: the verdict, a table for each variant, and notes. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "charts.h"
 #include "rank_scaling.h"
@@ -7,6 +8,7 @@
 #include "report_parts.h"
 #include "shell_quote.h"
 #include "verdict.h"
+#include "wrap.h"
 
 enum { NARROWEST = 40 };
 
@@ -18,6 +20,33 @@ static void put_maps(struct rue_page *page, const struct rue_findings *findings,
     if (findings->variants[variant].selection->ranked_count)
         (brief ? rue_charts_map : rue_charts_grid)(page, &subject);
     rue_page_gap(page);
+}
+
+/* Says a text as Python writes it. */
+static void say_literal(struct rue_page *page, const char *text)
+{
+    rue_say(page, "\"");
+    for (; *text; text++) {
+        bool escaped = *text == '"' || *text == '\\';
+        if (*text == ' ')
+            rue_say(page, RUE_NO_BREAK);
+        else
+            rue_say(page, "%s%c", escaped ? "\\" : "", *text);
+    }
+    rue_say(page, "\"");
+}
+
+/* The lines that load with what was recommended for rue's own loader. */
+static void put_use(struct rue_page *page, const struct rue_findings *findings)
+{
+    bool own = strcmp(findings->runner.measured_with, "rue") == 0;
+    if (!own || !findings->variants[0].variant.path[0]) return;
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    rue_say(page, "from rue_tuner import Loader  # PyTorch's best num_workers can differ");
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    rue_say(page, "loader = Loader.from_recommendation(");
+    say_literal(page, findings->folder);
+    rue_say(page, ")");
 }
 
 static rue_status put_page(struct rue_page *page, const struct rue_findings *findings,
@@ -39,6 +68,7 @@ static rue_status put_page(struct rue_page *page, const struct rue_findings *fin
     if (brief && recommended)
         rue_say(page, "More: rue show %s --details; all configurations: --json.",
                 rue_shell_word(findings->folder, word));
+    if (brief && recommended) put_use(page, findings);
     return status;
 }
 

@@ -345,8 +345,8 @@ void rue_verdict_answers(struct rue_page *page, const struct rue_variant_finding
 
 static void say_regret(struct rue_page *page, bool bounds)
 {
-    rue_say(page, "32/2 means batch_size 32, num_workers 2. Regret is the extra time against each model's "
-                  "own best configuration.");
+    rue_say(page, "32/2 means batch_size 32, num_workers 2. Regret is the extra time over each model's own "
+                  "best.");
     if (bounds)
         rue_say(page, " Even the best configuration for all models has some; \"points better\" compares with "
                       "the recommended configuration.");
@@ -367,9 +367,6 @@ static void say_simulated(struct rue_page *page, const struct rue_findings *find
         rue_say(page, "The times are those of a table, so their machine and loader are not known. ");
     else if (findings->runner.virtual_clock)
         rue_say(page, "The times are those of a simulated machine. ");
-    if (strcmp(findings->runner.measured_with, "rue") == 0)
-        rue_say(page,
-                "rue's workers are threads, PyTorch's are processes: PyTorch's best num_workers can differ.");
 }
 
 static void say_crop(struct rue_page *page, const struct rue_findings *findings)

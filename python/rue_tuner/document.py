@@ -24,7 +24,7 @@ def is_config(value):
 NO_REGRET = dict(mean_regret_ratio=None)
 REGRET = dict(mean_regret_ratio=is_number, max_regret_ratio=is_number, worst_model=(None, is_text))
 ROW = (dict(NO_REGRET, config=is_config), dict(REGRET, config=is_config, source=(None, is_text)))
-PART = dict(torch=(None, is_config), models=[is_text], configs=[ROW],
+PART = dict(torch=(None, is_config), variant=(None, dict(mode=is_text, path=(None, is_text))), models=[is_text], configs=[ROW],
             certificate=(None, dict(bound_ratio=is_number, confidence=is_number)))
 RECOMMENDATION = (dict(PART, config=None), dict(PART, **REGRET, config=is_config))
 SHAPE = dict(format=lambda value: value == FORMAT, recommendations=[RECOMMENDATION])
@@ -61,9 +61,11 @@ def check(document):
 
 
 def read(path):
-    """The document in a file. Raises OSError; ValueError, which names the file."""
+    """The document in a file, or in the folder of a study. Raises OSError; ValueError, which names the file."""
+    path = pathlib.Path(path)
+    path = path / "recommendation.json" if path.is_dir() else path
     try:
-        document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: cannot be read as JSON: {error}; tune again, or give another file") from error
     try:

@@ -5,7 +5,8 @@ import re
 
 from . import machine
 
-OWN = ("batch_size", "num_workers", "prefetch_factor", "pin_memory")  # of rue's own table: asked for by options
+OWN = ("batch_size", "num_workers", "prefetch_factor", "pin_memory")  # of rue's own table
+WITH_OPTION = (*OWN, "parallelism")  # of `rue tune`; for others there is --knob
 NEED_WORKERS = ("prefetch_factor", "persistent_workers", "multiprocessing_context", "in_order", "worker_threads")
 OF_DATALOADER = ("persistent_workers", "multiprocessing_context", "in_order", "worker_threads")
 HELP = {"persistent_workers": "keep the workers from epoch to epoch",

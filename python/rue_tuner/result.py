@@ -17,6 +17,8 @@ class Result:
                        ratios: how much longer jobs take than with each model's own best configuration; 0.02 is 2 %
     worst_model        str
     bound              ratio: with `confidence`, no other configuration is better by more mean regret; None: not known
+    gain               dict: with `against=`, how many times as fast rue.Loader is, speedup_ratio, each with its best configuration;
+                       low_ratio, high_ratio and confidence of the interval; proven; loader_config, dataloader_config; None otherwise
     report             str: what rue printed
     interrupted        bool: it was ended before it was done
     """
@@ -28,6 +30,7 @@ class Result:
     worst_model: str
     bound: Optional[float]
     confidence: Optional[float]
+    gain: Optional[Dict[str, Any]]
     report: str
     interrupted: bool
 
@@ -38,6 +41,7 @@ class Result:
         self.config, self.dataloader_kwargs = best.get("config"), dict(best.get("torch") or {})
         self.mean_regret, self.worst_regret = best.get("mean_regret_ratio"), best.get("max_regret_ratio")
         self.worst_model = best.get("worst_model")
+        self.gain, self.tuned = best.get("against"), None
         certificate = best.get("certificate") or {}
         self.bound, self.confidence = certificate.get("bound_ratio"), certificate.get("confidence")
 
@@ -88,10 +92,20 @@ class Result:
         """Writes recommendation.json, which `load` and `rue check` read. Raises OSError."""
         pathlib.Path(path).write_text(json.dumps(self.document, indent=1) + "\n", encoding="utf-8")
 
+    def loader(self, **overrides: Any) -> Any:
+        """The recommended rue.Loader: of the data that were tuned for, with what was measured; `overrides` are other options,
+        such as device="cuda". Raises ValueError where another loader was recommended, and what Loader raises."""
+        from .loader import Loader
+        if self.tuned is None:
+            return Loader.from_recommendation(self, **overrides)
+        return self.tuned.recommended_loader(self.config, overrides)
+
     def apply(self, loader: Any) -> Any:
         """`loader`, the one that was tuned, with the recommended knobs: a new loader, of the same data set, samplers,
         functions and other arguments. Raises TypeError for a factory: call it with `dataloader_kwargs`."""
         from . import dataloaders
+        if hasattr(loader, "with_"):
+            return loader.with_(**self.config)
         if not dataloaders.find_dataloaders(loader):
             raise TypeError(f"there is no DataLoader in a {type(loader).__qualname__}: call a factory with **result.dataloader_kwargs")
         return dataloaders.with_knobs(loader, self.dataloader_kwargs)
@@ -106,5 +120,4 @@ class Result:
 def load(path: Union[str, os.PathLike]) -> Result:
     """The Result in a recommendation.json, or in the folder of a study. Values of knobs that are not numbers, flags or
     texts are texts there. Raises OSError or ValueError for what cannot be read."""
-    path = pathlib.Path(path)
-    return Result(documents.read(path / "recommendation.json" if path.is_dir() else path))
+    return Result(documents.read(path))

@@ -57,7 +57,7 @@ class Runner:
                 raise Refused(f"{knob} cannot be {value!r}")
         if type(config.setdefault("pin_memory", True)) is not bool:
             raise Refused(f"pin_memory cannot be {config['pin_memory']!r}")
-        if config.get("parallelism", "batch") != "batch":
+        if config.get("parallelism", "batch") not in self.subject.space.get("parallelism", ["batch"]):
             raise Refused("PyTorch's workers load whole batches: parallelism must be batch")
         if measure not in ("joint", "load", "compute"):
             raise Refused(f"unknown measure {measure!r}")

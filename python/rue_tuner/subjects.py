@@ -3,6 +3,7 @@ import hashlib
 import inspect
 import itertools
 import shutil
+import sys
 from typing import NamedTuple, Optional
 
 import torch
@@ -71,7 +72,9 @@ class Facts(NamedTuple):
 
 
 class UserLoader(Subject):
-    """Common to both kinds. `space` has the values of each knob; the first one is the default. `notes` are sentences for the user."""
+    """Common to all kinds. `own` are the knobs of rue's table that it has. `space` has the values of each knob; the first one is the default. `notes` are sentences for the user."""
+
+    own, compares = knobs.OWN, False
 
     def __init__(self, space, count, images, epochs):
         space = {name: knobs.as_list(name, values) for name, values in (space or {}).items()}
@@ -79,7 +82,7 @@ class UserLoader(Subject):
         self.requested = space
         self.space, self.knobs = self.default_space(), {}
         for name, values in {**self.default_knobs(), **space}.items():
-            if name in knobs.OWN:
+            if name in self.own:
                 self.space[name] = values
             else:
                 self.knobs[name] = knobs.Knob(name, values)
@@ -114,7 +117,7 @@ class UserLoader(Subject):
 
     def searched(self):
         """The knobs that a study searches, and their values as options write them."""
-        asked = {name: self.space[name] for name in knobs.OWN if name in self.space}
+        asked = {name: self.space[name] for name in self.own if name in self.space}
         out = {name: [str(value).lower() for value in values] for name, values in asked.items()}
         for name in self.requested:
             if name in self.knobs:
@@ -140,6 +143,9 @@ class UserLoader(Subject):
         if self.images is None:
             self.examine()
         return dict(status="ok", images=self.images, bytes=0, digest=self.digest(), cache="as-is", note="; ".join(self.notes) or None)
+
+    def recommended_loader(self, config, overrides):
+        raise ValueError("another loader than rue's was tuned: use result.apply(loader), or tune for a rue.Loader")
 
     def note(self, sentence):
         if sentence not in self.notes:
@@ -490,6 +496,10 @@ class Factory(UserLoader):
 
 
 def make_subject(loader, space=None, count=None, images=None, epochs=1):
-    """A Factory for a function, a Rebuilt for anything else. Raises TypeError for what neither can be."""
+    """An OwnLoader for rue's Loader, a Factory for a function, a Rebuilt for anything else. Raises TypeError for what neither can be."""
+    if "rue_tuner.loader" in sys.modules:
+        from .own_loader import Loader, OwnLoader
+        if isinstance(loader, Loader):
+            return OwnLoader(loader, space, count, images, epochs)
     is_loader = isinstance(loader, torch_data.DataLoader) or not callable(loader) or hasattr(type(loader), "__iter__")
     return (Rebuilt if is_loader else Factory)(loader, space, count, images, epochs)

@@ -1,6 +1,7 @@
 """tune(): a study of the caller's own loader."""
 import contextlib
 import inspect
+import json
 import multiprocessing
 import os
 import pathlib
@@ -32,11 +33,12 @@ running = False
 
 def tune(loader: Loader, models: Models = None, *, budget: str = "2m", images: Optional[int] = None, epochs: int = 1,
          space: Optional[Mapping[str, Any]] = None, count: Optional[Callable[[Any], int]] = None,
-         out: Union[str, os.PathLike, None] = None, isolate: bool = False, quiet: bool = False, **options: Any) -> Result:
+         against: Any = None, out: Union[str, os.PathLike, None] = None, isolate: bool = False, quiet: bool = False,
+         **options: Any) -> Result:
     """Finds the configuration of `loader` that is good for all `models`, by regret.
 
-    loader   a torch.utils.data.DataLoader, or an object that holds one, such as accelerate's or timm's loader: each trial
-             gets a copy with other knobs; or a factory make_loader(batch_size, num_workers, **knobs) that returns any iterable of batches
+    loader   a torch.utils.data.DataLoader, or an object that holds one, such as accelerate's or timm's loader, or a rue.Loader:
+             each trial gets a copy with other knobs; or a factory make_loader(batch_size, num_workers, **knobs) that returns any iterable of batches
     models   names of the catalogue, which sleep as long as a batch takes (`rue models`), such as ["resnet50@h100"];
              or a dict {name: step}, where step(batch) is a training or inference step, and None stands for the
              catalogue's; default: four models of the catalogue
@@ -46,6 +48,7 @@ def tune(loader: Loader, models: Models = None, *, budget: str = "2m", images: O
     space    {knob: values} to search, such as {"batch_size": [32, 64], "num_workers": range(9)}. A DataLoader keeps its
              batch size unless this names others; a factory is searched from 32 to 256
     count    a function of a batch that returns its number of images [the items that the DataLoader collates]
+    against  a rue.Loader of the same images: measured in the same study, and `result.gain` says what it gains
     out      folder of the study, which the same call continues [none is kept]
     isolate  run the trials in a process of their own; `loader`, the steps and `count` must be functions that can be imported
     quiet    print nothing
@@ -56,10 +59,19 @@ def tune(loader: Loader, models: Models = None, *, budget: str = "2m", images: O
     Raises TypeError or ValueError for arguments that make no sense, TuneError for a study without a result, and
     KeyboardInterrupt if Ctrl-C came before there was one.
     """
-    subject, steps = prepare(loader, models, images, epochs, space, count)
+    subject, steps = prepare(loader, models, images, epochs, space, count, against)
+    if against is not None and (isolate or world_size() > 1):
+        raise ValueError("against= compares loaders in one process: leave out isolate=, and call it outside of torch.distributed")
     with random_state.kept():
         result = tune_prepared(subject, steps, models, budget, out, isolate, quiet, options)
     result.config, result.dataloader_kwargs = map(subject.own_values, (result.config, result.dataloader_kwargs))
+    result.tuned = subject
+    if subject.compares:
+        from .against import sentence
+        result.dataloader_kwargs = dict((result.gain or {}).get("dataloader_config") or {})
+        result.report += sentence(result.gain) + "\n"
+        if not quiet:
+            print(sentence(result.gain))
     return result
 
 
@@ -106,7 +118,11 @@ def run_study(subject, runner, arguments, out, isolate, quiet):
             document = documents.read(path)
         except ValueError as error:
             raise TuneError(f"rue wrote a result that cannot be used: {error}") from error
-    for part in document["recommendations"]:
+        best = document["recommendations"][0]
+        if subject.compares and best.get("config") is not None:
+            best["against"] = subject.gain(folder, best)
+            path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    for part in document["recommendations"] if subject.name == "torch" else []:
         part["torch"] = {name: value for name, value in (part.get("torch") or {}).items() if name in subject.arguments()}
     if document["recommendations"][0].get("config") is None:
         raise failure(run, runner)
@@ -129,7 +145,7 @@ def check(result, loader, *, budget, models, quiet, images=None, epochs=1, space
     return run.report
 
 
-def prepare(loader, models, images, epochs, space, count):
+def prepare(loader, models, images, epochs, space, count, against=None):
     if get_worker_info() is not None:
         raise TuneError("tune() was called in a worker of a DataLoader: call it in the main process")
     if running or getattr(multiprocessing.current_process(), "_inheriting", False):  # or a spawned worker imports the script
@@ -145,6 +161,9 @@ def prepare(loader, models, images, epochs, space, count):
             raise TypeError(f"models: {name!r} is not a name of 1 to 95 bytes without commas; steps are given as a dict {{name: step}}")
         if not callable(steps.get(name, print)):
             raise TypeError(f"models: {name} must be a function of a batch, or None for a model of the catalogue")
+    if against is not None:
+        from .against import Against
+        return Against(loader, against, space, count, images, epochs), steps
     return make_subject(loader, space, count, images, epochs), steps
 
 
@@ -217,7 +236,7 @@ def model_words(models):
 def knob_words(subject):
     words = []
     for name, values in subject.searched().items():
-        if name in subject.space:
+        if name in knobs.WITH_OPTION:
             words += ["--" + name.replace("_", "-"), ",".join(values)]
         else:
             words += ["--knob", f"{name}={','.join(values)}"]

@@ -4,14 +4,17 @@ import os
 import threading
 import time
 import warnings
+import weakref
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from .. import machine
+from ..document import read
 from . import native
 from .options import EVEN, KNOBS, augment_text, check_options, native_options, refuse_unknown
 from .output import make_output
 from .position import Position
 from .ranks import find_share, local_ranks
+from .recommended import choose, options_of
 from .stats import Stats
 
 CHANGING = ("memory", "adaptive")  # strategies that change the size of batches
@@ -83,6 +86,26 @@ class Loader:
         refuse_unknown(unknown, OPTIONS)
         self._open(os.fspath(data), given)
 
+    @classmethod
+    def from_recommendation(cls, recommendation: Any, data: Optional[Path] = None, *, mode: Optional[str] = None, **overrides: Any) -> "Loader":
+        """The loader that was recommended.
+
+        recommendation  the folder of a study, its recommendation.json, or a Result
+        data            other data of the same kind [those of the study]
+        mode            "raw" or "preprocessed" [the first of the study]
+        overrides       options that replace what was measured, such as device="cuda"
+
+        Raises ValueError for a recommendation of other data or another loader, and what Loader raises.
+        """
+        part = choose(recommendation.document if hasattr(recommendation, "document") else read(recommendation), mode)
+        path = data if data is not None else part["variant"]["path"]
+        if not path:
+            raise ValueError("the recommendation does not say where the data are: give data=")
+        loader = cls(path, **options_of(part, overrides))
+        if loader._data.raw != (part["variant"]["mode"] == "raw"):
+            raise ValueError(f"{path} is not {part['variant']['mode']} data, which the recommendation is for: give other data, or mode=")
+        return loader
+
     def _open(self, path, options, data=None):
         self._given, options = options, dict(options)
         self._options = options
@@ -112,6 +135,16 @@ class Loader:
     def config(self) -> Dict[str, Any]:
         """The knobs, as in recommendation.json."""
         return {name: self._options[name] for name in KNOBS}
+
+    @property
+    def options(self) -> Dict[str, Any]:
+        """All options, with the values that are used."""
+        return dict(self._options)
+
+    @property
+    def digest(self) -> str:
+        """A text that changes when names, sizes or labels of the data change."""
+        return self._data.digest
 
     @property
     def classes(self) -> List[str]:
@@ -219,8 +252,9 @@ class Loader:
             batches.rewind(begin.epoch, begin.images)
             self._position, self._start, self._resumed = begin, None, False
             self.stats = Stats(self._ranks()[3] - min(self._ranks()[2:]))
-            self._iterator = Epoch(self)
-            return self._iterator
+            iterator = Epoch(self)
+            self._iterator = weakref.ref(iterator)
+            return iterator
 
     def _open_batches(self):
         """Opens the loader at the first use, which needs threads."""
@@ -243,7 +277,7 @@ class Loader:
 
     def _next(self, iterator):
         with self._alone():
-            if self._iterator is not iterator:
+            if self._iterator() is not iterator:
                 raise RuntimeError("this iterator ended, because a newer one of the same loader was made")
             self._batches.check_open()
             if self._position.images >= self.images:

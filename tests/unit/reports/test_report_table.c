@@ -123,8 +123,7 @@ Test(report_table, says_which_configuration_to_use_and_whose_model_times)
     expect_text(text, "raw folder: 3 models, job of 9,469 images, 4 configurations\n");
     expect_text(text,
                 "Use batch_size 128, num_workers 8 for raw folder data: 0.0 % mean regret over 3 models.\n");
-    expect_text(text, "\nModel times are those of an NVIDIA RTX A5000. rue");
-    expect_text(text, "workers are threads, PyTorch's are processes");
+    expect_text(text, "\nModel times are those of an NVIDIA RTX A5000.");
     expect_text(
         text, "Preprocessed data make the job 1.38 times as fast (geometric mean over 3 models; from 1.11 to "
               "1.57). Converting all 9,469 images takes about 19.9 s and pays back on average after 6 epochs "
@@ -393,6 +392,8 @@ Test(report_table, the_brief_form_is_short)
                                 (struct rue_report_style){.unicode = true, .columns = 100, .brief = true});
     expect_few_lines(text);
     expect_text(text, "rue show rue-out/photos --details");
+    expect_text(text, "\n  from rue_tuner import Loader ");
+    expect_text(text, "\n  loader = Loader.from_recommendation(\"rue-out/photos\")\n");
     cr_assert(!strstr(text, "The best workers for each batch size"), "%s", text);
     free(text);
     fixture_close(&fixture);

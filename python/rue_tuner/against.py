@@ -1,0 +1,117 @@
+"""A DataLoader against rue's Loader, in one study: what changing gains."""
+import json
+import subprocess
+
+from .batches import batch_bytes
+from .errors import Refused, TuneError
+from .loader import Loader
+from .own_loader import OwnLoader
+from .program import environment, find_program
+from .subjects import Factory, Rebuilt, make_subject
+
+THEIRS, OURS = "DataLoader", "rue.Loader"  # values of the knob `loader`
+
+
+class Against(Factory):
+    """The caller's loader and a Loader in one study, as the values of a knob."""
+    compares = True
+
+    def __init__(self, loader, own, space=None, count=None, images=None, epochs=1):
+        self.theirs = make_subject(loader, None, count, images, epochs)
+        if not isinstance(self.theirs, Rebuilt) or not isinstance(own, Loader):
+            raise TypeError("against= compares a DataLoader, or an object that holds one, with a rue.Loader")
+        sizes = [self.theirs.batch_size, own.batch_size]
+        if sizes[0] != sizes[1]:
+            raise ValueError(f"against= compares loaders of the same batch size, not {sizes[0]} and {sizes[1]}")
+        self.own_loader = OwnLoader(own.with_(drop_last=self.theirs.drops_last()), epochs=epochs)
+        super().__init__(lambda batch_size, num_workers, loader, **more: None, {"loader": [THEIRS, OURS], **(space or {})}, count, images, epochs)
+
+    def facts(self):
+        return self.theirs.facts()
+
+    def sample(self):
+        return self.theirs.sample()
+
+    def default_space(self):
+        return dict(batch_size=[self.theirs.batch_size], num_workers=self.theirs.space["num_workers"])
+
+    def default_knobs(self):
+        return {}
+
+    def make(self, values, images, copier):
+        values = dict(values)
+        return (self.own_loader if values.pop("loader") == OURS else self.theirs).make(values, images, copier)
+
+    def examine(self):
+        super().examine()
+        images = [self.images, self.own_loader.loader.images]
+        if self.checked and abs(images[0] - images[1]) >= self.theirs.batch_size:
+            raise Refused(f"an epoch has {images[0]} images in the DataLoader, and {images[1]} in rue.Loader: compare loaders of the same data")
+        batch, found = self.own_loader.look(self.own_loader.default_config(), 1)[0]
+        each = [self.bytes_per_image, batch_bytes(batch) / found]
+        if abs(each[0] - each[1]) > 64:  # more than another type of labels
+            self.note(f"the loaders do not deliver the same: an image has {each[0]:,.0f} bytes in the DataLoader's batches, and {each[1]:,.0f} "
+                      "in those of rue.Loader")
+
+    def argument(self, knob):
+        return None if knob == "loader" else knob
+
+    def recommended_loader(self, config, overrides):
+        return (self.own_loader if config["loader"] == OURS else self.theirs).recommended_loader(config, overrides)
+
+    def identity(self):
+        return f"{self.theirs.identity()} {self.own_loader.identity()}"
+
+    def baseline(self):
+        """The caller's loader as it is."""
+        own = self.theirs.baseline()
+        return own and f"{own},loader={THEIRS}"
+
+    def gain(self, folder, part):
+        """What changing to the Loader gains, of the recommendation `part` of the study in `folder`; None: one of the two could not
+        be measured. Ratios are the time with the DataLoader / that with the Loader."""
+        ranked = sorted((row for row in part["configs"] if row.get("mean_regret_ratio") is not None), key=lambda row: row["mean_regret_ratio"])
+        best = {row["config"]["loader"]: row["config"] for row in ranked[::-1]}
+        best[part["config"]["loader"]] = part["config"]
+        if len(best) < 2:
+            return None
+        wins = part["config"] is best[OURS]
+        ratio, low, high, confidence = compare(folder, best[THEIRS if wins else OURS])
+        if not wins:
+            ratio, low, high = 1 / ratio, high and 1 / high, low and 1 / low
+        return dict(speedup_ratio=ratio, low_ratio=low, high_ratio=high, confidence=confidence, proven=bool(low and low > 1),
+                    loader_config=self.of(OURS, best), dataloader_config=self.of(THEIRS, best), as_it_is=self.gain_over_own(part) if wins else None)
+
+    def of(self, which, best):
+        subject = self.own_loader if which == OURS else self.theirs
+        return {name: value for name, value in best[which].items() if name in subject.arguments() and name != "loader"}
+
+    def gain_over_own(self, part):
+        """The same against the caller's loader with its own knobs; None: not known."""
+        rows = (part.get("baselines") or {}).get("rows") or []
+        return next((row.get("gain") for row in rows if row["config"].get("loader") == THEIRS), None)
+
+
+def compare(folder, config):
+    """(ratio, low, high, confidence) of the time with `config` over that with the recommended configuration."""
+    words = [f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in config.items()]
+    done = subprocess.run([find_program(), "why", str(folder), "--json", *(word for text in words for word in ("--knob", text))],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment())
+    if done.returncode:
+        raise TuneError(f"the two loaders cannot be compared: {done.stderr.strip()}")
+    found = json.loads(done.stdout)["variants"][0]
+    return [found.get(name) for name in ("time_ratio", "time_ratio_low", "time_ratio_high", "confidence")]
+
+
+def sentence(gain):
+    """What changing gains, for the user."""
+    if gain is None:
+        return "What a change to rue.Loader gains is unknown: one of the two loaders could not be measured."
+    interval = lambda of: f" (95 % CI {of['low_ratio']:.2f} to {of['high_ratio']:.2f})".replace("95", f"{100 * of['confidence']:.0f}") if of.get("low_ratio") else ""
+    workers = [gain[name]["num_workers"] for name in ("loader_config", "dataloader_config")]
+    text = (f"rue.Loader is {gain['speedup_ratio']:.2f} times as fast as the DataLoader{interval(gain)}, with num_workers {workers[0]} and "
+            f"{workers[1]}, the best of each")
+    own = gain["as_it_is"]
+    if own:
+        text += f"; {own['speedup_ratio']:.2f} times as fast as the DataLoader as it is{interval(own)}"
+    return text + ". One has threads, the other processes: their best num_workers may differ."

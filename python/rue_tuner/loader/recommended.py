@@ -1,0 +1,30 @@
+"""The options of a Loader that a recommendation stands for."""
+from .options import KNOBS, WORKLOAD
+
+OF_VARIANT = ("image_key", "label_key")
+
+
+def choose(document, mode):
+    """The recommendation for data of `mode`; None: the first. Raises ValueError."""
+    parts = document["recommendations"]
+    found = next((part for part in parts if mode in (None, part["variant"]["mode"])), None)
+    if found is None:
+        raise ValueError(f"mode {mode!r}: the recommendations are for {', '.join(part['variant']['mode'] for part in parts)} data")
+    if found.get("config") is None:
+        raise ValueError(f"there is no recommendation: {document.get('partial_reason') or 'no configuration was measured on every model'}")
+    if found.get("measured_with", "rue") != "rue":
+        raise ValueError(f"the recommendation was measured with the loader {found['measured_with']}, not with rue's: use its "
+                         "dataloader_kwargs, or tune for rue.Loader")
+    return found
+
+
+def options_of(part, overrides):
+    """Those that were measured, and `overrides`. With a device, images travel as uint8 where they can."""
+    workload, variant = part.get("workload") or {}, part["variant"]
+    measured = {name: value for name, value in part["config"].items() if name in KNOBS}
+    measured.update({name: workload[name] for name in WORKLOAD if workload.get(name) is not None})
+    measured.update({name: part[name] for name in ("decode", "drop_last") if part.get(name) is not None})
+    measured.update({name: variant[name] for name in OF_VARIANT if variant.get(name)})
+    if overrides.get("device") is None:
+        measured["dtype"] = part.get("batch_dtype")
+    return {**measured, **overrides}
