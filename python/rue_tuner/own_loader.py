@@ -11,7 +11,7 @@ class OwnLoader(Factory):
 
     def __init__(self, loader, space=None, count=None, images=None, epochs=1):
         self.loader = loader
-        super().__init__(loader.with_, space, count, images, epochs)
+        super().__init__(lambda batch_size, num_workers, **more: None, space, count, images, epochs)
         refuse_unknown(self.knobs, loader.options)
 
     def facts(self):

@@ -8,6 +8,10 @@ from typing import Any, Dict, List, Optional, Union
 from . import document as documents
 
 
+# Knobs of rue's own loader with these values are not named.
+USUAL = dict(prefetch_factor=2, parallelism="batch", pin_memory=True, max_queue_size=0, read="auto", batch_strategy="fixed")
+
+
 class Result:
     """A recommendation, from recommendation.json (docs/json.md).
 
@@ -66,7 +70,8 @@ class Result:
         """What to use and how good it is, in one sentence."""
         if self.config is None:
             return "No configuration was measured on every model."
-        knobs = ", ".join(f"{name}={value}" for name, value in self.dataloader_kwargs.items() or self.config.items())
+        chosen = self.dataloader_kwargs if self.best.get("torch") else {k: v for k, v in self.config.items() if USUAL.get(k) != v}
+        knobs = ", ".join(f"{name}={value}" for name, value in chosen.items())
         models = self.best["models"]
         over = f"regret for {models[0]}" if len(models) == 1 else f"mean regret over {len(models)} models"
         text = f"Use {knobs}: {100 * self.mean_regret:.1f} % {over}"

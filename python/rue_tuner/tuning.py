@@ -181,7 +181,7 @@ def perform(words, runner, subject, isolate, quiet):
                 arguments += ["--images", str(images)]
             if isolate:
                 arguments += ["--runner", isolated_command(subject, runner.steps)]
-            elif subject.drops_last():
+            elif arguments[0] == "tune" and subject.drops_last():
                 arguments.append("--drop-last")
             run = Run(arguments, quiet)
             run.isolated() if isolate else run.attached(runner, pressed)

@@ -72,6 +72,15 @@ def test_batch_sizes_and_epochs(rue_for_python, photos):
     assert {row["batch_size"] for row in result.rows} == {8, 16} and result.best["job_images"] == 2 * IMAGES
 
 
+def test_a_recommendation_is_checked(rue_for_python, photos):
+    loader = rue.Loader(photos, batch_size=16, transform="train")  # drop_last
+    result = tune(loader, space={"num_workers": [0, 1]})
+    try:
+        assert "num_workers" in result.check(loader, budget="5s", models={"mine": step}, quiet=True)
+    except rue.TuneError as error:  # on a busy machine
+        assert "busy" in str(error) or "better" in str(error) or "holds" in str(error) or "conclusive" in str(error), error
+
+
 @pytest.mark.parametrize("space, error", [({"num_worker": [1]}, "did you mean num_workers"), ({"persistent_workers": [True]}, "no option")])
 def test_knobs_that_it_does_not_have(rue_for_python, photos, space, error):
     with pytest.raises(TypeError, match=error):
