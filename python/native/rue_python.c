@@ -52,6 +52,7 @@ void rue_python_facts(const struct rue_source *source, struct rue_python_facts *
                                      .has_labels = rue_source_has_labels(source)};
     out->raw = !rue_source_shape(source, out->shape);
     memcpy(out->format, variant.format, sizeof out->format);
+    memcpy(out->dtype, variant.dtype, sizeof out->dtype);
 }
 
 rue_status rue_python_images(const struct rue_source *source, const char *options, enum rue_even even,

@@ -6,7 +6,7 @@
 #include "loader.h"
 
 /* Changes with this file, and with a function of librue or struct rue_batch, which native.py repeats. */
-enum { RUE_PYTHON_ABI = 1 };
+enum { RUE_PYTHON_ABI = 2 };
 int rue_python_abi(void);
 
 /* Opens data. Ends with RUE_INTERRUPTED when another thread sets `*stop`. */
@@ -17,7 +17,7 @@ struct rue_python_facts {
     uint64_t items, digest, classes;
     uint32_t shape[3]; /* of a tensor: channels, height, width */
     int32_t raw, has_labels;
-    char format[16];
+    char format[16], dtype[16]; /* dtype of preprocessed items; "": raw */
 };
 
 void rue_python_facts(const struct rue_source *source, struct rue_python_facts *out);

@@ -10,7 +10,9 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 from .. import machine
 from ..document import read
 from . import native
-from .options import EVEN, KNOBS, augment_text, check_options, native_options, refuse_unknown
+from .device import DeviceFeed, find_device
+from .host import HostFeed
+from .options import EVEN, KNOBS, augment_text, check_options, native_options, refuse_unknown, settle_dtype
 from .output import make_output
 from .position import Position
 from .ranks import find_share, local_ranks
@@ -48,15 +50,17 @@ class Loader:
                      the CPUs of this process; pin_memory matters only with a GPU in `device`
     transform        "eval": Resize(256), CenterCrop(224); "train": random crop and flip, by `augment`: a preset or a dict
                      (docs/augmentation.md)
-    dtype            "float32", normalised as torchvision does; "uint8": levels, 0 to 255 [uint8 if there is a device]
+    dtype            of batches on the CPU: "float32", normalised as torchvision does; "uint8": levels, 0 to 255 [with a device uint8,
+                     if the data are images or uint8]
     shuffle, drop_last  [True with transform="train", else False]
     seed             of order and crops; each epoch has its own
     rank, world_size, share, even
                      which part of the data this process loads [torch.distributed's rank, or torchrun's]; world_size="env":
                      also MPI's and Slurm's; even "drop" or "pad": all ranks have as many batches; False: each image once
     output           "torch" or "numpy"
-    device           where images and labels go, such as "cuda" [they stay on the CPU]; then image_dtype is that of the images
-                     ["float32"], channels_last their memory format, mean and std normalise [ImageNet's]; normalize=False: not
+    device           "cuda" or "cuda:1": images and labels are copied to this GPU, and normalised there [they stay on the CPU]; "cuda" is
+                     the GPU of torchrun's LOCAL_RANK, or the current one; then image_dtype is "float32", "bfloat16" or "float16"
+                     ["float32"], channels_last=True their memory format, mean and std normalise [ImageNet's]; normalize=False: levels
     returns          which of images, labels, items (numbers in the data) and keys (names) a batch has: a sequence for a tuple,
                      a mapping {name: which} for a dict, or one of them
     batch_transform  a function of images and labels, in the caller's thread, that returns both, such as MixUp
@@ -117,15 +121,14 @@ class Loader:
         if options["even"] is None:
             options["even"] = "drop" if options["drop_last"] else "pad"
         check_options(options)
-        if options["dtype"] is None:
-            options["dtype"] = "uint8" if options["device"] is not None else "float32"
         self._lock, self._process = threading.Lock(), os.getpid()
-        self._share = self._batches = self._iterator = None
+        self._share = self._batches = self._feed = self._iterator = None
         self._position, self._start, self._resumed = Position(0, 0), Position(0, 0), False
         self._output, self.stats = None, Stats()
         self._data = data or native.Data(path, native_options(self._options))
         if data is None and self._data.note:
             warnings.warn(f"{path}: {self._data.note}", stacklevel=3)
+        settle_dtype(options, self._data.raw or self._data.dtype == "uint8", self._data.shape[0])
         # More of what is wrong with options is known only now.
         self._data.images(native_options(self._options), EVEN[False])
 
@@ -246,26 +249,30 @@ class Loader:
     def __iter__(self) -> "Iterator[Any]":
         with self._alone():
             begin = self._start or Position(self._position.epoch + 1, 0)
-            batches = self._open_batches()
+            feed = self._open_feed()
             if begin.images >= self.images:
                 begin = Position(begin.epoch + 1, 0)
-            batches.rewind(begin.epoch, begin.images)
+            feed.rewind(begin.epoch, begin.images)
             self._position, self._start, self._resumed = begin, None, False
             self.stats = Stats(self._ranks()[3] - min(self._ranks()[2:]))
             iterator = Epoch(self)
             self._iterator = weakref.ref(iterator)
             return iterator
 
-    def _open_batches(self):
-        """Opens the loader at the first use, which needs threads."""
-        if self._batches is None:
+    def _open_feed(self):
+        """Opens the loader at the first use, which needs threads, and perhaps a GPU."""
+        if self._feed is None:
             rank, ranks, _, images = self._ranks()
-            self._output = make_output(self._options["output"])
+            self._output, device = make_output(self._options["output"]), self._options["device"]
+            if device is not None:
+                device = find_device(self._output.torch, device)
             options = native_options(self._options, rank=rank, world_size=ranks, memory_bytes=int(MEMORY_SHARE * machine.available_bytes()))
             item_bytes = self._data.shape[0] * self._data.shape[1] * self._data.shape[2] * (4 if self._options["dtype"] == "float32" else 1)
-            self._batches = native.Batches(self._data, options, images, self._options["hold"] + 1, item_bytes,
-                                           self._options["num_workers"] == 0)
-        return self._batches
+            batches = native.Batches(self._data, options, images, self._options["hold"] + 1, item_bytes, self._options["num_workers"] == 0)
+            parts = batches, self._output, self._data.shape, self._options
+            self._feed = HostFeed(*parts) if device is None else DeviceFeed(*parts, device)
+            self._batches = batches
+        return self._feed
 
     def _alone(self):
         """The lock; RuntimeError where it cannot be had."""
@@ -284,27 +291,25 @@ class Loader:
                 self.stats.end = self.stats.end or time.monotonic()
                 raise StopIteration
             begin = time.monotonic()
-            lease = self._batches.next()
+            delivery = self._feed.peek()
             self.stats.waited_s += time.monotonic() - begin
-            batch = self._batch_of(lease)
-            self._position = Position(self._position.epoch, self._position.images + lease.count)
-            self.stats.images += lease.count
+            batch = self._batch_of(delivery)
+            self._feed.pop()
+            self._position = Position(self._position.epoch, self._position.images + delivery.count)
+            self.stats.images += delivery.count
             self.stats.batches += 1
         return batch
 
-    def _batch_of(self, lease):
-        options, output = self._options, self._output
-        images = output.images(lease, self._data.shape, self._options["dtype"])
-        if len(self._batches.held) > options["hold"]:
-            images = output.copy(images)
+    def _batch_of(self, delivery):
+        options, images, labels = self._options, delivery.images, delivery.labels
+        if delivery.copied:
             if not self.stats.copied:
                 warnings.warn(f"more than hold={options['hold']} batches are kept at the same time: from now on they are copied", stacklevel=4)
             self.stats.copied += 1
-        labels = output.integers(lease.labels, options["label_dtype"])
         if options["batch_transform"]:
             images, labels = options["batch_transform"](images, labels)
-        parts = dict(images=lambda: images, labels=lambda: labels, items=lambda: output.integers(lease.items, "int64"),
-                     keys=lambda: [self._data.key(item) for item in lease.items])
+        parts = dict(images=lambda: images, labels=lambda: labels, items=lambda: self._output.integers(delivery.items, "int64"),
+                     keys=lambda: [self._data.key(item) for item in delivery.items])
         returns = options["returns"]
         if isinstance(returns, str):
             return parts[returns]()
@@ -316,8 +321,8 @@ class Loader:
 
     def close(self) -> None:
         """Ends the threads. Batches that are kept stay valid."""
-        if self._batches is not None and self._batches.is_own():
-            self._batches.close()
+        if self._feed is not None and self._batches.is_own():
+            self._feed.close()
 
     def __enter__(self) -> "Loader":
         return self

@@ -8,7 +8,7 @@ from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_int, c_int32, 
 
 from ..errors import DataError, LoaderError
 
-ABI = 1
+ABI = 2
 WAIT_NS = 10 ** 8  # so Ctrl-C ends a wait
 FORKED = "this loader was made in another process: make a Loader in this one (after a fork it has no threads)"
 OK, INTERNAL, MEMORY, TIMEOUT, RUNNER, USAGE, DATA, INFEASIBLE, INCONCLUSIVE, STORE, INTERRUPTED, TERMINATED = range(12)
@@ -24,7 +24,8 @@ class Error(Structure):
 
 class Facts(Structure):
     _fields_ = [("items", c_uint64), ("digest", c_uint64), ("classes", c_uint64), ("shape", c_uint32 * 3),
-                ("raw", c_int32), ("has_labels", c_int32), ("format", c_char * 16)]
+                ("raw", c_int32), ("has_labels", c_int32), ("format", c_char * 16),
+                ("dtype", c_char * 16)]
 
 
 class Batch(Structure):
@@ -119,6 +120,7 @@ class Data:
         waiting.rue_python_facts(self.handle, byref(facts))
         self.items, self.digest, self.shape = facts.items, f"{facts.digest:016x}", tuple(facts.shape)
         self.raw, self.has_labels, self.format = bool(facts.raw), bool(facts.has_labels), facts.format.decode()
+        self.dtype = facts.dtype.decode()  # of preprocessed items
         self.classes = [os.fsdecode(waiting.rue_source_class_name(self.handle, i)) for i in range(facts.classes)]
         self.note = text_of(waiting.rue_source_note, self.handle)
 
@@ -133,8 +135,8 @@ class Data:
 
 
 class Lease:
-    """A batch whose memory is lent. It returns to the loader when the last reference is gone; `keep` makes the memory
-    itself such a reference."""
+    """A batch whose memory is lent. It returns to the loader with `release`, or when the last reference is gone, as its images
+    are. `items` is a copy."""
 
     __slots__ = ("batches", "batch", "count", "first", "queued", "labels", "items", "memory", "__weakref__")
 
@@ -142,7 +144,8 @@ class Lease:
         self.batches, self.batch, content = batches, None, batch.contents
         self.count, self.first, self.queued = content.count, content.first, content.queued
         self.labels = (c_int32 * self.count).from_address(ctypes.addressof(content.labels.contents))
-        self.items = (c_uint64 * self.count).from_address(ctypes.addressof(content.items.contents))
+        numbers = c_uint64 * self.count
+        self.items = numbers.from_buffer_copy(numbers.from_address(ctypes.addressof(content.items.contents)))
         self.memory = content.images, self.count * batches.image_bytes
         batches.pending = None
         self.batch = batch
@@ -155,11 +158,13 @@ class Lease:
         array.lease = self
         return array
 
-    def __del__(self):
-        batches = self.batches
+    def release(self):
+        batches, batch, self.batch = self.batches, self.batch, None
         batches.held.discard(id(self))
-        if self.batch and batches.is_own():
-            holding.rue_loader_release(batches.handle, self.batch)
+        if batch and batches.is_own():
+            holding.rue_loader_release(batches.handle, batch)
+
+    __del__ = release
 
 
 class Batches:
@@ -189,17 +194,18 @@ class Batches:
             Lease(self, self.pending)
         check(waiting.rue_loader_rewind(self.handle, epoch, first, byref(error)), error)
 
-    def next(self):
-        """The Lease of the next batch; None after the last. Ctrl-C ends a wait."""
+    def next(self, wait=True):
+        """The Lease of the next batch; None after the last, and without `wait` if it is not loaded yet. Ctrl-C ends a wait."""
         self.check_open()
         error, status = Error(), OK if self.pending else TIMEOUT
         if not self.pending:
             self.pending = POINTER(Batch)()
         if status == TIMEOUT and not self.waits:  # no other thread runs in the meantime
             status = holding.rue_loader_next_within(self.handle, 0, byref(self.pending), byref(error))
-        while status == TIMEOUT:
+        while status == TIMEOUT and wait:
             status = waiting.rue_loader_next_within(self.handle, WAIT_NS, byref(self.pending), byref(error))
-        check(status, error)
+        if status != TIMEOUT:
+            check(status, error)
         return Lease(self, self.pending) if self.pending else None
 
     def bad_images(self):

@@ -40,7 +40,16 @@ def find_share(rank, world_size):
     return rank, world_size
 
 
+def from_torchrun(name, default):
+    text = os.environ.get(name, "")
+    return int(text) if text.isdigit() else default
+
+
 def local_ranks():
     """How many processes torchrun started on this machine; 1 without it."""
-    text = os.environ.get("LOCAL_WORLD_SIZE", "")
-    return max(int(text), 1) if text.isdigit() else 1
+    return max(from_torchrun("LOCAL_WORLD_SIZE", 1), 1)
+
+
+def local_rank():
+    """Which of them this is; None without torchrun."""
+    return from_torchrun("LOCAL_RANK", None)

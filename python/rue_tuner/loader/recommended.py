@@ -25,6 +25,6 @@ def options_of(part, overrides):
     measured.update({name: workload[name] for name in WORKLOAD if workload.get(name) is not None})
     measured.update({name: part[name] for name in ("decode", "drop_last") if part.get(name) is not None})
     measured.update({name: variant[name] for name in OF_VARIANT if variant.get(name)})
-    if overrides.get("device") is None:
+    if not str(overrides.get("device")).startswith("cuda"):
         measured["dtype"] = part.get("batch_dtype")
     return {**measured, **overrides}
