@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Checks on a machine with a GPU: builds for that GPU, compares products and normalised levels with the CPU's, has
-# compute-sanitizer look on, tells flop/s and overlap, makes a recommendation with real kernels, and says how alike the GPU
-# and its sleeping twin rank configurations. Where there is no GPU it says why it is skipped. Ends with 1 where a check
-# failed.
+# compute-sanitizer look on, tells flop/s and overlap, makes a recommendation with real kernels, checks rue_tuner.Loader
+# with PyTorch, and says how alike the GPU and its sleeping twin rank configurations. Where there is no GPU it says why it
+# is skipped. Ends with 1 where a check failed.
 #
 # Needs the CUDA toolkit and gcc. rue itself is built where its libraries are; else RUE_PROGRAM names one that is built.
 # RUE_TUNE_BUDGET (1m) is for the recommendation.
@@ -80,6 +80,7 @@ check "a recommendation with real kernels" "$rue" tune "$folder/photos" --model 
     --batch-size 32,128,256 --budget "$budget" --out "$folder/out" --quiet
 check "where batches lie" "$rue" tune "$folder/photos" --model resnet18 --device cuda:bf16 --pin-memory true,false \
     --batch-size 32,128 --num-workers 2,8 --budget "$budget" --out "$folder/pinned" --quiet
+check "Loader in Python" env RUE_LOADER="$(dirname "$rue")/_rue_loader.so" python3 tests/gpu/loader_cuda.py "$rue"
 check "rank agreement with the sleeping twin" python3 tests/gpu/rank_agreement.py "$rue" "$folder/photos"
 echo "$failed failed"
 [ $failed -eq 0 ]
