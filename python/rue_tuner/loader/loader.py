@@ -74,6 +74,8 @@ class Loader:
     Raises FileNotFoundError, DataError, ValueError, TypeError, OSError, MemoryError; RuntimeError for uses at the wrong time.
     """
 
+    batch_sampler = None  # Lightning and timm ask for it beside `sampler`
+
     def __init__(self, data: Path, *, batch_size: int = 64, num_workers: Optional[int] = None, prefetch_factor: int = 2,
                  parallelism: str = "batch", pin_memory: Optional[bool] = None, max_queue_size: int = 0, read: str = "auto",
                  batch_strategy: str = "fixed", transform: str = "eval", augment: Union[str, Mapping[str, Any]] = "mild",
@@ -248,16 +250,21 @@ class Loader:
 
     def __iter__(self) -> "Iterator[Any]":
         with self._alone():
-            begin = self._start or Position(self._position.epoch + 1, 0)
-            feed = self._open_feed()
-            if begin.images >= self.images:
-                begin = Position(begin.epoch + 1, 0)
-            feed.rewind(begin.epoch, begin.images)
-            self._position, self._start, self._resumed = begin, None, False
-            self.stats = Stats(self._ranks()[3] - min(self._ranks()[2:]))
+            self._open_feed()
+            self._batches.check_open()
             iterator = Epoch(self)
             self._iterator = weakref.ref(iterator)
             return iterator
+
+    def _begin(self):
+        """Begins the epoch of a new iterator, before its first batch: some trainers make an iterator and call set_epoch then, or
+        make one and drop it."""
+        begin = self._start or Position(self._position.epoch + 1, 0)
+        if begin.images >= self.images:
+            begin = Position(begin.epoch + 1, 0)
+        self._feed.rewind(begin.epoch, begin.images)
+        self._position, self._start, self._resumed = begin, None, False
+        self.stats = Stats(self._ranks()[3] - min(self._ranks()[2:]))
 
     def _open_feed(self):
         """Opens the loader at the first use, which needs threads, and perhaps a GPU."""
@@ -287,6 +294,9 @@ class Loader:
             if self._iterator() is not iterator:
                 raise RuntimeError("this iterator ended, because a newer one of the same loader was made")
             self._batches.check_open()
+            if not iterator.begun:
+                self._begin()
+                iterator.begun = True
             if self._position.images >= self.images:
                 self.stats.end = self.stats.end or time.monotonic()
                 raise StopIteration
@@ -369,7 +379,7 @@ class Epoch:
     """The iterator of one epoch."""
 
     def __init__(self, loader):
-        self.loader = loader
+        self.loader, self.begun = loader, False
 
     def __iter__(self):
         return self
