@@ -70,10 +70,10 @@ def make_gpu(monkeypatch):
                 gpu.take_back(*lease.memory)
             release(lease)
 
-        def check_close(process, function, handle):
+        def check_close(process, function, handle, *kept):
             if function is native.waiting.rue_loader_close:
                 gpu.check_closed()
-            close(process, function, handle)
+            close(process, function, handle, *kept)
         monkeypatch.setattr(native.Lease, "__init__", lend)
         monkeypatch.setattr(native.Lease, "release", take_back)
         monkeypatch.setattr(native.Lease, "__del__", take_back)

@@ -88,8 +88,9 @@ def text_of(function, *arguments):
     return os.fsdecode(buffer.value)
 
 
-def close_in(process, function, handle):
-    """In a forked child nothing is closed: the threads are the parent's."""
+def close_in(process, function, handle, *kept):
+    """In a forked child nothing is closed: the threads are the parent's. `kept` lives until then, also where all of it is garbage
+    at the same time."""
     if os.getpid() == process:
         function(handle)
 
@@ -176,7 +177,7 @@ class Batches:
         self.handle, self.waits, error = c_void_p(), waits, Error()
         self.pending = None  # the pointer to a batch after which Ctrl-C came
         check(waiting.rue_python_open_loader(data.handle, options, images, max_held, byref(self.handle), byref(error)), error)
-        self.close = weakref.finalize(self, close_in, self.process, waiting.rue_loader_close, self.handle)
+        self.close = weakref.finalize(self, close_in, self.process, waiting.rue_loader_close, self.handle, data)
 
     def is_own(self, getpid=os.getpid):
         return getpid() == self.process
