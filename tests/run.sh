@@ -78,8 +78,11 @@ run_programs() {
     echo "ran programs of tests in $((SECONDS - begin)) s"
 }
 
-# The libraries of tests/python/test_peers.py and test_reach.py from PyPI, in the newest versions that work with Debian's
-# PyTorch 1.13. Of the last ones, most dependencies are for training, so only those of their loaders are installed.
+# Tests with libraries from PyPI.
+peer_tests=(tests/python/test_peers.py tests/python/test_reach.py tests/python/test_loader_frameworks.py)
+
+# Those libraries, in the newest versions that work with Debian's PyTorch 1.13. Of the last ones, most dependencies are for
+# training, so only those of their loaders are installed.
 install_peers() {
     local torch
     torch=$(/usr/bin/python3 -c 'import torch; print(torch.__version__.split("+")[0])' 2>/dev/null) || return 1
@@ -87,7 +90,7 @@ install_peers() {
     rm -rf build/peers
     /usr/bin/python3 -m venv --system-site-packages build/peers &&
         timeout 600 build/peers/bin/pip install -q -c <(echo "torch==$torch") 'numpy<2' 'pyarrow<20' webdataset 'timm<1.1' \
-            'pytorch-lightning==2.1.4' 'transformers==4.36.2' 'accelerate<0.30' 'datasets<4' pandas \
+            'pytorch-lightning==2.1.4' 'transformers==4.36.2' 'accelerate<0.30' 'jax<0.5' 'datasets<4' pandas \
             'monai<1.4' torch_geometric 'dgl<2' matplotlib rich addict termcolor yapf threadpoolctl 'opencv-python-headless<4.12' &&
         timeout 600 build/peers/bin/pip install -q --no-deps mmengine ultralytics batchgenerators 'fastai<2.8' 'fastcore<1.8' 'fastprogress<1.1' &&
         touch build/peers/complete
@@ -126,9 +129,9 @@ run_peers() {
     if [ -e build/peers/complete ]; then
         peers=$PWD/build/peers/bin/python
     else
-        echo "The libraries of tests/python/test_peers.py and test_reach.py cannot be had (build/peers.log): their tests are skipped."
+        echo "The libraries of ${peer_tests[*]} cannot be had (build/peers.log): their tests are skipped."
     fi
-    run_pytest build/pytest_peers.log "$peers" -n 2 tests/python/test_peers.py tests/python/test_reach.py
+    run_pytest build/pytest_peers.log "$peers" -n 2 "${peer_tests[@]}"
 }
 
 mkdir -p build
@@ -143,8 +146,8 @@ else
         run_programs build/asan/tests build/tsan/tests
         run_peers "$installing" >build/peers_output.log &
         # Folders of long tests come first: at the end all workers have work until the last moment.
-        run_pytest build/pytest.log /usr/bin/python3 -n "$jobs" --ignore tests/python/test_peers.py \
-            --ignore tests/python/test_reach.py tests/python tests/faults tests/program/study tests
+        run_pytest build/pytest.log /usr/bin/python3 -n "$jobs" "${peer_tests[@]/#/--ignore=}" \
+            tests/python tests/faults tests/program/study tests
         wait
         cat build/peers_output.log
         count_pytest build/pytest.log

@@ -1,12 +1,20 @@
-"""Hugging Face transformers: tunes the training loader of a Trainer."""
+"""Hugging Face transformers: tunes the training loader of a Trainer; a Trainer that trains with Loader."""
+import json
+import pathlib
 from typing import Any, Mapping, Optional
 
-from .adapters import tune_attributes
+from transformers import TrainerCallback
+from transformers.trainer_utils import get_last_checkpoint
+
+from .accelerate import PreparedLoader
+from .adapters import put, tune_attributes
+from .loader import Loader
 from .result import Result
 
 ARGUMENTS = {"batch_size": "per_device_train_batch_size", "num_workers": "dataloader_num_workers",
              "prefetch_factor": "dataloader_prefetch_factor", "pin_memory": "dataloader_pin_memory",
              "persistent_workers": "dataloader_persistent_workers"}
+POSITION = "rue_loader.json"  # in the folder of a checkpoint
 
 
 def tune(trainer: Any, models: Any = None, *, space: Optional[Mapping[str, Any]] = None, **options: Any) -> Result:
@@ -27,3 +35,53 @@ def tune(trainer: Any, models: Any = None, *, space: Optional[Mapping[str, Any]]
     if "batch_size" in (space or {}):
         trainer._train_batch_size = trainer.args.per_device_train_batch_size
     return result
+
+
+class TrainerMixin:
+    """A Trainer whose train_dataset and eval_dataset are each a Loader, with `returns` for the arguments of the model.
+
+        class LoaderTrainer(TrainerMixin, Trainer):
+            pass
+        trainer = LoaderTrainer(model, args, train_dataset=rue.Loader(path, returns=dict(pixel_values="images", labels="labels")))
+
+    Each checkpoint keeps the position of the loader, and resume_from_checkpoint continues with the batch after it. The
+    batch sizes of the training arguments become those of the loaders. Other data sets work as without this class.
+    """
+
+    def __init__(self, *args: Any, **more: Any):
+        super().__init__(*args, **more)
+        self.add_callback(KeepPosition)
+
+    def train(self, resume_from_checkpoint: Any = None, *args: Any, **more: Any) -> Any:
+        loader = self.train_dataset
+        if isinstance(loader, Loader):
+            put(self.args, "ignore_data_skip", True)  # no batch is loaded to be skipped
+            put(self.args, "per_device_train_batch_size", loader.batch_size)
+            folder = get_last_checkpoint(self.args.output_dir) if resume_from_checkpoint is True else resume_from_checkpoint
+            if folder:
+                loader.load_state_dict(json.loads((pathlib.Path(folder) / POSITION).read_text()))
+        return super().train(resume_from_checkpoint, *args, **more)
+
+    def get_train_dataloader(self) -> Any:
+        return self.train_dataset if isinstance(self.train_dataset, Loader) else super().get_train_dataloader()
+
+    def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
+        data = self.eval_dataset if eval_dataset is None else eval_dataset
+        data = self.eval_dataset[data] if isinstance(data, str) else data
+        return self._evaluate_with(data) if isinstance(data, Loader) else super().get_eval_dataloader(eval_dataset)
+
+    def get_test_dataloader(self, test_dataset: Any) -> Any:
+        return self._evaluate_with(test_dataset) if isinstance(test_dataset, Loader) else super().get_test_dataloader(test_dataset)
+
+    def _evaluate_with(self, loader):
+        put(self.args, "per_device_eval_batch_size", loader.batch_size)
+        return PreparedLoader(loader)
+
+
+class KeepPosition(TrainerCallback):
+    """Writes the position of the loader into each checkpoint."""
+
+    def on_save(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **_: Any) -> None:
+        folder = pathlib.Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        if isinstance(train_dataloader, Loader) and args.should_save and folder.is_dir():
+            (folder / POSITION).write_text(json.dumps(train_dataloader.state_dict()))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# newest_torch.sh [WORD...]: installs the newest torch, torchvision and libraries of test_peers.py and test_reach.py into
+# newest_torch.sh [WORD...]: installs the newest torch, torchvision and libraries of tests/run.sh's peer_tests into
 # build/newest_torch, about 7 GB, and runs tests/python with them. RUE_PROGRAM names the program [build/release/rue];
 # WORDs are for pytest. Remove the folder to get newer versions.
 set -euo pipefail
@@ -10,7 +10,7 @@ if [ ! -e "$environment/complete" ]; then
     rm -rf "$environment"
     python3 -m venv "$environment"
     "$environment/bin/pip" install -q torch torchvision numpy pytest pytest-xdist pytest-timeout webdataset timm \
-        pytorch-lightning transformers accelerate datasets pandas monai torch_geometric matplotlib rich addict \
+        pytorch-lightning transformers accelerate jax datasets pandas monai torch_geometric matplotlib rich addict \
         termcolor yapf threadpoolctl scipy opencv-python-headless
     "$environment/bin/pip" install -q --no-deps mmengine ultralytics batchgenerators 'fastai<2.8' 'fastcore<1.8' 'fastprogress<1.1'
     touch "$environment/complete"
