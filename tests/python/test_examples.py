@@ -1,13 +1,15 @@
 """The examples for Python, on a dozen photos."""
 import json
 import os
+import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
 
 import pytest
 
-from conftest import HANG_S, PROGRAM, ROOT, clean_environment, read_json
+from conftest import HANG_S, PROGRAM, ROOT, clean_environment, finish, read_json
 from launchers import free_ports, open_mpi
 
 pytest.importorskip("torchvision", reason="torchvision is not installed (python3-torchvision)")
@@ -35,6 +37,64 @@ def test_a_training_script_tunes_and_then_trains(run):
     out = run("train.py", "photos", "2", "3trials")
     assert "Use batch_size 16" in out and "epoch 1: loss" in out
     assert len((ROOT / "examples/train.py").read_text().splitlines()) <= 50
+
+
+# Runs a script, and writes the labels of each batch into a file for each loader and rank. Dies before batch DIES.
+RECORDING = """if True:
+    import os, runpy, signal, sys
+    import rue_tuner as rue
+
+    class Recording(rue.Loader):
+        def __iter__(self):
+            for count, (images, labels) in enumerate(super().__iter__()):
+                if count == int(os.environ.get("DIES", -1)):
+                    os.kill(os.getpid(), signal.SIGKILL)
+                with open(f"{os.environ['LABELS']}_{os.path.basename(self.path)}_{self.rank}", "a") as file:
+                    print(*labels.tolist(), file=file)
+                yield images, labels
+
+    rue.Loader = Recording
+    sys.argv = sys.argv[1:]
+    runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def test_a_training_script_with_rues_loader_continues_on_one_rank_and_on_two(tmp_path):
+    """It is killed in the first of its two epochs, after a step that is not in its checkpoint."""
+    make_photos(tmp_path)
+    for count, photo in enumerate(sorted((tmp_path / "photos").rglob("*.jpg"))[:10]):
+        folder = tmp_path / ("train" if count < 8 else "val") / photo.parent.name
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(photo, folder)
+    (tmp_path / "record.py").write_text(RECORDING)
+
+    def start(name, batch, **variables):
+        words = [sys.executable, tmp_path / "record.py", ROOT / "examples/train_loader.py", "train", "val", "--every", "2",
+                 "--epochs", "2", "--batch-size", str(batch), "--checkpoint", f"{name}.pt"]
+        env = clean_environment(RUE_LOADER=os.environ["RUE_LOADER"], PYTHONPATH=ROOT / "python", LABELS=tmp_path / name, OMP_NUM_THREADS=1,
+                                **variables)
+        return subprocess.Popen(words, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def labels(name, rank=0):
+        return [list(map(int, line.split())) for line in (tmp_path / f"{name}_train_{rank}").read_text().splitlines()]
+
+    assert finish(start("killed", 2, DIES=3))[0] == -signal.SIGKILL and len(labels("killed")) == 3
+    for name in ("one", "two"):
+        shutil.copy(tmp_path / "killed.pt", tmp_path / f"{name}.pt")
+    one = start("one", 2)
+    torchrun = dict(WORLD_SIZE=2, LOCAL_WORLD_SIZE=2, MASTER_ADDR="127.0.0.1", MASTER_PORT=free_ports(1)[0])
+    two = [start("two", 1, RANK=rank, LOCAL_RANK=rank, **torchrun) for rank in range(2)]
+    for process in (one, *two):
+        code, out, error = finish(process)
+        assert code == 0, error
+        assert process is two[1] or "epoch 1: accuracy" in out and "waited for data" in out
+
+    import rue_tuner as rue
+    loader = rue.Loader(tmp_path / "train", transform="train", batch_size=2)
+    whole = [labels.tolist() for _ in range(2) for _, labels in loader]
+    assert labels("one") == whole[2:] and len(whole) == 8
+    assert [first + second for first, second in zip(labels("two"), labels("two", 1))] == whole[2:]
+    assert len((ROOT / "examples/train_loader.py").read_text().splitlines()) <= 80
 
 
 def test_a_notebook_shows_a_table(run):
