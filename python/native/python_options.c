@@ -27,8 +27,11 @@ static rue_status refuse(const char *name, const json_t *value, const char *expe
 static rue_status read_knob(const struct rue_knob_info *knob, const json_t *value, int *out, rue_error *error)
 {
     char text[RUE_RECIPE_TEXT_BYTES], expected[RUE_RECIPE_TEXT_BYTES];
+    bool suits = knob->kind == RUE_KIND_FLAG ? json_is_boolean(value)
+                 : knob->words               ? json_is_string(value)
+                                             : json_is_integer(value);
     write_value(value, text, sizeof text);
-    if (rue_knob_parse(knob, text, out)) return RUE_OK;
+    if (suits && rue_knob_parse(knob, text, out)) return RUE_OK;
     rue_knob_describe(knob, expected, sizeof expected);
     return refuse(knob->name, value, expected, error);
 }

@@ -1,5 +1,6 @@
 #include "rue_python.h"
 
+#include <locale.h>
 #include <string.h>
 
 #include "python_options.h"
@@ -8,6 +9,15 @@
 
 _Static_assert(sizeof(struct rue_batch) == 64 && offsetof(struct rue_batch, items) == 56,
                "native.py repeats this struct");
+
+/* Numbers have a point and messages are English in the scope of this, whatever locale the program has set. */
+#define PLAIN_LOCALE \
+    __attribute__((cleanup(restore_locale))) locale_t before = uselocale(newlocale(LC_ALL_MASK, "C", NULL))
+
+static void restore_locale(const locale_t *before)
+{
+    uselocale(*before);
+}
 
 int rue_python_abi(void)
 {
@@ -30,6 +40,7 @@ static const char *unless_empty(const char *text)
 rue_status rue_python_open_data(const char *path, const char *options, const int *stop,
                                 struct rue_source **out, rue_error *error)
 {
+    PLAIN_LOCALE;
     struct rue_python_options read;
     rue_status status = rue_python_read_options(options, &read, error);
     if (status != RUE_OK) return status;
@@ -58,6 +69,7 @@ void rue_python_facts(const struct rue_source *source, struct rue_python_facts *
 rue_status rue_python_images(const struct rue_source *source, const char *options, enum rue_even even,
                              uint64_t *share, uint64_t *images, rue_error *error)
 {
+    PLAIN_LOCALE;
     struct rue_python_options read;
     rue_status status = rue_python_read_options(options, &read, error);
     if (status != RUE_OK) return status;
@@ -73,6 +85,7 @@ rue_status rue_python_images(const struct rue_source *source, const char *option
 rue_status rue_python_open_loader(const struct rue_source *source, const char *options, uint64_t images,
                                   int max_held, struct rue_loader **out, rue_error *error)
 {
+    PLAIN_LOCALE;
     struct rue_python_options read;
     rue_status status = rue_python_read_options(options, &read, error);
     if (status != RUE_OK) return status;
@@ -86,4 +99,10 @@ rue_status rue_python_open_loader(const struct rue_source *source, const char *o
     loader.continues = true;
     status = rue_trial_recipe(&read.workload, &recipe, &loader, error);
     return status == RUE_OK ? rue_loader_open(source, &loader, out, error) : status;
+}
+
+void rue_python_release(struct rue_loader *loader, struct rue_batch **batch)
+{
+    struct rue_batch *held = __atomic_exchange_n(batch, NULL, __ATOMIC_ACQ_REL);
+    if (held) rue_loader_release(loader, held);
 }

@@ -31,4 +31,7 @@ rue_status rue_python_images(const struct rue_source *source, const char *option
 rue_status rue_python_open_loader(const struct rue_source *source, const char *options, uint64_t images,
                                   int max_held, struct rue_loader **out, rue_error *error) RUE_MUST_CHECK;
 
+/* Releases `*batch` and sets it to NULL, in one step: a signal that interrupts Python cannot come between. */
+void rue_python_release(struct rue_loader *loader, struct rue_batch **batch);
+
 #endif

@@ -59,22 +59,23 @@ def make_gpu(monkeypatch):
     """A GPU in the place of the real one, which also learns of the loader's slabs."""
     def make(*words, **more):
         gpu = FakeGpu(*words, **more)
-        begin, release, close = native.Lease.__init__, native.Lease.release, native.close_in
+        fill, release, close = native.Lease.fill, native.Lease.release, native.close_in
 
-        def lend(lease, batches, batch):
-            begin(lease, batches, batch)
+        def lend(lease):
+            fill(lease)
             gpu.lend(lease.memory[0])
+            return lease
 
         def take_back(lease):
             if lease.batch:
                 gpu.take_back(*lease.memory)
             release(lease)
 
-        def check_close(process, function, handle, *kept):
+        def check_close(process, function, *more):
             if function is native.waiting.rue_loader_close:
                 gpu.check_closed()
-            close(process, function, handle, *kept)
-        monkeypatch.setattr(native.Lease, "__init__", lend)
+            close(process, function, *more)
+        monkeypatch.setattr(native.Lease, "fill", lend)
         monkeypatch.setattr(native.Lease, "release", take_back)
         monkeypatch.setattr(native.Lease, "__del__", take_back)
         monkeypatch.setattr(native, "close_in", check_close)

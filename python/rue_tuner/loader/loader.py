@@ -1,10 +1,10 @@
 """Loader: batches of images by rue's own loader, in worker threads."""
 import inspect
+import operator
 import os
 import threading
 import time
 import warnings
-import weakref
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from .. import machine
@@ -12,9 +12,9 @@ from ..document import read
 from . import native
 from .device import DeviceFeed, find_device
 from .host import HostFeed
-from .options import EVEN, KNOBS, augment_text, check_options, native_options, refuse_unknown, settle_dtype
+from .options import EVEN, KNOBS, augment_text, check_options, given_share, native_options, parts_of, plain, refuse_unknown, settle_dtype
 from .output import make_output
-from .position import Position
+from .position import MOST_EPOCH, Position
 from .ranks import find_share, local_ranks
 from .recommended import choose, options_of
 from .stats import Stats
@@ -90,7 +90,7 @@ class Loader:
                  image_key: Optional[str] = None, label_key: Optional[str] = None, **unknown: Any):
         given = {name: value for name, value in locals().items() if name in OPTIONS}
         refuse_unknown(unknown, OPTIONS)
-        self._open(os.fspath(data), given)
+        self._open(os.fsdecode(data), given)
 
     @classmethod
     def from_recommendation(cls, recommendation: Any, data: Optional[Path] = None, *, mode: Optional[str] = None, **overrides: Any) -> "Loader":
@@ -113,9 +113,9 @@ class Loader:
         return loader
 
     def _open(self, path, options, data=None):
-        self._given, options = options, dict(options)
-        self._options = options
-        self.path, train = path, options["transform"] == "train"
+        self._given = {name: OPTIONS[name].default if value is None else plain(value) for name, value in options.items()}
+        options = self._options = dict(self._given)
+        self.path, self._absolute, train = path, os.path.abspath(path), options["transform"] == "train"
         for name in ("shuffle", "drop_last"):
             options[name] = train if options[name] is None else options[name]
         if options["num_workers"] is None:
@@ -123,16 +123,19 @@ class Loader:
         if options["even"] is None:
             options["even"] = "drop" if options["drop_last"] else "pad"
         check_options(options)
-        self._lock, self._process = threading.Lock(), os.getpid()
-        self._share = self._batches = self._feed = self._iterator = None
-        self._position, self._start, self._resumed = Position(0, 0), Position(0, 0), False
-        self._output, self.stats = None, Stats()
+        self._lock, self._process = threading.RLock(), os.getpid()
+        self._share = self._batches = self._feed = self._output = None
+        self._position, self._start, self._end, self._resumed = Position(0, 0), Position(0, 0), 0, False
+        self._aligned = self._closed = self._warned = False  # aligned: the feed is at _position
+        self._iteration, self._begun, self.stats = 0, 0, Stats()
         self._data = data or native.Data(path, native_options(self._options))
         if data is None and self._data.note:
             warnings.warn(f"{path}: {self._data.note}", stacklevel=3)
+        if data is None and not self._data.has_labels and "labels" in parts_of(options["returns"]):
+            warnings.warn(f"{path} has no labels: all of them are 0", stacklevel=3)
         settle_dtype(options, self._data.raw or self._data.dtype == "uint8", self._data.shape[0])
         # More of what is wrong with options is known only now.
-        self._data.images(native_options(self._options), EVEN[False])
+        self._data.images(native_options(self._options, **given_share(options)), EVEN[False])
 
     # ---- what it loads ----
 
@@ -162,14 +165,17 @@ class Loader:
 
     def key(self, item: int) -> str:
         """The name of an item in the data, such as "tench/1.JPEG". Raises IndexError."""
+        item = operator.index(item)
         if not 0 <= item < self._data.items:
             raise IndexError(f"item {item}: the data have the items 0 to {self._data.items - 1}")
         return self._data.key(item)
 
     def _ranks(self):
-        """(rank, ranks, images of the rank, images that it loads in an epoch), decided at the first use."""
-        if self._share is None:
-            rank, ranks = find_share(self._options["rank"], self._options["world_size"])
+        """(rank, ranks, images of the rank, images that it loads in an epoch), which the first iteration decides."""
+        if self._batches is not None:
+            return self._share
+        rank, ranks = find_share(self._options["rank"], self._options["world_size"])
+        if self._share is None or self._share[:2] != (rank, ranks):
             wanted = native_options(self._options, rank=rank, world_size=ranks)
             share, images = self._data.images(wanted, EVEN[self._options["even"] if ranks > 1 else False])
             if images == 0:
@@ -189,8 +195,12 @@ class Loader:
     @property
     def images(self) -> int:
         """Images of this rank in an epoch."""
+        return self._end_from(0)
+
+    def _end_from(self, first):
+        """Where an epoch that begins at an image ends."""
         size, images = self._options["batch_size"], self._ranks()[3]
-        return images - images % size if self._options["drop_last"] else images
+        return max(images - (images - first) % size if self._options["drop_last"] else images, first)
 
     @property
     def batch_size(self) -> int:
@@ -209,7 +219,7 @@ class Loader:
     @property
     def bad_images(self) -> int:
         """Damaged images so far, which were replaced."""
-        return self._batches.bad_images() if self._batches else 0
+        return self._batches.bad_images() if self._batches is not None else 0
 
     # ---- epochs ----
 
@@ -219,12 +229,13 @@ class Loader:
         return self._where().epoch
 
     def _where(self):
-        return self._start or self._position.after(self.images)
+        return self._start or self._position.after(self._end)
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is of this epoch. Without it, each iteration begins the next one."""
-        if epoch < 0:
-            raise ValueError(f"epoch {epoch} is negative")
+        epoch = operator.index(epoch)
+        if not 0 <= epoch <= MOST_EPOCH:
+            raise ValueError(f"epoch {epoch}: expected a whole number from 0 to {MOST_EPOCH}")
         if not (self._resumed and self._start and self._start.epoch == epoch):
             self._start, self._resumed = Position(epoch, 0), False
 
@@ -245,30 +256,39 @@ class Loader:
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
         """The next iteration continues there. Raises ValueError if the data, the seed, the recipe or the ranks do not suit the
         state; with `strict` False only if the position does not exist."""
-        self._start = Position.load(state, self.world_size, self._identity(), strict, self.images)
+        self._start = Position.load(state, self.world_size, self._identity(), strict, self._ranks()[3])
         self._resumed = True
 
     def __iter__(self) -> "Iterator[Any]":
-        with self._alone():
+        self._check_alone()
+        with self._lock:
             self._open_feed()
             self._batches.check_open()
-            iterator = Epoch(self)
-            self._iterator = weakref.ref(iterator)
-            return iterator
+            self._iteration += 1
+            return Epoch(self, self._iteration)
 
-    def _begin(self):
+    def _begin(self, number):
         """Begins the epoch of a new iterator, before its first batch: some trainers make an iterator and call set_epoch then, or
         make one and drop it."""
         begin = self._start or Position(self._position.epoch + 1, 0)
-        if begin.images >= self.images:
+        if begin.images >= self._end_from(begin.images):
             begin = Position(begin.epoch + 1, 0)
-        self._feed.rewind(begin.epoch, begin.images)
-        self._position, self._start, self._resumed = begin, None, False
-        self.stats = Stats(self._ranks()[3] - min(self._ranks()[2:]))
+        end, stats = self._end_from(begin.images), Stats(self._ranks()[3] - min(self._ranks()[2:]))
+        self._aligned = False
+        self._feed.rewind(*begin)
+        self._position, self._start, self._end, self._resumed, self._begun = begin, None, end, False, number
+        self.stats, self._aligned = stats, True
 
     def _open_feed(self):
         """Opens the loader at the first use, which needs threads, and perhaps a GPU."""
-        if self._feed is None:
+        if self._closed:
+            raise RuntimeError(native.CLOSED)
+        if self._feed is not None:
+            now = find_share(self._options["rank"], self._options["world_size"])
+            if now not in (self._share[:2], (0, 1)):
+                raise RuntimeError("this loader began as rank {} of {}, and this process is rank {} of {} now: make a new Loader".format(
+                    *self._share[:2], *now))
+        else:
             rank, ranks, _, images = self._ranks()
             self._output, device = make_output(self._options["output"]), self._options["device"]
             if device is not None:
@@ -281,31 +301,34 @@ class Loader:
             self._batches = batches
         return self._feed
 
-    def _alone(self):
-        """The lock; RuntimeError where it cannot be had."""
+    def _check_alone(self):
+        """RuntimeError where another process or thread has the loader."""
         if os.getpid() != self._process:
             raise RuntimeError(native.FORKED)
         if not self._lock.acquire(blocking=False):
             raise RuntimeError("another thread waits for a batch of this loader: ask for batches in one thread, or make one Loader for each")
-        return Held(self._lock)
+        self._lock.release()
 
-    def _next(self, iterator):
-        with self._alone():
-            if self._iterator() is not iterator:
+    def _next(self, number):
+        self._check_alone()
+        with self._lock:
+            if self._iteration != number:
                 raise RuntimeError("this iterator ended, because a newer one of the same loader was made")
             self._batches.check_open()
-            if not iterator.begun:
-                self._begin()
-                iterator.begun = True
-            if self._position.images >= self.images:
+            if self._begun != number:
+                self._begin(number)
+            if self._position.images >= self._end:
                 self.stats.end = self.stats.end or time.monotonic()
                 raise StopIteration
             begin = time.monotonic()
+            if not self._aligned:  # an exception came between a batch and its delivery
+                self._feed.rewind(*self._position)
+            self._aligned = False
             delivery = self._feed.peek()
             self.stats.waited_s += time.monotonic() - begin
             batch = self._batch_of(delivery)
             self._feed.pop()
-            self._position = Position(self._position.epoch, self._position.images + delivery.count)
+            self._position, self._aligned = Position(self._position.epoch, self._position.images + delivery.count), True
             self.stats.images += delivery.count
             self.stats.batches += 1
         return batch
@@ -313,9 +336,10 @@ class Loader:
     def _batch_of(self, delivery):
         options, images, labels = self._options, delivery.images, delivery.labels
         if delivery.copied:
-            if not self.stats.copied:
-                warnings.warn(f"more than hold={options['hold']} batches are kept at the same time: from now on they are copied", stacklevel=4)
             self.stats.copied += 1
+            if not self._warned:
+                self._warned = True
+                warnings.warn(f"more than hold={options['hold']} batches are kept at the same time: from now on they are copied", stacklevel=4)
         if options["batch_transform"]:
             images, labels = options["batch_transform"](images, labels)
         parts = dict(images=lambda: images, labels=lambda: labels, items=lambda: self._output.integers(delivery.items, "int64"),
@@ -331,7 +355,9 @@ class Loader:
 
     def close(self) -> None:
         """Ends the threads. Batches that are kept stay valid."""
+        self._closed = True
         if self._feed is not None and self._batches.is_own():
+            self._batches.bad_images()
             self._feed.close()
 
     def __enter__(self) -> "Loader":
@@ -345,12 +371,12 @@ class Loader:
         refuse_unknown({name: value for name, value in changes.items() if name not in OPTIONS}, OPTIONS)
         other = object.__new__(type(self))
         same = all(changes.get(name, self._options[name]) == self._options[name] for name in ("format", "image_key", "label_key", "missing_chunks"))
-        other._open(self.path, {**self._given, **changes}, self._data if same else None)
+        other._open(self._absolute, {**self._given, **changes}, self._data if same and self._data.process == os.getpid() else None)
         return other
 
     def __getstate__(self):
         """For another process: the arguments and the position."""
-        return dict(path=os.path.abspath(self.path), options=self._given, start=self._start or self._position)
+        return dict(path=self._absolute, options=self._given, start=self._where())
 
     def __setstate__(self, state):
         self._open(state["path"], state["options"])
@@ -362,30 +388,17 @@ class Loader:
         return f"Loader({self.path!r}, {', '.join(f'{name}={value!r}' for name, value in shown.items())}){share}"
 
 
-class Held:
-    """A lock that is held already, to be released."""
-
-    def __init__(self, lock):
-        self.lock = lock
-
-    def __enter__(self):
-        return self.lock
-
-    def __exit__(self, *_):
-        self.lock.release()
-
-
 class Epoch:
     """The iterator of one epoch."""
 
-    def __init__(self, loader):
-        self.loader, self.begun = loader, False
+    def __init__(self, loader, number):
+        self.loader, self.number = loader, number
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        return self.loader._next(self)
+        return self.loader._next(self.number)
 
     def __len__(self):
         return len(self.loader)

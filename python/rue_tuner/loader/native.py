@@ -11,6 +11,7 @@ from ..errors import DataError, LoaderError
 ABI = 2
 WAIT_NS = 10 ** 8  # so Ctrl-C ends a wait
 FORKED = "this loader was made in another process: make a Loader in this one (after a fork it has no threads)"
+CLOSED = "the loader is closed: make a new one"
 OK, INTERNAL, MEMORY, TIMEOUT, RUNNER, USAGE, DATA, INFEASIBLE, INCONCLUSIVE, STORE, INTERRUPTED, TERMINATED = range(12)
 EXCEPTIONS = {MEMORY: MemoryError, INFEASIBLE: MemoryError, USAGE: ValueError, DATA: DataError, STORE: OSError}
 
@@ -40,13 +41,13 @@ INTERFACE = {
     "rue_python_facts": (None, [c_void_p, POINTER(Facts)]),
     "rue_python_images": (c_int, [c_void_p, c_char_p, c_int, POINTER(c_uint64), POINTER(c_uint64), POINTER(Error)]),
     "rue_python_open_loader": (c_int, [c_void_p, c_char_p, c_uint64, c_int, POINTER(c_void_p), POINTER(Error)]),
+    "rue_python_release": (None, [c_void_p, POINTER(POINTER(Batch))]),
     "rue_source_class_name": (c_char_p, [c_void_p, c_size_t]),
     "rue_source_key": (None, [c_void_p, c_uint64, c_char_p, c_size_t]),
     "rue_source_note": (None, [c_void_p, c_char_p, c_size_t]),
     "rue_source_close": (None, [c_void_p]),
     "rue_loader_next_within": (c_int, [c_void_p, c_uint64, POINTER(POINTER(Batch)), POINTER(Error)]),
     "rue_loader_rewind": (c_int, [c_void_p, c_uint64, c_uint64, POINTER(Error)]),
-    "rue_loader_release": (None, [c_void_p, POINTER(Batch)]),
     "rue_loader_bad_images": (c_uint64, [c_void_p, POINTER(Error)]),
     "rue_loader_close": (None, [c_void_p]),
 }
@@ -88,11 +89,25 @@ def text_of(function, *arguments):
     return os.fsdecode(buffer.value)
 
 
-def close_in(process, function, handle, *kept):
-    """In a forked child nothing is closed: the threads are the parent's. `kept` lives until then, also where all of it is garbage
-    at the same time."""
+def close_in(process, function, handle, inside, *_kept):
+    """In a forked child nothing is closed: the threads are the parent's."""
     if os.getpid() == process:
-        function(handle)
+        with inside:
+            function(handle)
+
+
+def close_with(owner, function, inside, *kept):
+    """Closes the handle of an object when that dies, after other threads that are `inside`, before what is `kept`, which the
+    garbage collector may find with it. The exit closes nothing, as threads of Python still run then."""
+    finalizer = weakref.finalize(owner, close_in, owner.process, function, owner.handle, inside, *kept)
+    finalizer.atexit = False
+    return finalizer
+
+
+def close_source(handle):
+    """May be called twice."""
+    waiting.rue_source_close(handle)
+    handle.value = None
 
 
 class Data:
@@ -100,23 +115,29 @@ class Data:
 
     def __init__(self, path, options):
         """Ctrl-C ends the reading of the index. Raises FileNotFoundError, DataError, ValueError, OSError, MemoryError."""
-        self.handle, stop, error, results = c_void_p(), c_int(0), Error(), []
-        arguments = os.fsencode(path), options, byref(stop), byref(self.handle), byref(error)
-        thread = threading.Thread(target=lambda: results.append(waiting.rue_python_open_data(*arguments)), daemon=True)
-        thread.start()
+        if "\0" in path:
+            raise ValueError(f"{path!r} is not a path: it has a null character")
+        self.handle = handle = c_void_p()
+        self.process, inside, stop, error, results, opened = os.getpid(), threading.RLock(), c_int(0), Error(), [], threading.Event()
+        close_with(self, close_source, inside)
+        arguments = os.fsencode(path), options, byref(stop), byref(handle), byref(error)
+
+        def open_data():
+            results.append(waiting.rue_python_open_data(*arguments))
+            if stop.value:  # nobody waits
+                with inside:
+                    close_source(handle)
+            opened.set()
         try:
-            while thread.is_alive():
-                thread.join(WAIT_NS / 1e9)
+            threading.Thread(target=open_data, daemon=True).start()
+            while not opened.wait(WAIT_NS / 1e9):  # join would take the thread for ended after Ctrl-C, in Python 3.9 to 3.12
+                pass
         except BaseException:
             stop.value = 1
-            thread.join()
-            if self.handle:
-                waiting.rue_source_close(self.handle)
             raise
-        if results[0] == DATA and not os.path.lexists(path) and not any(mark in os.fspath(path) for mark in "{*?["):
+        if results[0] == DATA and not os.path.lexists(path) and not any(mark in path for mark in "{*?["):
             raise FileNotFoundError(error.text())
         check(results[0], error)
-        weakref.finalize(self, close_in, os.getpid(), waiting.rue_source_close, self.handle)
         facts = Facts()
         waiting.rue_python_facts(self.handle, byref(facts))
         self.items, self.digest, self.shape = facts.items, f"{facts.digest:016x}", tuple(facts.shape)
@@ -139,18 +160,21 @@ class Lease:
     """A batch whose memory is lent. It returns to the loader with `release`, or when the last reference is gone, as its images
     are. `items` is a copy."""
 
-    __slots__ = ("batches", "batch", "count", "first", "queued", "labels", "items", "memory", "__weakref__")
+    batch = None
 
-    def __init__(self, batches, batch):
-        self.batches, self.batch, content = batches, None, batch.contents
+    def __init__(self, batches):
+        """Empty, until native code sets `batch`: so nothing that interrupts Python loses a batch."""
+        self.batches, self.batch = batches, POINTER(Batch)()
+        batches.held[id(self.batch)] = weakref.ref(self), self.batch
+
+    def fill(self):
+        content, image_bytes = self.batch.contents, self.batches.image_bytes
         self.count, self.first, self.queued = content.count, content.first, content.queued
         self.labels = (c_int32 * self.count).from_address(ctypes.addressof(content.labels.contents))
         numbers = c_uint64 * self.count
         self.items = numbers.from_buffer_copy(numbers.from_address(ctypes.addressof(content.items.contents)))
-        self.memory = content.images, self.count * batches.image_bytes
-        batches.pending = None
-        self.batch = batch
-        batches.held.add(id(self))
+        self.memory = content.images, self.count * image_bytes
+        return self
 
     def images(self):
         """The bytes of the images, as a ctypes array that keeps this lease."""
@@ -160,10 +184,8 @@ class Lease:
         return array
 
     def release(self):
-        batches, batch, self.batch = self.batches, self.batch, None
-        batches.held.discard(id(self))
-        if batch and batches.is_own():
-            holding.rue_loader_release(batches.handle, batch)
+        if self.batch is not None:
+            self.batches.release(self.batch)
 
     __del__ = release
 
@@ -173,11 +195,11 @@ class Batches:
 
     def __init__(self, data, options, images, max_held, image_bytes, waits):
         """`waits`: without workers, batches are loaded while `next` waits."""
-        self.data, self.process, self.held, self.image_bytes = data, os.getpid(), set(), image_bytes
-        self.handle, self.waits, error = c_void_p(), waits, Error()
-        self.pending = None  # the pointer to a batch after which Ctrl-C came
+        self.data, self.process, self.max_held, self.image_bytes = data, os.getpid(), max_held, image_bytes
+        self.held = {}  # {id of a pointer to a batch: (reference to its Lease, the pointer)}
+        self.handle, self.inside, self.waits, self.bad, error = c_void_p(), threading.RLock(), waits, 0, Error()
+        self.close = close_with(self, waiting.rue_loader_close, self.inside, data)
         check(waiting.rue_python_open_loader(data.handle, options, images, max_held, byref(self.handle), byref(error)), error)
-        self.close = weakref.finalize(self, close_in, self.process, waiting.rue_loader_close, self.handle, data)
 
     def is_own(self, getpid=os.getpid):
         return getpid() == self.process
@@ -186,29 +208,51 @@ class Batches:
         if not self.is_own():
             raise RuntimeError(FORKED)
         if not self.close.alive:
-            raise RuntimeError("the loader is closed: make a new one")
+            raise RuntimeError(CLOSED)
 
     def rewind(self, epoch, first):
-        self.check_open()
         error = Error()
-        if self.pending:
-            Lease(self, self.pending)
-        check(waiting.rue_loader_rewind(self.handle, epoch, first, byref(error)), error)
+        self.check_open()
+        with self.inside:
+            self.check_open()
+            check(waiting.rue_loader_rewind(self.handle, epoch, first, byref(error)), error)
 
     def next(self, wait=True):
-        """The Lease of the next batch; None after the last, and without `wait` if it is not loaded yet. Ctrl-C ends a wait."""
+        """The Lease of the next batch; None after the last, and without `wait` if it is not loaded yet. Ctrl-C ends a wait; then only
+        `rewind` says what is next."""
+        error, status = Error(), TIMEOUT
+        # Without the GIL only where it has to wait, so that no other thread runs in the meantime.
+        function, timeout_ns = (waiting if self.waits else holding).rue_loader_next_within, 0
         self.check_open()
-        error, status = Error(), OK if self.pending else TIMEOUT
-        if not self.pending:
-            self.pending = POINTER(Batch)()
-        if status == TIMEOUT and not self.waits:  # no other thread runs in the meantime
-            status = holding.rue_loader_next_within(self.handle, 0, byref(self.pending), byref(error))
-        while status == TIMEOUT and wait:
-            status = waiting.rue_loader_next_within(self.handle, WAIT_NS, byref(self.pending), byref(error))
-        if status != TIMEOUT:
-            check(status, error)
-        return Lease(self, self.pending) if self.pending else None
+        self.release_lost()
+        if len(self.held) >= self.max_held:
+            raise RuntimeError(f"{len(self.held)} batches are kept, by tracebacks of earlier exceptions: drop these first")
+        lease = Lease(self)
+        while status == TIMEOUT:
+            with self.inside:
+                self.check_open()
+                status = function(self.handle, timeout_ns, byref(lease.batch), byref(error))
+            function, timeout_ns = waiting.rue_loader_next_within, WAIT_NS
+            if status == TIMEOUT and not wait:
+                return None
+        check(status, error)
+        return lease.fill() if lease.batch else None
+
+    def release(self, batch, function=holding.rue_python_release):
+        if self.is_own():
+            function(self.handle, byref(batch))
+            self.held.pop(id(batch), None)
+
+    def release_lost(self):
+        """Releases the batches of leases whose end a signal interrupted."""
+        for lease, batch in list(self.held.values()):
+            if lease() is None:
+                self.release(batch)
 
     def bad_images(self):
-        self.check_open()
-        return waiting.rue_loader_bad_images(self.handle, None)
+        """The last known number after the end."""
+        if self.is_own():
+            with self.inside:
+                if self.close.alive:
+                    self.bad = waiting.rue_loader_bad_images(self.handle, None)
+        return self.bad

@@ -3,7 +3,7 @@ import difflib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 KNOBS = ("batch_size", "num_workers", "prefetch_factor", "parallelism", "pin_memory", "max_queue_size", "read", "batch_strategy")
 # Other options that python/native/python_options.c reads.
@@ -12,13 +12,32 @@ WORKLOAD = ("transform", "augment", "decode", "shuffle", "seed", "drop_last", "s
 EVEN = {False: 0, "drop": 1, "pad": 2}  # enum rue_even
 IMAGE_DTYPES = ("float32", "bfloat16", "float16")
 NO_DEVICE = dict(mean=None, std=None, normalize=True, image_dtype=None, channels_last=False)  # what needs a device, and is so without
+LABELS = ("int64", "int32", "int16", "int8", "uint8", "float64", "float32", "float16")
 RETURNS = ("images", "labels", "items", "keys")
 
 
 def native_options(options, **more):
     """The options that the shared object reads, as JSON."""
     chosen = {name: options[name] for name in (*KNOBS, *WORKLOAD)}
-    return json.dumps({**chosen, "augment": augment_text(options["augment"]), "batch_dtype": options["dtype"], **more}).encode()
+    chosen.update(more, augment=augment_text(options["augment"]), batch_dtype=options["dtype"])
+    return json.dumps({name: value if is_readable(value) else repr(value) for name, value in chosen.items()}).encode()
+
+
+def is_readable(value):
+    """For the JSON of C."""
+    if isinstance(value, str):
+        return "\0" not in value and value == value.encode(errors="replace").decode()
+    return value is None or isinstance(value, int) and -2 ** 63 <= value < 2 ** 63
+
+
+def plain(value):
+    """A number or flag of NumPy or PyTorch as Python's."""
+    return value.item() if getattr(value, "ndim", None) == 0 else value
+
+
+def given_share(options):
+    """The rank and the ranks, if they were given as numbers."""
+    return {} if options["rank"] is None else dict(rank=options["rank"], world_size=options["world_size"])
 
 
 def refuse_unknown(names, known):
@@ -31,30 +50,36 @@ def augment_text(augment):
     """A preset, or the text of a recipe that is given as a dict, as docs/augmentation.md describes them."""
     if isinstance(augment, str):
         return augment
-    parts = {"area": [0.08, 1], "ratio": [0.75, 1.33333], "flip": 0.5, **augment}
     words = []
-    for name, value in parts.items():
-        numbers = [value["probability"], *value["range"]] if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
-        words += [name, *(f"{number:g}" for number in numbers)]
+    try:
+        for name, value in {"area": [0.08, 1], "ratio": [0.75, 1.33333], "flip": 0.5, **augment}.items():
+            numbers = [value["probability"], *value["range"]] if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
+            words += [name, *(f"{number:g}" for number in numbers)]
+    except (TypeError, ValueError, KeyError):
+        raise ValueError(f"augment {augment!r}: expected a preset, or a recipe as in docs/augmentation.md") from None
     return " ".join(words)
 
 
 def check_options(options):
     """What python/native/python_options.c does not check."""
     def one_of(name, allowed):
-        if options[name] not in allowed:
+        if not any(options[name] is value or isinstance(value, str) and options[name] == value for value in allowed):
             raise ValueError(f"{name} {options[name]!r}: expected {', '.join(map(repr, allowed))}")
     one_of("dtype", (None, "float32", "uint8"))
     check_device(options)
     one_of("even", ("drop", "pad", False))
     one_of("output", ("torch", "numpy"))
-    returns = options["returns"]
-    parts = [returns] if isinstance(returns, str) else returns.values() if isinstance(returns, Mapping) else returns
-    for part in parts:
-        if part not in RETURNS:
-            raise ValueError(f"returns {part!r}: expected some of {', '.join(RETURNS)}")
-    if not isinstance(options["hold"], int) or not 2 <= options["hold"] <= 1024:
+    one_of("label_dtype", LABELS)
+    parts = parts_of(options["returns"])
+    if not isinstance(parts, Iterable) or not parts or not all(part in RETURNS for part in parts):
+        raise ValueError(f"returns {options['returns']!r}: expected some of {', '.join(RETURNS)}")
+    if not 2 <= whole(options["hold"]) <= 1024:
         raise ValueError(f"hold {options['hold']!r}: expected a whole number from 2 to 1024")
+    if options["batch_transform"] is not None and not callable(options["batch_transform"]):
+        raise TypeError(f"batch_transform {options['batch_transform']!r}: expected a function of images and labels")
+    rank, ranks = options["rank"], options["world_size"]
+    if (ranks == "env" and rank is not None) or (ranks != "env" and (rank is None) != (ranks is None)):
+        raise ValueError(f"rank {rank!r}, world_size {ranks!r}: give both, or neither, or only world_size='env'")
 
 
 def check_device(options):
@@ -97,3 +122,12 @@ def settle_dtype(options, levels, channels):
         if len(numbers) != channels or not all(map(math.isfinite, numbers)) or name == "std" and 0 in numbers:
             raise ValueError(f"{name} {options[name]!r}: expected {channels} numbers, one for each channel" + (", not 0" if name == "std" else ""))
         options[name] = numbers
+
+
+def parts_of(returns):
+    return [returns] if isinstance(returns, str) else returns.values() if isinstance(returns, Mapping) else returns
+
+
+def whole(value):
+    """The number, or -1 if it is not a whole one."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else -1

@@ -29,7 +29,7 @@ class NumPy:
         return self.numpy.frombuffer(lease.images(), dtype).reshape(lease.count, *shape)
 
     def integers(self, array, dtype):
-        return self.numpy.frombuffer(array, self.numpy.dtype(array._type_)).astype(dtype)
+        return self.numpy.frombuffer(array, "int32" if ctypes.sizeof(array._type_) == 4 else "uint64").astype(dtype)
 
     def copy(self, images):
         return images.copy()

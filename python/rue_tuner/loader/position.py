@@ -1,7 +1,8 @@
 """Where a loader is in its epochs: the same on all ranks, and enough to continue exactly there."""
-from typing import NamedTuple
+from typing import Mapping, NamedTuple
 
 VERSION = 1
+MOST_EPOCH = 2 ** 62
 
 
 class Position(NamedTuple):
@@ -19,8 +20,11 @@ class Position(NamedTuple):
     @classmethod
     def load(cls, state, world_size, identity, strict, images):
         """The position of a state, for `world_size` ranks and epochs of `images` a rank. Raises ValueError."""
-        if not isinstance(state, dict) or state.get("format") != f"rue.loader/{VERSION}":
+        if not isinstance(state, Mapping) or state.get("format") != f"rue.loader/{VERSION}":
             raise ValueError(f"not a state of this version of Loader: its format is not rue.loader/{VERSION}")
+        for name, least in dict(epoch=0, images=0, world_size=1).items():
+            if not isinstance(state.get(name), int) or not least <= state[name] <= MOST_EPOCH:
+                raise ValueError(f"the state is damaged: its {name} is {state.get(name)!r}")
         for name in [name for name in identity if strict and state.get(name) != identity[name]]:
             raise ValueError(f"the state was saved with {name} {state.get(name)!r}, and this loader has {identity[name]!r}; make the loader "
                              "with the same, or use strict=False")

@@ -33,10 +33,8 @@ def find_share(rank, world_size):
             raise ValueError('world_size="env": no launcher set its variables, such as ' + " and ".join(LAUNCHERS[0]) +
                              "; give rank and world_size")
         return found
-    if rank is None and world_size is None:
+    if rank is None:
         return from_torch() or from_environment([TORCHRUN]) or (0, 1)
-    if rank is None or world_size is None:
-        raise ValueError("give rank and world_size together, or neither")
     return rank, world_size
 
 
