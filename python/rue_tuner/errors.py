@@ -1,7 +1,6 @@
 """What can go wrong, for callers and for the runner."""
 import pathlib
 import re
-import traceback
 
 NEEDS_FORK = 'needs multiprocessing_context="fork", because the loader cannot be pickled: '
 
@@ -29,6 +28,7 @@ class Refused(Exception):
 
 def place(error):
     """The line that raised an exception without a message."""
+    import traceback  # only where something failed: it takes milliseconds
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].line} (line {frames[-1].lineno} of {frames[-1].filename})" if frames else ""
 
@@ -47,5 +47,6 @@ def one_line(error):
 
 def explain(error):
     """The message as one line, with what helps if a worker could not be started."""
+    import traceback
     files = [(pathlib.Path(frame.filename).name, frame.name) for frame in traceback.extract_tb(error.__traceback__)]
     return (NEEDS_FORK if ("reduction.py", "dump") in files else "") + one_line(error)

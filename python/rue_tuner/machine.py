@@ -1,10 +1,9 @@
 """Facts of the kernel: the machine, and this process with its workers. Linux only; 0 where the kernel does not say."""
 import math
-import multiprocessing
 import os
-import platform
 import re
 import resource
+import sys
 import time
 
 now = time.monotonic_ns
@@ -65,6 +64,7 @@ def usable_cpus():
 
 def machine_facts():
     """The `machine` object of hello: trials are reused only on a machine with the same facts."""
+    import platform  # which Loader does not need
     memory = min(number_after("/proc/meminfo", "MemTotal") * 1024, cgroup_memory()[0])
     cpu = read_text("/proc/cpuinfo").partition("model name\t: ")[2].partition("\n")[0] or platform.machine()
     return dict(cpu=cpu, usable_cpus=usable_cpus(), memory_bytes=memory,
@@ -75,10 +75,16 @@ def available_bytes():
     return min(number_after("/proc/meminfo", "MemAvailable") * 1024, cgroup_memory()[1])
 
 
+def children():
+    """Processes of multiprocessing, which starts none before it is imported."""
+    loaded = sys.modules.get("multiprocessing")
+    return loaded.active_children() if loaded else []
+
+
 def memory_bytes(kind):
     """Memory of `kind`, Anon or File, of this process and its workers. Pages shared by forked processes count once (Pss)
     if the kernel reports it. Batches in flight are in /dev/shm and do not count."""
-    pids = [os.getpid()] + [child.pid for child in multiprocessing.active_children()]
+    pids = [os.getpid()] + [child.pid for child in children()]
     return 1024 * sum(number_after(f"/proc/{pid}/smaps_rollup", f"Pss_{kind}")
                       or number_after(f"/proc/{pid}/status", f"Rss{kind}") for pid in pids)
 
@@ -87,7 +93,7 @@ def orphan_cpu_s():
     """{pid: CPU seconds} of workers that other processes started for this one, as multiprocessing's forkserver does:
     `usage` does not count them."""
     found = {}
-    for child in multiprocessing.active_children():
+    for child in children():
         fields = read_text(f"/proc/{child.pid}/stat").rpartition(")")[2].split()
         if fields and int(fields[1]) != os.getpid():
             found[child.pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

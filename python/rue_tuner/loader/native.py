@@ -31,7 +31,7 @@ class Facts(Structure):
 
 class Batch(Structure):
     _fields_ = [("index", c_uint64), ("epoch", c_uint64), ("first", c_uint64), ("count", c_size_t), ("queued", c_size_t),
-                ("images", c_void_p), ("labels", POINTER(c_int32)), ("items", POINTER(c_uint64))]
+                ("images", c_void_p), ("labels", c_void_p), ("items", c_void_p)]
 
 
 # {function: (result, arguments)}
@@ -170,9 +170,9 @@ class Lease:
     def fill(self):
         content, image_bytes = self.batch.contents, self.batches.image_bytes
         self.count, self.first, self.queued = content.count, content.first, content.queued
-        self.labels = (c_int32 * self.count).from_address(ctypes.addressof(content.labels.contents))
+        self.labels = (c_int32 * self.count).from_address(content.labels)
         numbers = c_uint64 * self.count
-        self.items = numbers.from_buffer_copy(numbers.from_address(ctypes.addressof(content.items.contents)))
+        self.items = numbers.from_buffer_copy(numbers.from_address(content.items))
         self.memory = content.images, self.count * image_bytes
         return self
 

@@ -14,7 +14,10 @@ class Torch:
     def integers(self, array, dtype):
         """A copy. Unsigned 64-bit numbers of items are below 2^63."""
         kind = self.torch.int32 if ctypes.sizeof(array._type_) == 4 else self.torch.int64
-        return self.torch.frombuffer(array, dtype=kind).to(getattr(self.torch, dtype), copy=True)
+        numbers = self.torch.frombuffer(array, dtype=kind)
+        if dtype == "int64" and kind is self.torch.int32:
+            return numbers.long()  # in half the time
+        return numbers.to(getattr(self.torch, dtype), copy=True)
 
     def copy(self, images):
         return images.clone()
