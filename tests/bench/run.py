@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Runs every benchmark of the engine and prints one table: the value, the limit or peer of the same run, the ratio, the goal.
 
-  tests/bench/run.py [--photos FOLDER] [--repeats N] [--only NAME,...]
+  tests/bench/run.py [--photos FOLDER] [--repeats N] [--only NAME,...] [--python PATH]
 
 Builds build/bench first. Without --photos it makes 2,000 synthetic photos there; tensor files of both types are made of
 what is measured. The machine should have nothing else to do. PyTorch's rows need python3-torch and python3-torchvision.
-`predictions` takes an hour or more and runs where --only names it.
+`predictions` takes an hour or more and runs where --only names it. `python` is loader_python.py, by the Python of --python.
 """
 import argparse
 import os
@@ -65,6 +65,7 @@ def main():
     parser.add_argument("--photos", type=pathlib.Path, help="a folder of JPEG files")
     parser.add_argument("--repeats", type=int, default=0, help="of each side; default: the benchmark's own")
     parser.add_argument("--only", default="", help="benchmarks, such as image_pipeline,overheads")
+    parser.add_argument("--python", default="/usr/bin/python3", help="for rue_tuner's loader, with the loaders that it is compared with")
     options = parser.parse_args()
     build()
     photos, float32, uint8 = data(options.photos and options.photos.resolve())
@@ -85,6 +86,11 @@ def main():
     for path in (photos, float32, uint8):
         if not only or "torch" in only:
             show(torch_rows(path, options.repeats or 5))
+    if not only or "python" in only:
+        print("loader_python", file=sys.stderr)
+        done = run(options.python, ROOT / "tests/bench/loader_python.py", photos, "--tensors", f"{float32},{uint8}", "--repeats", options.repeats or 5,
+                   stdout=subprocess.PIPE, text=True)
+        show(line.split("\t") for line in done.stdout.splitlines())
 
 
 def show(table):
