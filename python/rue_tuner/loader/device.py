@@ -82,7 +82,7 @@ def leave(process, torch, device, side, copies, slabs, batches):
 
 
 class DeviceFeed:
-    """Batches in memory of a GPU. The interface is HostFeed's. After an exception of `peek`, the next call tries that batch again.
+    """Batches in memory of a GPU. The interface is HostFeed's.
 
     The side stream copies a slab, and normalises it into memory that was allocated for the stream of the caller: it waits for
     what that stream did with this memory before, and that stream waits for the event `ready`. PyTorch knows nothing of slabs, so
@@ -127,7 +127,7 @@ class DeviceFeed:
             self.lease = None
         self.batches.rewind(epoch, first)
 
-    def peek(self):
+    def next(self):
         with self.torch.cuda.device(self.device):
             if not self.ahead:
                 self._prepare(wait=True)
@@ -135,10 +135,7 @@ class DeviceFeed:
             if len(self.ahead) == 1:
                 with contextlib.suppress(Exception):  # it is raised again where that batch is due
                     self._prepare(wait=False)
-            return self.ahead[0].delivery
-
-    def pop(self):
-        self.ahead.popleft()
+            return self.ahead.popleft().delivery
 
     def close(self):
         self.leave()

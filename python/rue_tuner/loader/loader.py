@@ -290,12 +290,14 @@ class Loader:
                     *self._share[:2], *now))
         else:
             rank, ranks, _, images = self._ranks()
+            self._plain = self._options["returns"] == OPTIONS["returns"]
             self._output, device = make_output(self._options["output"]), self._options["device"]
             if device is not None:
                 device = find_device(self._output.torch, device)
             options = native_options(self._options, rank=rank, world_size=ranks, memory_bytes=int(MEMORY_SHARE * machine.available_bytes()))
             item_bytes = self._data.shape[0] * self._data.shape[1] * self._data.shape[2] * (4 if self._options["dtype"] == "float32" else 1)
-            batches = native.Batches(self._data, options, images, self._options["hold"] + 1, item_bytes, self._options["num_workers"] == 0)
+            batches = native.Batches(self._data, options, images, self._options["hold"] + 1, item_bytes, self._options["num_workers"] == 0,
+                                     bool({"items", "keys"} & set(parts_of(self._options["returns"]))))
             parts = batches, self._output, self._data.shape, self._options
             self._feed = HostFeed(*parts) if device is None else DeviceFeed(*parts, device)
             self._batches = batches
@@ -314,7 +316,8 @@ class Loader:
         with self._lock:
             if self._iteration != number:
                 raise RuntimeError("this iterator ended, because a newer one of the same loader was made")
-            self._batches.check_open()
+            if self._closed:
+                raise RuntimeError(native.CLOSED)
             if self._begun != number:
                 self._begin(number)
             if self._position.images >= self._end:
@@ -324,10 +327,9 @@ class Loader:
             if not self._aligned:  # an exception came between a batch and its delivery
                 self._feed.rewind(*self._position)
             self._aligned = False
-            delivery = self._feed.peek()
+            delivery = self._feed.next()
             self.stats.waited_s += time.monotonic() - begin
             batch = self._batch_of(delivery)
-            self._feed.pop()
             self._position, self._aligned = Position(self._position.epoch, self._position.images + delivery.count), True
             self.stats.images += delivery.count
             self.stats.batches += 1
@@ -342,6 +344,8 @@ class Loader:
                 warnings.warn(f"more than hold={options['hold']} batches are kept at the same time: from now on they are copied", stacklevel=4)
         if options["batch_transform"]:
             images, labels = options["batch_transform"](images, labels)
+        if self._plain:
+            return images, labels
         parts = dict(images=lambda: images, labels=lambda: labels, items=lambda: self._output.integers(delivery.items, "int64"),
                      keys=lambda: [self._data.key(item) for item in delivery.items])
         returns = options["returns"]

@@ -158,9 +158,9 @@ class Data:
 
 class Lease:
     """A batch whose memory is lent. It returns to the loader with `release`, or when the last reference is gone, as its images
-    are. `items` is a copy."""
+    are. `items` is a copy, or None."""
 
-    batch = None
+    batch = items = None
 
     def __init__(self, batches):
         """Empty, until native code sets `batch`: so nothing that interrupts Python loses a batch."""
@@ -168,12 +168,13 @@ class Lease:
         batches.held[id(self.batch)] = weakref.ref(self), self.batch
 
     def fill(self):
-        content, image_bytes = self.batch.contents, self.batches.image_bytes
-        self.count, self.first, self.queued = content.count, content.first, content.queued
-        self.labels = (c_int32 * self.count).from_address(content.labels)
-        numbers = c_uint64 * self.count
-        self.items = numbers.from_buffer_copy(numbers.from_address(content.items))
-        self.memory = content.images, self.count * image_bytes
+        content = self.batch.contents
+        count = self.count = content.count
+        self.labels = (c_int32 * count).from_address(content.labels)
+        self.memory = content.images, count * self.batches.image_bytes
+        if self.batches.numbered:
+            numbers = c_uint64 * count
+            self.items = numbers.from_buffer_copy(numbers.from_address(content.items))
         return self
 
     def images(self):
@@ -193,13 +194,14 @@ class Lease:
 class Batches:
     """An open loader. One thread calls `rewind` and `next`."""
 
-    def __init__(self, data, options, images, max_held, image_bytes, waits):
-        """`waits`: without workers, batches are loaded while `next` waits."""
+    def __init__(self, data, options, images, max_held, image_bytes, waits, numbered):
+        """`waits`: without workers, batches are loaded while `next` waits. `numbered`: leases have their items."""
         self.data, self.process, self.max_held, self.image_bytes = data, os.getpid(), max_held, image_bytes
         self.held = {}  # {id of a pointer to a batch: (reference to its Lease, the pointer)}
-        self.handle, self.inside, self.waits, self.bad, error = c_void_p(), threading.RLock(), waits, 0, Error()
+        self.handle, self.inside, self.numbered, self.bad, self.error = c_void_p(), threading.RLock(), numbered, 0, Error()
+        self.first_try = (waiting if waits else holding).rue_loader_next_within
         self.close = close_with(self, waiting.rue_loader_close, self.inside, data)
-        check(waiting.rue_python_open_loader(data.handle, options, images, max_held, byref(self.handle), byref(error)), error)
+        check(waiting.rue_python_open_loader(data.handle, options, images, max_held, byref(self.handle), self.error), self.error)
 
     def is_own(self, getpid=os.getpid):
         return getpid() == self.process
@@ -220,22 +222,25 @@ class Batches:
     def next(self, wait=True):
         """The Lease of the next batch; None after the last, and without `wait` if it is not loaded yet. Ctrl-C ends a wait; then only
         `rewind` says what is next."""
-        error, status = Error(), TIMEOUT
-        # Without the GIL only where it has to wait, so that no other thread runs in the meantime.
-        function, timeout_ns = (waiting if self.waits else holding).rue_loader_next_within, 0
-        self.check_open()
-        self.release_lost()
+        if len(self.held) >= self.max_held:
+            self.release_lost()
         if len(self.held) >= self.max_held:
             raise RuntimeError(f"{len(self.held)} batches are kept, by tracebacks of earlier exceptions: drop these first")
-        lease = Lease(self)
-        while status == TIMEOUT:
+        lease, error = Lease(self), self.error
+        # Without the GIL only where it has to wait, so that no other thread runs in the meantime.
+        function, timeout_ns = self.first_try, 0
+        while True:
             with self.inside:
                 self.check_open()
-                status = function(self.handle, timeout_ns, byref(lease.batch), byref(error))
-            function, timeout_ns = waiting.rue_loader_next_within, WAIT_NS
-            if status == TIMEOUT and not wait:
+                status = function(self.handle, timeout_ns, byref(lease.batch), error)
+            if status != TIMEOUT:
+                break
+            if not wait:
                 return None
-        check(status, error)
+            function, timeout_ns = waiting.rue_loader_next_within, WAIT_NS
+        if status != OK:
+            self.error = Error()
+            check(status, error)
         return lease.fill() if lease.batch else None
 
     def release(self, batch, function=holding.rue_python_release):
