@@ -29,10 +29,10 @@ class PreparedLoader(DataLoaderStateMixin):
         self.loader, self.device, self.gradient_state = loader, device, GradientState()
         self.batch_size, self.sampler, self.batch_sampler = loader.batch_size, loader.sampler, None
         self.set_epoch, self.state_dict, self.load_state_dict = loader.set_epoch, loader.state_dict, loader.load_state_dict
-        self.strided = loader._options["share"] == "strided"
+        self.strided = loader.options["share"] == "strided"
         self.repeated = max(loader.images * loader.world_size - loader._data.items, 0)  # on all ranks
         # accelerate cuts the gathered batch at its end. There the repeated images are only if each rank has one row.
-        self.splits = self.repeated > 1 and self.strided and loader._options["transform"] == "eval"
+        self.splits = self.repeated > 1 and self.strided and loader.options["transform"] == "eval"
 
     def __len__(self) -> int:
         return len(self.loader) + (self.splits and self.loader.images % self.batch_size != 1)
