@@ -48,7 +48,7 @@ def main():
         if device == "cuda":
             torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
         dist.init_process_group("nccl" if device == "cuda" else "gloo")
-    train, val = make_loader(args.train, transform="train"), make_loader(args.val, even=False)
+    train, val = make_loader(args.train, transform="train"), make_loader(args.val, transform="eval", even=False)
     model = models.resnet18(num_classes=len(train.classes)).to(device, memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, args.epochs * len(train))

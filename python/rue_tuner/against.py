@@ -6,7 +6,7 @@ from .batches import batch_bytes
 from .errors import Refused, TuneError
 from .loader import Loader
 from .own_loader import OwnLoader
-from .program import environment, find_program
+from .program import find_program
 from .subjects import Factory, Rebuilt, make_subject
 
 THEIRS, OURS = "DataLoader", "rue.Loader"  # values of the knob `loader`
@@ -96,7 +96,7 @@ def compare(folder, config):
     """(ratio, low, high, confidence) of the time with `config` over that with the recommended configuration."""
     words = [f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in config.items()]
     done = subprocess.run([find_program(), "why", str(folder), "--json", *(word for text in words for word in ("--knob", text))],
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment())
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
         raise TuneError(f"the two loaders cannot be compared: {done.stderr.strip()}")
     found = json.loads(done.stdout)["variants"][0]

@@ -31,11 +31,6 @@ def find_program():
     raise TuneError("the program rue was not found: install the package rue-tuner, put rue on PATH, or set RUE_PROGRAM")
 
 
-def environment():
-    """That of rue: without what only this package reads."""
-    return {name: value for name, value in os.environ.items() if name not in ("RUE_PROGRAM", "RUE_LOADER")}
-
-
 remover_inputs = set()  # held open by this process and by rue; several in several threads
 
 
@@ -179,7 +174,7 @@ class Run:
         try:
             self.process = subprocess.Popen([*self.arguments, *more], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                             stderr=subprocess.PIPE, encoding="utf-8", errors="replace", start_new_session=True,
-                                            env=environment(), pass_fds=[*pass_fds, *held])
+                                            pass_fds=[*pass_fds, *held])
         except OSError as error:
             raise TuneError(f"cannot start the program rue, {self.arguments[0]}: {error.strerror}") from error
         self.out = Relay(self.process.stdout, sys.stdout, not self.quiet)

@@ -42,7 +42,7 @@ class Result:
         documents.check(document)
         self.document, self.report, self.interrupted = document, report, interrupted
         best = self.best = document["recommendations"][0]
-        self.config, self.dataloader_kwargs = best.get("config"), dict(best.get("torch") or {})
+        self.config, self.dataloader_kwargs = best.get("config"), dict((best.get("against") or {}).get("dataloader_config") or best.get("torch") or {})
         self.mean_regret, self.worst_regret = best.get("mean_regret_ratio"), best.get("max_regret_ratio")
         self.worst_model = best.get("worst_model")
         self.gain, self.tuned = best.get("against"), None
@@ -70,7 +70,7 @@ class Result:
         """What to use and how good it is, in one sentence."""
         if self.config is None:
             return "No configuration was measured on every model."
-        chosen = self.dataloader_kwargs if self.best.get("torch") else {k: v for k, v in self.config.items() if USUAL.get(k) != v}
+        chosen = self.dataloader_kwargs if self.best.get("torch") and not self.gain else {k: v for k, v in self.config.items() if USUAL.get(k) != v}
         knobs = ", ".join(f"{name}={value}" for name, value in chosen.items())
         models = self.best["models"]
         over = f"regret for {models[0]}" if len(models) == 1 else f"mean regret over {len(models)} models"
@@ -110,7 +110,7 @@ class Result:
         functions and other arguments. Raises TypeError for a factory: call it with `dataloader_kwargs`."""
         from . import dataloaders
         if hasattr(loader, "with_"):
-            return loader.with_(**self.config)
+            return loader.with_(**{name: value for name, value in self.config.items() if name != "loader"})
         if not dataloaders.find_dataloaders(loader):
             raise TypeError(f"there is no DataLoader in a {type(loader).__qualname__}: call a factory with **result.dataloader_kwargs")
         return dataloaders.with_knobs(loader, self.dataloader_kwargs)

@@ -68,7 +68,6 @@ def tune(loader: Loader, models: Models = None, *, budget: str = "2m", images: O
     result.tuned = subject
     if subject.compares:
         from .against import sentence
-        result.dataloader_kwargs = dict((result.gain or {}).get("dataloader_config") or {})
         result.report += sentence(result.gain) + "\n"
         if not quiet:
             print(sentence(result.gain))

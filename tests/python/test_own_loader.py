@@ -99,7 +99,9 @@ def test_what_a_change_gains(rue_for_python, photos, tmp_path, capsys):
     assert result.loader().config["num_workers"] == result.config["num_workers"] == gain["loader_config"]["num_workers"]
     assert len(result.apply(theirs)) == 3 and "loader" not in result.dataloader_kwargs
     assert len(torch.utils.data.DataLoader(Pixels(), **result.dataloader_kwargs)) == 3
-    assert rue.load(tmp_path / "study").gain == gain
+    again = rue.load(tmp_path / "study")
+    assert again.gain == gain and again.dataloader_kwargs == result.dataloader_kwargs and "loader=rue.Loader" in repr(result)
+    assert again.loader(data=photos).config["num_workers"] == result.config["num_workers"]
     jsonschema = pytest.importorskip("jsonschema")
     jsonschema.validate(read_json(tmp_path / "study/recommendation.json"), read_json(ROOT / "reports/recommendation.schema.json"))
 
@@ -133,7 +135,7 @@ def test_the_last_lines_of_rue_tune_load_what_was_measured(study, monkeypatch):
     exec("\n".join(lines), names)
     best = read_json(folder / "recommendation.json")["recommendations"][0]
     assert names["loader"].config == best["config"]
-    assert len([0 for _ in names["loader"]]) == -(-IMAGES // best["config"]["batch_size"])
+    assert len([0 for _ in names["loader"]]) == IMAGES // best["config"]["batch_size"]
 
 
 def test_a_recommendation_is_a_loader(study, photos):
@@ -142,8 +144,11 @@ def test_a_recommendation_is_a_loader(study, photos):
     for given in (folder, str(folder / "recommendation.json"), rue.load(folder)):
         loader = rue.Loader.from_recommendation(given, output="numpy")
         options = loader.options
-        assert loader.config == best["config"] and loader.path == str(photos) and options["transform"] == "train" and options["seed"] == 1
-        assert options["drop_last"] is False and options["dtype"] == "float32" and options["augment"] == best["workload"]["augment"]
+        assert loader.config == best["config"] and loader.path == str(photos) and options["transform"] == "train"
+        assert options["shuffle"] and options["drop_last"] and options["dtype"] == "float32" and options["augment"] == best["workload"]["augment"]
+        validation = loader.with_(transform="eval").options
+        assert not validation["shuffle"] and not validation["drop_last"]
+    assert not rue.load(folder).loader(transform="eval").options["shuffle"]
     assert rue.load(folder).loader(num_workers=1).config["num_workers"] == 1
     assert rue.Loader(photos, **rue.load(folder).config).config == best["config"]
 

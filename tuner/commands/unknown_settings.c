@@ -13,8 +13,8 @@
 enum { NAME_BYTES = 64, NAMES_MAX = 512 };
 
 static const char prefix[] = "RUE_";
-/* Not options: path of the CUDA module, and the address for ranks. */
-static const char *const other_names[] = {"CUDA_MODULE", "TUNER"};
+/* Not options: path of the CUDA module, the address for ranks, and what the Python package reads. */
+static const char *const other_names[] = {"CUDA_MODULE", "TUNER", "PROGRAM", "LOADER"};
 
 /* Lists the option names as spelled in variables or in the settings file; returns their number. */
 static size_t list_known(bool variable, char known[NAMES_MAX][NAME_BYTES])
@@ -66,7 +66,8 @@ void rue_unknown_settings_list(char *out, size_t bytes)
     json_t *settings, *value;
     out[0] = 0;
     for (char **entry = environ; *entry; entry++)
-        if (variable_name(*entry, name) && rue_word_find(other_names, 2, name) < 0)
+        if (variable_name(*entry, name) &&
+            rue_word_find(other_names, sizeof other_names / sizeof *other_names, name) < 0)
             check_name(name, true, out, bytes);
     if (rue_settings_read(&settings, NULL) != RUE_OK) return;
     json_object_foreach(settings, key, value)

@@ -1,4 +1,4 @@
-"""The loader that rue measures, for Python programs: everything here is under the MIT licence, and uses nothing else of rue."""
+"""The loader that rue measures, for Python programs: under the MIT licence."""
 from .loader import Loader
 
 __all__ = ["Loader"]

@@ -229,7 +229,8 @@ class Loader:
         return self._where().epoch
 
     def _where(self):
-        return self._start or self._position.after(self._end)
+        at, end = (self._start, self._end_from(self._start.images)) if self._start else (self._position, self._end)
+        return at.after(end)
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is of this epoch. Without it, each iteration begins the next one."""
@@ -250,7 +251,7 @@ class Loader:
         return same
 
     def state_dict(self) -> Dict[str, Any]:
-        """The position after the batches that were delivered: numbers and texts, the same on all ranks."""
+        """The position after the batches that were delivered, or that `set_epoch` chose: numbers and texts, the same on all ranks."""
         return self._where().state(self.world_size, self._identity())
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
@@ -270,9 +271,7 @@ class Loader:
     def _begin(self, number):
         """Begins the epoch of a new iterator, before its first batch: some trainers make an iterator and call set_epoch then, or
         make one and drop it."""
-        begin = self._start or Position(self._position.epoch + 1, 0)
-        if begin.images >= self._end_from(begin.images):
-            begin = Position(begin.epoch + 1, 0)
+        begin = self._where() if self._start else Position(self._position.epoch + 1, 0)
         end, stats = self._end_from(begin.images), Stats(self._ranks()[3] - min(self._ranks()[2:]))
         self._aligned = False
         self._feed.rewind(*begin)
@@ -315,7 +314,7 @@ class Loader:
         self._check_alone()
         with self._lock:
             if self._iteration != number:
-                raise RuntimeError("this iterator ended, because a newer one of the same loader was made")
+                raise RuntimeError("this iterator ended, because a newer one of the same loader was made: use loader.with_() for a second one")
             if self._closed:
                 raise RuntimeError(native.CLOSED)
             if self._begun != number:
@@ -343,7 +342,10 @@ class Loader:
                 self._warned = True
                 warnings.warn(f"more than hold={options['hold']} batches are kept at the same time: from now on they are copied", stacklevel=4)
         if options["batch_transform"]:
-            images, labels = options["batch_transform"](images, labels)
+            changed = options["batch_transform"](images, labels)
+            if not isinstance(changed, (tuple, list)) or len(changed) != 2:
+                raise TypeError(f"batch_transform returned a {type(changed).__name__}: it must return (images, labels)")
+            images, labels = changed
         if self._plain:
             return images, labels
         parts = dict(images=lambda: images, labels=lambda: labels, items=lambda: self._output.integers(delivery.items, "int64"),

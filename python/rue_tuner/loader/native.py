@@ -201,7 +201,10 @@ class Batches:
         self.handle, self.inside, self.numbered, self.bad, self.error = c_void_p(), threading.RLock(), numbered, 0, Error()
         self.first_try = (waiting if waits else holding).rue_loader_next_within
         self.close = close_with(self, waiting.rue_loader_close, self.inside, data)
-        check(waiting.rue_python_open_loader(data.handle, options, images, max_held, byref(self.handle), self.error), self.error)
+        status = waiting.rue_python_open_loader(data.handle, options, images, max_held, byref(self.handle), self.error)
+        if status == INFEASIBLE:
+            raise MemoryError(f"{self.error.text()}; lower batch_size, num_workers or prefetch_factor")
+        check(status, self.error)
 
     def is_own(self, getpid=os.getpid):
         return getpid() == self.process

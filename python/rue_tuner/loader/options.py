@@ -40,8 +40,15 @@ def given_share(options):
     return {} if options["rank"] is None else dict(rank=options["rank"], world_size=options["world_size"])
 
 
+# What PyTorch's DataLoader has, and what it is here.
+IN_PLACE = {"persistent_workers": "workers always stay", "collate_fn": "use batch_transform and returns", "sampler": "use shuffle and seed",
+            "generator": "use seed", "dataset": "give the path of the data", "timeout": "Ctrl-C ends a wait"}
+
+
 def refuse_unknown(names, known):
     for name in names:
+        if name in IN_PLACE:
+            raise TypeError(f"Loader has no option {name!r}: {IN_PLACE[name]}")
         near = difflib.get_close_matches(name, known, 1)
         raise TypeError(f"Loader has no option {name!r}" + (f": did you mean {near[0]}?" if near else "; its options are in help(rue_tuner.Loader)"))
 
@@ -65,7 +72,11 @@ def check_options(options):
     def one_of(name, allowed):
         if not any(options[name] is value or isinstance(value, str) and options[name] == value for value in allowed):
             raise ValueError(f"{name} {options[name]!r}: expected {', '.join(map(repr, allowed))}")
+    for name in ("dtype", "label_dtype"):
+        options[name] = options[name] if options[name] is None else str(options[name]).replace("torch.", "")
     one_of("dtype", (None, "float32", "uint8"))
+    if callable(options["transform"]):
+        raise TypeError("transform is a function: expected 'eval' or 'train'; functions of a batch are batch_transform")
     check_device(options)
     one_of("even", ("drop", "pad", False))
     one_of("output", ("torch", "numpy"))

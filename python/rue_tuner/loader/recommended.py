@@ -2,6 +2,7 @@
 from .options import KNOBS, WORKLOAD
 
 OF_VARIANT = ("image_key", "label_key")
+OF_ORDER = ("seed", "shuffle", "drop_last")
 
 
 def choose(document, mode):
@@ -12,19 +13,23 @@ def choose(document, mode):
         raise ValueError(f"mode {mode!r}: the recommendations are for {', '.join(part['variant']['mode'] for part in parts)} data")
     if found.get("config") is None:
         raise ValueError(f"there is no recommendation: {document.get('partial_reason') or 'no configuration was measured on every model'}")
-    if found.get("measured_with", "rue") != "rue":
+    if found.get("measured_with", "rue") != "rue" and found["config"].get("loader") != "rue.Loader":
         raise ValueError(f"the recommendation was measured with the loader {found['measured_with']}, not with rue's: use its "
                          "dataloader_kwargs, or tune for rue.Loader")
     return found
 
 
 def options_of(part, overrides):
-    """Those that were measured, and `overrides`. With a device, images travel as uint8 where they can."""
+    """Those that were measured, and `overrides`. With a device, images travel as uint8 where they can. The order of the data is that
+    of Loader: what it is changes no time."""
     workload, variant = part.get("workload") or {}, part["variant"]
     measured = {name: value for name, value in part["config"].items() if name in KNOBS}
-    measured.update({name: workload[name] for name in WORKLOAD if workload.get(name) is not None})
-    measured.update({name: part[name] for name in ("decode", "drop_last") if part.get(name) is not None})
+    measured.update({name: workload[name] for name in WORKLOAD if workload.get(name) is not None and name not in OF_ORDER})
+    measured["decode"] = part.get("decode")
     measured.update({name: variant[name] for name in OF_VARIANT if variant.get(name)})
     if not str(overrides.get("device")).startswith("cuda"):
         measured["dtype"] = part.get("batch_dtype")
-    return {**measured, **overrides}
+    options = {**measured, **overrides}
+    if options.get("transform") == "eval":
+        options.pop("augment", None)
+    return options
