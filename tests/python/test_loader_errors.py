@@ -73,6 +73,18 @@ def test_an_unknown_option_is_refused(small, name, near):
         rue.Loader(small / "photos", **{name: 1})
 
 
+@pytest.mark.parametrize("name, advice", [("persistent_workers", "workers always stay"), ("collate_fn", "batch_transform"), ("sampler", "shuffle and seed")])
+def test_an_option_of_pytorchs_dataloader_is_answered(small, name, advice):
+    with pytest.raises(TypeError, match=advice):
+        rue.Loader(small / "photos", **{name: True})
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_batch_transform_returns_images_and_labels(small, size):
+    with pytest.raises(TypeError, match=r"returned a ndarray: it must return \(images, labels\)"):
+        next(iter(load(small / "photos", batch_size=size, batch_transform=lambda images, labels: images)))
+
+
 @pytest.mark.parametrize("path, error", [("nowhere", FileNotFoundError), ("empty", rue.DataError), ("", FileNotFoundError), ("text", rue.DataError), ("a\0b", ValueError),
                                          (5, TypeError), (["a"], TypeError), ("x" * 5000, OSError), ("x/" * 3000, OSError), ("broken.tensor", rue.DataError)])
 def test_a_wrong_path_is_refused_at_once(tmp_path, monkeypatch, path, error):
@@ -88,7 +100,7 @@ def test_a_wrong_path_is_refused_at_once(tmp_path, monkeypatch, path, error):
 
 @pytest.mark.parametrize("options, error, words", [
     (dict(batch_size=PHOTOS + 1, drop_last=True), ValueError, "drop_last skips all 22 images"), (dict(world_size="env"), ValueError, "no launcher"),
-    (dict(rank=0, world_size=PHOTOS + 1, even="drop"), ValueError, "fewer ranks"), (dict(batch_size=65536, num_workers=256, prefetch_factor=64, hold=1024), MemoryError, "limit")])
+    (dict(rank=0, world_size=PHOTOS + 1, even="drop"), ValueError, "fewer ranks"), (dict(batch_size=65536, num_workers=256, prefetch_factor=64, hold=1024), MemoryError, "lower batch_size")])
 def test_what_only_the_first_iteration_finds(small, options, error, words):
     loader = load(small / "photos", **options)
     for _ in range(2):

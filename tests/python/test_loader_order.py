@@ -112,7 +112,7 @@ def test_a_state_continues_with_another_size_of_batches_that_drops_the_last(make
     loader.load_state_dict(state)
     assert items + flat(loader) == first[:18] and flat(loader) == epoch(make(), 1)[:20]
     loader.load_state_dict({**state, "images": 21})
-    assert flat(loader) == epoch(make(), 1)[:20]
+    assert loader.epoch == 1 and flat(loader) == epoch(make(), 1)[:20] and loader.epoch == 2
 
 
 def test_a_state_may_be_saved_and_loaded_twice_in_an_epoch(make):
