@@ -3,10 +3,6 @@ import json
 import pathlib
 from typing import Any, Mapping, Optional
 
-from transformers import TrainerCallback
-from transformers.trainer_utils import get_last_checkpoint
-
-from .accelerate import PreparedLoader
 from .adapters import put, tune_attributes
 from .loader import Loader
 from .result import Result
@@ -50,9 +46,10 @@ class TrainerMixin:
 
     def __init__(self, *args: Any, **more: Any):
         super().__init__(*args, **more)
-        self.add_callback(KeepPosition)
+        self.add_callback(make_callback())
 
     def train(self, resume_from_checkpoint: Any = None, *args: Any, **more: Any) -> Any:
+        from transformers.trainer_utils import get_last_checkpoint
         loader = self.train_dataset
         if isinstance(loader, Loader):
             put(self.args, "ignore_data_skip", True)  # no batch is loaded to be skipped
@@ -74,14 +71,20 @@ class TrainerMixin:
         return self._evaluate_with(test_dataset) if isinstance(test_dataset, Loader) else super().get_test_dataloader(test_dataset)
 
     def _evaluate_with(self, loader):
+        from .accelerate import PreparedLoader
         put(self.args, "per_device_eval_batch_size", loader.batch_size)
         return PreparedLoader(loader)
 
 
-class KeepPosition(TrainerCallback):
-    """Writes the position of the loader into each checkpoint."""
+def make_callback():
+    from transformers import TrainerCallback
 
-    def on_save(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **_: Any) -> None:
-        folder = pathlib.Path(args.output_dir) / f"checkpoint-{state.global_step}"
-        if isinstance(train_dataloader, Loader) and args.should_save and folder.is_dir():
-            (folder / POSITION).write_text(json.dumps(train_dataloader.state_dict()))
+    class KeepPosition(TrainerCallback):
+        """Writes the position of the loader into each checkpoint."""
+
+        def on_save(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **_: Any) -> None:
+            folder = pathlib.Path(args.output_dir) / f"checkpoint-{state.global_step}"
+            if isinstance(train_dataloader, Loader) and args.should_save and folder.is_dir():
+                (folder / POSITION).write_text(json.dumps(train_dataloader.state_dict()))
+
+    return KeepPosition()

@@ -37,6 +37,7 @@ class Result:
     gain: Optional[Dict[str, Any]]
     report: str
     interrupted: bool
+    _tuned = None  # the subject of `tune`
 
     def __init__(self, document: Dict[str, Any], report: str = "", interrupted: bool = False):
         documents.check(document)
@@ -45,7 +46,7 @@ class Result:
         self.config, self.dataloader_kwargs = best.get("config"), dict((best.get("against") or {}).get("dataloader_config") or best.get("torch") or {})
         self.mean_regret, self.worst_regret = best.get("mean_regret_ratio"), best.get("max_regret_ratio")
         self.worst_model = best.get("worst_model")
-        self.gain, self.tuned = best.get("against"), None
+        self.gain = best.get("against")
         certificate = best.get("certificate") or {}
         self.bound, self.confidence = certificate.get("bound_ratio"), certificate.get("confidence")
 
@@ -101,9 +102,9 @@ class Result:
         """The recommended rue.Loader: of the data that were tuned for, with what was measured; `overrides` are other options,
         such as device="cuda". Raises ValueError where another loader was recommended, and what Loader raises."""
         from .loader import Loader
-        if self.tuned is None:
+        if self._tuned is None:
             return Loader.from_recommendation(self, **overrides)
-        return self.tuned.recommended_loader(self.config, overrides)
+        return self._tuned.recommended_loader(self.config, overrides)
 
     def apply(self, loader: Any) -> Any:
         """`loader`, the one that was tuned, with the recommended knobs: a new loader, of the same data set, samplers,

@@ -65,7 +65,7 @@ def tune(loader: Loader, models: Models = None, *, budget: str = "2m", images: O
     with random_state.kept():
         result = tune_prepared(subject, steps, models, budget, out, isolate, quiet, options)
     result.config, result.dataloader_kwargs = map(subject.own_values, (result.config, result.dataloader_kwargs))
-    result.tuned = subject
+    result._tuned = subject
     if subject.compares:
         from .against import sentence
         result.report += sentence(result.gain) + "\n"

@@ -10,8 +10,8 @@ pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 import rue_tuner  # noqa: E402
 from rue_tuner import hf, lightning, timm  # noqa: E402
 
-SOURCES = sorted((ROOT / "python/rue_tuner").glob("*.py"))
-PUBLIC = [rue_tuner.tune, rue_tuner.load, rue_tuner.Result.save, rue_tuner.Result.check, hf.tune, lightning.tune, timm.tune]
+SOURCES = sorted((ROOT / "python/rue_tuner").rglob("*.py"))
+PUBLIC = [rue_tuner.Loader.from_recommendation, rue_tuner.Loader.load_state_dict, rue_tuner.tune, rue_tuner.load, rue_tuner.Result.save, rue_tuner.Result.check, hf.tune, lightning.tune, timm.tune]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)

@@ -204,6 +204,7 @@ def test_a_hf_trainer_continues_with_the_remaining_batches(few, tmp_path):
 
 def make_accelerator(**options):
     accelerate = pytest.importorskip("accelerate", reason="accelerate is not installed")
+    accelerate.state.GradientState._shared_state.clear()  # another test in this process may have left a loader in the middle
     return accelerate.Accelerator(cpu=True, **options)
 
 

@@ -199,7 +199,8 @@ class Batches:
         self.data, self.process, self.max_held, self.image_bytes = data, os.getpid(), max_held, image_bytes
         self.held = {}  # {id of a pointer to a batch: (reference to its Lease, the pointer)}
         self.handle, self.inside, self.numbered, self.bad, self.error = c_void_p(), threading.RLock(), numbered, 0, Error()
-        self.first_try = (waiting if waits else holding).rue_loader_next_within
+        # (function, timeout) of the first try: without the GIL only where it has to wait, so that no other thread runs in the meantime.
+        self.first_try = (waiting.rue_loader_next_within, WAIT_NS) if waits else (holding.rue_loader_next_within, 0)
         self.close = close_with(self, waiting.rue_loader_close, self.inside, data)
         status = waiting.rue_python_open_loader(data.handle, options, images, max_held, byref(self.handle), self.error)
         if status == INFEASIBLE:
@@ -230,8 +231,7 @@ class Batches:
         if len(self.held) >= self.max_held:
             raise RuntimeError(f"{len(self.held)} batches are kept, by tracebacks of earlier exceptions: drop these first")
         lease, error = Lease(self), self.error
-        # Without the GIL only where it has to wait, so that no other thread runs in the meantime.
-        function, timeout_ns = self.first_try, 0
+        function, timeout_ns = self.first_try if wait else (self.first_try[0], 0)
         while True:
             with self.inside:
                 self.check_open()
