@@ -7,12 +7,12 @@ from .errors import Refused, TuneError
 from .loader import Loader
 from .own_loader import OwnLoader
 from .program import find_program
-from .subjects import Factory, Rebuilt, make_subject
+from .subjects import Rebuilt, UserLoader, make_subject
 
 THEIRS, OURS = "DataLoader", "rue.Loader"  # values of the knob `loader`
 
 
-class Against(Factory):
+class Against(UserLoader):
     """The caller's loader and a Loader in one study, as the values of a knob."""
     compares = True
 
@@ -24,7 +24,9 @@ class Against(Factory):
         if sizes[0] != sizes[1]:
             raise ValueError(f"against= compares loaders of the same batch size, not {sizes[0]} and {sizes[1]}")
         self.own_loader = OwnLoader(own.with_(drop_last=self.theirs.drops_last()), epochs=epochs)
-        super().__init__(lambda batch_size, num_workers, loader, **more: None, {"loader": [THEIRS, OURS], **(space or {})}, count, images, epochs)
+        super().__init__({"loader": [THEIRS, OURS], **(space or {})}, count, images, epochs)
+        for name in [name for name in self.knobs if name != "loader"]:
+            raise TypeError(f"against= searches batch_size, num_workers and prefetch_factor, not {name}")
 
     def facts(self):
         return self.theirs.facts()
@@ -34,9 +36,6 @@ class Against(Factory):
 
     def default_space(self):
         return dict(batch_size=[self.theirs.batch_size], num_workers=self.theirs.space["num_workers"])
-
-    def default_knobs(self):
-        return {}
 
     def make(self, values, images, copier):
         values = dict(values)
@@ -52,9 +51,6 @@ class Against(Factory):
         if abs(each[0] - each[1]) > 64:  # more than another type of labels
             self.note(f"the loaders do not deliver the same: an image has {each[0]:,.0f} bytes in the DataLoader's batches, and {each[1]:,.0f} "
                       "in those of rue.Loader")
-
-    def argument(self, knob):
-        return None if knob == "loader" else knob
 
     def recommended_loader(self, config, overrides):
         return (self.own_loader if config["loader"] == OURS else self.theirs).recommended_loader(config, overrides)

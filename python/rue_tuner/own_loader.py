@@ -2,20 +2,23 @@
 from . import knobs
 from .loader import Loader
 from .loader.options import KNOBS, refuse_unknown
-from .subjects import Facts, Factory
+from .subjects import Facts, UserLoader
 
 
-class OwnLoader(Factory):
+class OwnLoader(UserLoader):
     """`loader` is a Loader. Its batch size stays, unless `space` has others."""
     name, own = "rue", KNOBS
 
     def __init__(self, loader, space=None, count=None, images=None, epochs=1):
         self.loader = loader
-        super().__init__(lambda batch_size, num_workers, **more: None, space, count, images, epochs)
+        super().__init__(space, count, images, epochs)
         refuse_unknown(self.knobs, loader.options)
 
     def facts(self):
         return Facts(map_style=True, drops_last=self.drops_last(), images=self.loader.images, sure=True, plain=True)
+
+    def sample(self):
+        return self.loader
 
     def drops_last(self, request=None):
         return self.loader.options["drop_last"]
@@ -39,16 +42,11 @@ class OwnLoader(Factory):
         return self.loader.with_(**values)
 
     def recommended_loader(self, config, overrides):
-        return self.loader.with_(**{**{name: value for name, value in config.items() if name in self.own}, **overrides})
+        return self.loader.with_(**{**{name: value for name, value in config.items() if name in self.arguments()}, **overrides})
 
     def identity(self):
         return f"{self.loader!r} {self.loader.digest}"
 
     def baseline(self):
-        return own_configuration(self.loader.config, self.space)
-
-
-def own_configuration(config, space):
-    """The knobs of the caller's loader, as --baseline takes them; None if they are not searched."""
-    own = {name: config[name] for name in ("batch_size", "num_workers")}
-    return ",".join(f"{name}={value}" for name, value in own.items()) if all(v in space[n] for n, v in own.items()) else None
+        config = self.loader.config
+        return self.baseline_of(batch_size=config["batch_size"], num_workers=config["num_workers"])

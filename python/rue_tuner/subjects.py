@@ -144,6 +144,19 @@ class UserLoader(Subject):
             self.examine()
         return dict(status="ok", images=self.images, bytes=0, digest=self.digest(), cache="as-is", note="; ".join(self.notes) or None)
 
+    def baseline_of(self, **config):
+        """These knobs as --baseline takes them; None if they are not searched."""
+        searched = all(value in self.space[name] for name, value in config.items())
+        return ",".join(f"{name}={value}" for name, value in config.items()) if searched else None
+
+    def default_knobs(self):
+        """The values of knobs that are not rue's own."""
+        return {}
+
+    def argument(self, knob):
+        """The argument of PyTorch's DataLoader, or of a factory, that a knob stands for; None if there is none."""
+        return None
+
     def recommended_loader(self, config, overrides):
         raise ValueError("another loader than rue's was tuned: use result.apply(loader), or tune for a rue.Loader")
 
@@ -407,8 +420,7 @@ class Rebuilt(UserLoader):
 
     def baseline(self):
         """The knobs of the caller's own loader, as --baseline takes them; None if they are not searched."""
-        own = dict(batch_size=self.batch_size, num_workers=self.inner.num_workers)
-        return ",".join(f"{name}={value}" for name, value in own.items()) if all(v in self.space[n] for n, v in own.items()) else None
+        return self.baseline_of(batch_size=self.batch_size, num_workers=self.inner.num_workers)
 
 
 def start_method():

@@ -68,7 +68,9 @@ def test_a_loader_is_tuned_by_its_own_knobs(rue_for_python, photos):
 
 
 def test_batch_sizes_and_epochs(rue_for_python, photos):
-    result = tune(rue.Loader(photos, batch_size=16, transform="train"), space={"batch_size": [8, 16], "num_workers": 1}, epochs=2)
+    loader = rue.Loader(photos, batch_size=16, transform="train")
+    result = tune(loader, space={"batch_size": [8, 16], "num_workers": 1, "decode": ["exact"]}, epochs=2)
+    assert result.loader().options["decode"] == "exact"
     assert {row["batch_size"] for row in result.rows} == {8, 16} and result.best["job_images"] == 2 * IMAGES
 
 
@@ -119,12 +121,13 @@ def test_a_faster_dataloader_is_said(rue_for_python, photos):
     (lambda own: (torch.utils.data.DataLoader(Pixels(), batch_size=8), own), ValueError, "the same batch size, not 8 and 16"),
     (lambda own: (torch.utils.data.DataLoader(Pixels(), batch_size=16), print), TypeError, "with a rue.Loader"),
     (lambda own: (own, own), TypeError, "compares a DataLoader"),
+    (lambda own: (torch.utils.data.DataLoader(Pixels(), batch_size=16), own, dict(read=["item"])), TypeError, "against= searches .* not read"),
     (lambda own: (torch.utils.data.DataLoader(Pixels(96), batch_size=16), own), rue.TuneError, "96 images in the DataLoader, and 48 in rue.Loader"),
 ])
 def test_what_cannot_be_compared(rue_for_python, photos, make, error, message):
-    theirs, own = make(rue.Loader(photos, batch_size=16))
+    theirs, own, *more = make(rue.Loader(photos, batch_size=16))
     with pytest.raises(error, match=message):
-        tune(theirs, against=own, space={"num_workers": [0]})
+        tune(theirs, against=own, space=dict({"num_workers": [0]}, **(more[0] if more else {})))
 
 
 def test_the_last_lines_of_rue_tune_load_what_was_measured(study, monkeypatch):
@@ -172,8 +175,10 @@ def test_recommendations_that_are_not_for_it(study, photos, program, tmp_path):
         load(folder, mode="preprocessed")
     with pytest.raises(ValueError, match="photos.tensor is not raw data"):
         load(folder, tensors, transform="eval")
-    with pytest.raises(ValueError, match="there is no recommendation"):
+    with pytest.raises(ValueError, match="the study has no recommendation"):
         load(changed(folder, tmp_path, config=None))
+    with pytest.raises(ValueError, match="its variant is missing"):
+        load(changed(folder, tmp_path, variant=None))
     with pytest.raises(ValueError, match="data="):
         load(changed(folder, tmp_path, variant=dict(mode="raw", path=None)))
     with pytest.raises(FileNotFoundError):

@@ -126,7 +126,7 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
 
 /* Begins `epoch` at position `first`, as if the loader were opened with them. Does not wait for loading. If
  * the loader `continues` and this is the beginning of the next epoch, its batches that are in flight or
- * loaded already are kept, so there is no pause between epochs; else they are dropped. RUE_USAGE:
+ * loaded already are kept, so it begins without a pause; else they are dropped. RUE_USAGE:
  * `first` is larger than images, and nothing changes. RUE_INTERRUPTED: the loader was stopped. */
 rue_status rue_loader_rewind(struct rue_loader *loader, uint64_t epoch, uint64_t first,
                              rue_error *error) RUE_MUST_CHECK;

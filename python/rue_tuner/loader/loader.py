@@ -374,7 +374,7 @@ class Loader:
 
     def with_(self, **changes: Any) -> "Loader":
         """A loader of the same data with other options."""
-        refuse_unknown({name: value for name, value in changes.items() if name not in OPTIONS}, OPTIONS)
+        refuse_unknown(changes, OPTIONS)
         other = object.__new__(type(self))
         same = all(changes.get(name, self._options[name]) == self._options[name] for name in ("format", "image_key", "label_key", "missing_chunks"))
         other._open(self._absolute, {**self._given, **changes}, self._data if same and self._data.process == os.getpid() else None)

@@ -46,7 +46,7 @@ IN_PLACE = {"persistent_workers": "workers always stay", "collate_fn": "use batc
 
 
 def refuse_unknown(names, known):
-    for name in names:
+    for name in [name for name in names if name not in known]:
         if name in IN_PLACE:
             raise TypeError(f"Loader has no option {name!r}: {IN_PLACE[name]}")
         near = difflib.get_close_matches(name, known, 1)

@@ -8,11 +8,13 @@ OF_ORDER = ("seed", "shuffle", "drop_last")
 def choose(document, mode):
     """The recommendation for data of `mode`; None: the first. Raises ValueError."""
     parts = document["recommendations"]
+    if not all(part.get("variant") for part in parts):
+        raise ValueError("the recommendation does not say for which data it is: its variant is missing; tune again")
     found = next((part for part in parts if mode in (None, part["variant"]["mode"])), None)
     if found is None:
         raise ValueError(f"mode {mode!r}: the recommendations are for {', '.join(part['variant']['mode'] for part in parts)} data")
     if found.get("config") is None:
-        raise ValueError(f"there is no recommendation: {document.get('partial_reason') or 'no configuration was measured on every model'}")
+        raise ValueError(f"the study has no recommendation: {document.get('partial_reason') or 'no configuration was measured on every model'}")
     if found.get("measured_with", "rue") != "rue" and found["config"].get("loader") != "rue.Loader":
         raise ValueError(f"the recommendation was measured with the loader {found['measured_with']}, not with rue's: use its "
                          "dataloader_kwargs, or tune for rue.Loader")
