@@ -3,12 +3,18 @@
 #ifndef RUE_PIXELS_H
 #define RUE_PIXELS_H
 
+#include <stddef.h>
+
 #include "augmentation.h"
 
-enum { RUE_PIXELS_SIDE = 224, RUE_PIXELS_BYTES = RUE_PIXELS_SIDE * RUE_PIXELS_SIDE * 4 };
-
-/* `pixels` [RUE_PIXELS_BYTES]: rows of R, G, B and an unused byte. `scratch` has the same size. */
+/* `pixels`: `height` rows of `width` pixels of R, G, B and an unused byte, aligned to 4 bytes, without gaps.
+ * `scratch` has the same size. */
 void rue_pixels_augment(const struct rue_augmentation *one, const struct rue_augmentation_key *key,
-                        uint8_t *pixels, uint8_t *scratch);
+                        uint32_t width, uint32_t height, uint8_t *pixels, uint8_t *scratch);
+
+static inline size_t rue_pixels_bytes(uint32_t width, uint32_t height)
+{
+    return (size_t)width * height * 4;
+}
 
 #endif

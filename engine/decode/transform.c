@@ -7,7 +7,7 @@
 #include "resample.h"
 
 /* Rows decoded at once: few enough to stay in the cache until they are resampled. */
-enum { STRIP_ROWS = 16 };
+enum { STRIP_ROWS = 16, PIXELS_BYTES = RUE_PLANE * RUE_PIXEL_BYTES };
 
 _Static_assert((int)RUE_JPEG_PIXEL_BYTES == (int)RUE_PIXEL_BYTES, "the resampler takes decoded rows");
 
@@ -16,7 +16,7 @@ struct rue_transform {
     struct rue_resample *resample;
     uint8_t *strip;
     size_t strip_bytes;
-    uint8_t *pixels; /* [2 * RUE_PIXELS_BYTES], for training */
+    uint8_t *pixels; /* [2 * PIXELS_BYTES], for training */
 };
 
 rue_status rue_transform_open(uint64_t max_pixels, enum rue_decode decode, struct rue_transform **out,
@@ -105,8 +105,8 @@ rue_status rue_transform_verify(struct rue_transform *transform, const void *jpe
 
 static rue_status reserve_pixels(struct rue_transform *transform, rue_error *error)
 {
-    if (!transform->pixels) transform->pixels = malloc(2 * RUE_PIXELS_BYTES);
-    return transform->pixels ? RUE_OK : rue_fail_memory(error, "an image", 2 * RUE_PIXELS_BYTES);
+    if (!transform->pixels) transform->pixels = malloc(2 * PIXELS_BYTES);
+    return transform->pixels ? RUE_OK : rue_fail_memory(error, "an image", 2 * PIXELS_BYTES);
 }
 
 rue_status rue_transform_train(struct rue_transform *transform, const void *jpeg, size_t bytes,
@@ -126,7 +126,8 @@ rue_status rue_transform_train(struct rue_transform *transform, const void *jpeg
     if (status == RUE_OK) status = resample_image(transform, error);
     if (status != RUE_OK) return status;
     rue_resample_pixels(transform->resample, transform->pixels);
-    rue_pixels_augment(&one, &training->key, transform->pixels, transform->pixels + RUE_PIXELS_BYTES);
+    rue_pixels_augment(&one, &training->key, RUE_CROP, RUE_CROP, transform->pixels,
+                       transform->pixels + PIXELS_BYTES);
     rue_resample_planes(transform->resample, transform->pixels, dtype, out);
     return RUE_OK;
 }
