@@ -24,6 +24,7 @@ struct host {
     size_t input_room, output_room;              /* elements per image */
     size_t margin_room, weight_room, strip_room; /* after the last image's input; of all weights; per core */
     float *inputs, *outputs, *weights, *strips;
+    struct rue_transform *transform; /* normalises levels */
 };
 
 /* One step of a batch: a layer, or other operations. */
@@ -102,9 +103,11 @@ static void normalize_images(void *context, size_t member, size_t members)
 {
     const struct piece *piece = context;
     const uint8_t *images = piece->batch->images;
+    static const uint32_t shape[] = {RUE_CHANNELS, RUE_IMAGE_SIZE, RUE_IMAGE_SIZE};
     struct range range = member_share(piece->batch->count, member, members);
     for (size_t i = range.begin; i < range.end; i++)
-        rue_transform_normalize(images + i * RUE_TENSOR_ITEMS, piece->host->inputs + i * RUE_TENSOR_ITEMS);
+        rue_transform_convert(piece->host->transform, shape, RUE_UINT8, images + i * RUE_TENSOR_ITEMS,
+                              piece->host->inputs + i * RUE_TENSOR_ITEMS);
 }
 
 static void copy_images(void *context, size_t member, size_t members)
@@ -313,6 +316,7 @@ static void close_host(void *state)
 {
     struct host *host = state;
     rue_thread_team_close(host->team);
+    rue_transform_close(host->transform);
     free_arrays(host);
     free(host);
 }
@@ -332,7 +336,9 @@ rue_status rue_model_host_open(const struct rue_profile *profile, const struct r
     host->cores = (size_t)profile->cores;
     memcpy(host->name, profile->name, sizeof host->name);
     measure_rooms(host);
-    rue_status status = rue_thread_team_open(host->cores, &host->team, error);
+    const struct rue_transform_options options = {.geometry = rue_geometry_default()};
+    rue_status status = rue_transform_open(&options, &host->transform, error);
+    if (status == RUE_OK) status = rue_thread_team_open(host->cores, &host->team, error);
     if (status != RUE_OK) return close_host(host), status;
     *out = (struct rue_model){.ops = &ops, .state = host};
     return RUE_OK;

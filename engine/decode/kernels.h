@@ -1,6 +1,6 @@
 /* The inner loops of the transform for each level of SIMD; all give the same bytes. Each level is a const
  * table, chosen at run time, so one binary runs on all machines. Pixels are RGBX, 4 bytes. A line is one row
- * of the crop, RUE_LINE_BYTES long. Planes are RUE_CROP * RUE_CROP values apart. */
+ * of the crop, of whole blocks of RUE_LINE_BLOCK_BYTES. */
 #ifndef RUE_KERNELS_H
 #define RUE_KERNELS_H
 
@@ -8,28 +8,39 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "transform.h"
+#include "geometry.h"
 
 enum {
     RUE_PIXEL_BYTES = 4,
-    RUE_TAP_GROUP = 4, /* taps that the horizontal pass handles at once */
-    RUE_LINE_BYTES = RUE_CROP * RUE_PIXEL_BYTES,
+    RUE_TAP_GROUP = 4,         /* taps that the horizontal pass handles at once */
+    RUE_OUTPUT_GROUP = 4,      /* outputs that it computes at once */
     RUE_LINE_BLOCK_BYTES = 64, /* bytes that the vertical pass handles at once */
-    RUE_PLANE = RUE_CROP * RUE_CROP,
-    RUE_WEIGHT_BITS = 22, /* fractional bits of a weight */
+    RUE_WEIGHT_BITS = 22,      /* fractional bits of a weight */
     RUE_WEIGHT_HALF = 1 << (RUE_WEIGHT_BITS - 1)
 };
 
+struct rue_span {
+    uint32_t first, count;
+};
+
 /* One side of the crop as weighted sums of the input: output i is the sum over t < count[i] of input[first[i]
- * + t] * weights[i * taps + t]. Weights past count[i] are 0. Weights are not negative and add up to 1 within
- * taps * 2^-23, so sums need no clipping. */
+ * + t] * weights[i * taps + t]. Weights past count[i] are 0, and so are all of an output outside the image
+ * or past `outputs`. Weights add up to 1 within taps * 2^-23. Those of the bicubic filter may be negative. */
 struct rue_axis {
-    uint32_t in; /* length of the input */
-    uint32_t first[RUE_CROP], count[RUE_CROP];
-    size_t taps;                        /* the largest count, rounded up to a multiple of RUE_TAP_GROUP */
-    int32_t *weights;                   /* [RUE_CROP * taps] */
-    int32_t *spread;                    /* (horizontal axis) each weight, repeated for the bytes of a pixel */
-    size_t weights_bytes, spread_bytes; /* allocated */
+    uint32_t in;          /* length of the input */
+    uint32_t outputs;     /* arrays have them rounded up to whole groups */
+    struct rue_span span; /* of the input that the outputs need */
+    uint32_t *first, *count;
+    size_t taps;      /* the largest count, rounded up to a multiple of RUE_TAP_GROUP */
+    int32_t *weights; /* [outputs * taps] */
+    int32_t *spread;  /* (horizontal axis) each weight, repeated for the bytes of a pixel */
+    size_t bounds_bytes, weights_bytes, spread_bytes; /* allocated */
+};
+
+/* ToTensor divides by 255, Normalize subtracts and divides; each result is rounded to float32. */
+struct rue_normal {
+    float mean[RUE_CHANNELS], std[RUE_CHANNELS];
+    float value[RUE_CHANNELS][256]; /* of each level */
 };
 
 struct rue_kernels {
@@ -44,15 +55,18 @@ struct rue_kernels {
     void (*vertical)(const int32_t *weights, size_t count, const uint8_t *lines, size_t line_bytes,
                      uint8_t *line);
 
-    /* Writes one line to a row of the planes R, G, B: 8-bit levels, or normalised values. */
-    void (*planes)(const uint8_t *line, uint8_t *out);
-    void (*normalized_planes)(const uint8_t *line, float *out);
+    /* Writes `width` pixels of a line to a row of the planes R, G, B, which are `plane` values apart: levels,
+     * or normalised values. */
+    void (*planes)(const uint8_t *line, size_t width, size_t plane, uint8_t *out);
+    void (*normalized_planes)(const struct rue_normal *normal, const uint8_t *line, size_t width,
+                              size_t plane, float *out);
 
     /* Copies `bytes`. Does not fill the caches if `to` is aligned to 64 bytes. */
     void (*copy)(const void *from, size_t bytes, void *to);
 
-    /* Applies ToTensor and Normalize to `count` levels of `channel`; writes as `copy` does. */
-    void (*normalize)(int channel, const uint8_t *levels, size_t count, float *out);
+    /* Normalises `count` levels of `channel`; writes as `copy` does. */
+    void (*normalize)(const struct rue_normal *normal, int channel, const uint8_t *levels, size_t count,
+                      float *out);
 };
 
 /* All compiled levels, the fastest first, NULL at the end. The last one runs everywhere. */
@@ -60,6 +74,11 @@ extern const struct rue_kernels *const rue_kernels[];
 
 /* The first level that this machine can run. */
 const struct rue_kernels *rue_kernels_best(void);
+
+/* The first of those whose normalised values are rounded correctly for this mean and std, of which `normal`
+ * is set to the values. */
+const struct rue_kernels *rue_kernels_normal(const float mean[RUE_CHANNELS], const float std[RUE_CHANNELS],
+                                             struct rue_normal *normal);
 
 extern const struct rue_kernels rue_kernels_portable;
 #ifdef __x86_64__

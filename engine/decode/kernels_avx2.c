@@ -34,12 +34,12 @@ AVX2 static inline __m256i half_sums(const uint8_t *pixels, const int32_t *sprea
     return _mm256_add_epi32(low, high);
 }
 
-/* The levels of two outputs from their half sums, 32 bits each. */
+/* The levels of two outputs from their half sums, 32 bits each, not yet clipped. */
 AVX2 static inline __m256i two_levels(__m256i a, __m256i b)
 {
     __m256i sums =
         _mm256_add_epi32(_mm256_permute2x128_si256(a, b, 0x20), _mm256_permute2x128_si256(a, b, 0x31));
-    return _mm256_srli_epi32(_mm256_add_epi32(sums, _mm256_set1_epi32(RUE_WEIGHT_HALF)), RUE_WEIGHT_BITS);
+    return _mm256_srai_epi32(_mm256_add_epi32(sums, _mm256_set1_epi32(RUE_WEIGHT_HALF)), RUE_WEIGHT_BITS);
 }
 
 /* Written with intrinsics, because compilers make the portable loop 4 times slower. */
@@ -47,9 +47,9 @@ AVX2 static void horizontal(const struct rue_axis *axis, const uint8_t *row, uin
 {
     size_t lanes = axis->taps * RUE_PIXEL_BYTES;
     const int32_t *spread = axis->spread;
-    for (size_t i = 0; i < RUE_CROP; i += 4, spread += 4 * lanes) {
-        __m256i sums[4];
-        for (size_t k = 0; k < 4; k++)
+    for (size_t i = 0; i < axis->outputs; i += RUE_OUTPUT_GROUP, spread += RUE_OUTPUT_GROUP * lanes) {
+        __m256i sums[RUE_OUTPUT_GROUP];
+        for (size_t k = 0; k < RUE_OUTPUT_GROUP; k++)
             sums[k] = half_sums(row + (size_t)(axis->first[i + k] - column) * RUE_PIXEL_BYTES,
                                 spread + k * lanes, lanes);
         __m256i words = _mm256_packus_epi32(two_levels(sums[0], sums[2]), two_levels(sums[1], sums[3]));
@@ -74,54 +74,60 @@ AVX2 static inline __m256i gather_channels(const uint8_t *pixels)
     return _mm256_permutevar8x32_epi32(bytes, across);
 }
 
-AVX2 static void planes(const uint8_t *line, uint8_t *out)
+AVX2 static void planes(const uint8_t *line, size_t width, size_t plane, uint8_t *out)
 {
-    for (size_t x = 0; x < RUE_CROP; x += 8) {
+    size_t x = 0;
+    for (; x + 8 <= width; x += 8) {
         __m256i channels = gather_channels(line + x * RUE_PIXEL_BYTES);
         __m128i red_green = _mm256_castsi256_si128(channels), blue = _mm256_extracti128_si256(channels, 1);
         _mm_storel_epi64((__m128i *)(out + x), red_green);
-        _mm_storel_epi64((__m128i *)(out + RUE_PLANE + x), _mm_unpackhi_epi64(red_green, red_green));
-        _mm_storel_epi64((__m128i *)(out + 2 * RUE_PLANE + x), blue);
+        _mm_storel_epi64((__m128i *)(out + plane + x), _mm_unpackhi_epi64(red_green, red_green));
+        _mm_storel_epi64((__m128i *)(out + 2 * plane + x), blue);
     }
+    if (x < width) rue_kernels_portable.planes(line + x * RUE_PIXEL_BYTES, width - x, plane, out + x);
 }
 
 /* a / b, correctly rounded, from r = 1 / b (Markstein 1990): q = a * r, then one Newton step with an exact
- * remainder. Tested for all levels and channels. */
+ * remainder. rue_kernels_normal tries all levels. */
 AVX2 static inline __m256 divide(__m256 a, __m256 b, __m256 r)
 {
     __m256 q = _mm256_mul_ps(a, r);
     return _mm256_fmadd_ps(_mm256_fnmadd_ps(b, q, a), r, q);
 }
 
-struct normal {
+struct lanes {
     __m256 mean, std, reciprocal;
 };
 
-AVX2 static inline struct normal normalise_lanes(int channel)
+AVX2 static inline struct lanes spread_normal(const struct rue_normal *normal, int channel)
 {
-    static const float mean[RUE_CHANNELS] = RUE_MEAN, std[RUE_CHANNELS] = RUE_STD;
-    return (struct normal){_mm256_set1_ps(mean[channel]), _mm256_set1_ps(std[channel]),
-                           _mm256_set1_ps(1 / std[channel])};
+    return (struct lanes){_mm256_set1_ps(normal->mean[channel]), _mm256_set1_ps(normal->std[channel]),
+                          _mm256_set1_ps(1 / normal->std[channel])};
 }
 
 /* Normalises the eight levels in the low bytes of `levels`. */
-AVX2 static inline __m256 normalize_8(__m128i levels, const struct normal *normal)
+AVX2 static inline __m256 normalize_8(__m128i levels, const struct lanes *normal)
 {
     const __m256 full = _mm256_set1_ps(255.0F), reciprocal = _mm256_set1_ps(1 / 255.0F);
     __m256 unit = divide(_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(levels)), full, reciprocal);
     return divide(_mm256_sub_ps(unit, normal->mean), normal->std, normal->reciprocal);
 }
 
-AVX2 static void normalized_planes(const uint8_t *line, float *out)
+AVX2 static void normalized_planes(const struct rue_normal *normal, const uint8_t *line, size_t width,
+                                   size_t plane, float *out)
 {
-    const struct normal red = normalise_lanes(0), green = normalise_lanes(1), blue = normalise_lanes(2);
-    for (size_t x = 0; x < RUE_CROP; x += 8) {
+    const struct lanes red = spread_normal(normal, 0), green = spread_normal(normal, 1),
+                       blue = spread_normal(normal, 2);
+    size_t x = 0;
+    for (; x + 8 <= width; x += 8) {
         __m256i channels = gather_channels(line + x * RUE_PIXEL_BYTES);
         __m128i low = _mm256_castsi256_si128(channels), high = _mm256_extracti128_si256(channels, 1);
         _mm256_storeu_ps(out + x, normalize_8(low, &red));
-        _mm256_storeu_ps(out + RUE_PLANE + x, normalize_8(_mm_unpackhi_epi64(low, low), &green));
-        _mm256_storeu_ps(out + 2 * RUE_PLANE + x, normalize_8(high, &blue));
+        _mm256_storeu_ps(out + plane + x, normalize_8(_mm_unpackhi_epi64(low, low), &green));
+        _mm256_storeu_ps(out + 2 * plane + x, normalize_8(high, &blue));
     }
+    if (x < width)
+        rue_kernels_portable.normalized_planes(normal, line + x * RUE_PIXEL_BYTES, width - x, plane, out + x);
 }
 
 enum { LINE = 64 /* bytes of a cache line */ };
@@ -145,16 +151,17 @@ AVX2 static void copy(const void *from, size_t bytes, void *to)
     memcpy(out, in, bytes - lines * LINE);
 }
 
-AVX2 static void normalize(int channel, const uint8_t *levels, size_t count, float *out)
+AVX2 static void normalize(const struct rue_normal *normal, int channel, const uint8_t *levels, size_t count,
+                           float *out)
 {
-    const struct normal normal = normalise_lanes(channel);
+    const struct lanes lanes = spread_normal(normal, channel);
     size_t i = 0;
     for (; is_aligned(out) && i + 8 <= count; i += 8)
-        _mm256_stream_ps(out + i, normalize_8(_mm_loadl_epi64((const __m128i *)(levels + i)), &normal));
+        _mm256_stream_ps(out + i, normalize_8(_mm_loadl_epi64((const __m128i *)(levels + i)), &lanes));
     _mm_sfence();
     for (; i + 8 <= count; i += 8)
-        _mm256_storeu_ps(out + i, normalize_8(_mm_loadl_epi64((const __m128i *)(levels + i)), &normal));
-    if (i < count) rue_kernels_portable.normalize(channel, levels + i, count - i, out + i);
+        _mm256_storeu_ps(out + i, normalize_8(_mm_loadl_epi64((const __m128i *)(levels + i)), &lanes));
+    if (i < count) rue_kernels_portable.normalize(normal, channel, levels + i, count - i, out + i);
 }
 
 const struct rue_kernels rue_kernels_avx2 = {

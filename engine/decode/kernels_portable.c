@@ -1,21 +1,8 @@
 /* The loops in portable C. */
-#include <pthread.h>
 #include <string.h>
 
 #include "kernels.h"
 #include "vertical_loops.h"
-
-static float normalized[RUE_CHANNELS][256]; /* constant after table_once */
-static pthread_once_t table_once = PTHREAD_ONCE_INIT;
-
-/* ToTensor divides by 255, Normalize subtracts and divides; each result is rounded to float32. */
-static void fill_table(void)
-{
-    static const float mean[RUE_CHANNELS] = RUE_MEAN, std[RUE_CHANNELS] = RUE_STD;
-    for (int c = 0; c < RUE_CHANNELS; c++)
-        for (int level = 0; level < 256; level++)
-            normalized[c][level] = ((float)level / 255.0F - mean[c]) / std[c];
-}
 
 static bool always(void)
 {
@@ -24,7 +11,7 @@ static bool always(void)
 
 static void horizontal(const struct rue_axis *axis, const uint8_t *row, uint32_t column, uint8_t *line)
 {
-    for (size_t i = 0; i < RUE_CROP; i++) {
+    for (size_t i = 0; i < axis->outputs; i++) {
         const uint8_t *pixels = row + (size_t)(axis->first[i] - column) * RUE_PIXEL_BYTES;
         const int32_t *weights = axis->weights + i * axis->taps;
         int32_t sums[RUE_PIXEL_BYTES];
@@ -33,7 +20,7 @@ static void horizontal(const struct rue_axis *axis, const uint8_t *row, uint32_t
             for (size_t c = 0; c < RUE_PIXEL_BYTES; c++)
                 sums[c] += pixels[t * RUE_PIXEL_BYTES + c] * weights[t];
         for (size_t c = 0; c < RUE_PIXEL_BYTES; c++)
-            line[i * RUE_PIXEL_BYTES + c] = (uint8_t)(sums[c] >> RUE_WEIGHT_BITS);
+            line[i * RUE_PIXEL_BYTES + c] = rue_clip_level(sums[c] >> RUE_WEIGHT_BITS);
     }
 }
 
@@ -43,18 +30,18 @@ static void vertical(const int32_t *weights, size_t count, const uint8_t *lines,
     rue_vertical_loops(weights, count, lines, line_bytes, line);
 }
 
-static void planes(const uint8_t *line, uint8_t *out)
+static void planes(const uint8_t *line, size_t width, size_t plane, uint8_t *out)
 {
-    for (size_t x = 0; x < RUE_CROP; x++)
-        for (size_t c = 0; c < RUE_CHANNELS; c++) out[c * RUE_PLANE + x] = line[x * RUE_PIXEL_BYTES + c];
+    for (size_t x = 0; x < width; x++)
+        for (size_t c = 0; c < RUE_CHANNELS; c++) out[c * plane + x] = line[x * RUE_PIXEL_BYTES + c];
 }
 
-static void normalized_planes(const uint8_t *line, float *out)
+static void normalized_planes(const struct rue_normal *normal, const uint8_t *line, size_t width,
+                              size_t plane, float *out)
 {
-    pthread_once(&table_once, fill_table);
-    for (size_t x = 0; x < RUE_CROP; x++)
+    for (size_t x = 0; x < width; x++)
         for (size_t c = 0; c < RUE_CHANNELS; c++)
-            out[c * RUE_PLANE + x] = normalized[c][line[x * RUE_PIXEL_BYTES + c]];
+            out[c * plane + x] = normal->value[c][line[x * RUE_PIXEL_BYTES + c]];
 }
 
 static void copy(const void *from, size_t bytes, void *to)
@@ -62,10 +49,10 @@ static void copy(const void *from, size_t bytes, void *to)
     memcpy(to, from, bytes);
 }
 
-static void normalize(int channel, const uint8_t *levels, size_t count, float *out)
+static void normalize(const struct rue_normal *normal, int channel, const uint8_t *levels, size_t count,
+                      float *out)
 {
-    pthread_once(&table_once, fill_table);
-    for (size_t i = 0; i < count; i++) out[i] = normalized[channel][levels[i]];
+    for (size_t i = 0; i < count; i++) out[i] = normal->value[channel][levels[i]];
 }
 
 const struct rue_kernels rue_kernels_portable = {

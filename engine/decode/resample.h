@@ -1,6 +1,6 @@
-/* Resize(256) and CenterCrop(224) of 8-bit RGBX rows, bit-identical to Pillow's antialiased bilinear filter.
- * Only pixels inside the crop are computed. Rows are passed one at a time, as a decoder produces them. Memory
- * is bounded by the crop and the rows that it needs, for every shape of image.
+/* Resize and crop of 8-bit RGBX rows, bit-identical to Pillow's antialiased filters. Only pixels inside the
+ * crop are computed. Rows are passed one at a time, as a decoder produces them. Memory is bounded by the crop
+ * and the rows that it needs, for every shape of image.
  *
  * Arithmetic: Pillow, src/libImaging/Resample.c (ImagingResample, 8 bits per channel), and torchvision,
  * transforms.functional (resize, center_crop). Two passes, each rounded to 8 bits: first horizontally, then
@@ -16,6 +16,7 @@
 #include "augmentation.h"
 #include "error.h"
 #include "kernels.h"
+#include "variant.h"
 
 enum {
     RUE_RESAMPLE_SLACK_BYTES = 64, /* bytes after an input row that must be readable; any value */
@@ -27,18 +28,21 @@ enum {
 
 struct rue_resample;
 
-struct rue_span {
-    uint32_t first, count;
+/* The image after resizing, and the place of the crop in it, which may lie partly outside: pixels there are
+ * black. */
+struct rue_placement {
+    uint32_t width, height;
+    int32_t left, top;
 };
 
-/* The size after Resize: the short side is RUE_RESIZE, the long side int(RUE_RESIZE * long / short). */
-void rue_resize_size(uint32_t width, uint32_t height, uint32_t *resized_width, uint32_t *resized_height);
-
-/* First pixel of CenterCrop: int(round((side - RUE_CROP) / 2.0)), halves rounded to even as in Python. */
-uint32_t rue_crop_offset(uint32_t side);
+/* Resize and CenterCrop of an image of this size: the long side becomes int(short side * long / short); the
+ * crop begins at int(round((side - crop) / 2.0)), halves rounded to even as in Python. */
+struct rue_placement rue_resample_centre(const struct rue_geometry *geometry, uint32_t width,
+                                         uint32_t height);
 
 /* `pillow`: RUE_PILLOW, or another version in tests. */
-rue_status rue_resample_open(int pillow, struct rue_resample **out, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_resample_open(const struct rue_geometry *geometry, int pillow, struct rue_resample **out,
+                             rue_error *error) RUE_MUST_CHECK;
 void rue_resample_close(struct rue_resample *resample);
 
 /* Uses these loops instead of the fastest ones of this machine. The result is the same. For tests. */
@@ -47,9 +51,10 @@ void rue_resample_set_kernels(struct rue_resample *resample, const struct rue_ke
 /* Prepares for an image of this size, both sides at least 1, decoded at `eighths` / 8 (1 to 8) of it, each
  * side rounded up. Costs nothing if the arguments are the same as before. RUE_MEMORY. */
 rue_status rue_resample_begin(struct rue_resample *resample, uint32_t width, uint32_t height,
-                              unsigned eighths, rue_error *error) RUE_MUST_CHECK;
+                              unsigned eighths, struct rue_placement placement,
+                              rue_error *error) RUE_MUST_CHECK;
 
-/* The same for Pillow's crop() to `box`, which lies in the image, and resize() to RUE_CROP x RUE_CROP. */
+/* The same for Pillow's crop() to `box`, which lies in the image, and resize() to the size of the result. */
 rue_status rue_resample_begin_box(struct rue_resample *resample, struct rue_crop box,
                                   rue_error *error) RUE_MUST_CHECK;
 
@@ -61,10 +66,12 @@ struct rue_span rue_resample_rows(const struct rue_resample *resample);
  * rows of rue_resample_rows must be added before rue_resample_end, in any order. */
 void rue_resample_row(struct rue_resample *resample, uint32_t y, const uint8_t *row, uint32_t column);
 
-/* Writes the crop as RUE_TENSOR_ITEMS values, [3][224][224], RGB: levels (RUE_UINT8) or normalised. */
+/* Writes the crop as the values of an image, in the order of the layout: levels (RUE_UINT8) or normalised
+ * values. */
 void rue_resample_end(struct rue_resample *resample, enum rue_dtype dtype, void *out);
 
-/* Writes the crop as rows of RUE_LINE_BYTES; and such rows as rue_resample_end does. */
+/* Writes the crop as rows of RGBX without gaps, and up to RUE_LINE_BLOCK_BYTES more; and such rows as
+ * rue_resample_end does. */
 void rue_resample_pixels(struct rue_resample *resample, uint8_t *pixels);
 void rue_resample_planes(const struct rue_resample *resample, const uint8_t *pixels, enum rue_dtype dtype,
                          void *out);

@@ -7,26 +7,40 @@
 #include "resample.h"
 
 /* Rows decoded at once: few enough to stay in the cache until they are resampled. */
-enum { STRIP_ROWS = 16, PIXELS_BYTES = RUE_PLANE * RUE_PIXEL_BYTES };
+enum { STRIP_ROWS = 16 };
 
 _Static_assert((int)RUE_JPEG_PIXEL_BYTES == (int)RUE_PIXEL_BYTES, "the resampler takes decoded rows");
 
 struct rue_transform {
+    struct rue_geometry geometry;
     struct rue_jpeg *jpeg;
     struct rue_resample *resample;
+    struct rue_normal normal;
+    const struct rue_kernels *kernels;
     uint8_t *strip;
     size_t strip_bytes;
-    uint8_t *pixels; /* [2 * PIXELS_BYTES], for training */
+    uint8_t *pixels, *scratch; /* of the crop, for training */
 };
 
-rue_status rue_transform_open(uint64_t max_pixels, enum rue_decode decode, struct rue_transform **out,
+/* The short side that a decoded image must have at least, for RUE_DECODE_FAST; 0: all of its pixels. */
+static uint32_t least_side(const struct rue_geometry *geometry)
+{
+    if (geometry->resize == RUE_RESIZE_NONE) return 0;
+    return geometry->resize_height > geometry->resize_width ? geometry->resize_height
+                                                            : geometry->resize_width;
+}
+
+rue_status rue_transform_open(const struct rue_transform_options *options, struct rue_transform **out,
                               rue_error *error)
 {
     struct rue_transform *transform = calloc(1, sizeof *transform);
     if (!transform) return rue_fail_memory(error, "a transform", sizeof *transform);
-    rue_status status =
-        rue_jpeg_open(max_pixels, decode == RUE_DECODE_FAST ? RUE_RESIZE : 0, &transform->jpeg, error);
-    if (status == RUE_OK) status = rue_resample_open(RUE_PILLOW, &transform->resample, error);
+    const struct rue_geometry *geometry = &transform->geometry;
+    transform->geometry = options->geometry;
+    transform->kernels = rue_kernels_normal(geometry->mean, geometry->std, &transform->normal);
+    uint32_t side = options->decode == RUE_DECODE_FAST ? least_side(geometry) : 0;
+    rue_status status = rue_jpeg_open(options->max_pixels, side, &transform->jpeg, error);
+    if (status == RUE_OK) status = rue_resample_open(geometry, RUE_PILLOW, &transform->resample, error);
     if (status != RUE_OK) {
         rue_transform_close(transform);
         return status;
@@ -42,6 +56,7 @@ void rue_transform_close(struct rue_transform *transform)
     rue_resample_close(transform->resample);
     free(transform->strip);
     free(transform->pixels);
+    free(transform->scratch);
     free(transform);
 }
 
@@ -57,6 +72,13 @@ static rue_status reserve_strip(struct rue_transform *transform, size_t stride, 
     return RUE_OK;
 }
 
+/* Pillow's convert("L"), in all channels. */
+static void make_grey(uint8_t *pixels, size_t count)
+{
+    for (uint8_t *p = pixels; p < pixels + count * RUE_PIXEL_BYTES; p += RUE_PIXEL_BYTES)
+        p[0] = p[1] = p[2] = (uint8_t)((p[0] * 19595U + p[1] * 38470U + p[2] * 7471U + 0x8000) >> 16);
+}
+
 /* Decodes the rows of the crop, each from column `column`, and resamples them. */
 static rue_status resample_rows(struct rue_transform *transform, struct rue_span rows, uint32_t column,
                                 size_t stride, rue_error *error)
@@ -65,6 +87,7 @@ static rue_status resample_rows(struct rue_transform *transform, struct rue_span
     for (uint32_t done = 0; status == RUE_OK && done < rows.count; done += STRIP_ROWS) {
         uint32_t count = rows.count - done < STRIP_ROWS ? rows.count - done : STRIP_ROWS;
         status = rue_jpeg_rows(transform->jpeg, count, transform->strip, stride, error);
+        if (transform->geometry.channels == 1) make_grey(transform->strip, count * stride / RUE_PIXEL_BYTES);
         for (uint32_t i = 0; status == RUE_OK && i < count; i++)
             rue_resample_row(transform->resample, rows.first + done + i, transform->strip + i * stride,
                              column);
@@ -88,9 +111,10 @@ rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg,
 {
     struct rue_jpeg_size size;
     rue_status status = rue_jpeg_begin(transform->jpeg, jpeg, bytes, &size, error);
-    if (status == RUE_OK)
-        status =
-            rue_resample_begin(transform->resample, size.full_width, size.full_height, size.eighths, error);
+    if (status != RUE_OK) return status;
+    status = rue_resample_begin(transform->resample, size.full_width, size.full_height, size.eighths,
+                                rue_resample_centre(&transform->geometry, size.full_width, size.full_height),
+                                error);
     if (status == RUE_OK) status = resample_image(transform, error);
     if (status != RUE_OK) return status;
     rue_resample_end(transform->resample, dtype, out);
@@ -105,8 +129,12 @@ rue_status rue_transform_verify(struct rue_transform *transform, const void *jpe
 
 static rue_status reserve_pixels(struct rue_transform *transform, rue_error *error)
 {
-    if (!transform->pixels) transform->pixels = malloc(2 * PIXELS_BYTES);
-    return transform->pixels ? RUE_OK : rue_fail_memory(error, "an image", 2 * PIXELS_BYTES);
+    size_t bytes =
+        rue_pixels_bytes(transform->geometry.width, transform->geometry.height) + RUE_LINE_BLOCK_BYTES;
+    if (!transform->pixels) transform->pixels = malloc(bytes);
+    if (!transform->scratch) transform->scratch = malloc(bytes);
+    if (transform->pixels && transform->scratch) return RUE_OK;
+    return rue_fail_memory(error, "an image", 2 * bytes);
 }
 
 rue_status rue_transform_train(struct rue_transform *transform, const void *jpeg, size_t bytes,
@@ -126,8 +154,8 @@ rue_status rue_transform_train(struct rue_transform *transform, const void *jpeg
     if (status == RUE_OK) status = resample_image(transform, error);
     if (status != RUE_OK) return status;
     rue_resample_pixels(transform->resample, transform->pixels);
-    rue_pixels_augment(&one, &training->key, RUE_CROP, RUE_CROP, transform->pixels,
-                       transform->pixels + PIXELS_BYTES);
+    rue_pixels_augment(&one, &training->key, transform->geometry.width, transform->geometry.height,
+                       transform->pixels, transform->scratch);
     rue_resample_planes(transform->resample, transform->pixels, dtype, out);
     return RUE_OK;
 }
@@ -135,13 +163,6 @@ rue_status rue_transform_train(struct rue_transform *transform, const void *jpeg
 void rue_transform_copy(const void *from, size_t bytes, void *to)
 {
     rue_kernels_best()->copy(from, bytes, to);
-}
-
-void rue_transform_normalize(const uint8_t *levels, float *out)
-{
-    const struct rue_kernels *kernels = rue_kernels_best();
-    for (int c = 0; c < RUE_CHANNELS; c++)
-        kernels->normalize(c, levels + (size_t)c * RUE_PLANE, RUE_PLANE, out + (size_t)c * RUE_PLANE);
 }
 
 /* The multiplication moves the exponent, also of subnormal values. */
@@ -157,7 +178,8 @@ static float widen_half(uint16_t half)
     return wide.value;
 }
 
-void rue_transform_convert(const uint32_t shape[3], enum rue_dtype dtype, const void *from, float *out)
+void rue_transform_convert(const struct rue_transform *transform, const uint32_t shape[3],
+                           enum rue_dtype dtype, const void *from, float *out)
 {
     size_t plane = (size_t)shape[1] * shape[2], count = shape[0] * plane;
     const uint8_t *levels = from;
@@ -168,7 +190,8 @@ void rue_transform_convert(const uint32_t shape[3], enum rue_dtype dtype, const 
         for (size_t i = 0; i < count; i++) out[i] = widen_half(halves[i]);
     else if (shape[0] == RUE_CHANNELS)
         for (size_t c = 0; c < RUE_CHANNELS; c++)
-            rue_kernels_best()->normalize((int)c, levels + c * plane, plane, out + c * plane);
+            transform->kernels->normalize(&transform->normal, (int)c, levels + c * plane, plane,
+                                          out + c * plane);
     else
         for (size_t i = 0; i < count; i++) out[i] = (float)levels[i] / 255.0F;
 }

@@ -5,6 +5,11 @@
 
 #include "kernels.h"
 
+static inline __attribute__((always_inline)) uint8_t rue_clip_level(int32_t level)
+{
+    return (uint8_t)(level < 0 ? 0 : level > 255 ? 255 : level);
+}
+
 static inline __attribute__((always_inline)) void rue_vertical_loops(const int32_t *restrict weights,
                                                                      size_t count,
                                                                      const uint8_t *restrict lines,
@@ -19,7 +24,7 @@ static inline __attribute__((always_inline)) void rue_vertical_loops(const int32
             for (size_t lane = 0; lane < BLOCK; lane++)
                 sums[lane] += lines[t * line_bytes + at + lane] * weights[t];
         for (size_t lane = 0; lane < BLOCK; lane++)
-            line[at + lane] = (uint8_t)(sums[lane] >> RUE_WEIGHT_BITS);
+            line[at + lane] = rue_clip_level(sums[lane] >> RUE_WEIGHT_BITS);
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include "augmentation.h"
 #include "field.h"
+#include "geometry.h"
 #include "loading.h"
 #include "variant.h"
 
@@ -21,6 +22,12 @@ extern const char *const rue_cache_names[]; /* NULL at the end */
 #define RUE_TRANSFORM_EVAL  "eval"
 #define RUE_TRANSFORM_TRAIN "train"
 extern const char *const rue_transform_names[];
+
+/* The defaults of the geometry. */
+#define RUE_USUAL_IMAGE_SIZE "224"
+#define RUE_USUAL_RESIZE     "crop_pct"
+#define RUE_USUAL_CROP_PCT   "0.875"
+#define RUE_USUAL_NORMAL     "imagenet"
 
 /* X(at, field, kind, words, least, most, default; changes times, always written; option, its argument, its
  * default, its help). All fields identify a trial. Times of two studies are comparable if the fields that
@@ -53,6 +60,24 @@ extern const char *const rue_transform_names[];
     X(at, augment, RECIPE, NULL, 0, 0, 0, true, false, "augment", "RECIPE", NULL,                            \
       "recipe for train: a preset or FILE.json [mild]")
 
+/* The same, of what becomes of the pixels of raw items. */
+#define RUE_WORKLOAD_BY_GEOMETRY(X, at)                                                                   \
+    X(at, image_size, GEOMETRY, NULL, 0, 0, 0, true, false, "image-size", "SIZE", RUE_USUAL_IMAGE_SIZE,   \
+      "pixels of the result: a side, or HEIGHTxWIDTH")                                                    \
+    X(at, resize, GEOMETRY, NULL, 0, 0, 0, true, false, "resize", "SIZE", RUE_USUAL_RESIZE,               \
+      "for eval: short side, HxW, exact, none or crop_pct")                                               \
+    X(at, crop_pct, GEOMETRY, NULL, 0, 0, 0, true, false, "crop-pct", "SHARE", RUE_USUAL_CROP_PCT,        \
+      "the crop's share of the resized short side")                                                       \
+    X(at, interpolation, WORD, rue_interpolation_names, 0, 1, RUE_BILINEAR, true, false, "interpolation", \
+      "HOW", "bilinear", "bilinear or bicubic, antialiased")                                              \
+    X(at, channels, NUMBER, NULL, 1, 3, RUE_CHANNELS, true, false, "channels", "N", "3",                  \
+      "3 (RGB) or 1 (grey)")                                                                              \
+    X(at, layout, WORD, rue_layout_names, 0, 1, RUE_NCHW, true, false, "layout", "ORDER", "nchw",         \
+      "order of the values of a batch: nchw or nhwc")                                                     \
+    X(at, mean, GEOMETRY, NULL, 0, 0, 0, false, false, "mean", "NUMBERS", RUE_USUAL_NORMAL,               \
+      "of float32: 0.5,0.5,0.5, imagenet, clip, inception, none")                                         \
+    X(at, std, GEOMETRY, NULL, 0, 0, 0, false, false, "std", "NUMBERS", RUE_USUAL_NORMAL, "as --mean")
+
 /* X(field, kind, words, least, most, default, changes times, always written) */
 #define RUE_WORKLOAD_BY_PROGRAM(X)                                           \
     X(epoch, NUMBER, NULL, 0, INT64_MAX, 0, false, true)                     \
@@ -62,7 +87,17 @@ extern const char *const rue_transform_names[];
     X(chunk_cache_bytes, NUMBER, NULL, 0, INT64_C(1) << 58, 0, false, false) \
     X(remote_ranks, FLAG, NULL, 0, 1, false, true, false)
 
-enum { RUE_WORKLOAD_WORD_BYTES = 16 };
+enum { RUE_WORKLOAD_WORD_BYTES = 16, RUE_WORKLOAD_NUMBERS_BYTES = 64 };
+
+/* The texts of geometry.h; "": the default. */
+struct rue_workload_geometry {
+    char image_size[RUE_WORKLOAD_WORD_BYTES], resize[RUE_WORKLOAD_WORD_BYTES],
+        crop_pct[RUE_WORKLOAD_WORD_BYTES];
+    enum rue_interpolation interpolation;
+    uint32_t channels;
+    enum rue_layout layout;
+    char mean[RUE_WORKLOAD_NUMBERS_BYTES], std[RUE_WORKLOAD_NUMBERS_BYTES];
+};
 
 struct rue_workload {
     uint64_t seed;
@@ -77,9 +112,10 @@ struct rue_workload {
     uint64_t epoch;
     char transform[RUE_WORKLOAD_WORD_BYTES];
     char augment[RUE_RECIPE_TEXT_BYTES]; /* the text of the recipe (augmentation.h); "" unless for training */
+    struct rue_workload_geometry geometry;
     int rank;
     int world_size;             /* at least 1 */
-    uint64_t item_values;       /* of one item; 0: those of an image of 3 x 224 x 224 */
+    uint64_t item_values;       /* of one item; 0: RUE_TENSOR_ITEMS */
     uint64_t chunk_cache_bytes; /* of each loader (rue_source_cache_bytes) */
     bool remote_ranks;          /* the other ranks run on other machines */
     enum rue_share share;
@@ -92,6 +128,15 @@ static inline uint64_t rue_workload_loaders(const struct rue_workload *workload)
 }
 
 bool rue_workload_trains(const struct rue_workload *workload);
+
+/* What becomes of the pixels of raw items; the default where a text is wrong. */
+struct rue_geometry rue_workload_geometry(const struct rue_workload *workload);
+
+/* Whether that is the default. */
+bool rue_workload_is_usual(const struct rue_workload *workload);
+
+/* Checks the texts of the geometry; those of the default become "". RUE_USAGE. */
+rue_status rue_workload_check_geometry(struct rue_workload *workload, rue_error *error) RUE_MUST_CHECK;
 
 /* The fields, and the options of the first of them. A flag that is on by default has an option that turns it
  * off. */

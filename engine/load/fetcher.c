@@ -10,27 +10,24 @@ struct rue_fetcher {
     const struct rue_source *source;
     struct rue_fetcher_options options;
     enum rue_mode mode;
-    enum rue_dtype stored;           /* dtype of preprocessed items */
-    uint32_t shape[3];               /* of preprocessed items */
-    struct rue_read_ahead *ahead;    /* for preprocessed items in an open file; else NULL */
-    struct rue_transform *transform; /* for raw items */
-    struct rue_recipe recipe;        /* copy of that of the options */
+    enum rue_dtype stored;        /* dtype of preprocessed items */
+    uint32_t shape[3];            /* of preprocessed items */
+    struct rue_read_ahead *ahead; /* for preprocessed items in an open file; else NULL */
+    struct rue_transform *transform;
+    struct rue_recipe recipe; /* copy of that of the options */
     uint32_t epoch;
     struct rue_item_queue queue; /* raw items that were prefetched */
     unsigned char *item;         /* [item_capacity] bytes of the item on storage */
     size_t item_capacity;
 };
 
-uint64_t rue_fetcher_tensor_values(const struct rue_source *source)
+uint64_t rue_fetcher_shape(const struct rue_source *source, const struct rue_geometry *geometry,
+                           uint32_t shape[3])
 {
-    uint32_t shape[3];
-    if (!source || !rue_source_shape(source, shape)) return RUE_TENSOR_ITEMS;
+    const struct rue_geometry usual = rue_geometry_default();
+    if (!rue_source_shape(source, shape))
+        return rue_geometry_shape(geometry->height ? geometry : &usual, shape);
     return (uint64_t)shape[0] * shape[1] * shape[2];
-}
-
-size_t rue_fetcher_tensor_bytes(const struct rue_source *source, enum rue_dtype dtype)
-{
-    return rue_fetcher_tensor_values(source) * rue_dtype_bytes[dtype];
 }
 
 static enum rue_access best_access(const struct rue_source *source)
@@ -50,8 +47,7 @@ enum rue_access rue_fetcher_access(const struct rue_source *source, enum rue_acc
 /* Whether the bytes at the place are the tensor itself. */
 static bool is_tensor(const struct rue_fetcher *fetcher, const struct rue_place *place)
 {
-    return fetcher->stored == fetcher->options.dtype &&
-           place->bytes == rue_fetcher_tensor_bytes(fetcher->source, fetcher->stored);
+    return fetcher->stored == fetcher->options.dtype && place->bytes == rue_source_bytes(fetcher->source, 0);
 }
 
 static rue_status open_ahead(struct rue_fetcher *fetcher, rue_error *error)
@@ -68,6 +64,11 @@ static rue_status open_ahead(struct rue_fetcher *fetcher, rue_error *error)
 static rue_status open_tensors(struct rue_fetcher *fetcher, rue_error *error)
 {
     struct rue_variant variant = rue_source_variant(fetcher->source);
+    if (fetcher->options.geometry.layout != RUE_NCHW)
+        return rue_fail(
+            error, RUE_USAGE,
+            "%s holds preprocessed items, whose order of values is fixed: layout nhwc needs images",
+            variant.path);
     rue_source_shape(fetcher->source, fetcher->shape);
     fetcher->stored = (enum rue_dtype)rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
     if (fetcher->options.dtype != RUE_FLOAT32 && fetcher->options.dtype != fetcher->stored)
@@ -79,12 +80,20 @@ static rue_status open_tensors(struct rue_fetcher *fetcher, rue_error *error)
     return open_ahead(fetcher, error);
 }
 
+static rue_status check_dtype(const struct rue_fetcher *fetcher, rue_error *error)
+{
+    if (fetcher->options.dtype != RUE_FLOAT16) return RUE_OK;
+    return rue_fail(error, RUE_USAGE, "JPEG files make batches of float32 or uint8, not of float16");
+}
+
 static rue_status open_transform(struct rue_fetcher *fetcher, rue_error *error)
 {
-    if (fetcher->options.dtype == RUE_FLOAT16)
-        return rue_fail(error, RUE_USAGE, "JPEG files make batches of float32 or uint8, not of float16");
-    return rue_transform_open(fetcher->options.max_pixels, fetcher->options.decode, &fetcher->transform,
-                              error);
+    const struct rue_fetcher_options *options = &fetcher->options;
+    return rue_transform_open(&(struct rue_transform_options){options->max_pixels, options->decode,
+                                                              options->geometry.height
+                                                                  ? options->geometry
+                                                                  : rue_geometry_default()},
+                              &fetcher->transform, error);
 }
 
 static rue_status check_training(const struct rue_fetcher *fetcher, rue_error *error)
@@ -112,8 +121,9 @@ rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fe
         fetcher->options.recipe = &fetcher->recipe;
     }
     rue_status status = check_training(fetcher, error);
-    if (status != RUE_OK) return rue_fetcher_close(fetcher), status;
-    status = fetcher->mode == RUE_RAW ? open_transform(fetcher, error) : open_tensors(fetcher, error);
+    if (status == RUE_OK)
+        status = fetcher->mode == RUE_RAW ? check_dtype(fetcher, error) : open_tensors(fetcher, error);
+    if (status == RUE_OK) status = open_transform(fetcher, error);
     if (status != RUE_OK) return rue_fetcher_close(fetcher), status;
     *out = fetcher;
     return RUE_OK;
@@ -221,9 +231,9 @@ rue_status rue_fetcher_verify(struct rue_fetcher *fetcher, uint64_t item, rue_er
 static void make_tensor(const struct rue_fetcher *fetcher, const void *item, void *tensor)
 {
     if (fetcher->stored == fetcher->options.dtype)
-        rue_transform_copy(item, rue_fetcher_tensor_bytes(fetcher->source, fetcher->stored), tensor);
+        rue_transform_copy(item, rue_source_bytes(fetcher->source, 0), tensor);
     else
-        rue_transform_convert(fetcher->shape, fetcher->stored, item, tensor);
+        rue_transform_convert(fetcher->transform, fetcher->shape, fetcher->stored, item, tensor);
 }
 
 static rue_status fetch_view(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)

@@ -309,7 +309,8 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
                            struct rue_loader **out, rue_error *error)
 {
     struct rue_loader_options options = *given;
-    options.item_values = rue_fetcher_tensor_values(source);
+    uint32_t shape[3];
+    options.item_values = rue_fetcher_shape(source, &options.fetcher.geometry, shape);
     options.sampler = rue_loader_sampler(given);
     options.fetcher.access = rue_fetcher_access(source, given->fetcher.access); /* the same for all workers */
     if (!options.allocator) options.allocator = &rue_slab_allocator_default;
@@ -321,7 +322,7 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     if (status != RUE_OK) return free(loader), status;
     rue_source_trim(source); /* what an earlier loader decoded */
     loader->options = options;
-    loader->sizes = choose_sizes(&options, rue_fetcher_tensor_bytes(source, options.fetcher.dtype));
+    loader->sizes = choose_sizes(&options, options.item_values * rue_dtype_bytes[options.fetcher.dtype]);
     loader->plan = rue_batch_plan_make(&loader->options);
     loader->reading.source = source;
     loader->reading.options = &loader->options;

@@ -38,6 +38,7 @@ rue_status rue_data_scan(const struct rue_data_scan *scan, struct rue_damage *ou
     const struct rue_fetcher_options options = {.dtype = scan->workload->batch_dtype,
                                                 .max_pixels = scan->workload->max_pixels,
                                                 .decode = scan->workload->decode,
+                                                .geometry = rue_workload_geometry(scan->workload),
                                                 .read = RUE_READ_ITEM};
     struct rue_fetcher *fetcher;
     *out = (struct rue_damage){0};

@@ -86,19 +86,21 @@ static rue_status read_augment(const json_t *value, struct rue_workload *workloa
     return status;
 }
 
-static rue_status read_field(const struct rue_field *field, const json_t *value,
-                             struct rue_workload *workload, rue_error *error)
-{
-    if (field->words) return read_word(field, value, workload, error);
-    if (field->kind == RUE_FIELD_TEXT) return read_augment(value, workload, error);
-    return read_number(field, value, workload, error);
-}
-
 static rue_status read_name(const char *name, const json_t *value, char *out, size_t bytes, rue_error *error)
 {
     const char *text = json_string_value(value);
     if (text && strlen(text) < bytes) return snprintf(out, bytes, "%s", text), RUE_OK;
     return refuse(name, value, "a name", error);
+}
+
+static rue_status read_field(const struct rue_field *field, const json_t *value,
+                             struct rue_workload *workload, rue_error *error)
+{
+    if (field->words) return read_word(field, value, workload, error);
+    if (field->offset == offsetof(struct rue_workload, augment)) return read_augment(value, workload, error);
+    if (field->kind == RUE_FIELD_TEXT)
+        return read_name(field->name, value, (char *)workload + field->offset, field->bytes, error);
+    return read_number(field, value, workload, error);
 }
 
 static rue_status read_option(const char *name, const json_t *value, struct rue_python_options *out,
@@ -144,6 +146,7 @@ rue_status rue_python_read_options(const char *text, struct rue_python_options *
     json_decref(object);
     struct rue_workload *workload = &out->workload;
     if (status == RUE_OK && !rue_workload_trains(workload)) workload->augment[0] = 0;
+    if (status == RUE_OK) status = rue_workload_check_geometry(workload, error);
     if (status == RUE_OK && workload->rank >= workload->world_size)
         return rue_fail(error, RUE_USAGE, "rank %d is out of range: there are %d ranks, from 0 to %d",
                         workload->rank, workload->world_size, workload->world_size - 1);

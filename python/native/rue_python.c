@@ -53,17 +53,26 @@ rue_status rue_python_open_data(const char *path, const char *options, const int
     return rue_source_open(path, &opening, out, error);
 }
 
-void rue_python_facts(const struct rue_source *source, struct rue_python_facts *out)
+rue_status rue_python_facts(const struct rue_source *source, const char *options,
+                            struct rue_python_facts *out, rue_error *error)
 {
+    PLAIN_LOCALE;
+    struct rue_python_options read;
+    rue_status status = rue_python_read_options(options, &read, error);
+    if (status != RUE_OK) return status;
+    const struct rue_geometry geometry = rue_workload_geometry(&read.workload);
     struct rue_variant variant = rue_source_variant(source);
     *out = (struct rue_python_facts){.items = rue_source_count(source),
                                      .digest = rue_source_digest(source),
                                      .classes = rue_source_class_count(source),
-                                     .shape = {RUE_CHANNELS, RUE_CROP, RUE_CROP},
                                      .has_labels = rue_source_has_labels(source)};
-    out->raw = !rue_source_shape(source, out->shape);
+    rue_fetcher_shape(source, &geometry, out->shape);
+    memcpy(out->mean, geometry.mean, sizeof out->mean);
+    memcpy(out->std, geometry.std, sizeof out->std);
+    out->raw = variant.mode == RUE_RAW;
     memcpy(out->format, variant.format, sizeof out->format);
     memcpy(out->dtype, variant.dtype, sizeof out->dtype);
+    return RUE_OK;
 }
 
 rue_status rue_python_images(const struct rue_source *source, const char *options, enum rue_even even,

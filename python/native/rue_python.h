@@ -6,7 +6,7 @@
 #include "loader.h"
 
 /* Changes with this file, and with a function of librue or struct rue_batch, which native.py repeats. */
-enum { RUE_PYTHON_ABI = 2 };
+enum { RUE_PYTHON_ABI = 3 };
 int rue_python_abi(void);
 
 /* Opens data. Ends with RUE_INTERRUPTED when another thread sets `*stop`. */
@@ -15,12 +15,14 @@ rue_status rue_python_open_data(const char *path, const char *options, const int
 
 struct rue_python_facts {
     uint64_t items, digest, classes;
-    uint32_t shape[3]; /* of a tensor: channels, height, width */
+    uint32_t shape[3]; /* of a tensor, with these options */
     int32_t raw, has_labels;
     char format[16], dtype[16]; /* dtype of preprocessed items; "": raw */
+    float mean[RUE_CHANNELS], std[RUE_CHANNELS];
 };
 
-void rue_python_facts(const struct rue_source *source, struct rue_python_facts *out);
+rue_status rue_python_facts(const struct rue_source *source, const char *options,
+                            struct rue_python_facts *out, rue_error *error) RUE_MUST_CHECK;
 
 /* Sets `*share` to the images of the rank in an epoch, and `*images` to how many it loads so that ranks are
  * `even`. RUE_USAGE: the rank is out of range, or has nothing to load. */

@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     bench_check(rue_matrix_product_open(RUE_OPENBLAS, &product, &error), &error);
     struct rue_matrices matrices = {
         PEAK, PEAK, PEAK, ones(PEAK * PEAK), ones(PEAK * PEAK), ones(PEAK * PEAK)};
-    float *images = ones(IMAGES * rue_fetcher_tensor_bytes(NULL, RUE_FLOAT32) / sizeof(float));
+    float *images = ones(IMAGES * (RUE_TENSOR_ITEMS * rue_dtype_bytes[RUE_FLOAT32]) / sizeof(float));
     for (int m = 0; m < MODELS; m++) {
         struct side *side = &sides[m];
         bench_check(rue_catalogue_find(specs[m], &side->profile, &error), &error);

@@ -88,6 +88,8 @@ static size_t decode_whole(const struct photo *photo)
     return stride;
 }
 
+static struct rue_geometry usual;
+
 static void resample_whole(size_t stride)
 {
     struct rue_span rows = rue_resample_rows(resample);
@@ -100,7 +102,10 @@ static void run_whole(const struct photo *photo)
 {
     size_t stride = decode_whole(photo);
     rue_error error = {0};
-    bench_check(rue_resample_begin(resample, decoder.output_width, decoder.output_height, 8, &error), &error);
+    uint32_t width = decoder.output_width, height = decoder.output_height;
+    bench_check(
+        rue_resample_begin(resample, width, height, 8, rue_resample_centre(&usual, width, height), &error),
+        &error);
     resample_whole(stride);
 }
 
@@ -152,8 +157,12 @@ int main(int argc, char **argv)
     rue_error error = {0};
     read_photos(argv[1]);
     tensor = aligned_alloc(4096, sizeof(float) * RUE_TENSOR_ITEMS);
-    bench_check(rue_transform_open(UINT64_C(1) << 28, RUE_DECODE_EXACT, &transform, &error), &error);
-    bench_check(rue_resample_open(RUE_PILLOW, &resample, &error), &error);
+    usual = rue_geometry_default();
+    bench_check(rue_transform_open(&(struct rue_transform_options){UINT64_C(1) << 28, RUE_DECODE_EXACT,
+                                                                   rue_geometry_default()},
+                                   &transform, &error),
+                &error);
+    bench_check(rue_resample_open(&usual, RUE_PILLOW, &resample, &error), &error);
     decoder.err = jpeg_std_error(&handler);
     jpeg_create_decompress(&decoder);
     bench_check(rue_recipe_preset("mild", &recipes[0], &error), &error);

@@ -14,12 +14,15 @@ struct file {
 struct reader {
     const struct file *file;
     unsigned char *levels; /* of a uint8 record */
+    struct rue_transform *transform;
 };
 
 static void *open_reader(void *context)
 {
     struct reader *reader = malloc(sizeof *reader);
-    *reader = (struct reader){context, malloc(RUE_TENSOR_ITEMS)};
+    *reader = (struct reader){context, malloc(RUE_TENSOR_ITEMS), NULL};
+    const struct rue_transform_options options = {.geometry = rue_geometry_default()};
+    if (rue_transform_open(&options, &reader->transform, NULL) != RUE_OK) abort();
     return reader;
 }
 
@@ -31,12 +34,14 @@ static void read_record(void *state, uint64_t item, float *tensor)
     size_t bytes = levels ? RUE_TENSOR_ITEMS : RUE_TENSOR_ITEMS * sizeof(float);
     off_t offset = (off_t)(file->header.data_offset + item * file->header.record_stride);
     if (pread(file->fd, levels ? (void *)reader->levels : tensor, bytes, offset) != (ssize_t)bytes) abort();
-    if (levels) rue_transform_normalize(reader->levels, tensor);
+    static const uint32_t shape[] = {RUE_CHANNELS, RUE_IMAGE_SIZE, RUE_IMAGE_SIZE};
+    if (levels) rue_transform_convert(reader->transform, shape, RUE_UINT8, reader->levels, tensor);
 }
 
 static void close_reader(void *state)
 {
     struct reader *reader = state;
+    rue_transform_close(reader->transform);
     free(reader->levels);
     free(reader);
 }

@@ -25,7 +25,10 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
     for (enum rue_decode decode = 0; decode < RUE_DECODE_COUNT; decode++) {
         rue_error error = {0};
         struct rue_transform **transform = &transforms[decode];
-        if (!*transform && rue_transform_open(MAX_PIXELS, decode, transform, NULL) != RUE_OK) abort();
+        if (!*transform &&
+            rue_transform_open(&(struct rue_transform_options){MAX_PIXELS, decode, rue_geometry_default()},
+                               transform, NULL) != RUE_OK)
+            abort();
         rue_status status = rue_transform_jpeg(*transform, data, bytes, RUE_UINT8, levels, &error);
         assert(status == RUE_OK || (status == error.status && error.message[0]));
     }

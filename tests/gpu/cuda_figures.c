@@ -137,11 +137,13 @@ static void try_values(struct rue_cuda_input input, enum rue_precision precision
 
 static void try_images(void)
 {
-    struct rue_cuda_input input = {
-        .dtype = RUE_UINT8, .channel_elements = RUE_CROP * RUE_CROP, .mean = RUE_MEAN, .std = RUE_STD};
+    struct rue_cuda_input input = {.dtype = RUE_UINT8,
+                                   .channel_elements = RUE_IMAGE_SIZE * RUE_IMAGE_SIZE,
+                                   .mean = RUE_MEAN,
+                                   .std = RUE_STD};
     for (int precision = 0; precision < RUE_PRECISION_COUNT; precision++) {
         input.dtype = RUE_UINT8;
-        input.channel_elements = RUE_CROP * RUE_CROP;
+        input.channel_elements = RUE_IMAGE_SIZE * RUE_IMAGE_SIZE;
         try_levels(input, RUE_TENSOR_ITEMS * 5, precision);
         try_levels(input, RUE_TENSOR_ITEMS + 13, precision); /* the rest is no sixteen */
         try_levels(input, 3, precision);

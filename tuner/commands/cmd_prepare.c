@@ -27,7 +27,8 @@ enum {
     NUM_WORKERS,
     BAD_IMAGES,
     MAX_PIXELS,
-    FORCE,
+    GEOMETRY,
+    FORCE = GEOMETRY + RUE_GEOMETRY_OPTIONS,
     QUIET
 };
 
@@ -65,8 +66,9 @@ static const struct rue_option options_table[] = {
                     0, 0, rue_bad_images_names},
     [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456",
                     "reject images over N pixels, such as 100M", 1, UINT64_C(1) << 40, NULL},
-    [FORCE] = {"force", RUE_OPTION_FLAG, NULL, NULL, "replace an existing file DST", 0, 0, NULL,
-               .set_by = RUE_SET_BY_USER},
+    RUE_GEOMETRY_OPTION_ROWS(GEOMETRY)[FORCE] = {"force", RUE_OPTION_FLAG, NULL, NULL,
+                                                 "replace an existing file DST", 0, 0, NULL,
+                                                 .set_by = RUE_SET_BY_USER},
     [QUIET] = {RUE_STUDY_OPTION_QUIET},
 };
 
@@ -180,6 +182,9 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
     const char *destination = rue_options_arguments(options)[1];
     const struct rue_sink_ops *named = rue_sink_for_path(destination);
     const char *format = rue_options_text(options, FORMAT);
+    struct rue_workload workload = rue_workload_from_options(options);
+    status = rue_workload_check_geometry(&workload, error);
+    if (status != RUE_OK) return status;
     struct rue_prepare_options job = {
         .format = format  ? format
                   : named ? named->format
@@ -194,7 +199,8 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         .images = rue_options_number(options, IMAGES),
         .seed = seed,
         .num_workers = (int)rue_options_number(options, NUM_WORKERS),
-        .max_pixels = rue_options_number(options, MAX_PIXELS),
+        .max_pixels = workload.max_pixels,
+        .geometry = rue_workload_geometry(&workload),
         .bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES),
         .overwrite = rue_options_flag(options, FORCE),
     };

@@ -258,7 +258,7 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
     if (status == RUE_OK)
         status = rue_data_options_rank(options, RANK, WORLD_SIZE, &goal.loader.workload, error);
     if (status == RUE_OK) status = read_ranks(options, &goal, error);
-    if (status == RUE_OK) status = rue_workload_add_recipe(options, &goal.loader.workload, error);
+    if (status == RUE_OK) status = rue_workload_settle(options, &goal.loader.workload, error);
     if (status == RUE_OK) status = rue_knob_choices_read(options, &goal.space.knobs, error);
     if (status == RUE_OK)
         status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);

@@ -379,7 +379,7 @@ static rue_status run_variation(const struct rue_options *options, const struct 
     rue_status status = rue_runner_address_read(options, &goal.loader.runner, error);
     if (status == RUE_OK) status = rue_knob_choices_read(options, &goal.space.knobs, error);
     if (status == RUE_OK) status = choose_job(options, &goal, error);
-    if (status == RUE_OK) status = rue_workload_add_recipe(options, &goal.loader.workload, error);
+    if (status == RUE_OK) status = rue_workload_settle(options, &goal.loader.workload, error);
     if (status == RUE_OK) status = count_loaders(options, &goal, error);
     if (status == RUE_OK && rue_options_flag(options, FARM)) status = make_farm(options, &goal, error);
     if (status == RUE_OK)

@@ -60,6 +60,7 @@ static rue_status time_conversion(const struct rue_study_setup *setup, size_t in
         .images = setup->goal.data.sample_images,
         .seed = setup->goal.loader.workload.seed,
         .max_pixels = setup->goal.loader.workload.max_pixels,
+        .geometry = rue_workload_geometry(&setup->goal.loader.workload),
         .bad_images = setup->goal.loader.workload.bad_images,
     };
     read_layout(setup->variants[index].opened.layout, &options);

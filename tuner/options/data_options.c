@@ -12,9 +12,10 @@ struct rue_workload rue_workload_from_options(const struct rue_options *options)
     for (size_t i = 0; rue_workload_options[i]; i++) {
         const struct rue_field *field = &rue_workload_fields[i];
         size_t at = rue_options_find(options, rue_workload_options[i]);
-        if (at == SIZE_MAX || (field->kind == RUE_FIELD_TEXT && !field->words)) continue;
+        if (at == SIZE_MAX) continue;
+        const char *text = field->kind == RUE_FIELD_TEXT ? rue_options_text(options, at) : NULL;
         if (field->kind == RUE_FIELD_TEXT)
-            snprintf((char *)&workload + field->offset, field->bytes, "%s", rue_options_text(options, at));
+            snprintf((char *)&workload + field->offset, field->bytes, "%s", text ? text : "");
         else if (field->kind == RUE_FIELD_FLAG)
             rue_field_set_number(field, &workload, rue_options_flag(options, at) != field->fallback);
         else if (field->kind == RUE_FIELD_WORD)
@@ -31,13 +32,15 @@ static bool names_file(const char *word)
     return strchr(word, '/') || (length > 5 && strcmp(word + length - 5, ".json") == 0);
 }
 
-rue_status rue_workload_add_recipe(const struct rue_options *options, struct rue_workload *workload,
-                                   rue_error *error)
+rue_status rue_workload_settle(const struct rue_options *options, struct rue_workload *workload,
+                               rue_error *error)
 {
     size_t at = rue_options_find(options, "augment");
     const char *word = rue_options_text(options, at);
     struct rue_recipe recipe;
     rue_error why = {0};
+    rue_status status = rue_workload_check_geometry(workload, error);
+    if (status != RUE_OK) return status;
     if (!rue_workload_trains(workload)) {
         if (!rue_options_given(options, at)) return RUE_OK;
         return rue_fail(error, RUE_USAGE, "--augment has no effect without --transform train: add it");
@@ -45,9 +48,9 @@ rue_status rue_workload_add_recipe(const struct rue_options *options, struct rue
     if (workload->decode != RUE_DECODE_EXACT)
         return rue_fail(error, RUE_USAGE,
                         "--decode fast cannot be used with --transform train: remove one of them");
-    rue_status status = !word              ? rue_recipe_preset(rue_recipe_presets[0], &recipe, &why)
-                        : names_file(word) ? rue_recipe_read_file(word, &recipe, &why)
-                                           : rue_recipe_preset(word, &recipe, &why);
+    status = !word              ? rue_recipe_preset(rue_recipe_presets[0], &recipe, &why)
+             : names_file(word) ? rue_recipe_read_file(word, &recipe, &why)
+                                : rue_recipe_preset(word, &recipe, &why);
     if (status != RUE_OK)
         return rue_fail(error, status, "%s: %s", rue_options_origin(options, at), why.message);
     rue_recipe_format(&recipe, workload->augment);

@@ -22,27 +22,35 @@
     [(at) + RUE_WORKLOAD_OPTION_##                                                                  \
         field] = {option, RUE_WORKLOAD_KIND_##kind, argument, text, help, least, most,              \
                   words,  .group = RUE_GROUP_DATA},
-#define RUE_WORKLOAD_KIND_FLAG       RUE_OPTION_FLAG
-#define RUE_WORKLOAD_KIND_NUMBER     RUE_OPTION_COUNT
-#define RUE_WORKLOAD_KIND_WORD       RUE_OPTION_WORD
-#define RUE_WORKLOAD_KIND_TEXT       RUE_OPTION_WORD
-#define RUE_WORKLOAD_KIND_RECIPE     RUE_OPTION_TEXT
-#define RUE_WORKLOAD_OPTION_ROWS(at) RUE_WORKLOAD_BY_OPTION(RUE_WORKLOAD_OPTION_ROW, at)
+#define RUE_WORKLOAD_KIND_FLAG     RUE_OPTION_FLAG
+#define RUE_WORKLOAD_KIND_NUMBER   RUE_OPTION_COUNT
+#define RUE_WORKLOAD_KIND_WORD     RUE_OPTION_WORD
+#define RUE_WORKLOAD_KIND_TEXT     RUE_OPTION_WORD
+#define RUE_WORKLOAD_KIND_RECIPE   RUE_OPTION_TEXT
+#define RUE_WORKLOAD_KIND_GEOMETRY RUE_OPTION_TEXT
+#define RUE_WORKLOAD_OPTION_ROWS(at)                    \
+    RUE_WORKLOAD_BY_OPTION(RUE_WORKLOAD_OPTION_ROW, at) \
+    RUE_WORKLOAD_BY_GEOMETRY(RUE_WORKLOAD_OPTION_ROW, at)
+
+/* Those of the geometry alone, RUE_GEOMETRY_OPTIONS of them. */
+#define RUE_GEOMETRY_OPTION_ROWS(at) \
+    RUE_WORKLOAD_BY_GEOMETRY(RUE_WORKLOAD_OPTION_ROW, (at) - (int)RUE_WORKLOAD_OPTION_image_size)
 
 enum {
 #define X(at, field, ...) RUE_WORKLOAD_OPTION_##field,
-    RUE_WORKLOAD_BY_OPTION(X, )
+    RUE_WORKLOAD_BY_OPTION(X, ) RUE_WORKLOAD_BY_GEOMETRY(X, )
 #undef X
-        RUE_WORKLOAD_OPTIONS
+        RUE_WORKLOAD_OPTIONS,
+    RUE_GEOMETRY_OPTIONS = RUE_WORKLOAD_OPTIONS - RUE_WORKLOAD_OPTION_image_size
 };
 
-/* The default workload, changed by the options of those rows, without the recipe. */
+/* The default workload, changed by the options of those rows, not yet checked. */
 struct rue_workload rue_workload_from_options(const struct rue_options *options);
 
-/* Adds the recipe of a workload for training. RUE_USAGE: the recipe is unknown, or options exclude each
- * other. */
-rue_status rue_workload_add_recipe(const struct rue_options *options, struct rue_workload *workload,
-                                   rue_error *error) RUE_MUST_CHECK;
+/* Checks the geometry, and adds the recipe of a workload for training. RUE_USAGE: one of them is wrong, or
+ * options exclude each other. */
+rue_status rue_workload_settle(const struct rue_options *options, struct rue_workload *workload,
+                               rue_error *error) RUE_MUST_CHECK;
 
 /* One of several ranks, each on its own machine. */
 #define RUE_DATA_RANK                                                                                     \

@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -371,6 +372,7 @@ rue_status rue_options_parse(const struct rue_command *command, int argc, char *
 {
     struct rue_options *options = calloc(1, sizeof *options);
     if (!options) return rue_fail_memory(error, "options", sizeof *options);
+    assert(command->option_count <= RUE_OPTIONS_MAX);
     options->command = command;
     for (size_t i = 0; i < command->option_count; i++) {
         snprintf(options->flags[i], sizeof options->flags[i], "--%s", command->options[i].name);

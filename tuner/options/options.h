@@ -67,7 +67,7 @@ struct rue_option {
     const char *more; /* (optional) sentences that `rue help COMMAND` adds */
 };
 
-enum { RUE_OPTIONS_MAX = 64, RUE_ARGUMENTS_MAX = 64, RUE_COMMAND_LINE_BYTES = 4096 };
+enum { RUE_OPTIONS_MAX = 96, RUE_ARGUMENTS_MAX = 64, RUE_COMMAND_LINE_BYTES = 4096 };
 
 struct rue_options;
 

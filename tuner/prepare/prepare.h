@@ -25,6 +25,7 @@ struct rue_prepare_options {
     uint64_t seed;
     int num_workers; /* 0: one for every usable CPU */
     uint64_t max_pixels;
+    struct rue_geometry geometry;
     enum rue_bad_images bad_images;
     bool overwrite; /* replace an existing file */
 };

@@ -38,6 +38,7 @@ struct conversion {
     const struct rue_sink_ops *format; /* of the destination */
     struct rue_prepare_classes classes;
     struct rue_sink *sink;
+    struct rue_transform *transform; /* of tensors that are normalised */
     uint64_t start_ns;
     uint64_t done; /* items written */
     struct rue_prepared *out;
@@ -103,7 +104,6 @@ static rue_status plan_conversion(struct conversion *c, rue_error *error)
                                       .shuffle = sample && !rue_source_is_sequential(c->source),
                                       .world_size = 1};
     c->sink_options = (struct rue_sink_options){.count = sample ? options->images : source_images,
-                                                .shape = {RUE_CHANNELS, RUE_CROP, RUE_CROP},
                                                 .unlabelled = !rue_source_has_labels(c->source),
                                                 .name = c->path,
                                                 .split = options->split,
@@ -111,7 +111,7 @@ static rue_status plan_conversion(struct conversion *c, rue_error *error)
                                                 .codec = options->codec,
                                                 .zarr_version = options->zarr_version};
     memcpy(c->sink_options.chunk, options->chunk, sizeof options->chunk);
-    rue_source_shape(c->source, c->sink_options.shape);
+    rue_fetcher_shape(c->source, &options->geometry, c->sink_options.shape);
     struct rue_prepared *out = c->out;
     out->images = c->sink_options.count;
     out->source_images = source_images;
@@ -206,7 +206,7 @@ static rue_status add_copy(struct conversion *c, const void *data, uint64_t byte
     if (!tensor) return add_item(c, data, bytes, label, error);
     const struct rue_variant variant = rue_source_variant(c->source);
     int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
-    rue_transform_convert(c->sink_options.shape, (enum rue_dtype)dtype, data, tensor);
+    rue_transform_convert(c->transform, c->sink_options.shape, (enum rue_dtype)dtype, data, tensor);
     return add_item(c, tensor, rue_sink_item_bytes(&c->sink_options), label, error);
 }
 
@@ -255,7 +255,10 @@ static rue_status copy_tensors(struct conversion *c, rue_error *error)
                         variant.path, variant.dtype);
     void *tensor = malloc(rue_sink_item_bytes(&c->sink_options));
     if (!tensor) return rue_fail_memory(error, "a tensor", rue_sink_item_bytes(&c->sink_options));
-    rue_status status = copy_items(c, tensor, error);
+    const struct rue_transform_options options = {.geometry = c->options->geometry};
+    rue_status status = rue_transform_open(&options, &c->transform, error);
+    if (status == RUE_OK) status = copy_items(c, tensor, error);
+    rue_transform_close(c->transform);
     free(tensor);
     return status;
 }
@@ -274,6 +277,7 @@ static struct rue_loader_options loader_options(const struct conversion *c)
         .images = c->sink_options.count,
         .fetcher = {.dtype = c->sink_options.dtype,
                     .max_pixels = options->max_pixels,
+                    .geometry = options->geometry,
                     .bad_images = options->bad_images},
         .max_held = 1,
     };

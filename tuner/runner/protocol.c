@@ -79,6 +79,7 @@ static const struct rue_field opened_fields[] = {
     {"cache_reason", RUE_FIELD_TEXT, OPENED(cache_reason), RUE_FIELD_OMIT | RUE_FIELD_WRITTEN},
     {"batch_dtype", RUE_FIELD_WORD, OPENED(batch_dtype), RUE_FIELD_OMIT, .words = rue_batch_dtype_names},
     {"transform", RUE_FIELD_TEXT, OPENED(transform), RUE_FIELD_OMIT},
+    {"geometry", RUE_FIELD_FLAG, OPENED(geometry), RUE_FIELD_OMIT},
     {"layout", RUE_FIELD_TEXT, OPENED(layout), RUE_FIELD_OMIT},
     {"item_values", RUE_FIELD_NUMBER, OPENED(item_values), RUE_FIELD_OMIT, .most = 1 << 30},
     {"chunk_cache_bytes", RUE_FIELD_NUMBER, OPENED(chunk_cache_bytes), RUE_FIELD_OMIT,

@@ -60,6 +60,7 @@ struct rue_opened {
     char dtype[16];                          /* of the data; "": not sent */
     enum rue_dtype batch_dtype;              /* of the batches of its trials */
     char transform[16];                      /* of its trials; "": eval */
+    bool geometry;                           /* its trials follow that of the workload */
     char layout[48];                         /* see rue_source_layout */
     uint64_t item_values, chunk_cache_bytes; /* see struct rue_workload */
     char note[RUE_ERROR_MESSAGE_BYTES];      /* a remark for users, or "" */

@@ -251,7 +251,7 @@ static rue_status receive_open(struct rue_connection *connection, json_t **reply
                     status == RUE_INFEASIBLE && !rue_advice_given(why.message) ? rue_advice(ENOMEM) : "");
 }
 
-/* A runner that ignores "batch_dtype" or "transform" would measure something else. */
+/* A runner that ignores "batch_dtype", "transform" or "image_size" would measure something else. */
 static rue_status check_batches(const struct rue_connection *connection, const struct rue_variant *variant,
                                 const struct rue_workload *workload, const struct rue_opened *opened,
                                 rue_error *error)
@@ -262,6 +262,11 @@ static rue_status check_batches(const struct rue_connection *connection, const s
             "--transform train: the runner %s does not report that it augments; leave out the option, "
             "or let the runner answer 'open' with \"transform\":\"train\"",
             connection->hello.runner);
+    if (variant->mode == RUE_RAW && !rue_workload_is_usual(workload) && !opened->geometry)
+        return rue_fail(error, RUE_USAGE,
+                        "--image-size, --resize and the like: the runner %s does not report that it follows "
+                        "them; leave them out, or let the runner answer 'open' with \"geometry\":true",
+                        connection->hello.runner);
     if (opened->batch_dtype == workload->batch_dtype) return RUE_OK;
     const char *requested = rue_dtype_names[workload->batch_dtype];
     const char *stored = opened->dtype[0] ? opened->dtype : variant->dtype;

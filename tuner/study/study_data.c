@@ -146,11 +146,20 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
     return goal->data.count ? check_epoch(setup, variant, error) : RUE_OK;
 }
 
+/* Of a preprocessed image. */
+static uint64_t sample_item_bytes(const struct rue_study_setup *setup)
+{
+    const struct rue_workload *workload = &setup->goal.loader.workload;
+    const struct rue_geometry geometry = rue_workload_geometry(workload);
+    uint32_t shape[3];
+    return rue_geometry_shape(&geometry, shape) * rue_dtype_bytes[workload->batch_dtype];
+}
+
 /* How many images to convert: at most half of the data, but SAMPLE_FLOOR if they exist, as fewer would stay
  * in the CPU's caches; at most 1/4 of the free memory and disk. */
 static uint64_t sample_size(const struct rue_study_setup *setup, uint64_t images)
 {
-    const uint64_t image_bytes = rue_fetcher_tensor_bytes(NULL, setup->goal.loader.workload.batch_dtype);
+    const uint64_t image_bytes = sample_item_bytes(setup);
     uint64_t count = setup->goal.data.sample_images, memory = rue_machine_available_bytes();
     uint64_t max_bytes = memory ? memory / 4 : UINT64_MAX;
     struct statvfs disk;
@@ -228,6 +237,7 @@ static rue_status convert_sample(struct rue_study_setup *setup, struct rue_study
                                                 .images = count,
                                                 .seed = workload->seed,
                                                 .max_pixels = workload->max_pixels,
+                                                .geometry = rue_workload_geometry(workload),
                                                 .bad_images = workload->bad_images};
     struct rue_prepared done = {0};
     struct rue_progress progress = rue_progress_open(setup->progress->quiet);
@@ -274,7 +284,7 @@ rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_
                       "converting %s of %s images to compare with preprocessed data (%s, removed at the end)",
                       rue_format_count(count, images, sizeof images),
                       rue_format_count(raw->opened.images, all, sizeof all),
-                      rue_format_bytes(count * rue_fetcher_tensor_bytes(NULL, dtype), size, sizeof size));
+                      rue_format_bytes(count * sample_item_bytes(setup), size, sizeof size));
     rue_error why = {0};
     status = convert_sample(setup, variant, count, &why);
     if (status != RUE_INFEASIBLE && status != RUE_MEMORY)

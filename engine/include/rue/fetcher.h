@@ -10,9 +10,11 @@
 struct rue_fetcher;
 
 struct rue_fetcher_options {
-    enum rue_dtype dtype;           /* of the tensors: RUE_FLOAT32 or RUE_UINT8; see rue_transform_convert */
-    uint64_t max_pixels;            /* images with more pixels are refused; see RUE_MAX_PIXELS_DEFAULT */
-    enum rue_decode decode;         /* of raw items */
+    enum rue_dtype dtype;   /* of the tensors: RUE_FLOAT32 or RUE_UINT8; see rue_transform_convert */
+    uint64_t max_pixels;    /* images with more pixels are refused; see RUE_MAX_PIXELS_DEFAULT */
+    enum rue_decode decode; /* of raw items */
+    /* Of raw items; of preprocessed ones only mean and std matter. Height 0: the default. */
+    struct rue_geometry geometry;
     enum rue_bad_images bad_images; /* what to do with an item that cannot be decoded */
     /* How preprocessed items are read; RUE_ACCESS_READ if the source does not support it. RUE_ACCESS_BEST
      * views data that are in memory, and uses direct reads for data larger than memory. */
@@ -37,9 +39,10 @@ rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fe
                             struct rue_fetcher **out, rue_error *error) RUE_MUST_CHECK;
 void rue_fetcher_close(struct rue_fetcher *fetcher);
 
-/* Values of one tensor: RUE_TENSOR_ITEMS for raw items, else as the items have. Bytes of it. NULL: raw. */
-uint64_t rue_fetcher_tensor_values(const struct rue_source *source);
-size_t rue_fetcher_tensor_bytes(const struct rue_source *source, enum rue_dtype dtype);
+/* The shape of one tensor: of raw items that of the geometry (rue_geometry_shape), else as the items have.
+ * Returns the number of its values. */
+uint64_t rue_fetcher_shape(const struct rue_source *source, const struct rue_geometry *geometry,
+                           uint32_t shape[3]);
 
 /* Sets the epoch of the items that are fetched next, 0 at first. It matters only with a recipe. */
 void rue_fetcher_set_epoch(struct rue_fetcher *fetcher, uint64_t epoch);
@@ -56,11 +59,11 @@ void rue_fetcher_discard(struct rue_fetcher *fetcher);
  * (rue_transform_verify). Errors as rue_fetcher_fetch; nothing is replaced. Blocks on storage. */
 rue_status rue_fetcher_verify(struct rue_fetcher *fetcher, uint64_t item, rue_error *error) RUE_MUST_CHECK;
 
-/* Writes the tensor of `item` to `tensor`, shape [3][224][224] or that of the source, and its number to
- * `*loaded`. RUE_DATA names the damaged item. RUE_BAD_REPLACE loads the next undamaged item of the data
- * instead: the result is RUE_OK, `*loaded` its number, and `damage` (may be NULL) describes the damage. Items
- * are not replaced after other errors: RUE_INFEASIBLE (descriptors or memory), RUE_STORE (storage failed),
- * RUE_MEMORY. Blocks on storage. */
+/* Writes the tensor of `item` to `tensor`, of the shape above, and its number to `*loaded`. RUE_DATA names
+ * the damaged item. RUE_BAD_REPLACE loads the next undamaged item of the data instead: the result is RUE_OK,
+ * `*loaded` its number, and `damage` (may be NULL) describes the damage. Items are not replaced after other
+ * errors: RUE_INFEASIBLE (descriptors or memory), RUE_STORE (storage failed), RUE_MEMORY. Blocks on storage.
+ */
 rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, uint64_t *loaded,
                              rue_error *damage, rue_error *error) RUE_MUST_CHECK;
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from .host import Delivery
 from .ranks import local_rank
 
-IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # mean, std
 PORTABLE = 1  # cudaHostRegisterPortable
 
 
@@ -88,7 +87,7 @@ class DeviceFeed:
     what that stream did with this memory before, and that stream waits for the event `ready`. PyTorch knows nothing of slabs, so
     each one is lent until its own event `copied`."""
 
-    def __init__(self, batches, output, shape, options, device):
+    def __init__(self, batches, output, shape, options, device, normal):
         torch = self.torch = output.torch
         self.batches, self.output, self.shape, self.options = batches, output, shape, options
         self.device, self.lease, self.ahead = device, None, collections.deque()
@@ -103,19 +102,13 @@ class DeviceFeed:
         with torch.cuda.device(self.device):
             self.side = torch.cuda.Stream(self.device)
             with torch.cuda.stream(self.side):
-                self.full, self.mean, self.std = map(self._constant, ([255.0], *self._mean_and_std()))
+                self.full, self.mean, self.std = map(self._constant, ([255.0], *normal))
         self.leave = weakref.finalize(self, leave, os.getpid(), torch, self.device, self.side, self.copies, self.slabs, batches)
         self.leave.atexit = batches.close.atexit
 
-    def _mean_and_std(self):
-        """As the loader normalises on the CPU: levels that are not RGB are only divided by 255."""
-        if self.options["mean"]:
-            return self.options["mean"], self.options["std"]
-        return IMAGENET if self.shape[0] == 3 else ([0.0] * self.shape[0], [1.0] * self.shape[0])
-
     def _constant(self, numbers):
         """A tensor, since PyTorch divides by a number as it multiplies by the inverse, which rounds otherwise than the CPU."""
-        return self.torch.tensor(numbers, dtype=self.torch.float32, device=self.device).view(-1, 1, 1)
+        return self.torch.tensor(numbers, dtype=self.torch.float32, device=self.device).view(-1 if self.options["layout"] == "nhwc" else (-1, 1, 1))
 
     def rewind(self, epoch, first):
         with self.torch.cuda.device(self.device):

@@ -1,4 +1,5 @@
 """Loader: batches of images by rue's own loader, in worker threads."""
+import math
 import operator
 import os
 import threading
@@ -48,8 +49,15 @@ class Loader:
     batch_size, num_workers, prefetch_factor, parallelism, pin_memory, max_queue_size, read, batch_strategy
                      the knobs, as `config` of recommendation.json names them (docs/tuning.md); num_workers None:
                      the CPUs of this process; pin_memory matters only with a GPU in `device`
-    transform        "eval": Resize(256), CenterCrop(224); "train": random crop and flip, by `augment`: a preset or a dict
+    transform        "eval": resize and centre crop; "train": random crop and flip, by `augment`: a preset or a dict
                      (docs/augmentation.md)
+    image_size       pixels of the result: a side, or (height, width)
+    resize           before the centre crop: "crop_pct": the short side to image_size / crop_pct, rounded down; a number: the short side;
+                     (height, width); "exact": to image_size; "none"
+    interpolation    "bilinear" or "bicubic", antialiased as in Pillow
+    channels         3: RGB; 1: grey
+    mean, std        of float32 values: numbers for each channel, "imagenet", "clip", "inception" or "none" [ImageNet's]
+    layout           "nchw", or "nhwc": channels last
     dtype            of batches on the CPU: "float32", normalised as torchvision does; "uint8": levels, 0 to 255 [with a device uint8,
                      if the data are images or uint8]
     shuffle, drop_last  [True with transform="train", else False]
@@ -60,7 +68,7 @@ class Loader:
     output           "torch" or "numpy"
     device           "cuda" or "cuda:1": images and labels are copied to this GPU, and normalised there [they stay on the CPU]; "cuda" is
                      the GPU of torchrun's LOCAL_RANK, or the current one; then image_dtype is "float32", "bfloat16" or "float16"
-                     ["float32"], channels_last=True their memory format, mean and std normalise [ImageNet's]; normalize=False: levels
+                     ["float32"], channels_last=True their memory format; normalize=False: levels
     returns          which of images, labels, items (numbers in the data) and keys (names) a batch has: a sequence for a tuple,
                      a mapping {name: which} for a dict, or one of them
     batch_transform  a function of images and labels, in the caller's thread, that returns both, such as MixUp
@@ -68,7 +76,7 @@ class Loader:
     bad_images       "fail": DataError for a damaged image; "replace": another image instead
     format, image_key, label_key, decode, max_pixels, missing_chunks   as the options of `rue tune`
 
-    images has shape [n, 3, 224, 224], or [n, *the shape of the tensors]; labels int64 [n]. n is batch_size, or less in the last
+    images has shape [n, channels, *image_size], or [n, *the shape of the tensors]; labels int64 [n]. n is batch_size, or less in the last
     batch. A batch is memory of the loader, which is used again when the last tensor of it is gone; it may be written to.
 
     Raises FileNotFoundError, DataError, ValueError, TypeError, OSError, MemoryError; RuntimeError for uses at the wrong time.
@@ -79,15 +87,17 @@ class Loader:
     def __init__(self, data: Path, *, batch_size: int = 64, num_workers: Optional[int] = None, prefetch_factor: int = 2,
                  parallelism: str = "batch", pin_memory: Optional[bool] = None, max_queue_size: int = 0, read: str = "auto",
                  batch_strategy: str = "fixed", transform: str = "eval", augment: Union[str, Mapping[str, Any]] = "mild",
-                 decode: str = "exact", dtype: Optional[str] = None, mean: Optional[Sequence[float]] = None,
-                 std: Optional[Sequence[float]] = None, normalize: bool = True, shuffle: Optional[bool] = None, seed: int = 0,
+                 decode: str = "exact", dtype: Optional[str] = None, mean: Union[Sequence[float], str, None] = None,
+                 std: Union[Sequence[float], str, None] = None, normalize: bool = True, shuffle: Optional[bool] = None, seed: int = 0,
                  drop_last: Optional[bool] = None, rank: Optional[int] = None, world_size: Union[int, str, None] = None,
                  share: str = "strided", even: Union[str, bool, None] = None, output: str = "torch", device: Any = None,
                  image_dtype: Any = None, channels_last: bool = False, label_dtype: str = "int64",
                  returns: Union[str, Sequence[str], Mapping[str, str]] = ("images", "labels"),
                  batch_transform: Optional[Callable[[Any, Any], Any]] = None, hold: int = 2, bad_images: str = "fail",
                  max_pixels: int = 2 ** 28, missing_chunks: str = "fill", format: Optional[str] = None,
-                 image_key: Optional[str] = None, label_key: Optional[str] = None, **unknown: Any):
+                 image_key: Optional[str] = None, label_key: Optional[str] = None, image_size: Union[int, Sequence[int], str] = 224,
+                 resize: Union[int, Sequence[int], str] = "crop_pct", crop_pct: float = 0.875, interpolation: str = "bilinear",
+                 channels: int = 3, layout: str = "nchw", **unknown: Any):
         given = {name: value for name, value in locals().items() if name in OPTIONS}
         refuse_unknown(unknown, OPTIONS)
         self._open(os.fsdecode(data), given)
@@ -133,7 +143,12 @@ class Loader:
             warnings.warn(f"{path}: {self._data.note}", stacklevel=3)
         if data is None and not self._data.has_labels and "labels" in parts_of(options["returns"]):
             warnings.warn(f"{path} has no labels: all of them are 0", stacklevel=3)
-        settle_dtype(options, self._data.raw or self._data.dtype == "uint8", self._data.shape[0])
+        facts = self._data.facts(native_options(options))
+        self._shape, normal = tuple(facts.shape), (tuple(facts.mean), tuple(facts.std))
+        channels = self._shape[2 if options["layout"] == "nhwc" else 0]
+        settle_dtype(options, self._data.raw or self._data.dtype == "uint8", channels)
+        # Levels of other channels are only divided by 255.
+        self._normal = [numbers[:channels] for numbers in normal] if self._data.raw or channels == 3 else ((0.0,) * channels, (1.0,) * channels)
         # More of what is wrong with options is known only now.
         self._data.images(native_options(self._options, **given_share(options)), EVEN[False])
 
@@ -294,11 +309,11 @@ class Loader:
             if device is not None:
                 device = find_device(self._output.torch, device)
             options = native_options(self._options, rank=rank, world_size=ranks, memory_bytes=int(MEMORY_SHARE * machine.available_bytes()))
-            item_bytes = self._data.shape[0] * self._data.shape[1] * self._data.shape[2] * (4 if self._options["dtype"] == "float32" else 1)
+            item_bytes = math.prod(self._shape) * (4 if self._options["dtype"] == "float32" else 1)
             batches = native.Batches(self._data, options, images, self._options["hold"] + 1, item_bytes, self._options["num_workers"] == 0,
                                      bool({"items", "keys"} & set(parts_of(self._options["returns"]))))
-            parts = batches, self._output, self._data.shape, self._options
-            self._feed = HostFeed(*parts) if device is None else DeviceFeed(*parts, device)
+            parts = batches, self._output, self._shape, self._options
+            self._feed = HostFeed(*parts) if device is None else DeviceFeed(*parts, device, self._normal)
             self._batches = batches
         return self._feed
 

@@ -4,11 +4,11 @@ import os
 import pathlib
 import threading
 import weakref
-from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 
 from ..errors import DataError, LoaderError
 
-ABI = 2
+ABI = 3
 WAIT_NS = 10 ** 8  # so Ctrl-C ends a wait
 FORKED = "this loader was made in another process: make a Loader in this one (after a fork it has no threads)"
 CLOSED = "the loader is closed: make a new one"
@@ -26,7 +26,7 @@ class Error(Structure):
 class Facts(Structure):
     _fields_ = [("items", c_uint64), ("digest", c_uint64), ("classes", c_uint64), ("shape", c_uint32 * 3),
                 ("raw", c_int32), ("has_labels", c_int32), ("format", c_char * 16),
-                ("dtype", c_char * 16)]
+                ("dtype", c_char * 16), ("mean", c_float * 3), ("std", c_float * 3)]
 
 
 class Batch(Structure):
@@ -38,7 +38,7 @@ class Batch(Structure):
 INTERFACE = {
     "rue_python_abi": (c_int, []),
     "rue_python_open_data": (c_int, [c_char_p, c_char_p, POINTER(c_int), POINTER(c_void_p), POINTER(Error)]),
-    "rue_python_facts": (None, [c_void_p, POINTER(Facts)]),
+    "rue_python_facts": (c_int, [c_void_p, c_char_p, POINTER(Facts), POINTER(Error)]),
     "rue_python_images": (c_int, [c_void_p, c_char_p, c_int, POINTER(c_uint64), POINTER(c_uint64), POINTER(Error)]),
     "rue_python_open_loader": (c_int, [c_void_p, c_char_p, c_uint64, c_int, POINTER(c_void_p), POINTER(Error)]),
     "rue_python_release": (None, [c_void_p, POINTER(POINTER(Batch))]),
@@ -138,13 +138,18 @@ class Data:
         if results[0] == DATA and not os.path.lexists(path) and not any(mark in path for mark in "{*?["):
             raise FileNotFoundError(error.text())
         check(results[0], error)
-        facts = Facts()
-        waiting.rue_python_facts(self.handle, byref(facts))
-        self.items, self.digest, self.shape = facts.items, f"{facts.digest:016x}", tuple(facts.shape)
+        facts = self.facts(options)
+        self.items, self.digest = facts.items, f"{facts.digest:016x}"
         self.raw, self.has_labels, self.format = bool(facts.raw), bool(facts.has_labels), facts.format.decode()
         self.dtype = facts.dtype.decode()  # of preprocessed items
         self.classes = [os.fsdecode(waiting.rue_source_class_name(self.handle, i)) for i in range(facts.classes)]
         self.note = text_of(waiting.rue_source_note, self.handle)
+
+    def facts(self, options):
+        """What else they are, with these options."""
+        facts, error = Facts(), Error()
+        check(waiting.rue_python_facts(self.handle, options, byref(facts), byref(error)), error)
+        return facts
 
     def key(self, item):
         return text_of(waiting.rue_source_key, self.handle, item)

@@ -1,17 +1,16 @@
 """The options of Loader: their texts for the shared object, and their checks."""
 import difflib
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 
 KNOBS = ("batch_size", "num_workers", "prefetch_factor", "parallelism", "pin_memory", "max_queue_size", "read", "batch_strategy")
 # Other options that python/native/python_options.c reads.
 WORKLOAD = ("transform", "augment", "decode", "shuffle", "seed", "drop_last", "share", "bad_images", "max_pixels", "missing_chunks",
-            "format", "image_key", "label_key")
+            "format", "image_key", "label_key", "image_size", "resize", "crop_pct", "interpolation", "channels", "layout", "mean", "std")
 EVEN = {False: 0, "drop": 1, "pad": 2}  # enum rue_even
 IMAGE_DTYPES = ("float32", "bfloat16", "float16")
-NO_DEVICE = dict(mean=None, std=None, normalize=True, image_dtype=None, channels_last=False)  # what needs a device, and is so without
+NO_DEVICE = dict(normalize=True, image_dtype=None, channels_last=False)  # what needs a device, and is so without
 LABELS = ("int64", "int32", "int16", "int8", "uint8", "float64", "float32", "float16")
 RETURNS = ("images", "labels", "items", "keys")
 
@@ -19,8 +18,19 @@ RETURNS = ("images", "labels", "items", "keys")
 def native_options(options, **more):
     """The options that the shared object reads, as JSON."""
     chosen = {name: options[name] for name in (*KNOBS, *WORKLOAD)}
+    chosen.update({name: list_text(options[name], "x") for name in ("image_size", "resize", "crop_pct")},
+                  **{name: list_text(options[name], ",") for name in ("mean", "std")})
     chosen.update(more, augment=augment_text(options["augment"]), batch_dtype=options["dtype"])
     return json.dumps({name: value if is_readable(value) else repr(value) for name, value in chosen.items()}).encode()
+
+
+def list_text(value, between):
+    """What the command line has for a number or a sequence of numbers; a text stays."""
+    if value is None or isinstance(value, str):
+        return value
+    values = value.tolist() if hasattr(value, "tolist") else value
+    values = values if isinstance(values, (list, tuple)) else [values]
+    return between.join(f"{number:.9g}" if isinstance(number, float) else str(number) for number in values)
 
 
 def is_readable(value):
@@ -99,6 +109,10 @@ def check_device(options):
     if not re.fullmatch(r"None|cpu(:\d+)?|cuda(:\d+)?", name):
         raise ValueError(f"device {name!r}: expected 'cuda', 'cuda:NUMBER', 'cpu' or None; for another device load on the CPU and move the batches")
     options["device"] = name if name.startswith("cuda") else None
+    if (options["mean"] is None) != (options["std"] is None):
+        raise ValueError("give mean and std together, or neither for ImageNet's")
+    if options["mean"] is not None and not options["normalize"]:
+        raise ValueError("mean and std do nothing with normalize=False: leave them out")
     options["image_dtype"] = kind if kind is None else str(kind).replace("torch.", "")
     if options["device"] is None:
         for option, default in NO_DEVICE.items():
@@ -109,30 +123,24 @@ def check_device(options):
         raise ValueError(f"image_dtype {options['image_dtype']!r}: expected {', '.join(map(repr, IMAGE_DTYPES))}")
     if options["output"] != "torch":
         raise ValueError(f"output={options['output']!r} is on the CPU, and device is {name!r}: use output='torch', or no device")
-    if (options["mean"] is None) != (options["std"] is None):
-        raise ValueError("give mean and std together, or neither for ImageNet's")
-    if options["mean"] is not None and not options["normalize"]:
-        raise ValueError("mean and std do nothing with normalize=False: leave them out")
+    if options["layout"] == "nhwc" and options["channels_last"]:
+        raise ValueError("channels_last is a memory format of layout='nchw': use one of them")
 
 
 def settle_dtype(options, levels, channels):
     """Sets `dtype`, which depends on whether the data can be loaded as `levels`, and checks `mean` and `std`."""
-    on_device = options["device"] is not None
+    on_device, given = options["device"] is not None, options["mean"] is not None
     if options["dtype"] is None:
         options["dtype"] = "uint8" if on_device and levels else "float32"
-    if on_device and options["dtype"] == "float32" and (options["mean"] is not None or not options["normalize"]):
-        raise ValueError("mean, std and normalize=False are for levels (uint8), and these batches are float32: " +
-                         ("use dtype='uint8'" if levels else "the data have no levels, leave them out"))
-    for name in ("mean", "std"):
-        if options[name] is None:
-            continue
-        try:
-            numbers = tuple(float(number) for number in options[name])
-        except (TypeError, ValueError):
-            numbers = ()
-        if len(numbers) != channels or not all(map(math.isfinite, numbers)) or name == "std" and 0 in numbers:
-            raise ValueError(f"{name} {options[name]!r}: expected {channels} numbers, one for each channel" + (", not 0" if name == "std" else ""))
-        options[name] = numbers
+    if given and not levels:
+        raise ValueError("mean and std are for levels (images, or uint8), and these data have other values: leave them out")
+    if given and not on_device and options["dtype"] == "uint8":
+        raise ValueError("mean and std do nothing with dtype='uint8': leave them out, or use dtype='float32'")
+    if on_device and options["dtype"] == "float32" and not options["normalize"]:
+        raise ValueError("normalize=False is for levels (uint8), and these batches are float32: " +
+                         ("use dtype='uint8'" if levels else "the data have no levels, leave it out"))
+    if given and channels not in (1, 3):
+        raise ValueError(f"mean and std are for images of 1 or 3 channels, and these have {channels}: use batch_transform")
 
 
 def parts_of(returns):

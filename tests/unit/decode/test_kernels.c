@@ -4,14 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random.h"
+#include "transform.h"
+
 /* The definition, each step rounded to float32. */
-static float normalized(int channel, int level)
+static float normalized(const struct rue_normal *normal, int channel, int level)
 {
-    static const float mean[] = RUE_MEAN, std[] = RUE_STD;
     volatile float value = (float)level / 255.0F; /* volatile: no step may be fused with the next */
-    value = value - mean[channel];
-    return value / std[channel];
+    value = value - normal->mean[channel];
+    return value / normal->std[channel];
 }
+
+static const float mean[] = RUE_MEAN, std[] = RUE_STD;
 
 Test(kernels, the_last_runs_everywhere_and_the_best_runs_here)
 {
@@ -23,7 +27,9 @@ Test(kernels, the_last_runs_everywhere_and_the_best_runs_here)
 
 Test(kernels, every_level_of_every_channel_is_normalized_as_defined)
 {
+    struct rue_normal normal;
     uint8_t levels[261];
+    rue_kernels_normal(mean, std, &normal);
     _Alignas(64) float room[262];
     for (int i = 0; i < 261; i++) levels[i] = (uint8_t)i;
     for (size_t k = 0; rue_kernels[k]; k++)
@@ -31,9 +37,9 @@ Test(kernels, every_level_of_every_channel_is_normalized_as_defined)
             for (size_t count = 240; count <= 261; count++) { /* tails of all lengths */
                 float *values = room + count % 2;             /* aligned and not */
                 memset(room, 0, sizeof room);
-                rue_kernels[k]->normalize(c, levels, count, values);
+                rue_kernels[k]->normalize(&normal, c, levels, count, values);
                 for (size_t i = 0; i < count; i++)
-                    cr_assert_eq(values[i], normalized(c, levels[i]), "%s: level %d of channel %d",
+                    cr_assert_eq(values[i], normalized(&normal, c, levels[i]), "%s: level %d of channel %d",
                                  rue_kernels[k]->name, levels[i], c);
                 cr_assert(count == 261 || values[count] == 0, "%s writes past its end", rue_kernels[k]->name);
             }
@@ -56,23 +62,52 @@ Test(kernels, copies_are_whole_and_end_where_they_should)
         }
 }
 
+Test(kernels, values_are_rounded_correctly_for_any_mean_and_std)
+{
+    struct rue_normal normal;
+    uint8_t levels[256];
+    float values[256];
+    uint64_t state = 1;
+    for (int i = 0; i < 256; i++) levels[i] = (uint8_t)i;
+    for (int i = 0; i < 3000; i++) {
+        float any[2][RUE_CHANNELS];
+        for (int c = 0; c < RUE_CHANNELS; c++) {
+            any[0][c] = (float)rue_random_below(&state, 1000000) / 1e6F;
+            any[1][c] = (float)(1 + rue_random_below(&state, 1000000)) / 1e6F;
+        }
+        const struct rue_kernels *kernels = rue_kernels_normal(any[0], any[1], &normal);
+        kernels->normalize(&normal, i % RUE_CHANNELS, levels, 256, values);
+        for (int level = 0; level < 256; level++)
+            cr_assert_eq(values[level], normalized(&normal, i % RUE_CHANNELS, level));
+    }
+}
+
+static void assert_split(const struct rue_kernels *kernels, const struct rue_normal *normal, size_t width)
+{
+    enum { MOST = 224, ROWS = 3, ALL = RUE_CHANNELS * MOST * ROWS + 1 };
+    uint8_t line[MOST * RUE_PIXEL_BYTES], levels[ALL] = {0};
+    float values[ALL] = {0};
+    size_t plane = width * ROWS, last = (ROWS - 1) * width;
+    for (size_t i = 0; i < sizeof line; i++) line[i] = (uint8_t)(i * 37 + i / 256 + 1);
+    kernels->planes(line, width, plane, levels + last);
+    kernels->normalized_planes(normal, line, width, plane, values + last);
+    for (size_t x = 0; x < width; x++)
+        for (int c = 0; c < RUE_CHANNELS; c++) {
+            uint8_t level = line[x * RUE_PIXEL_BYTES + (size_t)c];
+            cr_assert_eq(levels[(size_t)c * plane + last + x], level, "%s", kernels->name);
+            cr_assert_eq(values[(size_t)c * plane + last + x], normalized(normal, c, level), "%s",
+                         kernels->name);
+        }
+    for (int c = 1; c <= RUE_CHANNELS; c++) /* nothing is written past the end of a plane */
+        cr_assert(levels[(size_t)c * plane] == 0 && values[(size_t)c * plane] == 0, "%s, width %zu",
+                  kernels->name, width);
+}
+
 Test(kernels, planes_are_split_from_a_line)
 {
-    uint8_t line[RUE_LINE_BYTES], *planes = calloc(RUE_TENSOR_ITEMS, 1);
-    float *values = calloc(RUE_TENSOR_ITEMS, sizeof *values);
-    for (size_t i = 0; i < sizeof line; i++) line[i] = (uint8_t)(i * 37 + i / 256);
-    for (size_t k = 0; rue_kernels[k]; k++) {
-        if (!rue_kernels[k]->usable()) continue;
-        rue_kernels[k]->planes(line, planes);
-        rue_kernels[k]->normalized_planes(line, values);
-        for (size_t x = 0; x < RUE_CROP; x++)
-            for (int c = 0; c < RUE_CHANNELS; c++) {
-                uint8_t level = line[x * RUE_PIXEL_BYTES + (size_t)c];
-                cr_assert_eq(planes[(size_t)c * RUE_PLANE + x], level, "%s", rue_kernels[k]->name);
-                cr_assert_eq(values[(size_t)c * RUE_PLANE + x], normalized(c, level), "%s",
-                             rue_kernels[k]->name);
-            }
-    }
-    free(planes);
-    free(values);
+    struct rue_normal normal;
+    rue_kernels_normal(mean, std, &normal);
+    for (size_t k = 0; rue_kernels[k]; k++)
+        for (size_t width = 1; rue_kernels[k]->usable() && width <= 224; width++)
+            assert_split(rue_kernels[k], &normal, width);
 }

@@ -8,7 +8,16 @@
 #include "random.h"
 #include "transform.h"
 
-enum { PIXEL = RUE_PIXEL_BYTES, PLANE = RUE_CROP * RUE_CROP };
+enum { PIXEL = RUE_PIXEL_BYTES, PLANE = RUE_IMAGE_SIZE * RUE_IMAGE_SIZE, VALUES = 3 * 384 * 384 };
+
+static struct rue_geometry usual;
+
+static void set_usual(void)
+{
+    usual = rue_geometry_default();
+}
+
+TestSuite(resample, .init = set_usual);
 
 struct image {
     uint32_t width, height;
@@ -39,76 +48,99 @@ static void add_rows(struct rue_resample *resampler, struct image image, uint8_t
     rue_resample_end(resampler, RUE_UINT8, levels);
 }
 
+static void begin(struct rue_resample *resampler, uint32_t width, uint32_t height)
+{
+    cr_assert_eq(
+        rue_resample_begin(resampler, width, height, 8, rue_resample_centre(&usual, width, height), NULL),
+        RUE_OK);
+}
+
 static void resample(struct rue_resample *resampler, struct image image, uint8_t *levels)
 {
-    cr_assert_eq(rue_resample_begin(resampler, image.width, image.height, 8, NULL), RUE_OK);
+    begin(resampler, image.width, image.height);
     add_rows(resampler, image, levels);
 }
 
 static struct rue_resample *open_resampler(const struct rue_kernels *kernels)
 {
     struct rue_resample *resampler;
-    cr_assert_eq(rue_resample_open(RUE_PILLOW, &resampler, NULL), RUE_OK);
+    cr_assert_eq(rue_resample_open(&usual, RUE_PILLOW, &resampler, NULL), RUE_OK);
     rue_resample_set_kernels(resampler, kernels);
     return resampler;
+}
+
+static double weight_of(double x)
+{
+    x = fabs(x);
+    if (usual.interpolation == RUE_BILINEAR) return fmax(0, 1 - x);
+    return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : x < 2 ? (((x - 5) * x + 8) * x - 4) * -0.5 : 0;
 }
 
 /* The definition, for one output and channel: `values` lie `step` bytes apart. */
 static uint8_t filter(const uint8_t *values, size_t step, uint32_t in, uint32_t out, uint32_t at)
 {
-    double scale = (double)in / out, support = scale > 1 ? scale : 1, center = (at + 0.5) * scale;
+    double scale = (double)in / out, wide = scale > 1 ? scale : 1, center = (at + 0.5) * scale;
+    double support = usual.interpolation == RUE_BILINEAR ? wide : 2 * wide;
     int first = (int)(center - support + 0.5), last = (int)(center + support + 0.5);
     if (first < 0) first = 0;
     if (last > (int)in) last = (int)in;
     double total = 0;
-    for (int i = first; i < last; i++) total += fmax(0, 1 - fabs((i - center + 0.5) * (1 / support)));
+    for (int i = first; i < last; i++) total += weight_of((i - center + 0.5) * (1 / wide));
     int sum = 1 << 21;
     for (int i = first; i < last; i++) {
-        double weight = fmax(0, 1 - fabs((i - center + 0.5) * (1 / support))) / total;
-        sum += values[(size_t)i * step] * (int)(0.5 + weight * (1 << 22));
+        double weight = weight_of((i - center + 0.5) * (1 / wide)) / total;
+        sum += values[(size_t)i * step] * (int)((weight < 0 ? -0.5 : 0.5) + weight * (1 << 22));
     }
     sum >>= 22;
-    return (uint8_t)(sum > 255 ? 255 : sum);
+    return (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
 }
 
-/* The level of one pixel of the resized image, straight from the definition. */
-static uint8_t expected(struct image image, uint32_t width, uint32_t height, bool vertical_first,
-                        uint32_t channel, uint32_t x, uint32_t y)
+/* The level of one pixel of the resized image, straight from the definition; black outside. */
+static uint8_t expected(struct image image, struct rue_placement at, bool vertical_first, uint32_t channel,
+                        uint32_t crop_x, uint32_t crop_y)
 {
     const uint8_t *levels = image.pixels + channel;
+    int64_t x = (int64_t)at.left + crop_x, y = (int64_t)at.top + crop_y;
     size_t stride = (size_t)image.width * PIXEL;
+    if (x < 0 || x >= at.width || y < 0 || y >= at.height) return 0;
     uint8_t *between = malloc(image.width + image.height), level;
     if (vertical_first) {
-        for (uint32_t at = 0; at < image.width; at++)
-            between[at] = filter(levels + at * PIXEL, stride, image.height, height, y);
-        level = filter(between, 1, image.width, width, x);
+        for (uint32_t i = 0; i < image.width; i++)
+            between[i] = filter(levels + i * PIXEL, stride, image.height, at.height, (uint32_t)y);
+        level = filter(between, 1, image.width, at.width, (uint32_t)x);
     } else {
-        for (uint32_t at = 0; at < image.height; at++)
-            between[at] = filter(levels + at * stride, PIXEL, image.width, width, x);
-        level = filter(between, 1, image.height, height, y);
+        for (uint32_t i = 0; i < image.height; i++)
+            between[i] = filter(levels + i * stride, PIXEL, image.width, at.width, (uint32_t)x);
+        level = filter(between, 1, image.height, at.height, (uint32_t)y);
     }
     free(between);
     return level;
 }
 
-/* `levels` are the crop at the centre of the image, resized to width x height as that version of Pillow does.
- */
-static void assert_as_defined(struct image image, uint32_t width, uint32_t height, int pillow,
-                              const uint8_t *levels)
+static size_t value_at(uint32_t channel, uint32_t x, uint32_t y)
 {
-    int64_t rows = (int64_t)image.height - height, columns = (int64_t)image.width - width;
+    size_t pixel = (size_t)y * usual.width + x;
+    return usual.layout == RUE_NHWC ? pixel * 3 + channel
+                                    : (size_t)channel * usual.height * usual.width + pixel;
+}
+
+/* `levels` are the crop of the image, placed as that version of Pillow does. */
+static void assert_as_defined(struct image image, struct rue_placement at, int pillow, const uint8_t *levels)
+{
+    int64_t rows = (int64_t)image.height - at.height, columns = (int64_t)image.width - at.width;
     bool vertical_first = pillow > 12 && rows > 0 && rows > 2 * columns;
     uint64_t state = 1;
     for (int i = 0; i < 400; i++) {
         /* Samples, corners among them: all of the pixels would take minutes. */
         uint32_t channel = (uint32_t)rue_random_below(&state, 3);
-        uint32_t x = i < 4 ? (uint32_t)i % 2 * (RUE_CROP - 1) : (uint32_t)rue_random_below(&state, RUE_CROP);
-        uint32_t y = i < 4 ? (uint32_t)i / 2 * (RUE_CROP - 1) : (uint32_t)rue_random_below(&state, RUE_CROP);
-        uint8_t is = levels[channel * PLANE + y * RUE_CROP + x],
-                should = expected(image, width, height, vertical_first, channel, x + rue_crop_offset(width),
-                                  y + rue_crop_offset(height));
-        cr_assert_eq(is, should, "Pillow %d: %u x %u, channel %u at %u,%u: %d, not %d", pillow, image.width,
-                     image.height, channel, x, y, is, should);
+        uint32_t x =
+            i < 4 ? (uint32_t)i % 2 * (usual.width - 1) : (uint32_t)rue_random_below(&state, usual.width);
+        uint32_t y =
+            i < 4 ? (uint32_t)i / 2 * (usual.height - 1) : (uint32_t)rue_random_below(&state, usual.height);
+        uint8_t is = levels[value_at(channel, x, y)],
+                should = expected(image, at, vertical_first, channel, x, y);
+        cr_assert_eq(is, should, "Pillow %d: %u x %u to %u x %u, channel %u at %u,%u: %d, not %d", pillow,
+                     image.width, image.height, usual.width, usual.height, channel, x, y, is, should);
     }
 }
 
@@ -124,28 +156,53 @@ static void assert_levels_of_size(uint32_t width, uint32_t height, int pillow,
 {
     struct rue_resample *resampler;
     struct image image = image_noise(width, height);
-    uint8_t *levels = malloc(RUE_TENSOR_ITEMS);
-    cr_assert_eq(rue_resample_open(pillow, &resampler, NULL), RUE_OK);
+    uint8_t *levels = malloc(VALUES);
+    cr_assert_eq(rue_resample_open(&usual, pillow, &resampler, NULL), RUE_OK);
     rue_resample_set_kernels(resampler, kernels);
-    uint32_t resized_width, resized_height;
-    rue_resize_size(width, height, &resized_width, &resized_height);
     resample(resampler, image, levels);
-    assert_as_defined(image, resized_width, resized_height, pillow, levels);
+    assert_as_defined(image, rue_resample_centre(&usual, width, height), pillow, levels);
     cr_assert_eq(rue_resample_begin_box(resampler, (struct rue_crop){.width = width, .height = height}, NULL),
                  RUE_OK);
     add_rows(resampler, image, levels);
-    assert_as_defined(image, RUE_CROP, RUE_CROP, pillow, levels);
+    assert_as_defined(image, (struct rue_placement){.width = usual.width, .height = usual.height}, pillow,
+                      levels);
     free(levels);
     free(image.pixels);
     rue_resample_close(resampler);
 }
 
-Test(resample, levels_are_those_of_the_definition)
+static void assert_levels(void)
 {
     for (size_t k = 0; rue_kernels[k]; k++)
         for (size_t i = 0; rue_kernels[k]->usable() && i < sizeof sizes / sizeof *sizes; i++)
             for (int pillow = 12; pillow <= 13; pillow++)
                 assert_levels_of_size(sizes[i][0], sizes[i][1], pillow, rue_kernels[k]);
+}
+
+Test(resample, levels_are_those_of_the_definition)
+{
+    assert_levels();
+}
+
+Test(resample, other_sizes_are_those_of_the_definition)
+{
+    static const char *const cases[][2] = {
+        {"96", "crop_pct"}, {"1", "exact"},  {"33x70", "40"},  {"384", "438"},
+        {"31x5", "none"},   {"300", "none"}, {"97", "64x200"}, {"200", "100"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cr_assert_eq(rue_geometry_set_size(&usual, cases[i][0], NULL), RUE_OK);
+        cr_assert_eq(rue_geometry_set_resize(&usual, cases[i][1], "0.875", NULL), RUE_OK);
+        usual.interpolation = i % 2 ? RUE_BICUBIC : RUE_BILINEAR;
+        usual.layout = i % 3 ? RUE_NCHW : RUE_NHWC;
+        assert_levels();
+    }
+}
+
+Test(resample, bicubic_levels_are_those_of_the_definition)
+{
+    usual.interpolation = RUE_BICUBIC;
+    assert_levels();
 }
 
 /* A row that the sanitizer knows the end of. */
@@ -255,10 +312,10 @@ Test(resample, short_side_of_256_is_only_cropped)
     struct image image = image_noise(300, 256);
     uint8_t *levels = malloc(RUE_TENSOR_ITEMS);
     resample(resampler, image, levels);
-    for (size_t y = 0; y < RUE_CROP; y++)
-        for (size_t x = 0; x < RUE_CROP; x++)
+    for (size_t y = 0; y < RUE_IMAGE_SIZE; y++)
+        for (size_t x = 0; x < RUE_IMAGE_SIZE; x++)
             for (size_t c = 0; c < 3; c++)
-                cr_assert_eq(levels[c * PLANE + y * RUE_CROP + x],
+                cr_assert_eq(levels[c * PLANE + y * RUE_IMAGE_SIZE + x],
                              image.pixels[((y + 16) * 300 + x + 38) * PIXEL + c]);
     free(levels);
     free(image.pixels);
@@ -292,29 +349,30 @@ Test(resample, long_side_is_cut_to_an_integer)
         {10, 4000, 256, 102400},   {257, 255, 258, 256}, {256, 391, 256, 391},
         {65500, 1, 16768000, 256}, {500, 333, 384, 256}, {224, 224, 256, 256}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint32_t width, height;
-        rue_resize_size(cases[i][0], cases[i][1], &width, &height);
-        cr_assert(width == cases[i][2] && height == cases[i][3], "%u x %u became %u x %u", cases[i][0],
-                  cases[i][1], width, height);
+        struct rue_placement at = rue_resample_centre(&usual, cases[i][0], cases[i][1]);
+        cr_assert(at.width == cases[i][2] && at.height == cases[i][3], "%u x %u became %u x %u", cases[i][0],
+                  cases[i][1], at.width, at.height);
     }
 }
 
-Test(resample, crop_rounds_halves_to_even)
+Test(resample, crop_rounds_halves_to_even_and_may_begin_outside)
 {
-    static const uint32_t cases[][2] = {{224, 0}, {225, 0},  {226, 1},  {227, 2}, {229, 2},
-                                        {231, 4}, {256, 16}, {341, 58}, {343, 60}};
+    static const int32_t cases[][2] = {{224, 0},  {225, 0},  {226, 1},  {227, 2}, {229, 2},  {231, 4},
+                                       {256, 16}, {341, 58}, {343, 60}, {223, 0}, {222, -1}, {219, -2}};
+    usual.resize = RUE_RESIZE_NONE;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        cr_assert_eq(rue_crop_offset(cases[i][0]), cases[i][1], "side %u", cases[i][0]);
+        cr_assert_eq(rue_resample_centre(&usual, (uint32_t)cases[i][0], 224).left, cases[i][1], "side %d",
+                     cases[i][0]);
 }
 
 Test(resample, only_the_crop_of_a_strip_is_needed)
 {
     struct rue_resample *resampler = open_resampler(rue_kernels_best());
-    cr_assert_eq(rue_resample_begin(resampler, 10, 4000, 8, NULL), RUE_OK);
+    begin(resampler, 10, 4000);
     struct rue_span rows = rue_resample_rows(resampler);
     cr_assert(rows.count <= 12 && rows.first > 1980 && rows.first < 2000, "%u rows from %u", rows.count,
               rows.first);
-    cr_assert_eq(rue_resample_begin(resampler, 65500, 1, 8, NULL), RUE_OK);
+    begin(resampler, 65500, 1);
     struct rue_span columns = rue_resample_columns(resampler);
     cr_assert(columns.count <= 4 && columns.first > 32740, "%u columns from %u", columns.count,
               columns.first);

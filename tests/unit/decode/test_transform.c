@@ -5,7 +5,7 @@
 
 #include "jpeg_fixture.h"
 
-enum { PLANE = RUE_CROP * RUE_CROP };
+enum { PLANE = RUE_IMAGE_SIZE * RUE_IMAGE_SIZE };
 
 static struct rue_transform *transform;
 static uint8_t levels[RUE_TENSOR_ITEMS], levels_again[RUE_TENSOR_ITEMS];
@@ -13,7 +13,10 @@ static float values[RUE_TENSOR_ITEMS], values_again[RUE_TENSOR_ITEMS];
 
 static void setup(void)
 {
-    cr_assert_eq(rue_transform_open(RUE_MAX_PIXELS_DEFAULT, RUE_DECODE_EXACT, &transform, NULL), RUE_OK);
+    cr_assert_eq(rue_transform_open(&(struct rue_transform_options){RUE_MAX_PIXELS_DEFAULT, RUE_DECODE_EXACT,
+                                                                    rue_geometry_default()},
+                                    &transform, NULL),
+                 RUE_OK);
 }
 
 static void teardown(void)
@@ -30,6 +33,12 @@ static void run(struct jpeg_file file, enum rue_dtype dtype, void *out)
     cr_assert_eq(status, RUE_OK, "%s", error.message);
 }
 
+static void convert(const uint8_t *from, float *to)
+{
+    static const uint32_t shape[] = {RUE_CHANNELS, RUE_IMAGE_SIZE, RUE_IMAGE_SIZE};
+    rue_transform_convert(transform, shape, RUE_UINT8, from, to);
+}
+
 static bool same_values(void)
 {
     for (size_t i = 0; i < RUE_TENSOR_ITEMS; i++)
@@ -41,7 +50,7 @@ Test(transform, normalize_rounds_every_step_to_float32)
 {
     static const float mean[] = {0.485F, 0.456F, 0.406F}, std[] = {0.229F, 0.224F, 0.225F};
     for (size_t i = 0; i < RUE_TENSOR_ITEMS; i++) levels[i] = (uint8_t)(i % 256);
-    rue_transform_normalize(levels, values);
+    convert(levels, values);
     for (size_t i = 0; i < RUE_TENSOR_ITEMS; i++) {
         volatile float value = (float)levels[i] / 255.0F; /* volatile: no step may be fused with the next */
         value = value - mean[i / PLANE];
@@ -55,7 +64,7 @@ Test(transform, float32_is_the_normalized_uint8)
     struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 500, .height = 375});
     run(file, RUE_UINT8, levels);
     run(file, RUE_FLOAT32, values);
-    rue_transform_normalize(levels, values_again);
+    convert(levels, values_again);
     cr_assert(same_values());
     free(file.data);
 }
@@ -109,7 +118,10 @@ Test(transform, result_does_not_depend_on_the_image_before)
 Test(transform, pixel_limit_is_the_caller_s)
 {
     struct rue_transform *small;
-    cr_assert_eq(rue_transform_open(500 * 375 - 1, RUE_DECODE_EXACT, &small, NULL), RUE_OK);
+    cr_assert_eq(rue_transform_open(
+                     &(struct rue_transform_options){500 * 375 - 1, RUE_DECODE_EXACT, rue_geometry_default()},
+                     &small, NULL),
+                 RUE_OK);
     struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 500, .height = 375});
     rue_error error = {0};
     cr_assert_eq(rue_transform_jpeg(small, file.data, file.bytes, RUE_UINT8, levels, &error), RUE_DATA);
@@ -157,7 +169,10 @@ static double mean_difference(struct jpeg_file file, enum rue_decode decode)
 {
     struct rue_transform *other;
     double sum = 0;
-    cr_assert_eq(rue_transform_open(RUE_MAX_PIXELS_DEFAULT, decode, &other, NULL), RUE_OK);
+    cr_assert_eq(rue_transform_open(
+                     &(struct rue_transform_options){RUE_MAX_PIXELS_DEFAULT, decode, rue_geometry_default()},
+                     &other, NULL),
+                 RUE_OK);
     run(file, RUE_UINT8, levels);
     cr_assert_eq(rue_transform_jpeg(other, file.data, file.bytes, RUE_UINT8, levels_again, NULL), RUE_OK);
     for (size_t i = 0; i < RUE_TENSOR_ITEMS; i++) sum += abs(levels[i] - levels_again[i]);

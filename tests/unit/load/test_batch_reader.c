@@ -32,7 +32,7 @@ static void expect_order(enum rue_read read, bool sorted)
         bool is_sorted = true;
         for (size_t i = 0; i < BATCH; i++) {
             const char *tensor =
-                (const char *)batch->images + i * rue_fetcher_tensor_bytes(NULL, RUE_FLOAT32);
+                (const char *)batch->images + i * (RUE_TENSOR_ITEMS * rue_dtype_bytes[RUE_FLOAT32]);
             struct rue_sampler sampler = options.sampler;
             sampler.items = ITEMS;
             uint64_t expected = rue_sampler_item(&sampler, batch->first + i), found;

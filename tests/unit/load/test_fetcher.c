@@ -46,7 +46,10 @@ Test(fetcher, a_raw_item_becomes_the_transform_s_tensor)
     struct rue_source *source = data_open("photos");
     struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_FAIL);
     struct rue_transform *transform;
-    cr_assert_eq(rue_transform_open(RUE_MAX_PIXELS_DEFAULT, RUE_DECODE_EXACT, &transform, NULL), RUE_OK);
+    cr_assert_eq(rue_transform_open(&(struct rue_transform_options){RUE_MAX_PIXELS_DEFAULT, RUE_DECODE_EXACT,
+                                                                    rue_geometry_default()},
+                                    &transform, NULL),
+                 RUE_OK);
     for (unsigned i = 0; i < PHOTOS; i++) { /* items come class by class: 0 3, 1 4, 2 5 */
         struct jpeg_file file = data_photo(i / 2 + i % 2 * 3);
         cr_assert_eq(rue_transform_jpeg(transform, file.data, file.bytes, RUE_FLOAT32, other, NULL), RUE_OK);
@@ -105,7 +108,7 @@ Test(fetcher, prefetched_items_equal_the_others)
         struct rue_fetcher_options options = {
             .max_pixels = RUE_MAX_PIXELS_DEFAULT, .dtype = cases[c].dtype, .access = cases[c].access};
         struct rue_fetcher *fetcher = fetcher_with(source, options);
-        size_t bytes = rue_fetcher_tensor_bytes(NULL, options.dtype);
+        size_t bytes = (RUE_TENSOR_ITEMS * rue_dtype_bytes[options.dtype]);
         char *ahead = aligned_alloc(RUE_BLOCK_BYTES, PHOTOS * sizeof one);
         for (unsigned i = PHOTOS; i-- > 0;) cr_assert(rue_fetcher_prefetch(fetcher, i, ahead + i * bytes));
         for (unsigned i = PHOTOS; i-- > 0;) fetch(fetcher, i, ahead + i * bytes);
@@ -195,7 +198,7 @@ Test(fetcher, uint8_values_are_the_same_from_files_and_tensors)
     struct rue_fetcher *b = make_fetcher(made, RUE_UINT8, RUE_BAD_FAIL);
     fetch(a, 1, one);
     fetch(b, 1, other);
-    cr_assert_eq(memcmp(one, other, rue_fetcher_tensor_bytes(NULL, RUE_UINT8)), 0);
+    cr_assert_eq(memcmp(one, other, (RUE_TENSOR_ITEMS * rue_dtype_bytes[RUE_UINT8])), 0);
     rue_fetcher_close(a);
     rue_fetcher_close(b);
     rue_source_close(raw);
@@ -229,7 +232,9 @@ static void fetch_made(uint32_t channels, enum rue_dtype stored, const void *val
 {
     data_shaped_tensor_make("small", channels, 2, stored, values);
     struct rue_source *source = data_open("small");
-    cr_assert_eq(rue_fetcher_tensor_bytes(source, RUE_FLOAT32), channels * 4 * sizeof(float));
+    const struct rue_geometry geometry = rue_geometry_default();
+    uint32_t shape[3];
+    cr_assert_eq(rue_fetcher_shape(source, &geometry, shape), channels * 4);
     struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_FAIL);
     fetch(fetcher, 0, into);
     rue_fetcher_close(fetcher);

@@ -116,8 +116,8 @@ Test(loader_limits, a_cap_on_the_queue_saves_slabs)
             in_order((struct loader_case){1, cases[i].workers, 4, RUE_PARALLEL_BATCH}, 100);
         options.max_queue_size = cases[i].cap;
         cr_assert_eq(rue_loader_slab_bytes(&options),
-                     (uint64_t)cases[i].slabs * rue_fetcher_tensor_bytes(NULL, options.fetcher.dtype), "%zu",
-                     i);
+                     (uint64_t)cases[i].slabs * (RUE_TENSOR_ITEMS * rue_dtype_bytes[options.fetcher.dtype]),
+                     "%zu", i);
     }
 }
 

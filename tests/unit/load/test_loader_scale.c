@@ -25,7 +25,7 @@ static void expect_order(uint64_t items, struct loader_case knobs, uint64_t imag
         for (size_t i = 0; i < batch->count; i++, place++) {
             uint64_t item = rue_sampler_item(&sampler, place);
             const char *tensor =
-                (const char *)batch->images + i * rue_fetcher_tensor_bytes(NULL, RUE_FLOAT32);
+                (const char *)batch->images + i * (RUE_TENSOR_ITEMS * rue_dtype_bytes[RUE_FLOAT32]);
             cr_assert_eq(*(const uint64_t *)tensor, item, "%s, place %d", loader_case_name(&options),
                          (int)place);
         }

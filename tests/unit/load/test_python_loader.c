@@ -184,9 +184,9 @@ Test(python_loader, facts_and_shares_are_those_of_the_data)
     rue_error error = {0};
     uint64_t share, images;
     const char *third = "{\"rank\": 2, \"world_size\": 3}";
-    rue_python_facts(source, &facts);
+    cr_assert_eq(rue_python_facts(source, "{}", &facts, &error), RUE_OK);
     cr_assert(facts.items == PHOTOS && facts.has_labels && !facts.raw && facts.classes == 3 &&
-              facts.shape[1] == RUE_CROP);
+              facts.shape[1] == RUE_IMAGE_SIZE);
     cr_assert_str_eq(facts.format, "tensor");
     static const uint64_t expected[] = {[RUE_EVEN_NONE] = 3, [RUE_EVEN_DROP] = 3, [RUE_EVEN_PAD] = 4};
     for (int even = RUE_EVEN_NONE; even <= RUE_EVEN_PAD; even++) {

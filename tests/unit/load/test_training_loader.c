@@ -15,7 +15,10 @@ static void make_expected(void)
 {
     static uint8_t jpeg[1 << 20], levels[RUE_TENSOR_ITEMS];
     struct rue_transform *transform;
-    cr_assert_eq(rue_transform_open(RUE_MAX_PIXELS_DEFAULT, RUE_DECODE_EXACT, &transform, NULL), RUE_OK);
+    cr_assert_eq(rue_transform_open(&(struct rue_transform_options){RUE_MAX_PIXELS_DEFAULT, RUE_DECODE_EXACT,
+                                                                    rue_geometry_default()},
+                                    &transform, NULL),
+                 RUE_OK);
     for (uint32_t e = 0; e < EPOCHS; e++)
         for (uint64_t i = 0; i < PHOTOS; i++) {
             const struct rue_training training = {&recipe, {SEED, FIRST_EPOCH + e, 0}, i};

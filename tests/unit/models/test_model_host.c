@@ -120,7 +120,8 @@ Test(model_host, levels_are_normalised_first)
     const struct rue_model_input input = {.images = 2, .dtype = RUE_UINT8};
     uint8_t *levels = malloc(2 * RUE_TENSOR_ITEMS);
     for (int i = 0; i < 2 * RUE_TENSOR_ITEMS; i++)
-        levels[i] = (uint8_t)(100 * (i / RUE_TENSOR_ITEMS) + 30 * (i / (RUE_CROP * RUE_CROP) % 3) + 5);
+        levels[i] =
+            (uint8_t)(100 * (i / RUE_TENSOR_ITEMS) + 30 * (i / (RUE_IMAGE_SIZE * RUE_IMAGE_SIZE) % 3) + 5);
     cr_assert_eq(model.ops->prepare(model.state, &input, NULL), RUE_OK);
     submit(&model, 2, levels);
     for (int i = 0; i < 4; i++) {

@@ -1,0 +1,86 @@
+"""Sizes, filters, normalisation and order of the values: those of torchvision for PIL images, and what is refused."""
+import pytest
+from conftest import expect_failure
+from small_data import PHOTOS, prepare, small  # noqa: F401: a fixture
+
+np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)")
+Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (python3-pil)")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
+functional = pytest.importorskip("torchvision.transforms.functional", reason="torchvision is not installed (python3-torchvision)")
+import rue_tuner  # noqa: E402
+
+IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+NORMALS = {"clip": ((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)), "inception": ((0.5,) * 3, (0.5,) * 3),
+           "none": ((0.0,) * 3, (1.0,) * 3)}
+FILTERS = {"bilinear": functional.InterpolationMode.BILINEAR, "bicubic": functional.InterpolationMode.BICUBIC}
+
+# Options, and the Resize that they stand for.
+CASES = [
+    (dict(image_size=96), 109), (dict(image_size=384, crop_pct=1.0, interpolation="bicubic"), 384),
+    (dict(image_size=(60, 100), interpolation="bicubic", mean="clip", std="clip"), 68), (dict(image_size=224, crop_pct=0.95, mean="none", std="none"), 235),
+    (dict(image_size=299, resize="exact", mean="inception", std="inception"), [299, 299]), (dict(image_size=(10, 31), resize=(128, 20)), [128, 20]),
+    (dict(image_size=700, resize="none"), None), (dict(image_size="150x33", resize=140, interpolation="bicubic"), 140),
+    (dict(image_size=64, resize=64, channels=1, mean=[0.1307], std=[0.3081]), 64), (dict(image_size=17, layout="nhwc", interpolation="bicubic"), 19),
+    (dict(layout="nhwc", channels=1, mean=0.5, std=0.25), 256), (dict(image_size=1), 1),
+]
+
+
+def transformed(path, options, resize):
+    """The levels, and the values, channels first."""
+    image = Image.open(path).convert("L" if options.get("channels") == 1 else "RGB")
+    size = options.get("image_size", 224)
+    size = [int(side) for side in size.split("x")] if isinstance(size, str) else size
+    if resize is not None:
+        image = functional.resize(image, resize, FILTERS[options.get("interpolation", "bilinear")])
+    image = functional.center_crop(image, size)
+    given = options.get("mean", IMAGENET[0]), options.get("std", IMAGENET[1])
+    mean, std = NORMALS[given[0]] if isinstance(given[0], str) else given
+    return functional.pil_to_tensor(image), functional.normalize(functional.to_tensor(image), mean, std)
+
+
+@pytest.mark.parametrize("options, resize", CASES, ids=str)
+def test_values_are_those_of_torchvision(small, options, resize):
+    levels_only = {name: value for name, value in options.items() if name not in ("mean", "std")}
+    for which, chosen in enumerate((dict(levels_only, dtype="uint8"), options)):
+        with rue_tuner.Loader(small / "photos", batch_size=8, **chosen) as loader:
+            for item, image in enumerate(next(iter(loader))[0]):
+                wanted = transformed(small / "photos" / loader.key(item), options, resize)[which]
+                assert torch.equal(image, wanted.permute(1, 2, 0) if options.get("layout") == "nhwc" else wanted), (item, options)
+
+
+def test_preprocessed_data_have_the_size_that_was_asked_for(small, rue):
+    words = ["--image-size", "48x64", "--interpolation", "bicubic", "--mean", "0.5,0.5,0.5", "--std", "0.5,0.5,0.5"]
+    assert rue("prepare", small / "photos", "small.tensor", "--quiet", *words).returncode == 0
+    options = dict(image_size=(48, 64), interpolation="bicubic", mean=(0.5,) * 3, std=(0.5,) * 3)
+    made, now = rue_tuner.Loader(rue.folder / "small.tensor", batch_size=PHOTOS), rue_tuner.Loader(small / "photos", batch_size=PHOTOS, **options)
+    assert torch.equal(next(iter(made))[0], next(iter(now))[0])
+
+
+WRONG = {
+    "--image-size 0": "image_size '0': expected a side, or height x width such as 160x224, each from 1 to 16384",
+    "--image-size 20000": "image_size '20000': expected a side", "--image-size 224x": "image_size '224x'", "--image-size 1x1x1": "image_size '1x1x1'",
+    "--image-size -5": "image_size '-5'", "--crop-pct 0": "crop_pct '0': expected a number above 0, up to 1", "--crop-pct 1.5": "crop_pct '1.5'",
+    "--crop-pct nan": "crop_pct 'nan'", "--crop-pct 1e-9": "crop_pct '1e-9'", "--resize 0x3": "resize '0x3': expected the short side such as 256",
+    "--resize extact": "resize 'extact'", "--channels 2": "channels 2: expected 3 (RGB) or 1 (grey)", "--mean 1,2": "mean '1,2': expected three numbers such as 0.5,0.5,0.5",
+    "--mean 0,0,inf": "mean '0,0,inf'", "--std 1,0,1": "std '1,0,1': 0 cannot divide", "--mean imagnet": "did you mean 'imagenet'?",
+    "--channels 1 --mean 1,1,1 --std 1": "mean '1,1,1': expected a number", "--interpolation lanczos": "'lanczos' is not one of bilinear, bicubic",
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_wrong_values_are_one_line(rue, words):
+    assert rue("prepare", "--synthetic", "2", "photos", "--quiet").returncode == 0
+    for command in (["tune", "photos", "--dry-run"], ["prepare", "photos", "other.tensor"]):
+        expect_failure(rue(*command, *words.split()), 2, WRONG[words])
+
+
+def test_a_study_measures_the_size_that_was_asked_for(rue):
+    assert rue("prepare", "--synthetic", "64", "photos", "--quiet").returncode == 0
+    words = ["--model", "none", "--batch-size", "8", "--num-workers", "1", "--image-size", "32x48", "--interpolation", "bicubic", "--quiet", "--out", "out"]
+    assert rue("tune", "photos", *words).returncode in (0, 5)
+    result = rue_tuner.load(rue.folder / "out")
+    loader = result.loader(data=rue.folder / "photos")
+    assert next(iter(loader))[0].shape[1:] == (3, 32, 48) and loader.options["interpolation"] == "bicubic"
+    assert rue("tune", "photos", *words).returncode in (0, 5), "the study continues"
+    done = rue("tune", "photos", "--model", "resnet50", "--device", "host", "--image-size", "32", "--out", "other", "--batch-size", "8")
+    expect_failure(done, 2, "models that compute need images of 3 x 224 x 224")
