@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "philox.h"
+#include "item_random.h"
 
 /* The random words of an item: block 0 places the first attempt of the crop, blocks 1 and 2 are for the other
  * operations, blocks 3 to 11 for further attempts. */
@@ -66,12 +66,6 @@ INLINE struct rue_philox random_block(const struct rue_augmentation_key *key, ui
     return out;
 }
 
-/* 24 bits: a multiple of 2^-24 in [0, 1). */
-INLINE float unit(uint32_t word)
-{
-    return (float)(int32_t)(word >> 8) * 0x1p-24F;
-}
-
 /* 2^x for |x| < 8; relative error below 2e-7. */
 INLINE float power_of_two(float x)
 {
@@ -93,17 +87,17 @@ INLINE float power_of_two(float x)
 
 INLINE float crop_area(const struct plan *plan, uint32_t word)
 {
-    return plan->area[0] + unit(word) * plan->area[1];
+    return plan->area[0] + rue_unit(word) * plan->area[1];
 }
 
 INLINE float crop_ratio(const struct plan *plan, uint32_t word)
 {
-    return power_of_two(plan->log_ratio[0] + unit(word) * plan->log_ratio[1]);
+    return power_of_two(plan->log_ratio[0] + rue_unit(word) * plan->log_ratio[1]);
 }
 
 INLINE float pass_gate(struct gate gate, uint32_t word)
 {
-    float u = unit(word), value = gate.least + u * gate.slope;
+    float u = rue_unit(word), value = gate.least + u * gate.slope;
     value = value < gate.most ? value : gate.most;
     return u < gate.probability ? value : gate.neutral;
 }
@@ -120,9 +114,9 @@ INLINE void draw_lanes(const struct plan *plan, const struct rue_augmentation_ke
     for (int i = 0; i < LANES; i++) {
         area[i] = crop_area(plan, crop.word[0][i]);
         ratio[i] = crop_ratio(plan, crop.word[1][i]);
-        x[i] = unit(crop.word[2][i]);
-        y[i] = unit(crop.word[3][i]);
-        flip[i] = unit(pixels.word[0][i]) < plan->flip;
+        x[i] = rue_unit(crop.word[2][i]);
+        y[i] = rue_unit(crop.word[3][i]);
+        flip[i] = rue_unit(pixels.word[0][i]) < plan->flip;
         rotation[i] = pass_gate(plan->rotation, pixels.word[1][i]);
         brightness[i] = pass_gate(plan->brightness, pixels.word[2][i]);
         contrast[i] = pass_gate(plan->contrast, pixels.word[3][i]);
@@ -192,8 +186,8 @@ struct rue_crop rue_augmentation_crop(const struct rue_recipe *recipe, const str
     for (uint32_t attempt = 1; attempt < ATTEMPTS; attempt++) {
         struct rue_philox random = random_block(key, one->item, 0, BLOCK_ATTEMPT + attempt);
         if (place_crop((double)crop_area(&plan, random.word[0][0]),
-                       (double)crop_ratio(&plan, random.word[1][0]), (double)unit(random.word[2][0]),
-                       (double)unit(random.word[3][0]), width, height, &crop))
+                       (double)crop_ratio(&plan, random.word[1][0]), (double)rue_unit(random.word[2][0]),
+                       (double)rue_unit(random.word[3][0]), width, height, &crop))
             return crop;
     }
     return centre_crop(recipe, width, height);

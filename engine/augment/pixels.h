@@ -1,20 +1,14 @@
-/* Augmentation of a whole image: flip, rotation and scale, brightness, contrast, noise, in this order. All
- * but noise give the levels of torchvision's functions for a PIL image. */
+/* Augmentation of a whole image: the operations of an item, in their order (docs/augmentation.md). All but
+ * noise give the levels of torchvision's functions for a PIL image. */
 #ifndef RUE_PIXELS_H
 #define RUE_PIXELS_H
-
-#include <stddef.h>
 
 #include "augmentation.h"
 
 /* `pixels`: `height` rows of `width` pixels of R, G, B and an unused byte, aligned to 4 bytes, without gaps.
  * `scratch` has the same size. */
-void rue_pixels_augment(const struct rue_augmentation *one, const struct rue_augmentation_key *key,
-                        uint32_t width, uint32_t height, uint8_t *pixels, uint8_t *scratch);
-
-static inline size_t rue_pixels_bytes(uint32_t width, uint32_t height)
-{
-    return (size_t)width * height * 4;
-}
+void rue_pixels_augment(const struct rue_recipe *recipe, const struct rue_augmentation *one,
+                        const struct rue_augmentation_key *key, uint32_t width, uint32_t height,
+                        uint8_t *pixels, uint8_t *scratch);
 
 #endif

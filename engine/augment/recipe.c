@@ -1,85 +1,109 @@
 #include "recipe.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "suggest.h"
-
-#define PART(member, count, least, most)                                 \
-    {                                                                    \
-#        member, offsetof(struct rue_recipe, member), count, least, most \
+#define PART(name, member, ...)                                                                             \
+    {                                                                                                       \
+        name, offsetof(struct rue_recipe, member),                                                          \
+            sizeof(((struct rue_recipe *)NULL)->member) / sizeof(float), (const struct rue_recipe_number[]) \
+        {                                                                                                   \
+            __VA_ARGS__                                                                                     \
+        }                                                                                                   \
     }
+#define PROBABILITY            \
+    {                          \
+        "probability", 0, 1, 0 \
+    }
+#define RANGE(least, most)        \
+    {"minimum", least, most, 0},  \
+    {                             \
+        "maximum", least, most, 0 \
+    }
+#define CHANCE(name, member, least, most) PART(name, member, PROBABILITY, RANGE(least, most))
+#define FLAG(name, member)                PART(name, member, PROBABILITY)
 
 const struct rue_recipe_part rue_recipe_parts[RUE_RECIPE_PARTS] = {
-    PART(area, 2, 1e-6F, 1),      PART(ratio, 2, 0.01F, 100), PART(flip, 1, 0, 1),
-    PART(rotation, 3, -180, 180), PART(brightness, 3, 0, 10), PART(contrast, 3, 0, 10),
-    PART(noise, 3, 0, 1),         PART(scale, 3, 0.1F, 10)};
-
-#define CROP .area = {0.08F, 1}, .ratio = {0.75F, 1.33333F}, .flip = 0.5F
-
-const char *const rue_recipe_presets[] = {"mild", "moderate", "aggressive", NULL};
-
-static const struct rue_recipe presets[] = {
-    {CROP},
-    {CROP, .rotation = {0.25F, -10, 10}, .brightness = {0.5F, 0.8F, 1.2F}, .contrast = {0.5F, 0.8F, 1.2F}},
-    {CROP, .rotation = {0.5F, -30, 30}, .brightness = {0.8F, 0.6F, 1.4F}, .contrast = {0.8F, 0.6F, 1.4F},
-     .noise = {0.5F, 0, 0.1F}, .scale = {0.5F, 0.8F, 1.25F}},
+    PART("area", area, RANGE(1e-6F, 1)),
+    PART("ratio", ratio, RANGE(0.01F, 100)),
+    FLAG("flip", flip),
+    CHANCE("rotation", rotation, -180, 180),
+    CHANCE("brightness", brightness, 0, 10),
+    CHANCE("contrast", contrast, 0, 10),
+    CHANCE("noise", noise, 0, 1),
+    CHANCE("scale", scale, 0.1F, 10),
+    FLAG("vertical_flip", vertical_flip),
+    PART("randaugment", policies.randaugment, {"operations", 1, 10, 1}, {"magnitude", 0, 30, 1}),
+    FLAG("trivialaugment", policies.trivialaugment),
+    PART("timm_randaugment", policies.timm_randaugment, {"magnitude", 0, 10, 1}, {"deviation", 0, 100, 0}),
+    FLAG("three_augment", policies.three_augment),
+    CHANCE("saturation", saturation, 0, 10),
+    CHANCE("hue", hue, -0.5F, 0.5F),
+    PART("jitter", jitter, PROBABILITY, {"brightness", 0, 10, 0}, {"contrast", 0, 10, 0},
+         {"saturation", 0, 10, 0}, {"hue", 0, 0.5F, 0}),
+    FLAG("grayscale", filters.grayscale),
+    CHANCE("blur", filters.blur, 0, 100),
+    PART("gaussian_blur", filters.gaussian_blur, PROBABILITY, {"kernel", 1, 255, 2}, RANGE(0.01F, 100)),
+    CHANCE("solarize", filters.solarize, 0, 256),
+    PART("posterize", filters.posterize, PROBABILITY, {"minimum", 0, 8, 1}, {"maximum", 0, 8, 1}),
+    FLAG("equalize", filters.equalize),
+    FLAG("autocontrast", filters.autocontrast),
+    FLAG("invert", filters.invert),
+    CHANCE("sharpness", filters.sharpness, 0, 10),
 };
-
-struct rue_recipe rue_recipe_default(void)
-{
-    return presets[0];
-}
-
-rue_status rue_recipe_preset(const char *name, struct rue_recipe *out, rue_error *error)
-{
-    size_t count = sizeof presets / sizeof *presets;
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(name, rue_recipe_presets[i]) == 0) return *out = presets[i], RUE_OK;
-    char near[RUE_SUGGESTION_BYTES];
-    rue_did_you_mean(name, rue_recipe_presets, count, "", near);
-    return rue_fail(error, RUE_USAGE, "unknown preset '%.80s'%s", name,
-                    *near ? near : "; the presets are mild, moderate and aggressive");
-}
 
 float *rue_recipe_numbers(struct rue_recipe *recipe, const struct rue_recipe_part *part)
 {
     return (float *)(void *)((char *)recipe + part->offset);
 }
 
-static rue_status check_number(const char *part, const char *what, float *number, float least, float most,
+static rue_status check_number(const char *part, const struct rue_recipe_number *kind, float *number,
                                rue_error *error)
 {
     char text[32];
     snprintf(text, sizeof text, "%.6g", (double)*number);
     *number = strtof(text, NULL);
-    if (*number >= least && *number <= most) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "%s: the %s %s is not between %g and %g", part, what, text,
-                    (double)least, (double)most);
+    if (!(*number >= kind->least && *number <= kind->most))
+        return rue_fail(error, RUE_USAGE, "%s: the %s %s is not between %g and %g", part, kind->name, text,
+                        (double)kind->least, (double)kind->most);
+    if (kind->step > 0 && fmodf(*number - kind->least, kind->step) != 0)
+        return rue_fail(error, RUE_USAGE, "%s: the %s %s is not one of %g, %g, %g ... %g", part, kind->name,
+                        text, (double)kind->least, (double)(kind->least + kind->step),
+                        (double)(kind->least + 2 * kind->step), (double)kind->most);
+    return RUE_OK;
+}
+
+/* An operation that is never applied has one form. Random numbers are multiples of 2^-24. */
+static bool is_applied(const struct rue_recipe_part *part, const float *numbers)
+{
+    if (strcmp(part->numbers->name, "probability") == 0) return !(numbers[0] < 0x1p-24F);
+    for (int i = 0; i < part->count; i++)
+        if (numbers[i] != 0) return true;
+    return false;
+}
+
+static bool is_crop(const struct rue_recipe_part *part)
+{
+    return part->offset < offsetof(struct rue_recipe, rotation);
 }
 
 static rue_status check_part(const struct rue_recipe_part *part, float *numbers, rue_error *error)
 {
-    static const char *const words[] = {"probability", "minimum", "maximum"};
     rue_status status = RUE_OK;
-    if (part->count == 3 && numbers[0] == 0 && numbers[1] == 0 && numbers[2] == 0) {
-        memset(numbers, 0, 3 * sizeof *numbers); /* not given; also for -0 */
-        return RUE_OK;
+    bool given = false;
+    for (int i = 0; i < part->count; i++) given = given || numbers[i] != 0;
+    for (int i = 0; (given || is_crop(part)) && i < part->count && status == RUE_OK; i++) {
+        status = check_number(part->name, &part->numbers[i], &numbers[i], error);
+        if (status == RUE_OK && i && strcmp(part->numbers[i].name, "maximum") == 0 &&
+            numbers[i - 1] > numbers[i])
+            return rue_fail(error, RUE_USAGE, "%s: the minimum %g is greater than the maximum %g", part->name,
+                            (double)numbers[i - 1], (double)numbers[i]);
     }
-    for (int i = 0; i < part->count && status == RUE_OK; i++) {
-        bool probability = part->count != 2 && i == 0;
-        status = check_number(part->name, words[part->count == 2 ? i + 1 : i], &numbers[i],
-                              probability ? 0 : part->least, probability ? 1 : part->most, error);
-    }
-    const float *range = numbers + part->count - 2;
-    if (status == RUE_OK && part->count >= 2 && range[0] > range[1])
-        return rue_fail(error, RUE_USAGE, "%s: the minimum %g is greater than the maximum %g", part->name,
-                        (double)range[0], (double)range[1]);
-    /* Random numbers are multiples of 2^-24. An operation that is never applied has one form. */
-    if (status == RUE_OK && part->count == 3 && numbers[0] < 0x1p-24F)
-        memset(numbers, 0, 3 * sizeof *numbers);
+    if (status == RUE_OK && !is_crop(part) && !is_applied(part, numbers))
+        memset(numbers, 0, (size_t)part->count * sizeof *numbers); /* also for -0 */
     return status;
 }
 
@@ -98,7 +122,7 @@ void rue_recipe_format(const struct rue_recipe *recipe, char out[RUE_RECIPE_TEXT
     for (const struct rue_recipe_part *part = rue_recipe_parts; part < rue_recipe_parts + RUE_RECIPE_PARTS;
          part++) {
         const float *numbers = rue_recipe_numbers(&copy, part);
-        if (part->count == 3 && numbers[0] == 0) continue;
+        if (!is_crop(part) && !is_applied(part, numbers)) continue;
         length += (size_t)snprintf(out + length, RUE_RECIPE_TEXT_BYTES - length, "%s%s", length ? " " : "",
                                    part->name);
         for (int i = 0; i < part->count; i++)

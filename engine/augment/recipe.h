@@ -6,15 +6,23 @@
 
 #include "augmentation.h"
 
-/* `count` floats from `offset`: 1 is a probability; 2 are least and most; 3 are probability, least, most. */
+/* A number has bounds; with a step it is one of least, least + step, least + 2 step, ... "minimum" stands
+ * before "maximum": together they are a range. */
+struct rue_recipe_number {
+    const char *name;
+    float least, most, step;
+};
+
+/* `count` floats from `offset`. A part whose numbers are all 0 is not applied; area, ratio and flip always
+ * are. */
 struct rue_recipe_part {
     const char *name;
     size_t offset;
     int count;
-    float least, most; /* bounds of a value; those of a probability are 0 and 1 */
+    const struct rue_recipe_number *numbers;
 };
 
-enum { RUE_RECIPE_PARTS = 8 };
+enum { RUE_RECIPE_PARTS = 25 };
 
 extern const struct rue_recipe_part rue_recipe_parts[RUE_RECIPE_PARTS];
 

@@ -154,8 +154,8 @@ rue_status rue_transform_train(struct rue_transform *transform, const void *jpeg
     if (status == RUE_OK) status = resample_image(transform, error);
     if (status != RUE_OK) return status;
     rue_resample_pixels(transform->resample, transform->pixels);
-    rue_pixels_augment(&one, &training->key, transform->geometry.width, transform->geometry.height,
-                       transform->pixels, transform->scratch);
+    rue_pixels_augment(training->recipe, &one, &training->key, transform->geometry.width,
+                       transform->geometry.height, transform->pixels, transform->scratch);
     rue_resample_planes(transform->resample, transform->pixels, dtype, out);
     return RUE_OK;
 }

@@ -80,6 +80,13 @@ def test_training_gives_torchvision_s_pixels_with_the_parameters_of_rue_augment(
         assert loader.epoch == 3
 
 
+def test_a_recipe_as_a_dict_is_that_of_its_text(formats):
+    recipe = {"jitter": {"hue": 0.1, "saturation": 0.2, "contrast": 0.4, "brightness": 0.4, "probability": 0.8}, "grayscale": 0.2,
+              "blur": {"probability": 0.1, "range": [0.1, 2]}, "solarize": {"range": [128, 128], "probability": 0.2}}
+    contents = [content(rue.Loader(formats / "photos", batch_size=4, dtype="uint8", transform="train", augment=augment)) for augment in (recipe, "moco-v3-2", "mild")]
+    assert contents[0] == contents[1] != contents[2]
+
+
 SETTINGS = [dict(num_workers=workers, **more) for workers in (0, 1, 2, 8)
             for more in (dict(), dict(parallelism="sample"), dict(prefetch_factor=5), dict(max_queue_size=1), dict(output="numpy"), dict(hold=9))]
 

@@ -46,7 +46,8 @@ WRONG = [*({name: value} for name, value in WORDS.items()), *({name: value} for 
          {"rank": 1}, {"world_size": 2}, {"rank": 2, "world_size": 2}, {"rank": -1, "world_size": 2}, {"rank": 0, "world_size": 0}, {"rank": 0, "world_size": "env"},
          {"rank": 0.0, "world_size": 1}, {"rank": PHOTOS, "world_size": PHOTOS + 1}, {"rank": True, "world_size": 2}, {"rank": 0, "world_size": "two"},
          {"mean": [0, 0, 0]}, {"normalize": False}, {"image_dtype": "bfloat16"}, {"channels_last": True},
-         *({"augment": value, "transform": "train"} for value in ({"area": "x"}, {"areas": 1}, {"flip": 2}, {"rotation": {"probability": 1}}, 5, [1], {"area": [1]}))]
+         *({"augment": value, "transform": "train"} for value in ({"area": "x"}, {"areas": 1}, {"flip": 2}, {"rotation": {"probability": 1}}, 5, [1], {"area": [1]},
+                                                                     {"jitter": {"probability": 1}}, {"hue": {"probability": 1, "range": [0, 1]}}))]
 
 
 @pytest.mark.parametrize("options", WRONG, ids=str)

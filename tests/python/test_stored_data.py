@@ -474,11 +474,14 @@ def test_chunks_are_shuffled_and_the_items_within():
 
 
 RECIPE = "area 0.08 1 ratio 0.75 1.33333 flip 0.5 rotation 1 -30 30 brightness 1 0.6 1.4 contrast 1 0.6 1.4 noise 1 0.1 0.1 scale 1 0.8 1.25"
+EVERY_OTHER_PART = ("area 0.08 1 ratio 0.75 1.33333 flip 0.5 vertical_flip 1 randaugment 2 9 trivialaugment 1 three_augment 1 saturation 1 0.6 1.4 hue 1 -0.1 0.1 "
+                    "jitter 1 0.4 0.4 0.4 0.1 grayscale 0.5 blur 1 0.1 2 gaussian_blur 1 9 0.1 2 solarize 1 100 200 posterize 1 3 8 equalize 1 autocontrast 1 "
+                    "invert 1 sharpness 1 0.5 1.5")
 
 
 def test_the_transform_for_training_crops_at_random(runner, photos, tmp_path):
     pytest.importorskip("torchvision.transforms", reason="torchvision is not installed")
-    for recipe in "area 0.08 1 ratio 0.75 1.33333 flip 0.5", RECIPE:
+    for recipe in "area 0.08 1 ratio 0.75 1.33333 flip 0.5", EVERY_OTHER_PART, RECIPE:
         data = stored_data.PhotoFolder(photos, "uint8", recipe)
         assert data[3][0].dtype == torch.uint8 and data[3][0].shape == (3, 224, 224) and not torch.equal(data[3][0], data[3][0])
         workload = dict(transform="train", augment=recipe)

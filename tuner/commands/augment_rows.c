@@ -46,22 +46,46 @@ static const float *get_reals(const struct rue_augmentation *set)
     return &set->area;
 }
 
-static size_t jsonl_rows(char *out, const struct rue_augmentation *sets, size_t count)
+/* Zeros at the end of an operation are left out. */
+static char *put_operations(char *out, const struct rue_augment_origin *origin,
+                            const struct rue_augmentation *set)
+{
+    struct rue_operations list;
+    rue_operations_draw(&origin->recipe, &origin->key, set, RUE_AUGMENT_SIDE, RUE_AUGMENT_SIDE, &list);
+    out = put_text(out, ",\"operations\":[");
+    for (uint32_t i = 0; i < list.count; i++) {
+        const struct rue_operation *one = &list.at[i];
+        out = put_text(put_text(out, i ? ",[\"" : "[\""), rue_operation_names[one->kind]);
+        *out++ = '"';
+        if (one->value != 0 || one->more != 0) out = put_real(put_text(out, ","), one->value);
+        if (one->more != 0) out = put_real(put_text(out, ","), one->more);
+        *out++ = ']';
+    }
+    return put_text(out, "]");
+}
+
+static size_t jsonl_rows(char *out, const struct rue_augment_origin *origin,
+                         const struct rue_augmentation *sets, size_t count)
 {
     static const char *const keys[REALS] = {
         ",\"area\":",       ",\"ratio\":",    ",\"x\":",     ",\"y\":",    ",\"rotation\":",
         ",\"brightness\":", ",\"contrast\":", ",\"noise\":", ",\"scale\":"};
+    bool more = rue_recipe_has_operations(&origin->recipe);
     char *at = out;
     for (size_t s = 0; s < count; s++) {
         at = put_integer(put_text(at, "{\"item\":"), sets[s].item);
         for (int i = 0; i < REALS; i++) at = put_real(put_text(at, keys[i]), get_reals(&sets[s])[i]);
-        at = put_text(at, sets[s].flip ? ",\"flip\":1}\n" : ",\"flip\":0}\n");
+        at = put_text(at, sets[s].flip ? ",\"flip\":1" : ",\"flip\":0");
+        if (more) at = put_operations(at, origin, &sets[s]);
+        at = put_text(at, "}\n");
     }
     return (size_t)(at - out);
 }
 
-static size_t csv_rows(char *out, const struct rue_augmentation *sets, size_t count)
+static size_t csv_rows(char *out, const struct rue_augment_origin *origin,
+                       const struct rue_augmentation *sets, size_t count)
 {
+    (void)origin;
     char *at = out;
     for (size_t s = 0; s < count; s++) {
         at = put_integer(at, sets[s].item);
@@ -71,8 +95,10 @@ static size_t csv_rows(char *out, const struct rue_augmentation *sets, size_t co
     return (size_t)(at - out);
 }
 
-static size_t npy_rows(char *out, const struct rue_augmentation *sets, size_t count)
+static size_t npy_rows(char *out, const struct rue_augment_origin *origin,
+                       const struct rue_augmentation *sets, size_t count)
 {
+    (void)origin;
     memcpy(out, sets, count * sizeof *sets);
     return count * sizeof *sets;
 }
@@ -110,7 +136,8 @@ static size_t npy_head(char *out, uint64_t rows)
 
 _Static_assert(sizeof(struct rue_augmentation) == 8 + 4 * REALS + 4, "a record of npy has no gaps");
 
-const struct rue_augment_format rue_augment_jsonl = {"jsonl", "{\"item\":", 300, no_head, jsonl_rows};
-const struct rue_augment_format rue_augment_csv = {"csv", "item,area,", 160, csv_head, csv_rows};
+const struct rue_augment_format rue_augment_jsonl = {"jsonl", "{\"item\":", 300 + RUE_OPERATIONS_MAX * 60,
+                                                     true,    no_head,      jsonl_rows};
+const struct rue_augment_format rue_augment_csv = {"csv", "item,area,", 160, false, csv_head, csv_rows};
 const struct rue_augment_format rue_augment_npy = {"npy", "\x93NUMPY\x01", sizeof(struct rue_augmentation),
-                                                   npy_head, npy_rows};
+                                                   false, npy_head,        npy_rows};

@@ -2,16 +2,28 @@
 #ifndef RUE_AUGMENT_ROWS_H
 #define RUE_AUGMENT_ROWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "augmentation.h"
 
+/* What drew the sets. */
+struct rue_augment_origin {
+    struct rue_recipe recipe;
+    struct rue_augmentation_key key;
+};
+
+/* The image in which translations are: they are in pixels. */
+enum { RUE_AUGMENT_SIDE = 224 };
+
 struct rue_augment_format {
     const char *name, *mark; /* the mark begins every such file */
     size_t row_bytes;        /* of the longest row */
+    bool has_operations;     /* rows can have the list of a recipe with more than numbers for each set */
     /* Writes what precedes `rows` rows; returns its bytes, at most RUE_AUGMENT_HEAD_BYTES. */
     size_t (*head)(char *out, uint64_t rows);
-    size_t (*rows)(char *out, const struct rue_augmentation *sets, size_t count);
+    size_t (*rows)(char *out, const struct rue_augment_origin *origin, const struct rue_augmentation *sets,
+                   size_t count);
 };
 
 enum { RUE_AUGMENT_HEAD_BYTES = 512 };

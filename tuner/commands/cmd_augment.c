@@ -18,11 +18,13 @@ static const struct rue_augment_format *const formats[] = {&rue_augment_jsonl, &
                                                            &rue_augment_npy};
 
 static const struct rue_option options_table[] = {
-    [PRESET] = {"preset", RUE_OPTION_WORD, "NAME", "mild", "mild, moderate or aggressive", 0, 0,
-                rue_recipe_presets, .set_by = RUE_SET_BY_FLAG,
-                .more =
-                    "mild crops and flips as torchvision's training references do; the others also change "
-                    "rotation, brightness, contrast, noise and scale."},
+    [PRESET] =
+        {"preset", RUE_OPTION_WORD, "NAME", "mild", "recipe by name, such as simclr", 0, 0,
+         rue_recipe_presets, .set_by = RUE_SET_BY_FLAG,
+         .more =
+             "mild crops and flips as torchvision's training references do; moderate and aggressive also "
+             "change rotation, brightness, contrast, noise and scale. Others are recipes of public training "
+             "scripts."},
     [RECIPE] = {"recipe", RUE_OPTION_PATH, "FILE.json", NULL, "your own probabilities and ranges", 0, 0, NULL,
                 .set_by = RUE_SET_BY_FLAG, .more = "docs/augmentation.md describes the file."},
     [FIRST] = {"first", RUE_OPTION_COUNT, "ITEM", "0", "first item; any is found at once", 0, INT64_MAX, NULL,
@@ -47,8 +49,7 @@ static const struct rue_option options_table[] = {
 };
 
 struct stream {
-    struct rue_recipe recipe;
-    struct rue_augmentation_key key;
+    struct rue_augment_origin origin;
     uint64_t first, stride, count; /* count 0 with `endless` */
     bool endless;
     const struct rue_augment_format *format;
@@ -78,8 +79,8 @@ static rue_status read_stream(const struct rue_options *options, struct stream *
         return rue_fail(error, RUE_USAGE, "%s needs the number of items: give --count N",
                         rue_options_text(options, OUTPUT) ? "--output" : "--format npy");
     *out = (struct stream){
-        .key = {rue_options_number(options, SEED), (uint32_t)rue_options_number(options, EPOCH),
-                rue_options_flag(options, PER_RANK) ? (uint32_t)rank + 1 : 0},
+        .origin.key = {rue_options_number(options, SEED), (uint32_t)rue_options_number(options, EPOCH),
+                       rue_options_flag(options, PER_RANK) ? (uint32_t)rank + 1 : 0},
         .first = rue_options_number(options, FIRST) + rank,
         .stride = world,
         .count = count_share(count, rank, world),
@@ -87,10 +88,16 @@ static rue_status read_stream(const struct rue_options *options, struct stream *
         .format = formats[format],
     };
     const char *file = rue_options_text(options, RECIPE);
-    if (!file) return rue_recipe_preset(rue_options_text(options, PRESET), &out->recipe, error);
     rue_error why = {0};
-    rue_status status = rue_recipe_read_file(file, &out->recipe, &why);
-    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "--recipe: %s", why.message);
+    rue_status status = file
+                            ? rue_recipe_read_file(file, &out->origin.recipe, &why)
+                            : rue_recipe_preset(rue_options_text(options, PRESET), &out->origin.recipe, &why);
+    if (status != RUE_OK) return rue_fail(error, status, "--%s: %s", file ? "recipe" : "preset", why.message);
+    if (rue_recipe_has_operations(&out->origin.recipe) && !formats[format]->has_operations)
+        return rue_fail(error, RUE_USAGE,
+                        "--format %s has no columns for the operations of this recipe: use jsonl",
+                        formats[format]->name);
+    return RUE_OK;
 }
 
 static bool write_whole(int fd, const char *bytes, size_t count)
@@ -115,9 +122,9 @@ static rue_status write_stream(const struct stream *stream, int fd, rue_error *e
     for (uint64_t done = 0; written && (stream->endless || done < stream->count); done += SETS_AT_ONCE) {
         uint64_t left = stream->endless ? SETS_AT_ONCE : stream->count - done;
         size_t count = left < SETS_AT_ONCE ? (size_t)left : SETS_AT_ONCE;
-        rue_augmentation_draw(&stream->recipe, &stream->key, stream->first + done * stream->stride,
-                              stream->stride, sets, count);
-        written = write_whole(fd, text, format->rows(text, sets, count));
+        rue_augmentation_draw(&stream->origin.recipe, &stream->origin.key,
+                              stream->first + done * stream->stride, stream->stride, sets, count);
+        written = write_whole(fd, text, format->rows(text, &stream->origin, sets, count));
     }
     int number = errno;
     free(text);

@@ -1,6 +1,7 @@
 #include "recipe_json.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "json_file.h"
@@ -14,29 +15,55 @@ static bool read_number(const json_t *value, float *out)
     return true;
 }
 
+static bool is_range(const struct rue_recipe_number *number)
+{
+    return strcmp(number->name, "minimum") == 0;
+}
+
 static bool read_range(const json_t *value, float *out)
 {
     return json_array_size(value) == 2 && read_number(json_array_get(value, 0), &out[0]) &&
            read_number(json_array_get(value, 1), &out[1]);
 }
 
-static bool read_chance(const json_t *value, float *out)
+/* An object with a key for each number, and "range" for a minimum and a maximum. */
+static bool read_object(const struct rue_recipe_part *part, const json_t *value, float *out)
 {
-    return json_object_size(value) == 2 && read_number(json_object_get(value, "probability"), &out[0]) &&
-           read_range(json_object_get(value, "range"), &out[1]);
+    size_t keys = 0;
+    for (int i = 0; i < part->count; i++, keys++) {
+        if (is_range(&part->numbers[i])) {
+            if (!read_range(json_object_get(value, "range"), &out[i])) return false;
+            i++;
+        } else if (!read_number(json_object_get(value, part->numbers[i].name), &out[i]))
+            return false;
+    }
+    return json_object_size(value) == keys;
+}
+
+static rue_status fail_form(const struct rue_recipe_part *part, rue_error *error)
+{
+    char keys[256] = "";
+    size_t length = 0;
+    for (int i = 0; i < part->count; i++) {
+        const char *name = part->numbers[i].name, *comma = i ? ", " : "";
+        if (is_range(&part->numbers[i]))
+            return rue_fail(error, RUE_USAGE, "%s: expected {%s%s\"range\": [minimum, maximum]}", part->name,
+                            keys, comma);
+        length += (size_t)snprintf(keys + length, sizeof keys - length, "%s\"%s\": %s", comma, name,
+                                   strcmp(name, "probability") == 0 ? "P" : "N");
+    }
+    return rue_fail(error, RUE_USAGE, "%s: expected {%s}", part->name, keys);
 }
 
 static rue_status read_part(const struct rue_recipe_part *part, const json_t *value, float *out,
                             rue_error *error)
 {
-    static const struct {
-        bool (*read)(const json_t *value, float *out);
-        const char *expected;
-    } forms[] = {{read_number, "a probability, such as 0.5"},
-                 {read_range, "[minimum, maximum]"},
-                 {read_chance, "{\"probability\": P, \"range\": [minimum, maximum]}"}};
-    if (forms[part->count - 1].read(value, out)) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "%s: expected %s", part->name, forms[part->count - 1].expected);
+    bool plain = part->count == 1, range = is_range(part->numbers);
+    if (plain ? read_number(value, out) : range ? read_range(value, out) : read_object(part, value, out))
+        return RUE_OK;
+    if (!plain && !range) return fail_form(part, error);
+    return rue_fail(error, RUE_USAGE, "%s: expected %s", part->name,
+                    plain ? "a probability, such as 0.5" : "[minimum, maximum]");
 }
 
 static rue_status fail_unknown(const char *key, rue_error *error)
@@ -45,9 +72,8 @@ static rue_status fail_unknown(const char *key, rue_error *error)
     char near[RUE_SUGGESTION_BYTES];
     for (int p = 0; p < RUE_RECIPE_PARTS; p++) names[p] = rue_recipe_parts[p].name;
     rue_did_you_mean(key, names, RUE_RECIPE_PARTS, "", near);
-    return rue_fail(
-        error, RUE_USAGE, "unknown key '%.80s'%s", key,
-        *near ? near : "; the keys are area, ratio, flip, rotation, brightness, contrast, noise and scale");
+    return rue_fail(error, RUE_USAGE, "unknown key '%.80s'%s", key,
+                    *near ? near : "; docs/augmentation.md lists the keys");
 }
 
 rue_status rue_recipe_read(const json_t *object, struct rue_recipe *out, rue_error *error)

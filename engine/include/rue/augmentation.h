@@ -11,6 +11,7 @@
 #ifndef RUE_AUGMENTATION_H
 #define RUE_AUGMENTATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "error.h"
@@ -18,6 +19,36 @@
 /* An operation that is applied with a probability, with a value that is uniform in [least, most]. */
 struct rue_chance {
     float probability, least, most;
+};
+
+/* ColorJitter of torchvision: factors of brightness, contrast and saturation in [max(0, 1 - x), 1 + x], a
+ * shift of hue in [-hue, hue], in random order. */
+struct rue_jitter {
+    float probability, brightness, contrast, saturation, hue;
+};
+
+/* GaussianBlur of torchvision: its kernel has `kernel` x `kernel` numbers, with sigma in [least, most]. */
+struct rue_kernel_blur {
+    float probability, kernel, least, most;
+};
+
+/* Operations that are chosen at random. */
+struct rue_policies {
+    float randaugment[2];      /* of torchvision: number of operations and magnitude */
+    float trivialaugment;      /* TrivialAugmentWide of torchvision: probability */
+    float timm_randaugment[2]; /* "rand-mM-mstdS-inc1" of timm: magnitude M and standard deviation S */
+    float three_augment;       /* one of grayscale, solarize and blur, as in DeiT III: probability */
+};
+
+/* Maps of levels and filters. Numbers without a range are probabilities. */
+struct rue_filters {
+    float grayscale;
+    struct rue_chance blur; /* Pillow's ImageFilter.GaussianBlur: radius */
+    struct rue_kernel_blur gaussian_blur;
+    struct rue_chance solarize;  /* threshold, in [0, 256] */
+    struct rue_chance posterize; /* bits, whole numbers from 0 to 8 */
+    float equalize, autocontrast, invert;
+    struct rue_chance sharpness; /* factor, in [0, 10] */
 };
 
 /* What the random parameters are. Numbers have at most 6 significant digits (rue_recipe_check rounds). */
@@ -30,9 +61,15 @@ struct rue_recipe {
     struct rue_chance contrast;   /* factor, in [0, 10] */
     struct rue_chance noise;      /* standard deviation, where 1 is the full range of levels, in [0, 1] */
     struct rue_chance scale;      /* factor, in [0.1, 10] */
+    float vertical_flip;          /* probability */
+    struct rue_policies policies;
+    struct rue_chance saturation; /* factor, in [0, 10] */
+    struct rue_chance hue;        /* shift, in [-0.5, 0.5], where 1 is the whole circle */
+    struct rue_jitter jitter;
+    struct rue_filters filters;
 };
 
-extern const char *const rue_recipe_presets[]; /* "mild", "moderate", "aggressive", NULL */
+extern const char *const rue_recipe_presets[]; /* "mild", "moderate", "aggressive", "timm", ..., NULL */
 
 /* RUE_USAGE, with a similar name: the preset is unknown. */
 rue_status rue_recipe_preset(const char *name, struct rue_recipe *out, rue_error *error) RUE_MUST_CHECK;
@@ -40,7 +77,7 @@ rue_status rue_recipe_preset(const char *name, struct rue_recipe *out, rue_error
 /* Rounds all numbers to 6 significant digits. RUE_USAGE names the number that is out of range. */
 rue_status rue_recipe_check(struct rue_recipe *recipe, rue_error *error) RUE_MUST_CHECK;
 
-enum { RUE_RECIPE_TEXT_BYTES = 320 };
+enum { RUE_RECIPE_TEXT_BYTES = 1024 };
 
 /* Writes "area 0.08 1 ratio 0.75 1.33333 flip 0.5 rotation 0.5 -10 10", without operations that are never
  * applied. Equal recipes that passed rue_recipe_check give equal texts. */
@@ -69,6 +106,60 @@ struct rue_augmentation {
  * passed rue_recipe_check or come from rue_recipe_preset. */
 void rue_augmentation_draw(const struct rue_recipe *recipe, const struct rue_augmentation_key *key,
                            uint64_t first, uint64_t stride, struct rue_augmentation *out, uint64_t count);
+
+/* What is done to the pixels of a crop. Values are in `value`, unless the comment says otherwise. */
+enum rue_operation_kind {
+    RUE_OPERATION_FLIP,
+    RUE_OPERATION_VERTICAL_FLIP,
+    RUE_OPERATION_SHEAR_X, /* tangent of the angle; `more`: RUE_GEOMETRY_... */
+    RUE_OPERATION_SHEAR_Y,
+    RUE_OPERATION_TRANSLATE_X, /* pixels to the left; `more`: RUE_GEOMETRY_... */
+    RUE_OPERATION_TRANSLATE_Y,
+    RUE_OPERATION_ROTATE, /* degrees anticlockwise; `more`: RUE_GEOMETRY_... */
+    RUE_OPERATION_AFFINE, /* degrees clockwise; `more`: factor of size */
+    RUE_OPERATION_BRIGHTNESS,
+    RUE_OPERATION_CONTRAST,
+    RUE_OPERATION_SATURATION,
+    RUE_OPERATION_HUE,
+    RUE_OPERATION_GRAYSCALE,
+    RUE_OPERATION_BLUR,          /* radius */
+    RUE_OPERATION_GAUSSIAN_BLUR, /* sigma; `more`: size of the kernel */
+    RUE_OPERATION_SOLARIZE,      /* threshold */
+    RUE_OPERATION_SOLARIZE_ADD,  /* what is added to levels below 128 */
+    RUE_OPERATION_POSTERIZE,     /* bits */
+    RUE_OPERATION_EQUALIZE,
+    RUE_OPERATION_AUTOCONTRAST,
+    RUE_OPERATION_INVERT,
+    RUE_OPERATION_SHARPNESS,
+    RUE_OPERATION_NOISE,
+    RUE_OPERATION_KINDS
+};
+
+/* As torchvision's policies: the nearest pixel, black outside. As timm's: bicubic, ImageNet's mean outside,
+ * and translations are relative to the size. */
+enum { RUE_GEOMETRY_NEAREST, RUE_GEOMETRY_BICUBIC };
+
+struct rue_operation {
+    enum rue_operation_kind kind;
+    float value, more;
+};
+
+enum { RUE_OPERATIONS_MAX = 40 };
+
+struct rue_operations {
+    uint32_t count;
+    struct rue_operation at[RUE_OPERATIONS_MAX]; /* in the order in which they are applied */
+};
+
+extern const char *const rue_operation_names[RUE_OPERATION_KINDS];
+
+/* Whether a recipe has parts that struct rue_augmentation has no number for. */
+bool rue_recipe_has_operations(const struct rue_recipe *recipe);
+
+/* The operations of an item whose parameters were drawn, in an image of this size after its crop. */
+void rue_operations_draw(const struct rue_recipe *recipe, const struct rue_augmentation_key *key,
+                         const struct rue_augmentation *one, uint32_t width, uint32_t height,
+                         struct rue_operations *out);
 
 /* In pixels of the image. */
 struct rue_crop {

@@ -63,6 +63,21 @@ def refuse_unknown(names, known):
         raise TypeError(f"Loader has no option {name!r}" + (f": did you mean {near[0]}?" if near else "; its options are in help(rue_tuner.Loader)"))
 
 
+# The keys of the parts of a recipe that are objects, in the order of its text.
+PART_KEYS = {"jitter": ("probability", "brightness", "contrast", "saturation", "hue"), "gaussian_blur": ("probability", "kernel", "range"),
+             "randaugment": ("operations", "magnitude"), "timm_randaugment": ("magnitude", "deviation")}
+
+
+def part_numbers(name, value):
+    """The numbers of a part of a recipe, which a dict names."""
+    if not isinstance(value, Mapping):
+        return value if isinstance(value, (list, tuple)) else [value]
+    keys = PART_KEYS.get(name, ("probability", "range"))
+    if set(value) != set(keys):
+        raise ValueError(f"augment: {name}: expected the keys {', '.join(keys)}")
+    return [number for key in keys for number in (value[key] if key == "range" else [value[key]])]
+
+
 def augment_text(augment):
     """A preset, or the text of a recipe that is given as a dict, as docs/augmentation.md describes them."""
     if isinstance(augment, str):
@@ -70,10 +85,10 @@ def augment_text(augment):
     words = []
     try:
         for name, value in {"area": [0.08, 1], "ratio": [0.75, 1.33333], "flip": 0.5, **augment}.items():
-            numbers = [value["probability"], *value["range"]] if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
-            words += [name, *(f"{number:g}" for number in numbers)]
-    except (TypeError, ValueError, KeyError):
-        raise ValueError(f"augment {augment!r}: expected a preset, or a recipe as in docs/augmentation.md") from None
+            words += [name, *(f"{number:g}" for number in part_numbers(name, value))]
+    except (TypeError, ValueError) as error:
+        raise ValueError(str(error) if str(error).startswith("augment: ") else
+                         f"augment {augment!r}: expected a preset, or a recipe as in docs/augmentation.md") from None
     return " ".join(words)
 
 

@@ -1,0 +1,20 @@
+/* Operations that are chosen at random: RandAugment, TrivialAugmentWide, 3-Augment. */
+#ifndef RUE_POLICIES_H
+#define RUE_POLICIES_H
+
+#include <assert.h>
+
+#include "augmentation.h"
+
+/* Of an item, for an image of this size. */
+void rue_policies_draw(const struct rue_policies *policies, const struct rue_augmentation_key *key,
+                       uint64_t item, uint32_t width, uint32_t height, struct rue_operations *out);
+
+static inline void rue_operations_add(struct rue_operations *list, enum rue_operation_kind kind, float value,
+                                      float more)
+{
+    assert(list->count < RUE_OPERATIONS_MAX);
+    list->at[list->count++] = (struct rue_operation){kind, value, more};
+}
+
+#endif
