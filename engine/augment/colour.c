@@ -1,3 +1,5 @@
+#include <stdbool.h>
+
 #include "image.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -42,44 +44,45 @@ INLINE int32_t smaller(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
+/* Compilers make a branch of nested conditions, and no SIMD. */
+INLINE int32_t choose(bool which, int32_t yes, int32_t no)
+{
+    return no ^ ((yes ^ no) & -(int32_t)which);
+}
+
 /* Pillow, src/libImaging/Convert.c, rgb2hsv_row, with its roundings. */
 INLINE struct hsv to_hsv(uint32_t pixel)
 {
     int32_t r = (int32_t)(pixel & 255), g = (int32_t)(pixel >> 8 & 255), b = (int32_t)(pixel >> 16 & 255);
     int32_t most = larger(r, larger(g, b)), range = most - smaller(r, smaller(g, b));
-    float divisor = (float)(range > 0 ? range : 1), rc = (float)(most - r) / divisor,
-          gc = (float)(most - g) / divisor, bc = (float)(most - b) / divisor;
-    double base = r == most ? 0 : g == most ? 2 : 4;
-    float plus = r == most ? bc : g == most ? rc : gc, minus = r == most ? gc : g == most ? bc : rc;
-    float sector = (float)(base + (double)plus - (double)minus);
+    bool red = r == most, green = g == most;
+    int32_t base = choose(red, 0, choose(green, 2, 4)), plus = most - choose(red, b, choose(green, r, g)),
+            minus = most - choose(red, g, choose(green, b, r));
+    float divisor = (float)larger(range, 1);
+    float sector = (float)((double)base + (double)((float)plus / divisor) - (double)((float)minus / divisor));
     double turn = (double)sector / 6.0 + 1.0;
-    float hue = (float)(turn >= 1 ? turn - 1 : turn),
-          saturation = (float)range / (float)(most > 0 ? most : 1);
+    float hue = (float)(turn - (turn >= 1)), saturation = (float)range / (float)larger(most, 1);
     return (struct hsv){(int32_t)((double)hue * 255.0), (int32_t)((double)saturation * 255.0), most};
 }
 
-/* Convert.c, hsv2rgb. */
+INLINE int32_t rounded(double positive)
+{
+    return (int32_t)(positive + 0.5);
+}
+
+/* Convert.c, hsv2rgb. Sector 6 is sector 0. */
 INLINE uint32_t from_hsv(struct hsv in)
 {
-    double turn = (double)in.hue * 6.0 / 255.0, value = (double)in.value;
-    int32_t i = (int32_t)turn;
+    double turn = (double)in.hue * 6.0 / 255.0, level = (double)in.value;
+    int32_t i = (int32_t)turn, v = in.value;
     float f = (float)(turn - (double)i), saturation = (float)((double)in.saturation / 255.0);
-    uint32_t v = (uint32_t)in.value, p = (uint32_t)(int32_t)(value * (1.0 - (double)saturation) + 0.5),
-             q = (uint32_t)(int32_t)(value * (1.0 - (double)(saturation * f)) + 0.5),
-             t = (uint32_t)(int32_t)(value * (1.0 - (double)saturation * (1.0 - (double)f)) + 0.5);
-    uint32_t r = i == 1             ? q
-                 : i == 4           ? t
-                 : i == 2 || i == 3 ? p
-                                    : v,
-             g = i == 1 || i == 2   ? v
-                 : i == 3           ? q
-                 : i == 4 || i == 5 ? p
-                                    : t,
-             b = i == 3 || i == 4 ? v
-                 : i == 2         ? t
-                 : i == 5         ? q
-                                  : p;
-    return r | g << 8 | b << 16;
+    int32_t p = rounded(level * (1.0 - (double)saturation)),
+            q = rounded(level * (1.0 - (double)(saturation * f))),
+            t = rounded(level * (1.0 - (double)saturation * (1.0 - (double)f)));
+    int32_t r = choose(i == 1, q, choose(i == 4, t, choose((i == 2) | (i == 3), p, v))),
+            g = choose(i == 3, q, choose((i == 4) | (i == 5), p, choose((i == 1) | (i == 2), v, t))),
+            b = choose(i == 2, t, choose(i == 5, q, choose((i == 3) | (i == 4), v, p)));
+    return (uint32_t)(r | g << 8 | b << 16);
 }
 
 RUE_WIDE static void shift_pixels(uint32_t *pixels, size_t count, int32_t shift)

@@ -114,7 +114,7 @@ typedef double reals __attribute__((vector_size(32)));
 
 INLINE void load_levels(uint32_t pixel, levels *out)
 {
-    *out = (levels){(int32_t)(pixel & 255), (int32_t)(pixel >> 8 & 255), (int32_t)(pixel >> 16 & 255), 0};
+    *out = ((int32_t)pixel >> (levels){0, 8, 16, 24}) & 255;
 }
 
 /* Pillow, Geometry.c, BICUBIC. Of levels, the coefficients are whole numbers. */
@@ -136,12 +136,12 @@ INLINE uint32_t clip_level(double level)
     return level <= 0 ? 0 : level >= 255 ? 255 : (uint32_t)(int32_t)level;
 }
 
-static uint32_t clamp(int64_t at, uint32_t size)
+INLINE uint32_t clamp(int64_t at, uint32_t size)
 {
     return at < 0 ? 0 : at >= size ? size - 1 : (uint32_t)at;
 }
 
-static uint32_t cubic_pixel(const struct rue_image *image, double x, double y)
+INLINE uint32_t cubic_pixel(const struct rue_image *image, double x, double y)
 {
     int64_t left = (int64_t)floor(x), top = (int64_t)floor(y);
     double dx = x - (double)left, dy = y - (double)top;
@@ -157,7 +157,7 @@ static uint32_t cubic_pixel(const struct rue_image *image, double x, double y)
 }
 
 /* ImageNet's mean outside, as timm rounds it: 124, 116, 104. Pillow, Geometry.c, ImagingGenericTransform. */
-static void map_bicubic(const struct rue_image *image, const matrix m)
+RUE_WIDE static void map_bicubic(const struct rue_image *image, const matrix m)
 {
     enum { MEAN = 124 | 116 << 8 | 104 << 16 };
     uint32_t *out = image->pixels;

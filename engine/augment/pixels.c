@@ -2,16 +2,21 @@
 
 #include "image.h"
 
+RUE_WIDE static void flip_row(uint32_t *restrict left, uint32_t *restrict right, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t pixel = left[i];
+        left[i] = right[count - 1 - i];
+        right[count - 1 - i] = pixel;
+    }
+}
+
 static void flip_columns(const struct rue_image *image, const struct rue_operation *operation)
 {
     (void)operation;
-    uint32_t *row = image->pixels, width = image->width;
-    for (uint32_t y = 0; y < image->height; y++, row += width)
-        for (uint32_t i = 0; i < width / 2; i++) {
-            uint32_t left = row[i];
-            row[i] = row[width - 1 - i];
-            row[width - 1 - i] = left;
-        }
+    uint32_t *row = image->pixels, half = image->width / 2;
+    for (uint32_t y = 0; y < image->height; y++, row += image->width)
+        flip_row(row, row + image->width - half, half);
 }
 
 static void flip_rows(const struct rue_image *image, const struct rue_operation *operation)
