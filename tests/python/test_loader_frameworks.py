@@ -1,7 +1,9 @@
 """Loader in the training loops of other libraries. tests/run.sh installs them into build/peers; where one cannot be had, its
 tests are skipped. As a program, this file is one rank of a job: a function and its arguments."""
 import json
+import math
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -295,6 +297,38 @@ def test_timm_mixes_batches_and_sets_epochs(few):
 
 
 # ---- without a trainer ----
+
+def test_the_documented_mix_of_batches_depends_on_the_position_alone(few):
+    code = re.search(r"```py\n(class EraseAndMix.*?)\nmix = ", (ROOT / "docs/loader.md").read_text(), re.DOTALL).group(1)
+    names = dict(math=math, numpy=pytest.importorskip("numpy", reason="NumPy is not installed"), torch=torch)
+    exec(code, names)
+
+    def load(mix, state=None):
+        mix.loader = make_loader(few, ("images", "labels"), transform="train", augment="deit", batch_transform=mix)
+        if state:
+            mix.loader.load_state_dict(state)
+        states = [mix.loader.state_dict()]
+        batches = [(images.clone(), labels.clone(), states.append(mix.loader.state_dict())) for images, labels in mix.loader]
+        return [batch[:2] for batch in batches], states
+
+    first, states = load(names["EraseAndMix"](20))
+    resumed = load(names["EraseAndMix"](20), states[2])[0]
+    assert all(torch.equal(a, b) for one, other in zip(first[2:], resumed) for a, b in zip(one, other)) and len(first) == len(resumed) + 2
+    assert not torch.equal(first[0][0], load(names["EraseAndMix"](20, seed=1))[0][0][0])
+    mix, cuts = names["EraseAndMix"](20), 0
+    mix.erase = lambda image, draw: None
+    whole = make_loader(few, ("images", "labels"), transform="train", augment="deit")
+    for (images, wanted), (raw, labels) in zip(load(mix)[0], whole):
+        assert torch.allclose(wanted.sum(1), torch.ones(len(wanted)))
+        share = ((wanted[0, labels[0]] - 0.1 / 20) / 0.9).item()  # the share of the image itself
+        own, other = (images == raw).all(1), (images == raw.flip(0)).all(1)
+        if (own | other).all():
+            cuts += 1
+            assert labels[0] == labels[-1] or own[0].float().mean().item() == pytest.approx(share, abs=1e-3)
+        else:
+            assert labels[0] == labels[-1] or torch.allclose(images, raw * share + raw.flip(0) * (1 - share), atol=1e-4)
+    assert 0 < cuts < len(first)
+
 
 def test_a_compiled_step_is_compiled_once(few):
     if not hasattr(torch, "compile"):
