@@ -176,7 +176,7 @@ void rue_image_gaussian_blur(const struct rue_image *image, const struct rue_ope
         blur_strip(image, &kernel, left, image->width - left < COLUMNS ? image->width - left : COLUMNS);
 }
 
-/* Pillow, ImageFilter.SMOOTH: each sum / 13, rounded; a sum is never half way between two levels. */
+/* Pillow, ImageFilter.SMOOTH: each sum / 13, rounded; a sum never lies in the middle of two levels. */
 RUE_WIDE static void sharpen_row(const uint8_t *above, const uint8_t *row, const uint8_t *below, uint8_t *out,
                                  size_t count, float factor)
 {

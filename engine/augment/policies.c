@@ -44,19 +44,30 @@ static float bin_value(float start, float end, int bin)
 static void add_choice(struct rue_operations *out, int kind, double most, int bin, bool negative)
 {
     float magnitude = bin_value(0, (float)most, bin);
-    if (kind == RUE_OPERATION_POSTERIZE)
-        magnitude = 8 - rintf((float)bin / (float)((BINS - 1) / most));
-    else if (kind == RUE_OPERATION_SOLARIZE)
-        magnitude = bin_value((float)most, 0, bin);
-    else if (negative)
-        magnitude = -magnitude;
-    if (kind == RUE_OPERATION_TRANSLATE_X || kind == RUE_OPERATION_TRANSLATE_Y)
+    if (negative) magnitude = -magnitude;
+    switch (kind) {
+    case NOTHING:
+        return;
+    case RUE_OPERATION_TRANSLATE_X:
+    case RUE_OPERATION_TRANSLATE_Y:
         magnitude = truncf(magnitude);
-    else if (kind >= RUE_OPERATION_BRIGHTNESS && kind != RUE_OPERATION_POSTERIZE &&
-             kind != RUE_OPERATION_SOLARIZE)
+        break;
+    case RUE_OPERATION_POSTERIZE:
+        magnitude = 8 - rintf((float)bin / (float)((BINS - 1) / most));
+        break;
+    case RUE_OPERATION_SOLARIZE:
+        magnitude = bin_value((float)most, 0, bin);
+        break;
+    case RUE_OPERATION_BRIGHTNESS:
+    case RUE_OPERATION_SATURATION:
+    case RUE_OPERATION_CONTRAST:
+    case RUE_OPERATION_SHARPNESS:
         magnitude = (float)(1.0 + (double)magnitude);
-    if (kind != NOTHING)
-        rue_operations_add(out, (enum rue_operation_kind)kind, magnitude, RUE_GEOMETRY_NEAREST);
+        break;
+    default:
+        break;
+    }
+    rue_operations_add(out, (enum rue_operation_kind)kind, magnitude, RUE_GEOMETRY_NEAREST);
 }
 
 static float uniform(const struct rue_philox *words, int lane, int word)

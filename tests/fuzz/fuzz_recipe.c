@@ -1,7 +1,9 @@
-/* A recipe of augmentation: what is accepted draws valid parameters, and its text gives the same recipe. */
+/* A recipe of augmentation: what is accepted draws valid parameters, augments a small image, and its text
+ * gives the same recipe. */
 #include <assert.h>
 #include <string.h>
 
+#include "pixels.h"
 #include "recipe.h"
 #include "recipe_json.h"
 
@@ -22,6 +24,8 @@ static void check_recipe(const struct rue_recipe *recipe)
                set->brightness <= 10);
         assert(set->contrast >= 0 && set->contrast <= 10 && set->noise >= 0 && set->noise <= 1);
         assert(set->scale >= 0.0999F && set->scale <= 10);
+        uint32_t pixels[5 * 3] = {0xFFFFFF, 0xFF, 0x123456}, scratch[5 * 3];
+        if (i < 2) rue_pixels_augment(recipe, set, &key, 5, 3, (uint8_t *)pixels, (uint8_t *)scratch);
         struct rue_crop crop = rue_augmentation_crop(recipe, &key, set, 1 + (uint32_t)i * 31, 100);
         assert(crop.width && crop.height && crop.left + crop.width <= 1 + (uint32_t)i * 31 &&
                crop.top + crop.height <= 100);
