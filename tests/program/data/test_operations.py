@@ -16,7 +16,7 @@ from torchvision.transforms import InterpolationMode, autoaugment  # noqa: E402
 
 CROP = "area 1 1 ratio 1 1 flip 0"
 MEAN = 124, 116, 104
-SIZES = [(224, 224), (96, 160), (37, 23), (3, 3), (2, 5), (1, 1)]
+SIZES = [(224, 224), (96, 160), (37, 23), (2, 5), (1, 1)]
 
 
 def photo(width, height):
@@ -90,13 +90,13 @@ BLURS = [f"{CROP} gaussian_blur 1 9 0.1 2", f"{CROP} gaussian_blur 1 23 0.1 2", 
 def test_levels_are_pillow_s_and_torchvision_s(width, height):
     levels = photo(width, height)
     image, seen, wrong = Image.fromarray(levels), set(), []
-    for recipe, operations, ours in augment(levels, RECIPES, 6 if width * height > 40000 else 60):
+    for recipe, operations, ours in augment(levels, RECIPES, 60 if width < 40 else 4):
         seen.update((name, more if name in ("rotate", "shear_x", "shear_y", "translate_x", "translate_y") else 0) for name, _, more in operations)
         theirs = apply(image, operations)
         if not np.array_equal(ours, theirs):
             wrong.append((recipe, operations, int((ours != theirs).sum()), int(abs(ours.astype(int) - theirs).max())))
     assert not wrong, f"{len(wrong)}: {wrong[:5]}"
-    assert width > 100 or len(seen) == 25, f"{len(seen)} {sorted(seen)}"
+    assert width > 40 or len(seen) == 25, sorted(seen)
 
 
 def test_torchvision_s_blur_is_equal_up_to_rare_roundings():
