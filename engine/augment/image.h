@@ -13,6 +13,7 @@ struct rue_image {
     uint32_t width, height;
     size_t count;               /* pixels */
     uint32_t *pixels, *scratch; /* [count]; R, G, B and an unused byte */
+    uint32_t fill;              /* pixel outside, of bilinear and bicubic maps */
 };
 
 /* Loops that are compiled a second time, for AVX2, without fused multiply-adds. Sanitizers start too late for

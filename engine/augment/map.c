@@ -43,12 +43,12 @@ static void set_rotation(const struct rue_image *image, double degrees, matrix m
 static double shear_tangent(const struct rue_operation *operation)
 {
     double tangent = (double)operation->value;
-    return operation->more == RUE_GEOMETRY_BICUBIC ? tangent : tan(atan(tangent) * (180 / M_PI) * radian);
+    return operation->more != RUE_GEOMETRY_NEAREST ? tangent : tan(atan(tangent) * (180 / M_PI) * radian);
 }
 
 static void set_matrix(const struct rue_image *image, const struct rue_operation *operation, matrix m)
 {
-    bool relative = operation->more == RUE_GEOMETRY_BICUBIC;
+    bool relative = operation->more != RUE_GEOMETRY_NEAREST;
     double value = (double)operation->value;
     memcpy(m, (matrix){1, 0, 0, 0, 1, 0}, sizeof(matrix));
     switch (operation->kind) {
@@ -156,27 +156,59 @@ INLINE uint32_t cubic_pixel(const struct rue_image *image, double x, double y)
     return clip_level(level[0]) | clip_level(level[1]) << 8 | clip_level(level[2]) << 16;
 }
 
-/* ImageNet's mean outside, as timm rounds it: 124, 116, 104. Pillow, Geometry.c, ImagingGenericTransform. */
-RUE_WIDE static void map_bicubic(const struct rue_image *image, const matrix m)
+/* Geometry.c, BILINEAR and bilinear_filter32RGB. */
+INLINE uint32_t linear_pixel(const struct rue_image *image, double x, double y)
 {
-    enum { MEAN = 124 | 116 << 8 | 104 << 16 };
+    int64_t left = (int64_t)floor(x), top = (int64_t)floor(y);
+    double dx = x - (double)left, dy = y - (double)top;
+    uint32_t from = clamp(left, image->width), to = clamp(left + 1, image->width);
+    reals v[2];
+    for (int i = 0; i < 2; i++) {
+        const uint32_t *row = image->scratch + (size_t)clamp(top + i, image->height) * image->width;
+        levels a, b;
+        load_levels(row[from], &a);
+        load_levels(row[to], &b);
+        v[i] = __builtin_convertvector(a, reals) + __builtin_convertvector(b - a, reals) * dx;
+    }
+    reals level = v[0] + (v[1] - v[0]) * dy;
+    return clip_level(level[0]) | clip_level(level[1]) << 8 | clip_level(level[2]) << 16;
+}
+
+/* Geometry.c, ImagingGenericTransform. */
+INLINE void map_smooth(const struct rue_image *image, const matrix m,
+                       uint32_t (*pixel)(const struct rue_image *image, double x, double y))
+{
     uint32_t *out = image->pixels;
     for (uint32_t i = 0; i < image->height; i++)
         for (uint32_t j = 0; j < image->width; j++) {
             double x = m[0] * (j + 0.5) + m[1] * (i + 0.5) + m[2],
                    y = m[3] * (j + 0.5) + m[4] * (i + 0.5) + m[5];
             bool inside = x >= 0 && x < image->width && y >= 0 && y < image->height;
-            *out++ = inside ? cubic_pixel(image, x - 0.5, y - 0.5) : MEAN;
+            *out++ = inside ? pixel(image, x - 0.5, y - 0.5) : image->fill;
         }
+}
+
+RUE_WIDE static void map_bicubic(const struct rue_image *image, const matrix m)
+{
+    map_smooth(image, m, cubic_pixel);
+}
+
+RUE_WIDE static void map_bilinear(const struct rue_image *image, const matrix m)
+{
+    map_smooth(image, m, linear_pixel);
 }
 
 void rue_image_map(const struct rue_image *image, const struct rue_operation *operation)
 {
     matrix m;
+    enum rue_geometry geometry =
+        operation->kind == RUE_OPERATION_AFFINE ? RUE_GEOMETRY_NEAREST : (enum rue_geometry)operation->more;
     set_matrix(image, operation, m);
     memcpy(image->scratch, image->pixels, image->count * sizeof *image->pixels);
-    if (operation->kind != RUE_OPERATION_AFFINE && operation->more == RUE_GEOMETRY_BICUBIC)
+    if (geometry == RUE_GEOMETRY_BICUBIC)
         map_bicubic(image, m);
+    else if (geometry == RUE_GEOMETRY_BILINEAR)
+        map_bilinear(image, m);
     else if (m[1] == 0 && m[3] == 0)
         scale_nearest(image, m);
     else

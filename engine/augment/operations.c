@@ -119,7 +119,7 @@ bool rue_recipe_has_operations(const struct rue_recipe *recipe)
 }
 
 void rue_operations_draw(const struct rue_recipe *recipe, const struct rue_augmentation_key *key,
-                         const struct rue_augmentation *one, uint32_t width, uint32_t height,
+                         const struct rue_augmentation *one, const struct rue_frame *frame,
                          struct rue_operations *out)
 {
     bool more = rue_recipe_has_operations(recipe);
@@ -130,7 +130,7 @@ void rue_operations_draw(const struct rue_recipe *recipe, const struct rue_augme
     if (more) {
         draw_flag(out, RUE_OPERATION_VERTICAL_FLIP, recipe->vertical_flip,
                   uniform(&words, WORD_VERTICAL_FLIP));
-        rue_policies_draw(&recipe->policies, key, one->item, width, height, out);
+        rue_policies_draw(&recipe->policies, key, one->item, frame, out);
     }
     if (one->rotation != 0 || one->scale != 1)
         rue_operations_add(out, RUE_OPERATION_AFFINE, one->rotation, one->scale);

@@ -58,13 +58,18 @@ static void (*const operations[RUE_OPERATION_KINDS])(const struct rue_image *,
 };
 
 void rue_pixels_augment(const struct rue_recipe *recipe, const struct rue_augmentation *one,
-                        const struct rue_augmentation_key *key, uint32_t width, uint32_t height,
+                        const struct rue_augmentation_key *key, const struct rue_frame *frame,
                         uint8_t *pixels, uint8_t *scratch)
 {
     struct rue_operations list;
-    const struct rue_image image = {width, height, (size_t)width * height, (uint32_t *)(void *)pixels,
-                                    (uint32_t *)(void *)scratch};
-    rue_operations_draw(recipe, key, one, width, height, &list);
+    const uint32_t fill = frame->fill[0] | (uint32_t)frame->fill[1] << 8 | (uint32_t)frame->fill[2] << 16;
+    const struct rue_image image = {.width = frame->width,
+                                    .height = frame->height,
+                                    .count = (size_t)frame->width * frame->height,
+                                    .pixels = (uint32_t *)(void *)pixels,
+                                    .scratch = (uint32_t *)(void *)scratch,
+                                    .fill = fill};
+    rue_operations_draw(recipe, key, one, frame, &list);
     for (uint32_t i = 0; i < list.count; i++)
         if (list.at[i].kind == RUE_OPERATION_NOISE)
             rue_image_add_noise(&image, list.at[i].value, key, one->item);

@@ -5,10 +5,10 @@
 
 #include "augmentation.h"
 
-/* `pixels`: `height` rows of `width` pixels of R, G, B and an unused byte, aligned to 4 bytes, without gaps.
+/* `pixels`: the rows of the frame, of pixels of R, G, B and an unused byte, aligned to 4 bytes, without gaps.
  * `scratch` has the same size. */
 void rue_pixels_augment(const struct rue_recipe *recipe, const struct rue_augmentation *one,
-                        const struct rue_augmentation_key *key, uint32_t width, uint32_t height,
+                        const struct rue_augmentation_key *key, const struct rue_frame *frame,
                         uint8_t *pixels, uint8_t *scratch);
 
 #endif

@@ -8,7 +8,15 @@
 
 /* Blocks of the item: one each for up to 10 operations of RandAugment, for TrivialAugmentWide, for 2 of
  * timm's RandAugment, for 3-Augment. */
-enum { BLOCK_POLICIES = 32, LANE_TRIVIAL = 10, LANE_TIMM = 11, LANE_THREE = 13, BINS = 31, NOTHING = -1 };
+enum {
+    BLOCK_POLICIES = 32,
+    LANE_TRIVIAL = 10,
+    LANE_TIMM = 11,
+    LANE_THREE = 13,
+    LANE_GEOMETRY = 14,
+    BINS = 31,
+    NOTHING = -1
+};
 
 /* torchvision, transforms/autoaugment.py, RandAugment and TrivialAugmentWide._augmentation_space: the largest
  * magnitudes. */
@@ -76,13 +84,13 @@ static float uniform(const struct rue_philox *words, int lane, int word)
 }
 
 static void draw_randaugment(const struct rue_policies *policies, const struct rue_philox *words,
-                             uint32_t width, uint32_t height, struct rue_operations *out)
+                             const struct rue_frame *frame, struct rue_operations *out)
 {
     for (int i = 0; i < (int)policies->randaugment[0]; i++) {
         int choice = (int)(uniform(words, i, 0) * CHOICES), kind = choices[choice].kind;
         double most = choices[choice].rand;
-        if (kind == RUE_OPERATION_TRANSLATE_X) most *= width;
-        if (kind == RUE_OPERATION_TRANSLATE_Y) most *= height;
+        if (kind == RUE_OPERATION_TRANSLATE_X) most *= frame->width;
+        if (kind == RUE_OPERATION_TRANSLATE_Y) most *= frame->height;
         add_choice(out, kind, most, (int)policies->randaugment[1], uniform(words, i, 1) < 0.5F);
     }
 }
@@ -97,7 +105,8 @@ static void draw_trivialaugment(const struct rue_policies *policies, const struc
 }
 
 /* timm, data/auto_augment.py: _RAND_INCREASING_TRANSFORMS and their *_level_to_arg, for a level of 0 to 1. */
-static void add_timm(struct rue_operations *out, int choice, double level, double sign)
+static void add_timm(struct rue_operations *out, int choice, double level, double sign,
+                     enum rue_geometry geometry)
 {
     static const struct {
         enum rue_operation_kind kind;
@@ -118,20 +127,24 @@ static void add_timm(struct rue_operations *out, int choice, double level, doubl
     if (timm[choice].has_sign) change *= sign;
     bool geometric = timm[choice].kind >= RUE_OPERATION_SHEAR_X && timm[choice].kind <= RUE_OPERATION_ROTATE;
     rue_operations_add(out, timm[choice].kind, (float)(timm[choice].base + change),
-                       geometric ? RUE_GEOMETRY_BICUBIC : 0);
+                       geometric ? (float)geometry : 0);
 }
 
 static void draw_timm(const struct rue_policies *policies, const struct rue_philox *words,
-                      struct rue_operations *out)
+                      const struct rue_frame *frame, struct rue_operations *out)
 {
     enum { OPERATIONS = 2, TIMM_CHOICES = 15 };
-    for (int lane = LANE_TIMM; lane < LANE_TIMM + OPERATIONS; lane++) {
+    for (int i = 0; i < OPERATIONS; i++) {
+        int lane = LANE_TIMM + i;
+        enum rue_geometry geometry = frame->geometry;
+        if (geometry == RUE_GEOMETRY_RANDOM)
+            geometry = uniform(words, LANE_GEOMETRY, i) < 0.5F ? RUE_GEOMETRY_BILINEAR : RUE_GEOMETRY_BICUBIC;
         double normal = rue_normal_quantile((double)uniform(words, lane, 2) + 0x1p-25);
         double magnitude =
             (double)policies->timm_randaugment[0] + (double)policies->timm_randaugment[1] * normal;
         if (uniform(words, lane, 1) < 0.5F)
             add_timm(out, (int)(uniform(words, lane, 0) * TIMM_CHOICES), fmin(fmax(magnitude, 0), 10) / 10,
-                     uniform(words, lane, 3) < 0.5F ? -1 : 1);
+                     uniform(words, lane, 3) < 0.5F ? -1 : 1, geometry);
     }
 }
 
@@ -153,15 +166,15 @@ static void draw_three(const struct rue_policies *policies, const struct rue_phi
 }
 
 void rue_policies_draw(const struct rue_policies *policies, const struct rue_augmentation_key *key,
-                       uint64_t item, uint32_t width, uint32_t height, struct rue_operations *out)
+                       uint64_t item, const struct rue_frame *frame, struct rue_operations *out)
 {
     bool timm = policies->timm_randaugment[0] > 0 || policies->timm_randaugment[1] > 0;
     if (!timm &&
         !(policies->randaugment[0] > 0 || policies->trivialaugment > 0 || policies->three_augment > 0))
         return;
     const struct rue_philox words = rue_item_blocks(key, item, BLOCK_POLICIES);
-    draw_randaugment(policies, &words, width, height, out);
+    draw_randaugment(policies, &words, frame, out);
     draw_trivialaugment(policies, &words, out);
-    if (timm) draw_timm(policies, &words, out);
+    if (timm) draw_timm(policies, &words, frame, out);
     draw_three(policies, &words, out);
 }

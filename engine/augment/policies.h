@@ -6,9 +6,9 @@
 
 #include "augmentation.h"
 
-/* Of an item, for an image of this size. */
+/* Adds those of an item. */
 void rue_policies_draw(const struct rue_policies *policies, const struct rue_augmentation_key *key,
-                       uint64_t item, uint32_t width, uint32_t height, struct rue_operations *out);
+                       uint64_t item, const struct rue_frame *frame, struct rue_operations *out);
 
 static inline void rue_operations_add(struct rue_operations *list, enum rue_operation_kind kind, float value,
                                       float more)

@@ -20,6 +20,7 @@ struct rue_transform {
     uint8_t *strip;
     size_t strip_bytes;
     uint8_t *pixels, *scratch; /* of the crop, for training */
+    struct rue_frame frame;
 };
 
 /* The short side that a decoded image must have at least, for RUE_DECODE_FAST; 0: all of its pixels. */
@@ -154,8 +155,8 @@ rue_status rue_transform_train(struct rue_transform *transform, const void *jpeg
     if (status == RUE_OK) status = resample_image(transform, error);
     if (status != RUE_OK) return status;
     rue_resample_pixels(transform->resample, transform->pixels);
-    rue_pixels_augment(training->recipe, &one, &training->key, transform->geometry.width,
-                       transform->geometry.height, transform->pixels, transform->scratch);
+    rue_pixels_augment(training->recipe, &one, &training->key, &transform->frame, transform->pixels,
+                       transform->scratch);
     rue_resample_planes(transform->resample, transform->pixels, dtype, out);
     return RUE_OK;
 }

@@ -10,6 +10,7 @@
 static void check_recipe(const struct rue_recipe *recipe)
 {
     static const struct rue_augmentation_key key = {.seed = 1};
+    static const struct rue_frame frame = {5, 3, RUE_GEOMETRY_RANDOM, {1, 2, 3}};
     struct rue_augmentation sets[20];
     struct rue_recipe again;
     char text[RUE_RECIPE_TEXT_BYTES];
@@ -25,7 +26,7 @@ static void check_recipe(const struct rue_recipe *recipe)
         assert(set->contrast >= 0 && set->contrast <= 10 && set->noise >= 0 && set->noise <= 1);
         assert(set->scale >= 0.0999F && set->scale <= 10);
         uint32_t pixels[5 * 3] = {0xFFFFFF, 0xFF, 0x123456}, scratch[5 * 3];
-        if (i < 2) rue_pixels_augment(recipe, set, &key, 5, 3, (uint8_t *)pixels, (uint8_t *)scratch);
+        if (i < 2) rue_pixels_augment(recipe, set, &key, &frame, (uint8_t *)pixels, (uint8_t *)scratch);
         struct rue_crop crop = rue_augmentation_crop(recipe, &key, set, 1 + (uint32_t)i * 31, 100);
         assert(crop.width && crop.height && crop.left + crop.width <= 1 + (uint32_t)i * 31 &&
                crop.top + crop.height <= 100);

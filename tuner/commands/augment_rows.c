@@ -50,8 +50,9 @@ static const float *get_reals(const struct rue_augmentation *set)
 static char *put_operations(char *out, const struct rue_augment_origin *origin,
                             const struct rue_augmentation *set)
 {
+    static const struct rue_frame frame = {224, 224, RUE_GEOMETRY_BICUBIC, {0}};
     struct rue_operations list;
-    rue_operations_draw(&origin->recipe, &origin->key, set, RUE_AUGMENT_SIDE, RUE_AUGMENT_SIDE, &list);
+    rue_operations_draw(&origin->recipe, &origin->key, set, &frame, &list);
     out = put_text(out, ",\"operations\":[");
     for (uint32_t i = 0; i < list.count; i++) {
         const struct rue_operation *one = &list.at[i];

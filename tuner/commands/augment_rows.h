@@ -13,9 +13,6 @@ struct rue_augment_origin {
     struct rue_augmentation_key key;
 };
 
-/* The image in which translations are: they are in pixels. */
-enum { RUE_AUGMENT_SIDE = 224 };
-
 struct rue_augment_format {
     const char *name, *mark; /* the mark begins every such file */
     size_t row_bytes;        /* of the longest row */

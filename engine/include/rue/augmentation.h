@@ -135,9 +135,16 @@ enum rue_operation_kind {
     RUE_OPERATION_KINDS
 };
 
-/* As torchvision's policies: the nearest pixel, black outside. As timm's: bicubic, ImageNet's mean outside,
- * and translations are relative to the size. */
-enum { RUE_GEOMETRY_NEAREST, RUE_GEOMETRY_BICUBIC };
+/* NEAREST is as torchvision's policies: black outside. The others are as timm's: `fill` outside, and
+ * translations are relative to the size. RANDOM is one of the two, drawn for each operation. */
+enum rue_geometry { RUE_GEOMETRY_NEAREST, RUE_GEOMETRY_BILINEAR, RUE_GEOMETRY_BICUBIC, RUE_GEOMETRY_RANDOM };
+
+/* The image after its crop, for the operations. */
+struct rue_frame {
+    uint32_t width, height;
+    enum rue_geometry geometry; /* of timm_randaugment: not NEAREST. timm has that of the crop */
+    uint8_t fill[3];            /* of timm_randaugment. timm has the mean of the normalisation */
+};
 
 struct rue_operation {
     enum rue_operation_kind kind;
@@ -156,9 +163,9 @@ extern const char *const rue_operation_names[RUE_OPERATION_KINDS];
 /* Whether a recipe has parts that struct rue_augmentation has no number for. */
 bool rue_recipe_has_operations(const struct rue_recipe *recipe);
 
-/* The operations of an item whose parameters were drawn, in an image of this size after its crop. */
+/* The operations of an item whose parameters were drawn. */
 void rue_operations_draw(const struct rue_recipe *recipe, const struct rue_augmentation_key *key,
-                         const struct rue_augmentation *one, uint32_t width, uint32_t height,
+                         const struct rue_augmentation *one, const struct rue_frame *frame,
                          struct rue_operations *out);
 
 /* In pixels of the image. */

@@ -47,11 +47,12 @@ def geometry(image, name, value, more):
     if not more:
         torchvision = {"shear_x": "ShearX", "shear_y": "ShearY", "translate_x": "TranslateX", "translate_y": "TranslateY", "rotate": "Rotate"}[name]
         return autoaugment._apply_op(image, torchvision, value, InterpolationMode.NEAREST, None)
+    smooth = {1: Image.BILINEAR, 2: Image.BICUBIC}[more]
     if name == "rotate":
-        return image.rotate(value, Image.BICUBIC, fillcolor=MEAN)
+        return image.rotate(value, smooth, fillcolor=MEAN)
     matrix = {"shear_x": (1, value, 0, 0, 1, 0), "shear_y": (1, 0, 0, value, 1, 0), "translate_x": (1, 0, -value * image.size[0], 0, 1, 0),
               "translate_y": (1, 0, 0, 0, 1, -value * image.size[1])}[name]
-    return image.transform(image.size, Image.AFFINE, matrix, Image.BICUBIC, fillcolor=MEAN)
+    return image.transform(image.size, Image.AFFINE, matrix, smooth, fillcolor=MEAN)
 
 
 def solarize_add(image, add):
@@ -90,13 +91,13 @@ BLURS = [f"{CROP} gaussian_blur 1 9 0.1 2", f"{CROP} gaussian_blur 1 23 0.1 2", 
 def test_levels_are_pillow_s_and_torchvision_s(width, height):
     levels = photo(width, height)
     image, seen, wrong = Image.fromarray(levels), set(), []
-    for recipe, operations, ours in augment(levels, RECIPES, 60 if width < 40 else 4):
+    for recipe, operations, ours in augment(levels, RECIPES, 100 if width < 40 else 4):
         seen.update((name, more if name in ("rotate", "shear_x", "shear_y", "translate_x", "translate_y") else 0) for name, _, more in operations)
         theirs = apply(image, operations)
         if not np.array_equal(ours, theirs):
             wrong.append((recipe, operations, int((ours != theirs).sum()), int(abs(ours.astype(int) - theirs).max())))
     assert not wrong, f"{len(wrong)}: {wrong[:5]}"
-    assert width > 40 or len(seen) == 25, sorted(seen)
+    assert width > 40 or len(seen) == 30, sorted(seen)
 
 
 def test_torchvision_s_blur_is_equal_up_to_rare_roundings():

@@ -8,13 +8,14 @@
 enum { ITEMS = 8000 };
 
 static const struct rue_augmentation_key key = {.seed = 1};
+static const struct rue_frame frame = {224, 224, RUE_GEOMETRY_BICUBIC, {124, 116, 104}};
 
 static struct rue_operations draw(const struct rue_recipe *recipe, uint64_t item)
 {
     struct rue_augmentation one;
     struct rue_operations list;
     rue_augmentation_draw(recipe, &key, item, 1, &one, 1);
-    rue_operations_draw(recipe, &key, &one, 224, 224, &list);
+    rue_operations_draw(recipe, &key, &one, &frame, &list);
     return list;
 }
 
@@ -116,10 +117,10 @@ Test(operations, all_parts_together_fit_the_list_and_a_small_image)
     cr_assert_eq(rue_recipe_check(&recipe, NULL), RUE_OK);
     for (uint64_t item = 0; item < 50; item++) {
         uint32_t pixels[2 * 3] = {0x123456, 0xFFFFFF, 0, 0xFF, 0xFF00, 0xFF0000}, scratch[2 * 3];
-        uint32_t width = 1 + item % 2, height = 1 + item % 3;
+        const struct rue_frame small = {1 + item % 2, 1 + item % 3, RUE_GEOMETRY_RANDOM, {0}};
         struct rue_augmentation one;
         rue_augmentation_draw(&recipe, &key, item, 1, &one, 1);
-        rue_pixels_augment(&recipe, &one, &key, width, height, (uint8_t *)pixels, (uint8_t *)scratch);
+        rue_pixels_augment(&recipe, &one, &key, &small, (uint8_t *)pixels, (uint8_t *)scratch);
         cr_assert_leq(draw(&recipe, item).count, RUE_OPERATIONS_MAX);
     }
 }
