@@ -121,8 +121,12 @@ INLINE void load_levels(uint32_t pixel, levels *out)
 INLINE void cubic_of_levels(const uint32_t *row, const uint32_t at[4], double d, reals *out)
 {
     levels a, b, c, e;
-    load_levels(row[at[0]], &a);
     load_levels(row[at[1]], &b);
+    if (d == 0) {
+        *out = __builtin_convertvector(b, reals);
+        return;
+    }
+    load_levels(row[at[0]], &a);
     load_levels(row[at[2]], &c);
     load_levels(row[at[3]], &e);
     reals p1 = __builtin_convertvector(b, reals), p2 = __builtin_convertvector(c - a, reals),
@@ -141,19 +145,29 @@ INLINE uint32_t clamp(int64_t at, uint32_t size)
     return at < 0 ? 0 : at >= size ? size - 1 : (uint32_t)at;
 }
 
+INLINE uint32_t put_levels(const reals *level)
+{
+    return clip_level((*level)[0]) | clip_level((*level)[1]) << 8 | clip_level((*level)[2]) << 16;
+}
+
+/* Between rows; a row alone where the pixel lies on it, as in shears and translations along x. */
 INLINE uint32_t cubic_pixel(const struct rue_image *image, double x, double y)
 {
     int64_t left = (int64_t)floor(x), top = (int64_t)floor(y);
     double dx = x - (double)left, dy = y - (double)top;
     uint32_t at[4];
-    reals v[4];
+    reals v[4], level;
     for (int i = 0; i < 4; i++) at[i] = clamp(left - 1 + i, image->width);
+    if (dy == 0) {
+        cubic_of_levels(image->scratch + (size_t)clamp(top, image->height) * image->width, at, dx, &level);
+        return put_levels(&level);
+    }
     for (int i = 0; i < 4; i++)
         cubic_of_levels(image->scratch + (size_t)clamp(top - 1 + i, image->height) * image->width, at, dx,
                         &v[i]);
     reals p2 = -v[0] + v[2], p3 = 2 * (v[0] - v[1]) + v[2] - v[3], p4 = -v[0] + v[1] - v[2] + v[3];
-    reals level = v[1] + dy * (p2 + dy * (p3 + dy * p4));
-    return clip_level(level[0]) | clip_level(level[1]) << 8 | clip_level(level[2]) << 16;
+    level = v[1] + dy * (p2 + dy * (p3 + dy * p4));
+    return put_levels(&level);
 }
 
 /* Geometry.c, BILINEAR and bilinear_filter32RGB. */
@@ -171,7 +185,7 @@ INLINE uint32_t linear_pixel(const struct rue_image *image, double x, double y)
         v[i] = __builtin_convertvector(a, reals) + __builtin_convertvector(b - a, reals) * dx;
     }
     reals level = v[0] + (v[1] - v[0]) * dy;
-    return clip_level(level[0]) | clip_level(level[1]) << 8 | clip_level(level[2]) << 16;
+    return put_levels(&level);
 }
 
 /* Geometry.c, ImagingGenericTransform. */

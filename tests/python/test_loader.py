@@ -1,6 +1,4 @@
 """rue_tuner.Loader: pixels, labels and names of every format, as torchvision makes them, whatever the options."""
-import csv
-import io
 import itertools
 import json
 import shutil
@@ -61,21 +59,25 @@ def test_every_format_gives_the_pixels_labels_and_names(formats, truth, name, ou
             assert all(loader.key(i).replace("photos/", "").split(".")[0] == names[i].split(".")[0] for i in range(PHOTOS))
 
 
-def test_training_gives_torchvision_s_pixels_with_the_parameters_of_rue_augment(formats, truth):
-    functional = pytest.importorskip("torchvision.transforms.functional", reason="torchvision is not installed (python3-torchvision)")
-    text = subprocess.run([PROGRAM, "augment", "--count", str(PHOTOS), "--seed", "3", "--epoch", "2", "--format", "csv"], check=True, capture_output=True, text=True)
-    drawn = {int(row["item"]): row for row in csv.DictReader(io.StringIO(text.stdout))}
+@pytest.mark.parametrize("preset", ["mild", "moco-v3-2", "deit"])
+def test_training_gives_torchvision_s_pixels_with_the_parameters_of_rue_augment(formats, truth, preset):
+    pytest.importorskip("torchvision.transforms.functional", reason="torchvision is not installed (python3-torchvision)")
+    from test_operations import apply
+    text = subprocess.run([PROGRAM, "augment", "--count", str(PHOTOS), "--seed", "3", "--epoch", "2", "--preset", preset], check=True, capture_output=True, text=True)
+    drawn = [json.loads(line) for line in text.stdout.splitlines()]
     for dtype in ("uint8", "float32"):
-        loader = rue.Loader(formats / "photos", transform="train", seed=3, drop_last=False, batch_size=4, dtype=dtype, returns=("images", "items"), output="numpy")
+        loader = rue.Loader(formats / "photos", transform="train", augment=preset, seed=3, drop_last=False, batch_size=4, dtype=dtype, returns=("images", "items"),
+                            output="numpy")
         loader.set_epoch(2)
         for pixels, item in ((one, item) for images, items in loader for one, item in zip(images, items)):
-            image, row = Image.open(formats / "photos" / truth[2][item]), {key: float(value) for key, value in drawn[item].items()}
+            image, row = Image.open(formats / "photos" / truth[2][item]), drawn[item]
             width, height = (round((image.width * image.height * row["area"] * ratio) ** 0.5) for ratio in (row["ratio"], 1 / row["ratio"]))
             if width > image.width or height > image.height:
                 continue  # another attempt, which test_augmented_pixels.py compares
             left, top = int(row["x"] * (image.width - width + 1)), int(row["y"] * (image.height - height + 1))
             image = resize(image.convert("RGB").crop((left, top, left + width, top + height)), (224, 224))
-            wanted = np.asarray(functional.hflip(image) if row["flip"] else image).transpose(2, 0, 1)
+            operations = row.get("operations", [["flip"]] * row["flip"])
+            wanted = apply(image, [(one + [0, 0])[:3] for one in operations]).transpose(2, 0, 1)
             assert np.array_equal(pixels, normalised(wanted) if dtype == "float32" else wanted), item
         assert loader.epoch == 3
 

@@ -46,7 +46,7 @@ static const float *get_reals(const struct rue_augmentation *set)
     return &set->area;
 }
 
-/* Zeros at the end of an operation are left out. */
+/* Values have all digits, so that others can do the same. Zeros at the end of an operation are left out. */
 static char *put_operations(char *out, const struct rue_augment_origin *origin,
                             const struct rue_augmentation *set)
 {
@@ -58,8 +58,8 @@ static char *put_operations(char *out, const struct rue_augment_origin *origin,
         const struct rue_operation *one = &list.at[i];
         out = put_text(put_text(out, i ? ",[\"" : "[\""), rue_operation_names[one->kind]);
         *out++ = '"';
-        if (one->value != 0 || one->more != 0) out = put_real(put_text(out, ","), one->value);
-        if (one->more != 0) out = put_real(put_text(out, ","), one->more);
+        if (one->value != 0 || one->more != 0) out += sprintf(out, ",%.17g", (double)one->value);
+        if (one->more != 0) out += sprintf(out, ",%.17g", (double)one->more);
         *out++ = ']';
     }
     return put_text(out, "]");
@@ -137,7 +137,7 @@ static size_t npy_head(char *out, uint64_t rows)
 
 _Static_assert(sizeof(struct rue_augmentation) == 8 + 4 * REALS + 4, "a record of npy has no gaps");
 
-const struct rue_augment_format rue_augment_jsonl = {"jsonl", "{\"item\":", 300 + RUE_OPERATIONS_MAX * 60,
+const struct rue_augment_format rue_augment_jsonl = {"jsonl", "{\"item\":", 300 + RUE_OPERATIONS_MAX * 80,
                                                      true,    no_head,      jsonl_rows};
 const struct rue_augment_format rue_augment_csv = {"csv", "item,area,", 160, false, csv_head, csv_rows};
 const struct rue_augment_format rue_augment_npy = {"npy", "\x93NUMPY\x01", sizeof(struct rue_augmentation),
