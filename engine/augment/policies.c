@@ -42,11 +42,11 @@ static const struct {
 
 enum { CHOICES = sizeof choices / sizeof *choices };
 
-/* torch.linspace(start, end, BINS)[bin]. */
+/* torch.linspace(start, end, BINS)[bin], as the newest PyTorch rounds it: with a fused multiply-add. */
 static float bin_value(float start, float end, int bin)
 {
-    float step = (end - start) / (BINS - 1);
-    return bin < BINS / 2 ? start + step * (float)bin : end - step * (float)(BINS - 1 - bin);
+    double step = (double)((end - start) / (BINS - 1));
+    return (float)(bin < BINS / 2 ? (double)start + step * bin : (double)end - step * (BINS - 1 - bin));
 }
 
 static void add_choice(struct rue_operations *out, int kind, double most, int bin, bool negative)
