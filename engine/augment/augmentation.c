@@ -13,6 +13,7 @@ enum {
     BLOCK_PIXELS = 1,
     BLOCK_MORE = 2,
     BLOCK_ATTEMPT = 2,
+    BLOCK_INTERPOLATION = 21,
     ATTEMPTS = 10
 };
 
@@ -163,6 +164,12 @@ static bool place_crop(double area, double ratio, double x, double y, uint32_t w
     out->left = (uint32_t)(x * (width - out->width + 1));
     out->top = (uint32_t)(y * (height - out->height + 1));
     return true;
+}
+
+enum rue_interpolation rue_augmentation_interpolation(const struct rue_augmentation_key *key, uint64_t item)
+{
+    struct rue_philox random = random_block(key, item, 0, BLOCK_INTERPOLATION);
+    return rue_unit(random.word[0][0]) < 0.5F ? RUE_BILINEAR : RUE_BICUBIC;
 }
 
 static struct rue_crop centre_crop(const struct rue_recipe *recipe, uint32_t width, uint32_t height)

@@ -43,12 +43,12 @@ static void set_rotation(const struct rue_image *image, double degrees, matrix m
 static double shear_tangent(const struct rue_operation *operation)
 {
     double tangent = (double)operation->value;
-    return operation->more != RUE_GEOMETRY_NEAREST ? tangent : tan(atan(tangent) * (180 / M_PI) * radian);
+    return operation->more != RUE_SAMPLING_NEAREST ? tangent : tan(atan(tangent) * (180 / M_PI) * radian);
 }
 
 static void set_matrix(const struct rue_image *image, const struct rue_operation *operation, matrix m)
 {
-    bool relative = operation->more != RUE_GEOMETRY_NEAREST;
+    bool relative = operation->more != RUE_SAMPLING_NEAREST;
     double value = (double)operation->value;
     memcpy(m, (matrix){1, 0, 0, 0, 1, 0}, sizeof(matrix));
     switch (operation->kind) {
@@ -215,13 +215,13 @@ RUE_WIDE static void map_bilinear(const struct rue_image *image, const matrix m)
 void rue_image_map(const struct rue_image *image, const struct rue_operation *operation)
 {
     matrix m;
-    enum rue_geometry geometry =
-        operation->kind == RUE_OPERATION_AFFINE ? RUE_GEOMETRY_NEAREST : (enum rue_geometry)operation->more;
+    enum rue_sampling sampling =
+        operation->kind == RUE_OPERATION_AFFINE ? RUE_SAMPLING_NEAREST : (enum rue_sampling)operation->more;
     set_matrix(image, operation, m);
     memcpy(image->scratch, image->pixels, image->count * sizeof *image->pixels);
-    if (geometry == RUE_GEOMETRY_BICUBIC)
+    if (sampling == RUE_SAMPLING_BICUBIC)
         map_bicubic(image, m);
-    else if (geometry == RUE_GEOMETRY_BILINEAR)
+    else if (sampling == RUE_SAMPLING_BILINEAR)
         map_bilinear(image, m);
     else if (m[1] == 0 && m[3] == 0)
         scale_nearest(image, m);

@@ -75,7 +75,7 @@ static void add_choice(struct rue_operations *out, int kind, double most, int bi
     default:
         break;
     }
-    rue_operations_add(out, (enum rue_operation_kind)kind, magnitude, RUE_GEOMETRY_NEAREST);
+    rue_operations_add(out, (enum rue_operation_kind)kind, magnitude, RUE_SAMPLING_NEAREST);
 }
 
 static float uniform(const struct rue_philox *words, int lane, int word)
@@ -106,7 +106,7 @@ static void draw_trivialaugment(const struct rue_policies *policies, const struc
 
 /* timm, data/auto_augment.py: _RAND_INCREASING_TRANSFORMS and their *_level_to_arg, for a level of 0 to 1. */
 static void add_timm(struct rue_operations *out, int choice, double level, double sign,
-                     enum rue_geometry geometry)
+                     enum rue_sampling sampling)
 {
     static const struct {
         enum rue_operation_kind kind;
@@ -127,7 +127,7 @@ static void add_timm(struct rue_operations *out, int choice, double level, doubl
     if (timm[choice].has_sign) change *= sign;
     bool geometric = timm[choice].kind >= RUE_OPERATION_SHEAR_X && timm[choice].kind <= RUE_OPERATION_ROTATE;
     rue_operations_add(out, timm[choice].kind, (float)(timm[choice].base + change),
-                       geometric ? (float)geometry : 0);
+                       geometric ? (float)sampling : 0);
 }
 
 static void draw_timm(const struct rue_policies *policies, const struct rue_philox *words,
@@ -136,15 +136,15 @@ static void draw_timm(const struct rue_policies *policies, const struct rue_phil
     enum { OPERATIONS = 2, TIMM_CHOICES = 15 };
     for (int i = 0; i < OPERATIONS; i++) {
         int lane = LANE_TIMM + i;
-        enum rue_geometry geometry = frame->geometry;
-        if (geometry == RUE_GEOMETRY_RANDOM)
-            geometry = uniform(words, LANE_GEOMETRY, i) < 0.5F ? RUE_GEOMETRY_BILINEAR : RUE_GEOMETRY_BICUBIC;
+        enum rue_sampling sampling = frame->sampling;
+        if (sampling == RUE_SAMPLING_RANDOM)
+            sampling = uniform(words, LANE_GEOMETRY, i) < 0.5F ? RUE_SAMPLING_BILINEAR : RUE_SAMPLING_BICUBIC;
         double normal = rue_normal_quantile((double)uniform(words, lane, 2) + 0x1p-25);
         double magnitude =
             (double)policies->timm_randaugment[0] + (double)policies->timm_randaugment[1] * normal;
         if (uniform(words, lane, 1) < 0.5F)
             add_timm(out, (int)(uniform(words, lane, 0) * TIMM_CHOICES), fmin(fmax(magnitude, 0), 10) / 10,
-                     uniform(words, lane, 3) < 0.5F ? -1 : 1, geometry);
+                     uniform(words, lane, 3) < 0.5F ? -1 : 1, sampling);
     }
 }
 

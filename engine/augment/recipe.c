@@ -35,6 +35,7 @@ const struct rue_recipe_part rue_recipe_parts[RUE_RECIPE_PARTS] = {
     CHANCE("contrast", contrast, 0, 10),
     CHANCE("noise", noise, 0, 1),
     CHANCE("scale", scale, 0.1F, 10),
+    PART("random_crop", random_crop, {"probability", 1, 1, 0}, {"padding", 0, 4096, 1}),
     FLAG("vertical_flip", vertical_flip),
     PART("randaugment", policies.randaugment, {"operations", 1, 10, 1}, {"magnitude", 0, 30, 1}),
     FLAG("trivialaugment", policies.trivialaugment),
@@ -87,7 +88,7 @@ static bool is_applied(const struct rue_recipe_part *part, const float *numbers)
 
 static bool is_crop(const struct rue_recipe_part *part)
 {
-    return part->offset < offsetof(struct rue_recipe, rotation);
+    return part->offset < offsetof(struct rue_recipe, random_crop);
 }
 
 static rue_status check_part(const struct rue_recipe_part *part, float *numbers, rue_error *error)

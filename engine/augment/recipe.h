@@ -22,7 +22,7 @@ struct rue_recipe_part {
     const struct rue_recipe_number *numbers;
 };
 
-enum { RUE_RECIPE_PARTS = 25 };
+enum { RUE_RECIPE_PARTS = 26 };
 
 extern const struct rue_recipe_part rue_recipe_parts[RUE_RECIPE_PARTS];
 

@@ -8,7 +8,7 @@
 
 #include "suggest.h"
 
-const char *const rue_interpolation_names[] = {"bilinear", "bicubic", NULL};
+const char *const rue_interpolation_names[] = {"bilinear", "bicubic", "random", NULL};
 const char *const rue_layout_names[] = {"nchw", "nhwc", NULL};
 
 struct normal {

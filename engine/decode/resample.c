@@ -202,6 +202,7 @@ rue_status rue_resample_open(const struct rue_geometry *geometry, int pillow, st
     struct rue_resample *resample = calloc(1, sizeof *resample);
     if (!resample) return rue_fail_memory(error, "a resampler", sizeof *resample);
     resample->geometry = *geometry;
+    if (geometry->interpolation == RUE_INTERPOLATION_RANDOM) resample->geometry.interpolation = RUE_BILINEAR;
     resample->pillow = pillow;
     resample->kernels = rue_kernels_normal(geometry->mean, geometry->std, &resample->normal);
     *out = resample;
@@ -211,6 +212,12 @@ rue_status rue_resample_open(const struct rue_geometry *geometry, int pillow, st
 void rue_resample_set_kernels(struct rue_resample *resample, const struct rue_kernels *kernels)
 {
     resample->kernels = kernels;
+}
+
+void rue_resample_set_interpolation(struct rue_resample *resample, enum rue_interpolation interpolation)
+{
+    if (interpolation != resample->geometry.interpolation) resample->width = 0; /* no plan */
+    resample->geometry.interpolation = interpolation;
 }
 
 static void free_axis(struct rue_axis *axis)

@@ -48,6 +48,9 @@ void rue_resample_close(struct rue_resample *resample);
 /* Uses these loops instead of the fastest ones of this machine. The result is the same. For tests. */
 void rue_resample_set_kernels(struct rue_resample *resample, const struct rue_kernels *kernels);
 
+/* Uses this filter from the next plan on, instead of that of the geometry: bilinear or bicubic. */
+void rue_resample_set_interpolation(struct rue_resample *resample, enum rue_interpolation interpolation);
+
 /* Prepares for an image of this size, both sides at least 1, decoded at `eighths` / 8 (1 to 8) of it, each
  * side rounded up. Costs nothing if the arguments are the same as before. RUE_MEMORY. */
 rue_status rue_resample_begin(struct rue_resample *resample, uint32_t width, uint32_t height,

@@ -1,5 +1,6 @@
 #include "transform.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "jpeg.h"
@@ -31,6 +32,24 @@ static uint32_t least_side(const struct rue_geometry *geometry)
                                                             : geometry->resize_width;
 }
 
+static uint8_t mean_level(float mean)
+{
+    float level = rintf(255 * mean);
+    return (uint8_t)(level < 0 ? 0 : level > 255 ? 255 : level);
+}
+
+/* As timm: geometric operations use the filter of the crop, and show the mean outside. */
+static struct rue_frame make_frame(const struct rue_geometry *geometry)
+{
+    static const enum rue_sampling samplings[] = {[RUE_BILINEAR] = RUE_SAMPLING_BILINEAR,
+                                                  [RUE_BICUBIC] = RUE_SAMPLING_BICUBIC,
+                                                  [RUE_INTERPOLATION_RANDOM] = RUE_SAMPLING_RANDOM};
+    struct rue_frame frame = {geometry->width, geometry->height, samplings[geometry->interpolation], {0}};
+    for (uint32_t c = 0; c < RUE_CHANNELS; c++)
+        frame.fill[c] = mean_level(geometry->mean[geometry->channels == 1 ? 0 : c]);
+    return frame;
+}
+
 rue_status rue_transform_open(const struct rue_transform_options *options, struct rue_transform **out,
                               rue_error *error)
 {
@@ -38,6 +57,7 @@ rue_status rue_transform_open(const struct rue_transform_options *options, struc
     if (!transform) return rue_fail_memory(error, "a transform", sizeof *transform);
     const struct rue_geometry *geometry = &transform->geometry;
     transform->geometry = options->geometry;
+    transform->frame = make_frame(&options->geometry);
     transform->kernels = rue_kernels_normal(geometry->mean, geometry->std, &transform->normal);
     uint32_t side = options->decode == RUE_DECODE_FAST ? least_side(geometry) : 0;
     rue_status status = rue_jpeg_open(options->max_pixels, side, &transform->jpeg, error);
@@ -130,12 +150,43 @@ rue_status rue_transform_verify(struct rue_transform *transform, const void *jpe
 
 static rue_status reserve_pixels(struct rue_transform *transform, rue_error *error)
 {
-    size_t bytes =
-        rue_pixels_bytes(transform->geometry.width, transform->geometry.height) + RUE_LINE_BLOCK_BYTES;
+    size_t bytes = (size_t)transform->geometry.width * transform->geometry.height * RUE_PIXEL_BYTES +
+                   RUE_LINE_BLOCK_BYTES;
     if (!transform->pixels) transform->pixels = malloc(bytes);
     if (!transform->scratch) transform->scratch = malloc(bytes);
     if (transform->pixels && transform->scratch) return RUE_OK;
     return rue_fail_memory(error, "an image", 2 * bytes);
+}
+
+/* Where RandomCrop begins; `u` is uniform in [0, 1). A side that is too short with its border gets as much on
+ * both sides as it lacks, as with pad_if_needed. */
+static int32_t random_offset(uint32_t side, uint32_t crop, float padding, float u)
+{
+    int64_t border = (int64_t)padding, whole = side + 2 * border;
+    if (whole < crop) {
+        border += crop - whole;
+        whole += 2 * (crop - whole);
+    }
+    return (int32_t)((int64_t)((double)u * (double)(whole - crop + 1)) - border);
+}
+
+static rue_status plan_training(struct rue_transform *transform, const struct rue_training *training,
+                                const struct rue_augmentation *one, const struct rue_jpeg_size *size,
+                                rue_error *error)
+{
+    const struct rue_recipe *recipe = training->recipe;
+    const struct rue_geometry *geometry = &transform->geometry;
+    uint32_t width = size->full_width, height = size->full_height;
+    if (geometry->interpolation == RUE_INTERPOLATION_RANDOM)
+        rue_resample_set_interpolation(transform->resample,
+                                       rue_augmentation_interpolation(&training->key, training->item));
+    if (recipe->random_crop[0] == 0)
+        return rue_resample_begin_box(
+            transform->resample, rue_augmentation_crop(recipe, &training->key, one, width, height), error);
+    struct rue_placement at = rue_resample_centre(geometry, width, height);
+    at.left = random_offset(at.width, geometry->width, recipe->random_crop[1], one->x);
+    at.top = random_offset(at.height, geometry->height, recipe->random_crop[1], one->y);
+    return rue_resample_begin(transform->resample, width, height, size->eighths, at, error);
 }
 
 rue_status rue_transform_train(struct rue_transform *transform, const void *jpeg, size_t bytes,
@@ -148,10 +199,7 @@ rue_status rue_transform_train(struct rue_transform *transform, const void *jpeg
     if (status == RUE_OK) status = rue_jpeg_begin(transform->jpeg, jpeg, bytes, &size, error);
     if (status != RUE_OK) return status;
     rue_augmentation_draw(training->recipe, &training->key, training->item, 1, &one, 1);
-    status = rue_resample_begin_box(
-        transform->resample,
-        rue_augmentation_crop(training->recipe, &training->key, &one, size.full_width, size.full_height),
-        error);
+    status = plan_training(transform, training, &one, &size, error);
     if (status == RUE_OK) status = resample_image(transform, error);
     if (status != RUE_OK) return status;
     rue_resample_pixels(transform->resample, transform->pixels);

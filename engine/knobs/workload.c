@@ -120,6 +120,9 @@ rue_status rue_workload_check_geometry(struct rue_workload *workload, rue_error 
     struct rue_workload_geometry *text = &workload->geometry;
     rue_status status = read_geometry(workload, &geometry, error);
     if (status != RUE_OK) return status;
+    if (geometry.interpolation == RUE_INTERPOLATION_RANDOM && !rue_workload_trains(workload))
+        return rue_fail(error, RUE_USAGE,
+                        "interpolation random: expected bilinear or bicubic, unless transform is train");
     clear_usual(text->image_size, RUE_USUAL_IMAGE_SIZE);
     clear_usual(text->resize, RUE_USUAL_RESIZE);
     clear_usual(text->crop_pct, RUE_USUAL_CROP_PCT);

@@ -68,8 +68,8 @@ extern const char *const rue_transform_names[];
       "for eval: short side, HxW, exact, none or crop_pct")                                               \
     X(at, crop_pct, GEOMETRY, NULL, 0, 0, 0, true, false, "crop-pct", "SHARE", RUE_USUAL_CROP_PCT,        \
       "the crop's share of the resized short side")                                                       \
-    X(at, interpolation, WORD, rue_interpolation_names, 0, 1, RUE_BILINEAR, true, false, "interpolation", \
-      "HOW", "bilinear", "bilinear or bicubic, antialiased")                                              \
+    X(at, interpolation, WORD, rue_interpolation_names, 0, 2, RUE_BILINEAR, true, false, "interpolation", \
+      "HOW", "bilinear", "bilinear or bicubic, antialiased; random for train")                            \
     X(at, channels, NUMBER, NULL, 1, 3, RUE_CHANNELS, true, false, "channels", "N", "3",                  \
       "3 (RGB) or 1 (grey)")                                                                              \
     X(at, layout, WORD, rue_layout_names, 0, 1, RUE_NCHW, true, false, "layout", "ORDER", "nchw",         \

@@ -10,7 +10,7 @@
 static void check_recipe(const struct rue_recipe *recipe)
 {
     static const struct rue_augmentation_key key = {.seed = 1};
-    static const struct rue_frame frame = {5, 3, RUE_GEOMETRY_RANDOM, {1, 2, 3}};
+    static const struct rue_frame frame = {5, 3, RUE_SAMPLING_RANDOM, {1, 2, 3}};
     struct rue_augmentation sets[20];
     struct rue_recipe again;
     char text[RUE_RECIPE_TEXT_BYTES];

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "geometry.h"
 
 /* An operation that is applied with a probability, with a value that is uniform in [least, most]. */
 struct rue_chance {
@@ -53,9 +54,11 @@ struct rue_filters {
 
 /* What the random parameters are. Numbers have at most 6 significant digits (rue_recipe_check rounds). */
 struct rue_recipe {
-    float area[2];                /* of the crop, relative to the image: least and most, in (0, 1] */
-    float ratio[2];               /* width / height of the crop: least and most, in [0.01, 100] */
-    float flip;                   /* probability of a horizontal flip */
+    float area[2];  /* of the crop, relative to the image: least and most, in (0, 1] */
+    float ratio[2]; /* width / height of the crop: least and most, in [0.01, 100] */
+    float flip;     /* probability of a horizontal flip */
+    /* RandomCrop instead, of an image with a black border of so many pixels: 1, and the border. */
+    float random_crop[2];
     struct rue_chance rotation;   /* degrees clockwise, in [-180, 180] */
     struct rue_chance brightness; /* factor, in [0, 10] */
     struct rue_chance contrast;   /* factor, in [0, 10] */
@@ -137,12 +140,12 @@ enum rue_operation_kind {
 
 /* NEAREST is as torchvision's policies: black outside. The others are as timm's: `fill` outside, and
  * translations are relative to the size. RANDOM is one of the two, drawn for each operation. */
-enum rue_geometry { RUE_GEOMETRY_NEAREST, RUE_GEOMETRY_BILINEAR, RUE_GEOMETRY_BICUBIC, RUE_GEOMETRY_RANDOM };
+enum rue_sampling { RUE_SAMPLING_NEAREST, RUE_SAMPLING_BILINEAR, RUE_SAMPLING_BICUBIC, RUE_SAMPLING_RANDOM };
 
 /* The image after its crop, for the operations. */
 struct rue_frame {
     uint32_t width, height;
-    enum rue_geometry geometry; /* of timm_randaugment: not NEAREST. timm has that of the crop */
+    enum rue_sampling sampling; /* of timm_randaugment: not NEAREST. timm has that of the crop */
     uint8_t fill[3];            /* of timm_randaugment. timm has the mean of the normalisation */
 };
 
@@ -167,6 +170,9 @@ bool rue_recipe_has_operations(const struct rue_recipe *recipe);
 void rue_operations_draw(const struct rue_recipe *recipe, const struct rue_augmentation_key *key,
                          const struct rue_augmentation *one, const struct rue_frame *frame,
                          struct rue_operations *out);
+
+/* Bilinear or bicubic, for each item at random, as in timm. */
+enum rue_interpolation rue_augmentation_interpolation(const struct rue_augmentation_key *key, uint64_t item);
 
 /* In pixels of the image. */
 struct rue_crop {

@@ -31,7 +31,12 @@ enum rue_resize {
 };
 
 /* Filters, antialiased as in Pillow. */
-enum rue_interpolation { RUE_BILINEAR, RUE_BICUBIC, RUE_INTERPOLATION_COUNT };
+enum rue_interpolation {
+    RUE_BILINEAR,
+    RUE_BICUBIC,
+    RUE_INTERPOLATION_RANDOM, /* for training: one of them, drawn for each item */
+    RUE_INTERPOLATION_COUNT
+};
 extern const char *const rue_interpolation_names[RUE_INTERPOLATION_COUNT + 1]; /* "bilinear", ..., NULL */
 
 enum rue_layout { RUE_NCHW, RUE_NHWC, RUE_LAYOUT_COUNT };

@@ -8,7 +8,7 @@
 enum { ITEMS = 8000 };
 
 static const struct rue_augmentation_key key = {.seed = 1};
-static const struct rue_frame frame = {224, 224, RUE_GEOMETRY_BICUBIC, {124, 116, 104}};
+static const struct rue_frame frame = {224, 224, RUE_SAMPLING_BICUBIC, {124, 116, 104}};
 
 static struct rue_operations draw(const struct rue_recipe *recipe, uint64_t item)
 {
@@ -40,7 +40,7 @@ Test(operations, they_are_the_same_on_every_machine)
                                                   {RUE_OPERATION_GRAYSCALE, 0, 0}};
     static const struct rue_operation deit[] = {{RUE_OPERATION_FLIP, 0, 0},
                                                 {RUE_OPERATION_BRIGHTNESS, 1.787538F, 0},
-                                                {RUE_OPERATION_ROTATE, 27.474253F, RUE_GEOMETRY_BICUBIC}};
+                                                {RUE_OPERATION_ROTATE, 27.474253F, RUE_SAMPLING_BICUBIC}};
     const struct rue_recipe recipes[] = {read_recipe("simclr"), read_recipe("deit")};
     const struct rue_operations lists[] = {draw(&recipes[0], 1), draw(&recipes[1], 2)};
     cr_assert_eq(lists[0].count, sizeof simclr / sizeof *simclr);
@@ -117,7 +117,7 @@ Test(operations, all_parts_together_fit_the_list_and_a_small_image)
     cr_assert_eq(rue_recipe_check(&recipe, NULL), RUE_OK);
     for (uint64_t item = 0; item < 50; item++) {
         uint32_t pixels[2 * 3] = {0x123456, 0xFFFFFF, 0, 0xFF, 0xFF00, 0xFF0000}, scratch[2 * 3];
-        const struct rue_frame small = {1 + item % 2, 1 + item % 3, RUE_GEOMETRY_RANDOM, {0}};
+        const struct rue_frame small = {1 + item % 2, 1 + item % 3, RUE_SAMPLING_RANDOM, {0}};
         struct rue_augmentation one;
         rue_augmentation_draw(&recipe, &key, item, 1, &one, 1);
         rue_pixels_augment(&recipe, &one, &key, &small, (uint8_t *)pixels, (uint8_t *)scratch);
