@@ -91,7 +91,10 @@ def random_transforms(text, side):
     if T is None:
         raise Refused("--transform train needs torchvision here: install it")
     parts, named = recipe_parts(text), makers()
-    steps = [T.RandomResizedCrop(side, parts.pop("area"), parts.pop("ratio")), T.RandomHorizontalFlip(*parts.pop("flip"))]
+    crop, border = [T.RandomResizedCrop(side, parts.pop("area"), parts.pop("ratio"))], parts.pop("random_crop", None)
+    if border is not None:
+        crop = [T.Resize(int(side / 0.875)), T.RandomCrop(side, int(border[1]), pad_if_needed=True)]
+    steps = [*crop, T.RandomHorizontalFlip(*parts.pop("flip"))]
     for name in ORDER:
         if name in POLICIES and name in parts:
             steps.append(POLICIES[name](*parts[name]))

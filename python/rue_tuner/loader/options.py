@@ -64,8 +64,8 @@ def refuse_unknown(names, known):
 
 
 # The keys of the parts of a recipe that are objects, in the order of its text.
-PART_KEYS = {"jitter": ("probability", "brightness", "contrast", "saturation", "hue"), "gaussian_blur": ("probability", "kernel", "range"),
-             "randaugment": ("operations", "magnitude"), "timm_randaugment": ("magnitude", "deviation")}
+PART_KEYS = {"random_crop": ("probability", "padding"), "jitter": ("probability", "brightness", "contrast", "saturation", "hue"),
+             "gaussian_blur": ("probability", "kernel", "range"), "randaugment": ("operations", "magnitude"), "timm_randaugment": ("magnitude", "deviation")}
 
 
 def part_numbers(name, value):
