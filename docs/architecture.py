@@ -18,6 +18,7 @@ HOLDS = {
     "engine/base": "errors, units, arrays",
     "engine/knobs": "knobs, workload, trial",
     "engine/machine": "clock, CPUs, memory limits",
+    "engine/subset": "which items are chosen",
     "engine/read": "sources, one file a format",
     "engine/decode": "JPEG, resampling, SIMD",
     "engine/augment": "random parameters",

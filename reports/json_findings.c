@@ -155,6 +155,7 @@ const struct rue_field rue_json_data_fields[] = {
     {"path", RUE_FIELD_TEXT, VARIANT(variant.path), RUE_FIELD_NULL},
     {"image_key", RUE_FIELD_TEXT, VARIANT(variant.image_key), RUE_FIELD_NULL},
     {"label_key", RUE_FIELD_TEXT, VARIANT(variant.label_key), RUE_FIELD_NULL},
+    {"subset", RUE_FIELD_TEXT, VARIANT(variant.subset), RUE_FIELD_NULL},
     {0}};
 
 #define TRIALS(member) RUE_FIELD_NUMBER, VARIANT(trials.member), RUE_FIELD_OPTIONAL

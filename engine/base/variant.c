@@ -12,7 +12,7 @@ bool rue_variant_equal(const struct rue_variant *a, const struct rue_variant *b)
 {
     return a->mode == b->mode && strcmp(a->format, b->format) == 0 && strcmp(a->dtype, b->dtype) == 0 &&
            strcmp(a->path, b->path) == 0 && strcmp(a->image_key, b->image_key) == 0 &&
-           strcmp(a->label_key, b->label_key) == 0;
+           strcmp(a->label_key, b->label_key) == 0 && strcmp(a->subset, b->subset) == 0;
 }
 
 int rue_word_find(const char *const *names, int count, const char *word)

@@ -193,7 +193,7 @@ static rue_status transform_item(struct rue_fetcher *fetcher, uint64_t item, con
 {
     const struct rue_training training = {.recipe = fetcher->options.recipe,
                                           .key = {.seed = fetcher->options.seed, .epoch = fetcher->epoch},
-                                          .item = item};
+                                          .item = rue_source_number(fetcher->source, item)};
     enum rue_dtype dtype = fetcher->options.dtype;
     if (!fetcher->options.recipe)
         return rue_transform_jpeg(fetcher->transform, jpeg, bytes, dtype, tensor, error);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "parts.h"
-#include "random.h"
+#include "permutation.h"
 #include "source.h"
 #include "turns.h"
 
@@ -13,44 +13,19 @@ struct rue_shard_range {
     uint64_t first, end;
 };
 
-enum { ROUNDS = 6 };
-
-/* A permutation of [0, 2^(2*half)) that depends on the key. */
-static uint64_t feistel(uint64_t x, unsigned half, uint64_t key)
-{
-    uint64_t mask = (UINT64_C(1) << half) - 1, left = x >> half, right = x & mask;
-    for (unsigned round = 0; round < ROUNDS; round++) {
-        uint64_t mixed = rue_mix64(key + round * UINT64_C(0xD1342543DE82EF95) + right) & mask;
-        uint64_t next = left ^ mixed;
-        left = right;
-        right = next;
-    }
-    return left << half | right;
-}
-
-/* Repeats the permutation until the result is in [0, items): fewer than 4 steps on average, because
- * 2^(2*half) < 4 * items. */
-static uint64_t permute(uint64_t index, uint64_t items, uint64_t key)
-{
-    unsigned bits = items > 1 ? 64u - (unsigned)__builtin_clzll(items - 1) : 1;
-    unsigned half = (bits + 1) / 2;
-    do index = feistel(index, half, key);
-    while (index >= items);
-    return index;
-}
-
 /* Permutes blocks, and the items of each. A last block that is shorter gets a place of its own among the
  * others. */
 static uint64_t shuffle(const struct rue_sampler *sampler, uint64_t index, uint64_t key)
 {
     uint64_t block = sampler->block;
-    if (block <= 1) return permute(index, sampler->items, key);
+    if (block <= 1) return rue_permute(index, sampler->items, key);
     uint64_t full = sampler->items / block, rest = sampler->items % block;
     uint64_t before = rest ? block * (rue_mix64(key) % (full + 1)) : sampler->items;
-    if (index >= before && index - before < rest) return full * block + permute(index - before, rest, key);
+    if (index >= before && index - before < rest)
+        return full * block + rue_permute(index - before, rest, key);
     if (index >= before) index -= rest;
-    uint64_t chosen = permute(index / block, full, key);
-    return chosen * block + permute(index % block, block, rue_mix64(key) + chosen);
+    uint64_t chosen = rue_permute(index / block, full, key);
+    return chosen * block + rue_permute(index % block, block, rue_mix64(key) + chosen);
 }
 
 static uint64_t shard_items(const struct rue_source *source, size_t shard)
@@ -76,6 +51,12 @@ static rue_status open_shards(struct rue_sampler *sampler, const struct rue_sour
     size_t total = rue_source_shards(source), world = (size_t)sampler->world_size,
            rank = (size_t)sampler->rank;
     const struct rue_variant data = rue_source_variant(source);
+    if (!rue_source_is_ordered(source))
+        return rue_fail(
+            error, RUE_USAGE,
+            "the subset of %s is not in the order of the data, so that it has no shards: use strided "
+            "or contiguous shares",
+            data.path);
     if (!total)
         return rue_fail(error, RUE_USAGE,
                         "%s has no shards (its format is %s): use strided or contiguous shares", data.path,
@@ -221,7 +202,7 @@ static uint64_t shuffle_part(const struct rue_sampler *sampler, uint64_t index, 
             low = middle;
     }
     uint64_t first = sampler->parts[low];
-    return first + permute(index - first, sampler->parts[low + 1] - first, key + low);
+    return first + rue_permute(index - first, sampler->parts[low + 1] - first, key + low);
 }
 
 uint64_t rue_sampler_item(const struct rue_sampler *sampler, uint64_t position)
@@ -234,6 +215,7 @@ uint64_t rue_sampler_item(const struct rue_sampler *sampler, uint64_t position)
     if (sampler->shuffle && sampler->turns)
         index = shuffle_part(sampler, index, key);
     else if (sampler->shuffle)
-        index = shards ? permute(index, share, key + (uint64_t)sampler->rank) : shuffle(sampler, index, key);
+        index =
+            shards ? rue_permute(index, share, key + (uint64_t)sampler->rank) : shuffle(sampler, index, key);
     return shards ? item_in_shards(sampler, index) : index;
 }

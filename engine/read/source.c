@@ -15,6 +15,7 @@
 #include "hash.h"
 #include "note.h"
 #include "shards.h"
+#include "subset.h"
 
 extern const struct rue_source_ops rue_source_csv;
 extern const struct rue_source_ops rue_source_folder;
@@ -43,6 +44,9 @@ struct rue_source {
     struct rue_index index;
     struct rue_mapping mapping; /* of the first file, if the format can map it */
     int fd, direct_fd;          /* of the first file; direct_fd with O_DIRECT; -1 */
+    uint64_t *subset;           /* [count] numbers in the index; NULL: all items of the index */
+    uint64_t count;
+    bool ordered; /* whether the subset ascends */
     char path[PATH_MAX];
 };
 
@@ -86,6 +90,7 @@ rue_status rue_source_detect(const char *path, const struct rue_source_options *
     snprintf(out->format, sizeof out->format, "%s", ops->format);
     snprintf(out->image_key, sizeof out->image_key, "%s", opening.image_key ? opening.image_key : "");
     snprintf(out->label_key, sizeof out->label_key, "%s", opening.label_key ? opening.label_key : "");
+    snprintf(out->subset, sizeof out->subset, "%s", opening.subset ? opening.subset : "");
     if (!ops->has_mode[RUE_RAW] || !ops->has_mode[RUE_PREPROCESSED]) return RUE_OK;
     struct rue_source *source;
     status = rue_source_open(path, &opening, &source, error);
@@ -119,6 +124,14 @@ static void open_first_file(struct rue_source *source)
             open(rue_files_path(index->files, 0), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECT);
 }
 
+static struct rue_entry item_entry(const struct rue_index *index, uint64_t item)
+{
+    if (index->entries) return index->entries[item];
+    return (struct rue_entry){.offset = index->stride.offset + item * index->stride.step,
+                              .bytes = index->stride.bytes,
+                              .label = index->labels ? index->labels[item] : 0};
+}
+
 static struct rue_source *make_source(const struct rue_source_ops *ops, const char *path)
 {
     struct rue_source *source = calloc(1, sizeof *source);
@@ -138,6 +151,8 @@ rue_status rue_source_adopt(const struct rue_source_ops *ops, const struct rue_i
         return close_index(ops, &copy), rue_fail_memory(error, "a source", sizeof *source);
     }
     source->index = *index;
+    source->count = index->count;
+    source->ordered = true;
     open_first_file(source);
     *out = source;
     return RUE_OK;
@@ -169,6 +184,50 @@ static void settle_labels(struct rue_source *source)
     }
     for (uint64_t i = 0; i < index->count; i++) *item_label(index, i) = 0;
     rue_index_note_unlabelled(index, "all are -1, so 0 is used");
+}
+
+/* ---- subsets ---- */
+
+uint64_t rue_source_number(const struct rue_source *source, uint64_t item)
+{
+    return source->subset ? source->subset[item] : item;
+}
+
+uint64_t rue_source_whole_count(const struct rue_source *source)
+{
+    return source->index.count;
+}
+
+bool rue_source_is_ordered(const struct rue_source *source)
+{
+    return source->ordered;
+}
+
+void rue_source_key_of_number(const struct rue_source *source, uint64_t number, char *out, size_t bytes)
+{
+    const char *name = rue_index_name(&source->index, number);
+    if (source->ops->key)
+        source->ops->key(&source->index, number, out, bytes);
+    else if (name[0])
+        snprintf(out, bytes, "%s", name);
+    else
+        snprintf(out, bytes, "%08" PRIu64, number);
+}
+
+static rue_status choose_subset(struct rue_source *source, const char *text, rue_error *error)
+{
+    const struct rue_subset_data data = {.source = source,
+                                         .path = source->path,
+                                         .count = source->index.count,
+                                         .has_labels = rue_source_has_labels(source),
+                                         .class_count = source->index.class_count,
+                                         .class_name = rue_source_class_name,
+                                         .label = rue_source_label,
+                                         .key = rue_source_key_of_number};
+    rue_status status = rue_subset_choose(text, &data, &source->subset, &source->count, error);
+    for (uint64_t i = 1; source->subset && i < source->count; i++)
+        source->ordered &= source->subset[i - 1] < source->subset[i];
+    return status;
 }
 
 /* Finds the first folder below `path` with data of another format, and sets `path` to it. */
@@ -228,7 +287,11 @@ rue_status rue_source_open(const char *path, const struct rue_source_options *op
     if (status == RUE_OK && ops == &rue_source_folder && source->index.count == 0)
         status = fail_no_jpeg(path, &source->index, error);
     if (status != RUE_OK) return rue_source_close(source), status;
+    source->count = source->index.count;
+    source->ordered = true;
     settle_labels(source);
+    if (options->subset) status = choose_subset(source, options->subset, error);
+    if (status != RUE_OK) return rue_source_close(source), status;
     open_first_file(source);
     *out = source;
     return RUE_OK;
@@ -240,6 +303,7 @@ void rue_source_close(struct rue_source *source)
     rue_mapping_close(&source->mapping);
     if (source->direct_fd >= 0) close(source->direct_fd);
     close_index(source->ops, &source->index);
+    free(source->subset);
     free(source);
 }
 
@@ -247,43 +311,47 @@ void rue_source_close(struct rue_source *source)
 
 uint64_t rue_source_count(const struct rue_source *source)
 {
-    return source->index.count;
-}
-
-static struct rue_entry item_entry(const struct rue_index *index, uint64_t item)
-{
-    if (index->entries) return index->entries[item];
-    return (struct rue_entry){.offset = index->stride.offset + item * index->stride.step,
-                              .bytes = index->stride.bytes,
-                              .label = index->labels ? index->labels[item] : 0};
+    return source->count;
 }
 
 uint64_t rue_source_bytes(const struct rue_source *source, uint64_t item)
 {
-    return item_entry(&source->index, item).bytes;
+    return item_entry(&source->index, rue_source_number(source, item)).bytes;
+}
+
+/* Those of the blocks that the items are in; blocks are read whole. */
+static uint64_t block_bytes(const struct rue_source *source)
+{
+    const struct rue_blocks *blocks = &source->index.blocks;
+    uint64_t all = (source->index.count + blocks->items - 1) / blocks->items, used = 1;
+    if (!source->subset) return blocks->stored_bytes;
+    for (uint64_t i = 1; i < source->count; i++)
+        used += source->subset[i] / blocks->items != source->subset[i - 1] / blocks->items;
+    return (uint64_t)((unsigned __int128)blocks->stored_bytes * (used < all ? used : all) / all);
 }
 
 uint64_t rue_source_total_bytes(const struct rue_source *source)
 {
     uint64_t total = 0, count = rue_source_count(source);
-    if (source->index.blocks.items) return source->index.blocks.stored_bytes;
+    if (source->index.blocks.items) return block_bytes(source);
     for (uint64_t i = 0; i < count; i++) total += rue_source_bytes(source, i);
     return total;
 }
 
 int32_t rue_source_label(const struct rue_source *source, uint64_t item)
 {
-    return item_entry(&source->index, item).label;
+    return item_entry(&source->index, rue_source_number(source, item)).label;
 }
 
-/* The first item of this or a later file. */
-static uint64_t first_in_file(const struct rue_index *index, size_t file)
+/* The first of the `subset` [count] (NULL: of all items) in this or a later file. */
+static uint64_t first_in_file(const struct rue_index *index, const uint64_t *subset, uint64_t count,
+                              size_t file)
 {
-    uint64_t first = 0, last = index->count;
-    if (!index->entries) return file ? index->count : 0;
+    uint64_t first = 0, last = count;
+    if (!index->entries) return file ? count : 0;
     while (first < last) {
         uint64_t middle = first + (last - first) / 2;
-        if (index->entries[middle].file >= file)
+        if (index->entries[subset ? subset[middle] : middle].file >= file)
             last = middle;
         else
             first = middle + 1;
@@ -293,7 +361,12 @@ static uint64_t first_in_file(const struct rue_index *index, size_t file)
 
 uint64_t rue_source_block(const struct rue_source *source)
 {
-    return source->index.blocks.items ? source->index.blocks.items : 1;
+    uint64_t block = source->index.blocks.items ? source->index.blocks.items : 1;
+    if (!source->subset) return block;
+    if (!source->ordered) return 1;
+    uint64_t spanned = source->subset[source->count - 1] - source->subset[0] + 1;
+    uint64_t share = (uint64_t)((unsigned __int128)block * source->count / spanned);
+    return share ? share : 1;
 }
 
 uint64_t rue_source_cache_bytes(const struct rue_source *source)
@@ -308,7 +381,8 @@ const char *rue_source_layout(const struct rue_source *source)
 
 size_t rue_source_shards(const struct rue_source *source)
 {
-    return source->index.kind == RUE_ITEM_FILE ? 0 : rue_files_count(source->index.files);
+    bool has_shards = source->index.kind != RUE_ITEM_FILE && source->ordered;
+    return has_shards ? rue_files_count(source->index.files) : 0;
 }
 
 bool rue_source_has_files(const struct rue_source *source)
@@ -318,7 +392,7 @@ bool rue_source_has_files(const struct rue_source *source)
 
 uint64_t rue_source_shard_first(const struct rue_source *source, size_t shard)
 {
-    return first_in_file(&source->index, shard);
+    return first_in_file(&source->index, source->subset, source->count, shard);
 }
 
 const char *rue_source_shard_path(const struct rue_source *source, size_t shard)
@@ -329,8 +403,9 @@ const char *rue_source_shard_path(const struct rue_source *source, size_t shard)
 void rue_source_name(const struct rue_source *source, uint64_t item, char *out, size_t bytes)
 {
     const struct rue_index *index = &source->index;
-    const struct rue_entry entry = item_entry(index, item);
-    const char *name = rue_index_name(index, item), *word = index->kind == RUE_ITEM_KEY ? "key" : "member";
+    uint64_t number = rue_source_number(source, item);
+    const struct rue_entry entry = item_entry(index, number);
+    const char *name = rue_index_name(index, number), *word = index->kind == RUE_ITEM_KEY ? "key" : "member";
     const char *file =
         rue_files_count(index->files) ? rue_files_path(index->files, entry.file) : source->path;
     uint64_t begin = entry.offset - entry.lead;
@@ -339,23 +414,17 @@ void rue_source_name(const struct rue_source *source, uint64_t item, char *out, 
     else if (index->kind == RUE_ITEM_FILE)
         snprintf(out, bytes, "%s/%s", rue_files_folder(index->files), name);
     else if (index->kind == RUE_ITEM_ARRAY)
-        snprintf(out, bytes, "%s item %" PRIu64, source->path, item);
+        snprintf(out, bytes, "%s item %" PRIu64, source->path, number);
     else if (index->kind == RUE_ITEM_RECORD)
         snprintf(out, bytes, "%s record %" PRIu64 " at byte %" PRIu64, file,
-                 item - first_in_file(index, entry.file), begin);
+                 number - first_in_file(index, NULL, index->count, entry.file), begin);
     else
         snprintf(out, bytes, "%s %s %s at byte %" PRIu64, file, word, name, begin);
 }
 
 void rue_source_key(const struct rue_source *source, uint64_t item, char *out, size_t bytes)
 {
-    const char *name = rue_index_name(&source->index, item);
-    if (source->ops->key)
-        source->ops->key(&source->index, item, out, bytes);
-    else if (name[0])
-        snprintf(out, bytes, "%s", name);
-    else
-        snprintf(out, bytes, "%08" PRIu64, item);
+    rue_source_key_of_number(source, rue_source_number(source, item), out, bytes);
 }
 
 /* ---- reading ---- */
@@ -370,7 +439,8 @@ rue_status rue_index_read(const struct rue_index *index, uint64_t item, void *in
 
 rue_status rue_source_read(const struct rue_source *source, uint64_t item, void *into, rue_error *error)
 {
-    return (source->ops->read ? source->ops->read : rue_index_read)(&source->index, item, into, error);
+    return (source->ops->read ? source->ops->read
+                              : rue_index_read)(&source->index, rue_source_number(source, item), into, error);
 }
 
 bool rue_source_is_sequential(const struct rue_source *source)
@@ -389,8 +459,9 @@ bool rue_source_allows(const struct rue_source *source, enum rue_access access)
 
 rue_status rue_source_view(const struct rue_source *source, uint64_t item, const void **out, rue_error *error)
 {
-    if (source->ops->view) return source->ops->view(&source->index, item, out, error);
-    const struct rue_entry entry = item_entry(&source->index, item);
+    uint64_t number = rue_source_number(source, item);
+    if (source->ops->view) return source->ops->view(&source->index, number, out, error);
+    const struct rue_entry entry = item_entry(&source->index, number);
     char name[PATH_MAX + 64];
     *out = rue_mapping_at(&source->mapping, entry.offset, entry.bytes);
     if (*out) return RUE_OK;
@@ -404,13 +475,14 @@ bool rue_source_place(const struct rue_source *source, enum rue_access access, u
                       struct rue_place *out)
 {
     const struct rue_index *index = &source->index;
-    const struct rue_entry entry = item_entry(index, item);
-    if (source->ops->place) return source->ops->place(index, item, out);
+    uint64_t number = rue_source_number(source, item);
+    const struct rue_entry entry = item_entry(index, number);
+    if (source->ops->place) return source->ops->place(index, number, out);
     if (!index->files || index->compressed) return false;
     *out = (struct rue_place){.fd = AT_FDCWD, .offset = entry.offset, .bytes = entry.bytes};
     if (index->kind == RUE_ITEM_FILE) {
         out->fd = rue_files_folder_fd(index->files);
-        out->path = rue_index_name(index, item);
+        out->path = rue_index_name(index, number);
     } else if (source->fd >= 0) {
         out->fd = access == RUE_ACCESS_DIRECT ? source->direct_fd : source->fd;
         if (access == RUE_ACCESS_DIRECT) out->bytes = index->stride.step;
@@ -428,7 +500,7 @@ void rue_source_drop_pages(const struct rue_source *source)
 
 bool rue_source_prepare(const struct rue_source *source, uint64_t item)
 {
-    return source->ops->prepare && source->ops->prepare(&source->index, item);
+    return source->ops->prepare && source->ops->prepare(&source->index, rue_source_number(source, item));
 }
 
 void rue_source_trim(const struct rue_source *source)
@@ -447,7 +519,8 @@ rue_status rue_source_verify(const struct rue_source *source, uint64_t item, con
     char name[PATH_MAX + 64];
     bool valid = true;
     if (!source->ops->verify) return RUE_OK;
-    rue_status status = source->ops->verify(&source->index, item, data, &valid, error);
+    rue_status status =
+        source->ops->verify(&source->index, rue_source_number(source, item), data, &valid, error);
     if (status != RUE_OK || valid) return status;
     rue_source_name(source, item, name, sizeof name);
     return rue_fail(error, RUE_DATA, "%s is damaged (its CRC-32C is wrong); make the file again", name);
@@ -499,7 +572,7 @@ uint64_t rue_source_digest(const struct rue_source *source)
         hash = rue_hash(hash, &entry->bytes, sizeof entry->bytes);
         hash = rue_hash(hash, &entry->label, sizeof entry->label);
     }
-    return hash;
+    return source->subset ? rue_hash(hash, source->subset, source->count * sizeof *source->subset) : hash;
 }
 
 bool rue_source_has_keys(const struct rue_source *source)

@@ -37,7 +37,7 @@ static const char *unless_empty(const char *text)
     return *text ? text : NULL;
 }
 
-rue_status rue_python_open_data(const char *path, const char *options, const int *stop,
+rue_status rue_python_open_data(const char *path, const char *subset, const char *options, const int *stop,
                                 struct rue_source **out, rue_error *error)
 {
     PLAIN_LOCALE;
@@ -48,6 +48,7 @@ rue_status rue_python_open_data(const char *path, const char *options, const int
     const struct rue_source_options opening = {.format = unless_empty(read.data.format),
                                                .image_key = unless_empty(read.data.image_key),
                                                .label_key = unless_empty(read.data.label_key),
+                                               .subset = subset,
                                                .missing_chunks = read.workload.missing_chunks,
                                                .stop = check_stop};
     return rue_source_open(path, &opening, out, error);
@@ -63,6 +64,7 @@ rue_status rue_python_facts(const struct rue_source *source, const char *options
     const struct rue_geometry geometry = rue_workload_geometry(&read.workload);
     struct rue_variant variant = rue_source_variant(source);
     *out = (struct rue_python_facts){.items = rue_source_count(source),
+                                     .whole_items = rue_source_whole_count(source),
                                      .digest = rue_source_digest(source),
                                      .classes = rue_source_class_count(source),
                                      .has_labels = rue_source_has_labels(source)};
@@ -73,6 +75,11 @@ rue_status rue_python_facts(const struct rue_source *source, const char *options
     memcpy(out->format, variant.format, sizeof out->format);
     memcpy(out->dtype, variant.dtype, sizeof out->dtype);
     return RUE_OK;
+}
+
+void rue_python_number(const struct rue_source *source, uint64_t *items, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) items[i] = rue_source_number(source, items[i]);
 }
 
 rue_status rue_python_images(const struct rue_source *source, const char *options, enum rue_even even,

@@ -6,16 +6,16 @@
 #include "loader.h"
 
 /* Changes with this file, and with a function of librue or struct rue_batch, which native.py repeats. */
-enum { RUE_PYTHON_ABI = 3 };
+enum { RUE_PYTHON_ABI = 4 };
 int rue_python_abi(void);
 
-/* Opens data. Ends with RUE_INTERRUPTED when another thread sets `*stop`. */
-rue_status rue_python_open_data(const char *path, const char *options, const int *stop,
+/* Opens data, or a subset of them (NULL: all). Ends with RUE_INTERRUPTED when another thread sets `*stop`. */
+rue_status rue_python_open_data(const char *path, const char *subset, const char *options, const int *stop,
                                 struct rue_source **out, rue_error *error) RUE_MUST_CHECK;
 
 struct rue_python_facts {
-    uint64_t items, digest, classes;
-    uint32_t shape[3]; /* of a tensor, with these options */
+    uint64_t items, whole_items, digest, classes; /* whole_items: without the subset */
+    uint32_t shape[3];                            /* of a tensor, with these options */
     int32_t raw, has_labels;
     char format[16], dtype[16]; /* dtype of preprocessed items; "": raw */
     float mean[RUE_CHANNELS], std[RUE_CHANNELS];
@@ -23,6 +23,9 @@ struct rue_python_facts {
 
 rue_status rue_python_facts(const struct rue_source *source, const char *options,
                             struct rue_python_facts *out, rue_error *error) RUE_MUST_CHECK;
+
+/* Replaces items by their numbers in the data without the subset. */
+void rue_python_number(const struct rue_source *source, uint64_t *items, uint64_t count);
 
 /* Sets `*share` to the images of the rank in an epoch, and `*images` to how many it loads so that ranks are
  * `even`. RUE_USAGE: the rank is out of range, or has nothing to load. */

@@ -18,13 +18,14 @@ TESTS = ["tests", *(f"tests/{part}" for part in ("bench", "faults", "fixtures", 
 # What librue offers: everything may include it, but for folders that do no I/O (MUST_NOT).
 PUBLIC = "engine/include/rue"
 # A folder may include those before it in its list, and what its first one may.
-ENGINE = [PUBLIC, "engine/base", "engine/machine", "engine/read", "engine/load", "engine/trial", "models"]
+ENGINE = [PUBLIC, "engine/base", "engine/machine", "engine/subset", "engine/read", "engine/load", "engine/trial", "models"]
 STRATEGIES = [PUBLIC, "engine/base", "engine/knobs", "strategies/rank", "strategies/predict", "strategies/search", "reports"]
 PAGE = "reports/page"
 EXPLAIN = "reports/explain"
 TUNER = [f"tuner/{part}" for part in ("process", "json", "options", "runner", "store", "table", "prepare", "study", "record", "commands")]
 MAY_INCLUDE = {
     **{folder: chain[:i] for chain in (ENGINE, STRATEGIES) for i, folder in enumerate(chain)},
+    "engine/subset": [PUBLIC, "engine/base"],
     "engine/augment": [PUBLIC, "engine/base"],
     "engine/decode": [PUBLIC, "engine/base", "engine/augment"],
     **{folder: [*ENGINE, "engine/augment", "engine/decode", *STRATEGIES[2:], PAGE, *TUNER[:i]] for i, folder in enumerate(TUNER)},
@@ -33,9 +34,9 @@ MAY_INCLUDE = {
 MAY_INCLUDE["reports"].append(PAGE)
 MAY_INCLUDE[EXPLAIN] = [*STRATEGIES, PAGE]
 MAY_INCLUDE["tuner/commands"].append(EXPLAIN)
-for folder in ENGINE[4:]:
-    MAY_INCLUDE[folder] += ["engine/augment", "engine/decode"]
 for folder in ENGINE[5:]:
+    MAY_INCLUDE[folder] += ["engine/augment", "engine/decode"]
+for folder in ENGINE[6:]:
     MAY_INCLUDE[folder].append("engine/knobs")
 FOLDERS = list(MAY_INCLUDE)
 # There for tests alone: they try every level of SIMD.
@@ -47,7 +48,7 @@ LOADER = r"(rue|source|source_index|transform|sampler|fetcher|loader)\.h"
 MUST_NOT = {
     PUBLIC: f"{IO}|{LIBRARIES}|jpeglib.h",
     "engine/base": f"{IO}|{LIBRARIES}|{LOADER}|jpeglib.h",
-    "engine/machine": f"{LIBRARIES}|jpeglib.h",
+    **{folder: f"{LIBRARIES}|jpeglib.h" for folder in ("engine/machine", "engine/subset")},
     "engine/read": r"sqlite3\.h|gsl/.*|jpeglib\.h",
     **{folder: LIBRARIES for folder in ("engine/augment", "engine/decode", "engine/load", "engine/trial", "models")},
     **{folder: f"{IO}|{LOADER}|jansson.h|sqlite3.h" for folder in STRATEGIES[2:-1]},

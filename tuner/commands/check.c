@@ -55,12 +55,13 @@ static struct rue_study_goal study_goal(struct checking *checking)
     const struct rue_recommended *part = goal->part;
     const struct rue_workload workload = part->found.job.workload;
     uint64_t loaders = rue_workload_loaders(&workload);
-    const char *image_key = part->found.variant.image_key, *label_key = part->found.variant.label_key;
+    const struct rue_variant *data = &part->found.variant;
     snprintf(checking->gpus, sizeof checking->gpus, "0..%" PRIu64, loaders - 1);
     struct rue_study_goal out = {.data.count = checking->data ? 1 : 0,
                                  .data.paths = &checking->data,
-                                 .data.keys = {.image_key = image_key[0] ? image_key : NULL,
-                                               .label_key = label_key[0] ? label_key : NULL},
+                                 .data.keys = {.image_key = data->image_key[0] ? data->image_key : NULL,
+                                               .label_key = data->label_key[0] ? data->label_key : NULL,
+                                               .subset = data->subset[0] ? data->subset : NULL},
                                  .loader.runner = goal->runner,
                                  .loader.gpus = part->found.job.gpus ? checking->gpus : NULL,
                                  .loader.trial_timeout_ns = goal->trial_timeout_ns,

@@ -19,7 +19,7 @@
 #include "utf8.h"
 #include "wrap.h"
 
-enum { RANKS, SHARE, IMAGE_KEY, LABEL_KEY, JSON };
+enum { RANKS, SHARE, IMAGE_KEY, LABEL_KEY, SUBSET, JSON };
 
 /* In columns of the terminal: start of values, width of a class's name and of its number of items. */
 enum { CLASSES_SHOWN = 12, VALUES_AT = 9, CLASS_COLUMNS = 24, COUNT_COLUMNS = 10 };
@@ -33,6 +33,7 @@ static const struct rue_option options_table[] = {
                0, 0, rue_share_names},
     [IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
     [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
+    [SUBSET] = {RUE_DATA_SUBSET},
     [JSON] = {RUE_STUDY_OPTION_JSON},
 };
 
@@ -119,7 +120,10 @@ static void show_text(const struct rue_source *source, const struct survey *surv
     put_fact("mode", rue_mode_names[variant.mode], &style);
     snprintf(text, sizeof text, "%s%s%s", variant.format, variant.dtype[0] ? ", " : "", variant.dtype);
     put_fact("format", text, &style);
-    put_fact("items", rue_format_count(survey->count, a, sizeof a), &style);
+    bool whole = survey->count == rue_source_whole_count(source);
+    snprintf(text, sizeof text, "%s%s%s", rue_format_count(survey->count, a, sizeof a), whole ? "" : " of ",
+             whole ? "" : rue_format_count(rue_source_whole_count(source), b, sizeof b));
+    put_fact("items", text, &style);
     snprintf(text, sizeof text, "%s in total; per item: median %s, smallest %s, largest %s",
              rue_format_bytes(survey->bytes, a, sizeof a), rue_format_bytes(survey->median, b, sizeof b),
              rue_format_bytes(survey->smallest, c, sizeof c), rue_format_bytes(survey->largest, d, sizeof d));
@@ -175,6 +179,8 @@ static rue_status print_json(const struct rue_source *source, const struct surve
     if (rue_source_shape(source, shape))
         rue_json_put(&object, "shape", json_pack("[i,i,i]", (int)shape[0], (int)shape[1], (int)shape[2]));
     if (rue_source_layout(source)[0]) rue_json_add(&object, "layout:t", rue_source_layout(source));
+    if (survey->count != rue_source_whole_count(source))
+        rue_json_add(&object, "whole_items:n", rue_source_whole_count(source));
     if (note[0]) rue_json_add(&object, "note:t", note);
     rue_json_add(&object, "in_memory_ratio:r", survey->in_memory_ratio);
     if (shares->count) rue_json_put(&object, "ranks", rue_rank_shares_json(shares));
@@ -193,7 +199,7 @@ static rue_status run_inspect(const struct rue_options *options, rue_error *erro
         return rue_fail(error, RUE_USAGE, "--share cannot be used with --ranks %s: the file gives the shares",
                         ranks);
     struct rue_source_options opening = {.sequential = true};
-    rue_status status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &opening, error);
+    rue_status status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, SUBSET, &opening, error);
     if (status == RUE_OK)
         status = rue_source_open(rue_options_arguments(options)[0], &opening, &source, error);
     if (status != RUE_OK) return rue_data_advise(status, rue_options_arguments(options)[0], error);

@@ -21,6 +21,7 @@ enum {
     ZARR_VERSION,
     IMAGE_KEY,
     LABEL_KEY,
+    SUBSET,
     SYNTHETIC,
     IMAGES,
     SEED,
@@ -54,6 +55,7 @@ static const struct rue_option options_table[] = {
                       NULL},
     [IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
     [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
+    [SUBSET] = {RUE_DATA_SUBSET},
     [SYNTHETIC] = {"synthetic", RUE_OPTION_COUNT, "N", NULL, "make N photo-like JPEG files, without SRC", 1,
                    100000000, NULL},
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "convert N images, drawn at random", 1,
@@ -132,8 +134,8 @@ static rue_status check_format(const struct rue_options *options, const struct r
 
 static rue_status check_photos(const struct rue_options *options, rue_error *error)
 {
-    static const size_t refused[] = {FORMAT, MODE,         DTYPE,     SHARD_SIZE, SPLIT, CHUNKS,
-                                     CODEC,  ZARR_VERSION, IMAGE_KEY, LABEL_KEY,  IMAGES};
+    static const size_t refused[] = {FORMAT, MODE,         DTYPE,     SHARD_SIZE, SPLIT,  CHUNKS,
+                                     CODEC,  ZARR_VERSION, IMAGE_KEY, LABEL_KEY,  SUBSET, IMAGES};
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < sizeof refused / sizeof *refused; i++)
         status = refuse_option(options, refused[i], "--synthetic, which makes JPEG files", error);
@@ -208,7 +210,8 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
     status = check_split(job.split, error);
     if (status == RUE_OK) status = read_chunks(options, job.chunk, error);
     if (status == RUE_OK) status = check_format(options, rue_sink_find(job.format), error);
-    if (status == RUE_OK) status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &job.source, error);
+    if (status == RUE_OK)
+        status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, SUBSET, &job.source, error);
     if (status != RUE_OK) return status;
     const char *source = rue_options_arguments(options)[0];
     status = rue_prepare_convert(source, destination, &job, progress, done, error);

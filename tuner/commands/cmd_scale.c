@@ -35,6 +35,7 @@ enum {
     WORKLOAD,
     IMAGE_KEY = WORKLOAD + RUE_WORKLOAD_OPTIONS,
     LABEL_KEY,
+    SUBSET,
     RUNNER,
     RUNNER_FD,
     LAUNCH,
@@ -79,6 +80,7 @@ static const struct rue_option options_table[] = {
                 NULL, .group = RUE_GROUP_OUTPUT},
     RUE_WORKLOAD_OPTION_ROWS(WORKLOAD)[IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
     [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
+    [SUBSET] = {RUE_DATA_SUBSET},
     [RUNNER] = {RUE_STUDY_OPTION_RUNNER},
     [RUNNER_FD] = {RUE_STUDY_OPTION_RUNNER_FD},
     [LAUNCH] = {RUE_STUDY_OPTION_LAUNCH},
@@ -261,7 +263,7 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
     if (status == RUE_OK) status = rue_workload_settle(options, &goal.loader.workload, error);
     if (status == RUE_OK) status = rue_knob_choices_read(options, &goal.space.knobs, error);
     if (status == RUE_OK)
-        status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);
+        status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, SUBSET, &goal.data.keys, error);
     if (status != RUE_OK) return status;
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     rue_suspension_install();

@@ -53,6 +53,7 @@ enum {
     WORKLOAD,
     IMAGE_KEY = WORKLOAD + RUE_WORKLOAD_OPTIONS,
     LABEL_KEY,
+    SUBSET,
     BASELINE,
     OBJECTIVE,
     WEIGHTS,
@@ -162,6 +163,7 @@ static const struct rue_option options_table[] = {
                 1000000, NULL, .group = RUE_GROUP_DATA},
     RUE_WORKLOAD_OPTION_ROWS(WORKLOAD)[IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
     [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
+    [SUBSET] = {RUE_DATA_SUBSET},
 
     [BASELINE] = {"baseline", RUE_OPTION_LIST, "LIST", RUE_BASELINE_USUAL, "the configuration you use today",
                   0, 0, NULL, .group = RUE_GROUP_ANSWER,
@@ -383,7 +385,7 @@ static rue_status run_variation(const struct rue_options *options, const struct 
     if (status == RUE_OK) status = count_loaders(options, &goal, error);
     if (status == RUE_OK && rue_options_flag(options, FARM)) status = make_farm(options, &goal, error);
     if (status == RUE_OK)
-        status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);
+        status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, SUBSET, &goal.data.keys, error);
     if (status == RUE_OK)
         status = rue_ranking_rules_read(options, &ranking_options, NULL, &goal.search.rules, error);
     goal.search.rules.confidence = goal.search.confidence;

@@ -51,7 +51,8 @@ static rue_status time_conversion(const struct rue_study_setup *setup, size_t in
     struct rue_prepare_options options = {
         .source = {.format = from->format,
                    .image_key = setup->goal.data.keys.image_key,
-                   .label_key = setup->goal.data.keys.label_key},
+                   .label_key = setup->goal.data.keys.label_key,
+                   .subset = setup->goal.data.keys.subset},
         .format = to->format,
         .mode = (int)to->mode,
         .dtype = dtype < 0 ? RUE_DTYPE_COUNT : dtype,

@@ -60,6 +60,7 @@ static void find_defaults(const struct rue_study_setup *setup, struct defaults *
         {"map", "the standard names"},
         {"image-key", "the standard names"},
         {"label-key", "the standard names"},
+        {"subset", "all"},
         {"weights", "1 each"},
     };
     *out = (struct defaults){0};

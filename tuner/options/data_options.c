@@ -86,11 +86,24 @@ static rue_status read_key(const struct rue_options *options, size_t index, cons
                     rue_options_origin(options, index), key, RUE_VARIANT_KEY_BYTES - 1);
 }
 
+static rue_status read_subset(const struct rue_options *options, size_t index, const char **out,
+                              rue_error *error)
+{
+    const char *text = rue_options_text(options, index);
+    *out = text;
+    if (!text || (*text && strlen(text) < RUE_VARIANT_SUBSET_BYTES)) return RUE_OK;
+    return rue_fail(error, RUE_USAGE,
+                    "%s: '%.40s%s' has %zu bytes instead of 1 to %d: put the items into a file%s",
+                    rue_options_origin(options, index), text, *text ? "..." : "", strlen(text),
+                    RUE_VARIANT_SUBSET_BYTES - 1, ", one a line, and give @FILE");
+}
+
 rue_status rue_data_options_keys(const struct rue_options *options, size_t image_key, size_t label_key,
-                                 struct rue_source_options *out, rue_error *error)
+                                 size_t subset, struct rue_source_options *out, rue_error *error)
 {
     rue_status status = read_key(options, image_key, &out->image_key, error);
-    return status == RUE_OK ? read_key(options, label_key, &out->label_key, error) : status;
+    if (status == RUE_OK) status = read_key(options, label_key, &out->label_key, error);
+    return status == RUE_OK ? read_subset(options, subset, &out->subset, error) : status;
 }
 
 const char *rue_data_options_given_key(const struct rue_options *options, size_t image_key, size_t label_key)

@@ -15,6 +15,14 @@
 #define RUE_DATA_LABEL_KEY \
     "label-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the labels", 0, 0, NULL, .group = RUE_GROUP_DATA
 
+/* Items of the data. */
+#define RUE_DATA_SUBSET                                                                                      \
+    "subset", RUE_OPTION_TEXT, "ITEMS", NULL, "use only these: 0:1000, 10%, class:NAME or @FILE", 0, 0,      \
+        NULL,                                                                                                \
+        .group = RUE_GROUP_DATA,                                                                             \
+        .more = "Numbers are from 0 in the order of the data, as in slices of Python: 0,5,7:20. A share is " \
+                "drawn at random: 10% or 10%,seed=3; 10%: is the rest. FILE has a name or number per line."
+
 /* The rows of the options that the fields of a workload have (workload.h), from row `at` of a command's
  * table on; RUE_WORKLOAD_OPTIONS of them. An earlier option may change their defaults. */
 #define RUE_WORKLOAD_OPTION_ROW(at, field, kind, words, least, most, usual, times, written, option, \
@@ -65,9 +73,11 @@ rue_status rue_workload_settle(const struct rue_options *options, struct rue_wor
 rue_status rue_data_options_rank(const struct rue_options *options, size_t rank, size_t world_size,
                                  struct rue_workload *workload, rue_error *error) RUE_MUST_CHECK;
 
-/* Reads the two names; borrows strings from the options. RUE_USAGE: a name is empty or too long. */
+/* Reads the two names and the subset; borrows strings from the options. RUE_USAGE: one is empty or too long.
+ */
 rue_status rue_data_options_keys(const struct rue_options *options, size_t image_key, size_t label_key,
-                                 struct rue_source_options *out, rue_error *error) RUE_MUST_CHECK;
+                                 size_t subset, struct rue_source_options *out,
+                                 rue_error *error) RUE_MUST_CHECK;
 
 /* "--image-key" or "--label-key", whichever is on the command line; else NULL. */
 const char *rue_data_options_given_key(const struct rue_options *options, size_t image_key, size_t label_key);

@@ -32,6 +32,7 @@ static const struct rue_field variant_fields[] = {
     {"dtype", RUE_FIELD_TEXT, RUE_FIELD_AT(rue_variant, dtype), RUE_FIELD_OMIT},
     {"image_key", RUE_FIELD_TEXT, RUE_FIELD_AT(rue_variant, image_key), RUE_FIELD_OMIT},
     {"label_key", RUE_FIELD_TEXT, RUE_FIELD_AT(rue_variant, label_key), RUE_FIELD_OMIT},
+    {"subset", RUE_FIELD_TEXT, RUE_FIELD_AT(rue_variant, subset), RUE_FIELD_OMIT},
     {0}};
 
 #define OPEN(member) RUE_FIELD_AT(rue_open_request, member)
@@ -80,6 +81,7 @@ static const struct rue_field opened_fields[] = {
     {"batch_dtype", RUE_FIELD_WORD, OPENED(batch_dtype), RUE_FIELD_OMIT, .words = rue_batch_dtype_names},
     {"transform", RUE_FIELD_TEXT, OPENED(transform), RUE_FIELD_OMIT},
     {"geometry", RUE_FIELD_FLAG, OPENED(geometry), RUE_FIELD_OMIT},
+    {"subset", RUE_FIELD_FLAG, OPENED(has_subset), RUE_FIELD_OMIT},
     {"layout", RUE_FIELD_TEXT, OPENED(layout), RUE_FIELD_OMIT},
     {"item_values", RUE_FIELD_NUMBER, OPENED(item_values), RUE_FIELD_OMIT, .most = 1 << 30},
     {"chunk_cache_bytes", RUE_FIELD_NUMBER, OPENED(chunk_cache_bytes), RUE_FIELD_OMIT,

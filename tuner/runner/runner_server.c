@@ -48,7 +48,7 @@ struct server {
 static bool same_data(const struct rue_variant *a, const struct rue_variant *b)
 {
     return strcmp(a->path, b->path) == 0 && strcmp(a->image_key, b->image_key) == 0 &&
-           strcmp(a->label_key, b->label_key) == 0;
+           strcmp(a->label_key, b->label_key) == 0 && strcmp(a->subset, b->subset) == 0;
 }
 
 static const char *or_null(const char *text)
@@ -70,6 +70,7 @@ static rue_status find_source(struct server *server, const struct rue_variant *v
     const struct rue_source_options options = {.format = or_null(variant->format),
                                                .image_key = or_null(variant->image_key),
                                                .label_key = or_null(variant->label_key),
+                                               .subset = or_null(variant->subset),
                                                .read_only = server->writes_nothing,
                                                .missing_chunks = missing_chunks};
     rue_status status = rue_source_open(variant->path, &options, &opening->source, error);
@@ -167,6 +168,7 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     const struct rue_source *source = opening->source;
     struct rue_variant actual = rue_source_variant(source);
     out->images = rue_source_count(source);
+    out->has_subset = request->variant.subset[0] != 0;
     out->bytes = rue_source_total_bytes(source);
     snprintf(out->digest, sizeof out->digest, "%016" PRIx64, rue_source_digest(source));
     snprintf(out->dtype, sizeof out->dtype, "%s", actual.dtype);

@@ -20,6 +20,7 @@
 #include "study_costs.h"
 #include "study_opening.h"
 #include "study_prior.h"
+#include "subset.h"
 #include "units.h"
 
 enum { SAMPLE_FLOOR = 128 };
@@ -115,6 +116,9 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
     rue_progress_show(setup->progress, "opening %s", data);
     rue_status status = rue_runner_open_data(setup->host.runner, &variant->variant, &variant->workload, limit,
                                              &variant->opened, error);
+    if (status == RUE_OK && variant->variant.subset[0] && !variant->opened.has_subset)
+        status = rue_fail(error, RUE_USAGE, "the runner %s cannot load a subset: remove --subset",
+                          rue_study_hello(setup)->runner);
     if (status != RUE_OK) return status;
     note_bound_rank(setup, &variant->opened);
     if (variant->opened.note[0]) rue_progress_note(setup->progress, "%s: %s", data, variant->opened.note);
@@ -329,6 +333,16 @@ static rue_status choose_runner_data(struct rue_study_setup *setup, rue_error *e
                     hello->runner);
 }
 
+/* Makes the path of the file that a subset names absolute. */
+static rue_status find_subset_file(char subset[RUE_VARIANT_SUBSET_BYTES], rue_error *error)
+{
+    char found[PATH_MAX];
+    const char *path = rue_subset_path(subset);
+    if (!path || !realpath(path, found)) return RUE_OK; /* opening the data reports the error */
+    if (snprintf(subset, RUE_VARIANT_SUBSET_BYTES, "@%s", found) < RUE_VARIANT_SUBSET_BYTES) return RUE_OK;
+    return rue_fail(error, RUE_USAGE, "the path %.64s... of --subset is too long: move the file", found);
+}
+
 /* Chooses one of the given data. */
 static rue_status choose_path(struct rue_study_setup *setup, const char *path, rue_error *error)
 {
@@ -342,6 +356,7 @@ static rue_status choose_path(struct rue_study_setup *setup, const char *path, r
             error, RUE_USAGE,
             "--transform train: %s holds preprocessed images, whose crop is fixed: give JPEG files", path);
     if (status == RUE_OK) status = absolute_path(path, variant.path, error);
+    if (status == RUE_OK) status = find_subset_file(variant.subset, error);
     for (size_t i = 0; status == RUE_OK && i < setup->chosen_count; i++)
         if (strcmp(setup->variants[i].variant.path, variant.path) == 0)
             return rue_fail(error, RUE_USAGE, "%s is given twice; remove one", path);

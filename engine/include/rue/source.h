@@ -37,6 +37,7 @@ struct rue_source_options {
     const char *format;    /* NULL: detect it */
     const char *image_key; /* name of the images and of the labels: a column, a feature, an extension, */
     const char *label_key; /* depending on the format; NULL: the default names */
+    const char *subset;    /* which items to load, such as "0:1000" (docs/data.md); NULL: all */
     bool read_only;        /* do not save the index of shards in their folder */
     enum rue_missing_chunks missing_chunks;
     bool sequential; /* items are read in their order; compressed shards open only with this */
@@ -98,9 +99,10 @@ rue_status rue_source_detect(const char *path, const struct rue_source_options *
                              struct rue_variant *out, rue_error *error) RUE_MUST_CHECK;
 
 /* Opens `path`; `options` may be NULL. Blocks on storage: folders are listed, shards without a saved index
- * are read completely. RUE_USAGE: unknown format. RUE_DATA: the data are damaged, not supported, or hold no
- * items; the message names the file, the reason and what to do next. Also the results of rue_source_failure
- * and of `stop`. */
+ * are read completely. RUE_DATA: the data are damaged, not supported, or hold no
+ * items; the message names the file, the reason and what to do next; or the subset's file cannot be read.
+ * RUE_USAGE: unknown format, or the subset does not suit the data. Also the results of rue_source_failure and
+ * of `stop`. */
 rue_status rue_source_open(const char *path, const struct rue_source_options *options,
                            struct rue_source **out, rue_error *error) RUE_MUST_CHECK;
 
@@ -113,8 +115,15 @@ rue_status rue_source_adopt(const struct rue_source_ops *ops, const struct rue_i
 /* Close loaders and fetchers of the source first. */
 void rue_source_close(struct rue_source *source);
 
-/* Number of items, at least 1. Items are numbered from 0. */
+/* Number of items, at least 1. Items are numbered from 0; those of a subset in its own order. */
 uint64_t rue_source_count(const struct rue_source *source);
+
+/* Number of items of the data without the subset, and the number of an item among those. */
+uint64_t rue_source_whole_count(const struct rue_source *source);
+uint64_t rue_source_number(const struct rue_source *source, uint64_t item);
+
+/* Whether items follow each other as on storage; only a subset can have another order. It has no shards. */
+bool rue_source_is_ordered(const struct rue_source *source);
 
 /* Size of the item when it was indexed, and of all items together on storage; the label of the item (0: no
  * labels). */
@@ -147,6 +156,9 @@ void rue_source_name(const struct rue_source *source, uint64_t item, char *out, 
 /* Writes the key of the item to `out` [bytes]: a path within the data, such as "tench/n01440764_18.JPEG", or
  * its number with eight digits if the data have no names. */
 void rue_source_key(const struct rue_source *source, uint64_t item, char *out, size_t bytes);
+
+/* The same for an item by its number in the data without the subset. */
+void rue_source_key_of_number(const struct rue_source *source, uint64_t number, char *out, size_t bytes);
 
 /* Reads the item into `into` [rue_source_bytes(item)]. Thread-safe; blocks on storage. RUE_DATA: the item was
  * deleted, cannot be read, or has changed its size. Also the results of rue_source_failure. */
@@ -211,7 +223,7 @@ void rue_source_note(const struct rue_source *source, char *text, size_t bytes);
 size_t rue_source_class_count(const struct rue_source *source);
 const char *rue_source_class_name(const struct rue_source *source, size_t class_index);
 
-/* A hash of the names, sizes and labels of all items, not of their bytes. */
+/* A hash of the names, sizes and labels of all items, and of the numbers of a subset; not of their bytes. */
 uint64_t rue_source_digest(const struct rue_source *source);
 
 /* Sets `out` to channels, height and width of preprocessed items. False: the source is raw. */

@@ -19,7 +19,7 @@ extern const char *const rue_batch_dtype_names[]; /* "float32", "uint8", NULL */
 /* The default limit on the pixels of an image: 16,384 x 16,384. */
 #define RUE_MAX_PIXELS_DEFAULT (UINT64_C(16384) * 16384)
 
-enum { RUE_VARIANT_KEY_BYTES = 64 };
+enum { RUE_VARIANT_KEY_BYTES = 64, RUE_VARIANT_SUBSET_BYTES = 1024 };
 
 struct rue_variant {
     enum rue_mode mode;
@@ -28,9 +28,10 @@ struct rue_variant {
     char path[PATH_MAX];
     char image_key[RUE_VARIANT_KEY_BYTES]; /* names of image and label in the data; "": the defaults */
     char label_key[RUE_VARIANT_KEY_BYTES];
+    char subset[RUE_VARIANT_SUBSET_BYTES]; /* which items, see rue_source_options; "": all */
 };
 
-/* Whether mode, format, dtype, path and keys are equal. */
+/* Whether mode, format, dtype, path, keys and subset are equal. */
 bool rue_variant_equal(const struct rue_variant *a, const struct rue_variant *b);
 
 /* The index of `word` in `names[count]`, or -1. */

@@ -7,7 +7,7 @@ class Delivery(NamedTuple):
     count: int
     images: Any
     labels: Any
-    items: Any  # ctypes array: numbers in the data
+    items: Any  # ctypes array: numbers in the data without the subset
     copied: bool = False
 
 

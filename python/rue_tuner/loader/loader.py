@@ -13,7 +13,7 @@ from ..document import read
 from . import native
 from .device import DeviceFeed, find_device
 from .host import HostFeed
-from .options import EVEN, KNOBS, augment_text, check_options, given_share, native_options, parts_of, plain, refuse_unknown, settle_dtype
+from .options import EVEN, KNOBS, augment_text, check_options, given_share, native_options, parts_of, plain, refuse_unknown, settle_dtype, subset_text
 from .output import make_output
 from .position import MOST_EPOCH, Position
 from .ranks import find_share, local_ranks
@@ -69,7 +69,9 @@ class Loader:
     device           "cuda" or "cuda:1": images and labels are copied to this GPU, and normalised there [they stay on the CPU]; "cuda" is
                      the GPU of torchrun's LOCAL_RANK, or the current one; then image_dtype is "float32", "bfloat16" or "float16"
                      ["float32"], channels_last=True their memory format; normalize=False: levels
-    returns          which of images, labels, items (numbers in the data) and keys (names) a batch has: a sequence for a tuple,
+    subset           which items of the data: "0:1000", "10%", "class:cat,dog", "names.txt" (docs/data.md); or their numbers, such as
+                     the indices of torch.utils.data.Subset; or a share, such as 0.1 [all]
+    returns          which of images, labels, items (numbers in the data, also with a subset) and keys (names) a batch has: a sequence for a tuple,
                      a mapping {name: which} for a dict, or one of them
     batch_transform  a function of images and labels, in the caller's thread, that returns both, such as MixUp
     hold             batches that the caller keeps at the same time without a copy
@@ -97,7 +99,7 @@ class Loader:
                  max_pixels: int = 2 ** 28, missing_chunks: str = "fill", format: Optional[str] = None,
                  image_key: Optional[str] = None, label_key: Optional[str] = None, image_size: Union[int, Sequence[int], str] = 224,
                  resize: Union[int, Sequence[int], str] = "crop_pct", crop_pct: float = 0.875, interpolation: str = "bilinear",
-                 channels: int = 3, layout: str = "nchw", **unknown: Any):
+                 channels: int = 3, layout: str = "nchw", subset: Any = None, **unknown: Any):
         given = {name: value for name, value in locals().items() if name in OPTIONS}
         refuse_unknown(unknown, OPTIONS)
         self._open(os.fsdecode(data), given)
@@ -124,6 +126,7 @@ class Loader:
 
     def _open(self, path, options, data=None):
         self._given = {name: OPTIONS[name] if value is None else plain(value) for name, value in options.items()}
+        self._given["subset"] = subset_text(self._given.get("subset"))
         options = self._options = dict(self._given)
         self.path, self._absolute, train = path, os.path.abspath(path), options["transform"] == "train"
         for name in ("shuffle", "drop_last"):
@@ -138,7 +141,7 @@ class Loader:
         self._position, self._start, self._end, self._resumed = Position(0, 0), Position(0, 0), 0, False
         self._aligned = self._closed = self._warned = False  # aligned: the feed is at _position
         self._iteration, self._begun, self.stats = 0, 0, Stats()
-        self._data = data or native.Data(path, native_options(self._options))
+        self._data = data or native.Data(path, options["subset"], native_options(self._options))
         if data is None and self._data.note:
             warnings.warn(f"{path}: {self._data.note}", stacklevel=3)
         if data is None and not self._data.has_labels and "labels" in parts_of(options["returns"]):
@@ -179,10 +182,10 @@ class Loader:
         return {name: index for index, name in enumerate(self._data.classes)}
 
     def key(self, item: int) -> str:
-        """The name of an item in the data, such as "tench/1.JPEG". Raises IndexError."""
+        """The name of an item in the data, such as "tench/1.JPEG"; a subset changes no number. Raises IndexError."""
         item = operator.index(item)
-        if not 0 <= item < self._data.items:
-            raise IndexError(f"item {item}: the data have the items 0 to {self._data.items - 1}")
+        if not 0 <= item < self._data.whole_items:
+            raise IndexError(f"item {item}: the data have the items 0 to {self._data.whole_items - 1}")
         return self._data.key(item)
 
     def _ranks(self):
@@ -390,8 +393,10 @@ class Loader:
     def with_(self, **changes: Any) -> "Loader":
         """A loader of the same data with other options."""
         refuse_unknown(changes, OPTIONS)
+        if "subset" in changes:
+            changes["subset"] = subset_text(changes["subset"])
         other = object.__new__(type(self))
-        same = all(changes.get(name, self._options[name]) == self._options[name] for name in ("format", "image_key", "label_key", "missing_chunks"))
+        same = all(changes.get(name, self._options[name]) == self._options[name] for name in ("format", "image_key", "label_key", "missing_chunks", "subset"))
         other._open(self._absolute, {**self._given, **changes}, self._data if same and self._data.process == os.getpid() else None)
         return other
 
@@ -405,6 +410,8 @@ class Loader:
 
     def __repr__(self):
         shown = {name: value for name, value in self._options.items() if value != OPTIONS[name]}
+        if len(shown.get("subset", "")) > 80:
+            shown["subset"] = shown["subset"][:80] + "..."
         share = "" if self._share is None or self._share[1] == 1 else f", rank {self._share[0]} of {self._share[1]}"
         return f"Loader({self.path!r}, {', '.join(f'{name}={value!r}' for name, value in shown.items())}){share}"
 

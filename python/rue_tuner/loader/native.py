@@ -8,7 +8,7 @@ from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int, 
 
 from ..errors import DataError, LoaderError
 
-ABI = 3
+ABI = 4
 WAIT_NS = 10 ** 8  # so Ctrl-C ends a wait
 FORKED = "this loader was made in another process: make a Loader in this one (after a fork it has no threads)"
 CLOSED = "the loader is closed: make a new one"
@@ -24,7 +24,7 @@ class Error(Structure):
 
 
 class Facts(Structure):
-    _fields_ = [("items", c_uint64), ("digest", c_uint64), ("classes", c_uint64), ("shape", c_uint32 * 3),
+    _fields_ = [("items", c_uint64), ("whole_items", c_uint64), ("digest", c_uint64), ("classes", c_uint64), ("shape", c_uint32 * 3),
                 ("raw", c_int32), ("has_labels", c_int32), ("format", c_char * 16),
                 ("dtype", c_char * 16), ("mean", c_float * 3), ("std", c_float * 3)]
 
@@ -37,13 +37,15 @@ class Batch(Structure):
 # {function: (result, arguments)}
 INTERFACE = {
     "rue_python_abi": (c_int, []),
-    "rue_python_open_data": (c_int, [c_char_p, c_char_p, POINTER(c_int), POINTER(c_void_p), POINTER(Error)]),
+    "rue_python_open_data": (c_int, [c_char_p, c_char_p, c_char_p, POINTER(c_int), POINTER(c_void_p), POINTER(Error)]),
     "rue_python_facts": (c_int, [c_void_p, c_char_p, POINTER(Facts), POINTER(Error)]),
+    "rue_python_number": (None, [c_void_p, c_void_p, c_uint64]),
     "rue_python_images": (c_int, [c_void_p, c_char_p, c_int, POINTER(c_uint64), POINTER(c_uint64), POINTER(Error)]),
     "rue_python_open_loader": (c_int, [c_void_p, c_char_p, c_uint64, c_int, POINTER(c_void_p), POINTER(Error)]),
     "rue_python_release": (None, [c_void_p, POINTER(POINTER(Batch))]),
     "rue_source_class_name": (c_char_p, [c_void_p, c_size_t]),
-    "rue_source_key": (None, [c_void_p, c_uint64, c_char_p, c_size_t]),
+    "rue_source_key_of_number": (None, [c_void_p, c_uint64, c_char_p, c_size_t]),
+    "rue_subset_path": (c_char_p, [c_char_p]),
     "rue_source_note": (None, [c_void_p, c_char_p, c_size_t]),
     "rue_source_close": (None, [c_void_p]),
     "rue_loader_next_within": (c_int, [c_void_p, c_uint64, POINTER(POINTER(Batch)), POINTER(Error)]),
@@ -89,6 +91,12 @@ def text_of(function, *arguments):
     return os.fsdecode(buffer.value)
 
 
+def find_subset_file(subset):
+    """The path in the text of a subset that names a file, else None."""
+    found = waiting.rue_subset_path(os.fsencode(subset))
+    return found if found is None else os.fsdecode(found)
+
+
 def close_in(process, function, handle, inside, *_kept):
     """In a forked child nothing is closed: the threads are the parent's."""
     if os.getpid() == process:
@@ -113,14 +121,14 @@ def close_source(handle):
 class Data:
     """Opened data; closed with the last reference."""
 
-    def __init__(self, path, options):
+    def __init__(self, path, subset, options):
         """Ctrl-C ends the reading of the index. Raises FileNotFoundError, DataError, ValueError, OSError, MemoryError."""
         if "\0" in path:
             raise ValueError(f"{path!r} is not a path: it has a null character")
         self.handle = handle = c_void_p()
         self.process, inside, stop, error, results, opened = os.getpid(), threading.RLock(), c_int(0), Error(), [], threading.Event()
         close_with(self, close_source, inside)
-        arguments = os.fsencode(path), options, byref(stop), byref(handle), byref(error)
+        arguments = os.fsencode(path), subset if subset is None else os.fsencode(subset), options, byref(stop), byref(handle), byref(error)
 
         def open_data():
             results.append(waiting.rue_python_open_data(*arguments))
@@ -139,6 +147,7 @@ class Data:
             raise FileNotFoundError(error.text())
         check(results[0], error)
         facts = self.facts(options)
+        self.whole_items = facts.whole_items  # without the subset
         self.items, self.digest = facts.items, f"{facts.digest:016x}"
         self.raw, self.has_labels, self.format = bool(facts.raw), bool(facts.has_labels), facts.format.decode()
         self.dtype = facts.dtype.decode()  # of preprocessed items
@@ -151,8 +160,9 @@ class Data:
         check(waiting.rue_python_facts(self.handle, options, byref(facts), byref(error)), error)
         return facts
 
-    def key(self, item):
-        return text_of(waiting.rue_source_key, self.handle, item)
+    def key(self, number):
+        """The name of an item by its number in the data without the subset."""
+        return text_of(waiting.rue_source_key_of_number, self.handle, number)
 
     def images(self, options, even):
         """The share of the rank of the options, and what it loads in an epoch so that ranks are `even` (0 no, 1 drop, 2 pad)."""
@@ -163,7 +173,7 @@ class Data:
 
 class Lease:
     """A batch whose memory is lent. It returns to the loader with `release`, or when the last reference is gone, as its images
-    are. `items` is a copy, or None."""
+    are. `items` are numbers in the data without the subset, or None."""
 
     batch = items = None
 
@@ -180,6 +190,7 @@ class Lease:
         if self.batches.numbered:
             numbers = c_uint64 * count
             self.items = numbers.from_buffer_copy(numbers.from_address(content.items))
+            holding.rue_python_number(self.batches.data.handle, self.items, count)
         return self
 
     def images(self):

@@ -1,8 +1,12 @@
 """The options of Loader: their texts for the shared object, and their checks."""
 import difflib
 import json
+import operator
+import os
 import re
 from collections.abc import Iterable, Mapping
+
+from .native import find_subset_file
 
 KNOBS = ("batch_size", "num_workers", "prefetch_factor", "parallelism", "pin_memory", "max_queue_size", "read", "batch_strategy")
 # Other options that python/native/python_options.c reads.
@@ -43,6 +47,29 @@ def is_readable(value):
 def plain(value):
     """A number or flag of NumPy or PyTorch as Python's."""
     return value.item() if getattr(value, "ndim", None) == 0 else value
+
+
+def subset_text(subset):
+    """The text of a subset for the shared object: of numbers, of a share, of a file with its absolute path. None: all items."""
+    subset = os.fsdecode(subset) if isinstance(subset, bytes) else plain(subset)
+    if isinstance(subset, str) and "\0" in subset:
+        raise ValueError(f"subset {subset!r}: it has a null character")
+    path = os.fspath(subset) if isinstance(subset, os.PathLike) else find_subset_file(subset) if isinstance(subset, str) else None
+    if path:
+        return "@" + os.path.abspath(path)
+    if subset is None or isinstance(subset, str):
+        return subset
+    if isinstance(subset, float):
+        return f"{subset:.12f}".rstrip("0")
+    try:
+        numbers = subset.tolist() if hasattr(subset, "tolist") else list(subset)
+        if not all(type(number) is int for number in numbers):
+            numbers = [None if isinstance(number, bool) else operator.index(number) for number in numbers]
+            operator.index(min(numbers))  # None is a flag of a mask
+    except TypeError:
+        raise TypeError(f"subset is a {type(subset).__name__}: expected numbers of items, a share such as 0.1, or a text such as "
+                        "'0:1000', '10%', 'class:NAME' or '@FILE'") from None
+    return ",".join(map(str, numbers))
 
 
 def given_share(options):

@@ -27,7 +27,7 @@ class Position(NamedTuple):
                 raise ValueError(f"the state is damaged: its {name} is {state.get(name)!r}")
         for name in [name for name in identity if strict and state.get(name) != identity[name]]:
             if name == "data":
-                raise ValueError("the data changed since the state was saved: their names, sizes or labels differ; use the same data, or strict=False")
+                raise ValueError("the data changed since the state was saved: names, sizes, labels or the subset differ; use the same data, or strict=False")
             raise ValueError(f"the state was saved with {name} {state.get(name)!r}, and this loader has {identity[name]!r}; make the loader "
                              "with the same, or use strict=False")
         all_ranks = state["images"] * state["world_size"]

@@ -1,7 +1,7 @@
 """The options of a Loader that a recommendation stands for."""
 from .options import KNOBS, WORKLOAD
 
-OF_VARIANT = ("image_key", "label_key")
+OF_VARIANT = ("image_key", "label_key", "subset")
 OF_ORDER = ("seed", "shuffle", "drop_last")
 
 

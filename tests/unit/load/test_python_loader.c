@@ -16,7 +16,7 @@ static struct rue_source *open_data(const char *name, const char *options)
     rue_error error = {0};
     struct rue_source *out = NULL;
     const int stop = 0;
-    cr_assert_eq(rue_python_open_data(temporary_path(name), options, &stop, &out, &error), RUE_OK, "%s",
+    cr_assert_eq(rue_python_open_data(temporary_path(name), NULL, options, &stop, &out, &error), RUE_OK, "%s",
                  error.message);
     return out;
 }
@@ -205,11 +205,12 @@ Test(python_loader, opening_can_be_stopped_and_refused)
     struct rue_source *out = NULL;
     struct rue_loader *loader = NULL;
     int stop = 1;
-    cr_assert_eq(rue_python_open_data(temporary_path("photos"), "{}", &stop, &out, &error), RUE_INTERRUPTED);
+    cr_assert_eq(rue_python_open_data(temporary_path("photos"), NULL, "{}", &stop, &out, &error),
+                 RUE_INTERRUPTED);
     stop = 0;
     rue_error_clear(&error);
-    cr_assert_eq(rue_python_open_data(temporary_path("nowhere"), "{}", &stop, &out, &error), RUE_DATA);
-    cr_assert_eq(rue_python_open_data(temporary_path("photos"), "{", &stop, &out, &error), RUE_USAGE);
+    cr_assert_eq(rue_python_open_data(temporary_path("nowhere"), NULL, "{}", &stop, &out, &error), RUE_DATA);
+    cr_assert_eq(rue_python_open_data(temporary_path("photos"), NULL, "{", &stop, &out, &error), RUE_USAGE);
     cr_assert_eq(rue_python_open_loader(source, "{\"batch_size\": 12, \"drop_last\": true}", IMAGES, 1,
                                         &loader, &error),
                  RUE_USAGE);
