@@ -16,13 +16,16 @@
 
 static const char purpose[] = "the lines of a subset";
 
+/* What a line has of the name of its item; what is later here counts more. */
+enum match { LAST_PART_NO_EXTENSION, NO_EXTENSION, LAST_PART, WHOLE_NAME };
+
 /* A line that names an item. */
 struct line {
-    uint64_t number; /* in the file, from 1 */
-    uint64_t item;   /* that has the name; NO_ITEM: none so far */
-    uint64_t other;  /* another item that has it; NO_ITEM: none */
-    size_t text;     /* offset in `texts` */
-    bool exact;      /* `item` has this whole name, not only as the last part of a path */
+    uint64_t number;  /* in the file, from 1 */
+    uint64_t item;    /* that has the name; NO_ITEM: none so far */
+    uint64_t other;   /* another item that has it; NO_ITEM: none */
+    size_t text;      /* offset in `texts` */
+    enum match match; /* of the line and the name of `item` */
 };
 
 enum { SUGGESTED_FROM = 20000 }; /* items, so that a message does not take seconds */
@@ -75,7 +78,8 @@ static rue_status add_line(struct listing *list, const char *text, rue_error *er
                                 error);
     if (status != RUE_OK) return status;
     memcpy(list->texts + list->used, text, bytes);
-    list->lines[list->count++] = (struct line){list->picks->line, NO_ITEM, NO_ITEM, list->used, false};
+    list->lines[list->count++] =
+        (struct line){list->picks->line, NO_ITEM, NO_ITEM, list->used, LAST_PART_NO_EXTENSION};
     list->used += bytes;
     list->numbers &= is_number(text);
     return RUE_OK;
@@ -136,15 +140,26 @@ static rue_status open_table(struct listing *list, rue_error *error)
     return RUE_OK;
 }
 
-/* A whole name counts more than the last part of a path. */
-static void match_name(struct listing *list, const char *name, uint64_t item, bool exact)
+static void match_text(struct listing *list, const char *text, uint64_t item, enum match match)
 {
-    size_t place = *find_place(list, name);
+    size_t place = *find_place(list, text);
     struct line *line = place ? &list->lines[place - 1] : NULL;
-    if (!line || (line->exact && !exact)) return;
-    line->other = line->exact == exact ? line->item : NO_ITEM;
+    if (!line || line->match > match) return;
+    line->other = line->match == match ? line->item : NO_ITEM;
     line->item = item;
-    line->exact = exact;
+    line->match = match;
+}
+
+/* Changes the name. */
+static void match_name(struct listing *list, char *name, uint64_t item)
+{
+    char *slash = strrchr(name, '/'), *part = slash ? slash + 1 : name, *dot = strrchr(part, '.');
+    match_text(list, name, item, WHOLE_NAME);
+    if (slash) match_text(list, part, item, LAST_PART);
+    if (!dot) return;
+    *dot = 0;
+    match_text(list, name, item, NO_EXTENSION);
+    if (slash) match_text(list, part, item, LAST_PART_NO_EXTENSION);
 }
 
 static rue_status fail_unknown(const struct listing *list, const char *name, rue_error *error)
@@ -190,9 +205,7 @@ static rue_status add_names(struct listing *list, rue_error *error)
     rue_status status = open_table(list, error);
     for (uint64_t i = 0; status == RUE_OK && i < list->data->count; i++) {
         list->data->key(list->data->source, i, key, sizeof key);
-        const char *slash = strrchr(key, '/');
-        match_name(list, key, i, true);
-        if (slash) match_name(list, slash + 1, i, false);
+        match_name(list, key, i);
     }
     return status == RUE_OK ? add_line_items(list, error) : status;
 }

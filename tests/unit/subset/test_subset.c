@@ -171,6 +171,8 @@ Test(subset, a_file_has_a_name_or_a_number_per_line)
     expect_of_file("5\n3\n\n1", "5 3 1");
     expect_of_file("dog/4.jpg\r\n  \n./cat/1.jpg\n", "4 0");
     expect_of_file("08.jpg\n9.jpg\n", "8 9");
+    expect_of_file("dog/5\n08\nfox/7\n9.jpg\n", "5 8 7 9");
+    expect_of_file("1\n9.jpg\n", "several items have the name '1'");
     expect_of_file("3\n12\n", "list line 2: there is no item 12: zoo has 10 items");
     expect_of_file("3\n4\n3\n", "list line 3: item 3 is given twice");
     expect_of_file("cat/2.jpg\n3\ncat/2.jpg\n", "list line 3: 'cat/2.jpg' is given twice");
