@@ -2,6 +2,7 @@
 import contextlib
 import json
 import pickle
+import shutil
 import sqlite3
 
 import pytest
@@ -113,6 +114,15 @@ def test_a_state_belongs_to_its_subset(formats):
     for other in "9,3,1,5", None, "0:4":
         pytest.raises(ValueError, make(other).load_state_dict, state)
     assert make("100%").digest == make(None).digest == make(ALL).digest != make("1:").digest
+
+
+def test_a_damaged_image_is_replaced_by_one_of_the_subset(formats, tmp_path):
+    shutil.copytree((formats / "photos").resolve(), tmp_path / "photos")
+    broken = tmp_path / "photos" / load(formats / "photos", subset=[4])[0][2]
+    broken.write_bytes(broken.read_bytes()[:20])
+    with pytest.raises(rue_package.DataError, match=broken.name):
+        load(tmp_path / "photos", subset=[1, 4, 9])
+    assert items_of(tmp_path / "photos", subset=[1, 4, 9], bad_images="replace") == [1, 9, 9]
 
 
 def test_the_program_tunes_converts_and_shows_a_subset(rue, formats, tmp_path):
