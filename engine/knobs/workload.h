@@ -65,17 +65,17 @@ extern const char *const rue_transform_names[];
     X(at, image_size, GEOMETRY, NULL, 0, 0, 0, true, false, "image-size", "SIZE", RUE_USUAL_IMAGE_SIZE,   \
       "pixels of the result: a side, or HEIGHTxWIDTH")                                                    \
     X(at, resize, GEOMETRY, NULL, 0, 0, 0, true, false, "resize", "SIZE", RUE_USUAL_RESIZE,               \
-      "for eval: short side, HxW, exact, none or crop_pct")                                               \
+      "short side, HxW, exact or none")                                                                   \
     X(at, crop_pct, GEOMETRY, NULL, 0, 0, 0, true, false, "crop-pct", "SHARE", RUE_USUAL_CROP_PCT,        \
       "the crop's share of the resized short side")                                                       \
     X(at, interpolation, WORD, rue_interpolation_names, 0, 2, RUE_BILINEAR, true, false, "interpolation", \
-      "HOW", "bilinear", "bilinear or bicubic, antialiased; random for train")                            \
+      "HOW", "bilinear", "bilinear or bicubic; for train, random")                                        \
     X(at, channels, NUMBER, NULL, 1, 3, RUE_CHANNELS, true, false, "channels", "N", "3",                  \
       "3 (RGB) or 1 (grey)")                                                                              \
     X(at, layout, WORD, rue_layout_names, 0, 1, RUE_NCHW, true, false, "layout", "ORDER", "nchw",         \
-      "order of the values of a batch: nchw or nhwc")                                                     \
+      "order of values: nchw or nhwc")                                                                    \
     X(at, mean, GEOMETRY, NULL, 0, 0, 0, false, false, "mean", "NUMBERS", RUE_USUAL_NORMAL,               \
-      "of float32: 0.5,0.5,0.5, imagenet, clip, inception, none")                                         \
+      "imagenet, clip, inception, none or N,N,N")                                                         \
     X(at, std, GEOMETRY, NULL, 0, 0, 0, false, false, "std", "NUMBERS", RUE_USUAL_NORMAL, "as --mean")
 
 /* X(field, kind, words, least, most, default, changes times, always written) */

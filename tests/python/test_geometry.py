@@ -84,3 +84,34 @@ def test_a_study_measures_the_size_that_was_asked_for(rue):
     assert rue("tune", "photos", *words).returncode in (0, 5), "the study continues"
     done = rue("tune", "photos", "--model", "resnet50", "--device", "host", "--image-size", "32", "--out", "other", "--batch-size", "8")
     expect_failure(done, 2, "models that compute need images of 3 x 224 x 224")
+
+
+def crops_of(small, **options):
+    """(levels, image, item) of a loader for training."""
+    loader = rue_tuner.Loader(small / "photos", batch_size=PHOTOS, transform="train", dtype="uint8", returns=("images", "items"), **options)
+    for levels, item in zip(*next(iter(loader))):
+        yield levels, Image.open(small / "photos" / loader.key(item)).convert("RGB"), int(item)
+
+
+def test_random_crops_have_a_border(small):
+    places = set()
+    for levels, image, item in crops_of(small, image_size=32, resize=40, augment=dict(random_crop=dict(probability=1, padding=4), flip=0)):
+        whole = functional.pil_to_tensor(functional.pad(functional.resize(image, 40), 4))
+        windows = whole.unfold(1, 32, 1).unfold(2, 32, 1)  # channel, top, left, rows, columns
+        places.update(map(tuple, (windows == levels[:, None, None]).all(-1).all(-1).all(0).nonzero().tolist()))
+        assert len(places) >= 1, item
+    assert len(places) > PHOTOS // 2, "they lie at random"
+    for levels, _, item in crops_of(small, image_size=700, resize="none", augment=dict(random_crop=dict(probability=1, padding=0))):
+        assert levels.shape == (3, 700, 700) and (levels == 0).all(0).any(), f"photo {item} is smaller, and has a border"
+
+
+def test_the_filter_of_a_crop_can_be_random(small):
+    used = {name: 0 for name in FILTERS}
+    for levels, image, _ in crops_of(small, image_size=64, interpolation="random", augment=dict(area=[1, 1], ratio=[1, 1], flip=0)):
+        side, (width, height) = min(image.size), image.size
+        box = functional.crop(image, (height - side) // 2, (width - side) // 2, side, side)
+        for name, one in FILTERS.items():
+            used[name] += torch.equal(functional.pil_to_tensor(functional.resize(box, [64, 64], one)), levels)
+    assert min(used.values()) > 2 and sum(used.values()) == PHOTOS, used
+    with pytest.raises(ValueError, match="unless transform is train"):
+        rue_tuner.Loader(small / "photos", interpolation="random")

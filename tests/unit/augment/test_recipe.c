@@ -50,7 +50,8 @@ Test(recipe, the_longest_text_fits)
     for (int p = 0; p < RUE_RECIPE_PARTS; p++)
         for (int i = 0; i < rue_recipe_parts[p].count; i++) {
             const struct rue_recipe_number *kind = &rue_recipe_parts[p].numbers[i];
-            rue_recipe_numbers(&recipe, &rue_recipe_parts[p])[i] = kind->step > 0    ? kind->most
+            rue_recipe_numbers(&recipe, &rue_recipe_parts[p])[i] = kind->step > 0 || kind->least == kind->most
+                                                                       ? kind->most
                                                                    : kind->least < 0 ? -1.23456e-05F
                                                                    : kind->least < 1.23456e-05F ? 1.23456e-05F
                                                                                                 : 0.123456F;
