@@ -10,7 +10,6 @@
 
 #include <jerror.h>
 
-#include "file_kind.h"
 #include "units.h"
 
 enum { MARKER_TEM = 0x01, MARKER_SOF0 = 0xC0, MARKER_SOS = 0xDA };
@@ -26,16 +25,6 @@ struct rue_jpeg {
     size_t bytes;        /* of the image in progress */
     enum { IN_HEADER, IN_ROWS, AFTER_ROWS } phase;
 };
-
-static rue_status not_a_jpeg(const uint8_t *data, size_t bytes, rue_error *error)
-{
-    if (bytes == 0) return rue_fail(error, RUE_DATA, "is empty");
-    if (bytes < 3 && memcmp(data, "\xFF\xD8\xFF", bytes) == 0)
-        return rue_fail(error, RUE_DATA, "is truncated");
-    const char *kind = rue_file_kind(data, bytes);
-    if (kind) return rue_fail(error, RUE_DATA, "is %s, not a JPEG", kind);
-    return rue_fail(error, RUE_DATA, "is not a JPEG: it does not begin with the bytes ff d8 ff");
-}
 
 _Noreturn static void jump_out(struct rue_jpeg *jpeg, rue_status status)
 {
@@ -168,13 +157,9 @@ static rue_status check_scans(const struct rue_jpeg *jpeg, rue_error *error)
 static rue_status check_header(struct rue_jpeg *jpeg, rue_error *error)
 {
     j_decompress_ptr decoder = &jpeg->decoder;
-    uint64_t pixels = (uint64_t)decoder->image_width * decoder->image_height;
-    if (pixels > jpeg->max_pixels) {
-        char has[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES];
-        return rue_fail(error, RUE_DATA, "has %s pixels (%u x %u), and the limit is %s: make it smaller",
-                        rue_format_count(pixels, has, sizeof has), decoder->image_width,
-                        decoder->image_height, rue_format_count(jpeg->max_pixels, limit, sizeof limit));
-    }
+    rue_status status =
+        rue_image_size_check(decoder->image_width, decoder->image_height, jpeg->max_pixels, error);
+    if (status != RUE_OK) return status;
     if (decoder->jpeg_color_space == JCS_UNKNOWN)
         return rue_fail(error, RUE_DATA,
                         "has %d colour components, which is not supported: convert it to RGB",
@@ -252,13 +237,15 @@ static rue_status read_image_header(struct rue_jpeg *jpeg, const uint8_t *data, 
 static rue_status begin_image(struct rue_jpeg *jpeg, const void *data, size_t bytes, rue_error *error)
 {
     reset_decoder(jpeg);
-    if (bytes < 3 || memcmp(data, "\xFF\xD8\xFF", 3) != 0) return not_a_jpeg(data, bytes, error);
+    if (bytes < 3) return rue_fail(error, RUE_DATA, "is truncated");
+    if (((const uint8_t *)data)[2] != 0xFF)
+        return rue_fail(error, RUE_DATA, "is not a JPEG: its third byte is not ff");
     jpeg->error = error;
     jpeg->bytes = bytes;
     return read_image_header(jpeg, data, bytes);
 }
 
-static rue_status start_image(struct rue_jpeg *jpeg, struct rue_jpeg_size *size)
+static rue_status start_image(struct rue_jpeg *jpeg, struct rue_image_size *size)
 {
     if (setjmp(jpeg->trap)) return jpeg->status;
     jpeg->decoder.out_color_space = has_black(jpeg) ? JCS_CMYK : JCS_EXT_RGBX;
@@ -267,13 +254,13 @@ static rue_status start_image(struct rue_jpeg *jpeg, struct rue_jpeg_size *size)
     jpeg->decoder.scale_num = eighths(jpeg);
     jpeg->decoder.scale_denom = 8;
     jpeg_start_decompress(&jpeg->decoder);
-    *size = (struct rue_jpeg_size){jpeg->decoder.output_width, jpeg->decoder.output_height,
-                                   jpeg->decoder.image_width, jpeg->decoder.image_height,
-                                   jpeg->decoder.scale_num};
+    *size = (struct rue_image_size){jpeg->decoder.output_width, jpeg->decoder.output_height,
+                                    jpeg->decoder.image_width, jpeg->decoder.image_height,
+                                    jpeg->decoder.scale_num};
     return RUE_OK;
 }
 
-rue_status rue_jpeg_begin(struct rue_jpeg *jpeg, const void *data, size_t bytes, struct rue_jpeg_size *size,
+rue_status rue_jpeg_begin(struct rue_jpeg *jpeg, const void *data, size_t bytes, struct rue_image_size *size,
                           rue_error *error)
 {
     rue_status status = begin_image(jpeg, data, bytes, error);
@@ -285,7 +272,7 @@ rue_status rue_jpeg_begin(struct rue_jpeg *jpeg, const void *data, size_t bytes,
 /* Converts inverted CMYK, which programs write, to RGB; rounds a * b / 255 as Pillow does. */
 static void cmyk_to_rgb(uint8_t *pixels, size_t count)
 {
-    for (size_t i = 0; i < count; i++, pixels += RUE_JPEG_PIXEL_BYTES) {
+    for (size_t i = 0; i < count; i++, pixels += RUE_IMAGE_PIXEL_BYTES) {
         unsigned light = pixels[3];
         for (size_t c = 0; c < 3; c++) {
             unsigned ink = (255U - pixels[c]) * light + 128;
@@ -382,7 +369,7 @@ static void read_rest(struct rue_jpeg *jpeg)
 {
     j_decompress_ptr decoder = &jpeg->decoder;
     JSAMPROW row = decoder->mem->alloc_large((j_common_ptr)decoder, JPOOL_IMAGE,
-                                             (size_t)decoder->output_width * RUE_JPEG_PIXEL_BYTES);
+                                             (size_t)decoder->output_width * RUE_IMAGE_PIXEL_BYTES);
     while (decoder->output_scanline < decoder->output_height) jpeg_read_scanlines(decoder, &row, 1);
 }
 
@@ -409,7 +396,7 @@ rue_status rue_jpeg_end(struct rue_jpeg *jpeg, rue_error *error)
 
 rue_status rue_jpeg_verify(struct rue_jpeg *jpeg, const void *data, size_t bytes, rue_error *error)
 {
-    struct rue_jpeg_size size;
+    struct rue_image_size size;
     rue_status status = begin_image(jpeg, data, bytes, error);
     reset_decoder(jpeg);
     if (status != RUE_OK || memcmp((const char *)data + bytes - 2, "\xFF\xD9", 2) == 0) return status;

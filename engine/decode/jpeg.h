@@ -5,7 +5,7 @@
  * Greyscale is replicated. CMYK and YCCK count as inverted, with or without Adobe's marker, and become RGB as
  * in Pillow (JpegImagePlugin.py, rawmode "CMYK;I"; libImaging/Convert.c, cmyk2rgb).
  *
- * Messages do not name the file ("is a PNG file, not a JPEG"): the caller puts the name before them.
+ * Messages do not name the file ("is truncated"): the caller puts the name before them.
  * RUE_DATA, from the headers, before memory for pixels is allocated: not a JPEG; not 1, 3 or 4 components;
  * more than 8 bits per sample; more pixels than the limit; more than RUE_JPEG_SCANS_MAX scans or
  * RUE_JPEG_SCAN_BYTES_MAX of them. Also RUE_DATA: the data end before the last row is decoded, for which
@@ -17,10 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "image_size.h"
 
 enum {
-    RUE_JPEG_PIXEL_BYTES = 4, /* R, G, B and an unused byte: one aligned load per pixel */
     RUE_JPEG_SCANS_MAX = 100, /* thousands of scans in a few hundred KB would decode for minutes */
     /* Memory of libjpeg for an image with several scans, which a file of 1 KB can make arbitrarily large.
        Enough for all RGB images that PIL opens (2^30 / 6 pixels, 6 bytes each, in whole blocks). */
@@ -29,20 +28,15 @@ enum {
 
 struct rue_jpeg;
 
-struct rue_jpeg_size {
-    uint32_t width, height; /* decoded pixels, at least 1: full size times eighths / 8, rounded up */
-    uint32_t full_width, full_height;
-    unsigned eighths; /* 1 to 8; 8 unless `short_side` allows less */
-};
-
 /* `short_side`: pixels that the short side needs after decoding; 0: full size. Images of at least twice that
  * size are decoded at 1/2, 1/4 or 1/8. `max_pixels`: larger images are refused. */
 rue_status rue_jpeg_open(uint64_t max_pixels, uint32_t short_side, struct rue_jpeg **out,
                          rue_error *error) RUE_MUST_CHECK;
 void rue_jpeg_close(struct rue_jpeg *jpeg);
 
-/* Reads the headers. `data` must stay valid until rue_jpeg_end, an error, or the next rue_jpeg_begin. */
-rue_status rue_jpeg_begin(struct rue_jpeg *jpeg, const void *data, size_t bytes, struct rue_jpeg_size *size,
+/* Reads the headers. `data` begin with ff d8; they must stay valid until rue_jpeg_end, an error, or the next
+ * rue_jpeg_begin. */
+rue_status rue_jpeg_begin(struct rue_jpeg *jpeg, const void *data, size_t bytes, struct rue_image_size *size,
                           rue_error *error) RUE_MUST_CHECK;
 
 /* Checks the headers, and decodes the image only if the data do not end with the end marker. Errors as
@@ -56,7 +50,7 @@ rue_status rue_jpeg_verify(struct rue_jpeg *jpeg, const void *data, size_t bytes
 rue_status rue_jpeg_crop(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count, uint32_t rows,
                          rue_error *error) RUE_MUST_CHECK;
 
-/* Writes the next `count` rows, RUE_JPEG_PIXEL_BYTES per column, `stride` bytes per row. */
+/* Writes the next `count` rows, RUE_IMAGE_PIXEL_BYTES per column, `stride` bytes per row. */
 rue_status rue_jpeg_rows(struct rue_jpeg *jpeg, uint32_t count, uint8_t *out, size_t stride,
                          rue_error *error) RUE_MUST_CHECK;
 

@@ -3,18 +3,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "jpeg.h"
+#include "decoder.h"
 #include "pixels.h"
 #include "resample.h"
 
 /* Rows decoded at once: few enough to stay in the cache until they are resampled. */
 enum { STRIP_ROWS = 16 };
 
-_Static_assert((int)RUE_JPEG_PIXEL_BYTES == (int)RUE_PIXEL_BYTES, "the resampler takes decoded rows");
+_Static_assert((int)RUE_IMAGE_PIXEL_BYTES == (int)RUE_PIXEL_BYTES, "the resampler takes decoded rows");
 
 struct rue_transform {
     struct rue_geometry geometry;
-    struct rue_jpeg *jpeg;
+    struct rue_decoder *decoder;
     struct rue_resample *resample;
     struct rue_normal normal;
     const struct rue_kernels *kernels;
@@ -60,7 +60,7 @@ rue_status rue_transform_open(const struct rue_transform_options *options, struc
     transform->frame = make_frame(&options->geometry);
     transform->kernels = rue_kernels_normal(geometry->mean, geometry->std, &transform->normal);
     uint32_t side = options->decode == RUE_DECODE_FAST ? least_side(geometry) : 0;
-    rue_status status = rue_jpeg_open(options->max_pixels, side, &transform->jpeg, error);
+    rue_status status = rue_decoder_open(options->max_pixels, side, &transform->decoder, error);
     if (status == RUE_OK) status = rue_resample_open(geometry, RUE_PILLOW, &transform->resample, error);
     if (status != RUE_OK) {
         rue_transform_close(transform);
@@ -73,7 +73,7 @@ rue_status rue_transform_open(const struct rue_transform_options *options, struc
 void rue_transform_close(struct rue_transform *transform)
 {
     if (!transform) return;
-    rue_jpeg_close(transform->jpeg);
+    rue_decoder_close(transform->decoder);
     rue_resample_close(transform->resample);
     free(transform->strip);
     free(transform->pixels);
@@ -107,13 +107,13 @@ static rue_status resample_rows(struct rue_transform *transform, struct rue_span
     rue_status status = RUE_OK;
     for (uint32_t done = 0; status == RUE_OK && done < rows.count; done += STRIP_ROWS) {
         uint32_t count = rows.count - done < STRIP_ROWS ? rows.count - done : STRIP_ROWS;
-        status = rue_jpeg_rows(transform->jpeg, count, transform->strip, stride, error);
+        status = rue_decoder_rows(transform->decoder, count, transform->strip, stride, error);
         if (transform->geometry.channels == 1) make_grey(transform->strip, count * stride / RUE_PIXEL_BYTES);
         for (uint32_t i = 0; status == RUE_OK && i < count; i++)
             rue_resample_row(transform->resample, rows.first + done + i, transform->strip + i * stride,
                              column);
     }
-    return status == RUE_OK ? rue_jpeg_end(transform->jpeg, error) : status;
+    return status == RUE_OK ? rue_decoder_end(transform->decoder, error) : status;
 }
 
 /* Decodes what the plan of the resampler needs. */
@@ -121,8 +121,9 @@ static rue_status resample_image(struct rue_transform *transform, rue_error *err
 {
     struct rue_span columns = rue_resample_columns(transform->resample),
                     rows = rue_resample_rows(transform->resample);
-    rue_status status = rue_jpeg_crop(transform->jpeg, &columns.first, &columns.count, rows.first, error);
-    size_t stride = (size_t)columns.count * RUE_JPEG_PIXEL_BYTES;
+    rue_status status =
+        rue_decoder_crop(transform->decoder, &columns.first, &columns.count, rows.first, error);
+    size_t stride = (size_t)columns.count * RUE_IMAGE_PIXEL_BYTES;
     if (status == RUE_OK) status = reserve_strip(transform, stride, error);
     return status == RUE_OK ? resample_rows(transform, rows, columns.first, stride, error) : status;
 }
@@ -130,8 +131,8 @@ static rue_status resample_image(struct rue_transform *transform, rue_error *err
 rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg, size_t bytes,
                               enum rue_dtype dtype, void *out, rue_error *error)
 {
-    struct rue_jpeg_size size;
-    rue_status status = rue_jpeg_begin(transform->jpeg, jpeg, bytes, &size, error);
+    struct rue_image_size size;
+    rue_status status = rue_decoder_begin(transform->decoder, jpeg, bytes, &size, error);
     if (status != RUE_OK) return status;
     status = rue_resample_begin(transform->resample, size.full_width, size.full_height, size.eighths,
                                 rue_resample_centre(&transform->geometry, size.full_width, size.full_height),
@@ -145,7 +146,7 @@ rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg,
 rue_status rue_transform_verify(struct rue_transform *transform, const void *jpeg, size_t bytes,
                                 rue_error *error)
 {
-    return rue_jpeg_verify(transform->jpeg, jpeg, bytes, error);
+    return rue_decoder_verify(transform->decoder, jpeg, bytes, error);
 }
 
 static rue_status reserve_pixels(struct rue_transform *transform, rue_error *error)
@@ -171,7 +172,7 @@ static int32_t random_offset(uint32_t side, uint32_t crop, float padding, float 
 }
 
 static rue_status plan_training(struct rue_transform *transform, const struct rue_training *training,
-                                const struct rue_augmentation *one, const struct rue_jpeg_size *size,
+                                const struct rue_augmentation *one, const struct rue_image_size *size,
                                 rue_error *error)
 {
     const struct rue_recipe *recipe = training->recipe;
@@ -194,9 +195,9 @@ rue_status rue_transform_train(struct rue_transform *transform, const void *jpeg
                                rue_error *error)
 {
     struct rue_augmentation one;
-    struct rue_jpeg_size size;
+    struct rue_image_size size;
     rue_status status = reserve_pixels(transform, error);
-    if (status == RUE_OK) status = rue_jpeg_begin(transform->jpeg, jpeg, bytes, &size, error);
+    if (status == RUE_OK) status = rue_decoder_begin(transform->decoder, jpeg, bytes, &size, error);
     if (status != RUE_OK) return status;
     rue_augmentation_draw(training->recipe, &training->key, training->item, 1, &one, 1);
     status = plan_training(transform, training, &one, &size, error);

@@ -74,7 +74,7 @@ static rue_status open_tensors(struct rue_fetcher *fetcher, rue_error *error)
     if (fetcher->options.dtype != RUE_FLOAT32 && fetcher->options.dtype != fetcher->stored)
         return rue_fail(error, RUE_USAGE,
                         "%s holds %s values, which cannot be made %s: request float32 batches, or use "
-                        "the JPEG files",
+                        "the images themselves",
                         variant.path, variant.dtype, rue_dtype_names[fetcher->options.dtype]);
     fetcher->options.access = rue_fetcher_access(fetcher->source, fetcher->options.access);
     return open_ahead(fetcher, error);
@@ -83,7 +83,7 @@ static rue_status open_tensors(struct rue_fetcher *fetcher, rue_error *error)
 static rue_status check_dtype(const struct rue_fetcher *fetcher, rue_error *error)
 {
     if (fetcher->options.dtype != RUE_FLOAT16) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "JPEG files make batches of float32 or uint8, not of float16");
+    return rue_fail(error, RUE_USAGE, "images make batches of float32 or uint8, not of float16");
 }
 
 static rue_status open_transform(struct rue_fetcher *fetcher, rue_error *error)
@@ -100,10 +100,10 @@ static rue_status check_training(const struct rue_fetcher *fetcher, rue_error *e
 {
     if (!fetcher->options.recipe) return RUE_OK;
     if (fetcher->mode != RUE_RAW)
-        return rue_fail(
-            error, RUE_USAGE,
-            "%s holds preprocessed images, whose crop is fixed: the transform train needs JPEG files",
-            rue_source_variant(fetcher->source).path);
+        return rue_fail(error, RUE_USAGE,
+                        "%s holds preprocessed images, whose crop is fixed: the transform train needs the "
+                        "images themselves",
+                        rue_source_variant(fetcher->source).path);
     if (fetcher->options.decode == RUE_DECODE_EXACT) return RUE_OK;
     return rue_fail(error, RUE_USAGE, "the transform train decodes only exactly");
 }
@@ -156,16 +156,17 @@ static rue_status reserve_item(struct rue_fetcher *fetcher, size_t bytes, rue_er
     return RUE_OK;
 }
 
-/* The largest JPEG of max_pixels: CMYK noise of the best quality has 7.6 bytes per pixel; plus metadata. */
-static uint64_t largest_jpeg(const struct rue_fetcher *fetcher)
+/* The largest file of max_pixels: noise in a PNG of 16 bits, or in a CMYK JPEG of the best quality, has 8
+ * bytes per pixel; plus metadata. */
+static uint64_t largest_image(const struct rue_fetcher *fetcher)
 {
     return fetcher->options.max_pixels * 8 + (UINT64_C(64) << 20);
 }
 
 static rue_status check_size(const struct rue_fetcher *fetcher, uint64_t bytes, rue_error *error)
 {
-    if (bytes <= largest_jpeg(fetcher)) return RUE_OK;
-    return rue_fail(error, RUE_DATA, "has %llu bytes, more than a JPEG file within the pixel limit can have",
+    if (bytes <= largest_image(fetcher)) return RUE_OK;
+    return rue_fail(error, RUE_DATA, "has %llu bytes, more than an image within the pixel limit can have",
                     (unsigned long long)bytes);
 }
 

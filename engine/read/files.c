@@ -227,10 +227,18 @@ rue_status rue_files_read_whole(const struct rue_files *files, const char *name,
     return status;
 }
 
-bool rue_files_is_jpeg(const char *name)
+enum rue_image_kind rue_files_image_kind(const char *name)
 {
+    static const struct {
+        const char *ending;
+        enum rue_image_kind kind;
+    } endings[] = {{"jpg", RUE_IMAGE_JPEG}, {"jpeg", RUE_IMAGE_JPEG}, {"jpe", RUE_IMAGE_JPEG},
+                   {"png", RUE_IMAGE_PNG},  {"webp", RUE_IMAGE_WEBP}, {"gif", RUE_IMAGE_GIF},
+                   {"bmp", RUE_IMAGE_BMP}};
     const char *dot = strrchr(name, '.');
-    return dot && (!strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg") || !strcasecmp(dot, ".jpe"));
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcasecmp(dot + 1, endings[i].ending) == 0) return endings[i].kind;
+    return RUE_IMAGE_NONE;
 }
 
 void rue_files_copy_name(char *out, const char *name, size_t bytes)

@@ -3,6 +3,7 @@
 #define RUE_FILES_H
 
 #include "file_io.h"
+#include "file_kind.h"
 #include "source_index.h"
 
 /* `files` may be NULL: no files. */
@@ -41,7 +42,7 @@ rue_status rue_index_label_by_folder(struct rue_index *index, rue_error *error) 
 /* Copies the name of an item [bytes], a path, without a leading "/", and without "." and empty parts. */
 void rue_files_copy_name(char *out, const char *name, size_t bytes);
 
-/* Whether the name ends like that of a JPEG file. */
-bool rue_files_is_jpeg(const char *name);
+/* The type of image that the ending of the name stands for. The file may have another type. */
+enum rue_image_kind rue_files_image_kind(const char *name);
 
 #endif

@@ -185,17 +185,23 @@ rue_status rue_shards_add(const char *path, bool (*is_shard)(const char *name), 
 
 /* ---- probing ---- */
 
+/* Whether the file may be data. Beside shards, images of other types are previews and plots. */
+static bool is_photo_name(const char *name)
+{
+    return rue_files_image_kind(name) == RUE_IMAGE_JPEG;
+}
+
 /* Whether there is a JPEG file in the folder, or in folders within it. Gives up when `*left` entries were
  * read. */
-static bool holds_jpeg(int parent, const char *name, int depth, int *left)
+static bool holds_photo(int parent, const char *name, int depth, int *left)
 {
     bool found = false;
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
     for (struct dirent *entry; folder && !found && --*left > 0 && (entry = readdir(folder));)
         found = entry->d_name[0] != '.' &&
-                (rue_files_is_jpeg(entry->d_name) ||
-                 (depth > 1 && is_folder(folder, entry) && holds_jpeg(fd, entry->d_name, depth - 1, left)));
+                (is_photo_name(entry->d_name) ||
+                 (depth > 1 && is_folder(folder, entry) && holds_photo(fd, entry->d_name, depth - 1, left)));
     if (folder)
         closedir(folder);
     else if (fd >= 0)
@@ -216,8 +222,8 @@ static rue_status probe_shard_folder(const struct rue_shard_format *format, cons
         const char *name = entry->d_name;
         bool hidden = name[0] == '.', inner = !hidden && is_folder(folder, entry);
         shards |= !hidden && !inner && format->is_shard(name);
-        images = !hidden &&
-                 (inner ? holds_jpeg(dirfd(folder), name, PROBE_DEPTH, &left) : rue_files_is_jpeg(name));
+        images =
+            !hidden && (inner ? holds_photo(dirfd(folder), name, PROBE_DEPTH, &left) : is_photo_name(name));
     }
     closedir(folder);
     *matches = shards && !images;

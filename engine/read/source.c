@@ -64,7 +64,7 @@ static rue_status detect_format(const char *path, const struct rue_source_ops **
     bool pattern = rue_shards_is_pattern(path);
     if (!pattern && stat(path, &info) != 0)
         return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", path, strerror(errno),
-                        rue_advice_or(errno, "; give a folder of JPEG files, or what 'rue prepare' wrote"));
+                        rue_advice_or(errno, "; give a folder of images, or what 'rue prepare' wrote"));
     for (size_t i = 0; rue_source_formats[i]; i++) {
         bool matches = false;
         if (pattern && !rue_source_formats[i]->has_patterns) continue;
@@ -73,7 +73,7 @@ static rue_status detect_format(const char *path, const struct rue_source_ops **
         if (matches) return *out = rue_source_formats[i], RUE_OK;
     }
     return rue_fail(error, RUE_DATA,
-                    "%s has an unknown format: give a folder of JPEG files, what 'rue prepare' wrote, or a "
+                    "%s has an unknown format: give a folder of images, what 'rue prepare' wrote, or a "
                     "CSV file that is not compressed and named .csv",
                     path);
 }
@@ -251,20 +251,20 @@ static const struct rue_source_ops *find_below(char path[PATH_MAX], int depth)
 }
 
 /* The folder format found no item. */
-static rue_status fail_no_jpeg(const char *path, const struct rue_index *index, rue_error *error)
+static rue_status fail_no_image(const char *path, const struct rue_index *index, rue_error *error)
 {
     enum { DEPTH = 4 };
     char below[PATH_MAX];
     snprintf(below, sizeof below, "%s", path);
     const struct rue_source_ops *other = find_below(below, DEPTH);
     if (other)
-        return rue_fail(error, RUE_DATA, "%s holds no JPEG file, but %s has the format %s: give this path",
-                        path, below, other->format);
+        return rue_fail(error, RUE_DATA, "%s holds no image, but %s has the format %s: give this path", path,
+                        below, other->format);
     if (!index->remarks.skipped)
-        return rue_fail(error, RUE_DATA, "%s is empty: give a folder of JPEG files", path);
+        return rue_fail(error, RUE_DATA, "%s is empty: give a folder of images", path);
     return rue_fail(error, RUE_DATA,
-                    "%s holds no JPEG file (.jpg, .jpeg, .jpe) among %" PRIu64
-                    " files, such as %s: convert the images to JPEG, or give another folder",
+                    "%s holds no image (.jpg, .jpeg, .jpe, .png, .webp, .gif, .bmp) among %" PRIu64
+                    " files, such as %s: convert the images, or give another folder",
                     path, index->remarks.skipped, index->remarks.skipped_example);
 }
 
@@ -285,7 +285,7 @@ rue_status rue_source_open(const char *path, const struct rue_source_options *op
     if (!source) return rue_fail_memory(error, "a source", sizeof *source);
     rue_status status = ops->open(path, options, &source->index, error);
     if (status == RUE_OK && ops == &rue_source_folder && source->index.count == 0)
-        status = fail_no_jpeg(path, &source->index, error);
+        status = fail_no_image(path, &source->index, error);
     if (status != RUE_OK) return rue_source_close(source), status;
     source->count = source->index.count;
     source->ordered = true;

@@ -86,7 +86,7 @@ static bool is_remark(const char *field)
 static bool names_images(const struct rue_csv_record *record)
 {
     for (size_t f = 0; f < record->count; f++)
-        if (rue_files_is_jpeg(record->fields[f])) return true;
+        if (rue_files_image_kind(record->fields[f])) return true;
     return false;
 }
 
@@ -175,8 +175,8 @@ __attribute__((format(printf, 4, 5))) static rue_status fail_line(const struct l
 /* The ending that `path` lacks, or NULL: no file has that name with an ending. */
 static const char *find_ending(const struct list *list, const char *path)
 {
-    static const char *const endings[] = {".jpg",  ".jpeg", ".jpe", ".png", ".JPG",
-                                          ".JPEG", ".JPE",  ".PNG", NULL};
+    static const char *const endings[] = {".jpg",  ".jpeg", ".jpe", ".png",  ".webp", ".gif", ".bmp", ".JPG",
+                                          ".JPEG", ".JPE",  ".PNG", ".WEBP", ".GIF",  ".BMP", NULL};
     char whole[PATH_MAX];
     struct stat info;
     const char *const *ending = endings;
@@ -423,7 +423,7 @@ const struct rue_source_ops rue_source_csv = {
     .format = "csv",
     .has_mode = {[RUE_RAW] = true},
     .has_keys = true,
-    .help = "a CSV file that names JPEG files and their labels",
+    .help = "a CSV file that names images and their labels",
     .probe = probe_csv,
     .open = open_list,
     .key = csv_item_key,

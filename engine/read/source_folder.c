@@ -1,7 +1,7 @@
-/* The folder format: JPEG files below a folder, as in torchvision's ImageFolder. The class of a file is the
+/* The folder format: images below a folder, as in torchvision's ImageFolder. The class of a file is the
  * first folder of its path. The classes are the folders with any file that ImageFolder accepts, also a hidden
- * one or a PNG, so that classes have the same numbers. Files directly in the folder have class 0 if no JPEG
- * file is in a class folder, and else are skipped, as in ImageFolder. Items are sorted by the bytes of their
+ * one or a TIFF, so that classes have the same numbers. Files directly in the folder have class 0 if no image
+ * is in a class folder, and else are skipped, as in ImageFolder. Items are sorted by the bytes of their
  * paths. Hidden files (".x") are skipped. Symbolic links are followed, but each class reads a folder once. */
 #include <dirent.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ struct walk {
     size_t link_count, link_capacity;
     bool hidden_too; /* only look for images, also hidden ones */
     bool has_image;  /* a file that ImageFolder accepts was found in the class */
-    struct remark without_jpeg, without_image;
+    struct remark without_item, without_image;
 };
 
 static rue_status probe_folder(const char *path, bool *matches, rue_error *error)
@@ -85,10 +85,10 @@ static rue_status add_file(struct walk *walk, const char *path, const struct sta
     if (!S_ISREG(info->st_mode))
         rue_index_skip(walk->index, "%s, %s", path,
                        info->st_mode ? "neither a file nor a folder" : "a broken link");
-    else if (rue_files_is_jpeg(name))
+    else if (rue_files_image_kind(name))
         return rue_index_add(walk->index, &item, name, error);
     else
-        rue_index_skip(walk->index, "%s, not a JPEG file", name);
+        rue_index_skip(walk->index, "%s, not an image that is read", name);
     return RUE_OK;
 }
 
@@ -177,7 +177,7 @@ static rue_status add_class(struct walk *walk, char path[PATH_MAX], const struct
     walk->hidden_too = false;
     if (status != RUE_OK || walk->index->count > items) return status;
     if (walk->has_image) {
-        count_remark(&walk->without_jpeg, name);
+        count_remark(&walk->without_item, name);
         return rue_index_add_class(walk->index, name, strlen(name), error);
     }
     if (*name != '.') count_remark(&walk->without_image, name);
@@ -258,12 +258,13 @@ static int compare_item_names(const void *a, const void *b, void *names)
 /* What makes the classes differ from those of other readers. */
 static void note_classes(const struct walk *walk)
 {
-    const struct remark *jpeg = &walk->without_jpeg, *image = &walk->without_image;
-    if (jpeg->count)
+    const struct remark *item = &walk->without_item, *image = &walk->without_image;
+    if (item->count)
         rue_index_note(walk->index,
-                       "classes without a JPEG file: %" PRIu64 ", such as %s, which have their numbers as in "
+                       "classes without an image that is read: %" PRIu64
+                       ", such as %s, which have their numbers as in "
                        "ImageFolder",
-                       jpeg->count, jpeg->first);
+                       item->count, item->first);
     if (image->count)
         rue_index_note(walk->index,
                        "folders without an image: %" PRIu64 ", such as %s, which are not classes",
@@ -296,7 +297,7 @@ static rue_status open_folder(const char *path, const struct rue_source_options 
 const struct rue_source_ops rue_source_folder = {
     .format = "folder",
     .has_mode = {[RUE_RAW] = true},
-    .help = "a folder of JPEG files, one folder a class, nested or flat",
+    .help = "a folder of images, one folder a class, nested or flat",
     .probe = probe_folder,
     .open = open_folder,
 };

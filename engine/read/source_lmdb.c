@@ -1,4 +1,4 @@
-/* The lmdb format: a folder with data.mdb, or such a file (MDB_NOSUBDIR). Values are JPEG files, or npy files
+/* The lmdb format: a folder with data.mdb, or such a file (MDB_NOSUBDIR). Values are images, or npy files
  * of the same type and shape. Keys are the names of the items. If most keys contain a folder, such as
  * "tench/1.JPEG", the first folders are the classes, and other keys are skipped. Items are in the order of
  * the keys. They are read as bytes of the file (lmdb_pages.h). */
@@ -64,7 +64,7 @@ static rue_status add_item(const struct set *set, const struct rue_lmdb_entry *e
     return rue_index_add(set->index, item, name, error);
 }
 
-/* The first image sets the mode; values of another type are skipped. JPEG files in pages of their own are not
+/* The first image sets the mode; values of another type are skipped. Images in pages of their own are not
  * looked at: that is a seek for each, and other data are reported when they are decoded. */
 static rue_status add_value(struct set *set, const struct rue_lmdb_entry *entry, rue_error *error)
 {
@@ -75,15 +75,15 @@ static rue_status add_value(struct set *set, const struct rue_lmdb_entry *entry,
         return add_item(set, entry, &item, error);
     rue_status status = read_head(set, entry, head, bytes, error);
     if (status != RUE_OK) return status;
-    bool tensor = memcmp(head, "\x93NUMPY", 6) == 0, jpeg = memcmp(head, "\xff\xd8", 2) == 0;
+    bool tensor = memcmp(head, "\x93NUMPY", 6) == 0, image = rue_image_kind(head, bytes);
     if (!set->chosen) set->index->mode = tensor ? RUE_PREPROCESSED : RUE_RAW;
-    if (set->index->mode == RUE_RAW ? !jpeg : !tensor) {
+    if (set->index->mode == RUE_RAW ? !image : !tensor) {
         const char *kind = rue_file_kind(head, bytes);
         char why[64];
         snprintf(why, sizeof why, ", %s",
                  kind          ? kind
                  : set->chosen ? "a value of another type"
-                               : "neither a JPEG nor an npy file");
+                               : "neither an image nor an npy file");
         return skip_entry(set, entry, why), RUE_OK;
     }
     set->chosen = true;
@@ -162,7 +162,7 @@ static rue_status open_lmdb(const char *path, const struct rue_source_options *o
     rue_status status = rue_files_add(&index->files, file, error);
     if (status == RUE_OK) status = rue_lmdb_walk(index->files, visit_entry, &set, error);
     if (status == RUE_OK && index->count == 0)
-        status = rue_fail(error, RUE_DATA, "%s holds no images%s%s: give an LMDB of JPEG files", file,
+        status = rue_fail(error, RUE_DATA, "%s holds no images%s%s: give an LMDB of images", file,
                           index->remarks.skipped ? ", but " : "", index->remarks.skipped_example);
     return status == RUE_OK ? find_classes(index, error) : status;
 }
@@ -171,7 +171,7 @@ const struct rue_source_ops rue_source_lmdb = {
     .format = "lmdb",
     .has_mode = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
     .can_map = true,
-    .help = "an LMDB of JPEG files, or of npy files",
+    .help = "an LMDB of images, or of npy files",
     .probe = probe_lmdb,
     .open = open_lmdb,
 };

@@ -46,8 +46,8 @@ struct build {
     size_t label_values;            /* of each label; more than one: one-hot; 0: no record has a label */
     char unlabelled[PATH_MAX + 64]; /* the first record without a label; "" */
     const char *unlabelled_why;
-    char no_photo[PATH_MAX + 128];   /* the first record whose raw image is not a JPEG, and what it is; "" */
-    uint64_t photos;                 /* number of JPEG files */
+    char no_photo[PATH_MAX + 128];   /* the first record whose raw image is not read, and what it is; "" */
+    uint64_t photos;                 /* number of images that are read */
     char feature_names[NAMES_BYTES]; /* of the first record, for messages */
     /* The current shard. */
     uint32_t shard;
@@ -234,7 +234,7 @@ static rue_status set_mode(struct build *b, const struct example *e, struct rue_
 {
     rue_error why = {0};
     bool tensor = e->image.byte_count >= 6 && memcmp(e->image.bytes, "\x93NUMPY", 6) == 0;
-    bool photo = e->image.byte_count >= 2 && memcmp(e->image.bytes, "\xff\xd8", 2) == 0;
+    bool photo = rue_image_kind(e->image.bytes, e->image.byte_count);
     if (e->typed && !tensor && !photo)
         return fail_record(b, "has a tensor from an older rue: prepare the images again", error);
     enum rue_mode mode = tensor ? RUE_PREPROCESSED : RUE_RAW;
@@ -327,10 +327,11 @@ static rue_status check_photos(const struct build *b, rue_error *error)
 {
     if (!b->no_photo[0]) return RUE_OK;
     if (b->photos == 0)
-        return rue_fail(error, RUE_DATA,
-                        "%s, not a JPEG or npy file, and no other record has one: store JPEG or npy files",
-                        b->no_photo);
-    rue_index_note(b->index, "%" PRIu64 " of %" PRIu64 " images are not JPEG files: %s",
+        return rue_fail(
+            error, RUE_DATA,
+            "%s, not an image or npy file, and no other record has one: store images or npy files",
+            b->no_photo);
+    rue_index_note(b->index, "%" PRIu64 " of %" PRIu64 " images are of another type: %s",
                    b->index->count - b->photos, b->index->count, b->no_photo);
     return RUE_OK;
 }
@@ -386,7 +387,7 @@ static bool is_shard(const char *name)
 }
 
 static const struct rue_shard_format format = {
-    .version = "tfrecord 7", .is_shard = is_shard, .index = build_index};
+    .version = "tfrecord 8", .is_shard = is_shard, .index = build_index};
 
 static rue_status begins_with_head(const char *path, bool *matches, rue_error *error)
 {

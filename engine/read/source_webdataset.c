@@ -94,10 +94,17 @@ static void record_dotted(struct group *group, const char *name, const char *ext
 {
     const char *last = strrchr(extension, '.');
     bool tensor = last && strcmp(last, ".npy") == 0;
-    if (!last || !(tensor || rue_files_is_jpeg(extension))) return;
+    if (!last || !(tensor || rue_files_image_kind(extension))) return;
     struct dotted *dotted = &group->dotted[tensor ? RUE_PREPROCESSED : RUE_RAW];
     if (!dotted->count++)
         snprintf(dotted->first, sizeof dotted->first, "%s begins at its first dot (%s)", name, extension);
+}
+
+static bool is_image_extension(const char *extension)
+{
+    char name[8] = ".";
+    snprintf(name + 1, sizeof name - 1, "%s", extension);
+    return rue_files_image_kind(name);
 }
 
 static int group_mode(const struct group *group, const char *extension)
@@ -105,7 +112,7 @@ static int group_mode(const struct group *group, const char *extension)
     const char *key = group->image_key, *last = strrchr(extension, '.');
     if (key && strcmp(key, extension) != 0) return -1;
     if (strcmp(last ? last + 1 : extension, "npy") == 0 && (key || !last)) return RUE_PREPROCESSED;
-    return key || strcmp(extension, "jpg") == 0 || strcmp(extension, "jpeg") == 0 ? RUE_RAW : -1;
+    return key || (!last && is_image_extension(extension)) ? RUE_RAW : -1;
 }
 
 static rue_status add_npy_image(struct shard *shard, const struct rue_archive_member *member,
@@ -121,6 +128,12 @@ static rue_status add_npy_image(struct shard *shard, const struct rue_archive_me
     return fail_sample_member(shard, member->header, member->name, why.message, error);
 }
 
+/* Whether a sample has this image rather than that: a JPEG beside a mask or preview of another type. */
+static bool is_preferred(const char *name, const char *other)
+{
+    return rue_files_image_kind(name) == RUE_IMAGE_JPEG && rue_files_image_kind(other) != RUE_IMAGE_JPEG;
+}
+
 /* Skips images that do not have the mode of the first image. */
 static rue_status add_image(struct shard *shard, const struct rue_archive_member *member, int mode,
                             rue_error *error)
@@ -129,9 +142,9 @@ static rue_status add_image(struct shard *shard, const struct rue_archive_member
     struct sample *sample = &shard->sample;
     if (!group->chosen) group->index->mode = (enum rue_mode)mode;
     if (group->index->mode != (enum rue_mode)mode) return RUE_OK;
-    if (sample->image[0])
-        return strcasecmp(sample->image, member->name) == 0 ? fail_second_member(shard, member, error)
-                                                            : RUE_OK;
+    if (sample->image[0] && strcasecmp(sample->image, member->name) == 0)
+        return fail_second_member(shard, member, error);
+    if (sample->image[0] && !is_preferred(member->name, sample->image)) return RUE_OK;
     memcpy(sample->image, member->name, sizeof sample->image);
     sample->entry.file = shard->number;
     sample->entry.offset = member->offset;
@@ -346,7 +359,7 @@ static rue_status check_labels(const struct group *group, rue_error *error)
 
 static rue_status fail_no_image(const struct group *group, const char *path, size_t shards, rue_error *error)
 {
-    const char *key = group->image_key ? group->image_key : ".jpg, .jpeg, .npy";
+    const char *key = group->image_key ? group->image_key : ".jpg, .png, .webp, .gif, .bmp, .npy";
     if (!group->extensions[0])
         return rue_fail(error, RUE_DATA, "%s holds no sample in its %zu shards: give shards of images", path,
                         shards);
@@ -396,7 +409,7 @@ static rue_status build_index(const char *path, const struct rue_source_options 
 }
 
 static const struct rue_shard_format format = {
-    .version = "webdataset 10", .is_shard = is_shard, .index = build_index};
+    .version = "webdataset 11", .is_shard = is_shard, .index = build_index};
 
 static rue_status probe_webdataset(const char *path, bool *matches, rue_error *error)
 {
@@ -413,7 +426,7 @@ static rue_status open_webdataset(const char *path, const struct rue_source_opti
 const struct rue_source_ops rue_source_webdataset = {
     RUE_SHARD_OPS,
     .format = "webdataset",
-    .help = "tar shards of JPEG or npy members, plain or compressed",
+    .help = "tar shards of image or npy members, plain or compressed",
     .probe = probe_webdataset,
     .open = open_webdataset,
 };

@@ -4,7 +4,7 @@
  * The data are an Example. rue writes these features,
  *   label   one integer
  *   name    the item's path
- *   image   the bytes of a JPEG file, or of an npy file
+ *   image   the bytes of an image, or of an npy file
  * and class names in classes.txt beside the shards (shards.h).
  *
  * An Example is the protocol buffer message tf.train.Example: a map from names to lists of bytes, floats or

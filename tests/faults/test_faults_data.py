@@ -396,7 +396,7 @@ def test_a_folder_with_only_dangling_links_is_reported(rue):
     (rue.folder / "set").mkdir()
     for i in range(3):
         (rue.folder / f"set/{i}.jpg").symlink_to("nowhere")
-    expect_failure(rue("tune", "set", *QUICK), 3, "no JPEG file", "among 3", "a broken link")
+    expect_failure(rue("tune", "set", *QUICK), 3, "no image", "among 3", "a broken link")
 
 
 @pytest.mark.parametrize("to", ["..", ".", "../cats", "../../set"])

@@ -39,8 +39,8 @@ static const char *const formats[] = {"csv",      "folder",     "lmdb", "tensor"
 static const struct rue_option options_table[] = {
     [FORMAT] = {"format", RUE_OPTION_WORD, "FORMAT", NULL, "format of DST [from its name, else tensor]", 0, 0,
                 formats, .more = "csv, folder, lmdb, tensor, tfrecord, webdataset or zarr."},
-    [MODE] = {"mode", RUE_OPTION_WORD, "MODE", NULL, "raw (JPEG files) or preprocessed (tensors) [as SRC]", 0,
-              0, rue_mode_names, .set_by = RUE_SET_BY_FLAG},
+    [MODE] = {"mode", RUE_OPTION_WORD, "MODE", NULL, "raw (images) or preprocessed (tensors) [as SRC]", 0, 0,
+              rue_mode_names, .set_by = RUE_SET_BY_FLAG},
     [DTYPE] = {"dtype", RUE_OPTION_WORD, "DTYPE", NULL, "float32 (normalised) or uint8 (0 to 255) [as SRC]",
                0, 0, rue_batch_dtype_names,
                .more = "The type of preprocessed images. The default is float32 where SRC is raw."},

@@ -12,18 +12,18 @@
 
 struct contents {
     size_t images, other_files;
-    bool jpeg, study, studies_below;
+    bool image, study, studies_below;
     char ending[8]; /* of the first image: ".png" */
 };
 
 static void count_file(const char *name, int level, struct contents *out)
 {
-    static const char images[] = ".png .webp .gif .bmp .tif .tiff .heic",
+    static const char images[] = ".tif .tiff .heic .avif .jp2 .jxl .ppm",
                       reports[] = ".json .csv .db .db-wal .db-shm";
     const char *ending = strrchr(name, '.');
     bool named = ending && ending[1] && strlen(ending) < sizeof out->ending;
     if (name[0] == '.') return;
-    out->jpeg |= rue_files_is_jpeg(name);
+    out->image |= rue_files_image_kind(name) != RUE_IMAGE_NONE;
     if (strcmp(name, RUE_STORE_FILE) == 0) *(level == 1 ? &out->study : &out->studies_below) = true;
     if (named && strcasestr(images, ending) && out->images++ == 0) strcpy(out->ending, ending);
     out->other_files += !named || !(strcasestr(images, ending) || strstr(reports, ending));
@@ -35,7 +35,7 @@ static struct contents count_files(const char *folder)
     char path[PATH_MAX], *const roots[] = {path, NULL};
     snprintf(path, sizeof path, "%s", folder);
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
-    for (FTSENT *entry; tree && !contents.jpeg && (entry = fts_read(tree));)
+    for (FTSENT *entry; tree && !contents.image && (entry = fts_read(tree));)
         if (entry->fts_info == FTS_F && entry->fts_level > 0)
             count_file(entry->fts_name, entry->fts_level, &contents);
     if (tree) fts_close(tree);
@@ -49,13 +49,13 @@ rue_status rue_data_advise(rue_status status, const char *path, rue_error *error
     if (status != RUE_DATA) return status;
     rue_shell_word(path, word);
     const struct contents found = count_files(path);
-    if (found.jpeg) return status;
+    if (found.image) return status;
     if (found.images)
-        rue_fail(
-            &advice, status,
-            "%s has no JPEG file, only other images (%zu, such as *%s): convert them (find %s -name '*%s' "
-            "-exec mogrify -format jpg {} +), or write a runner (rue tune --runner)",
-            path, found.images, found.ending, word, found.ending);
+        rue_fail(&advice, status,
+                 "%s has no image that rue reads, only others (%zu, such as *%s): convert them (find %s "
+                 "-name '*%s' "
+                 "-exec mogrify -format jpg {} +), or write a runner (rue tune --runner)",
+                 path, found.images, found.ending, word, found.ending);
     else if (found.study && !found.other_files)
         rue_fail(&advice, status, "%s is the folder of a study, not data; to see its result: rue show %s",
                  path, word);

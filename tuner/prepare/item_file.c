@@ -15,7 +15,7 @@ void rue_item_file_name(const struct rue_sink_options *options, const struct rue
     size_t length = strlen(class);
     bool has_class = !classed || (strncmp(item->key, class, length) == 0 && item->key[length] == '/');
     const char *key = has_class ? item->key : base;
-    const char *dot = strrchr(base, '.'), *suffix = rue_files_is_jpeg(base) ? "" : ".jpg";
+    const char *dot = strrchr(base, '.'), *suffix = rue_files_image_kind(base) ? "" : ".jpg";
     if (options->mode == RUE_PREPROCESSED) suffix = dot && strcmp(dot, ".npy") == 0 ? "" : ".npy";
     snprintf(out, bytes, "%s%s%s%s", has_class ? "" : class, has_class ? "" : "/", key, suffix);
 }

@@ -54,11 +54,10 @@ static rue_status choose_mode(struct conversion *c, rue_error *error)
     if (c->options->mode == RUE_MODE_COUNT && !c->format->has_mode[mode])
         mode = c->format->has_mode[RUE_RAW] ? RUE_RAW : RUE_PREPROCESSED;
     if (mode == RUE_RAW && variant.mode == RUE_PREPROCESSED)
-        return rue_fail(
-            error, RUE_USAGE,
-            "%s holds preprocessed tensors, which cannot become JPEG files again; convert the JPEG "
-            "files instead",
-            variant.path);
+        return rue_fail(error, RUE_USAGE,
+                        "%s holds preprocessed tensors, which cannot become images again; convert the "
+                        "images instead",
+                        variant.path);
     if (mode == RUE_RAW && c->options->dtype_given)
         return rue_fail(error, RUE_USAGE, "--dtype applies to preprocessed data: add --mode preprocessed");
     int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
@@ -251,7 +250,7 @@ static rue_status copy_tensors(struct conversion *c, rue_error *error)
     if (strcmp(variant.dtype, rue_dtype_names[c->sink_options.dtype]) == 0) return copy_items(c, NULL, error);
     if (c->sink_options.dtype == RUE_UINT8)
         return rue_fail(error, RUE_USAGE,
-                        "%s holds %s values, which cannot become uint8; convert the JPEG files instead",
+                        "%s holds %s values, which cannot become uint8; convert the images instead",
                         variant.path, variant.dtype);
     void *tensor = malloc(rue_sink_item_bytes(&c->sink_options));
     if (!tensor) return rue_fail_memory(error, "a tensor", rue_sink_item_bytes(&c->sink_options));

@@ -80,7 +80,7 @@ static rue_status finish_folder(void *state, rue_error *error)
 
 const struct rue_sink_ops rue_sink_folder = {
     .format = "folder",
-    .help = "a folder of JPEG files, one folder a class",
+    .help = "a folder of images, one folder a class",
     .has_mode = {[RUE_RAW] = true},
     .by_name = true,
     .state_bytes = sizeof(struct folder),

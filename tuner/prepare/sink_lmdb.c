@@ -1,4 +1,4 @@
-/* The lmdb format: JPEG or npy files under their names (source_lmdb.c). liblmdb writes them in transactions
+/* The lmdb format: images or npy files under their names (source_lmdb.c). liblmdb writes them in transactions
  * of TRANSACTION_BYTES. The map needs addresses, but no disk space. It grows between transactions, so that
  * no transaction fills it. It has no lock file, because no other process has the data yet. */
 #include <errno.h>

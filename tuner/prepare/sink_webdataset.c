@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "files.h"
 #include "item_file.h"
 #include "shard_writer.h"
 
@@ -112,17 +113,17 @@ static char *escape_key(char *at, const char *end, const char *from, size_t byte
     return at;
 }
 
-/* Adjacent members with one key are one sample, so a key differs from the key before it. JPEG files keep
- * their extension. */
+/* Adjacent members with one key are one sample, so a key differs from the key before it. Images keep their
+ * extension. */
 static rue_status make_key(struct webdataset *w, const char *name, char stem[STEM_BYTES], char extension[8],
                            rue_error *error)
 {
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strrchr(base, '.');
     bool raw = w->shards.options->mode == RUE_RAW;
-    bool jpeg = dot && (!strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg"));
-    bool known = jpeg || (dot && (!strcasecmp(dot, ".jpe") || !strcasecmp(dot, ".npy")));
+    bool image = dot && rue_files_image_kind(base), usual = image && strcasecmp(dot, ".jpe") != 0;
+    bool known = image || (dot && !strcasecmp(dot, ".npy"));
     if (!known || dot == base) dot = NULL;
-    snprintf(extension, 8, "%s", !raw ? "npy" : dot && jpeg ? dot + 1 : "jpg");
+    snprintf(extension, 8, "%s", !raw ? "npy" : dot && usual ? dot + 1 : "jpg");
     memcpy(stem, name, (size_t)(base - name));
     char *end = escape_key(stem + (base - name), stem + STEM_BYTES - NUMBER_BYTES, base,
                            dot ? (size_t)(dot - base) : strlen(base));

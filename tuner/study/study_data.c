@@ -352,9 +352,10 @@ static rue_status choose_path(struct rue_study_setup *setup, const char *path, r
         return rue_fail(error, RUE_USAGE, "%s is %s data, which --mode excludes", path,
                         rue_mode_names[variant.mode]);
     if (status == RUE_OK && variant.mode != RUE_RAW && rue_workload_trains(&setup->goal.loader.workload))
-        return rue_fail(
-            error, RUE_USAGE,
-            "--transform train: %s holds preprocessed images, whose crop is fixed: give JPEG files", path);
+        return rue_fail(error, RUE_USAGE,
+                        "--transform train: %s holds preprocessed images, whose crop is fixed: give the "
+                        "images themselves",
+                        path);
     if (status == RUE_OK) status = absolute_path(path, variant.path, error);
     if (status == RUE_OK) status = find_subset_file(variant.subset, error);
     for (size_t i = 0; status == RUE_OK && i < setup->chosen_count; i++)

@@ -11,7 +11,7 @@ extern const char *const rue_parallelism_names[RUE_PARALLEL_COUNT + 1]; /* "batc
 
 /* How a worker reads the items of its batch; what each means for a format: fetcher.h. */
 enum rue_read {
-    RUE_READ_AUTO,  /* tensors ahead, JPEG files one after the other */
+    RUE_READ_AUTO,  /* tensors ahead, images one after the other */
     RUE_READ_BATCH, /* in the order of storage, before they are decoded */
     RUE_READ_ITEM,  /* one after the other, each when it is needed */
     RUE_READ_COUNT

@@ -1,4 +1,4 @@
-/* librue loads batches of images in C programs: it reads files, decodes JPEG and fills tensors in worker
+/* librue loads batches of images in C programs: it reads files, decodes images and fills tensors in worker
  * threads. Call in this order:
  *
  *   rue_source_open, rue_loader_open,

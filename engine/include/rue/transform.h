@@ -1,5 +1,6 @@
-/* Decodes an image, resizes and crops it, and makes values of it (geometry.h). The result is bit-identical to
- * torchvision's for a PIL image. A transform is not thread-safe: use one per thread. */
+/* Decodes an image (JPEG, PNG, WebP, GIF or BMP), resizes and crops it, and makes values of it (geometry.h).
+ * The result is bit-identical to torchvision's for a PIL image. A transform is not thread-safe: use one per
+ * thread. */
 #ifndef RUE_TRANSFORM_H
 #define RUE_TRANSFORM_H
 
@@ -27,14 +28,14 @@ rue_status rue_transform_open(const struct rue_transform_options *options, struc
                               rue_error *error) RUE_MUST_CHECK;
 void rue_transform_close(struct rue_transform *transform);
 
-/* Decodes the JPEG of `bytes` at `jpeg` and writes the values of an image (rue_geometry_shape) to `out`.
+/* Decodes the image of `bytes` at `jpeg` and writes the values of an image (rue_geometry_shape) to `out`.
  * RUE_FLOAT32: normalised. RUE_UINT8: 8-bit levels. RUE_DATA: it cannot be decoded, or is not supported; the
  * message does not name the file ("is truncated"). RUE_MEMORY. */
 rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg, size_t bytes,
                               enum rue_dtype dtype, void *out, rue_error *error) RUE_MUST_CHECK;
 
 /* Whether rue_transform_jpeg would accept the image, as far as its headers and its end show, in a hundredth
- * of the time. Only data that do not end as a JPEG does are decoded. Errors as rue_transform_jpeg. */
+ * of the time. Only data that do not end as such a file does are decoded. Errors as rue_transform_jpeg. */
 rue_status rue_transform_verify(struct rue_transform *transform, const void *jpeg, size_t bytes,
                                 rue_error *error) RUE_MUST_CHECK;
 

@@ -254,8 +254,8 @@ def test_arguments_may_begin_with_a_hyphen(rue, photos):
 
 # ---- data that cannot be used ----
 
-def make_png(path):
-    Image.new("RGB", (300, 300), "red").save(path, format="PNG")
+def make_tiff(path):
+    Image.new("RGB", (300, 300), "red").save(path, format="TIFF")
 
 
 def cut_short(path):
@@ -270,12 +270,12 @@ def make_text(path):
     path.write_text("this is no photo")
 
 
-DAMAGES = dict(png=make_png, cut=cut_short, empty=empty_it, text=make_text)
+DAMAGES = dict(tiff=make_tiff, cut=cut_short, empty=empty_it, text=make_text)
 
 
 @pytest.mark.parametrize("command", ["tune", "inspect", "prepare"])
-@pytest.mark.parametrize("what, word", [("missing", "No such file"), ("empty", "is empty"), ("texts", "no JPEG"),
-                                        ("file", "unknown format"), ("pngs", "*.png"), ("study", "rue show"),
+@pytest.mark.parametrize("what, word", [("missing", "No such file"), ("empty", "is empty"), ("texts", "no image"),
+                                        ("file", "unknown format"), ("tiffs", "*.tif"), ("study", "rue show"),
                                         ("studies", "rue list")])
 def test_invalid_data_are_refused(rue, command, what, word):
     path = rue.folder / what
@@ -285,8 +285,8 @@ def test_invalid_data_are_refused(rue, command, what, word):
         path.mkdir()
     if what == "texts":
         (path / "readme.txt").write_text("no photo")
-    if what == "pngs":
-        make_png(path / "a.png")
+    if what == "tiffs":
+        (path / "a.tif").write_bytes(b"II*\0")
     if what in ("study", "studies"):
         folder = path / ("photos" if what == "studies" else "")
         folder.mkdir(exist_ok=True)

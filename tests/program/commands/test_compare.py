@@ -70,7 +70,7 @@ def test_the_page_has_the_payback_of_converting(rue, variants):
 
 def test_a_variant_that_cannot_be_converted_is_reported(rue, variants):
     done = rue("compare", "u8.tensor", "copy", *WORDS, "--out", "out")
-    assert done.returncode == 0 and "copy cannot be made from" in " ".join(done.stderr.split()), "no JPEG file is made of tensors"
+    assert done.returncode == 0 and "copy cannot be made from" in " ".join(done.stderr.split()), "no image is made of tensors"
     assert "making it pays" not in done.stdout
 
 

@@ -141,7 +141,7 @@ def test_a_list_that_rue_wrote_is_the_same_data(rue, photos, name, to):
 
 LABELS = {
     "digits": ({"0": "jpg", "1": "jpg", "10": "jpg", "2": "jpg"}, [0, 1, 2, 3], "the class '0' is a number"),
-    "png": ({"a": "jpg", "b": "png", "c": "jpg"}, [0, 2], "the class 'b' has no image in the list"),
+    "tiff": ({"a": "jpg", "b": "tif", "c": "jpg"}, [0, 2], "the class 'b' has no image in the list"),
     "hidden": ({".a": "jpg", "b": "jpg"}, [1], "the class '.a' has no image"),
 }
 

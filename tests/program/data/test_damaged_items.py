@@ -22,9 +22,10 @@ def photos_but(photos, tmp_path):
     return make
 
 
-PNG = lambda whole: b"\x89PNG\r\n\x1a\n" + whole
+TIFF = lambda whole: b"II*\0" + whole
 DAMAGES = {
-    "is a PNG file, not a JPEG": PNG,
+    "is a TIFF file, not a JPEG": TIFF,
+    "is a PNG file whose header is damaged": lambda whole: b"\x89PNG\r\n\x1a\n" + whole,
     "is empty": lambda whole: b"",
     "is not a JPEG": lambda whole: b"hello" + whole,
     "is truncated": lambda whole: whole[:len(whole) // 2],
@@ -48,7 +49,7 @@ def test_a_damaged_image_is_named_although_no_trial_loads_it(rue, photos_but, re
 
 
 def test_images_that_are_replaced_do_not_stop_a_job(rue, photos_but):
-    done = rue("tune", photos_but(at44=PNG, at45=PNG), *FEW, "--images", "2", "--bad-images", "replace")
+    done = rue("tune", photos_but(at44=TIFF, at45=TIFF), *FEW, "--images", "2", "--bad-images", "replace")
     assert done.returncode == 0 and "2 of 48 images are damaged or unreadable" in flat(done.stderr), done.stderr
     assert "a job stops" not in done.stderr
 
@@ -77,7 +78,7 @@ def test_a_file_that_is_too_large_is_named_without_reading_it(rue, photos_but):
 
 def test_damage_comes_before_other_notes(rue, photos_but):
     """Also where these are long."""
-    data = photos_but(at45=PNG)
+    data = photos_but(at45=TIFF)
     for i in range(3):
         (data / f"{'long' * 50}{i}").mkdir()
     (data / ("broken" * 40 + ".jpg")).symlink_to("nowhere" * 30)

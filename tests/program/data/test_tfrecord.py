@@ -247,9 +247,9 @@ def test_one_label_of_minus_one_is_named_with_its_record(rue, write, format):
 
 
 def test_images_of_other_types_among_jpeg_files_are_counted(rue, write):
-    file = write({"label": 0}, {"label": 1, "image": b"GIF89a..."}, {"label": 1, "image": b"x"})
+    file = write({"label": 0}, {"label": 1, "image": b"II*\0..."}, {"label": 1, "image": b"x"})
     note = json.loads(rue("inspect", file, "--json").stdout)["note"]
-    assert note.startswith("2 of 3 images are not JPEG files: ") and "record 1 at byte " in note and note.endswith(" holds a GIF file")
+    assert note.startswith("2 of 3 images are of another type: ") and "record 1 at byte " in note and note.endswith(" holds a TIFF file")
 
 
 def test_two_images_of_one_name_are_named_with_the_destination(rue, write):
@@ -345,9 +345,9 @@ BAD = {
     "bad_label": (frame(example(image=b"x", label=-5)), "record 0", "not a whole number of at least -1"),
     "large_label": (small(0) + frame(example(image=b"x", label=1 << 31)), "record 1", "a label that is larger than 2147483647"),
     "huge_label": (frame(example(image=b"x", label=(1 << 63) - 1)), "record 0", "a label that is larger than 2147483647"),
-    "png": (frame(example(image=b"\x89PNG...", label=1)) * 2, "record 0 at byte 0 holds a PNG file, not a JPEG or npy file, and no other"),
-    "raw": (frame(example(image=bytes(784), label=1)), "record 0 at byte 0 holds data of an unknown type, not a JPEG or npy file"),
-    "no_bytes": (frame(example(image=b"", label=1)), "record 0 at byte 0 holds no data, not a JPEG or npy file"),
+    "tiff": (frame(example(image=b"II*\0....", label=1)) * 2, "record 0 at byte 0 holds a TIFF file, not an image or npy file, and no other"),
+    "raw": (frame(example(image=bytes(784), label=1)), "record 0 at byte 0 holds data of an unknown type, not an image or npy file"),
+    "no_bytes": (frame(example(image=b"", label=1)), "record 0 at byte 0 holds no data, not an image or npy file"),
     "text_label": (frame(example(image=b"x", label=b"cat")), "record 0", "not a whole number"),
     "two_labels": (frame(example(image=b"x", label=[3, 5])), "record 0", "a label of several values"),
     "multi_hot": (small(0) + frame(example(image=b"x", label=[1, 0, 1])), "record 1", "a label of several values"),

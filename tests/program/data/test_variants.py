@@ -100,10 +100,10 @@ def test_names_of_images_and_labels_can_be_given(rue, own_photos):
     expect_failure(rue("tune", "two.tar", *GRID, "--image-key", "nothing"), 3, "two.tar")
 
 
-def test_files_that_are_not_jpeg_are_named(rue, own_photos):
-    (own_photos / "left.png").write_bytes(b"x")
+def test_files_that_are_not_read_are_named(rue, own_photos):
+    (own_photos / "left.tif").write_bytes(b"x")
     done = rue("tune", own_photos, *GRID, "--out", "out", "--mode", "raw")
-    assert "files skipped: 1, such as left.png, not a JPEG file" in done.stderr
+    assert "files skipped: 1, such as left.tif, not an image that is read" in done.stderr
     assert json.loads(rue("inspect", own_photos, "--json").stdout)["skipped"] == 1
 
 
@@ -118,20 +118,20 @@ def test_data_below_the_folder_are_named(rue, own_photos, form, options, place):
     named = f"d/{place}/s"
     done = rue("prepare", own_photos, named, "--format", form, *options)
     assert done.returncode == 0, done.stderr
-    expect_failure(rue("inspect", "d"), 3, f"d holds no JPEG file, but {named} has the format {form}: give this path")
+    expect_failure(rue("inspect", "d"), 3, f"d holds no image, but {named} has the format {form}: give this path")
     assert rue("inspect", named).returncode == 0
 
 
 def test_a_zarr_group_without_metadata_names_its_array(rue, own_photos):
     assert rue("prepare", own_photos, "im.zarr").returncode == 0
     (rue.folder / "im.zarr/.zgroup").unlink()
-    expect_failure(rue("inspect", "im.zarr"), 3, "im.zarr holds no JPEG file, but im.zarr/images has the format zarr: give this path")
+    expect_failure(rue("inspect", "im.zarr"), 3, "im.zarr holds no image, but im.zarr/images has the format zarr: give this path")
 
 
 def test_a_wrong_folder_gives_one_message(rue, own_photos):
     (rue.folder / "empty").mkdir()
     done = rue("tune", "empty", "--budget", "5s")
-    expect_failure(done, 3, "empty is empty: give a folder of JPEG files")
+    expect_failure(done, 3, "empty is empty: give a folder of images")
     assert "busy" not in done.stderr
     expect_failure(rue("check", own_photos), 3, "is not a study, because it holds no recommendation.json")
 

@@ -49,7 +49,7 @@ def test_preprocessed_data_are_not_compared(rue, own_photos):
     assert rue("prepare", own_photos, "tensors.tensor").returncode == 0
     for command, *more in (["tune"], ["compare", own_photos], ["scale"]):
         expect_failure(rue(command, *more, "tensors.tensor", "--transform", "train"), 2,
-                       "--transform train: tensors.tensor holds preprocessed images, whose crop is fixed: give JPEG files")
+                       "--transform train: tensors.tensor holds preprocessed images, whose crop is fixed: give the images themselves")
 
 
 @pytest.mark.quick

@@ -21,11 +21,11 @@ static void teardown(void)
 TestSuite(jpeg, .init = setup, .fini = teardown);
 
 /* Decodes all rows; NULL and `failure` where that fails. Free the rows. */
-static uint8_t *decode(const void *data, size_t bytes, struct rue_jpeg_size *size)
+static uint8_t *decode(const void *data, size_t bytes, struct rue_image_size *size)
 {
     rue_error_clear(&failure);
     if (rue_jpeg_begin(jpeg, data, bytes, size, &failure) != RUE_OK) return NULL;
-    size_t stride = (size_t)size->width * RUE_JPEG_PIXEL_BYTES;
+    size_t stride = (size_t)size->width * RUE_IMAGE_PIXEL_BYTES;
     uint8_t *rows = calloc(size->height, stride);
     for (uint32_t y = 0; y < size->height; y += 7) {
         uint32_t count = size->height - y < 7 ? size->height - y : 7;
@@ -41,17 +41,17 @@ bad:
 static void assert_crop(struct jpeg_file file, const uint8_t *whole, uint32_t left, uint32_t width,
                         uint32_t top)
 {
-    struct rue_jpeg_size size;
+    struct rue_image_size size;
     uint32_t column = left, columns = width;
     cr_assert_eq(rue_jpeg_begin(jpeg, file.data, file.bytes, &size, &failure), RUE_OK);
     cr_assert_eq(rue_jpeg_crop(jpeg, &column, &columns, top, &failure), RUE_OK);
-    size_t stride = (size_t)columns * RUE_JPEG_PIXEL_BYTES;
+    size_t stride = (size_t)columns * RUE_IMAGE_PIXEL_BYTES;
     uint8_t *row = malloc(stride);
     for (size_t y = top; y < size.height; y++) {
         cr_assert_eq(rue_jpeg_rows(jpeg, 1, row, stride, &failure), RUE_OK, "%s", failure.message);
-        const uint8_t *is = row + (left - column) * RUE_JPEG_PIXEL_BYTES,
-                      *should = whole + (y * size.width + left) * RUE_JPEG_PIXEL_BYTES;
-        cr_assert_eq(memcmp(is, should, (size_t)width * RUE_JPEG_PIXEL_BYTES), 0,
+        const uint8_t *is = row + (left - column) * RUE_IMAGE_PIXEL_BYTES,
+                      *should = whole + (y * size.width + left) * RUE_IMAGE_PIXEL_BYTES;
+        cr_assert_eq(memcmp(is, should, (size_t)width * RUE_IMAGE_PIXEL_BYTES), 0,
                      "row %zu of %u columns from %u, rows from %u, %u/8", y, width, left, top, size.eighths);
     }
     free(row);
@@ -60,7 +60,7 @@ static void assert_crop(struct jpeg_file file, const uint8_t *whole, uint32_t le
 
 static void assert_crops(struct jpeg_file file)
 {
-    struct rue_jpeg_size size;
+    struct rue_image_size size;
     uint8_t *whole = decode(file.data, file.bytes, &size);
     cr_assert_not_null(whole, "%s", failure.message);
     for (uint32_t i = 1; i < 5; i++)
@@ -70,7 +70,7 @@ static void assert_crops(struct jpeg_file file)
 
 static void assert_refused(const void *data, size_t bytes, const char *reason)
 {
-    struct rue_jpeg_size size;
+    struct rue_image_size size;
     uint8_t *rows = decode(data, bytes, &size);
     cr_assert_null(rows, "decoded, although: %s", reason);
     cr_assert_eq(failure.status, RUE_DATA, "status %d", (int)failure.status);
@@ -79,14 +79,14 @@ static void assert_refused(const void *data, size_t bytes, const char *reason)
 
 static void assert_same_pixels(struct jpeg_file a, struct jpeg_file b)
 {
-    struct rue_jpeg_size size_a, size_b;
+    struct rue_image_size size_a, size_b;
     uint8_t *rows_a = decode(a.data, a.bytes, &size_a);
     cr_assert_not_null(rows_a, "%s", failure.message);
     uint8_t *rows_b = decode(b.data, b.bytes, &size_b);
     cr_assert_not_null(rows_b, "%s", failure.message);
     cr_assert(size_a.width == size_b.width && size_a.height == size_b.height);
-    for (size_t i = 0; i < (size_t)size_a.width * size_a.height * RUE_JPEG_PIXEL_BYTES; i++)
-        if (i % RUE_JPEG_PIXEL_BYTES < 3) cr_assert_eq(rows_a[i], rows_b[i], "byte %zu differs", i);
+    for (size_t i = 0; i < (size_t)size_a.width * size_a.height * RUE_IMAGE_PIXEL_BYTES; i++)
+        if (i % RUE_IMAGE_PIXEL_BYTES < 3) cr_assert_eq(rows_a[i], rows_b[i], "byte %zu differs", i);
     free(rows_a);
     free(rows_b);
 }
@@ -103,7 +103,7 @@ static size_t find(struct jpeg_file file, int marker)
 Test(jpeg, size_is_that_of_the_header)
 {
     struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 61, .height = 17});
-    struct rue_jpeg_size size;
+    struct rue_image_size size;
     uint8_t *rows = decode(file.data, file.bytes, &size);
     cr_assert_not_null(rows, "%s", failure.message);
     cr_assert(size.width == 61 && size.height == 17, "%u x %u", size.width, size.height);
@@ -115,12 +115,12 @@ Test(jpeg, grey_is_replicated)
 {
     struct jpeg_file file =
         jpeg_make((struct jpeg_recipe){.width = 33, .height = 9, .colours = JCS_GRAYSCALE});
-    struct rue_jpeg_size size;
+    struct rue_image_size size;
     uint8_t *rows = decode(file.data, file.bytes, &size);
     cr_assert_not_null(rows, "%s", failure.message);
-    for (size_t i = 0; i < (size_t)33 * 9; i++, rows += RUE_JPEG_PIXEL_BYTES)
+    for (size_t i = 0; i < (size_t)33 * 9; i++, rows += RUE_IMAGE_PIXEL_BYTES)
         cr_assert(rows[0] == rows[1] && rows[1] == rows[2], "pixel %zu has colour", i);
-    free(rows - (size_t)33 * 9 * RUE_JPEG_PIXEL_BYTES);
+    free(rows - (size_t)33 * 9 * RUE_IMAGE_PIXEL_BYTES);
     free(file.data);
 }
 
@@ -173,38 +173,6 @@ Test(jpeg, crop_of_a_scaled_image_has_its_pixels)
     assert_crops_of_all_kinds(170, 90);  /* decoded at 1/2 */
     assert_crops_of_all_kinds(333, 129); /* at 1/4 */
     assert_crops_of_all_kinds(257, 600); /* at 1/8 */
-}
-
-Test(jpeg, empty_file_is_refused)
-{
-    assert_refused("", 0, "is empty");
-}
-
-Test(jpeg, other_formats_are_named)
-{
-    static const struct {
-        char begin[16];
-        const char *reason;
-    } files[] = {
-        {"\x89PNG\r\n\x1a\n", "is a PNG file, not a JPEG"},
-        {"GIF89a", "is a GIF file, not a JPEG"},
-        {"RIFF\x10\0\0\0WEBPVP", "is a WebP file, not a JPEG"},
-        {"BM", "is a BMP file, not a JPEG"},
-        {"II*", "is a TIFF file, not a JPEG"},
-        {"\0\0\0\x20"
-         "ftypavif",
-         "is an AVIF file, not a JPEG"},
-        {"<html>", "is an HTML page, not a JPEG"},
-        {"just some text", "is not a JPEG"},
-    };
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        assert_refused(files[i].begin, sizeof files[i].begin, files[i].reason);
-    assert_refused("G", 1, "is not a JPEG");
-}
-
-Test(jpeg, a_beginning_without_an_end_is_truncated)
-{
-    for (size_t bytes = 1; bytes <= 3; bytes++) assert_refused("\xFF\xD8\xFF", bytes, "is truncated");
 }
 
 Test(jpeg, file_cut_anywhere_is_truncated)
@@ -290,10 +258,10 @@ Test(jpeg, inverted_cmyk_becomes_rgb)
     for (size_t i = 0; i < sizeof colours / sizeof *colours; i++) {
         struct jpeg_file file = jpeg_make(
             (struct jpeg_recipe){.width = 20, .height = 9, .colours = JCS_CMYK, .flat = colours[i].cmyk});
-        struct rue_jpeg_size size;
+        struct rue_image_size size;
         uint8_t *rows = decode(file.data, file.bytes, &size);
         cr_assert_not_null(rows, "%s", failure.message);
-        for (size_t at = 0; at < (size_t)20 * 9 * RUE_JPEG_PIXEL_BYTES; at += RUE_JPEG_PIXEL_BYTES)
+        for (size_t at = 0; at < (size_t)20 * 9 * RUE_IMAGE_PIXEL_BYTES; at += RUE_IMAGE_PIXEL_BYTES)
             cr_assert_eq(memcmp(rows + at, colours[i].rgb, 3), 0, "colour %zu is %d, %d, %d", i, rows[at],
                          rows[at + 1], rows[at + 2]);
         free(rows);
@@ -307,7 +275,7 @@ Test(jpeg, memory_for_scans_is_judged_from_the_header)
     cr_assert_eq(rue_jpeg_open(UINT64_C(1) << 30, 0, &large, NULL), RUE_OK);
     struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 20, .height = 20, .progressive = true});
     memcpy(file.data + find(file, 0xC2) + 5, "\x60\0\x60\0", 4); /* 24576 x 24576, in 4:2:0 */
-    struct rue_jpeg_size size;
+    struct rue_image_size size;
     cr_assert_eq(rue_jpeg_begin(large, file.data, file.bytes, &size, &failure), RUE_DATA);
     cr_assert(strstr(failure.message, "needs 1.8 GB of memory") && strstr(failure.message, "limit is 1.1 GB"),
               "%s", failure.message);
@@ -337,7 +305,7 @@ Test(jpeg, hundred_scans_are_the_most)
 {
     struct jpeg_recipe recipe = {.width = 64, .height = 48, .progressive = true};
     struct jpeg_file most = jpeg_repeat_scans(jpeg_make(recipe), RUE_JPEG_SCANS_MAX);
-    struct rue_jpeg_size size;
+    struct rue_image_size size;
     uint8_t *rows = decode(most.data, most.bytes, &size);
     cr_assert_not_null(rows, "%s", failure.message);
     free(rows);
@@ -354,7 +322,7 @@ Test(jpeg, tables_do_not_leak_into_the_next_image)
     struct jpeg_file whole = jpeg_make((struct jpeg_recipe){.width = 40, .height = 40});
     struct jpeg_file without =
         jpeg_make((struct jpeg_recipe){.width = 40, .height = 40, .without_tables = true});
-    struct rue_jpeg_size size;
+    struct rue_image_size size;
     free(decode(whole.data, whole.bytes, &size));
     assert_refused(without.data, without.bytes, "cannot be decoded");
     free(without.data);
@@ -365,7 +333,7 @@ Test(jpeg, decoder_is_usable_after_an_error)
 {
     struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 90, .height = 70});
     for (size_t bytes = 0; bytes < file.bytes; bytes += file.bytes / 5) {
-        struct rue_jpeg_size size;
+        struct rue_image_size size;
         cr_assert_null(decode(file.data, bytes, &size));
         assert_same_pixels(file, file);
     }
@@ -375,8 +343,8 @@ Test(jpeg, decoder_is_usable_after_an_error)
 Test(jpeg, abandoned_image_is_forgotten)
 {
     struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 90, .height = 70, .progressive = true});
-    struct rue_jpeg_size size;
-    uint8_t row[90 * RUE_JPEG_PIXEL_BYTES];
+    struct rue_image_size size;
+    uint8_t row[90 * RUE_IMAGE_PIXEL_BYTES];
     cr_assert_eq(rue_jpeg_begin(jpeg, file.data, file.bytes, &size, &failure), RUE_OK);
     cr_assert_eq(rue_jpeg_rows(jpeg, 1, row, sizeof row, &failure), RUE_OK);
     assert_same_pixels(file, file);
@@ -386,7 +354,6 @@ Test(jpeg, abandoned_image_is_forgotten)
 
 Test(jpeg, error_may_be_null)
 {
-    struct rue_jpeg_size size;
-    cr_assert_eq(rue_jpeg_begin(jpeg, "GIF89a", 6, &size, NULL), RUE_DATA);
+    struct rue_image_size size;
     cr_assert_eq(rue_jpeg_begin(jpeg, "\xFF\xD8\xFF\xD9", 4, &size, NULL), RUE_DATA);
 }

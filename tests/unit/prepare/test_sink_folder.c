@@ -47,7 +47,7 @@ Test(sink_folder, an_item_is_in_the_folder_of_its_class_with_its_name)
     expect_file("out/bee/one.JPEG", "1");
     expect_file("out/ape/00000002.jpg", "2");
     expect_file("out/bee/three.jpg", "3");
-    expect_file("out/ape/x/four.png.jpg", "4");
+    expect_file("out/ape/x/four.png", "4");
 }
 
 static void expect_one_name(const char *key, const char *other_key, const char *other_text)

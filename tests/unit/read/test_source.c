@@ -45,7 +45,7 @@ Test(source, other_files_have_an_unknown_format)
     for (size_t i = 0; i < sizeof contents / sizeof *contents; i++) {
         temporary_text("file", contents[i]);
         const char *message = refuse(temporary_path("file"), NULL, RUE_DATA);
-        cr_assert(strstr(message, temporary_path("file")) && strstr(message, "folder of JPEG files"), "%s",
+        cr_assert(strstr(message, temporary_path("file")) && strstr(message, "folder of images"), "%s",
                   message);
     }
 }

@@ -94,11 +94,16 @@ Test(source_folder, extensions_are_read_in_any_case)
     temporary_text("data/1.JPG", "");
     temporary_text("data/2.Jpeg", "");
     temporary_text("data/3.jpE", "");
-    temporary_text("data/4.png", "");
+    temporary_text("data/4.tif", "");
     temporary_text("data/5jpg", "");
     temporary_text("data/6.jpg.txt", "");
     temporary_text("data/7.tar.jpeg", "");
-    expect_items((const char *const[]){"1.JPG", "2.Jpeg", "3.jpE", "7.tar.jpeg", NULL});
+    temporary_text("data/8.png", "");
+    temporary_text("data/9.WebP", "");
+    temporary_text("data/a.gif", "");
+    temporary_text("data/b.BMP", "");
+    expect_items((const char *const[]){"1.JPG", "2.Jpeg", "3.jpE", "7.tar.jpeg", "8.png", "9.WebP", "a.gif",
+                                       "b.BMP", NULL});
 }
 
 Test(source_folder, classes_are_in_the_order_of_their_names)
@@ -134,10 +139,10 @@ Test(source_folder, files_beside_class_folders_are_skipped_and_named)
     cr_assert_str_eq(read_note(), "files skipped: 2, such as stray.jpg, which is not in a class folder");
 }
 
-Test(source_folder, a_class_without_a_jpeg_file_has_a_number_and_is_named)
+Test(source_folder, a_class_without_an_image_that_is_read_has_a_number_and_is_named)
 {
-    static const char *const others[] = {"b/1.png",      "c/deep/1.WebP", "d/.1.jpg", ".e/1.jpg",
-                                         "f/.g/.1.tiff", "B/x.bmp",       "h/1.ppm"};
+    static const char *const others[] = {"b/1.tif",      "c/deep/1.PGM", "d/.1.jpg", ".e/1.jpg",
+                                         "f/.g/.1.tiff", "B/x.tiff",     "h/1.ppm"};
     char path[64];
     temporary_text("data/a/1.jpg", "");
     temporary_text("data/d.x/1.jpe", "");
@@ -149,7 +154,7 @@ Test(source_folder, a_class_without_a_jpeg_file_has_a_number_and_is_named)
     expect_items((const char *const[]){"a/1.jpg", "d.x/1.jpe", "z/1.jpg", NULL});
     expect_classes((const char *const[]){".e", "B", "a", "b", "c", "d", "d.x", "f", "h", "z"}, 10,
                    (const int32_t[]){2, 6, 9});
-    cr_assert(strstr(read_note(), "classes without a JPEG file: 7, such as "), "%s", read_note());
+    cr_assert(strstr(read_note(), "classes without an image that is read: 7, such as "), "%s", read_note());
     cr_assert(strstr(read_note(), "numbers as in ImageFolder"), "%s", read_note());
 }
 
@@ -166,7 +171,7 @@ Test(source_folder, a_link_without_a_target_or_to_the_data_can_be_a_class)
 Test(source_folder, flat_files_beside_other_images_have_no_class)
 {
     temporary_text("data/1.jpg", "");
-    temporary_text("data/thumbs/1.png", "");
+    temporary_text("data/thumbs/1.tif", "");
     expect_classes(NULL, 0, (const int32_t[]){0});
 }
 
@@ -206,14 +211,14 @@ Test(source_folder, an_empty_folder_is_refused)
     cr_assert(strstr(message, "/data is empty"), "%s", message);
 }
 
-Test(source_folder, a_folder_without_jpeg_is_refused_with_a_count)
+Test(source_folder, a_folder_without_images_is_refused_with_a_count)
 {
-    temporary_text("data/a.png", "");
-    temporary_text("data/sub/b.webp", "");
+    temporary_text("data/a.tif", "");
+    temporary_text("data/sub/b.avif", "");
     const char *message = refuse("data");
-    cr_assert(strstr(message, "holds no JPEG file"), "%s", message);
-    cr_assert(strstr(message, "among 2 files, such as ") && strstr(message, ": convert the images to JPEG"),
-              "%s", message);
+    cr_assert(strstr(message, "holds no image"), "%s", message);
+    cr_assert(strstr(message, "among 2 files, such as ") && strstr(message, ": convert the images, or"), "%s",
+              message);
 }
 
 Test(source_folder, symbolic_links_are_followed)

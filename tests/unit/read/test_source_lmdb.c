@@ -221,7 +221,7 @@ Test(source_lmdb, npy_values_may_have_headers_of_several_forms)
     uint32_t shape[3];
     cr_assert(rue_source_count(source) == 2 && rue_source_skipped(source) == 2);
     cr_assert(rue_source_shape(source, shape) && shape[0] == 3 && shape[1] == 40 && shape[2] == 40);
-    expect_note(source, "such as the key 'meta', a value of another type");
+    expect_note(source, "such as the key 'meta', a JPEG file");
     for (uint64_t i = 0; i < 2; i++) {
         cr_assert(rue_source_bytes(source, i) == COUNT && rue_source_read(source, i, read, NULL) == RUE_OK);
         for (size_t b = 0; b < COUNT; b++) cr_assert_eq(read[b], (char)b);
@@ -231,8 +231,8 @@ Test(source_lmdb, npy_values_may_have_headers_of_several_forms)
 
 Test(source_lmdb, an_lmdb_without_images_is_refused)
 {
-    static const char png[] =
-        "\x89PNG and so many more bytes that it is taken for an image, which has at least 65";
+    static const char tiff[] =
+        "II*\0 and so many more bytes that it is taken for an image, which has at least 65";
     temporary_text("text", "no LMDB at all, but long enough for a meta page of an LMDB, which has 152 bytes: "
                            "........................................................................");
     expect("text", "is not an LMDB");
@@ -248,8 +248,8 @@ Test(source_lmdb, an_lmdb_without_images_is_refused)
     expect("many", "several values");
     lmdb_put("integers", NULL, MDB_INTEGERKEY, (struct lmdb_entry[]){{"abcd", JPEG}, END});
     expect("integers", "keys are integers or reversed");
-    lmdb_put("pictures", NULL, 0, (struct lmdb_entry[]){{"0", png, sizeof png - 1}, END});
-    expect("pictures", "holds no images, but the key '0', a PNG file");
+    lmdb_put("pictures", NULL, 0, (struct lmdb_entry[]){{"0", tiff, sizeof tiff - 1}, END});
+    expect("pictures", "holds no images, but the key '0', a TIFF file");
     cr_assert_eq(mkdir(temporary_path("folder"), 0777), 0);
     expect("folder", "No such file");
     cr_assert_eq(mkfifo(temporary_path("fifo"), 0666), 0);
