@@ -20,7 +20,7 @@ HOLDS = {
     "engine/machine": "clock, CPUs, memory limits",
     "engine/subset": "which items are chosen",
     "engine/read": "sources, one file a format",
-    "engine/decode": "JPEG, resampling, SIMD",
+    "engine/decode": "images, resampling, SIMD",
     "engine/augment": "random parameters",
     "engine/load": "sampler, fetcher, loader",
     "engine/trial": "trial loop, cache state",

@@ -176,13 +176,23 @@ static uint8_t index_at(const struct bmp *bmp, const uint8_t *row, uint32_t x)
     return (uint8_t)(row[x / per_byte] >> place * bmp->bits & ((1U << bmp->bits) - 1));
 }
 
-static void put_direct(const struct bmp *bmp, const uint8_t *from, uint8_t *pixel)
+static void put_fields(const struct bmp *bmp, const uint8_t *from, uint8_t *pixel)
 {
     uint32_t value = rue_whole_u16le(from);
-    if (bmp->bits > 16) value |= (uint32_t)from[2] << 16;
-    if (bmp->bits > 24) value |= (uint32_t)from[3] << 24;
     for (size_t c = 0; c < 3; c++)
         pixel[c] = (uint8_t)((value >> bmp->shift[c] & bmp->levels[c]) * UINT8_MAX / bmp->levels[c]);
+}
+
+/* Of 24 or 32 bits: colours are whole bytes. */
+static void put_bytes(const struct bmp *bmp, const uint8_t *from, uint8_t *to)
+{
+    const size_t width = bmp->width, bytes = bmp->bits / 8, red = bmp->shift[0] / 8,
+                 green = bmp->shift[1] / 8, blue = bmp->shift[2] / 8;
+    for (size_t x = 0; x < width; x++, from += bytes, to += RUE_IMAGE_PIXEL_BYTES) {
+        to[0] = from[red];
+        to[1] = from[green];
+        to[2] = from[blue];
+    }
 }
 
 static rue_status decode_raw(const struct bmp *bmp, uint8_t *pixels, rue_error *error)
@@ -194,18 +204,21 @@ static rue_status decode_raw(const struct bmp *bmp, uint8_t *pixels, rue_error *
     for (uint32_t y = 0; y < bmp->height; y++) {
         const uint8_t *from = bmp->data.at + bmp->pixels_at + y * stride;
         uint8_t *to = row_at(bmp, y, pixels);
-        for (uint32_t x = 0; x < bmp->width; x++, to += RUE_IMAGE_PIXEL_BYTES)
-            if (bmp->bits <= 8)
-                put_colour(bmp, index_at(bmp, from, x), to);
-            else
-                put_direct(bmp, from + (size_t)x * (bmp->bits / 8), to);
+        if (bmp->bits > 16)
+            put_bytes(bmp, from, to);
+        else
+            for (uint32_t x = 0; x < bmp->width; x++, to += RUE_IMAGE_PIXEL_BYTES)
+                if (bmp->bits == 16)
+                    put_fields(bmp, from + 2 * (size_t)x, to);
+                else
+                    put_colour(bmp, index_at(bmp, from, x), to);
     }
     return RUE_OK;
 }
 
 /* ---- runs ---- */
 
-/* As Pillow's BmpRleDecoder: pixels follow each other, and `x` only tells where the row ends. */
+/* As Pillow's BmpRleDecoder: pixels follow each other, and `x` only limits runs to the row. */
 struct runs {
     const struct bmp *bmp;
     uint8_t *pixels;

@@ -12,13 +12,15 @@
 #include <stdint.h>
 
 #include "image_size.h"
+#include "loading.h"
 
 struct rue_decoder;
 
 /* `max_pixels`: larger images are refused, before memory for pixels is allocated. `short_side`: pixels that
- * the short side of a JPEG needs after decoding (rue_jpeg_open); 0: full size. */
-rue_status rue_decoder_open(uint64_t max_pixels, uint32_t short_side, struct rue_decoder **out,
-                            rue_error *error) RUE_MUST_CHECK;
+ * the short side of a JPEG needs after decoding (rue_jpeg_open); 0: full size. An image that is turned is
+ * decoded as a whole. */
+rue_status rue_decoder_open(uint64_t max_pixels, uint32_t short_side, enum rue_orientation orientation,
+                            struct rue_decoder **out, rue_error *error) RUE_MUST_CHECK;
 void rue_decoder_close(struct rue_decoder *decoder);
 
 /* Reads the headers. `data` must stay valid until rue_decoder_end, an error, or the next rue_decoder_begin.

@@ -29,12 +29,12 @@ static rue_status fail_truncated(rue_error *error)
 }
 
 /* The next bytes, or NULL if the data end before them. */
-static const uint8_t *take(struct gif *gif, size_t bytes)
+static const uint8_t *next_bytes(struct gif *gif, size_t bytes)
 {
-    const uint8_t *taken = gif->data.at + gif->at;
+    const uint8_t *at = gif->data.at + gif->at;
     if (bytes > gif->data.count - gif->at) return NULL;
     gif->at += bytes;
-    return taken;
+    return at;
 }
 
 /* ---- headers ---- */
@@ -55,7 +55,7 @@ static rue_status read_palette(struct gif *gif, uint8_t flags, rue_error *error)
 {
     if (!(flags & 0x80)) return RUE_OK;
     uint32_t count = 2U << (flags & 7);
-    const uint8_t *colours = take(gif, 3 * (size_t)count);
+    const uint8_t *colours = next_bytes(gif, 3 * (size_t)count);
     if (!colours) return fail_truncated(error);
     set_palette(gif, colours, count);
     return RUE_OK;
@@ -65,10 +65,10 @@ static rue_status read_palette(struct gif *gif, uint8_t flags, rue_error *error)
 static rue_status read_extension(struct gif *gif, rue_error *error)
 {
     enum { GRAPHIC_CONTROL = 0xF9 };
-    const uint8_t *label = take(gif, 1), *count, *block;
+    const uint8_t *label = next_bytes(gif, 1), *count, *block;
     for (bool first = true;; first = false) {
-        count = label ? take(gif, 1) : NULL;
-        block = count ? take(gif, *count) : NULL;
+        count = label ? next_bytes(gif, 1) : NULL;
+        block = count ? next_bytes(gif, *count) : NULL;
         if (!block) return fail_truncated(error);
         if (*count == 0) return RUE_OK;
         if (first && *label == GRAPHIC_CONTROL && *count >= 4 && block[0] & 1) gif->background = block[3];
@@ -77,7 +77,7 @@ static rue_status read_extension(struct gif *gif, rue_error *error)
 
 static rue_status read_frame(struct gif *gif, rue_error *error)
 {
-    const uint8_t *frame = take(gif, FRAME_BYTES);
+    const uint8_t *frame = next_bytes(gif, FRAME_BYTES);
     if (!frame) return fail_truncated(error);
     gif->left = rue_whole_u16le(frame);
     gif->top = rue_whole_u16le(frame + 2);
@@ -97,7 +97,7 @@ static rue_status read_frame(struct gif *gif, rue_error *error)
 static rue_status read_headers(struct rue_bytes data, struct gif *gif, rue_error *error)
 {
     *gif = (struct gif){.data = data};
-    const uint8_t *screen = take(gif, SCREEN_BYTES);
+    const uint8_t *screen = next_bytes(gif, SCREEN_BYTES);
     if (!screen) return fail_truncated(error);
     if (memcmp(screen, "GIF87a", 6) != 0 && memcmp(screen, "GIF89a", 6) != 0)
         return rue_fail(error, RUE_DATA, "is a GIF file of an unknown version");
@@ -106,7 +106,7 @@ static rue_status read_headers(struct rue_bytes data, struct gif *gif, rue_error
     set_palette(gif, NULL, 0);
     rue_status status = read_palette(gif, screen[10], error);
     while (status == RUE_OK) {
-        const uint8_t *mark = take(gif, 1);
+        const uint8_t *mark = next_bytes(gif, 1);
         if (!mark) return fail_truncated(error);
         if (*mark == ';') return rue_fail(error, RUE_DATA, "is a GIF file without a frame");
         if (*mark == ',') return read_frame(gif, error);
@@ -187,11 +187,11 @@ static bool read_code(struct codes *codes, uint32_t *code)
     struct gif *gif = codes->gif;
     while (codes->bit_count < codes->code_bits) {
         if (codes->block_left == 0) {
-            const uint8_t *count = take(gif, 1);
+            const uint8_t *count = next_bytes(gif, 1);
             if (!count || *count == 0 || *count > gif->data.count - gif->at) return false;
             codes->block_left = *count;
         }
-        codes->bits |= (uint32_t)*take(gif, 1) << codes->bit_count;
+        codes->bits |= (uint32_t)*next_bytes(gif, 1) << codes->bit_count;
         codes->bit_count += 8;
         codes->block_left--;
     }
@@ -249,7 +249,7 @@ static rue_status decode_gif(struct rue_bytes data, uint32_t width, uint32_t hei
     struct gif gif;
     rue_status status = read_headers(data, &gif, error);
     if (status != RUE_OK) return status;
-    const uint8_t *least_bits = take(&gif, 1);
+    const uint8_t *least_bits = next_bytes(&gif, 1);
     if (!least_bits) return fail_truncated(error);
     if (*least_bits >= CODE_BITS_MAX)
         return rue_fail(error, RUE_DATA, "is a GIF file that cannot be decoded: its codes have %d bits",

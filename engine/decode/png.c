@@ -98,10 +98,10 @@ static void decode_rows(struct png *png, uint32_t width, uint32_t height, uint8_
         png_set_gray_to_rgb(reader);
         png_set_filler(reader, UINT8_MAX, PNG_FILLER_AFTER);
     }
-    int passes = png_set_interlace_handling(reader);
+    int rounds = png_set_interlace_handling(reader);
     png_read_update_info(reader, png->info);
     size_t begin = deep_grey ? stride / 2 : 0;
-    for (int pass = 0; pass < passes; pass++)
+    for (int round = 0; round < rounds; round++)
         for (size_t y = 0; y < height; y++) png_read_row(reader, pixels + y * stride + begin, NULL);
     for (size_t y = 0; y < height && deep_grey; y++) clip_row(pixels + y * stride, width);
 }

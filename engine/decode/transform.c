@@ -60,7 +60,8 @@ rue_status rue_transform_open(const struct rue_transform_options *options, struc
     transform->frame = make_frame(&options->geometry);
     transform->kernels = rue_kernels_normal(geometry->mean, geometry->std, &transform->normal);
     uint32_t side = options->decode == RUE_DECODE_FAST ? least_side(geometry) : 0;
-    rue_status status = rue_decoder_open(options->max_pixels, side, &transform->decoder, error);
+    rue_status status =
+        rue_decoder_open(options->max_pixels, side, options->orientation, &transform->decoder, error);
     if (status == RUE_OK) status = rue_resample_open(geometry, RUE_PILLOW, &transform->resample, error);
     if (status != RUE_OK) {
         rue_transform_close(transform);

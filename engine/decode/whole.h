@@ -23,7 +23,7 @@ struct rue_whole_ops {
                          rue_error *error);
     /* Whether the file ends as a complete one does. */
     bool (*ends)(struct rue_bytes data);
-    /* The EXIF data; none: NULL. (optional) */
+    /* The EXIF data of an image that was decoded; none: NULL. (optional) */
     struct rue_bytes (*exif)(struct rue_bytes data);
 };
 

@@ -43,6 +43,8 @@ extern const char *const rue_transform_names[];
       "skip a last batch that is not full")                                                                  \
     X(at, decode, WORD, rue_decode_names, 0, 1, RUE_DECODE_EXACT, true, false, "decode", "HOW", "exact",     \
       "exact, or fast: approximate for large images")                                                        \
+    X(at, orientation, WORD, rue_orientation_names, 0, 1, RUE_ORIENTATION_IGNORE, true, false,               \
+      "orientation", "HOW", "ignore", "ignore, or apply: turn images as EXIF says")                          \
     X(at, batch_dtype, WORD, rue_batch_dtype_names, 0, 1, RUE_FLOAT32, true, false, "batch-dtype", "TYPE",   \
       "float32", "float32 (normalised) or uint8 (0 to 255)")                                                 \
     X(at, bad_images, WORD, rue_bad_images_names, 0, 1, RUE_BAD_FAIL, true, true, "bad-images", "WHAT",      \
@@ -104,6 +106,7 @@ struct rue_workload {
     bool shuffle;
     bool drop_last;
     enum rue_decode decode;
+    enum rue_orientation orientation;
     enum rue_dtype batch_dtype; /* RUE_FLOAT32 normalised, RUE_UINT8 levels that the consumer normalises */
     enum rue_bad_images bad_images;
     enum rue_missing_chunks missing_chunks;

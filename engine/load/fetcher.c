@@ -89,11 +89,11 @@ static rue_status check_dtype(const struct rue_fetcher *fetcher, rue_error *erro
 static rue_status open_transform(struct rue_fetcher *fetcher, rue_error *error)
 {
     const struct rue_fetcher_options *options = &fetcher->options;
-    return rue_transform_open(&(struct rue_transform_options){options->max_pixels, options->decode,
-                                                              options->geometry.height
-                                                                  ? options->geometry
-                                                                  : rue_geometry_default()},
-                              &fetcher->transform, error);
+    return rue_transform_open(
+        &(struct rue_transform_options){options->max_pixels, options->decode,
+                                        options->geometry.height ? options->geometry : rue_geometry_default(),
+                                        options->orientation},
+        &fetcher->transform, error);
 }
 
 static rue_status check_training(const struct rue_fetcher *fetcher, rue_error *error)

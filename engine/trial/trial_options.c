@@ -33,6 +33,7 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
                     .max_pixels = load->max_pixels,
                     .decode = load->decode,
                     .geometry = rue_workload_geometry(load),
+                    .orientation = load->orientation,
                     .bad_images = load->bad_images,
                     .read = (enum rue_read)value[RUE_READ],
                     .seed = load->seed},

@@ -122,9 +122,11 @@ def list_class(path, root, hidden):
 class PhotoFolder(Dataset):
     """One sub-folder per class. Classes have the numbers of torchvision's ImageFolder, which also counts hidden images."""
 
-    def __init__(self, variant, batch_dtype="float32", augment=None):
-        from PIL import Image
+    def __init__(self, variant, batch_dtype="float32", augment=None, orientation="ignore"):
+        from PIL import Image, ImageOps
         self.read, self.transform, root, self.samples = Image.open, transform_for(batch_dtype, augment), variant["path"], []
+        if orientation == "apply":
+            self.read = lambda file: ImageOps.exif_transpose(Image.open(file))
         self.item_bytes = 3 * CROP * CROP * np.dtype(batch_dtype).itemsize
         files, folders = list_folder(root, True)
         skipped, empty, label = [entry.path for entry in files if entry.name[0] != "."], [], 0
@@ -133,7 +135,7 @@ class PhotoFolder(Dataset):
             files, repeated = ([], []) if hidden else list_class(folder.path, root, False)
             skipped += repeated
             for path in files:
-                is_image = path.lower().endswith((*SUFFIXES, ".jpe")) and os.path.isfile(path)
+                is_image = path.lower().endswith((*SUFFIXES, ".jpe", ".gif")) and os.path.isfile(path)
                 self.samples.append((path, label)) if is_image else skipped.append(path)
             if len(self.samples) > count or any(path.lower().endswith(SUFFIXES) for path in list_class(folder.path, root, True)[0]):
                 label += 1
@@ -162,7 +164,7 @@ class PhotoFolder(Dataset):
 class TensorFile(Dataset):
     """rue's packed tensor file: a header, fixed-size records from byte `data`, then labels, checksums, classes."""
 
-    def __init__(self, variant, batch_dtype="float32", augment=None):
+    def __init__(self, variant, batch_dtype="float32", augment=None, orientation="ignore"):
         refuse_augmenting(variant, augment)
         self.path, self.map, self.batch_dtype = variant["path"], None, batch_dtype
         with open(self.path, "rb") as file:
@@ -328,7 +330,7 @@ class StoredArray:
 class ZarrArray(Dataset):
     """A Zarr array of items, or a group with one and with labels. The package zarr reads it, a row of chunks at a time."""
 
-    def __init__(self, variant, batch_dtype="float32", augment=None):
+    def __init__(self, variant, batch_dtype="float32", augment=None, orientation="ignore"):
         refuse_augmenting(variant, augment)
         self.path, self.batch_dtype, self.row = variant["path"], batch_dtype, None
         root = open_store(self.path)
@@ -470,14 +472,14 @@ class StoredData(Subject):
 
     def find(self, request):
         variant, workload = request["variant"], request.get("workload", {})
-        dtype, augment = workload.get("batch_dtype", "float32"), workload.get("augment")
+        dtype, augment, orientation = workload.get("batch_dtype", "float32"), workload.get("augment"), workload.get("orientation", "ignore")
         if dtype not in ("float32", "uint8"):
             raise Refused(f"batches cannot be of {dtype!r}")
-        key, name = json.dumps([variant, dtype, augment], sort_keys=True), f"{variant['mode']} {variant['format']}"
+        key, name = json.dumps([variant, dtype, augment, orientation], sort_keys=True), f"{variant['mode']} {variant['format']}"
         if name not in self.kinds:
             raise Refused(f"{variant['path']}: the PyTorch runner cannot read {name}: give {' or '.join(self.kinds)}")
         if key not in self.opened:
-            self.opened[key] = self.kinds[name](variant, dtype, augment)
+            self.opened[key] = self.kinds[name](variant, dtype, augment, orientation)
         missing = getattr(self.opened[key], "missing", None)
         if missing and workload.get("missing_chunks") == "error":
             raise Refused(f"{variant['path']}: {missing}; write them again, or let missing chunks have the fill value")

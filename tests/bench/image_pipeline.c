@@ -159,7 +159,7 @@ int main(int argc, char **argv)
     tensor = aligned_alloc(4096, sizeof(float) * RUE_TENSOR_ITEMS);
     usual = rue_geometry_default();
     bench_check(rue_transform_open(&(struct rue_transform_options){UINT64_C(1) << 28, RUE_DECODE_EXACT,
-                                                                   rue_geometry_default()},
+                                                                   .geometry = rue_geometry_default()},
                                    &transform, &error),
                 &error);
     bench_check(rue_resample_open(&usual, RUE_PILLOW, &resample, &error), &error);

@@ -26,7 +26,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
         rue_error error = {0};
         struct rue_transform **transform = &transforms[decode];
         if (!*transform &&
-            rue_transform_open(&(struct rue_transform_options){MAX_PIXELS, decode, rue_geometry_default()},
+            rue_transform_open(&(struct rue_transform_options){MAX_PIXELS, decode, rue_geometry_default(),
+                                                               (enum rue_orientation)decode},
                                transform, NULL) != RUE_OK)
             abort();
         rue_status status = rue_transform_jpeg(*transform, data, bytes, RUE_UINT8, levels, &error);

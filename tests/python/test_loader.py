@@ -59,6 +59,26 @@ def test_every_format_gives_the_pixels_labels_and_names(formats, truth, name, ou
             assert all(loader.key(i).replace("photos/", "").split(".")[0] == names[i].split(".")[0] for i in range(PHOTOS))
 
 
+@pytest.mark.parametrize("orientation", ["ignore", "apply"])
+def test_files_of_all_types_and_orientations(tmp_path, orientation):
+    """Also of PyTorch's runner, which decodes with PIL."""
+    from PIL import ImageOps
+    from rue_tuner.stored_data import PhotoFolder
+    exif, wanted, folder = Image.Exif(), [], tmp_path / "data/class"
+    exif[0x0112] = 6
+    folder.mkdir(parents=True)
+    for number, kind in enumerate(("JPEG", "PNG", "WEBP", "GIF", "BMP")):
+        image = Image.effect_noise((300, 250 + number), 60).convert("P" if kind == "GIF" else "RGB")
+        image.save(folder / f"{number}.jpg", kind, exif=exif)  # the name does not matter
+        with Image.open(folder / f"{number}.jpg") as opened:
+            (ImageOps.exif_transpose(opened) if orientation == "apply" else opened).convert("RGB").save(tmp_path / "one.png")
+        wanted.append(levels(tmp_path / "one.png"))
+    loader = rue.Loader(tmp_path / "data", batch_size=5, orientation=orientation, dtype="uint8", returns="images", output="numpy")
+    assert np.array_equal(next(iter(loader)), np.stack(wanted))
+    theirs = PhotoFolder(dict(path=str(tmp_path / "data")), "uint8", orientation=orientation)
+    assert all(np.array_equal(theirs[i][0], wanted[i]) for i in range(5))
+
+
 @pytest.mark.parametrize("preset", ["mild", "moco-v3-2", "deit"])
 def test_training_gives_torchvision_s_pixels_with_the_parameters_of_rue_augment(formats, truth, preset):
     pytest.importorskip("torchvision.transforms.functional", reason="torchvision is not installed (python3-torchvision)")

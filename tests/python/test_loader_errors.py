@@ -36,7 +36,7 @@ def flat(batches):
     return [int(item) for items in batches for item in items]
 
 
-WORDS = dict(parallelism="item", read="all", batch_strategy="none", transform="test", decode="slow", dtype="float64", even="keep", output="jax", label_dtype="int65",
+WORDS = dict(parallelism="item", read="all", batch_strategy="none", transform="test", decode="slow", orientation="turn", dtype="float64", even="keep", output="jax", label_dtype="int65",
              bad_images="skip", missing_chunks="skip", share="none", augment="wilder", format="png")
 NUMBERS = dict(batch_size=65537, num_workers=257, prefetch_factor=65, max_queue_size=16385, hold=1025, max_pixels=2 ** 41, seed=2 ** 63)
 WRONG = [*({name: value} for name, value in WORDS.items()), *({name: value} for name, value in NUMBERS.items()), *({name: -1} for name in NUMBERS),

@@ -165,6 +165,7 @@ def test_a_state_continues_on_another_number_of_ranks(make, old, new):
 
 REFUSED = {
     "seed": dict(seed=5), "shuffle": dict(shuffle=False), "share": dict(share="contiguous"), "transform": dict(transform="train"), "decode": dict(decode="fast"),
+    "orientation": dict(orientation="apply"),
 }
 
 

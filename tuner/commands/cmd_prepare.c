@@ -28,6 +28,7 @@ enum {
     NUM_WORKERS,
     BAD_IMAGES,
     MAX_PIXELS,
+    ORIENTATION,
     GEOMETRY,
     FORCE = GEOMETRY + RUE_GEOMETRY_OPTIONS,
     QUIET
@@ -68,6 +69,8 @@ static const struct rue_option options_table[] = {
                     0, 0, rue_bad_images_names},
     [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456",
                     "reject images over N pixels, such as 100M", 1, UINT64_C(1) << 40, NULL},
+    [ORIENTATION] = {"orientation", RUE_OPTION_WORD, "HOW", "ignore",
+                     "ignore, or apply: turn images as EXIF says", 0, 0, rue_orientation_names},
     RUE_GEOMETRY_OPTION_ROWS(GEOMETRY)[FORCE] = {"force", RUE_OPTION_FLAG, NULL, NULL,
                                                  "replace an existing file DST", 0, 0, NULL,
                                                  .set_by = RUE_SET_BY_USER},
@@ -203,6 +206,7 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         .num_workers = (int)rue_options_number(options, NUM_WORKERS),
         .max_pixels = workload.max_pixels,
         .geometry = rue_workload_geometry(&workload),
+        .orientation = (enum rue_orientation)rue_options_word(options, ORIENTATION),
         .bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES),
         .overwrite = rue_options_flag(options, FORCE),
     };

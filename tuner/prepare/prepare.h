@@ -27,7 +27,8 @@ struct rue_prepare_options {
     uint64_t max_pixels;
     struct rue_geometry geometry;
     enum rue_bad_images bad_images;
-    bool overwrite; /* replace an existing file */
+    enum rue_orientation orientation; /* of images that become tensors */
+    bool overwrite;                   /* replace an existing file */
 };
 
 struct rue_prepared {

@@ -60,6 +60,9 @@ static rue_status choose_mode(struct conversion *c, rue_error *error)
                         variant.path);
     if (mode == RUE_RAW && c->options->dtype_given)
         return rue_fail(error, RUE_USAGE, "--dtype applies to preprocessed data: add --mode preprocessed");
+    if (mode == RUE_RAW && c->options->orientation != RUE_ORIENTATION_IGNORE)
+        return rue_fail(error, RUE_USAGE,
+                        "--orientation applies to preprocessed data: add --mode preprocessed");
     int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
     if (dtype < 0) dtype = RUE_FLOAT32;
     c->sink_options.mode = (enum rue_mode)mode;
@@ -277,6 +280,7 @@ static struct rue_loader_options loader_options(const struct conversion *c)
         .fetcher = {.dtype = c->sink_options.dtype,
                     .max_pixels = options->max_pixels,
                     .geometry = options->geometry,
+                    .orientation = options->orientation,
                     .bad_images = options->bad_images},
         .max_held = 1,
     };

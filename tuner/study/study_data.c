@@ -242,6 +242,7 @@ static rue_status convert_sample(struct rue_study_setup *setup, struct rue_study
                                                 .seed = workload->seed,
                                                 .max_pixels = workload->max_pixels,
                                                 .geometry = rue_workload_geometry(workload),
+                                                .orientation = workload->orientation,
                                                 .bad_images = workload->bad_images};
     struct rue_prepared done = {0};
     struct rue_progress progress = rue_progress_open(setup->progress->quiet);

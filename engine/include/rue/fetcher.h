@@ -15,7 +15,8 @@ struct rue_fetcher_options {
     enum rue_decode decode; /* of raw items */
     /* Of raw items; of preprocessed ones only mean and std matter. Height 0: the default. */
     struct rue_geometry geometry;
-    enum rue_bad_images bad_images; /* what to do with an item that cannot be decoded */
+    enum rue_orientation orientation; /* of raw items */
+    enum rue_bad_images bad_images;   /* what to do with an item that cannot be decoded */
     /* How preprocessed items are read; RUE_ACCESS_READ if the source does not support it. RUE_ACCESS_BEST
      * views data that are in memory, and uses direct reads for data larger than memory. */
     enum rue_access access;

@@ -43,6 +43,11 @@ extern const char *const rue_missing_chunks_names[RUE_MISSING_COUNT + 1]; /* "fi
 enum rue_decode { RUE_DECODE_EXACT, RUE_DECODE_FAST, RUE_DECODE_COUNT };
 extern const char *const rue_decode_names[RUE_DECODE_COUNT + 1]; /* "exact", "fast", NULL */
 
+/* Whether images are turned as their EXIF data say: not, as PIL and torchvision load them; or as PIL's
+ * ImageOps.exif_transpose turns them. */
+enum rue_orientation { RUE_ORIENTATION_IGNORE, RUE_ORIENTATION_APPLY, RUE_ORIENTATION_COUNT };
+extern const char *const rue_orientation_names[RUE_ORIENTATION_COUNT + 1]; /* "ignore", "apply", NULL */
+
 /* How ranks share the items of an epoch (sampler.h). */
 enum rue_share {
     RUE_SHARE_STRIDED,    /* rank r of N loads the positions r, r + N, r + 2N, ... of the epoch's order */

@@ -21,6 +21,7 @@ struct rue_transform_options {
      * docs/data.md has figures. */
     enum rue_decode decode;
     struct rue_geometry geometry;
+    enum rue_orientation orientation;
 };
 
 /* RUE_MEMORY. */

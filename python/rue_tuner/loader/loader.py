@@ -76,7 +76,7 @@ class Loader:
     batch_transform  a function of images and labels, in the caller's thread, that returns both, such as MixUp
     hold             batches that the caller keeps at the same time without a copy
     bad_images       "fail": DataError for a damaged image; "replace": another image instead
-    format, image_key, label_key, decode, max_pixels, missing_chunks   as the options of `rue tune`
+    format, image_key, label_key, decode, orientation, max_pixels, missing_chunks   as the options of `rue tune`
 
     images has shape [n, channels, *image_size], or [n, *the shape of the tensors]; labels int64 [n]. n is batch_size, or less in the last
     batch. A batch is memory of the loader, which is used again when the last tensor of it is gone; it may be written to.
@@ -89,8 +89,8 @@ class Loader:
     def __init__(self, data: Path, *, batch_size: int = 64, num_workers: Optional[int] = None, prefetch_factor: int = 2,
                  parallelism: str = "batch", pin_memory: Optional[bool] = None, max_queue_size: int = 0, read: str = "auto",
                  batch_strategy: str = "fixed", transform: str = "eval", augment: Union[str, Mapping[str, Any]] = "mild",
-                 decode: str = "exact", dtype: Optional[str] = None, mean: Union[Sequence[float], str, None] = None,
-                 std: Union[Sequence[float], str, None] = None, normalize: bool = True, shuffle: Optional[bool] = None, seed: int = 0,
+                 decode: str = "exact", orientation: str = "ignore", dtype: Optional[str] = None,
+                 mean: Union[Sequence[float], str, None] = None, std: Union[Sequence[float], str, None] = None, normalize: bool = True, shuffle: Optional[bool] = None, seed: int = 0,
                  drop_last: Optional[bool] = None, rank: Optional[int] = None, world_size: Union[int, str, None] = None,
                  share: str = "strided", even: Union[str, bool, None] = None, output: str = "torch", device: Any = None,
                  image_dtype: Any = None, channels_last: bool = False, label_dtype: str = "int64",
@@ -262,6 +262,8 @@ class Loader:
         """What must be the same where a state is loaded."""
         options = self._options
         same = dict(data=self._data.digest, **{name: options[name] for name in ("seed", "shuffle", "share", "transform", "decode")})
+        if options["orientation"] != "ignore":
+            same["orientation"] = options["orientation"]
         if options["transform"] == "train":
             same["augment"] = augment_text(options["augment"])
         if options["batch_strategy"] == "round-robin":

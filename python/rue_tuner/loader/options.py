@@ -10,7 +10,7 @@ from .native import find_subset_file
 
 KNOBS = ("batch_size", "num_workers", "prefetch_factor", "parallelism", "pin_memory", "max_queue_size", "read", "batch_strategy")
 # Other options that python/native/python_options.c reads.
-WORKLOAD = ("transform", "augment", "decode", "shuffle", "seed", "drop_last", "share", "bad_images", "max_pixels", "missing_chunks",
+WORKLOAD = ("transform", "augment", "decode", "orientation", "shuffle", "seed", "drop_last", "share", "bad_images", "max_pixels", "missing_chunks",
             "format", "image_key", "label_key", "image_size", "resize", "crop_pct", "interpolation", "channels", "layout", "mean", "std")
 EVEN = {False: 0, "drop": 1, "pad": 2}  # enum rue_even
 IMAGE_DTYPES = ("float32", "bfloat16", "float16")

@@ -117,6 +117,48 @@ def test_text_that_would_be_huge_is_not_decompressed(decode):
     assert np.array_equal(decode(HUGE_TEXT), decode(png()))
 
 
+# ---- orientation ----
+
+def oriented(kind, orientation, picture, **options):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    return files.save(picture, kind, exif=exif, **options)
+
+
+@pytest.fixture(scope="module")
+def turned(tmp_path_factory):
+    """Images of each orientation, and one without; {path: what PIL makes of it}."""
+    from PIL import ImageOps
+    folder, found = tmp_path_factory.mktemp("turned"), {}
+    for kind, options in {"JPEG": dict(quality=90), "PNG": {}, "WEBP": dict(lossless=True), "BMP": {}}.items():
+        for orientation in range(10):
+            path = folder / f"images/{kind}{orientation}.{kind.lower()}"
+            path.parent.mkdir(exist_ok=True)
+            picture = files.picture(width=301 + orientation, height=260)
+            path.write_bytes(oriented(kind, orientation, picture, **options) if orientation else files.save(picture, kind, **options))
+            with Image.open(path) as image:
+                ImageOps.exif_transpose(image).convert("RGB").save(folder / "turned.png")
+            found[path] = levels(path), levels(folder / "turned.png")
+    return found
+
+
+@pytest.mark.parametrize("orientation", ["ignore", "apply"])
+def test_images_are_turned_as_pil_does_on_request(rue, turned, orientation):
+    paths = sorted(turned)
+    for ours, path in zip(tensors(rue, paths[0].parent, len(paths), "--orientation", orientation), paths):
+        assert np.array_equal(ours, turned[path][orientation == "apply"]), path.name
+    assert sum(not np.array_equal(*turned[path]) for path in paths) == 3 * 7
+
+
+def test_orientation_is_part_of_a_study(rue, mixed):
+    words = "--model", "resnet18@h100", "--batch-size", "2", "--num-workers", "0", "--budget", "3trials", "--images", "2", "--mode", "raw", "--out", "out"
+    assert rue("tune", mixed, *words, "--orientation", "apply").returncode == 0
+    (part,) = json.loads((rue.folder / "out/recommendation.json").read_text())["recommendations"]
+    assert part["workload"]["orientation"] == "apply"
+    expect_failure(rue("tune", mixed, *words, "--orientation", "turn"), 2, "--orientation")
+    expect_failure(rue("prepare", mixed, "raw.lmdb", "--orientation", "apply"), 2, "--orientation applies to preprocessed data")
+
+
 # ---- data of several types ----
 
 FORMATS = {"folder": "out", "webdataset": "out.tar", "lmdb": "out.lmdb", "tfrecord": "out.tfrecord"}
@@ -139,9 +181,9 @@ def mixed(rue):
     return folder
 
 
-def tensors(rue, source, count):
+def tensors(rue, source, count, *words):
     target = rue.folder / f"{source.name}.tensor"
-    done = rue("prepare", source, target, "--mode", "preprocessed", "--format", "tensor", "--dtype", "uint8")
+    done = rue("prepare", source, target, "--mode", "preprocessed", "--format", "tensor", "--dtype", "uint8", *words)
     assert done.returncode == 0, done.stderr
     return np.memmap(target, "u1", "r", 4096, (count, UINT8_STRIDE))[:, :ITEMS].reshape(-1, 3, CROP, CROP)
 

@@ -10,7 +10,7 @@ static rue_error failure;
 
 static void setup(void)
 {
-    cr_assert_eq(rue_decoder_open(1000 * 1000, 0, &decoder, NULL), RUE_OK);
+    cr_assert_eq(rue_decoder_open(1000 * 1000, 0, RUE_ORIENTATION_IGNORE, &decoder, NULL), RUE_OK);
 }
 
 static void teardown(void)

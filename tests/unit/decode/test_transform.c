@@ -14,7 +14,7 @@ static float values[RUE_TENSOR_ITEMS], values_again[RUE_TENSOR_ITEMS];
 static void setup(void)
 {
     cr_assert_eq(rue_transform_open(&(struct rue_transform_options){RUE_MAX_PIXELS_DEFAULT, RUE_DECODE_EXACT,
-                                                                    rue_geometry_default()},
+                                                                    .geometry = rue_geometry_default()},
                                     &transform, NULL),
                  RUE_OK);
 }
@@ -118,9 +118,9 @@ Test(transform, result_does_not_depend_on_the_image_before)
 Test(transform, pixel_limit_is_the_caller_s)
 {
     struct rue_transform *small;
-    cr_assert_eq(rue_transform_open(
-                     &(struct rue_transform_options){500 * 375 - 1, RUE_DECODE_EXACT, rue_geometry_default()},
-                     &small, NULL),
+    cr_assert_eq(rue_transform_open(&(struct rue_transform_options){500 * 375 - 1, RUE_DECODE_EXACT,
+                                                                    .geometry = rue_geometry_default()},
+                                    &small, NULL),
                  RUE_OK);
     struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 500, .height = 375});
     rue_error error = {0};
@@ -169,9 +169,9 @@ static double mean_difference(struct jpeg_file file, enum rue_decode decode)
 {
     struct rue_transform *other;
     double sum = 0;
-    cr_assert_eq(rue_transform_open(
-                     &(struct rue_transform_options){RUE_MAX_PIXELS_DEFAULT, decode, rue_geometry_default()},
-                     &other, NULL),
+    cr_assert_eq(rue_transform_open(&(struct rue_transform_options){RUE_MAX_PIXELS_DEFAULT, decode,
+                                                                    .geometry = rue_geometry_default()},
+                                    &other, NULL),
                  RUE_OK);
     run(file, RUE_UINT8, levels);
     cr_assert_eq(rue_transform_jpeg(other, file.data, file.bytes, RUE_UINT8, levels_again, NULL), RUE_OK);

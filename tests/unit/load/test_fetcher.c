@@ -47,7 +47,7 @@ Test(fetcher, a_raw_item_becomes_the_transform_s_tensor)
     struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_FAIL);
     struct rue_transform *transform;
     cr_assert_eq(rue_transform_open(&(struct rue_transform_options){RUE_MAX_PIXELS_DEFAULT, RUE_DECODE_EXACT,
-                                                                    rue_geometry_default()},
+                                                                    .geometry = rue_geometry_default()},
                                     &transform, NULL),
                  RUE_OK);
     for (unsigned i = 0; i < PHOTOS; i++) { /* items come class by class: 0 3, 1 4, 2 5 */

@@ -16,7 +16,7 @@ static void make_expected(void)
     static uint8_t jpeg[1 << 20], levels[RUE_TENSOR_ITEMS];
     struct rue_transform *transform;
     cr_assert_eq(rue_transform_open(&(struct rue_transform_options){RUE_MAX_PIXELS_DEFAULT, RUE_DECODE_EXACT,
-                                                                    rue_geometry_default()},
+                                                                    .geometry = rue_geometry_default()},
                                     &transform, NULL),
                  RUE_OK);
     for (uint32_t e = 0; e < EPOCHS; e++)
