@@ -61,15 +61,32 @@ static rue_status open_ahead(struct rue_fetcher *fetcher, rue_error *error)
                                error);
 }
 
+/* Whether sizes that were asked for are those of preprocessed items. */
+static rue_status check_shape(const struct rue_fetcher *fetcher, const char *path, rue_error *error)
+{
+    const struct rue_geometry *geometry = &fetcher->options.geometry, usual = rue_geometry_default();
+    const uint32_t *is = fetcher->shape;
+    bool any = geometry->height == 0 || (geometry->height == usual.height && geometry->width == usual.width &&
+                                         geometry->channels == usual.channels);
+    if (geometry->layout != RUE_NCHW)
+        return rue_fail(
+            error, RUE_USAGE,
+            "%s holds preprocessed items, whose order of values is fixed: layout nhwc needs images", path);
+    if (any || (is[0] == geometry->channels && is[1] == geometry->height && is[2] == geometry->width))
+        return RUE_OK;
+    return rue_fail(
+        error, RUE_USAGE,
+        "%s holds preprocessed items of %u x %u x %u, and those asked for are %u x %u x %u: prepare "
+        "the images again, or leave out image_size and channels",
+        path, is[0], is[1], is[2], geometry->channels, geometry->height, geometry->width);
+}
+
 static rue_status open_tensors(struct rue_fetcher *fetcher, rue_error *error)
 {
     struct rue_variant variant = rue_source_variant(fetcher->source);
-    if (fetcher->options.geometry.layout != RUE_NCHW)
-        return rue_fail(
-            error, RUE_USAGE,
-            "%s holds preprocessed items, whose order of values is fixed: layout nhwc needs images",
-            variant.path);
     rue_source_shape(fetcher->source, fetcher->shape);
+    rue_status status = check_shape(fetcher, variant.path, error);
+    if (status != RUE_OK) return status;
     fetcher->stored = (enum rue_dtype)rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
     if (fetcher->options.dtype != RUE_FLOAT32 && fetcher->options.dtype != fetcher->stored)
         return rue_fail(error, RUE_USAGE,

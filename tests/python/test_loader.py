@@ -8,7 +8,7 @@ import warnings
 import pytest
 from conftest import PROGRAM
 from small_data import FORMATS, PHOTOS, content, prepare, run_python, small  # noqa: F401: a fixture
-from test_transform_pil import MEAN, STD, levels, resize
+from test_transform_pil import MEAN, STD, levels
 
 np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)")
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (python3-pil)")
@@ -85,8 +85,9 @@ def test_training_gives_torchvision_s_pixels_with_the_parameters_of_rue_augment(
     from test_operations import apply
     text = subprocess.run([PROGRAM, "augment", "--count", str(PHOTOS), "--seed", "3", "--epoch", "2", "--preset", preset], check=True, capture_output=True, text=True)
     drawn = [json.loads(line) for line in text.stdout.splitlines()]
+    interpolation = "bicubic" if preset == "deit" else "bilinear"  # timm's operations have that of the crop
     for dtype in ("uint8", "float32"):
-        loader = rue.Loader(formats / "photos", transform="train", augment=preset, seed=3, drop_last=False, batch_size=4, dtype=dtype, returns=("images", "items"),
+        loader = rue.Loader(formats / "photos", transform="train", augment=preset, interpolation=interpolation, seed=3, drop_last=False, batch_size=4, dtype=dtype, returns=("images", "items"),
                             output="numpy")
         loader.set_epoch(2)
         for pixels, item in ((one, item) for images, items in loader for one, item in zip(images, items)):
@@ -95,7 +96,7 @@ def test_training_gives_torchvision_s_pixels_with_the_parameters_of_rue_augment(
             if width > image.width or height > image.height:
                 continue  # another attempt, which test_augmented_pixels.py compares
             left, top = int(row["x"] * (image.width - width + 1)), int(row["y"] * (image.height - height + 1))
-            image = resize(image.convert("RGB").crop((left, top, left + width, top + height)), (224, 224))
+            image = image.convert("RGB").crop((left, top, left + width, top + height)).resize((224, 224), getattr(Image, interpolation.upper()))
             operations = row.get("operations", [["flip"]] * row["flip"])
             wanted = apply(image, [(one + [0, 0])[:3] for one in operations]).transpose(2, 0, 1)
             assert np.array_equal(pixels, normalised(wanted) if dtype == "float32" else wanted), item
