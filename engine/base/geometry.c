@@ -78,7 +78,10 @@ static rue_status set_crop_pct(struct rue_geometry *geometry, const char *text, 
     char *end;
     double share = strtod(text, &end);
     uint32_t side = geometry->height < geometry->width ? geometry->height : geometry->width;
-    if (end == text || *end || !(share > 0 && share <= 1) || side / share > RUE_IMAGE_SIZE_MAX)
+    if (share > 0 && side / share > RUE_IMAGE_SIZE_MAX)
+        return rue_fail(error, RUE_USAGE, "crop_pct %.40s makes a short side of more than %d pixels", text,
+                        RUE_IMAGE_SIZE_MAX);
+    if (end == text || *end || !(share > 0 && share <= 1))
         return rue_fail(error, RUE_USAGE,
                         "crop_pct '%.40s': expected a number above 0, up to 1, such as 0.875", text);
     geometry->resize = RUE_RESIZE_SHORT;
@@ -105,6 +108,7 @@ rue_status rue_geometry_set_resize(struct rue_geometry *geometry, const char *re
 /* Sets `out` to the numbers of the text, one for each channel; with one channel the first. */
 static bool read_numbers(const char *text, uint32_t channels, float out[RUE_CHANNELS])
 {
+    for (uint32_t c = channels; c < RUE_CHANNELS; c++) out[c] = 1; /* any: not used */
     for (uint32_t c = 0; c < channels; c++) {
         char *end;
         out[c] = strtof(text, &end);

@@ -18,6 +18,7 @@ struct pixels {
 struct rue_decoder {
     struct rue_jpeg *jpeg;
     uint64_t max_pixels;
+    uint32_t short_side;
     enum rue_orientation orientation;
     const struct rue_whole_ops *whole; /* of the image in progress; NULL: a JPEG */
     bool streams;                      /* rows come from the JPEG decoder; else from `pixels` */
@@ -39,6 +40,7 @@ rue_status rue_decoder_open(uint64_t max_pixels, uint32_t short_side, enum rue_o
     struct rue_decoder *decoder = calloc(1, sizeof *decoder);
     if (!decoder) return rue_fail_memory(error, "an image decoder", sizeof *decoder);
     decoder->max_pixels = max_pixels;
+    decoder->short_side = short_side;
     decoder->orientation = orientation;
     rue_status status = rue_jpeg_open(max_pixels, short_side, &decoder->jpeg, error);
     if (status != RUE_OK) return rue_decoder_close(decoder), status;
@@ -59,6 +61,12 @@ void rue_decoder_close(struct rue_decoder *decoder)
     free_pixels(&decoder->pixels);
     free_pixels(&decoder->other);
     free(decoder);
+}
+
+static void free_large(struct rue_decoder *decoder)
+{
+    if (decoder->pixels.bytes > KEPT_BYTES_MAX) free_pixels(&decoder->pixels);
+    if (decoder->other.bytes > KEPT_BYTES_MAX) free_pixels(&decoder->other);
 }
 
 static rue_status fail_kind(const void *data, size_t bytes, rue_error *error)
@@ -139,6 +147,9 @@ static rue_status begin_jpeg(struct rue_decoder *decoder, struct rue_bytes data,
     if (decoder->orientation == RUE_ORIENTATION_APPLY)
         *orientation = rue_exif_orientation(rue_exif_find_in_jpeg(data));
     decoder->streams = *orientation == 1;
+    /* The last pixel of a side of a scaled image may be a part of one. In a turned image it would come first.
+     */
+    rue_jpeg_set_short_side(decoder->jpeg, decoder->streams ? decoder->short_side : 0);
     rue_status status = rue_jpeg_begin(decoder->jpeg, data.at, data.count, size, error);
     return status == RUE_OK && !decoder->streams ? decode_all_rows(decoder, size, error) : status;
 }
@@ -163,6 +174,7 @@ rue_status rue_decoder_begin(struct rue_decoder *decoder, const void *data, size
     status = decoder->whole ? begin_whole(decoder, all, &orientation, size, error)
                             : begin_jpeg(decoder, all, &orientation, size, error);
     if (status == RUE_OK && orientation != 1) status = turn(decoder, orientation, size, error);
+    if (status != RUE_OK) free_large(decoder);
     if (status != RUE_OK || decoder->streams) return status;
     decoder->width = decoder->count = size->width;
     decoder->first = decoder->row = 0;
@@ -194,8 +206,7 @@ rue_status rue_decoder_rows(struct rue_decoder *decoder, uint32_t count, uint8_t
 rue_status rue_decoder_end(struct rue_decoder *decoder, rue_error *error)
 {
     if (decoder->streams) return rue_jpeg_end(decoder->jpeg, error);
-    if (decoder->pixels.bytes > KEPT_BYTES_MAX) free_pixels(&decoder->pixels);
-    if (decoder->other.bytes > KEPT_BYTES_MAX) free_pixels(&decoder->other);
+    free_large(decoder);
     return RUE_OK;
 }
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { TAG_ORIENTATION = 0x0112, TYPE_SHORT = 3, HEADER_BYTES = 8, ENTRY_BYTES = 12 };
+enum { TAG_ORIENTATION = 0x0112, TYPE_SHORT = 3, TYPE_LONG = 4, HEADER_BYTES = 8, ENTRY_BYTES = 12 };
 
 static const char name[] = "Exif\0"; /* before the data in a JPEG, and in some WebP files */
 
@@ -45,9 +45,11 @@ unsigned rue_exif_orientation(struct rue_bytes exif)
     for (at += 2; entries > 0 && exif.count - at >= ENTRY_BYTES; entries--, at += ENTRY_BYTES) {
         const uint8_t *entry = exif.at + at;
         if (read_number(entry, 2, big_endian) != TAG_ORIENTATION) continue;
-        bool suits =
-            read_number(entry + 2, 2, big_endian) == TYPE_SHORT && read_number(entry + 4, 4, big_endian) == 1;
-        unsigned value = suits ? read_number(entry + 8, 2, big_endian) : 1;
+        uint32_t type = read_number(entry + 2, 2, big_endian), count = read_number(entry + 4, 4, big_endian);
+        unsigned value = count != 1           ? 1
+                         : type == TYPE_SHORT ? read_number(entry + 8, 2, big_endian)
+                         : type == TYPE_LONG  ? read_number(entry + 8, 4, big_endian)
+                                              : 1;
         return value >= 1 && value <= 8 ? value : 1;
     }
     return 1;

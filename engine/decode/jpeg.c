@@ -194,6 +194,11 @@ rue_status rue_jpeg_open(uint64_t max_pixels, uint32_t short_side, struct rue_jp
     return RUE_OK;
 }
 
+void rue_jpeg_set_short_side(struct rue_jpeg *jpeg, uint32_t short_side)
+{
+    jpeg->short_side = short_side;
+}
+
 void rue_jpeg_close(struct rue_jpeg *jpeg)
 {
     if (!jpeg) return;

@@ -32,6 +32,7 @@ struct rue_jpeg;
  * size are decoded at 1/2, 1/4 or 1/8. `max_pixels`: larger images are refused. */
 rue_status rue_jpeg_open(uint64_t max_pixels, uint32_t short_side, struct rue_jpeg **out,
                          rue_error *error) RUE_MUST_CHECK;
+void rue_jpeg_set_short_side(struct rue_jpeg *jpeg, uint32_t short_side);
 void rue_jpeg_close(struct rue_jpeg *jpeg);
 
 /* Reads the headers. `data` begin with ff d8; they must stay valid until rue_jpeg_end, an error, or the next

@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "kernels.h"
+#include "units.h"
+
+enum { SIDE_MAX = INT32_MAX / 2, LINES_BYTES_MAX = 1100000000 };
 
 struct rue_resample {
     struct rue_geometry geometry;
@@ -34,7 +37,8 @@ struct side {
 static uint32_t long_side(uint32_t shorter, uint32_t in_short, uint32_t in_long)
 {
     /* Python divides doubles. The quotient of such small integers is never rounded up to the next integer. */
-    return (uint32_t)((uint64_t)shorter * in_long / in_short);
+    uint64_t longer = (uint64_t)shorter * in_long / in_short;
+    return longer < UINT32_MAX ? (uint32_t)longer : UINT32_MAX;
 }
 
 static int32_t centre_offset(uint32_t side, uint32_t crop)
@@ -267,6 +271,13 @@ static rue_status reserve_lines(struct rue_resample *resample, rue_error *error)
                                                     : crop_line_bytes(resample);
     size_t bytes =
         (rue_resample_rows(resample).count + (size_t)1) * resample->line_bytes + crop_line_bytes(resample);
+    if (bytes > LINES_BYTES_MAX) {
+        char needs[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES];
+        return rue_fail(error, RUE_DATA,
+                        "needs %s of memory to be resized, and the limit is %s: make it smaller",
+                        rue_format_bytes(bytes, needs, sizeof needs),
+                        rue_format_bytes(LINES_BYTES_MAX, limit, sizeof limit));
+    }
     resample->lines = reserve_bytes(resample->lines, &resample->lines_bytes, bytes);
     return resample->lines ? RUE_OK : rue_fail_memory(error, "resampled rows", bytes);
 }
@@ -285,6 +296,10 @@ rue_status rue_resample_begin(struct rue_resample *resample, uint32_t width, uin
 {
     assert(width > 0 && height > 0 && eighths >= 1 && eighths <= 8);
     if (is_planned(resample, width, height, eighths, &placement)) return RUE_OK;
+    if (placement.width > SIDE_MAX || placement.height > SIDE_MAX)
+        return rue_fail(error, RUE_DATA,
+                        "has %u x %u pixels, a side too long to be resized: cut it into parts", width,
+                        height);
     const struct side x = {width, placement.width, placement.left, resample->geometry.width},
                       y = {height, placement.height, placement.top, resample->geometry.height};
     rue_status status = plan_passes(resample, &x, &y, eighths, error);

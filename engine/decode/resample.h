@@ -52,7 +52,8 @@ void rue_resample_set_kernels(struct rue_resample *resample, const struct rue_ke
 void rue_resample_set_interpolation(struct rue_resample *resample, enum rue_interpolation interpolation);
 
 /* Prepares for an image of this size, both sides at least 1, decoded at `eighths` / 8 (1 to 8) of it, each
- * side rounded up. Costs nothing if the arguments are the same as before. RUE_MEMORY. */
+ * side rounded up. Costs nothing if the arguments are the same as before. RUE_MEMORY; RUE_DATA: it would need
+ * too much memory. */
 rue_status rue_resample_begin(struct rue_resample *resample, uint32_t width, uint32_t height,
                               unsigned eighths, struct rue_placement placement,
                               rue_error *error) RUE_MUST_CHECK;

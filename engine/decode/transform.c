@@ -1,6 +1,7 @@
 #include "transform.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "decoder.h"
@@ -229,20 +230,36 @@ static float widen_half(uint16_t half)
     return wide.value;
 }
 
+/* Levels with the channels of the geometry, which are normalised. */
+static bool has_channels(const struct rue_geometry *geometry, const uint32_t shape[3])
+{
+    return shape[geometry->layout == RUE_NHWC ? 2 : 0] == geometry->channels;
+}
+
+static void normalize_levels(const struct rue_transform *transform, const uint8_t *levels, size_t count,
+                             float *out)
+{
+    size_t channels = transform->geometry.channels, plane = count / channels;
+    if (transform->geometry.layout == RUE_NHWC)
+        for (size_t i = 0; i < count; i++) out[i] = transform->normal.value[i % channels][levels[i]];
+    else
+        for (size_t c = 0; c < channels; c++)
+            transform->kernels->normalize(&transform->normal, (int)c, levels + c * plane, plane,
+                                          out + c * plane);
+}
+
 void rue_transform_convert(const struct rue_transform *transform, const uint32_t shape[3],
                            enum rue_dtype dtype, const void *from, float *out)
 {
-    size_t plane = (size_t)shape[1] * shape[2], count = shape[0] * plane;
+    size_t count = (size_t)shape[0] * shape[1] * shape[2];
     const uint8_t *levels = from;
     const uint16_t *halves = from;
     if (dtype == RUE_FLOAT32)
         rue_transform_copy(from, count * sizeof *out, out);
     else if (dtype == RUE_FLOAT16)
         for (size_t i = 0; i < count; i++) out[i] = widen_half(halves[i]);
-    else if (shape[0] == RUE_CHANNELS)
-        for (size_t c = 0; c < RUE_CHANNELS; c++)
-            transform->kernels->normalize(&transform->normal, (int)c, levels + c * plane, plane,
-                                          out + c * plane);
+    else if (has_channels(&transform->geometry, shape))
+        normalize_levels(transform, levels, count, out);
     else
         for (size_t i = 0; i < count; i++) out[i] = (float)levels[i] / 255.0F;
 }

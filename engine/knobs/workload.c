@@ -76,6 +76,11 @@ static const char *text_or(const char *text, const char *usual)
     return *text ? text : usual;
 }
 
+static bool is_usual(const char *text, const char *usual)
+{
+    return !*text || strcmp(text, usual) == 0;
+}
+
 static rue_status read_geometry(const struct rue_workload *workload, struct rue_geometry *out,
                                 rue_error *error)
 {
@@ -91,6 +96,14 @@ static rue_status read_geometry(const struct rue_workload *workload, struct rue_
     if (status == RUE_OK)
         status = rue_geometry_set_resize(out, text_or(text->resize, RUE_USUAL_RESIZE),
                                          text_or(text->crop_pct, RUE_USUAL_CROP_PCT), error);
+    if (status == RUE_OK && !is_usual(text->resize, RUE_USUAL_RESIZE) &&
+        !is_usual(text->crop_pct, RUE_USUAL_CROP_PCT))
+        return rue_fail(error, RUE_USAGE, "crop_pct %s has no effect with resize %s: give one of them",
+                        text->crop_pct, text->resize);
+    if (status == RUE_OK && is_usual(text->mean, RUE_USUAL_NORMAL) != is_usual(text->std, RUE_USUAL_NORMAL))
+        return rue_fail(error, RUE_USAGE,
+                        "%s is missing: give mean and std together, or neither for ImageNet's",
+                        is_usual(text->std, RUE_USUAL_NORMAL) ? "std" : "mean");
     if (status == RUE_OK)
         status = rue_geometry_set_normalize(out, text_or(text->mean, RUE_USUAL_NORMAL),
                                             text_or(text->std, RUE_USUAL_NORMAL), error);

@@ -1,6 +1,7 @@
 #include "fetcher.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "item_queue.h"
 #include "machine.h"
@@ -66,19 +67,17 @@ static rue_status check_shape(const struct rue_fetcher *fetcher, const char *pat
 {
     const struct rue_geometry *geometry = &fetcher->options.geometry, usual = rue_geometry_default();
     const uint32_t *is = fetcher->shape;
-    bool any = geometry->height == 0 || (geometry->height == usual.height && geometry->width == usual.width &&
-                                         geometry->channels == usual.channels);
-    if (geometry->layout != RUE_NCHW)
-        return rue_fail(
-            error, RUE_USAGE,
-            "%s holds preprocessed items, whose order of values is fixed: layout nhwc needs images", path);
-    if (any || (is[0] == geometry->channels && is[1] == geometry->height && is[2] == geometry->width))
-        return RUE_OK;
+    bool any =
+        geometry->height == 0 || (geometry->height == usual.height && geometry->width == usual.width &&
+                                  geometry->channels == usual.channels && geometry->layout == usual.layout);
+    uint32_t wanted[3];
+    rue_geometry_shape(geometry, wanted);
+    if (any || memcmp(is, wanted, sizeof wanted) == 0) return RUE_OK;
     return rue_fail(
         error, RUE_USAGE,
         "%s holds preprocessed items of %u x %u x %u, and those asked for are %u x %u x %u: prepare "
-        "the images again, or leave out image_size and channels",
-        path, is[0], is[1], is[2], geometry->channels, geometry->height, geometry->width);
+        "the images again, or leave out image_size, channels and layout",
+        path, is[0], is[1], is[2], wanted[0], wanted[1], wanted[2]);
 }
 
 static rue_status open_tensors(struct rue_fetcher *fetcher, rue_error *error)

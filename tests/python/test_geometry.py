@@ -65,8 +65,10 @@ WRONG = {
     "--image-size 20000": "image_size '20000': expected a side", "--image-size 224x": "image_size '224x'", "--image-size 1x1x1": "image_size '1x1x1'",
     "--image-size -5": "image_size '-5'", "--crop-pct 0": "crop_pct '0': expected a number above 0, up to 1", "--crop-pct 1.5": "crop_pct '1.5'",
     "--crop-pct nan": "crop_pct 'nan'", "--crop-pct 1e-9": "crop_pct '1e-9'", "--resize 0x3": "resize '0x3': expected the short side such as 256",
-    "--resize extact": "resize 'extact'", "--channels 2": "channels 2: expected 3 (RGB) or 1 (grey)", "--mean 1,2": "mean '1,2': expected three numbers such as 0.5,0.5,0.5",
-    "--mean 0,0,inf": "mean '0,0,inf'", "--std 1,0,1": "std '1,0,1': 0 cannot divide", "--mean imagnet": "did you mean 'imagenet'?",
+    "--resize extact": "resize 'extact'", "--channels 2": "channels 2: expected 3 (RGB) or 1 (grey)", "--mean 1,2 --std clip": "mean '1,2': expected three numbers such as 0.5,0.5,0.5",
+    "--mean 0,0,inf --std clip": "mean '0,0,inf'", "--mean clip --std 1,0,1": "std '1,0,1': 0 cannot divide", "--mean imagnet --std clip": "did you mean 'imagenet'?",
+    "--image-size 1000 --crop-pct 0.01": "crop_pct 0.01 makes a short side of more than 16384 pixels", "--mean clip": "std is missing: give mean and std together",
+    "--std 1,1,1": "mean is missing", "--resize 300 --crop-pct 0.5": "crop_pct 0.5 has no effect with resize 300", f"--mean {'1' * 90} --std clip": "mean 'too long'",
     "--channels 1 --mean 1,1,1 --std 1": "mean '1,1,1': expected a number", "--interpolation lanczos": "'lanczos' is not one of bilinear, bicubic",
 }
 
@@ -76,6 +78,22 @@ def test_wrong_values_are_one_line(rue, words):
     assert rue("prepare", "--synthetic", "2", "photos", "--quiet").returncode == 0
     for command in (["tune", "photos", "--dry-run"], ["prepare", "photos", "other.tensor"]):
         expect_failure(rue(*command, *words.split()), 2, WRONG[words])
+
+
+def test_geometry_that_changes_nothing_is_refused(rue):
+    assert rue("prepare", "--synthetic", "4", "photos", "--quiet").returncode == 0
+    assert rue("prepare", "photos", "u8.tensor", "--dtype", "uint8", "--quiet").returncode == 0
+    for words, said in ((["--synthetic", "4", "new"], "has no effect on --synthetic"), (["photos", "copy.lmdb"], "add --mode preprocessed"),
+                        (["u8.tensor", "again.tensor"], "remove it, or convert the images instead")):
+        expect_failure(rue("prepare", *words, "--image-size", "64"), 2, "--image-size", said)
+
+
+@pytest.mark.parametrize("options", [dict(layout="nhwc"), dict(channels=1, mean=(0.4,), std=(0.3,)), dict(mean="clip", std="clip")], ids=str)
+def test_levels_that_were_prepared_are_normalised_as_images_are(small, tmp_path, options):
+    words = [part for name, value in options.items() if name in ("layout", "channels") for part in (f"--{name}", str(value))]
+    prepare("--dtype", "uint8", *words, small / "photos", tmp_path / "levels.tensor")
+    images, levels = (next(iter(rue_tuner.Loader(path, batch_size=PHOTOS, **options)))[0] for path in (small / "photos", tmp_path / "levels.tensor"))
+    assert torch.equal(images, levels)
 
 
 def test_a_study_measures_the_size_that_was_asked_for(rue):

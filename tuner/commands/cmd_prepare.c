@@ -135,6 +135,14 @@ static rue_status check_format(const struct rue_options *options, const struct r
     return status;
 }
 
+static rue_status refuse_geometry(const struct rue_options *options, const char *cause, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t i = GEOMETRY; status == RUE_OK && i < GEOMETRY + RUE_GEOMETRY_OPTIONS; i++)
+        status = refuse_option(options, i, cause, error);
+    return status;
+}
+
 static rue_status check_photos(const struct rue_options *options, rue_error *error)
 {
     static const size_t refused[] = {FORMAT, MODE,         DTYPE,     SHARD_SIZE, SPLIT,  CHUNKS,
@@ -142,7 +150,7 @@ static rue_status check_photos(const struct rue_options *options, rue_error *err
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < sizeof refused / sizeof *refused; i++)
         status = refuse_option(options, refused[i], "--synthetic, which makes JPEG files", error);
-    return status;
+    return status == RUE_OK ? refuse_geometry(options, "--synthetic, which makes JPEG files", error) : status;
 }
 
 /* Reads "16,3,224,224", or "16" for whole items, which leaves the other axes 0. */
@@ -210,6 +218,8 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         .bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES),
         .overwrite = rue_options_flag(options, FORCE),
     };
+    for (size_t i = GEOMETRY; i < GEOMETRY + RUE_GEOMETRY_OPTIONS; i++)
+        if (rue_options_given(options, i)) job.given_geometry = rue_options_origin(options, i);
     job.given_key = rue_data_options_given_key(options, IMAGE_KEY, LABEL_KEY);
     status = check_split(job.split, error);
     if (status == RUE_OK) status = read_chunks(options, job.chunk, error);

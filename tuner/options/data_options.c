@@ -15,7 +15,10 @@ struct rue_workload rue_workload_from_options(const struct rue_options *options)
         if (at == SIZE_MAX) continue;
         const char *text = field->kind == RUE_FIELD_TEXT ? rue_options_text(options, at) : NULL;
         if (field->kind == RUE_FIELD_TEXT)
-            snprintf((char *)&workload + field->offset, field->bytes, "%s", text ? text : "");
+            snprintf((char *)&workload + field->offset, field->bytes, "%s",
+                     !text                         ? ""
+                     : strlen(text) < field->bytes ? text
+                                                   : "too long");
         else if (field->kind == RUE_FIELD_FLAG)
             rue_field_set_number(field, &workload, rue_options_flag(options, at) != field->fallback);
         else if (field->kind == RUE_FIELD_WORD)

@@ -63,6 +63,11 @@ static rue_status choose_mode(struct conversion *c, rue_error *error)
     if (mode == RUE_RAW && c->options->orientation != RUE_ORIENTATION_IGNORE)
         return rue_fail(error, RUE_USAGE,
                         "--orientation applies to preprocessed data: add --mode preprocessed");
+    if (c->options->given_geometry && (mode == RUE_RAW || variant.mode == RUE_PREPROCESSED))
+        return rue_fail(error, RUE_USAGE, "%s is for images that become preprocessed data: %s",
+                        c->options->given_geometry,
+                        mode == RUE_RAW ? "add --mode preprocessed"
+                                        : "remove it, or convert the images instead");
     int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
     if (dtype < 0) dtype = RUE_FLOAT32;
     c->sink_options.mode = (enum rue_mode)mode;

@@ -114,11 +114,11 @@ void rue_augmentation_draw(const struct rue_recipe *recipe, const struct rue_aug
 enum rue_operation_kind {
     RUE_OPERATION_FLIP,
     RUE_OPERATION_VERTICAL_FLIP,
-    RUE_OPERATION_SHEAR_X, /* tangent of the angle; `more`: RUE_GEOMETRY_... */
+    RUE_OPERATION_SHEAR_X, /* tangent of the angle; `more`: RUE_SAMPLING_... */
     RUE_OPERATION_SHEAR_Y,
-    RUE_OPERATION_TRANSLATE_X, /* pixels to the left; `more`: RUE_GEOMETRY_... */
+    RUE_OPERATION_TRANSLATE_X, /* pixels to the left; `more`: RUE_SAMPLING_... */
     RUE_OPERATION_TRANSLATE_Y,
-    RUE_OPERATION_ROTATE, /* degrees anticlockwise; `more`: RUE_GEOMETRY_... */
+    RUE_OPERATION_ROTATE, /* degrees anticlockwise; `more`: RUE_SAMPLING_... */
     RUE_OPERATION_AFFINE, /* degrees clockwise; `more`: factor of size */
     RUE_OPERATION_BRIGHTNESS,
     RUE_OPERATION_CONTRAST,

@@ -13,7 +13,8 @@ struct rue_fetcher_options {
     enum rue_dtype dtype;   /* of the tensors: RUE_FLOAT32 or RUE_UINT8; see rue_transform_convert */
     uint64_t max_pixels;    /* images with more pixels are refused; see RUE_MAX_PIXELS_DEFAULT */
     enum rue_decode decode; /* of raw items */
-    /* Of raw items; of preprocessed ones only mean and std matter. Height 0: the default. */
+    /* Of raw items. Preprocessed ones must have its shape, unless that is the default; mean and std are for
+       those of uint8. Height 0: the default. */
     struct rue_geometry geometry;
     enum rue_orientation orientation; /* of raw items */
     enum rue_bad_images bad_images;   /* what to do with an item that cannot be decoded */

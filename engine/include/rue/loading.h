@@ -38,8 +38,9 @@ extern const char *const rue_bad_images_names[RUE_BAD_COUNT + 1]; /* "fail", "re
 enum rue_missing_chunks { RUE_MISSING_FILL, RUE_MISSING_ERROR, RUE_MISSING_COUNT };
 extern const char *const rue_missing_chunks_names[RUE_MISSING_COUNT + 1]; /* "fill", "error", NULL */
 
-/* How JPEGs are decoded. Exact: the same values as PIL. Fast: images whose short side is at least 512 pixels
- * are decoded at 1/2, 1/4 or 1/8 of their size, which is faster and changes the values (transform.h). */
+/* How JPEGs are decoded. Exact: the same values as PIL. Fast: images whose short side is at least twice what
+ * it is resized to are decoded at 1/2, 1/4 or 1/8 of their size, which is faster and changes the values
+ * (transform.h). */
 enum rue_decode { RUE_DECODE_EXACT, RUE_DECODE_FAST, RUE_DECODE_COUNT };
 extern const char *const rue_decode_names[RUE_DECODE_COUNT + 1]; /* "exact", "fast", NULL */
 

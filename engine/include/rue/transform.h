@@ -58,8 +58,8 @@ rue_status rue_transform_train(struct rue_transform *transform, const void *jpeg
 /* Copies `bytes` without filling the CPU's caches: for memory that is not read soon. */
 void rue_transform_copy(const void *from, size_t bytes, void *to);
 
-/* Makes float32 values of an item of this shape (channels, height, width) and dtype. float16 is widened.
- * uint8 with three channels is normalised as images are, and is else divided by 255. Thread-safe. */
+/* Makes float32 values of an item of this shape and dtype. float16 is widened. uint8 with the channels of the
+ * geometry is normalised as images are, and is else divided by 255. Thread-safe. */
 void rue_transform_convert(const struct rue_transform *transform, const uint32_t shape[3],
                            enum rue_dtype dtype, const void *from, float *out);
 

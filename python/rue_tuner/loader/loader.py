@@ -13,7 +13,7 @@ from ..document import read
 from . import native
 from .device import DeviceFeed, find_device
 from .host import HostFeed
-from .options import EVEN, KNOBS, augment_text, check_options, given_share, native_options, parts_of, plain, refuse_unknown, settle_dtype, subset_text
+from .options import EVEN, KNOBS, augment_text, check_options, given_share, listed, native_options, parts_of, plain, refuse_unknown, settle_dtype, subset_text
 from .output import make_output
 from .position import MOST_EPOCH, Position
 from .ranks import find_share, local_ranks
@@ -54,7 +54,7 @@ class Loader:
     image_size       pixels of the result: a side, or (height, width)
     resize           before the centre crop: "crop_pct": the short side to image_size / crop_pct, rounded down; a number: the short side;
                      (height, width); "exact": to image_size; "none"
-    interpolation    "bilinear" or "bicubic", antialiased as in Pillow
+    interpolation    "bilinear" or "bicubic", antialiased as in Pillow; with transform="train" also "random": one for each image
     channels         3: RGB; 1: grey
     mean, std        of float32 values: numbers for each channel, "imagenet", "clip", "inception" or "none" [ImageNet's]
     layout           "nchw", or "nhwc": channels last
@@ -126,6 +126,7 @@ class Loader:
 
     def _open(self, path, options, data=None):
         self._given = {name: OPTIONS[name] if value is None else plain(value) for name, value in options.items()}
+        self._given.update({name: listed(self._given[name]) for name in ("image_size", "resize", "mean", "std")})
         self._given["subset"] = subset_text(self._given.get("subset"))
         options = self._options = dict(self._given)
         self.path, self._absolute, train = path, os.path.abspath(path), options["transform"] == "train"
@@ -151,7 +152,7 @@ class Loader:
         channels = self._shape[2 if options["layout"] == "nhwc" else 0]
         settle_dtype(options, self._data.raw or self._data.dtype == "uint8", channels)
         # Levels of other channels are only divided by 255.
-        self._normal = [numbers[:channels] for numbers in normal] if self._data.raw or channels == 3 else ((0.0,) * channels, (1.0,) * channels)
+        self._normal = [numbers[:channels] for numbers in normal] if channels == options["channels"] else ((0.0,) * channels, (1.0,) * channels)
         # More of what is wrong with options is known only now.
         self._data.images(native_options(self._options, **given_share(options)), EVEN[False])
 
@@ -261,9 +262,7 @@ class Loader:
     def _identity(self):
         """What must be the same where a state is loaded."""
         options = self._options
-        same = dict(data=self._data.digest, **{name: options[name] for name in ("seed", "shuffle", "share", "transform", "decode")})
-        if options["orientation"] != "ignore":
-            same["orientation"] = options["orientation"]
+        same = dict(data=self._data.digest, **{name: options[name] for name in ("seed", "shuffle", "share", "transform", "decode", "orientation")})
         if options["transform"] == "train":
             same["augment"] = augment_text(options["augment"])
         if options["batch_strategy"] == "round-robin":

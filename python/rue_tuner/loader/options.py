@@ -32,8 +32,7 @@ def list_text(value, between):
     """What the command line has for a number or a sequence of numbers; a text stays."""
     if value is None or isinstance(value, str):
         return value
-    values = value.tolist() if hasattr(value, "tolist") else value
-    values = values if isinstance(values, (list, tuple)) else [values]
+    values = value if isinstance(value, (list, tuple)) else [value]
     return between.join(f"{number:.9g}" if isinstance(number, float) else str(number) for number in values)
 
 
@@ -49,13 +48,18 @@ def plain(value):
     return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
+def listed(value):
+    """Sizes or numbers for channels, of NumPy or PyTorch, as a list."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 def subset_text(subset):
     """The text of a subset for the shared object: of numbers, of a share, of a file with its absolute path. None: all items."""
     subset = os.fsdecode(subset) if isinstance(subset, bytes) else plain(subset)
     if isinstance(subset, str) and "\0" in subset:
         raise ValueError(f"subset {subset!r}: it has a null character")
     path = os.fspath(subset) if isinstance(subset, os.PathLike) else find_subset_file(subset) if isinstance(subset, str) else None
-    if path:
+    if path and (os.path.exists(path) or not isinstance(subset, str)):
         return "@" + os.path.abspath(path)
     if subset is None or isinstance(subset, str):
         return subset

@@ -31,7 +31,11 @@ def options_of(part, overrides):
     measured.update({name: variant[name] for name in OF_VARIANT if variant.get(name)})
     if not str(overrides.get("device")).startswith("cuda"):
         measured["dtype"] = part.get("batch_dtype")
+    if variant["mode"] == "preprocessed" and variant.get("dtype") != "uint8" or measured.get("dtype") == "uint8":
+        measured.update(mean=None, std=None)  # they changed nothing
     options = {**measured, **overrides}
     if options.get("transform") == "eval":
         options.pop("augment", None)
+        if options.get("interpolation") == "random":
+            options.pop("interpolation")
     return options

@@ -171,17 +171,18 @@ static void assert_levels_of_size(uint32_t width, uint32_t height, int pillow,
     rue_resample_close(resampler);
 }
 
-static void assert_levels(void)
+/* Of every `step`-th size. */
+static void assert_levels(size_t step)
 {
     for (size_t k = 0; rue_kernels[k]; k++)
-        for (size_t i = 0; rue_kernels[k]->usable() && i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t i = 0; rue_kernels[k]->usable() && i < sizeof sizes / sizeof *sizes; i += step)
             for (int pillow = 12; pillow <= 13; pillow++)
                 assert_levels_of_size(sizes[i][0], sizes[i][1], pillow, rue_kernels[k]);
 }
 
 Test(resample, levels_are_those_of_the_definition)
 {
-    assert_levels();
+    assert_levels(1);
 }
 
 Test(resample, other_sizes_are_those_of_the_definition)
@@ -195,14 +196,14 @@ Test(resample, other_sizes_are_those_of_the_definition)
         cr_assert_eq(rue_geometry_set_resize(&usual, cases[i][1], "0.875", NULL), RUE_OK);
         usual.interpolation = i % 2 ? RUE_BICUBIC : RUE_BILINEAR;
         usual.layout = i % 3 ? RUE_NCHW : RUE_NHWC;
-        assert_levels();
+        assert_levels(5);
     }
 }
 
 Test(resample, bicubic_levels_are_those_of_the_definition)
 {
     usual.interpolation = RUE_BICUBIC;
-    assert_levels();
+    assert_levels(3);
 }
 
 /* A row that the sanitizer knows the end of. */
