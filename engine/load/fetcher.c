@@ -70,14 +70,14 @@ static rue_status check_shape(const struct rue_fetcher *fetcher, const char *pat
     bool any =
         geometry->height == 0 || (geometry->height == usual.height && geometry->width == usual.width &&
                                   geometry->channels == usual.channels && geometry->layout == usual.layout);
-    uint32_t wanted[3];
-    rue_geometry_shape(geometry, wanted);
-    if (any || memcmp(is, wanted, sizeof wanted) == 0) return RUE_OK;
+    uint32_t requested[3];
+    rue_geometry_shape(geometry, requested);
+    if (any || memcmp(is, requested, sizeof requested) == 0) return RUE_OK;
     return rue_fail(
         error, RUE_USAGE,
         "%s holds preprocessed items of %u x %u x %u, and those asked for are %u x %u x %u: prepare "
         "the images again, or leave out image_size, channels and layout",
-        path, is[0], is[1], is[2], wanted[0], wanted[1], wanted[2]);
+        path, is[0], is[1], is[2], requested[0], requested[1], requested[2]);
 }
 
 static rue_status open_tensors(struct rue_fetcher *fetcher, rue_error *error)

@@ -64,7 +64,7 @@ WRONG = {
     "--image-size 0": "image_size '0': expected a side, or height x width such as 160x224, each from 1 to 16384",
     "--image-size 20000": "image_size '20000': expected a side", "--image-size 224x": "image_size '224x'", "--image-size 1x1x1": "image_size '1x1x1'",
     "--image-size -5": "image_size '-5'", "--crop-pct 0": "crop_pct '0': expected a number above 0, up to 1", "--crop-pct 1.5": "crop_pct '1.5'",
-    "--crop-pct nan": "crop_pct 'nan'", "--crop-pct 1e-9": "crop_pct '1e-9'", "--resize 0x3": "resize '0x3': expected the short side such as 256",
+    "--crop-pct nan": "crop_pct 'nan'", "--crop-pct 1e-9": "crop_pct 1e-9 makes a short side of more than 16384 pixels", "--resize 0x3": "resize '0x3': expected the short side such as 256",
     "--resize extact": "resize 'extact'", "--channels 2": "channels 2: expected 3 (RGB) or 1 (grey)", "--mean 1,2 --std clip": "mean '1,2': expected three numbers such as 0.5,0.5,0.5",
     "--mean 0,0,inf --std clip": "mean '0,0,inf'", "--mean clip --std 1,0,1": "std '1,0,1': 0 cannot divide", "--mean imagnet --std clip": "did you mean 'imagenet'?",
     "--image-size 1000 --crop-pct 0.01": "crop_pct 0.01 makes a short side of more than 16384 pixels", "--mean clip": "std is missing: give mean and std together",

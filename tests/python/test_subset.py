@@ -144,7 +144,7 @@ def test_the_program_tunes_converts_and_shows_a_subset(rue, formats, tmp_path):
     loader = rue_package.Loader.from_recommendation(tmp_path / "out", returns="items", output="numpy", shuffle=False)
     assert np.concatenate(list(loader)).tolist() == [8, 1, 15, 3, 20, 6]
     checked = rue("check", "out", "--json")
-    assert checked.returncode in (0, 1), checked.stderr
+    assert checked.returncode in (0, 1, 5), checked.stderr
     before = count_trials(tmp_path / "out/study.db")
     again = rue("tune", photos, *GRID, *options, "--out", "out")
     assert again.returncode == 0 and "continuing" in again.stderr and count_trials(tmp_path / "out/study.db") == before

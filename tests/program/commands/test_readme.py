@@ -66,6 +66,7 @@ def place(tmp_path_factory):
             for workers in (0, 2)]
     (folder / "times.csv").write_text("\n".join(["mode,model,batch_size,num_workers,time_s", *rows]) + "\n")
     (folder / "latency.csv").write_text("\n".join(["data,model,batch_size,num_workers,latency", *rows]) + "\n")
+    (folder / "train.txt").write_text("0\n3\n5\n")
     run_in(folder, "rue prepare --synthetic 12 photos --quiet").check_returncode()
     run_in(folder, OWN_STUDY).check_returncode()
     return folder
@@ -80,7 +81,7 @@ def run_in(folder, line):
 
 def smaller(line):
     """The same on a dozen photos: large counts and budgets would only take time."""
-    line = re.sub(r"--synthetic \d+", "--synthetic 12", line)
+    line = re.sub(r"--synthetic \d+", "--synthetic 12", line).replace("class:cat,dog", "class:class_0,class_1")
     if line.startswith("rue why"):
         return re.sub(r" --(batch-size|num-workers) \d+", "", line) + " --num-workers 0"
     line = re.sub(r"^rue diff \S+ \S+", "rue diff rue-out/photos rue-out/photos", line)
