@@ -17,7 +17,7 @@ from conftest import clean_environment  # noqa: E402
 from rue_tuner import stored_data  # noqa: E402
 from rue_tuner.errors import Refused  # noqa: E402
 
-JPEGS = (".jpg", ".jpeg", ".jpe")
+READ = (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp")
 
 
 @pytest.fixture
@@ -72,9 +72,9 @@ def samples(variant):
 def test_folders_have_the_items_and_classes_of_rue(rue, tmp_path, seed):
     variant = make_tree(tmp_path / "tree", random.Random(seed))
     ours, theirs = samples(variant), listed(rue, variant["path"])
-    jpegs = [sample for sample in ours if sample[0].endswith((*JPEGS, ".JPEG"))]
-    if jpegs or theirs and any(os.path.dirname(path) != variant["path"] for path, _ in theirs):  # else rue reads the files beside the classes
-        assert jpegs == theirs
+    images = [sample for sample in ours if sample[0].lower().endswith(READ)]
+    if images or theirs and any(os.path.dirname(path) != variant["path"] for path, _ in theirs):  # else rue reads the files beside the classes
+        assert images == theirs
 
 
 @pytest.mark.parametrize("seed", range(25))
