@@ -2,7 +2,7 @@
 # Builds rue and finds the loader configuration of this machine, for raw and preprocessed data and four models:
 #
 #   examples/quickstart.sh            tunes 512 synthetic photos, which it makes
-#   examples/quickstart.sh FOLDER     tunes the JPEG files in FOLDER
+#   examples/quickstart.sh FOLDER     tunes the images in FOLDER
 #
 # Installs missing packages with apt (as root, or with sudo). The rest takes less than three minutes on two cores.
 set -euo pipefail

@@ -76,11 +76,6 @@ static const char *text_or(const char *text, const char *usual)
     return *text ? text : usual;
 }
 
-static bool is_usual(const char *text, const char *usual)
-{
-    return !*text || strcmp(text, usual) == 0;
-}
-
 static rue_status read_geometry(const struct rue_workload *workload, struct rue_geometry *out,
                                 rue_error *error)
 {
@@ -96,14 +91,13 @@ static rue_status read_geometry(const struct rue_workload *workload, struct rue_
     if (status == RUE_OK)
         status = rue_geometry_set_resize(out, text_or(text->resize, RUE_USUAL_RESIZE),
                                          text_or(text->crop_pct, RUE_USUAL_CROP_PCT), error);
-    if (status == RUE_OK && !is_usual(text->resize, RUE_USUAL_RESIZE) &&
-        !is_usual(text->crop_pct, RUE_USUAL_CROP_PCT))
+    if (status == RUE_OK && *text->resize && *text->crop_pct)
         return rue_fail(error, RUE_USAGE, "crop_pct %s has no effect with resize %s: give one of them",
                         text->crop_pct, text->resize);
-    if (status == RUE_OK && is_usual(text->mean, RUE_USUAL_NORMAL) != is_usual(text->std, RUE_USUAL_NORMAL))
+    if (status == RUE_OK && !*text->mean != !*text->std)
         return rue_fail(error, RUE_USAGE,
                         "%s is missing: give mean and std together, or neither for ImageNet's",
-                        is_usual(text->std, RUE_USUAL_NORMAL) ? "std" : "mean");
+                        *text->std ? "mean" : "std");
     if (status == RUE_OK)
         status = rue_geometry_set_normalize(out, text_or(text->mean, RUE_USUAL_NORMAL),
                                             text_or(text->std, RUE_USUAL_NORMAL), error);
@@ -131,15 +125,15 @@ rue_status rue_workload_check_geometry(struct rue_workload *workload, rue_error 
 {
     struct rue_geometry geometry;
     struct rue_workload_geometry *text = &workload->geometry;
-    rue_status status = read_geometry(workload, &geometry, error);
-    if (status != RUE_OK) return status;
-    if (geometry.interpolation == RUE_INTERPOLATION_RANDOM && !rue_workload_trains(workload))
-        return rue_fail(error, RUE_USAGE,
-                        "interpolation random: expected bilinear or bicubic, unless transform is train");
     clear_usual(text->image_size, RUE_USUAL_IMAGE_SIZE);
     clear_usual(text->resize, RUE_USUAL_RESIZE);
     clear_usual(text->crop_pct, RUE_USUAL_CROP_PCT);
     clear_usual(text->mean, RUE_USUAL_NORMAL);
     clear_usual(text->std, RUE_USUAL_NORMAL);
+    rue_status status = read_geometry(workload, &geometry, error);
+    if (status != RUE_OK) return status;
+    if (geometry.interpolation == RUE_INTERPOLATION_RANDOM && !rue_workload_trains(workload))
+        return rue_fail(error, RUE_USAGE,
+                        "interpolation random: expected bilinear or bicubic, unless transform is train");
     return RUE_OK;
 }

@@ -66,13 +66,13 @@ static rue_status open_ahead(struct rue_fetcher *fetcher, rue_error *error)
 static rue_status check_shape(const struct rue_fetcher *fetcher, const char *path, rue_error *error)
 {
     const struct rue_geometry *geometry = &fetcher->options.geometry, usual = rue_geometry_default();
+    uint32_t requested[3], by_default[3];
     const uint32_t *is = fetcher->shape;
-    bool any =
-        geometry->height == 0 || (geometry->height == usual.height && geometry->width == usual.width &&
-                                  geometry->channels == usual.channels && geometry->layout == usual.layout);
-    uint32_t requested[3];
     rue_geometry_shape(geometry, requested);
-    if (any || memcmp(is, requested, sizeof requested) == 0) return RUE_OK;
+    rue_geometry_shape(&usual, by_default);
+    if (geometry->height == 0 || memcmp(requested, by_default, sizeof requested) == 0 ||
+        memcmp(requested, is, sizeof requested) == 0)
+        return RUE_OK;
     return rue_fail(
         error, RUE_USAGE,
         "%s holds preprocessed items of %u x %u x %u, and those asked for are %u x %u x %u: prepare "

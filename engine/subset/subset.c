@@ -235,7 +235,7 @@ static rue_status add_chosen(struct rue_picks *picks, const struct rue_subset_da
     const char *text = picks->text, *path = rue_subset_path(text);
     if (path == text && access(path, F_OK) != 0)
         return rue_picks_fail(picks, error,
-                              "there is no such file, and it is neither numbers such as 0:1000, nor a share "
+                              "no file has that name, and it is neither numbers such as 0:1000, nor a share "
                               "such as 10%%, nor class:NAME");
     if (path) return rue_subset_file_add(picks, path, data, error);
     if (strncmp(text, class_mark, strlen(class_mark)) == 0)

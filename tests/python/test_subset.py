@@ -93,10 +93,10 @@ def test_subsets_are_given_as_pytorch_users_have_them(formats, tmp_path):
 
 
 @pytest.mark.parametrize("subset, error, words", [
-    ([], ValueError, "it is empty"), ([4, 1, 4], ValueError, "item 4 is given twice"), ([PHOTOS], ValueError, "there is no item 22"), ([-1], ValueError, "subset '-1': expected"),
+    ([], ValueError, "it is empty"), ([4, 1, 4], ValueError, "item 4 is given twice"), ([PHOTOS], ValueError, "item 22 does not exist"), ([-1], ValueError, "subset '-1': expected"),
     (5, TypeError, "expected numbers of items"), ([True] * PHOTOS, TypeError, "expected numbers of items"), (["a.jpg"], TypeError, "numbers of items"),
     ([1.5], TypeError, "numbers of items"), (1.5, ValueError, "at most 100%"), (0.0, ValueError, "it chooses none"), ("a\0b", ValueError, "null character"),
-    ("class:clas_3", ValueError, "no class 'clas_3': did you mean 'class_3'"), (range(10 ** 6), ValueError, "there is no item 22")])
+    ("class:clas_3", ValueError, "no class 'clas_3': did you mean 'class_3'"), (range(10 ** 6), ValueError, "item 22 does not exist")])
 def test_a_subset_that_is_none_is_one_clear_line(formats, subset, error, words):
     with pytest.raises(error, match=words) as caught:
         rue_package.Loader(formats / "photos", subset=subset)
@@ -169,7 +169,7 @@ def test_both_data_of_a_comparison_have_the_subset(rue, formats, tmp_path):
 def test_what_cannot_have_a_subset_says_so(rue, script, formats):
     photos, runner = formats / "photos", script({"ape": {"4/0": 1000}}).command
     for words, code, part in [(["inspect", photos, "--subset", "5,5"], 2, "item 5 is given twice"), (["inspect", photos, "--subset", "@no"], 3, "no: No such file"),
-                              (["tune", photos, *GRID, "--subset", "x" * 1024], 2, "put the items into a file"), (["tune", photos, *GRID, "--subset", "0:99"], 2, "there is no item 22"),
+                              (["tune", photos, *GRID, "--subset", "x" * 1024], 2, "put the items into a file"), (["tune", photos, *GRID, "--subset", "0:99"], 2, "item 22 does not exist"),
                               (["tune", photos, *GRID, "--subset", "0:9", "--runner", runner], 2, "cannot load a subset: remove --subset"),
                               (["prepare", "--synthetic", "5", "made", "--subset", "0:9"], 2, "--subset has no effect on --synthetic")]:
         expect_failure(rue(*words), code, part)

@@ -87,7 +87,7 @@ Test(subset, numbers_are_slices_in_their_order)
 
 Test(subset, what_the_data_do_not_have_is_named)
 {
-    expect("0:11", "subset '0:11': there is no item 10: zoo has 10 items, counted from 0");
+    expect("0:11", "subset '0:11': item 10 does not exist: zoo has 10 items, counted from 0");
     expect("3,5,2:4", "subset '3,5,2:4': item 3 is given twice: remove one");
     expect("", "subset '': it is empty: give at least one item");
     expect("5:5", "subset '5:5': it chooses none of the 10 items of zoo");
@@ -106,7 +106,7 @@ Test(subset, what_the_data_do_not_have_is_named)
                                           "99999999999999999999"};
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++)
         cr_expect(strstr(choose_from(&animals, damaged[i]), "expected numbers") ||
-                      strstr(choose_from(&animals, damaged[i]), "no such file"),
+                      strstr(choose_from(&animals, damaged[i]), "no file has that name"),
                   "%s: %s", damaged[i], choose_from(&animals, damaged[i]));
 }
 
@@ -173,7 +173,7 @@ Test(subset, a_file_has_a_name_or_a_number_per_line)
     expect_of_file("08.jpg\n9.jpg\n", "8 9");
     expect_of_file("dog/5\n08\nfox/7\n9.jpg\n", "5 8 7 9");
     expect_of_file("1\n9.jpg\n", "several items have the name '1'");
-    expect_of_file("3\n12\n", "list line 2: there is no item 12: zoo has 10 items");
+    expect_of_file("3\n12\n", "list line 2: item 12 does not exist: zoo has 10 items");
     expect_of_file("3\n4\n3\n", "list line 3: item 3 is given twice");
     expect_of_file("cat/2.jpg\n3\ncat/2.jpg\n", "list line 3: 'cat/2.jpg' is given twice");
     expect_of_file("2.jpg\ncat/2.jpg\n", "list line 2: item 1 is given twice");
@@ -189,7 +189,7 @@ Test(subset, a_file_has_a_name_or_a_number_per_line)
     expect_of_file("0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n", "all");
     expect_within("@/dev/null", "/dev/null is not a regular file");
     expect_within("@absent.txt", "cannot open the subset absent.txt: No such file");
-    expect_within("absent.txt", "there is no such file, and it is neither numbers");
+    expect_within("absent.txt", "no file has that name, and it is neither numbers");
     cr_expect_str_eq(rue_subset_path("@5"), "5");
     cr_expect_null(rue_subset_path("0:5"));
     cr_expect_null(rue_subset_path("10%,seed=5"));
