@@ -33,9 +33,9 @@ rue_status rue_picks_fail(const struct rue_picks *picks, rue_error *error, const
 rue_status rue_picks_add(struct rue_picks *picks, uint64_t item, rue_error *error)
 {
     if (item >= picks->whole)
-        return rue_picks_fail(
-            picks, error, "item %" PRIu64 " does not exist: %.300s has %" PRIu64 " item%s, counted from 0",
-            item, picks->data, picks->whole, picks->whole == 1 ? "" : "s");
+        return rue_picks_fail(picks, error,
+                              "item %" PRIu64 " does not exist: %.300s has %" PRIu64 " item%s, from 0", item,
+                              picks->data, picks->whole, picks->whole == 1 ? "" : "s");
     unsigned char *marks = &picks->seen[item / 8], mark = (unsigned char)(1u << item % 8);
     if (*marks & mark)
         return rue_picks_fail(picks, error, "item %" PRIu64 " is given twice: remove one", item);

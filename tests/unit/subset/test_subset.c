@@ -87,7 +87,7 @@ Test(subset, numbers_are_slices_in_their_order)
 
 Test(subset, what_the_data_do_not_have_is_named)
 {
-    expect("0:11", "subset '0:11': item 10 does not exist: zoo has 10 items, counted from 0");
+    expect("0:11", "subset '0:11': item 10 does not exist: zoo has 10 items, from 0");
     expect("3,5,2:4", "subset '3,5,2:4': item 3 is given twice: remove one");
     expect("", "subset '': it is empty: give at least one item");
     expect("5:5", "subset '5:5': it chooses none of the 10 items of zoo");
