@@ -56,12 +56,12 @@ int main(int argc, char **argv)
         fail("the file has no recommendation for this kind of data (raw or preprocessed)");
     const json_t *config = json_object_get(chosen, "config");
     int decode = read_word(chosen, "decode", rue_decode_names);
-    /* Normalise uint8 batches before use: see rue_transform_normalize. */
+    /* Normalise uint8 batches before use: see rue_transform_convert. */
     int dtype = read_word(chosen, "batch_dtype", rue_dtype_names);
     /* Measured with --transform train: each epoch has other random crops: see rue_loader_rewind. */
     const char *augment = json_string_value(json_object_get(json_object_get(chosen, "workload"), "augment"));
-    struct rue_recipe recipe;
-    if (augment && rue_recipe_parse(augment, &recipe, &error) != RUE_OK) fail(error.message);
+    struct rue_views views;
+    if (augment && rue_views_parse(augment, &views, &error) != RUE_OK) fail(error.message);
 
     const struct rue_loader_options options = {
         .batch_size = read_number(config, "batch_size", 1, 32),
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
         .fetcher = {.dtype = dtype,
                     .max_pixels = RUE_MAX_PIXELS_DEFAULT,
                     .decode = decode,
-                    .recipe = augment ? &recipe : NULL,
+                    .views = augment ? &views : NULL,
                     .seed = 1,
                     .read = read_word(config, "read", rue_read_names)},
         .max_held = 1,
@@ -86,7 +86,8 @@ int main(int argc, char **argv)
     for (;; rue_loader_release(loader, batch)) {
         if (rue_loader_next(loader, &batch, &error) != RUE_OK) fail(error.message);
         if (!batch) break;
-        images += batch->count; /* batch->images: count x 3 x 224 x 224, batch->labels: count x int32 */
+        images += batch->count; /* batch->images: count x 3 x 224 x 224 for each view, batch->labels: count x
+                                   int32 */
     }
     rue_loader_close(loader);
     rue_source_close(source);

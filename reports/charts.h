@@ -50,7 +50,7 @@ void rue_charts_timeline(struct rue_page *page, const struct rue_findings *findi
 /* A command that makes one trial like `request`. `path`: of its data; "": without it. `runner`: its
  * name; `line`: the command of its run, whose --runner is added. The workload is included if it is known.
  * Returns false, and a command without the runner, if that is not rue's own and not in the line. */
-enum { RUE_TRIAL_COMMAND_BYTES = 2 * PATH_MAX + 1024 };
+enum { RUE_TRIAL_COMMAND_BYTES = 3 * PATH_MAX + 1024 };
 bool rue_trial_command(const struct rue_trial_request *request, const char *path, const char *runner,
                        const char *line, char out[RUE_TRIAL_COMMAND_BYTES]);
 

@@ -294,14 +294,14 @@ static void add_workload(char *out, size_t *used, const struct rue_workload *wor
     for (size_t i = 0; rue_workload_options[i]; i++) {
         const struct rue_field *field = &rue_workload_fields[i];
         const char *at = (const char *)workload + field->offset;
-        char value[RUE_WORKLOAD_WORD_BYTES + 32] = "";
+        char value[RUE_VIEWS_TEXT_BYTES + 32] = "";
         if (memcmp(at, (const char *)&usual + field->offset, field->bytes) == 0) continue;
         if (field->kind == RUE_FIELD_NUMBER)
             snprintf(value, sizeof value, "%" PRIu64, rue_field_number(field, workload));
         else if (field->kind == RUE_FIELD_WORD)
             snprintf(value, sizeof value, "%s", field->words[rue_field_number(field, workload)]);
         else if (field->kind == RUE_FIELD_TEXT)
-            snprintf(value, sizeof value, "%.*s", (int)RUE_WORKLOAD_WORD_BYTES, at);
+            rue_shell_quote(at, value, sizeof value);
         if (field->kind == RUE_FIELD_FLAG || value[0]) add_option(out, used, rue_workload_options[i], value);
     }
 }

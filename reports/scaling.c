@@ -1,5 +1,6 @@
 #include "scaling.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -375,7 +376,9 @@ static void say_title(struct rue_page *page, const struct curve *curve)
     rue_say(page, ", read %s, %s%s", workload->cache, alone ? "loader alone" : "model ", alone ? "" : model);
     if (workload->batch_dtype != RUE_FLOAT32)
         rue_say(page, ", batches of %s", rue_dtype_names[workload->batch_dtype]);
-    if (rue_workload_trains(workload)) rue_say(page, ", augmented for training");
+    uint32_t views = rue_workload_views(workload);
+    if (views) rue_say(page, ", augmented for training");
+    if (views > 1) rue_say(page, ", %" PRIu32 " views of each", views);
     if (curve->knob == RUE_BATCH_SIZE)
         rue_say(page, ", %d worker%s: ", curve->scaling->fixed_workers,
                 rue_prose_plural((uint64_t)curve->scaling->fixed_workers));

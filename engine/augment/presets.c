@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "recipe.h"
-#include "suggest.h"
 
 #define CROP_OF(least, most) .area = {least, most}, .ratio = {0.75F, 1.33333F}, .flip = 0.5F
 #define CROP                 CROP_OF(0.08F, 1)
@@ -55,8 +54,5 @@ rue_status rue_recipe_preset(const char *name, struct rue_recipe *out, rue_error
     size_t count = sizeof presets / sizeof *presets;
     for (size_t i = 0; i < count; i++)
         if (strcmp(name, rue_recipe_presets[i]) == 0) return *out = presets[i], RUE_OK;
-    char near[RUE_SUGGESTION_BYTES];
-    rue_did_you_mean(name, rue_recipe_presets, count, "", near);
-    return rue_fail(error, RUE_USAGE, "unknown preset '%.80s'%s", name,
-                    *near ? near : "; presets are mild, simclr and those that docs/augmentation.md lists");
+    return rue_fail(error, RUE_USAGE, "unknown preset '%.80s'", name);
 }

@@ -1,6 +1,7 @@
 #include "workload.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const rue_cache_names[] = {RUE_CACHE_WARM, RUE_CACHE_COLD, RUE_CACHE_AS_IS, NULL};
@@ -57,6 +58,16 @@ struct rue_workload rue_workload_default(void)
 bool rue_workload_trains(const struct rue_workload *workload)
 {
     return strcmp(workload->transform, RUE_TRANSFORM_TRAIN) == 0;
+}
+
+uint32_t rue_workload_views(const struct rue_workload *workload)
+{
+    uint32_t count = 0;
+    for (const char *at = workload->augment; *at; at += strspn(at, "; ")) {
+        count += strncmp(at, "views ", 6) == 0 ? (uint32_t)strtoul(at + 6, NULL, 10) : 1;
+        at += strcspn(at, ";");
+    }
+    return count;
 }
 
 bool rue_workload_same_cost(const struct rue_workload *a, const struct rue_workload *b)

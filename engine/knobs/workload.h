@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "augmentation.h"
 #include "field.h"
 #include "geometry.h"
 #include "loading.h"
 #include "variant.h"
+#include "views.h"
 
 /* The source of a trial's data: memory, after a warm-up read; storage; or either. */
 #define RUE_CACHE_WARM  "warm"
@@ -114,7 +114,7 @@ struct rue_workload {
     char cache[RUE_WORKLOAD_WORD_BYTES];
     uint64_t epoch;
     char transform[RUE_WORKLOAD_WORD_BYTES];
-    char augment[RUE_RECIPE_TEXT_BYTES]; /* the text of the recipe (augmentation.h); "" unless for training */
+    char augment[RUE_VIEWS_TEXT_BYTES]; /* the text of the views (views.h); "" unless for training */
     struct rue_workload_geometry geometry;
     int rank;
     int world_size;             /* at least 1 */
@@ -131,6 +131,9 @@ static inline uint64_t rue_workload_loaders(const struct rue_workload *workload)
 }
 
 bool rue_workload_trains(const struct rue_workload *workload);
+
+/* Number of views that are made of an image for training; 0: none. */
+uint32_t rue_workload_views(const struct rue_workload *workload);
 
 /* What becomes of the pixels of raw items; the default where a text is wrong. */
 struct rue_geometry rue_workload_geometry(const struct rue_workload *workload);

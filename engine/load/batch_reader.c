@@ -42,9 +42,16 @@ void rue_batch_reader_close(struct rue_batch_reader *reader)
     free(reader);
 }
 
-static void *tensor_at(const struct rue_batch_reader *reader, const struct image *image)
+/* The tensors of all images of the first view, then of the second, ... */
+static void place_tensors(const struct rue_batch_reader *reader, const struct image *image, void *out[])
 {
-    return (char *)reader->batch->images + image->position * reader->reading->tensor_bytes;
+    const struct rue_item_shape *item = &reader->reading->item;
+    size_t bytes = rue_dtype_bytes[reader->reading->options->fetcher.dtype];
+    char *images = reader->batch->images;
+    for (uint32_t v = 0; v < item->views; v++) {
+        out[v] = images + image->position * item->values[v] * bytes;
+        images += reader->batch->count * item->values[v] * bytes;
+    }
 }
 
 static void count_bad_image(struct rue_batch_reading *reading, const rue_error *bad)
@@ -59,9 +66,10 @@ static rue_status load_image(struct rue_batch_reader *reader, const struct image
 {
     rue_error damage = {0}, why = {0};
     uint64_t *item = &reader->batch->items[image->position];
+    void *tensors[RUE_VIEWS_MAX];
+    place_tensors(reader, image, tensors);
     rue_fetcher_set_epoch(reader->fetcher, image->epoch);
-    rue_status status =
-        rue_fetcher_fetch(reader->fetcher, image->item, tensor_at(reader, image), item, &damage, &why);
+    rue_status status = rue_fetcher_fetch(reader->fetcher, image->item, tensors, item, &damage, &why);
     const rue_error *bad = status == RUE_DATA ? &why : damage.status != RUE_OK ? &damage : NULL;
     if (bad) count_bad_image(reader->reading, bad);
     if (status != RUE_OK) return rue_fail(error, status, "%s", why.message);
@@ -90,14 +98,19 @@ static void prepare_chunks(const struct rue_batch_reader *reader, const struct i
     }
 }
 
+static bool prefetch_image(struct rue_batch_reader *reader, const struct image *image)
+{
+    void *tensors[RUE_VIEWS_MAX];
+    place_tensors(reader, image, tensors);
+    return rue_fetcher_prefetch(reader->fetcher, image->item, tensors[0]);
+}
+
 static rue_status load_next_image(struct rue_batch_reader *reader, rue_error *error)
 {
     const struct image *images = reader->images;
     size_t i = reader->loaded++;
     if (reader->prefetched < i) reader->prefetched = i;
-    while (reader->prefetched < reader->count &&
-           rue_fetcher_prefetch(reader->fetcher, images[reader->prefetched].item,
-                                tensor_at(reader, &images[reader->prefetched])))
+    while (reader->prefetched < reader->count && prefetch_image(reader, &images[reader->prefetched]))
         reader->prefetched++;
     prepare_chunks(reader, &images[i]);
     return load_image(reader, &images[i], error);

@@ -11,7 +11,7 @@
 struct rue_batch_reading {
     const struct rue_source *source;
     const struct rue_loader_options *options;
-    size_t tensor_bytes;
+    struct rue_item_shape item;
     pthread_mutex_t lock; /* guards the members below */
     uint64_t bad_images;
     rue_error damage; /* of one bad image */

@@ -15,20 +15,33 @@ struct rue_fetcher {
     uint32_t shape[3];            /* of preprocessed items */
     struct rue_read_ahead *ahead; /* for preprocessed items in an open file; else NULL */
     struct rue_transform *transform;
-    struct rue_recipe recipe; /* copy of that of the options */
+    bool trains;
     uint32_t epoch;
     struct rue_item_queue queue; /* raw items that were prefetched */
     unsigned char *item;         /* [item_capacity] bytes of the item on storage */
     size_t item_capacity;
 };
 
-uint64_t rue_fetcher_shape(const struct rue_source *source, const struct rue_geometry *geometry,
-                           uint32_t shape[3])
+static struct rue_geometry used_geometry(const struct rue_fetcher_options *options)
 {
-    const struct rue_geometry usual = rue_geometry_default();
-    if (!rue_source_shape(source, shape))
-        return rue_geometry_shape(geometry->height ? geometry : &usual, shape);
-    return (uint64_t)shape[0] * shape[1] * shape[2];
+    return options->geometry.height ? options->geometry : rue_geometry_default();
+}
+
+struct rue_item_shape rue_fetcher_shape(const struct rue_source *source,
+                                        const struct rue_fetcher_options *options)
+{
+    const struct rue_view plain = {0};
+    const struct rue_geometry geometry = used_geometry(options);
+    struct rue_item_shape out = {.views = options->views ? options->views->count : 1};
+    for (uint32_t v = 0; v < out.views; v++) {
+        const struct rue_geometry own =
+            rue_view_geometry(options->views ? &options->views->at[v] : &plain, &geometry);
+        uint32_t *shape = out.shape[v];
+        out.values[v] = rue_geometry_shape(&own, shape);
+        if (rue_source_shape(source, shape)) out.values[v] = (uint64_t)shape[0] * shape[1] * shape[2];
+        out.all_values += out.values[v];
+    }
+    return out;
 }
 
 static enum rue_access best_access(const struct rue_source *source)
@@ -105,16 +118,15 @@ static rue_status check_dtype(const struct rue_fetcher *fetcher, rue_error *erro
 static rue_status open_transform(struct rue_fetcher *fetcher, rue_error *error)
 {
     const struct rue_fetcher_options *options = &fetcher->options;
-    return rue_transform_open(
-        &(struct rue_transform_options){options->max_pixels, options->decode,
-                                        options->geometry.height ? options->geometry : rue_geometry_default(),
-                                        options->orientation},
-        &fetcher->transform, error);
+    return rue_transform_open(&(struct rue_transform_options){options->max_pixels, options->decode,
+                                                              used_geometry(options), options->orientation,
+                                                              options->views},
+                              &fetcher->transform, error);
 }
 
 static rue_status check_training(const struct rue_fetcher *fetcher, rue_error *error)
 {
-    if (!fetcher->options.recipe) return RUE_OK;
+    if (!fetcher->options.views) return RUE_OK;
     if (fetcher->mode != RUE_RAW)
         return rue_fail(error, RUE_USAGE,
                         "%s holds preprocessed images, whose crop is fixed: the transform train needs the "
@@ -132,14 +144,11 @@ rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fe
     fetcher->source = source;
     fetcher->options = *options;
     fetcher->mode = rue_source_variant(source).mode;
-    if (options->recipe) {
-        fetcher->recipe = *options->recipe;
-        fetcher->options.recipe = &fetcher->recipe;
-    }
+    fetcher->trains = options->views;
     rue_status status = check_training(fetcher, error);
     if (status == RUE_OK)
         status = fetcher->mode == RUE_RAW ? check_dtype(fetcher, error) : open_tensors(fetcher, error);
-    if (status == RUE_OK) status = open_transform(fetcher, error);
+    if (status == RUE_OK) status = open_transform(fetcher, error); /* copies the views */
     if (status != RUE_OK) return rue_fetcher_close(fetcher), status;
     *out = fetcher;
     return RUE_OK;
@@ -206,18 +215,18 @@ static rue_status read_raw(struct rue_fetcher *fetcher, uint64_t item, const voi
 }
 
 static rue_status transform_item(struct rue_fetcher *fetcher, uint64_t item, const void *jpeg, uint64_t bytes,
-                                 void *tensor, rue_error *error)
+                                 void *const tensors[], rue_error *error)
 {
-    const struct rue_training training = {.recipe = fetcher->options.recipe,
-                                          .key = {.seed = fetcher->options.seed, .epoch = fetcher->epoch},
+    const struct rue_training training = {.key = {.seed = fetcher->options.seed, .epoch = fetcher->epoch},
                                           .item = rue_source_number(fetcher->source, item)};
     enum rue_dtype dtype = fetcher->options.dtype;
-    if (!fetcher->options.recipe)
-        return rue_transform_jpeg(fetcher->transform, jpeg, bytes, dtype, tensor, error);
-    return rue_transform_train(fetcher->transform, jpeg, bytes, &training, dtype, tensor, error);
+    if (!fetcher->trains)
+        return rue_transform_jpeg(fetcher->transform, jpeg, bytes, dtype, tensors[0], error);
+    return rue_transform_train(fetcher->transform, jpeg, bytes, &training, dtype, tensors, error);
 }
 
-static rue_status fetch_raw(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
+static rue_status fetch_raw(struct rue_fetcher *fetcher, uint64_t item, void *const tensors[],
+                            rue_error *error)
 {
     uint64_t bytes = rue_source_bytes(fetcher->source, item);
     const void *jpeg;
@@ -226,7 +235,7 @@ static rue_status fetch_raw(struct rue_fetcher *fetcher, uint64_t item, void *te
     if (status != RUE_OK) return fail_item(fetcher, item, &reason, error);
     status = read_raw(fetcher, item, &jpeg, error);
     if (status != RUE_OK) return status;
-    status = transform_item(fetcher, item, jpeg, bytes, tensor, &reason);
+    status = transform_item(fetcher, item, jpeg, bytes, tensors, &reason);
     return status == RUE_OK ? RUE_OK : fail_item(fetcher, item, &reason, error);
 }
 
@@ -311,14 +320,14 @@ static rue_status fetch_tensor(struct rue_fetcher *fetcher, uint64_t item, void 
                           : fetch_read(fetcher, item, tensor, error);
 }
 
-rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, uint64_t *loaded,
-                             rue_error *damage, rue_error *error)
+rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *const tensors[],
+                             uint64_t *loaded, rue_error *damage, rue_error *error)
 {
     uint64_t count = rue_source_count(fetcher->source);
     for (uint64_t tried = 0;; tried++, item = (item + 1) % count) {
         rue_error why = {0};
-        rue_status status = fetcher->mode == RUE_RAW ? fetch_raw(fetcher, item, tensor, &why)
-                                                     : fetch_tensor(fetcher, item, tensor, &why);
+        rue_status status = fetcher->mode == RUE_RAW ? fetch_raw(fetcher, item, tensors, &why)
+                                                     : fetch_tensor(fetcher, item, tensors[0], &why);
         if (status == RUE_OK) return *loaded = item, RUE_OK;
         bool replace =
             fetcher->options.bad_images == RUE_BAD_REPLACE && status == RUE_DATA && tried + 1 < count;

@@ -35,7 +35,7 @@ struct worker {
 /* The sizes of an epoch; constant. */
 struct sizes {
     uint64_t window;
-    size_t batch_size, tensor_bytes, slab_bytes;
+    size_t batch_size, item_bytes, slab_bytes;
     size_t grain; /* items of one ticket, which a worker claims at once */
     uint64_t tickets_of_batch;
 };
@@ -84,7 +84,7 @@ static struct rue_batch *acquire_slab(struct rue_loader *loader)
     size_t before = batch->count;
     rue_batch_plan_next(&loader->plan, batch);
     if (batch->count < before && loader->options.batch_strategy == RUE_BATCHES_MEMORY)
-        rue_slab_pool_trim(&loader->pool, batch, batch->count * loader->sizes.tensor_bytes);
+        rue_slab_pool_trim(&loader->pool, batch, batch->count * loader->sizes.item_bytes);
     return batch;
 }
 
@@ -269,14 +269,14 @@ static rue_status start_workers(struct rue_loader *loader, rue_error *error)
                     loader->crew.started, loader->crew.count, strerror(failed), rue_advice(failed));
 }
 
-static struct sizes choose_sizes(const struct rue_loader_options *options, size_t tensor_bytes)
+static struct sizes choose_sizes(const struct rue_loader_options *options, size_t item_bytes)
 {
     size_t batch = (size_t)options->batch_size;
     bool by_item = options->parallelism == RUE_PARALLEL_SAMPLE && options->num_workers > 0;
     return (struct sizes){.window = rue_loader_window(options, options->images),
                           .batch_size = batch,
-                          .tensor_bytes = tensor_bytes,
-                          .slab_bytes = batch * tensor_bytes,
+                          .item_bytes = item_bytes,
+                          .slab_bytes = batch * item_bytes,
                           .grain = by_item ? 1 : batch,
                           .tickets_of_batch = by_item ? batch : 1};
 }
@@ -309,8 +309,8 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
                            struct rue_loader **out, rue_error *error)
 {
     struct rue_loader_options options = *given;
-    uint32_t shape[3];
-    options.item_values = rue_fetcher_shape(source, &options.fetcher.geometry, shape);
+    const struct rue_item_shape item = rue_fetcher_shape(source, &options.fetcher);
+    options.item_values = item.all_values;
     options.sampler = rue_loader_sampler(given);
     options.fetcher.access = rue_fetcher_access(source, given->fetcher.access); /* the same for all workers */
     if (!options.allocator) options.allocator = &rue_slab_allocator_default;
@@ -326,7 +326,7 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     loader->plan = rue_batch_plan_make(&loader->options);
     loader->reading.source = source;
     loader->reading.options = &loader->options;
-    loader->reading.tensor_bytes = loader->sizes.tensor_bytes;
+    loader->reading.item = item;
     open_locks(loader);
     status = open_memory(loader, error);
     if (status == RUE_OK) status = rue_loader_rewind(loader, options.sampler.epoch, options.first, error);

@@ -324,12 +324,11 @@ static rue_status prepare_model(struct run *run, struct rue_loader_options *opti
 static rue_status run_joint(struct run *run, const struct rue_source *source, rue_error *error)
 {
     struct rue_loader_options options = rue_trial_loader_options(run->request);
-    uint32_t shape[3];
-    options.item_values = rue_fetcher_shape(source, &options.fetcher.geometry, shape);
     const struct rue_sampler order = rue_loader_sampler(&options);
-    struct rue_recipe recipe;
-    rue_status status = rue_trial_recipe(&run->request->workload, &recipe, &options, error);
+    struct rue_views views;
+    rue_status status = rue_trial_views(&run->request->workload, &views, &options, error);
     if (status != RUE_OK) return status;
+    options.item_values = rue_fetcher_shape(source, &options.fetcher).all_values;
     status = rue_residency_open(source, &order, options.images, &run->residency, error);
     if (status == RUE_OK) status = prepare_data(run, error);
     if (status == RUE_OK) status = prepare_model(run, &options, error);

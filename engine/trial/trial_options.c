@@ -43,10 +43,10 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
     };
 }
 
-rue_status rue_trial_recipe(const struct rue_workload *workload, struct rue_recipe *recipe,
-                            struct rue_loader_options *options, rue_error *error)
+rue_status rue_trial_views(const struct rue_workload *workload, struct rue_views *views,
+                           struct rue_loader_options *options, rue_error *error)
 {
     if (!rue_workload_trains(workload)) return RUE_OK;
-    options->fetcher.recipe = recipe;
-    return rue_recipe_parse(workload->augment, recipe, error);
+    options->fetcher.views = views;
+    return rue_views_parse(workload->augment, views, error);
 }

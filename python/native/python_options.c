@@ -77,13 +77,13 @@ static rue_status read_number(const struct rue_field *field, const json_t *value
 /* A preset becomes its text. */
 static rue_status read_augment(const json_t *value, struct rue_workload *workload, rue_error *error)
 {
-    struct rue_recipe recipe;
+    struct rue_views views;
+    rue_error why = {0};
     const char *text = json_string_value(value);
-    if (!text) return refuse("augment", value, "a preset or a recipe", error);
-    rue_status status =
-        strchr(text, ' ') ? rue_recipe_parse(text, &recipe, error) : rue_recipe_preset(text, &recipe, error);
-    if (status == RUE_OK) rue_recipe_format(&recipe, workload->augment);
-    return status;
+    if (!text) return refuse("augment", value, "presets or recipes", error);
+    rue_status status = rue_views_parse(text, &views, &why);
+    if (status == RUE_OK) status = rue_views_format(&views, workload->augment, &why);
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "augment: %s", why.message);
 }
 
 static rue_status read_name(const char *name, const json_t *value, char *out, size_t bytes, rue_error *error)

@@ -61,16 +61,23 @@ rue_status rue_python_facts(const struct rue_source *source, const char *options
     struct rue_python_options read;
     rue_status status = rue_python_read_options(options, &read, error);
     if (status != RUE_OK) return status;
-    const struct rue_geometry geometry = rue_workload_geometry(&read.workload);
+    const struct rue_trial_request request = {.workload = read.workload};
+    struct rue_loader_options loader = rue_trial_loader_options(&request);
+    const struct rue_geometry *geometry = &loader.fetcher.geometry;
+    struct rue_views views;
+    status = rue_trial_views(&read.workload, &views, &loader, error);
+    if (status != RUE_OK) return status;
+    const struct rue_item_shape item = rue_fetcher_shape(source, &loader.fetcher);
     struct rue_variant variant = rue_source_variant(source);
     *out = (struct rue_python_facts){.items = rue_source_count(source),
                                      .whole_items = rue_source_whole_count(source),
                                      .digest = rue_source_digest(source),
                                      .classes = rue_source_class_count(source),
                                      .has_labels = rue_source_has_labels(source)};
-    rue_fetcher_shape(source, &geometry, out->shape);
-    memcpy(out->mean, geometry.mean, sizeof out->mean);
-    memcpy(out->std, geometry.std, sizeof out->std);
+    out->views = item.views;
+    memcpy(out->shape, item.shape, sizeof out->shape);
+    memcpy(out->mean, geometry->mean, sizeof out->mean);
+    memcpy(out->std, geometry->std, sizeof out->std);
     out->raw = variant.mode == RUE_RAW;
     memcpy(out->format, variant.format, sizeof out->format);
     memcpy(out->dtype, variant.dtype, sizeof out->dtype);
@@ -110,10 +117,10 @@ rue_status rue_python_open_loader(const struct rue_source *source, const char *o
                                               .images = images,
                                               .limits = {.memory_bytes = read.memory_bytes}};
     struct rue_loader_options loader = rue_trial_loader_options(&request);
-    struct rue_recipe recipe;
+    struct rue_views views;
     loader.max_held = max_held;
     loader.continues = true;
-    status = rue_trial_recipe(&read.workload, &recipe, &loader, error);
+    status = rue_trial_views(&read.workload, &views, &loader, error);
     return status == RUE_OK ? rue_loader_open(source, &loader, out, error) : status;
 }
 

@@ -6,7 +6,7 @@
 #include "loader.h"
 
 /* Changes with this file, and with a function of librue or struct rue_batch, which native.py repeats. */
-enum { RUE_PYTHON_ABI = 4 };
+enum { RUE_PYTHON_ABI = 5 };
 int rue_python_abi(void);
 
 /* Opens data, or a subset of them (NULL: all). Ends with RUE_INTERRUPTED when another thread sets `*stop`. */
@@ -15,7 +15,7 @@ rue_status rue_python_open_data(const char *path, const char *subset, const char
 
 struct rue_python_facts {
     uint64_t items, whole_items, digest, classes; /* whole_items: without the subset */
-    uint32_t shape[3];                            /* of a tensor, with these options */
+    uint32_t views, shape[RUE_VIEWS_MAX][3];      /* of the tensors of an item, with these options */
     int32_t raw, has_labels;
     char format[16], dtype[16]; /* dtype of preprocessed items; "": raw */
     float mean[RUE_CHANNELS], std[RUE_CHANNELS];

@@ -19,8 +19,8 @@ struct photo {
 static struct photo photos[IMAGES];
 static int photo_count;
 static float *tensor;
-static struct rue_recipe recipes[2];
-static struct rue_transform *transform;
+static struct rue_recipe mild;
+static struct rue_transform *transform, *trained[2];
 static struct rue_resample *resample;
 static unsigned char *pixels;
 static size_t pixel_bytes;
@@ -47,28 +47,28 @@ static void begin(const struct photo *photo)
     jpeg_read_header(&decoder, TRUE);
 }
 
-static struct rue_training training_of(const struct photo *photo, const struct rue_recipe *recipe)
+static struct rue_training training_of(const struct photo *photo)
 {
-    return (struct rue_training){recipe, {.seed = 1}, (uint64_t)(photo - photos)};
+    return (struct rue_training){{.seed = 1}, (uint64_t)(photo - photos)};
 }
 
-static void train(const struct photo *photo, const struct rue_recipe *recipe)
+static void train(struct rue_transform *with, const struct photo *photo)
 {
     rue_error error = {0};
-    const struct rue_training training = training_of(photo, recipe);
-    bench_check(
-        rue_transform_train(transform, photo->data, photo->bytes, &training, RUE_FLOAT32, tensor, &error),
-        &error);
+    const struct rue_training training = training_of(photo);
+    bench_check(rue_transform_train(with, photo->data, photo->bytes, &training, RUE_FLOAT32,
+                                    (void *[]){tensor}, &error),
+                &error);
 }
 
 static void run_mild(const struct photo *photo)
 {
-    train(photo, &recipes[0]);
+    train(trained[0], photo);
 }
 
 static void run_aggressive(const struct photo *photo)
 {
-    train(photo, &recipes[1]);
+    train(trained[1], photo);
 }
 
 /* Decodes all of the image, as RGB's four-byte form that the resampler takes. Returns bytes of a row. */
@@ -112,12 +112,12 @@ static void run_whole(const struct photo *photo)
 static void run_whole_mild(const struct photo *photo)
 {
     struct rue_augmentation one;
-    const struct rue_training training = training_of(photo, &recipes[0]);
+    const struct rue_training training = training_of(photo);
     size_t stride = decode_whole(photo);
     rue_error error = {0};
-    rue_augmentation_draw(training.recipe, &training.key, training.item, 1, &one, 1);
-    struct rue_crop crop = rue_augmentation_crop(training.recipe, &training.key, &one, decoder.output_width,
-                                                 decoder.output_height);
+    rue_augmentation_draw(&mild, &training.key, training.item, 1, &one, 1);
+    struct rue_crop crop =
+        rue_augmentation_crop(&mild, &training.key, &one, decoder.output_width, decoder.output_height);
     bench_check(rue_resample_begin_box(resample, crop, &error), &error);
     resample_whole(stride);
 }
@@ -151,6 +151,20 @@ static void read_photos(const char *path)
     rue_source_close(source);
 }
 
+static struct rue_transform *open_transform(const char *recipe)
+{
+    struct rue_transform *out;
+    struct rue_views views;
+    rue_error error = {0};
+    if (recipe) bench_check(rue_views_parse(recipe, &views, &error), &error);
+    bench_check(rue_transform_open(&(struct rue_transform_options){UINT64_C(1) << 28, RUE_DECODE_EXACT,
+                                                                   .geometry = rue_geometry_default(),
+                                                                   .views = recipe ? &views : NULL},
+                                   &out, &error),
+                &error);
+    return out;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) return fputs("usage: image_pipeline FOLDER [REPEATS]\n", stderr), 2;
@@ -158,15 +172,13 @@ int main(int argc, char **argv)
     read_photos(argv[1]);
     tensor = aligned_alloc(4096, sizeof(float) * RUE_TENSOR_ITEMS);
     usual = rue_geometry_default();
-    bench_check(rue_transform_open(&(struct rue_transform_options){UINT64_C(1) << 28, RUE_DECODE_EXACT,
-                                                                   .geometry = rue_geometry_default()},
-                                   &transform, &error),
-                &error);
+    transform = open_transform(NULL);
+    trained[0] = open_transform("mild");
+    trained[1] = open_transform("aggressive");
     bench_check(rue_resample_open(&usual, RUE_PILLOW, &resample, &error), &error);
     decoder.err = jpeg_std_error(&handler);
     jpeg_create_decompress(&decoder);
-    bench_check(rue_recipe_preset("mild", &recipes[0], &error), &error);
-    bench_check(rue_recipe_preset("aggressive", &recipes[1], &error), &error);
+    bench_check(rue_recipe_preset("mild", &mild, &error), &error);
     static void (*each[])(const struct photo *) = {run_pipeline, run_whole,      run_huffman,
                                                    run_mild,     run_whole_mild, run_aggressive};
     enum { SIDES = sizeof each / sizeof *each };

@@ -16,7 +16,7 @@ static void fetch(void *state, uint64_t item, float *tensor)
 {
     rue_error error = {0};
     uint64_t loaded;
-    bench_check(rue_fetcher_fetch(state, item, tensor, &loaded, NULL, &error), &error);
+    bench_check(rue_fetcher_fetch(state, item, (void *[]){tensor}, &loaded, NULL, &error), &error);
 }
 
 static void close_fetcher(void *state)

@@ -1,6 +1,7 @@
-/* A recipe of augmentation: what is accepted draws valid parameters, augments a small image, and its text
- * gives the same recipe. */
+/* Recipes of augmentation, as JSON and as text: what is accepted draws valid parameters, augments a small
+ * image, and its text gives the same recipes. */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "pixels.h"
@@ -12,10 +13,6 @@ static void check_recipe(const struct rue_recipe *recipe)
     static const struct rue_augmentation_key key = {.seed = 1};
     static const struct rue_frame frame = {5, 3, RUE_SAMPLING_RANDOM, {1, 2, 3}};
     struct rue_augmentation sets[20];
-    struct rue_recipe again;
-    char text[RUE_RECIPE_TEXT_BYTES];
-    rue_recipe_format(recipe, text);
-    assert(rue_recipe_parse(text, &again, NULL) == RUE_OK && memcmp(recipe, &again, sizeof again) == 0);
     rue_augmentation_draw(recipe, &key, 0, 1, sets, 20);
     for (int i = 0; i < 20; i++) {
         const struct rue_augmentation *set = &sets[i];
@@ -33,16 +30,28 @@ static void check_recipe(const struct rue_recipe *recipe)
     }
 }
 
+static void check_views(const struct rue_views *views)
+{
+    char text[RUE_VIEWS_TEXT_BYTES];
+    struct rue_views again;
+    assert(views->count >= 1 && views->count <= RUE_VIEWS_MAX);
+    for (uint32_t v = 0; v < views->count; v++) check_recipe(&views->at[v].recipe);
+    if (rue_views_format(views, text, NULL) != RUE_OK) return;
+    assert(rue_views_parse(text, &again, NULL) == RUE_OK && again.count == views->count &&
+           memcmp(views->at, again.at, views->count * sizeof *again.at) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 {
-    struct rue_recipe recipe;
+    struct rue_views views;
     rue_error error = {0};
+    char text[4096];
     json_t *root = json_loadb((const char *)data, bytes, JSON_REJECT_DUPLICATES, NULL);
-    if (!root) return 0;
-    rue_status status = rue_recipe_read(root, &recipe, &error);
+    snprintf(text, sizeof text, "%.*s", (int)(bytes < 4095 ? bytes : 4095), (const char *)data);
+    rue_status status = root ? rue_views_read(root, &views, &error) : rue_views_parse(text, &views, &error);
     assert(status == RUE_OK || (status == RUE_USAGE && error.message[0]));
-    if (status == RUE_OK) check_recipe(&recipe);
+    if (status == RUE_OK) check_views(&views);
     json_decref(root);
     return 0;
 }

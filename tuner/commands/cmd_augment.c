@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "output.h"
 #include "recipe_json.h"
 
-enum { PRESET, RECIPE, FIRST, COUNT, SEED, EPOCH, RANK, WORLD, PER_RANK, FORMAT, OUTPUT };
+enum { PRESET, RECIPE, VIEW, FIRST, COUNT, SEED, EPOCH, RANK, WORLD, PER_RANK, FORMAT, OUTPUT };
 
 enum { SETS_AT_ONCE = 1024, RANKS_MAX = (1 << 24) - 2 };
 
@@ -19,14 +20,16 @@ static const struct rue_augment_format *const formats[] = {&rue_augment_jsonl, &
 
 static const struct rue_option options_table[] = {
     [PRESET] =
-        {"preset", RUE_OPTION_WORD, "NAME", "mild", "recipe by name, such as simclr", 0, 0,
-         rue_recipe_presets, .set_by = RUE_SET_BY_FLAG,
+        {"preset", RUE_OPTION_TEXT, "NAME", "mild", "recipe by name, such as simclr", 0, 0, NULL,
+         .set_by = RUE_SET_BY_FLAG,
          .more =
              "mild crops and flips as torchvision's training references do; moderate and aggressive also "
              "change rotation, brightness, contrast, noise and scale. Others are recipes of public training "
              "scripts."},
     [RECIPE] = {"recipe", RUE_OPTION_PATH, "FILE.json", NULL, "your own probabilities and ranges", 0, 0, NULL,
                 .set_by = RUE_SET_BY_FLAG, .more = "docs/augmentation.md describes the file."},
+    [VIEW] = {"view", RUE_OPTION_COUNT, "V", "0", "which view, for recipes with several", 0,
+              RUE_VIEWS_MAX - 1, NULL, .set_by = RUE_SET_BY_FLAG},
     [FIRST] = {"first", RUE_OPTION_COUNT, "ITEM", "0", "first item; any is found at once", 0, INT64_MAX, NULL,
                .set_by = RUE_SET_BY_FLAG},
     [COUNT] = {"count", RUE_OPTION_COUNT, "N", "0", "number of items of all ranks; 0: no end", 0, INT64_MAX,
@@ -61,6 +64,27 @@ static uint64_t count_share(uint64_t items, uint64_t rank, uint64_t world)
     return items / world + (rank < items % world);
 }
 
+static rue_status read_recipe(const struct rue_options *options, struct rue_augment_origin *out,
+                              rue_error *error)
+{
+    const char *file = rue_options_text(options, RECIPE);
+    uint32_t view = (uint32_t)rue_options_number(options, VIEW);
+    struct rue_views views;
+    rue_error why = {0};
+    rue_status status = file ? rue_views_read_file(file, &views, &why)
+                             : rue_views_parse(rue_options_text(options, PRESET), &views, &why);
+    if (status != RUE_OK) return rue_fail(error, status, "--%s: %s", file ? "recipe" : "preset", why.message);
+    if (view >= views.count)
+        return rue_fail(error, RUE_USAGE,
+                        "--view %" PRIu32 " is out of range: the last view of the recipe is %" PRIu32, view,
+                        views.count - 1);
+    if (view && out->key.stream)
+        return rue_fail(error, RUE_USAGE, "--view and --per-rank exclude each other: give one of them");
+    out->key.stream += view;
+    out->recipe = views.at[view].recipe;
+    return RUE_OK;
+}
+
 static rue_status read_stream(const struct rue_options *options, struct stream *out, rue_error *error)
 {
     uint64_t rank = rue_options_number(options, RANK), world = rue_options_number(options, WORLD),
@@ -87,12 +111,8 @@ static rue_status read_stream(const struct rue_options *options, struct stream *
         .endless = endless,
         .format = formats[format],
     };
-    const char *file = rue_options_text(options, RECIPE);
-    rue_error why = {0};
-    rue_status status = file
-                            ? rue_recipe_read_file(file, &out->origin.recipe, &why)
-                            : rue_recipe_preset(rue_options_text(options, PRESET), &out->origin.recipe, &why);
-    if (status != RUE_OK) return rue_fail(error, status, "--%s: %s", file ? "recipe" : "preset", why.message);
+    rue_status status = read_recipe(options, &out->origin, error);
+    if (status != RUE_OK) return status;
     if (rue_recipe_has_operations(&out->origin.recipe) && !formats[format]->has_operations)
         return rue_fail(error, RUE_USAGE,
                         "--format %s has no columns for the operations of this recipe: use jsonl",

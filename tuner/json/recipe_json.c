@@ -76,33 +76,85 @@ static rue_status fail_unknown(const char *key, rue_error *error)
                     *near ? near : "; docs/augmentation.md lists the keys");
 }
 
-rue_status rue_recipe_read(const json_t *object, struct rue_recipe *out, rue_error *error)
+static rue_status read_part_named(const char *key, const json_t *value, struct rue_recipe *out,
+                                  rue_error *error)
 {
+    for (const struct rue_recipe_part *part = rue_recipe_parts; part < rue_recipe_parts + RUE_RECIPE_PARTS;
+         part++)
+        if (strcmp(part->name, key) == 0) return read_part(part, value, rue_recipe_numbers(out, part), error);
+    return fail_unknown(key, error);
+}
+
+/* A number of pixels, or "HEIGHTxWIDTH". */
+static rue_status read_size(const json_t *value, struct rue_view *out, rue_error *error)
+{
+    struct rue_geometry geometry = rue_geometry_default();
+    char number[32] = "";
+    if (json_is_integer(value))
+        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    const char *text = json_is_string(value) ? json_string_value(value) : number;
+    rue_status status = rue_geometry_set_size(&geometry, text, error);
+    out->height = geometry.height;
+    out->width = geometry.width;
+    return status;
+}
+
+/* One object, which may stand for several equal views. */
+static rue_status add_object(struct rue_views *views, const json_t *object, rue_error *error)
+{
+    struct rue_view view = {.recipe = rue_recipe_default()};
+    json_int_t times = 1;
     const char *key;
     json_t *value;
     rue_status status = RUE_OK;
-    *out = rue_recipe_default();
-    if (!json_is_object(object))
-        return rue_fail(error, RUE_USAGE, "expected an object, such as {\"flip\": 0.5}");
     json_object_foreach((json_t *)object, key, value)
     {
-        int p = 0;
-        while (p < RUE_RECIPE_PARTS && strcmp(rue_recipe_parts[p].name, key) != 0) p++;
-        status = p == RUE_RECIPE_PARTS ? fail_unknown(key, error)
-                                       : read_part(&rue_recipe_parts[p], value,
-                                                   rue_recipe_numbers(out, &rue_recipe_parts[p]), error);
+        if (strcmp(key, "views") == 0)
+            times = json_integer_value(value);
+        else if (strcmp(key, "image_size") == 0)
+            status = read_size(value, &view, error);
+        else
+            status = read_part_named(key, value, &view.recipe, error);
         if (status != RUE_OK) return status;
     }
-    return rue_recipe_check(out, error);
+    status = rue_recipe_check(&view.recipe, error);
+    return status == RUE_OK ? rue_views_add(views, &view, times < 0 ? 0 : (uint64_t)times, error) : status;
 }
 
-rue_status rue_recipe_read_file(const char *path, struct rue_recipe *out, rue_error *error)
+static rue_status add_view(struct rue_views *views, const json_t *value, rue_error *error)
+{
+    if (json_is_object(value)) return add_object(views, value, error);
+    if (!json_is_string(value))
+        return rue_fail(error, RUE_USAGE,
+                        "expected an object, such as {\"flip\": 0.5}, or a list of objects and presets");
+    struct rue_views more;
+    rue_status status = rue_views_parse(json_string_value(value), &more, error);
+    for (uint32_t v = 0; status == RUE_OK && v < more.count; v++)
+        status = rue_views_add(views, &more.at[v], 1, error);
+    return status;
+}
+
+rue_status rue_views_read(const json_t *root, struct rue_views *out, rue_error *error)
+{
+    size_t i;
+    json_t *value;
+    rue_status status = RUE_OK;
+    out->count = 0;
+    if (!json_is_array(root) || json_array_size(root) == 0) return add_view(out, root, error);
+    json_array_foreach((json_t *)root, i, value)
+    {
+        if (status == RUE_OK) status = add_view(out, value, error);
+    }
+    return status;
+}
+
+rue_status rue_views_read_file(const char *path, struct rue_views *out, rue_error *error)
 {
     json_t *root;
     rue_error why = {0};
     rue_status status = rue_json_file_read(path, "give a recipe as in docs/augmentation.md", &root, &why);
     if (status != RUE_OK) return rue_fail(error, status == RUE_DATA ? RUE_USAGE : status, "%s", why.message);
-    status = rue_recipe_read(root, out, &why);
+    status = rue_views_read(root, out, &why);
     json_decref(root);
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s: %s", path, why.message);
 }

@@ -8,13 +8,13 @@
 
 static void check_transform(struct rue_json_reader *reader, const struct rue_workload *workload)
 {
-    struct rue_recipe recipe;
+    struct rue_views views;
     bool train = rue_workload_trains(workload);
     if (!train && strcmp(workload->transform, RUE_TRANSFORM_EVAL) != 0)
         rue_json_refuse(reader, "transform", "eval or train");
     if (!train && workload->augment[0])
         rue_json_refuse(reader, "augment", "absent unless transform is train");
-    if (train && (!workload->augment[0] || rue_recipe_parse(workload->augment, &recipe, NULL) != RUE_OK))
+    if (train && (!workload->augment[0] || rue_views_parse(workload->augment, &views, NULL) != RUE_OK))
         rue_json_refuse(reader, "augment", "a recipe, such as \"area 0.08 1 ratio 0.75 1.33333 flip 0.5\"");
     if (train && workload->decode != RUE_DECODE_EXACT)
         rue_json_refuse(reader, "decode", "exact if transform is train");

@@ -8,7 +8,7 @@
 #include "json_fields.h"
 #include "workload.h"
 
-enum { RUE_WORKLOAD_TEXT_BYTES = 1024 };
+enum { RUE_WORKLOAD_TEXT_BYTES = RUE_VIEWS_TEXT_BYTES + 1024 };
 
 /* NULL or null: the default. RUE_USAGE names the wrong key and its valid values. */
 rue_status rue_workload_read(const json_t *object, struct rue_workload *out, rue_error *error) RUE_MUST_CHECK;

@@ -40,7 +40,7 @@ rue_status rue_workload_settle(const struct rue_options *options, struct rue_wor
 {
     size_t at = rue_options_find(options, "augment");
     const char *word = rue_options_text(options, at);
-    struct rue_recipe recipe;
+    struct rue_views views;
     rue_error why = {0};
     rue_status status = rue_workload_check_geometry(workload, error);
     if (status != RUE_OK) return status;
@@ -51,13 +51,11 @@ rue_status rue_workload_settle(const struct rue_options *options, struct rue_wor
     if (workload->decode != RUE_DECODE_EXACT)
         return rue_fail(error, RUE_USAGE,
                         "--decode fast cannot be used with --transform train: remove one of them");
-    status = !word              ? rue_recipe_preset(rue_recipe_presets[0], &recipe, &why)
-             : names_file(word) ? rue_recipe_read_file(word, &recipe, &why)
-                                : rue_recipe_preset(word, &recipe, &why);
-    if (status != RUE_OK)
-        return rue_fail(error, status, "%s: %s", rue_options_origin(options, at), why.message);
-    rue_recipe_format(&recipe, workload->augment);
-    return RUE_OK;
+    if (!word) word = rue_recipe_presets[0];
+    status = names_file(word) ? rue_views_read_file(word, &views, &why) : rue_views_parse(word, &views, &why);
+    if (status == RUE_OK) status = rue_views_format(&views, workload->augment, &why);
+    return status == RUE_OK ? RUE_OK
+                            : rue_fail(error, status, "%s: %s", rue_options_origin(options, at), why.message);
 }
 
 rue_status rue_data_options_rank(const struct rue_options *options, size_t rank, size_t world_size,

@@ -118,7 +118,9 @@ static rue_status plan_conversion(struct conversion *c, rue_error *error)
                                                 .codec = options->codec,
                                                 .zarr_version = options->zarr_version};
     memcpy(c->sink_options.chunk, options->chunk, sizeof options->chunk);
-    rue_fetcher_shape(c->source, &options->geometry, c->sink_options.shape);
+    const struct rue_item_shape item =
+        rue_fetcher_shape(c->source, &(struct rue_fetcher_options){.geometry = options->geometry});
+    memcpy(c->sink_options.shape, item.shape[0], sizeof c->sink_options.shape);
     struct rue_prepared *out = c->out;
     out->images = c->sink_options.count;
     out->source_images = source_images;

@@ -81,6 +81,7 @@ static const struct rue_field opened_fields[] = {
     {"batch_dtype", RUE_FIELD_WORD, OPENED(batch_dtype), RUE_FIELD_OMIT, .words = rue_batch_dtype_names},
     {"transform", RUE_FIELD_TEXT, OPENED(transform), RUE_FIELD_OMIT},
     {"geometry", RUE_FIELD_FLAG, OPENED(geometry), RUE_FIELD_OMIT},
+    {"views", RUE_FIELD_NUMBER, OPENED(views), RUE_FIELD_OMIT, .most = RUE_VIEWS_MAX},
     {"subset", RUE_FIELD_FLAG, OPENED(has_subset), RUE_FIELD_OMIT},
     {"layout", RUE_FIELD_TEXT, OPENED(layout), RUE_FIELD_OMIT},
     {"item_values", RUE_FIELD_NUMBER, OPENED(item_values), RUE_FIELD_OMIT, .most = 1 << 30},

@@ -251,6 +251,18 @@ static rue_status receive_open(struct rue_connection *connection, json_t **reply
                     status == RUE_INFEASIBLE && !rue_advice_given(why.message) ? rue_advice(ENOMEM) : "");
 }
 
+static rue_status check_views(const struct rue_connection *connection, const struct rue_workload *workload,
+                              const struct rue_opened *opened, rue_error *error)
+{
+    uint32_t views = rue_workload_views(workload);
+    if (views < 2 || opened->views == views) return RUE_OK;
+    return rue_fail(error, RUE_USAGE,
+                    "--augment: the recipe has %" PRIu32
+                    " views, and the runner %s does not report them; choose "
+                    "one view, or let the runner answer 'open' with \"views\":%" PRIu32,
+                    views, connection->hello.runner, views);
+}
+
 /* A runner that ignores "batch_dtype", "transform" or "image_size" would measure something else. */
 static rue_status check_batches(const struct rue_connection *connection, const struct rue_variant *variant,
                                 const struct rue_workload *workload, const struct rue_opened *opened,
@@ -262,6 +274,8 @@ static rue_status check_batches(const struct rue_connection *connection, const s
             "--transform train: the runner %s does not report that it augments; leave out the option, "
             "or let the runner answer 'open' with \"transform\":\"train\"",
             connection->hello.runner);
+    rue_status status = check_views(connection, workload, opened, error);
+    if (status != RUE_OK) return status;
     if (variant->mode == RUE_RAW && !rue_workload_is_usual(workload) && !opened->geometry)
         return rue_fail(error, RUE_USAGE,
                         "--image-size, --resize and the like: the runner %s does not report that it follows "

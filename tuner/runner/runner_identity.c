@@ -7,8 +7,9 @@
 const char *const rue_hello_keys[] = {"runner",  "loader",     "machine",  "clock", "measures",
                                       "models",  "variants",   "space",    "knobs", "images",
                                       "answers", "whole_jobs", "protocol", NULL};
-const char *const rue_opened_keys[] = {"images", "bytes",       "digest",    "dtype",    "batch_dtype",
-                                       "cache",  "item_values", "transform", "geometry", NULL};
+const char *const rue_opened_keys[] = {"images",      "bytes", "digest",      "dtype",
+                                       "batch_dtype", "cache", "item_values", "transform",
+                                       "geometry",    "views", NULL};
 
 static bool values_equal(const json_t *a, const json_t *b)
 {

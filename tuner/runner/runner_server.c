@@ -175,10 +175,14 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     /* Normalised data cannot become uint8. Report that before warming them. */
     bool floating = actual.dtype[0] && strcmp(actual.dtype, rue_dtype_names[RUE_UINT8]) != 0;
     snprintf(out->layout, sizeof out->layout, "%s", rue_source_layout(source));
-    const struct rue_geometry geometry = rue_workload_geometry(&request->workload);
-    uint32_t shape[3];
-    uint64_t values = rue_fetcher_shape(source, &geometry, shape);
-    out->item_values = values == RUE_TENSOR_ITEMS ? 0 : values;
+    const struct rue_trial_request trial = {.workload = request->workload};
+    struct rue_loader_options loader = rue_trial_loader_options(&trial);
+    struct rue_views views;
+    status = rue_trial_views(&request->workload, &views, &loader, error);
+    if (status != RUE_OK) return status;
+    const struct rue_item_shape item = rue_fetcher_shape(source, &loader.fetcher);
+    out->item_values = item.all_values == RUE_TENSOR_ITEMS ? 0 : item.all_values;
+    out->views = item.views > 1 ? item.views : 0;
     out->geometry = !rue_workload_is_usual(&request->workload);
     out->chunk_cache_bytes = rue_source_cache_bytes(source);
     out->batch_dtype = floating ? RUE_FLOAT32 : request->workload.batch_dtype;

@@ -74,7 +74,7 @@ struct rue_recipe {
 
 extern const char *const rue_recipe_presets[]; /* "mild", "moderate", "aggressive", "timm", ..., NULL */
 
-/* RUE_USAGE, with a similar name: the preset is unknown. */
+/* RUE_USAGE: the preset is unknown. */
 rue_status rue_recipe_preset(const char *name, struct rue_recipe *out, rue_error *error) RUE_MUST_CHECK;
 
 /* Rounds all numbers to 6 significant digits. RUE_USAGE names the number that is out of range. */

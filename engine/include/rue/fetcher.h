@@ -27,7 +27,7 @@ struct rue_fetcher_options {
     enum rue_read read;
     /* (optional) Raw items are transformed for training (rue_transform_train), with random parameters of
      * `seed`, the epoch and the item. Copied by rue_fetcher_open. */
-    const struct rue_recipe *recipe;
+    const struct rue_views *views;
     uint64_t seed;
 };
 
@@ -35,18 +35,25 @@ struct rue_fetcher_options {
 enum rue_access rue_fetcher_access(const struct rue_source *source, enum rue_access requested);
 
 /* `source` must stay open until the fetcher is closed. RUE_USAGE: the items cannot be made tensors of `dtype`
- * (float16 only from float16, uint8 not from floating-point values); or there is a recipe, and the items are
+ * (float16 only from float16, uint8 not from floating-point values); or there are views, and the items are
  * preprocessed, or `decode` is not exact. RUE_MEMORY. */
 rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fetcher_options *options,
                             struct rue_fetcher **out, rue_error *error) RUE_MUST_CHECK;
 void rue_fetcher_close(struct rue_fetcher *fetcher);
 
-/* The shape of one tensor: of raw items that of the geometry (rue_geometry_shape), else as the items have.
- * Returns the number of its values. */
-uint64_t rue_fetcher_shape(const struct rue_source *source, const struct rue_geometry *geometry,
-                           uint32_t shape[3]);
+/* The tensors of an item: one, or one for each view. */
+struct rue_item_shape {
+    uint32_t views;
+    uint32_t shape[RUE_VIEWS_MAX][3];
+    uint64_t values[RUE_VIEWS_MAX]; /* of each tensor */
+    uint64_t all_values;
+};
 
-/* Sets the epoch of the items that are fetched next, 0 at first. It matters only with a recipe. */
+/* Of raw items as the geometry and the views say (rue_geometry_shape), else as the items have. */
+struct rue_item_shape rue_fetcher_shape(const struct rue_source *source,
+                                        const struct rue_fetcher_options *options);
+
+/* Sets the epoch of the items that are fetched next, 0 at first. It matters only with views. */
 void rue_fetcher_set_epoch(struct rue_fetcher *fetcher, uint64_t epoch);
 
 /* Starts to read `item`, if possible directly into `tensor`. Fetch prefetched items later in the same order.
@@ -61,12 +68,12 @@ void rue_fetcher_discard(struct rue_fetcher *fetcher);
  * (rue_transform_verify). Errors as rue_fetcher_fetch; nothing is replaced. Blocks on storage. */
 rue_status rue_fetcher_verify(struct rue_fetcher *fetcher, uint64_t item, rue_error *error) RUE_MUST_CHECK;
 
-/* Writes the tensor of `item` to `tensor`, of the shape above, and its number to `*loaded`. RUE_DATA names
+/* Writes the tensors of `item` to `tensors`, of the shapes above, and its number to `*loaded`. RUE_DATA names
  * the damaged item. RUE_BAD_REPLACE loads the next undamaged item of the data instead: the result is RUE_OK,
  * `*loaded` its number, and `damage` (may be NULL) describes the damage. Items are not replaced after other
  * errors: RUE_INFEASIBLE (descriptors or memory), RUE_STORE (storage failed), RUE_MEMORY. Blocks on storage.
  */
-rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, uint64_t *loaded,
-                             rue_error *damage, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *const tensors[],
+                             uint64_t *loaded, rue_error *damage, rue_error *error) RUE_MUST_CHECK;
 
 #endif

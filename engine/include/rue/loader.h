@@ -95,12 +95,14 @@ struct rue_loader_options {
 
 /* A batch. The loader owns it; the consumer may read and write it until rue_loader_release. */
 struct rue_batch {
-    uint64_t index;  /* 0, 1, ... since the loader was opened or rewound */
-    uint64_t epoch;  /* of the sampler or of the rewind; positions are counted from its beginning */
-    uint64_t first;  /* position of its first image in the order of the sampler */
-    size_t count;    /* images: batch_size, or fewer in the last batch or by the strategy */
-    size_t queued;   /* batches loaded when rue_loader_next was called; 0: it waited, or has no workers */
-    void *images;    /* [count][3][224][224], or items of the source's shape, values of the fetcher's dtype */
+    uint64_t index; /* 0, 1, ... since the loader was opened or rewound */
+    uint64_t epoch; /* of the sampler or of the rewind; positions are counted from its beginning */
+    uint64_t first; /* position of its first image in the order of the sampler */
+    size_t count;   /* images: batch_size, or fewer in the last batch or by the strategy */
+    size_t queued;  /* batches loaded when rue_loader_next was called; 0: it waited, or has no workers */
+    /* [count] of the shape and dtype of the fetcher; of several views all [count] of the first, then of the
+       second, ... */
+    void *images;
     int32_t *labels; /* [count] */
     uint64_t *items; /* [count] their numbers in the data, after the replacement of damaged images */
 };

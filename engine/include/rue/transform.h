@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "augmentation.h"
 #include "error.h"
 #include "geometry.h"
 #include "loading.h"
 #include "variant.h"
+#include "views.h"
 
 struct rue_transform;
 
@@ -22,6 +22,7 @@ struct rue_transform_options {
     enum rue_decode decode;
     struct rue_geometry geometry;
     enum rue_orientation orientation;
+    const struct rue_views *views; /* (optional) for rue_transform_train; copied */
 };
 
 /* RUE_MEMORY. */
@@ -40,19 +41,18 @@ rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg,
 rue_status rue_transform_verify(struct rue_transform *transform, const void *jpeg, size_t bytes,
                                 rue_error *error) RUE_MUST_CHECK;
 
-/* The random parameters of an image for training. */
+/* What decides the random parameters of an image for training, beside its recipe. */
 struct rue_training {
-    const struct rue_recipe *recipe;
-    struct rue_augmentation_key key;
+    struct rue_augmentation_key key; /* of the first view; the others have the following streams */
     uint64_t item;
 };
 
-/* As rue_transform_jpeg, but the random crop in place of Resize and CenterCrop, and then the other operations
- * of the recipe (augmentation.h). Decodes only what the crop needs. The transform must be of
- * RUE_DECODE_EXACT. Crop, flip, rotation, scale, brightness and contrast are bit-identical to torchvision's
- * for a PIL image and the same parameters. */
+/* As rue_transform_jpeg, but makes the views of the options, out[v] each, from one decode: the random crop in
+ * place of Resize and CenterCrop, and then the other operations of the recipe (augmentation.h). Decodes only
+ * what the crops need. The transform must be of RUE_DECODE_EXACT. Bit-identical to torchvision's for a PIL
+ * image and the same parameters, as far as docs/augmentation.md says. */
 rue_status rue_transform_train(struct rue_transform *transform, const void *jpeg, size_t bytes,
-                               const struct rue_training *training, enum rue_dtype dtype, void *out,
+                               const struct rue_training *training, enum rue_dtype dtype, void *const out[],
                                rue_error *error) RUE_MUST_CHECK;
 
 /* Copies `bytes` without filling the CPU's caches: for memory that is not read soon. */

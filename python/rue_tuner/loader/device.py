@@ -87,9 +87,9 @@ class DeviceFeed:
     what that stream did with this memory before, and that stream waits for the event `ready`. PyTorch knows nothing of slabs, so
     each one is lent until its own event `copied`."""
 
-    def __init__(self, batches, output, shape, options, device, normal):
+    def __init__(self, batches, output, shapes, options, device, normal):
         torch = self.torch = output.torch
-        self.batches, self.output, self.shape, self.options = batches, output, shape, options
+        self.batches, self.output, self.shapes, self.options = batches, output, shapes, options
         self.device, self.lease, self.ahead = device, None, collections.deque()
         self.copies = {}  # {lease: (its event, labels that are copied with it)}, in the order of the side stream
         # The strategy "memory" gives pages of free slabs back to the system, which CUDA would not notice.
@@ -139,8 +139,8 @@ class DeviceFeed:
         current = self.torch.cuda.current_stream(self.device)
         current.wait_event(staged.ready)
         if current != staged.stream:
-            staged.delivery.images.record_stream(current)
-            staged.delivery.labels.record_stream(current)
+            for tensor in (*staged.delivery.images, staged.delivery.labels):
+                tensor.record_stream(current)
 
     def _prepare(self, wait):
         """Stages the next batch; without `wait` only if it is loaded."""
@@ -160,20 +160,21 @@ class DeviceFeed:
     def _stage(self, lease):
         torch, caller = self.torch, self.torch.cuda.current_stream(self.device)
         self.slabs.register(lease.memory[0])
-        slab = self.output.images(lease, self.shape, self.options["dtype"])
+        views = self.output.images(lease, self.shapes, self.options["dtype"])
         labels = torch.empty(lease.count, dtype=getattr(torch, self.options["label_dtype"]), device="cpu", pin_memory=self.slabs.wanted)
         labels.copy_(self.output.integers(lease.labels, self.options["label_dtype"]))
         copied, ready = torch.cuda.Event(blocking=True), torch.cuda.Event()
-        images_out = torch.empty(slab.shape, dtype=self.image_dtype, device=self.device, memory_format=self.memory_format)
+        images_out = [torch.empty(view.shape, dtype=self.image_dtype, device=self.device, memory_format=self.memory_format) for view in views]
         labels_out = torch.empty(labels.shape, dtype=labels.dtype, device=self.device)
         try:
             with torch.cuda.stream(self.side):
-                images_in, labels_in = self._copy(slab), self._copy(labels)
+                images_in, labels_in = [self._copy(view) for view in views], self._copy(labels)
                 copied.record(self.side)
                 self.copies[lease] = copied, labels
                 self.side.wait_stream(caller)
                 labels_out.copy_(labels_in)
-                self._fill(images_out, images_in)
+                for view_out, view_in in zip(images_out, images_in):
+                    self._fill(view_out, view_in)
                 ready.record(self.side)
         except BaseException:
             self.copies.pop(lease, None)  # `lease` keeps it for the next call

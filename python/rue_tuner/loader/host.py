@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 class Delivery(NamedTuple):
     """A batch for the caller, from a feed."""
     count: int
-    images: Any
+    images: Any  # list: of each view
     labels: Any
     items: Any  # ctypes array: numbers in the data without the subset
     copied: bool = False
@@ -16,8 +16,8 @@ class HostFeed:
 
     Feeds have the same methods; one thread calls them. After an exception only `rewind` says what is next."""
 
-    def __init__(self, batches, output, shape, options):
-        self.batches, self.output, self.shape, self.options = batches, output, shape, options
+    def __init__(self, batches, output, shapes, options):
+        self.batches, self.output, self.shapes, self.options = batches, output, shapes, options
 
     def rewind(self, epoch, first):
         """Drops what was not delivered."""
@@ -26,10 +26,10 @@ class HostFeed:
     def next(self):
         """The Delivery that is due."""
         lease = self.batches.next()
-        images = self.output.images(lease, self.shape, self.options["dtype"])
+        images = self.output.images(lease, self.shapes, self.options["dtype"])
         copied = len(self.batches.held) > self.options["hold"]
         if copied:
-            images = self.output.copy(images)
+            images = [self.output.copy(view) for view in images]
         return Delivery(lease.count, images, self.output.integers(lease.labels, self.options["label_dtype"]), lease.items, copied)
 
     def close(self):

@@ -49,8 +49,8 @@ class Loader:
     batch_size, num_workers, prefetch_factor, parallelism, pin_memory, max_queue_size, read, batch_strategy
                      the knobs, as `config` of recommendation.json names them (docs/tuning.md); num_workers None:
                      the CPUs of this process; pin_memory matters only with a GPU in `device`
-    transform        "eval": resize and centre crop; "train": random crop and flip, by `augment`: a preset or a dict
-                     (docs/augmentation.md)
+    transform        "eval": resize and centre crop; "train": random crop and flip, by `augment`: a preset or a dict;
+                     or several views of each image: "dino", "simclr,simclr", or a list of presets and dicts (docs/augmentation.md)
     image_size       pixels of the result: a side, or (height, width)
     resize           before the centre crop: "crop_pct": the short side to image_size / crop_pct, rounded down; a number: the short side;
                      (height, width); "exact": to image_size; "none"
@@ -78,7 +78,7 @@ class Loader:
     bad_images       "fail": DataError for a damaged image; "replace": another image instead
     format, image_key, label_key, decode, orientation, max_pixels, missing_chunks   as the options of `rue tune`
 
-    images has shape [n, channels, *image_size], or [n, *the shape of the tensors]; labels int64 [n]. n is batch_size, or less in the last
+    images has shape [n, channels, *image_size], or [n, *the shape of the tensors]; with several views it is a list of such tensors; labels int64 [n]. n is batch_size, or less in the last
     batch. A batch is memory of the loader, which is used again when the last tensor of it is gone; it may be written to.
 
     Raises FileNotFoundError, DataError, ValueError, TypeError, OSError, MemoryError; RuntimeError for uses at the wrong time.
@@ -88,7 +88,7 @@ class Loader:
 
     def __init__(self, data: Path, *, batch_size: int = 64, num_workers: Optional[int] = None, prefetch_factor: int = 2,
                  parallelism: str = "batch", pin_memory: Optional[bool] = None, max_queue_size: int = 0, read: str = "auto",
-                 batch_strategy: str = "fixed", transform: str = "eval", augment: Union[str, Mapping[str, Any]] = "mild",
+                 batch_strategy: str = "fixed", transform: str = "eval", augment: Union[str, Mapping[str, Any], Sequence[Union[str, Mapping[str, Any]]]] = "mild",
                  decode: str = "exact", orientation: str = "ignore", dtype: Optional[str] = None,
                  mean: Union[Sequence[float], str, None] = None, std: Union[Sequence[float], str, None] = None, normalize: bool = True, shuffle: Optional[bool] = None, seed: int = 0,
                  drop_last: Optional[bool] = None, rank: Optional[int] = None, world_size: Union[int, str, None] = None,
@@ -148,8 +148,8 @@ class Loader:
         if data is None and not self._data.has_labels and "labels" in parts_of(options["returns"]):
             warnings.warn(f"{path} has no labels: all of them are 0", stacklevel=3)
         facts = self._data.facts(native_options(options))
-        self._shape, normal = tuple(facts.shape), (tuple(facts.mean), tuple(facts.std))
-        channels = self._shape[2 if options["layout"] == "nhwc" else 0]
+        self._shapes, normal = [tuple(shape) for shape in facts.shape[:facts.views]], (tuple(facts.mean), tuple(facts.std))
+        channels = self._shapes[0][2 if options["layout"] == "nhwc" else 0]
         settle_dtype(options, self._data.raw or self._data.dtype == "uint8", channels)
         # Levels of other channels are only divided by 255.
         self._normal = [numbers[:channels] for numbers in normal] if channels == options["channels"] else ((0.0,) * channels, (1.0,) * channels)
@@ -313,10 +313,10 @@ class Loader:
             if device is not None:
                 device = find_device(self._output.torch, device)
             options = native_options(self._options, rank=rank, world_size=ranks, memory_bytes=int(MEMORY_SHARE * machine.available_bytes()))
-            item_bytes = math.prod(self._shape) * (4 if self._options["dtype"] == "float32" else 1)
+            item_bytes = sum(map(math.prod, self._shapes)) * (4 if self._options["dtype"] == "float32" else 1)
             batches = native.Batches(self._data, options, images, self._options["hold"] + 1, item_bytes, self._options["num_workers"] == 0,
                                      bool({"items", "keys"} & set(parts_of(self._options["returns"]))))
-            parts = batches, self._output, self._shape, self._options
+            parts = batches, self._output, self._shapes, self._options
             self._feed = HostFeed(*parts) if device is None else DeviceFeed(*parts, device, self._normal)
             self._batches = batches
         return self._feed
@@ -354,7 +354,8 @@ class Loader:
         return batch
 
     def _batch_of(self, delivery):
-        options, images, labels = self._options, delivery.images, delivery.labels
+        options, labels = self._options, delivery.labels
+        images = delivery.images if len(self._shapes) > 1 else delivery.images[0]
         if delivery.copied:
             self.stats.copied += 1
             if not self._warned:

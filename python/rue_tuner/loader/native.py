@@ -8,9 +8,10 @@ from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int, 
 
 from ..errors import DataError, LoaderError
 
-ABI = 4
+ABI = 5
 WAIT_NS = 10 ** 8  # so Ctrl-C ends a wait
 FORKED = "this loader was made in another process: make a Loader in this one (after a fork it has no threads)"
+VIEWS_MAX = 32  # RUE_VIEWS_MAX
 CLOSED = "the loader is closed: make a new one"
 OK, INTERNAL, MEMORY, TIMEOUT, RUNNER, USAGE, DATA, INFEASIBLE, INCONCLUSIVE, STORE, INTERRUPTED, TERMINATED = range(12)
 EXCEPTIONS = {MEMORY: MemoryError, INFEASIBLE: MemoryError, USAGE: ValueError, DATA: DataError, STORE: OSError}
@@ -24,7 +25,7 @@ class Error(Structure):
 
 
 class Facts(Structure):
-    _fields_ = [("items", c_uint64), ("whole_items", c_uint64), ("digest", c_uint64), ("classes", c_uint64), ("shape", c_uint32 * 3),
+    _fields_ = [("items", c_uint64), ("whole_items", c_uint64), ("digest", c_uint64), ("classes", c_uint64), ("views", c_uint32), ("shape", c_uint32 * 3 * VIEWS_MAX),
                 ("raw", c_int32), ("has_labels", c_int32), ("format", c_char * 16),
                 ("dtype", c_char * 16), ("mean", c_float * 3), ("std", c_float * 3)]
 

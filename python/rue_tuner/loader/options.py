@@ -110,12 +110,17 @@ def part_numbers(name, value):
 
 
 def augment_text(augment):
-    """A preset, or the text of a recipe that is given as a dict, as docs/augmentation.md describes them."""
+    """A preset, or the text of a recipe that is given as a dict, as docs/augmentation.md describes them; of several views, a list of them."""
     if isinstance(augment, str):
         return augment
+    if isinstance(augment, (list, tuple)) and augment:
+        return "; ".join(map(augment_text, augment))
     words = []
     try:
-        for name, value in {"area": [0.08, 1], "ratio": [0.75, 1.33333], "flip": 0.5, **augment}.items():
+        parts = {"area": [0.08, 1], "ratio": [0.75, 1.33333], "flip": 0.5, **augment}
+        for name, to_text in (("views", str), ("image_size", lambda size: list_text(size, "x"))):
+            words += [name, to_text(parts.pop(name))] if name in parts else []
+        for name, value in parts.items():
             words += [name, *(f"{number:g}" for number in part_numbers(name, value))]
     except (TypeError, ValueError) as error:
         raise ValueError(str(error) if str(error).startswith("augment: ") else

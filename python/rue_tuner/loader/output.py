@@ -1,5 +1,7 @@
 """Batches as PyTorch's tensors or NumPy's arrays. Both are views of a lent batch, which they keep."""
 import ctypes
+import itertools
+import math
 
 
 class Torch:
@@ -7,9 +9,11 @@ class Torch:
         import torch
         self.torch = torch
 
-    def images(self, lease, shape, dtype):
-        kind = getattr(self.torch, dtype)
-        return self.torch.frombuffer(lease.images(), dtype=kind).view(lease.count, *shape)
+    def images(self, lease, shapes, dtype):
+        """A tensor for each view."""
+        images = self.torch.frombuffer(lease.images(), dtype=getattr(self.torch, dtype))
+        parts = images.split([lease.count * math.prod(shape) for shape in shapes])
+        return [part.view(lease.count, *shape) for part, shape in zip(parts, shapes)]
 
     def integers(self, array, dtype):
         """A copy. Unsigned 64-bit numbers of items are below 2^63."""
@@ -28,8 +32,10 @@ class NumPy:
         import numpy
         self.numpy = numpy
 
-    def images(self, lease, shape, dtype):
-        return self.numpy.frombuffer(lease.images(), dtype).reshape(lease.count, *shape)
+    def images(self, lease, shapes, dtype):
+        images = self.numpy.frombuffer(lease.images(), dtype)
+        ends = list(itertools.accumulate(lease.count * math.prod(shape) for shape in shapes))
+        return [part.reshape(lease.count, *shape) for part, shape in zip(self.numpy.split(images, ends), shapes)]
 
     def integers(self, array, dtype):
         return self.numpy.frombuffer(array, "int32" if ctypes.sizeof(array._type_) == 4 else "uint64").astype(dtype)

@@ -33,6 +33,27 @@ def test_the_recipe_is_part_of_the_workload(rue, own_photos, tmp_path):
     assert done.returncode in (0, 5), done.stderr
 
 
+@pytest.mark.quick
+def test_several_views_are_part_of_the_workload(rue, own_photos, tmp_path):
+    (tmp_path / "views.json").write_text('["mild", {"image_size": 96, "views": 2}]')
+    views = f"{CROP}; views 2 image_size 96x96 {CROP}"
+    for words in ("mild,2*mild@96", "views.json", views):
+        done, parts, _ = tune(rue, own_photos, "--mode", "raw", "--transform", "train", "--augment", words)
+        assert "augmented for training, 3 views of each" in " ".join(done.stdout.split())
+        assert parts[0]["workload"]["augment"] == views and parts[0]["workload"]["item_values"] == 3 * (224 ** 2 + 2 * 96 ** 2)
+    assert "the store holds all trials" in " ".join(done.stderr.split())
+    other = rue("augment", "--preset", "mild,2*mild", "--view", "2", "--count", "3")
+    assert other.returncode == 0 and other.stdout != rue("augment", "--count", "3").stdout
+    expect_failure(rue("augment", "--preset", "dino", "--view", "10"), 2, "--view 10 is out of range: the last view of the recipe is 9")
+    expect_failure(rue("augment", "--preset", "dino", "--view", "1", "--per-rank"), 2, "--view and --per-rank exclude each other")
+
+
+def test_runners_without_views_are_refused(rue, script, own_photos):
+    words = ["--transform", "train", "--augment", "mild,mild", "--out", "out"]
+    done = rue("tune", own_photos, "--runner", script(TABLE, opened=dict(transform="train")).command, *words)
+    expect_failure(done, 2, "the recipe has 2 views, and the runner scripted 1.0 does not report them")
+
+
 def test_the_same_recipe_continues_and_another_one_does_not(rue, own_photos):
     words = [own_photos, *SMALL, "--mode", "raw", "--transform", "train"]
     assert rue("tune", *words).returncode == 0
@@ -57,6 +78,8 @@ def test_preprocessed_data_are_not_compared(rue, own_photos):
     (["--augment", "mild"], "--augment has no effect without --transform train"),
     (["--transform", "trian"], "--transform: 'trian' is not one of eval, train: did you mean 'train'?"),
     (["--transform", "train", "--augment", "mid"], "--augment: unknown preset 'mid': did you mean 'mild'?"),
+    (["--transform", "train", "--augment", "8*dino-locl@96"], "--augment: unknown preset 'dino-locl': did you mean 'dino-local'?"),
+    (["--transform", "train", "--augment", "33*mild"], "--augment: 33 views: expected from 1 to 32 in all"),
     (["--transform", "train", "--augment", "no.json"], "--augment: cannot open no.json"),
     (["--transform", "train", "--decode", "fast"], "--decode fast cannot be used with --transform train")])
 def test_wrong_options_are_one_clear_line(rue, own_photos, words, said):

@@ -66,17 +66,18 @@ Test(recipe, the_longest_text_fits)
 /* The text of a recipe gives the same recipe. */
 static void read_json(const char *text, const char *expected)
 {
-    struct rue_recipe recipe, again;
-    char found[RUE_RECIPE_TEXT_BYTES];
+    struct rue_views views, again;
+    char found[RUE_VIEWS_TEXT_BYTES];
     rue_error error = {0};
     json_t *root = json_loads(text, JSON_DECODE_ANY, NULL);
-    rue_status status = rue_recipe_read(root, &recipe, &error);
-    if (status == RUE_OK) rue_recipe_format(&recipe, found);
+    rue_status status = rue_views_read(root, &views, &error);
+    if (status == RUE_OK) status = rue_views_format(&views, found, &error);
     cr_assert(status == RUE_OK || status == RUE_USAGE);
     cr_assert_str_eq(status == RUE_OK ? found : error.message, expected, "%s: %s", text,
                      status == RUE_OK ? found : error.message);
-    cr_assert(status != RUE_OK || (rue_recipe_parse(found, &again, NULL) == RUE_OK &&
-                                   memcmp(&recipe, &again, sizeof recipe) == 0),
+    cr_assert(status != RUE_OK ||
+                  (rue_views_parse(found, &again, NULL) == RUE_OK && again.count == views.count &&
+                   memcmp(views.at, again.at, views.count * sizeof *again.at) == 0),
               "%s", text);
     json_decref(root);
 }
@@ -90,7 +91,7 @@ Test(recipe, json_gives_the_recipe_or_one_clear_line)
               "area 0.08 1 ratio 0.75 1.33333 flip 0.5 rotation 1 -5 5");
     read_json("{\"rotation\": {\"probability\": 0, \"range\": [-5, 5]}}", usual);
     read_json("{\"rotation\": {\"probability\": -0, \"range\": [0, -0.0]}}", usual);
-    read_json("[]", "expected an object, such as {\"flip\": 0.5}");
+    read_json("[]", "expected an object, such as {\"flip\": 0.5}, or a list of objects and presets");
     read_json("{\"rotatoin\": 1}", "unknown key 'rotatoin': did you mean 'rotation'?");
     read_json("{\"gamma\": 1}", "unknown key 'gamma'; docs/augmentation.md lists the keys");
     read_json("{\"flip\": 1.5}", "flip: the probability 1.5 is not between 0 and 1");

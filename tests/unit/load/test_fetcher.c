@@ -34,7 +34,7 @@ static void fetch(struct rue_fetcher *fetcher, uint64_t item, void *into)
     rue_error error = {0};
     uint64_t loaded = UINT64_MAX;
     rue_error damage = {0};
-    cr_assert_eq(rue_fetcher_fetch(fetcher, item, into, &loaded, &damage, &error), RUE_OK, "%s",
+    cr_assert_eq(rue_fetcher_fetch(fetcher, item, (void *[]){into}, &loaded, &damage, &error), RUE_OK, "%s",
                  error.message);
     cr_assert_eq(loaded, item);
     cr_assert_eq(damage.status, RUE_OK, "%s", damage.message);
@@ -180,7 +180,7 @@ Test(fetcher, a_truncated_file_is_detected_by_every_access)
         uint64_t loaded;
         fetch(fetcher, 2, one);
         cr_assert_eq(truncate(temporary_path("cut"), 4096 + (off_t)sizeof one * 3 - 1), 0);
-        cr_assert_eq(rue_fetcher_fetch(fetcher, 2, one, &loaded, NULL, &error), RUE_DATA);
+        cr_assert_eq(rue_fetcher_fetch(fetcher, 2, (void *[]){one}, &loaded, NULL, &error), RUE_DATA);
         const char *why = accesses[a] == RUE_ACCESS_VIEW ? "the file ends" : "it changed since";
         cr_assert(strstr(error.message, "/cut") && strstr(error.message, why), "%s", error.message);
         rue_fetcher_close(fetcher);
@@ -232,9 +232,8 @@ static void fetch_made(uint32_t channels, enum rue_dtype stored, const void *val
 {
     data_shaped_tensor_make("small", channels, 2, stored, values);
     struct rue_source *source = data_open("small");
-    const struct rue_geometry geometry = rue_geometry_default();
-    uint32_t shape[3];
-    cr_assert_eq(rue_fetcher_shape(source, &geometry, shape), channels * 4);
+    const struct rue_fetcher_options options = {0};
+    cr_assert_eq(rue_fetcher_shape(source, &options).all_values, channels * 4);
     struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_FAIL);
     fetch(fetcher, 0, into);
     rue_fetcher_close(fetcher);
@@ -267,7 +266,7 @@ static const char *fail(const struct rue_source *source, enum rue_bad_images bad
     struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, bad_images);
     uint64_t loaded;
     error = (rue_error){0};
-    rue_status status = rue_fetcher_fetch(fetcher, item, one, &loaded, NULL, &error);
+    rue_status status = rue_fetcher_fetch(fetcher, item, (void *[]){one}, &loaded, NULL, &error);
     cr_assert_eq(status, expected, "%s: %s", rue_status_text(status), error.message);
     rue_fetcher_close(fetcher);
     return error.message;
@@ -320,7 +319,7 @@ Test(fetcher, the_next_image_is_decoded_after_a_bad_one)
     struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_FAIL);
     uint64_t loaded;
     fetch(fetcher, 2, other);
-    cr_assert_eq(rue_fetcher_fetch(fetcher, 1, one, &loaded, NULL, NULL), RUE_DATA);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 1, (void *[]){one}, &loaded, NULL, NULL), RUE_DATA);
     fetch(fetcher, 2, one);
     cr_assert_eq(memcmp(one, other, sizeof one), 0);
     rue_fetcher_close(fetcher);
@@ -337,7 +336,8 @@ Test(fetcher, replacing_uses_the_next_good_image_and_its_number)
     rue_error error = {0}, damage = {0};
     uint64_t loaded = UINT64_MAX;
     fetch(fetcher, 0, other);
-    cr_assert_eq(rue_fetcher_fetch(fetcher, 1, one, &loaded, &damage, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 1, (void *[]){one}, &loaded, &damage, &error), RUE_OK, "%s",
+                 error.message);
     cr_assert_eq(loaded, 0, "after the last item comes the first");
     cr_assert_eq(memcmp(one, other, sizeof one), 0);
     cr_assert(strstr(damage.message, data_photo_name(1)), "the one asked for: %s", damage.message);
@@ -354,7 +354,7 @@ Test(fetcher, replacing_also_skips_missing_files)
     struct rue_fetcher *fetcher = make_fetcher(source, RUE_FLOAT32, RUE_BAD_REPLACE);
     uint64_t loaded = UINT64_MAX;
     rue_error damage = {0};
-    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, one, &loaded, &damage, NULL), RUE_OK);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, (void *[]){one}, &loaded, &damage, NULL), RUE_OK);
     cr_assert(loaded == 1 && strstr(damage.message, "No such file"), "%s", damage.message);
     rue_fetcher_close(fetcher);
     rue_source_close(source);
@@ -394,7 +394,7 @@ Test(fetcher, the_pixel_limit_is_the_caller_s)
     rue_error error = {0};
     uint64_t loaded;
     cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, NULL), RUE_OK);
-    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, one, &loaded, NULL, &error), RUE_DATA);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, (void *[]){one}, &loaded, NULL, &error), RUE_DATA);
     cr_assert(strstr(error.message, "320 pixels"), "%s", error.message);
     rue_fetcher_close(fetcher);
     rue_source_close(source);

@@ -71,7 +71,7 @@ static const struct {
     {"{\"seed\": -1}", "seed -1: expected a whole number from 0"},
     {"{\"seed\": true}", "seed true: expected"},
     {"{\"shuffle\": 1}", "shuffle 1: expected true or false"},
-    {"{\"augment\": {}}", "augment {}: expected a preset or a recipe"},
+    {"{\"augment\": {}}", "augment {}: expected presets or recipes"},
     {"{\"augment\": \"wild\"}", "unknown preset"},
     {"{\"augment\": \"area 2 3\"}", "area"},
     {"{\"format\": 3}", "format 3: expected a name"},
@@ -186,7 +186,7 @@ Test(python_loader, facts_and_shares_are_those_of_the_data)
     const char *third = "{\"rank\": 2, \"world_size\": 3}";
     cr_assert_eq(rue_python_facts(source, "{}", &facts, &error), RUE_OK);
     cr_assert(facts.items == PHOTOS && facts.has_labels && !facts.raw && facts.classes == 3 &&
-              facts.shape[1] == RUE_IMAGE_SIZE);
+              facts.shape[0][1] == RUE_IMAGE_SIZE);
     cr_assert_str_eq(facts.format, "tensor");
     static const uint64_t expected[] = {[RUE_EVEN_NONE] = 3, [RUE_EVEN_DROP] = 3, [RUE_EVEN_PAD] = 4};
     for (int even = RUE_EVEN_NONE; even <= RUE_EVEN_PAD; even++) {

@@ -368,7 +368,7 @@ Test(trial_loop, a_model_receives_the_uint8_values)
     request.workload.shuffle = false;
     request.workload.batch_dtype = RUE_UINT8;
     cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, NULL), RUE_OK);
-    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, levels, &loaded, NULL, NULL), RUE_OK);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, (void *[]){levels}, &loaded, NULL, NULL), RUE_OK);
     rue_fetcher_close(fetcher);
     first_level = (uint8_t)(levels[0] + 1);
     rue_trial_result_close(&result);
