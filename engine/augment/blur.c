@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "image.h"
@@ -91,28 +92,64 @@ void rue_image_blur(const struct rue_image *image, const struct rue_operation *o
 /* Index of a pixel outside, as reflect padding has it. */
 static size_t reflect(int64_t at, int64_t size)
 {
+    if (at >= 0 && at < size) return (size_t)at;
     if (size == 1) return 0;
     int64_t period = 2 * (size - 1), place = (at % period + period) % period;
     return (size_t)(place < size ? place : period - place);
 }
 
-/* Half of a symmetric kernel: weights[i] is that of the pixels at distance i. */
+/* exp(x) for x up to 0, as SLEEF's expf, which PyTorch uses, rounds it. */
+static float exponential(float x)
+{
+    static const float factors[] = {0.000198527617612853646278F, 0.00139304355252534151077F,
+                                    0.00833336077630519866943F,  0.0416664853692054748535F,
+                                    0.166666671633720397949F,    0.5F};
+    if (x < -104) return 0;
+    float whole = rintf(x * 1.44269504088896341F), sum = 0;
+    float rest = fmaf(whole, -1.428606765330187e-6F, fmaf(whole, -0.693145751953125F, x));
+    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) sum = fmaf(sum, rest, factors[i]);
+    return ldexpf(1 + fmaf(rest * rest, sum, rest), (int)whole);
+}
+
+/* Of all weights. PyTorch, native/cpu/SumKernel.cpp, with AVX2: four sums of each lane, then the lanes. */
+static float add_weights(const float *weights, int half)
+{
+    float sums[4][8] = {0}, sum = 0;
+    int count = 2 * half + 1, lanes = count < 8 ? 1 : 8, groups = count / lanes;
+    for (int i = 0; i < groups * lanes; i++)
+        sums[i / lanes < groups / 4 * 4 ? i / lanes % 4 : 0][i % lanes] += weights[abs(i - half)];
+    for (int i = groups * lanes; i < count; i++) sum += weights[abs(i - half)];
+    for (int i = 0; i < lanes; i++) sum += sums[0][i] + sums[1][i] + sums[2][i] + sums[3][i];
+    return sum;
+}
+
+/* Half of a symmetric kernel: weights[i] is that of the pixels at distance i. Fast sums end at `half`. */
 struct kernel {
-    int64_t half;
+    int half, whole;
     float weights[KERNEL_MAX / 2 + 1];
+    float units, limit; /* a level is sure if it is nearer to its sum than limit - units in the last place */
 };
 
-/* Without the weights at the ends that change no level. */
-static struct kernel make_kernel(double sigma, int size)
+/* Partial sums never exceed the sum, so a rounding is at most half a unit in its last place. PyTorch rounds
+ * at each tap, fast sums at each row and column. A tap beyond `half` changes each sum by its share at most.
+ * The limit of 1536 roundings bounds the time of large kernels: theirs mostly cancel out. */
+static struct kernel make_kernel(float sigma, int whole)
 {
-    struct kernel kernel = {0};
-    double sum = 0;
-    for (int i = 0; i <= size / 2; i++) sum += (i ? 2 : 1) * exp(-0.5 * (i / sigma) * (i / sigma));
-    for (int i = 0; i <= size / 2; i++) {
-        double weight = exp(-0.5 * (i / sigma) * (i / sigma)) / sum;
-        if (weight > 1e-8) kernel.half = i;
-        kernel.weights[i] = (float)weight;
+    struct kernel kernel = {.whole = whole, .limit = 0.5F};
+    for (int i = 0; i <= whole; i++) {
+        float distance = (float)i / sigma;
+        kernel.weights[i] = exponential(-0.5F * (distance * distance));
     }
+    float sum = add_weights(kernel.weights, whole);
+    for (int i = 0; i <= whole; i++) {
+        kernel.weights[i] /= sum;
+        if (kernel.weights[i] > 1e-7F)
+            kernel.half = i;
+        else
+            kernel.limit -= 2 * 4 * 255 * kernel.weights[i];
+    }
+    int taps = 2 * kernel.half + 1, roundings = taps * (taps + 2) + 12;
+    kernel.units = (float)(roundings < 1536 ? roundings : 1536) / 2;
     return kernel;
 }
 
@@ -127,10 +164,33 @@ RUE_WIDE static void add_sums(float *out, const float *before, const float *afte
     for (size_t i = 0; i < count; i++) out[i] += weight * (before[i] + after[i]);
 }
 
-/* Rounds halves to even. */
-RUE_WIDE static void put_levels(const float *sums, uint8_t *out, size_t count)
+/* Rounds halves to even. `close`: whether roundings of the sum can change the level. */
+RUE_WIDE static void put_levels(const float *sums, uint8_t *out, uint8_t *close, size_t count, float units,
+                                float limit)
 {
-    for (size_t i = 0; i < count; i++) out[i] = (uint8_t)(int32_t)((sums[i] + 0x1.8p23F) - 0x1.8p23F);
+    for (size_t i = 0; i < count; i++) {
+        float level = (sums[i] + 0x1.8p23F) - 0x1.8p23F, above = sums[i] + 0.5F;
+        float unit = (above + above * 0x1.4p-24F) - above;
+        out[i] = (uint8_t)(int32_t)level;
+        close[i] = fabsf(sums[i] - level) > limit - units * unit;
+    }
+}
+
+/* The level at this byte of the image, of the sum as PyTorch 1.13 adds it on a CPU with AVX2. */
+RUE_FUSED static uint8_t find_exact_level(const struct rue_image *image, const struct kernel *kernel,
+                                          size_t place)
+{
+    const uint8_t *levels = (const uint8_t *)image->scratch + place % 4;
+    int64_t half = kernel->whole, x = (int64_t)(place / 4 % image->width),
+            y = (int64_t)(place / 4 / image->width);
+    float sum = 0;
+    for (int64_t i = -half; i <= half; i++) {
+        const uint8_t *row = levels + reflect(y + i, image->height) * image->width * 4;
+        for (int64_t j = -half; j <= half; j++)
+            sum = fmaf(row[reflect(x + j, image->width) * 4],
+                       kernel->weights[labs(i)] * kernel->weights[labs(j)], sum);
+    }
+    return (uint8_t)lrintf(sum);
 }
 
 /* Sums along columns into sums [columns], of row y, from the column `from`. */
@@ -150,6 +210,7 @@ static void sum_columns(const struct rue_image *image, const struct kernel *kern
 static void blur_strip(const struct rue_image *image, const struct kernel *kernel, uint32_t left,
                        uint32_t count)
 {
+    uint8_t close[COLUMNS * 4], *end = close + count * 4;
     float lines[(COLUMNS + KERNEL_MAX) * 4], sums[(COLUMNS + KERNEL_MAX) * 4], out[COLUMNS * 4];
     int64_t half = kernel->half, from = clamp(left - half, image->width),
             to = clamp(left + count - 1 + half, image->width);
@@ -163,14 +224,19 @@ static void blur_strip(const struct rue_image *image, const struct kernel *kerne
         for (int64_t i = 0; i <= half; i++)
             add_sums(out, lines + (half - i) * 4, lines + (half + i) * 4, count * 4,
                      i ? kernel->weights[i] : kernel->weights[i] / 2);
-        put_levels(out, (uint8_t *)(image->pixels + (size_t)y * image->width + left), count * 4);
+        size_t place = ((size_t)y * image->width + left) * 4;
+        uint8_t *levels = (uint8_t *)image->pixels + place;
+        put_levels(out, levels, close, count * 4, kernel->units, kernel->limit);
+        for (uint8_t *at = close; (at = memchr(at, 1, (size_t)(end - at))); at++)
+            levels[at - close] = find_exact_level(image, kernel, place + (size_t)(at - close));
     }
 }
 
-/* torchvision, transforms.GaussianBlur: a convolution with reflected borders. */
+/* torchvision, transforms.GaussianBlur: a convolution with reflected borders. Sums are fast, and PyTorch's
+ * own where roundings can change the level. */
 void rue_image_gaussian_blur(const struct rue_image *image, const struct rue_operation *operation)
 {
-    const struct kernel kernel = make_kernel((double)operation->value, (int)operation->more);
+    const struct kernel kernel = make_kernel(operation->value, (int)operation->more / 2);
     memcpy(image->scratch, image->pixels, image->count * sizeof *image->pixels);
     for (uint32_t left = 0; left < image->width; left += COLUMNS)
         blur_strip(image, &kernel, left, image->width - left < COLUMNS ? image->width - left : COLUMNS);

@@ -16,13 +16,15 @@ struct rue_image {
     uint32_t fill;              /* pixel outside, of bilinear and bicubic maps */
 };
 
-/* Loops that are compiled a second time, for AVX2, without fused multiply-adds. Sanitizers start too late for
- * the choice. */
+/* Loops that are compiled a second time: for AVX2, without fused multiply-adds; or with them, for calls of
+ * fmaf. Sanitizers start too late for the choice. */
 #if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
-#    define RUE_WIDE __attribute__((target_clones("avx2", "default")))
+#    define RUE_WIDE  __attribute__((target_clones("avx2", "default")))
+#    define RUE_FUSED __attribute__((target_clones("fma", "default")))
 #else
 #    define RUE_WIDE
+#    define RUE_FUSED
 #endif
 
 /* Shear, translation, rotation; rotation with scale. */
