@@ -132,7 +132,7 @@ struct kernel {
 
 /* Partial sums never exceed the sum, so a rounding is at most half a unit in its last place. PyTorch rounds
  * at each tap, fast sums at each row and column. A tap beyond `half` changes each sum by its share at most.
- * The limit of 1536 roundings bounds the time of large kernels: theirs mostly cancel out. */
+ * Sums with more than 1536 roundings are taken as they are: most values would be close. */
 static struct kernel make_kernel(float sigma, int whole)
 {
     struct kernel kernel = {.whole = whole, .limit = 0.5F};
@@ -149,7 +149,7 @@ static struct kernel make_kernel(float sigma, int whole)
             kernel.limit -= 2 * 4 * 255 * kernel.weights[i];
     }
     int taps = 2 * kernel.half + 1, roundings = taps * (taps + 2) + 12;
-    kernel.units = (float)(roundings < 1536 ? roundings : 1536) / 2;
+    kernel.units = roundings <= 1536 ? (float)roundings / 2 : 0;
     return kernel;
 }
 
