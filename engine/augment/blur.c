@@ -132,7 +132,7 @@ struct kernel {
 
 /* Partial sums never exceed the sum, so a rounding is at most half a unit in its last place. PyTorch rounds
  * at each tap, fast sums at each row and column. A tap beyond `half` changes each sum by its share at most.
- * Sums with more than 1536 roundings are taken as they are: most values would be close. */
+ * Sums with more than 1536 roundings stay as they are: most values would be close. */
 static struct kernel make_kernel(float sigma, int whole)
 {
     struct kernel kernel = {.whole = whole, .limit = 0.5F};
