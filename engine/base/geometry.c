@@ -1,7 +1,6 @@
 #include "geometry.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +41,11 @@ uint64_t rue_geometry_shape(const struct rue_geometry *geometry, uint32_t shape[
     shape[1] = pixels ? geometry->width : geometry->height;
     shape[2] = pixels ? geometry->channels : geometry->width;
     return (uint64_t)shape[0] * shape[1] * shape[2];
+}
+
+bool rue_geometry_has_channels(const struct rue_geometry *geometry, const uint32_t shape[3])
+{
+    return shape[geometry->layout == RUE_NHWC ? 2 : 0] == geometry->channels;
 }
 
 /* Reads a side of at least 1 at `*at`, and moves `*at` behind it. */

@@ -299,12 +299,6 @@ static float widen_half(uint16_t half)
     return wide.value;
 }
 
-/* Levels with the channels of the geometry, which are normalised. */
-static bool has_channels(const struct rue_geometry *geometry, const uint32_t shape[3])
-{
-    return shape[geometry->layout == RUE_NHWC ? 2 : 0] == geometry->channels;
-}
-
 static void normalize_levels(const struct rue_transform *transform, const uint8_t *levels, size_t count,
                              float *out)
 {
@@ -327,7 +321,7 @@ void rue_transform_convert(const struct rue_transform *transform, const uint32_t
         rue_transform_copy(from, count * sizeof *out, out);
     else if (dtype == RUE_FLOAT16)
         for (size_t i = 0; i < count; i++) out[i] = widen_half(halves[i]);
-    else if (has_channels(&transform->geometry, shape))
+    else if (rue_geometry_has_channels(&transform->geometry, shape))
         normalize_levels(transform, levels, count, out);
     else
         for (size_t i = 0; i < count; i++) out[i] = (float)levels[i] / 255.0F;

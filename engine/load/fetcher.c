@@ -5,6 +5,7 @@
 
 #include "item_queue.h"
 #include "machine.h"
+#include "made_with.h"
 #include "read_ahead.h"
 
 struct rue_fetcher {
@@ -75,29 +76,15 @@ static rue_status open_ahead(struct rue_fetcher *fetcher, rue_error *error)
                                error);
 }
 
-/* Whether sizes that were asked for are those of preprocessed items. */
-static rue_status check_shape(const struct rue_fetcher *fetcher, const char *path, rue_error *error)
-{
-    const struct rue_geometry *geometry = &fetcher->options.geometry, usual = rue_geometry_default();
-    uint32_t requested[3], by_default[3];
-    const uint32_t *is = fetcher->shape;
-    rue_geometry_shape(geometry, requested);
-    rue_geometry_shape(&usual, by_default);
-    if (geometry->height == 0 || memcmp(requested, by_default, sizeof requested) == 0 ||
-        memcmp(requested, is, sizeof requested) == 0)
-        return RUE_OK;
-    return rue_fail(
-        error, RUE_USAGE,
-        "%s holds preprocessed items of %u x %u x %u, and those asked for are %u x %u x %u: prepare "
-        "the images again, or leave out image_size, channels and layout",
-        path, is[0], is[1], is[2], requested[0], requested[1], requested[2]);
-}
-
 static rue_status open_tensors(struct rue_fetcher *fetcher, rue_error *error)
 {
     struct rue_variant variant = rue_source_variant(fetcher->source);
+    const struct rue_geometry geometry = used_geometry(&fetcher->options);
+    char items[RUE_MADE_WITH_BYTES];
     rue_source_shape(fetcher->source, fetcher->shape);
-    rue_status status = check_shape(fetcher, variant.path, error);
+    rue_made_with_items(fetcher->shape, rue_source_made_with(fetcher->source), items);
+    rue_status status =
+        rue_made_with_check(variant.path, items, &geometry, fetcher->options.orientation, false, error);
     if (status != RUE_OK) return status;
     fetcher->stored = (enum rue_dtype)rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
     if (fetcher->options.dtype != RUE_FLOAT32 && fetcher->options.dtype != fetcher->stored)

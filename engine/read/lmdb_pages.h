@@ -39,6 +39,9 @@ static inline bool rue_lmdb_key_is_text(const void *key, size_t bytes)
     return true;
 }
 
+/* The key of what the items were made with (made_with.h). */
+#define RUE_LMDB_MADE_WITH "__made_with__"
+
 /* Whether the key is for metadata, such as "__len__". */
 static inline bool rue_lmdb_key_is_note(const void *key, size_t bytes)
 {

@@ -17,6 +17,7 @@
 #include "advice.h"
 #include "archive_reader.h"
 #include "index_file.h"
+#include "made_with.h"
 
 enum { CLASS_TEXT_MAX = 64 << 20, PATTERN_NAMES_MAX = 1000000, PATTERN_BRACES_MAX = 100 };
 enum { PROBE_DEPTH = 4, PROBE_ENTRIES_MAX = 10000 };
@@ -259,18 +260,39 @@ struct cursor {
     uint32_t file;                     /* number of the open shard */
 };
 
+/* Opens the file `name` beside the first shard, and writes its path; `*files` is NULL if it does not exist.
+ */
+static rue_status open_beside(const struct rue_index *index, const char *name, char path[PATH_MAX + 16],
+                              struct rue_files **files, rue_error *error)
+{
+    const char *shard = rue_files_path(index->files, 0), *slash = strrchr(shard, '/');
+    struct stat info;
+    *files = NULL;
+    snprintf(path, PATH_MAX + 16, "%.*s%s", slash ? (int)(slash + 1 - shard) : 0, shard, name);
+    return stat(path, &info) != 0 && errno == ENOENT ? RUE_OK : rue_files_add(files, path, error);
+}
+
+static rue_status read_made_with(struct rue_index *index, rue_error *error)
+{
+    char path[PATH_MAX + 16], text[RUE_MADE_WITH_BYTES];
+    struct rue_files *files;
+    rue_status status = open_beside(index, RUE_MADE_WITH_FILE, path, &files, error);
+    uint64_t bytes = files ? rue_files_identity(files, 0).bytes : 0;
+    if (bytes > sizeof text) bytes = sizeof text;
+    if (status == RUE_OK && bytes) status = rue_files_read(files, 0, text, bytes, 0, error);
+    if (status == RUE_OK) rue_made_with_read(text, bytes, index->made_with);
+    rue_files_close(files);
+    return status;
+}
+
 /* Reads class names from a file beside the first shard, if it exists: line i is class i, without a byte order
  * mark. An empty line is a class without a name. */
 static rue_status read_classes(struct rue_index *index, rue_error *error)
 {
-    const char *shard = rue_files_path(index->files, 0), *slash = strrchr(shard, '/');
-    char path[PATH_MAX + sizeof RUE_CLASS_LIST_FILE];
-    struct rue_files *files = NULL;
-    snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - shard) : 0, shard, RUE_CLASS_LIST_FILE);
-    struct stat info;
-    if (stat(path, &info) != 0 && errno == ENOENT) return RUE_OK;
-    rue_status status = rue_files_add(&files, path, error);
-    if (status != RUE_OK) return status;
+    char path[PATH_MAX + 16];
+    struct rue_files *files;
+    rue_status status = open_beside(index, RUE_CLASS_LIST_FILE, path, &files, error);
+    if (status != RUE_OK || !files) return status;
     uint64_t bytes = rue_files_identity(files, 0).bytes;
     char *text = bytes <= CLASS_TEXT_MAX ? malloc(bytes + 1) : NULL;
     if (bytes > CLASS_TEXT_MAX)
@@ -468,6 +490,7 @@ rue_status rue_shards_open(const struct rue_shard_format *format, const char *pa
         if (status == RUE_OK && !options->read_only) rue_index_file_save(index, path, identity);
     }
     if (status == RUE_OK && index->compressed) status = open_cursor(index, options, error);
+    if (status == RUE_OK && index->mode == RUE_PREPROCESSED) status = read_made_with(index, error);
     return status == RUE_OK ? read_classes(index, error) : status;
 }
 

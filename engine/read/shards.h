@@ -9,6 +9,8 @@
 
 /* Class names, one per line, in the folder of the first shard. */
 #define RUE_CLASS_LIST_FILE "classes.txt"
+/* What preprocessed items were made with (made_with.h), also there. */
+#define RUE_MADE_WITH_FILE "made_with.txt"
 
 /* Patterns expand as in bash and the webdataset library: lists {a,b} and ranges {000..012}, also nested:
  * {0,{3..5}}. If the first number begins with 0, all numbers have as many digits as the longer one. */

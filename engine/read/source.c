@@ -92,12 +92,11 @@ rue_status rue_source_detect(const char *path, const struct rue_source_options *
     snprintf(out->label_key, sizeof out->label_key, "%s", opening.label_key ? opening.label_key : "");
     snprintf(out->subset, sizeof out->subset, "%s", opening.subset ? opening.subset : "");
     if (!ops->has_mode[RUE_RAW] || !ops->has_mode[RUE_PREPROCESSED]) return RUE_OK;
-    struct rue_source *source;
+    struct rue_source *source = NULL;
     status = rue_source_open(path, &opening, &source, error);
-    if (status != RUE_OK) return status;
-    out->mode = rue_source_variant(source).mode;
+    if (status == RUE_OK) out->mode = rue_source_variant(source).mode;
     rue_source_close(source);
-    return RUE_OK;
+    return status;
 }
 
 static void close_index(const struct rue_source_ops *ops, struct rue_index *index)
@@ -138,6 +137,7 @@ static struct rue_source *make_source(const struct rue_source_ops *ops, const ch
     if (!source) return NULL;
     source->ops = ops;
     source->fd = source->direct_fd = -1;
+    source->ordered = true;
     snprintf(source->path, sizeof source->path, "%s", path);
     return source;
 }
@@ -152,7 +152,6 @@ rue_status rue_source_adopt(const struct rue_source_ops *ops, const struct rue_i
     }
     source->index = *index;
     source->count = index->count;
-    source->ordered = true;
     open_first_file(source);
     *out = source;
     return RUE_OK;
@@ -286,11 +285,9 @@ rue_status rue_source_open(const char *path, const struct rue_source_options *op
     rue_status status = ops->open(path, options, &source->index, error);
     if (status == RUE_OK && ops == &rue_source_folder && source->index.count == 0)
         status = fail_no_image(path, &source->index, error);
-    if (status != RUE_OK) return rue_source_close(source), status;
     source->count = source->index.count;
-    source->ordered = true;
-    settle_labels(source);
-    if (options->subset) status = choose_subset(source, options->subset, error);
+    if (status == RUE_OK) settle_labels(source);
+    if (status == RUE_OK && options->subset) status = choose_subset(source, options->subset, error);
     if (status != RUE_OK) return rue_source_close(source), status;
     open_first_file(source);
     *out = source;
@@ -595,4 +592,9 @@ bool rue_source_shape(const struct rue_source *source, uint32_t out[3])
     if (source->index.mode == RUE_RAW) return false;
     memcpy(out, source->index.shape, sizeof source->index.shape);
     return true;
+}
+
+const char *rue_source_made_with(const struct rue_source *source)
+{
+    return source->index.made_with;
 }

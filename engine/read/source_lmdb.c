@@ -13,6 +13,7 @@
 #include "file_kind.h"
 #include "files.h"
 #include "lmdb_pages.h"
+#include "made_with.h"
 #include "npy.h"
 #include "source.h"
 
@@ -91,11 +92,28 @@ static rue_status add_value(struct set *set, const struct rue_lmdb_entry *entry,
     return status == RUE_OK ? add_item(set, entry, &item, error) : status;
 }
 
+static bool is_made_with(const struct rue_lmdb_entry *entry)
+{
+    size_t bytes = strlen(RUE_LMDB_MADE_WITH);
+    return !entry->is_database && entry->key_bytes == bytes &&
+           memcmp(entry->key, RUE_LMDB_MADE_WITH, bytes) == 0;
+}
+
+static rue_status read_made_with(const struct set *set, const struct rue_lmdb_entry *entry, rue_error *error)
+{
+    char text[RUE_MADE_WITH_BYTES];
+    uint64_t bytes = entry->bytes < sizeof text ? entry->bytes : sizeof text;
+    rue_status status = read_head(set, entry, (unsigned char *)text, bytes, error);
+    if (status == RUE_OK) rue_made_with_read(text, bytes, set->index->made_with);
+    return status;
+}
+
 static rue_status visit_entry(void *context, const struct rue_lmdb_entry *entry, rue_error *error)
 {
     struct set *set = context;
     rue_status status = rue_source_check_stop(set->options, error);
     if (status != RUE_OK) return status;
+    if (is_made_with(entry)) return read_made_with(set, entry, error);
     bool is_note = rue_lmdb_key_is_note(entry->key, entry->key_bytes);
     if (!entry->is_database && entry->bytes >= ITEM_BYTES_MIN && !is_note)
         return add_value(set, entry, error);

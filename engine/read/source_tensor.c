@@ -10,6 +10,7 @@
 #include "crc32c.h"
 #include "files.h"
 #include "hash.h"
+#include "made_with.h"
 #include "source.h"
 #include "tensor_file.h"
 
@@ -106,29 +107,30 @@ static rue_status read_section(const struct rue_index *index, uint64_t at, uint6
     return RUE_OK;
 }
 
-/* The names are in `text` [bytes], each ended by a NUL. */
-static rue_status add_classes(struct rue_index *index, const char *text, uint64_t bytes, uint64_t count,
-                              rue_error *error)
+/* The names are in `text` [bytes], each ended by a NUL. What the items were made with follows them. */
+static rue_status add_texts(struct rue_index *index, const char *text, uint64_t bytes, uint64_t count,
+                            rue_error *error)
 {
+    const char *at = text, *end = text + bytes;
     rue_status status = RUE_OK;
-    for (const char *at = text; status == RUE_OK && count > 0; at += strlen(at) + 1, count--) {
-        if (at >= text + bytes)
+    for (; status == RUE_OK && count > 0; at += strlen(at) + 1, count--) {
+        if (at >= end)
             return rue_fail(error, RUE_DATA, "%s: class names are missing; make it again with 'rue prepare'",
                             rue_files_path(index->files, 0));
         status = rue_index_add_class(index, at, strlen(at), error);
     }
+    if (status == RUE_OK && at < end) rue_made_with_read(at, strlen(at), index->made_with);
     return status;
 }
 
 /* Checks labels and class names: other writers may make mistakes. Checksums stay in the file. */
-static rue_status read_tables(struct rue_index *index, const struct rue_tensor_header *h, char *classes,
+static rue_status read_tables(struct rue_index *index, const struct rue_tensor_header *h, char *texts,
                               rue_error *error)
 {
     uint32_t crc = 0;
     rue_status status = read_section(index, h->labels_offset, h->crcs_offset, index->labels, &crc, error);
     if (status == RUE_OK) status = read_section(index, h->crcs_offset, h->classes_offset, NULL, &crc, error);
-    if (status == RUE_OK)
-        status = read_section(index, h->classes_offset, h->file_bytes, classes, &crc, error);
+    if (status == RUE_OK) status = read_section(index, h->classes_offset, h->file_bytes, texts, &crc, error);
     if (status != RUE_OK) return status;
     if (crc != h->index_crc)
         return rue_fail(error, RUE_DATA,
@@ -141,7 +143,7 @@ static rue_status read_tables(struct rue_index *index, const struct rue_tensor_h
                             "%s: the label of record %" PRIu64 " is not a class; make it again with "
                             "'rue prepare'",
                             rue_files_path(index->files, 0), i);
-    return add_classes(index, classes, h->file_bytes - h->classes_offset, h->class_count, error);
+    return add_texts(index, texts, h->file_bytes - h->classes_offset, h->class_count, error);
 }
 
 static rue_status open_tensor(const char *path, const struct rue_source_options *options,
@@ -154,12 +156,12 @@ static rue_status open_tensor(const char *path, const struct rue_source_options 
     if (status != RUE_OK) return status;
     uint64_t text_bytes = h.file_bytes - h.classes_offset;
     index->labels = malloc(4 * h.count);
-    char *classes = calloc(text_bytes + 1, 1);
-    if (index->labels && classes)
-        status = read_tables(index, &h, classes, error);
+    char *texts = calloc(text_bytes + 1, 1);
+    if (index->labels && texts)
+        status = read_tables(index, &h, texts, error);
     else
         status = rue_fail_memory(error, "the index of a tensor file", 4 * h.count + text_bytes);
-    free(classes);
+    free(texts);
     return status;
 }
 

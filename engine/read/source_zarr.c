@@ -10,6 +10,7 @@
 
 #include "files.h"
 #include "hash.h"
+#include "made_with.h"
 #include "note.h"
 #include "zarr_store.h"
 
@@ -245,25 +246,37 @@ static rue_status open_labels(const char *path, bool group, const struct rue_sou
     return status;
 }
 
-/* The attribute `classes` of the group names them. */
-static rue_status read_classes(const char *path, struct rue_index *index, rue_error *error)
+/* Sets `*out` to an attribute of the array or group `name`, for the caller to release; NULL: it has none. */
+static rue_status find_attribute(const struct rue_index *index, const char *path, const char *name,
+                                 const char *attribute, json_t **out, rue_error *error)
 {
     static const char *const files[] = {"zarr.json", ".zattrs"};
     rue_status status = RUE_OK;
-    for (int i = 0; index->labels && status == RUE_OK && i < 2; i++) {
+    *out = NULL;
+    for (int i = 0; status == RUE_OK && !*out && i < 2; i++) {
+        char file[NAME_MAX_BYTES + 16];
         json_t *object;
         uint64_t unused;
-        status =
-            rue_zarr_read_json(rue_files_folder_fd(index->files), path, files[i], &object, &unused, error);
-        const json_t *classes =
-            json_object_get(i ? object : json_object_get(object, "attributes"), "classes");
-        for (size_t c = 0; status == RUE_OK && c < json_array_size(classes); c++) {
-            const char *name = json_string_value(json_array_get(classes, c));
-            status = name ? rue_index_add_class(index, name, strlen(name), error)
-                          : rue_fail(error, RUE_DATA, "%s has a class name that is not a text", path);
-        }
+        snprintf(file, sizeof file, "%s%s", name, files[i]);
+        status = rue_zarr_read_json(rue_files_folder_fd(index->files), path, file, &object, &unused, error);
+        const json_t *attributes = i ? object : json_object_get(object, "attributes");
+        *out = json_incref(json_object_get(attributes, attribute));
         json_decref(object);
     }
+    return status;
+}
+
+/* The attribute `classes` of the group names them. */
+static rue_status read_classes(const char *path, struct rue_index *index, rue_error *error)
+{
+    json_t *classes = NULL;
+    rue_status status = index->labels ? find_attribute(index, path, "", "classes", &classes, error) : RUE_OK;
+    for (size_t c = 0; status == RUE_OK && c < json_array_size(classes); c++) {
+        const char *name = json_string_value(json_array_get(classes, c));
+        status = name ? rue_index_add_class(index, name, strlen(name), error)
+                      : rue_fail(error, RUE_DATA, "%s has a class name that is not a text", path);
+    }
+    json_decref(classes);
     for (uint64_t i = 0; status == RUE_OK && index->class_count && i < index->count; i++)
         if ((uint32_t)index->labels[i] >= index->class_count)
             status = rue_fail(error, RUE_DATA, "%s: the label of item %" PRIu64 " is not a class", path, i);
@@ -271,6 +284,16 @@ static rue_status read_classes(const char *path, struct rue_index *index, rue_er
 }
 
 /* ---- the source ---- */
+
+static rue_status read_made_with(const char *path, const char *name, struct rue_index *index,
+                                 rue_error *error)
+{
+    json_t *text;
+    rue_status status = find_attribute(index, path, name, RUE_ZARR_MADE_WITH, &text, error);
+    rue_made_with_read(json_string_value(text), json_string_length(text), index->made_with);
+    json_decref(text);
+    return status;
+}
 
 /* The whole store if it is an array, or the array of items in the group. Arrays of one axis are not items. */
 static rue_status find_items(const struct rue_index *index, const char *path, const char *key,
@@ -352,6 +375,7 @@ static rue_status open_zarr(const char *path, const struct rue_source_options *o
     if (status == RUE_OK) status = open_array(index, path, &items, options, &zarr, error);
     index->state = zarr;
     if (status == RUE_OK) status = describe_items(zarr, path, options, index, error);
+    if (status == RUE_OK) status = read_made_with(path, items.name, index, error);
     if (status == RUE_OK) status = open_labels(path, items.name[0], options, index, error);
     return status == RUE_OK ? read_classes(path, index, error) : status;
 }

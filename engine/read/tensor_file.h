@@ -6,7 +6,8 @@
  *   at data_offset     count records of record_stride bytes (a multiple of 4096): the values in CHW order, then zeros
  *   at labels_offset   int32 x count; all -1: the data have no labels
  *   at crcs_offset     uint32 x count: CRC-32C of the values of each record, without the padding
- *   at classes_offset  class names, each ended by a NUL, up to file_bytes
+ *   at classes_offset  class_count names of classes, each ended by a NUL; then, unless it is not recorded, what the items
+ *                      were made with (made_with.h), ended by a NUL; up to file_bytes
  *
  * Version 1 had no index_crc.
  *

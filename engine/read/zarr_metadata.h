@@ -24,6 +24,9 @@ extern const char *const rue_zarr_codec_names[RUE_ZARR_CODEC_COUNT + 1]; /* "non
 enum { RUE_ZARR_CF_COUNT = 4, RUE_ZARR_CF_SCALED = 3 /* the bits of the first two */ };
 extern const char *const rue_zarr_cf_names[RUE_ZARR_CF_COUNT];
 
+/* The attribute of what items were made with (made_with.h). */
+#define RUE_ZARR_MADE_WITH "made_with"
+
 struct rue_zarr_array {
     char kind;            /* of the values: 'f', 'i', 'u' or 'b' */
     unsigned value_bytes; /* of one value */

@@ -39,6 +39,7 @@ rue_status rue_data_scan(const struct rue_data_scan *scan, struct rue_damage *ou
                                                 .max_pixels = scan->workload->max_pixels,
                                                 .decode = scan->workload->decode,
                                                 .geometry = rue_workload_geometry(scan->workload),
+                                                .orientation = scan->workload->orientation,
                                                 .read = RUE_READ_ITEM};
     struct rue_fetcher *fetcher;
     *out = (struct rue_damage){0};

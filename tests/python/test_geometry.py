@@ -54,7 +54,7 @@ def test_preprocessed_data_have_the_size_that_was_asked_for(small, rue):
     options = dict(image_size=(48, 64), interpolation="bicubic", mean=(0.5,) * 3, std=(0.5,) * 3)
     made, now = rue_tuner.Loader(rue.folder / "small.tensor", batch_size=PHOTOS), rue_tuner.Loader(small / "photos", batch_size=PHOTOS, **options)
     assert torch.equal(next(iter(made))[0], next(iter(now))[0])
-    line = "small.tensor holds preprocessed items of 3 x 48 x 64, and those asked for are 3 x 96 x 96: prepare the images again"
+    line = "small.tensor was prepared with image_size 48x64, and image_size 96x96 is asked for: prepare the images again, or leave the option out"
     with pytest.raises(ValueError, match=line):
         next(iter(rue_tuner.Loader(rue.folder / "small.tensor", image_size=96)))
     expect_failure(rue("tune", "small.tensor", "--image-size", "96", "--quiet", "--out", "out"), 2, line)

@@ -96,14 +96,17 @@ static void show_class(const char *name, uint64_t items, const struct rue_report
            rue_format_count(items, count, sizeof count));
 }
 
-/* Shape of the items, and of chunks. */
+/* Shape of the items and of chunks, and what the items were made with. */
 static void show_storage(const struct rue_source *source, const struct rue_report_style *style)
 {
-    char text[256], bytes[RUE_UNIT_TEXT_BYTES];
+    char text[RUE_MADE_WITH_BYTES + 16], bytes[RUE_UNIT_TEXT_BYTES];
+    const char *made_with = rue_source_made_with(source);
     uint32_t shape[3];
     if (!rue_source_shape(source, shape)) return;
     snprintf(text, sizeof text, "%u x %u x %u", shape[0], shape[1], shape[2]);
     put_fact("shape", text, style);
+    snprintf(text, sizeof text, "with %s", *made_with ? made_with : "options that are not recorded");
+    put_fact("prepared", text, style);
     snprintf(text, sizeof text, "%s, %s on storage", rue_source_layout(source),
              rue_format_bytes(rue_source_total_bytes(source), bytes, sizeof bytes));
     if (rue_source_layout(source)[0]) put_fact("chunks", text, style);
@@ -178,6 +181,7 @@ static rue_status print_json(const struct rue_source *source, const struct surve
     uint32_t shape[3];
     if (rue_source_shape(source, shape))
         rue_json_put(&object, "shape", json_pack("[i,i,i]", (int)shape[0], (int)shape[1], (int)shape[2]));
+    if (rue_source_made_with(source)[0]) rue_json_add(&object, "made_with:t", rue_source_made_with(source));
     if (rue_source_layout(source)[0]) rue_json_add(&object, "layout:t", rue_source_layout(source));
     if (survey->count != rue_source_whole_count(source))
         rue_json_add(&object, "whole_items:n", rue_source_whole_count(source));

@@ -138,7 +138,7 @@ static rue_status check_format(const struct rue_options *options, const struct r
 static rue_status refuse_geometry(const struct rue_options *options, const char *cause, rue_error *error)
 {
     rue_status status = RUE_OK;
-    for (size_t i = GEOMETRY; status == RUE_OK && i < GEOMETRY + RUE_GEOMETRY_OPTIONS; i++)
+    for (size_t i = ORIENTATION; status == RUE_OK && i < GEOMETRY + RUE_GEOMETRY_OPTIONS; i++)
         status = refuse_option(options, i, cause, error);
     return status;
 }
@@ -218,7 +218,7 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         .bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES),
         .overwrite = rue_options_flag(options, FORCE),
     };
-    for (size_t i = GEOMETRY; i < GEOMETRY + RUE_GEOMETRY_OPTIONS; i++)
+    for (size_t i = ORIENTATION; i < GEOMETRY + RUE_GEOMETRY_OPTIONS; i++)
         if (rue_options_given(options, i)) job.given_geometry = rue_options_origin(options, i);
     job.given_key = rue_data_options_given_key(options, IMAGE_KEY, LABEL_KEY);
     status = check_split(job.split, error);

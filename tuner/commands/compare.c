@@ -62,7 +62,7 @@ static rue_status time_conversion(const struct rue_study_setup *setup, size_t in
         .seed = setup->goal.loader.workload.seed,
         .max_pixels = setup->goal.loader.workload.max_pixels,
         .geometry = rue_workload_geometry(&setup->goal.loader.workload),
-        .orientation = to->mode == RUE_RAW ? RUE_ORIENTATION_IGNORE : setup->goal.loader.workload.orientation,
+        .orientation = setup->goal.loader.workload.orientation,
         .bad_images = setup->goal.loader.workload.bad_images,
     };
     read_layout(setup->variants[index].opened.layout, &options);

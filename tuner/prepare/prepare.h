@@ -26,7 +26,7 @@ struct rue_prepare_options {
     int num_workers; /* 0: one for every usable CPU */
     uint64_t max_pixels;
     struct rue_geometry geometry;
-    const char *given_geometry; /* the option that the user gave for it; NULL: none */
+    const char *given_geometry; /* the option that the user gave for it or for `orientation`; NULL: none */
     enum rue_bad_images bad_images;
     enum rue_orientation orientation; /* of images that become tensors */
     bool overwrite;                   /* replace an existing file */

@@ -17,6 +17,7 @@
 #include "interrupt.h"
 #include "loader.h"
 #include "machine.h"
+#include "made_with.h"
 #include "part.h"
 #include "prepare_classes.h"
 #include "storage.h"
@@ -35,7 +36,8 @@ struct conversion {
     struct rue_source *source;
     struct rue_sampler sampler;
     struct rue_sink_options sink_options;
-    const struct rue_sink_ops *format; /* of the destination */
+    char made_with[RUE_MADE_WITH_BYTES]; /* "": not known */
+    const struct rue_sink_ops *format;   /* of the destination */
     struct rue_prepare_classes classes;
     struct rue_sink *sink;
     struct rue_transform *transform; /* of tensors that are normalised */
@@ -60,9 +62,6 @@ static rue_status choose_mode(struct conversion *c, rue_error *error)
                         variant.path);
     if (mode == RUE_RAW && c->options->dtype_given)
         return rue_fail(error, RUE_USAGE, "--dtype applies to preprocessed data: add --mode preprocessed");
-    if (mode == RUE_RAW && c->options->orientation != RUE_ORIENTATION_IGNORE)
-        return rue_fail(error, RUE_USAGE,
-                        "--orientation applies to preprocessed data: add --mode preprocessed");
     if (c->options->given_geometry && (mode == RUE_RAW || variant.mode == RUE_PREPROCESSED))
         return rue_fail(error, RUE_USAGE, "%s is for images that become preprocessed data: %s",
                         c->options->given_geometry,
@@ -74,6 +73,23 @@ static rue_status choose_mode(struct conversion *c, rue_error *error)
     c->sink_options.dtype =
         (enum rue_dtype)(c->options->dtype == RUE_DTYPE_COUNT ? dtype : c->options->dtype);
     return RUE_OK;
+}
+
+/* Tensors that are copied were made with the same; levels of three channels may be normalised now. */
+static void choose_made_with(struct conversion *c)
+{
+    const struct rue_variant variant = rue_source_variant(c->source);
+    const struct rue_geometry *geometry = &c->options->geometry;
+    bool raw = variant.mode == RUE_RAW, levels = strcmp(variant.dtype, rue_dtype_names[RUE_UINT8]) == 0;
+    if (c->sink_options.mode == RUE_RAW) return;
+    if (raw)
+        rue_made_with_add_pixels(c->made_with, geometry, c->options->orientation);
+    else
+        snprintf(c->made_with, sizeof c->made_with, "%s", rue_source_made_with(c->source));
+    if (c->sink_options.dtype != RUE_UINT8 &&
+        (raw || (levels && rue_geometry_has_channels(geometry, c->sink_options.shape))))
+        rue_made_with_add_normal(c->made_with, geometry);
+    if (c->made_with[0]) c->sink_options.made_with = c->made_with;
 }
 
 /* The names of the classes in the destination, or none. */
@@ -127,6 +143,7 @@ static rue_status plan_conversion(struct conversion *c, rue_error *error)
     out->listed = c->format->lists_files;
     rue_source_note(c->source, out->note, sizeof out->note);
     rue_status status = choose_mode(c, error);
+    if (status == RUE_OK) choose_made_with(c);
     if (status == RUE_OK) status = check_items(c, error);
     if (status == RUE_OK) status = choose_classes(c, error);
     const struct rue_variant variant = rue_source_variant(c->source);

@@ -66,19 +66,38 @@ rue_status rue_shard_writer_count(struct rue_shard_writer *w, rue_error *error)
     return w->bytes >= w->options->shard_bytes ? end_shard(w, error) : RUE_OK;
 }
 
+/* Begins a file beside the shards. */
+static rue_status begin_beside(struct rue_shard_writer *w, const char *name, rue_error *error)
+{
+    snprintf(w->path, sizeof w->path, "%s/%s", w->folder, name);
+    return begin_file(w, error);
+}
+
+static rue_status write_line(struct rue_shard_writer *w, const char *text, rue_error *error)
+{
+    rue_status status = rue_shard_writer_write(w, text, strlen(text), error);
+    return status == RUE_OK ? rue_shard_writer_write(w, "\n", 1, error) : status;
+}
+
 static rue_status write_classes(struct rue_shard_writer *w, rue_error *error)
 {
     if (w->options->class_count == 0) return RUE_OK;
-    snprintf(w->path, sizeof w->path, "%s/%s", w->folder, RUE_CLASS_LIST_FILE);
-    rue_status status = begin_file(w, error);
+    rue_status status = begin_beside(w, RUE_CLASS_LIST_FILE, error);
     for (size_t i = 0; status == RUE_OK && i < w->options->class_count; i++) {
         const char *name = w->options->classes[i];
         if (strchr(name, '\n'))
             return rue_fail(error, RUE_DATA, "the class name '%.100s' has more than one line: rename it",
                             name);
-        status = rue_shard_writer_write(w, name, strlen(name), error);
-        if (status == RUE_OK) status = rue_shard_writer_write(w, "\n", 1, error);
+        status = write_line(w, name, error);
     }
+    return status == RUE_OK ? end_file(w, error) : status;
+}
+
+static rue_status write_made_with(struct rue_shard_writer *w, rue_error *error)
+{
+    if (!w->options->made_with) return RUE_OK;
+    rue_status status = begin_beside(w, RUE_MADE_WITH_FILE, error);
+    if (status == RUE_OK) status = write_line(w, w->options->made_with, error);
     return status == RUE_OK ? end_file(w, error) : status;
 }
 
@@ -87,6 +106,7 @@ rue_status rue_shard_writer_finish(void *state, rue_error *error)
     struct rue_shard_writer *w = state;
     rue_status status = w->shard ? end_shard(w, error) : RUE_OK;
     if (status == RUE_OK) status = write_classes(w, error);
+    if (status == RUE_OK) status = write_made_with(w, error);
     if (status == RUE_OK) rue_write_flush_folder(w->folder);
     return status;
 }

@@ -1,5 +1,5 @@
-/* Writes a folder of shards "<split>-000000.<extension>" and a file with the class names, for several sinks.
- * Not thread-safe. */
+/* Writes a folder of shards "<split>-000000.<extension>" and the files beside them (shards.h), for several
+ * sinks. Not thread-safe. */
 #ifndef RUE_SHARD_WRITER_H
 #define RUE_SHARD_WRITER_H
 

@@ -21,6 +21,7 @@ struct rue_sink_options {
     bool unlabelled;      /* no item has a label: all are -1 */
     size_t class_count;   /* 0: labels have no names */
     const char *const *classes;
+    const char *made_with;         /* of preprocessed items (made_with.h); NULL: not recorded */
     const char *name;              /* the final name of the path; NULL: its current name */
     const char *split;             /* prefix of shards: "train" */
     uint64_t shard_bytes;          /* start a new shard at this size */

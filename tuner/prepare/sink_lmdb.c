@@ -140,10 +140,21 @@ static rue_status add_to_lmdb(void *state, const struct rue_item *item, rue_erro
     return RUE_OK;
 }
 
+static int put_made_with(struct lmdb *lmdb)
+{
+    char name[] = RUE_LMDB_MADE_WITH;
+    const char *text = lmdb->options->made_with;
+    MDB_val key = {strlen(name), name}, value = {text ? strlen(text) : 0, NULL};
+    int code = text ? reserve_value(lmdb, &key, &value) : 0;
+    if (code == 0 && text) memcpy(value.mv_data, text, value.mv_size);
+    return code;
+}
+
 static rue_status finish_lmdb(void *state, rue_error *error)
 {
     struct lmdb *lmdb = state;
-    int code = commit_txn(lmdb);
+    int code = put_made_with(lmdb);
+    if (code == 0) code = commit_txn(lmdb);
     if (code == 0) code = mdb_env_sync(lmdb->env, 1);
     return code == 0 ? RUE_OK : fail_lmdb(lmdb, code, error);
 }

@@ -84,6 +84,17 @@ static rue_status add_to_tensor(void *state, const struct rue_item *item, rue_er
                         h->data_offset + tensor->added++ * h->record_stride, error);
 }
 
+/* Writes a text at the end of the index. */
+static rue_status append_text(struct tensor *tensor, const char *text, rue_error *error)
+{
+    struct rue_tensor_header *h = &tensor->header;
+    size_t bytes = strlen(text) + 1;
+    rue_status status = rue_write_at(tensor->fd, tensor->path, text, bytes, h->file_bytes, error);
+    h->index_crc = rue_crc32c(h->index_crc, text, bytes);
+    h->file_bytes += bytes;
+    return status;
+}
+
 /* Writes the header last. */
 static rue_status finish_tensor(void *state, rue_error *error)
 {
@@ -91,13 +102,10 @@ static rue_status finish_tensor(void *state, rue_error *error)
     struct rue_tensor_header *h = &tensor->header;
     rue_status status = RUE_OK;
     h->index_crc = rue_crc32c(0, tensor->labels, 8 * h->count);
-    for (size_t c = 0; status == RUE_OK && c < h->class_count; c++) {
-        const char *name = tensor->options->classes[c];
-        size_t bytes = strlen(name) + 1;
-        status = rue_write_at(tensor->fd, tensor->path, name, bytes, h->file_bytes, error);
-        h->index_crc = rue_crc32c(h->index_crc, name, bytes);
-        h->file_bytes += bytes;
-    }
+    for (size_t c = 0; status == RUE_OK && c < h->class_count; c++)
+        status = append_text(tensor, tensor->options->classes[c], error);
+    if (status == RUE_OK && tensor->options->made_with)
+        status = append_text(tensor, tensor->options->made_with, error);
     if (status == RUE_OK)
         status =
             rue_write_at(tensor->fd, tensor->path, tensor->labels, 8 * h->count, h->labels_offset, error);

@@ -162,8 +162,17 @@ static rue_status write_array(const struct zarr *zarr, const char *name, const s
     char file[64];
     int version = zarr->options->zarr_version;
     if (mkdirat(zarr->fd, name, 0777) != 0) return fail_zarr(zarr, name, error);
+    const char *made_with = array == &zarr->array ? zarr->options->made_with : NULL;
+    json_t *object = array_json(array, version, type, word),
+           *attributes = made_with ? json_pack("{s:s}", RUE_ZARR_MADE_WITH, made_with) : NULL;
+    if (attributes && version == 3) json_object_set(object, "attributes", attributes);
     snprintf(file, sizeof file, "%s/%s", name, version == 3 ? "zarr.json" : ".zarray");
-    return write_json(zarr, file, array_json(array, version, type, word), error);
+    rue_status status = write_json(zarr, file, object, error);
+    snprintf(file, sizeof file, "%s/.zattrs", name);
+    if (status == RUE_OK && attributes && version != 3)
+        status = write_json(zarr, file, json_incref(attributes), error);
+    json_decref(attributes);
+    return status;
 }
 
 /* ---- chunks ---- */

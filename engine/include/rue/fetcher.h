@@ -13,10 +13,11 @@ struct rue_fetcher_options {
     enum rue_dtype dtype;   /* of the tensors: RUE_FLOAT32 or RUE_UINT8; see rue_transform_convert */
     uint64_t max_pixels;    /* images with more pixels are refused; see RUE_MAX_PIXELS_DEFAULT */
     enum rue_decode decode; /* of raw items */
-    /* Of raw items. Preprocessed ones must have its shape, unless that is the default; mean and std are for
-       those of uint8. Height 0: the default. */
+    /* Of raw items. Preprocessed ones must have its shape and must have been made with it, as far as that is
+     * recorded (rue_source_made_with); what is the default is not compared. Mean and std are also for those
+     * of uint8. Height 0: the default. */
     struct rue_geometry geometry;
-    enum rue_orientation orientation; /* of raw items */
+    enum rue_orientation orientation; /* the same */
     enum rue_bad_images bad_images;   /* what to do with an item that cannot be decoded */
     /* How preprocessed items are read; RUE_ACCESS_READ if the source does not support it. RUE_ACCESS_BEST
      * views data that are in memory, and uses direct reads for data larger than memory. */
@@ -35,8 +36,8 @@ struct rue_fetcher_options {
 enum rue_access rue_fetcher_access(const struct rue_source *source, enum rue_access requested);
 
 /* `source` must stay open until the fetcher is closed. RUE_USAGE: the items cannot be made tensors of `dtype`
- * (float16 only from float16, uint8 not from floating-point values); or there are views, and the items are
- * preprocessed, or `decode` is not exact. RUE_MEMORY. */
+ * (float16 only from float16, uint8 not from floating-point values); they were made with another geometry or
+ * orientation; or there are views, and the items are preprocessed, or `decode` is not exact. RUE_MEMORY. */
 rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fetcher_options *options,
                             struct rue_fetcher **out, rue_error *error) RUE_MUST_CHECK;
 void rue_fetcher_close(struct rue_fetcher *fetcher);

@@ -2,6 +2,7 @@
 #ifndef RUE_GEOMETRY_H
 #define RUE_GEOMETRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "error.h"
@@ -58,6 +59,9 @@ struct rue_geometry rue_geometry_default(void);
 
 /* The shape of an image in the order of its axes. Returns the number of its values. */
 uint64_t rue_geometry_shape(const struct rue_geometry *geometry, uint32_t shape[3]);
+
+/* Whether items of this shape have its channels, in its layout. */
+bool rue_geometry_has_channels(const struct rue_geometry *geometry, const uint32_t shape[3]);
 
 /* Sizes as text: "224", or "160x224" for height x width. RUE_USAGE. */
 rue_status rue_geometry_set_size(struct rue_geometry *geometry, const char *image_size,

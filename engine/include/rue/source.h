@@ -229,6 +229,10 @@ uint64_t rue_source_digest(const struct rue_source *source);
 /* Sets `out` to channels, height and width of preprocessed items. False: the source is raw. */
 bool rue_source_shape(const struct rue_source *source, uint32_t out[3]);
 
+/* What preprocessed items were made with, as the data say: names of options and their values, such as "resize
+ * 256 interpolation bilinear layout nchw orientation ignore"; "": not recorded. The source owns the text. */
+const char *rue_source_made_with(const struct rue_source *source);
+
 /* Whether image_key and label_key of the options apply to the format. */
 bool rue_source_has_keys(const struct rue_source *source);
 

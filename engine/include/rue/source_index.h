@@ -72,9 +72,10 @@ struct rue_index {
     size_t class_count, class_capacity;
     struct rue_remarks remarks;
     enum rue_mode mode;
-    enum rue_dtype dtype; /* of preprocessed items */
-    uint32_t shape[3];    /* of preprocessed items: channels, height, width */
-    uint64_t seed;        /* start of the digest: a hash of the format's data about the contents */
+    enum rue_dtype dtype;                /* of preprocessed items */
+    uint32_t shape[3];                   /* of preprocessed items: channels, height, width */
+    char made_with[RUE_MADE_WITH_BYTES]; /* see rue_source_made_with */
+    uint64_t seed; /* start of the digest: a hash of the format's data about the contents */
     struct rue_blocks blocks;
     bool compressed; /* an item can be read only after all bytes before it */
     struct rue_files *files;

@@ -19,7 +19,7 @@ extern const char *const rue_batch_dtype_names[]; /* "float32", "uint8", NULL */
 /* The default limit on the pixels of an image: 16,384 x 16,384. */
 #define RUE_MAX_PIXELS_DEFAULT (UINT64_C(16384) * 16384)
 
-enum { RUE_VARIANT_KEY_BYTES = 64, RUE_VARIANT_SUBSET_BYTES = 1024 };
+enum { RUE_VARIANT_KEY_BYTES = 64, RUE_VARIANT_SUBSET_BYTES = 1024, RUE_MADE_WITH_BYTES = 256 };
 
 struct rue_variant {
     enum rue_mode mode;

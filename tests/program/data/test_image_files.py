@@ -156,7 +156,7 @@ def test_orientation_is_part_of_a_study(rue, mixed):
     (part,) = json.loads((rue.folder / "out/recommendation.json").read_text())["recommendations"]
     assert part["workload"]["orientation"] == "apply"
     expect_failure(rue("tune", mixed, *words, "--orientation", "turn"), 2, "--orientation")
-    expect_failure(rue("prepare", mixed, "raw.lmdb", "--orientation", "apply"), 2, "--orientation applies to preprocessed data")
+    expect_failure(rue("prepare", mixed, "raw.lmdb", "--orientation", "apply"), 2, "--orientation is for images that become preprocessed data: add --mode preprocessed")
 
 
 # ---- data of several types ----

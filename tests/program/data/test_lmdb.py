@@ -67,6 +67,7 @@ def test_tensors_are_npy_files_and_those_of_the_tensor_format(rue, photos, dtype
     made(rue, photos, "set.lmdb", "--mode", "preprocessed", "--dtype", dtype)
     made(rue, photos, "set.tensor", "--dtype", dtype)
     records, _ = read_records(rue.folder / "set.lmdb")
+    assert records.pop("__made_with__").startswith(b"resize 256 ")
     arrays = [numpy.load(io.BytesIO(records[key])) for key in sorted(records)]
     assert all(array.shape == (3, 224, 224) and array.dtype == dtype for array in arrays)
     made(rue, "set.lmdb", "again.tensor")

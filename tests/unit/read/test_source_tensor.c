@@ -247,6 +247,28 @@ Test(source_tensor, its_shape_is_reported)
     rue_source_close(source);
 }
 
+/* Files of an older rue end after the names of the classes. */
+Test(source_tensor, what_items_were_made_with_follows_the_classes_or_is_not_recorded)
+{
+    static const char text[] = "resize 256 layout nchw";
+    struct rue_source *source = data_open("whole");
+    cr_assert_str_eq(rue_source_made_with(source), "");
+    rue_source_close(source);
+    unsigned char *longer = realloc(file, file_bytes + sizeof text);
+    cr_assert(longer);
+    file = longer;
+    memcpy(file + file_bytes, text, sizeof text);
+    file_bytes += sizeof text;
+    header()->file_bytes = file_bytes;
+    sign_index();
+    sign_header();
+    temporary_file("longer", file, file_bytes);
+    source = data_open("longer");
+    cr_assert_str_eq(rue_source_made_with(source), text);
+    cr_assert_eq(rue_source_class_count(source), 3);
+    rue_source_close(source);
+}
+
 Test(source_tensor, a_file_that_was_cut_is_refused_wherever)
 {
     const struct rue_tensor_header *h = header();
