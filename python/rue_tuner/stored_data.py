@@ -51,6 +51,12 @@ def say(notes):
     return dict(note=text) if text else {}
 
 
+def say_made_with(shape, recorded):
+    """What the items were made with; `recorded` is what their format has of it, or None. rue compares it with the workload."""
+    known = isinstance(recorded, str) and recorded.isascii() and recorded.isprintable() and len(recorded) < 200
+    return dict(made_with=f"shape {'x'.join(map(str, shape))}{f' {recorded}' if known else ''}")
+
+
 def normalize(levels):
     """ToTensor and Normalize without torchvision: 8-bit levels in CHW order to float32."""
     mean, std = (np.array(v, np.float32).reshape(3, 1, 1) for v in (MEAN, STD))
@@ -170,13 +176,15 @@ class TensorFile(Dataset):
         with open(self.path, "rb") as file:
             header, size = file.read(4096).ljust(4096, b"\0"), os.fstat(file.fileno()).st_size
             fields = struct.unpack_from("<8s2IQ4I6Q", header)
-            magic, version, dtype, self.count, *shape, _, self.stride, self.data, labels, _, _, file_bytes = fields
+            magic, version, dtype, self.count, *shape, classes, self.stride, self.data, labels, _, texts, file_bytes = fields
             if magic != b"RUETENSR" or version != 2 or dtype >= len(DTYPES):
                 raise Refused(f"{self.path}: not a rue tensor file of version 2")
             if size != file_bytes:
                 raise Refused(f"{self.path}: has {size} bytes, but its header says {file_bytes}")
             file.seek(labels)
             self.labels = np.frombuffer(file.read(4 * self.count), "<i4").tolist()
+            file.seek(texts)
+            recorded = file.read(size).decode(errors="replace").split("\0")[classes:-1]
         self.dtype, self.shape = np.dtype(DTYPES[dtype]), tuple(shape)
         self.bytes, self.item_bytes = (math.prod(shape) * np.dtype(d).itemsize for d in (self.dtype, batch_dtype))
         refuse_uint8(self.path, self.dtype, batch_dtype)
@@ -185,9 +193,9 @@ class TensorFile(Dataset):
             raise Refused(f"{self.path}: damaged header")
         if variant.get("dtype") not in (None, "", self.dtype.name):
             raise Refused(f"{self.path}: its dtype is {self.dtype.name}")
-        self.facts = {}
+        self.facts = say_made_with(self.shape, *recorded[:1] or [None])
         if set(self.labels) == {-1}:
-            self.labels, self.facts = [0] * self.count, dict(note="no labels found: all are -1, so 0 is used")
+            self.labels, self.facts = [0] * self.count, dict(self.facts, note="no labels found: all are -1, so 0 is used")
         self.files, self.digest = [(self.path, size)], hashlib.blake2b(header, digest_size=8).hexdigest()
 
     def __len__(self):
@@ -356,7 +364,8 @@ class ZarrArray(Dataset):
         notes += self.add_labels(root, variant.get("label_key"))
         self.digest = digest(([(os.path.relpath(path, self.folder), size) for path, size in self.files],
                               array.dtype, array.shape, array.chunks, self.labels))
-        self.facts = dict(say(notes), dtype=self.dtype.name, layout="x".join(map(str, array.chunks)))
+        self.facts = dict(say(notes), dtype=self.dtype.name, layout="x".join(map(str, array.chunks)),
+                          **say_made_with(self.shape, array.attrs.get("made_with")))
 
     def add_labels(self, root, key):
         """Returns notes on them."""

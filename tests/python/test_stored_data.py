@@ -93,14 +93,14 @@ def photos(tmp_path_factory):
     return dict(path=str(root), mode="raw", format="folder", dtype="")
 
 
-def write_tensors(path, dtype, count=10):
+def write_tensors(path, dtype, count=10, after=b""):
     rng = np.random.default_rng(1)
     values = rng.integers(0, 256, (count, 3, 224, 224), np.uint8)
     values = values if dtype == "uint8" else values.astype("<f4")
     record = values[0].nbytes
     stride = -(-record // 4096) * 4096
     labels, crcs = 4096 + count * stride, 4096 + count * stride + 4 * count
-    classes = b"cat\0dog\0"
+    classes = b"cat\0dog\0" + after
     header = struct.pack("<8s2IQ4I6Q", b"RUETENSR", 2, int(dtype == "uint8"), count, 3, 224, 224, 2, stride, 4096, labels,
                          crcs, crcs + 4 * count, crcs + 4 * count + len(classes))
     with open(path, "wb") as file:
@@ -370,6 +370,19 @@ def test_a_tensor_file_is_read(runner, tmp_path, dtype):
     mean, std = np.reshape(stored_data.MEAN, (3, 1, 1)), np.reshape(stored_data.STD, (3, 1, 1))
     expected = (values[3] / 255 - mean) / std if dtype == "uint8" else values[3]
     assert label == 1 and tensor.dtype == torch.float32 and np.allclose(tensor.numpy(), expected, atol=1e-5)
+
+
+def test_what_items_were_made_with_is_reported(runner, tmp_path):
+    write_tensors(tmp_path / "a.tensor", "uint8", 2, b"resize 256 layout nchw\0")
+    write_tensors(tmp_path / "old.tensor", "uint8", 2)
+    write_tensors(tmp_path / "odd.tensor", "uint8", 2, b"resize\n\xff\0")
+    for name, text in ("a.tensor", " resize 256 layout nchw"), ("old.tensor", ""), ("odd.tensor", ""):
+        reply = runner.ask(dict(op="open", variant=dict(path=str(tmp_path / name), mode="preprocessed", format="tensor", dtype="uint8")))
+        assert reply["made_with"] == f"shape 3x224x224{text}"
+    _, variant = write_store(tmp_path / "s")
+    assert runner.ask(dict(op="open", variant=variant))["made_with"] == "shape 3x20x24"
+    (tmp_path / "s/images/.zattrs").write_text('{"made_with": "resize none"}')
+    assert runner.ask(dict(op="open", variant=variant))["made_with"] == "shape 3x20x24 resize none"
 
 
 def test_a_name_that_is_not_utf8_is_printed_cleanly(runner, tmp_path):

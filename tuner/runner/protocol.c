@@ -84,6 +84,7 @@ static const struct rue_field opened_fields[] = {
     {"views", RUE_FIELD_NUMBER, OPENED(views), RUE_FIELD_OMIT, .most = RUE_VIEWS_MAX},
     {"subset", RUE_FIELD_FLAG, OPENED(has_subset), RUE_FIELD_OMIT},
     {"layout", RUE_FIELD_TEXT, OPENED(layout), RUE_FIELD_OMIT},
+    {"made_with", RUE_FIELD_TEXT, OPENED(made_with), RUE_FIELD_OMIT},
     {"item_values", RUE_FIELD_NUMBER, OPENED(item_values), RUE_FIELD_OMIT, .most = 1 << 30},
     {"chunk_cache_bytes", RUE_FIELD_NUMBER, OPENED(chunk_cache_bytes), RUE_FIELD_OMIT,
      .most = RUE_TRIAL_FIELD_MAX},

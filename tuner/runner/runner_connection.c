@@ -276,7 +276,7 @@ static rue_status check_batches(const struct rue_connection *connection, const s
             connection->hello.runner);
     rue_status status = check_views(connection, workload, opened, error);
     if (status != RUE_OK) return status;
-    if (variant->mode == RUE_RAW && !rue_workload_is_usual(workload) && !opened->geometry)
+    if (!rue_workload_is_usual(workload) && !opened->geometry)
         return rue_fail(error, RUE_USAGE,
                         "--image-size, --resize and the like: the runner %s does not report that it follows "
                         "them; leave them out, or let the runner answer 'open' with \"geometry\":true",

@@ -10,6 +10,7 @@
 #include "json_document.h"
 #include "json_memory.h"
 #include "machine.h"
+#include "made_with.h"
 #include "model_cuda.h"
 #include "model_host.h"
 #include "model_sleep.h"
@@ -181,6 +182,8 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     status = rue_trial_views(&request->workload, &views, &loader, error);
     if (status != RUE_OK) return status;
     const struct rue_item_shape item = rue_fetcher_shape(source, &loader.fetcher);
+    if (actual.mode == RUE_PREPROCESSED)
+        rue_made_with_items(item.shape[0], rue_source_made_with(source), out->made_with);
     out->item_values = item.all_values == RUE_TENSOR_ITEMS ? 0 : item.all_values;
     out->views = item.views > 1 ? item.views : 0;
     out->geometry = !rue_workload_is_usual(&request->workload);

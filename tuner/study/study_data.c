@@ -11,6 +11,7 @@
 #include "interrupt.h"
 #include "json_number.h"
 #include "machine.h"
+#include "made_with.h"
 #include "model.h"
 #include "note.h"
 #include "prepare.h"
@@ -399,6 +400,20 @@ static rue_status add_ranks(struct rue_study_setup *setup, rue_error *error)
     return RUE_OK;
 }
 
+/* Preprocessed images are those that the workload asks for. Beside raw images they are the same as those. */
+static rue_status check_made_with(const struct rue_study_setup *setup, rue_error *error)
+{
+    const struct rue_workload *workload = &setup->goal.loader.workload;
+    const struct rue_geometry geometry = rue_workload_geometry(workload);
+    rue_status status = RUE_OK;
+    bool raw = false;
+    for (size_t i = 0; i < setup->chosen_count; i++) raw |= setup->variants[i].variant.mode == RUE_RAW;
+    for (size_t i = 0; status == RUE_OK && i < setup->chosen_count; i++)
+        status = rue_made_with_check(setup->variants[i].variant.path, setup->variants[i].opened.made_with,
+                                     &geometry, workload->orientation, raw, error);
+    return status;
+}
+
 rue_status rue_study_open_data(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_study_goal *goal = &setup->goal;
@@ -409,5 +424,6 @@ rue_status rue_study_open_data(struct rue_study_setup *setup, rue_error *error)
         if (!goal->data.count && !setup->requested_images && hello->images)
             setup->variants[i].job_images = hello->images;
     }
+    if (status == RUE_OK) status = check_made_with(setup, error);
     return status == RUE_OK ? add_ranks(setup, error) : status;
 }

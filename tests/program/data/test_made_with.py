@@ -62,6 +62,15 @@ def test_other_options_are_an_error_that_names_both(rue, small):
     assert f"shape 3 x 32 x 48 prepared with {PIXELS} mean 0.48145467," in shown
 
 
+def test_preprocessed_images_are_compared_with_the_same_raw_images(rue, small, own_photos):
+    words = ["compare", own_photos, small, *TUNE, "--budget", "4trials", "--sample", "4"]
+    expect_failure(rue(*words), 2, "small.tensor was prepared with image_size 32x48, and the raw images are loaded with image_size 224x224: "
+                                   "give the options that it was prepared with")
+    expect_failure(rue(*words, "--image-size", "32x48"), 2, "interpolation bicubic, and the raw images are loaded with interpolation bilinear")
+    done = rue(*words, *OPTIONS, "--mean", "clip", "--std", "clip")
+    assert done.returncode == 0, done.stderr
+
+
 def test_data_without_a_record_have_only_their_shape(rue, own_photos):
     prepare(rue, own_photos, "tars", "--format", "webdataset", "--mode", "preprocessed", *OPTIONS)
     for text in ("", "x" * 300, "resize\n36", "\xe9"):
