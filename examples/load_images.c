@@ -86,8 +86,7 @@ int main(int argc, char **argv)
     for (;; rue_loader_release(loader, batch)) {
         if (rue_loader_next(loader, &batch, &error) != RUE_OK) fail(error.message);
         if (!batch) break;
-        images += batch->count; /* batch->images: count x 3 x 224 x 224 for each view, batch->labels: count x
-                                   int32 */
+        images += batch->count; /* batch->images: count x 3 x 224 x 224, batch->labels: count x int32 */
     }
     rue_loader_close(loader);
     rue_source_close(source);

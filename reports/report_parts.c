@@ -125,7 +125,7 @@ static void put_data(struct rue_page *page, const struct rue_variant_findings *v
     if (variant->job.workload.batch_dtype != RUE_FLOAT32)
         say_fact(page, &comma, "batches of ", rue_dtype_names[variant->job.workload.batch_dtype]);
     uint32_t views = rue_workload_views(&variant->job.workload);
-    if (views) say_fact(page, &comma, "", "augmented for training");
+    if (rue_workload_trains(&variant->job.workload)) say_fact(page, &comma, "", "augmented for training");
     if (views > 1) say_fact(page, &comma, rue_format_count(views, text, sizeof text), " views of each");
     if (strcmp(variant->job.workload.cache, RUE_CACHE_COLD) == 0) say_fact(page, &comma, "", "read cold");
 }

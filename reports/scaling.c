@@ -377,7 +377,7 @@ static void say_title(struct rue_page *page, const struct curve *curve)
     if (workload->batch_dtype != RUE_FLOAT32)
         rue_say(page, ", batches of %s", rue_dtype_names[workload->batch_dtype]);
     uint32_t views = rue_workload_views(workload);
-    if (views) rue_say(page, ", augmented for training");
+    if (rue_workload_trains(workload)) rue_say(page, ", augmented for training");
     if (views > 1) rue_say(page, ", %" PRIu32 " views of each", views);
     if (curve->knob == RUE_BATCH_SIZE)
         rue_say(page, ", %d worker%s: ", curve->scaling->fixed_workers,

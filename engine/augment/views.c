@@ -19,15 +19,17 @@ enum { ENTRY_BYTES = RUE_RECIPE_TEXT_BYTES + 64 };
 #define NAME(name, text) name,
 #define TEXT(name, text) text,
 
-const char *const rue_views_presets[] = {PRESETS(NAME) NULL};
+/* Several views by one name. */
+static const char *const names[] = {PRESETS(NAME) NULL};
 static const char *const texts[] = {PRESETS(TEXT) NULL};
 
 rue_status rue_views_add(struct rue_views *views, const struct rue_view *view, uint64_t times,
                          rue_error *error)
 {
-    if (times < 1 || times > RUE_VIEWS_MAX - views->count)
-        return rue_fail(error, RUE_USAGE, "%" PRIu64 " views: expected from 1 to %d in all",
-                        views->count + times, RUE_VIEWS_MAX);
+    if (times < 1) return rue_fail(error, RUE_USAGE, "0 views: expected at least 1");
+    if (times > RUE_VIEWS_MAX - views->count)
+        return rue_fail(error, RUE_USAGE, "%" PRIu64 " views: the limit is %d in all", views->count + times,
+                        RUE_VIEWS_MAX);
     for (; times > 0; times--) views->at[views->count++] = *view;
     return RUE_OK;
 }
@@ -52,24 +54,24 @@ static const char *read_count(const char *text, uint64_t *out)
 
 static const char *find_preset(const char *name)
 {
-    for (size_t i = 0; rue_views_presets[i]; i++)
-        if (strcmp(rue_views_presets[i], name) == 0) return texts[i];
+    for (size_t i = 0; names[i]; i++)
+        if (strcmp(names[i], name) == 0) return texts[i];
     return NULL;
 }
 
 /* Suggests the names of one view and of several. */
 static rue_status read_preset(const char *name, struct rue_recipe *out, rue_error *error)
 {
-    const char *names[64];
+    const char *all[64];
     size_t count = 0;
-    for (size_t i = 0; rue_recipe_presets[i]; i++) names[count++] = rue_recipe_presets[i];
-    for (size_t i = 0; rue_views_presets[i]; i++) names[count++] = rue_views_presets[i];
+    for (size_t i = 0; rue_recipe_presets[i] && count < 64; i++) all[count++] = rue_recipe_presets[i];
+    for (size_t i = 0; names[i] && count < 64; i++) all[count++] = names[i];
     if (rue_recipe_preset(name, out, NULL) == RUE_OK) return RUE_OK;
     if (find_preset(name))
         return rue_fail(error, RUE_USAGE, "%s is several views, which have their own number and size", name);
     if (!*name) return rue_fail(error, RUE_USAGE, "the name of a preset is missing");
     char near[RUE_SUGGESTION_BYTES];
-    rue_did_you_mean(name, names, count, "", near);
+    rue_did_you_mean(name, all, count, "", near);
     return rue_fail(error, RUE_USAGE, "unknown preset '%.80s'%s", name,
                     *near ? near : "; presets are mild, simclr and those that docs/augmentation.md lists");
 }
@@ -168,7 +170,9 @@ rue_status rue_views_format(const struct rue_views *views, char out[RUE_VIEWS_TE
             (size_t)snprintf(out + length, RUE_VIEWS_TEXT_BYTES - length, "%s%s", length ? "; " : "", text);
     }
     if (length < RUE_VIEWS_TEXT_BYTES) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "the recipes of %" PRIu32 " views are longer than %d characters",
+    return rue_fail(error, RUE_USAGE,
+                    "the recipes of %" PRIu32
+                    " views are longer than %d characters: put equal views together, or use fewer",
                     views->count, RUE_VIEWS_TEXT_BYTES - 1);
 }
 

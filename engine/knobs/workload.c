@@ -63,11 +63,12 @@ bool rue_workload_trains(const struct rue_workload *workload)
 uint32_t rue_workload_views(const struct rue_workload *workload)
 {
     uint32_t count = 0;
+    bool own_size = strstr(workload->augment, "image_size ");
     for (const char *at = workload->augment; *at; at += strspn(at, "; ")) {
         count += strncmp(at, "views ", 6) == 0 ? (uint32_t)strtoul(at + 6, NULL, 10) : 1;
         at += strcspn(at, ";");
     }
-    return count;
+    return count > 1 || own_size ? count : 0;
 }
 
 bool rue_workload_same_cost(const struct rue_workload *a, const struct rue_workload *b)

@@ -60,7 +60,7 @@ extern const char *const rue_transform_names[];
     X(at, transform, TEXT, rue_transform_names, 0, 0, 0, true, true, "transform", "NAME",                    \
       RUE_TRANSFORM_EVAL, "eval, or train: random crop and flip")                                            \
     X(at, augment, RECIPE, NULL, 0, 0, 0, true, false, "augment", "RECIPE", NULL,                            \
-      "recipe for train: a preset or FILE.json [mild]")
+      "recipe for train: presets, or FILE.json [mild]")
 
 /* The same, of what becomes of the pixels of raw items. */
 #define RUE_WORKLOAD_BY_GEOMETRY(X, at)                                                                   \
@@ -132,7 +132,8 @@ static inline uint64_t rue_workload_loaders(const struct rue_workload *workload)
 
 bool rue_workload_trains(const struct rue_workload *workload);
 
-/* Number of views that are made of an image for training; 0: none. */
+/* Number of views that are made of an image for training; 0: one with the size of the geometry, or not for
+ * training. */
 uint32_t rue_workload_views(const struct rue_workload *workload);
 
 /* What becomes of the pixels of raw items; the default where a text is wrong. */

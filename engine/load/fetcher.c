@@ -135,7 +135,8 @@ rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fe
     rue_status status = check_training(fetcher, error);
     if (status == RUE_OK)
         status = fetcher->mode == RUE_RAW ? check_dtype(fetcher, error) : open_tensors(fetcher, error);
-    if (status == RUE_OK) status = open_transform(fetcher, error); /* copies the views */
+    if (status == RUE_OK) status = open_transform(fetcher, error);
+    fetcher->options.views = NULL; /* the transform has a copy */
     if (status != RUE_OK) return rue_fetcher_close(fetcher), status;
     *out = fetcher;
     return RUE_OK;

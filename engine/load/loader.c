@@ -329,6 +329,7 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     loader->reading.item = item;
     open_locks(loader);
     status = open_memory(loader, error);
+    loader->options.fetcher.views = NULL; /* the fetchers have copies */
     if (status == RUE_OK) status = rue_loader_rewind(loader, options.sampler.epoch, options.first, error);
     if (status == RUE_OK) status = start_workers(loader, error);
     if (status != RUE_OK) return rue_loader_close(loader), status;

@@ -1,5 +1,7 @@
 #include "trial_options.h"
 
+#include <inttypes.h>
+
 struct rue_sampler rue_workload_sampler(const struct rue_workload *workload)
 {
     return (struct rue_sampler){.items = 1,
@@ -48,5 +50,16 @@ rue_status rue_trial_views(const struct rue_workload *workload, struct rue_views
 {
     if (!rue_workload_trains(workload)) return RUE_OK;
     options->fetcher.views = views;
-    return rue_views_parse(workload->augment, views, error);
+    rue_status status = rue_views_parse(workload->augment, views, error);
+    uint64_t values = 0;
+    for (uint32_t v = 0; status == RUE_OK && v < views->count; v++) {
+        const struct rue_geometry geometry = rue_view_geometry(&views->at[v], &options->fetcher.geometry);
+        uint32_t shape[3];
+        values += rue_geometry_shape(&geometry, shape);
+    }
+    if (status != RUE_OK || values <= RUE_ITEM_VALUES_MAX) return status;
+    return rue_fail(error, RUE_USAGE,
+                    "augment: the views of an image have %" PRIu64
+                    " values, and the limit is %d: use fewer or smaller ones",
+                    values, RUE_ITEM_VALUES_MAX);
 }

@@ -74,6 +74,7 @@ rue_status rue_python_facts(const struct rue_source *source, const char *options
                                      .digest = rue_source_digest(source),
                                      .classes = rue_source_class_count(source),
                                      .has_labels = rue_source_has_labels(source)};
+    memcpy(out->augment, read.workload.augment, sizeof out->augment);
     out->views = item.views;
     memcpy(out->shape, item.shape, sizeof out->shape);
     memcpy(out->mean, geometry->mean, sizeof out->mean);

@@ -19,6 +19,7 @@ struct rue_python_facts {
     int32_t raw, has_labels;
     char format[16], dtype[16]; /* dtype of preprocessed items; "": raw */
     float mean[RUE_CHANNELS], std[RUE_CHANNELS];
+    char augment[RUE_VIEWS_TEXT_BYTES]; /* the text of the views; "": not for training */
 };
 
 rue_status rue_python_facts(const struct rue_source *source, const char *options,

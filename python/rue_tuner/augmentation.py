@@ -91,7 +91,7 @@ def random_transforms(text, side):
     if T is None:
         raise Refused("--transform train needs torchvision here: install it")
     if ";" in text or text.startswith(("views ", "image_size ")):
-        raise Refused("this runner makes one view of an image, and --augment asks for several: use rue's own loader")
+        raise Refused("this runner makes one view of an image, of --image-size: use one without a size in --augment, or rue's own loader")
     parts, named = recipe_parts(text), makers()
     crop, border = [T.RandomResizedCrop(side, parts.pop("area"), parts.pop("ratio"))], parts.pop("random_crop", None)
     if border is not None:

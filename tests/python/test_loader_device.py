@@ -63,7 +63,7 @@ def make_gpu(monkeypatch):
 
         def lend(lease):
             fill(lease)
-            gpu.lend(lease.memory[0])
+            gpu.lend(*lease.memory)
             return lease
 
         def take_back(lease):
@@ -90,8 +90,8 @@ class Caller:
     def __init__(self, gpu):
         self.gpu, self.seen, self.own = gpu, [], []
 
-    def step(self, images, labels):
-        at, contents = len(self.seen), (images.content, labels.content)
+    def step(self, *tensors):
+        at, contents = len(self.seen), [tensor.content for tensor in tensors]
         self.seen.append(None)
         self.gpu.stream.add(lambda: self.seen.__setitem__(at, tuple(content.clone() for content in contents)))
 
@@ -114,6 +114,23 @@ def batches_of(data, epochs=1, **options):
     """What a loader without a device delivers."""
     with rue.Loader(data, **{**OPTIONS, **options}) as loader:
         return [tuple(part.clone() for part in batch) for _ in range(epochs) for batch in loader]
+
+
+def views_of(data, epochs, **options):
+    with rue.Loader(data, **{**OPTIONS, **options}) as loader:
+        return [([view.clone() for view in views], labels.clone()) for _ in range(epochs) for views, labels in loader]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_all_views_are_those_of_the_cpu(photos, make_gpu, schedule, dtype):
+    gpu, options = make_gpu(schedule, 1), dict(transform="train", augment="mild@20x16,2*mild@9", drop_last=False)
+    caller = Caller(gpu)
+    with rue.Loader(photos, device="cuda", dtype=dtype, **options, **OPTIONS) as loader:
+        for views, labels in itertools.chain(loader, loader):
+            caller.step(*views, labels)
+            del views, labels
+    caller.check([(*views, labels) for views, labels in views_of(photos, 2, **options)])
 
 
 @pytest.mark.parametrize("seed", range(3))

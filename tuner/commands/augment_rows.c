@@ -50,7 +50,7 @@ static const float *get_reals(const struct rue_augmentation *set)
 static char *put_operations(char *out, const struct rue_augment_origin *origin,
                             const struct rue_augmentation *set)
 {
-    static const struct rue_frame frame = {224, 224, RUE_SAMPLING_BICUBIC, {0}};
+    const struct rue_frame frame = {origin->width, origin->height, RUE_SAMPLING_BICUBIC, {0}};
     struct rue_operations list;
     rue_operations_draw(&origin->recipe, &origin->key, set, &frame, &list);
     out = put_text(out, ",\"operations\":[");

@@ -11,6 +11,7 @@
 struct rue_augment_origin {
     struct rue_recipe recipe;
     struct rue_augmentation_key key;
+    uint32_t width, height; /* of the image after its crop */
 };
 
 struct rue_augment_format {

@@ -82,6 +82,10 @@ static rue_status read_recipe(const struct rue_options *options, struct rue_augm
         return rue_fail(error, RUE_USAGE, "--view and --per-rank exclude each other: give one of them");
     out->key.stream += view;
     out->recipe = views.at[view].recipe;
+    const struct rue_geometry usual = rue_geometry_default(),
+                              size = rue_view_geometry(&views.at[view], &usual);
+    out->width = size.width;
+    out->height = size.height;
     return RUE_OK;
 }
 

@@ -85,11 +85,15 @@ static rue_status read_part_named(const char *key, const json_t *value, struct r
     return fail_unknown(key, error);
 }
 
-/* A number of pixels, or "HEIGHTxWIDTH". */
+/* A number of pixels, "HEIGHTxWIDTH", or [height, width]. */
 static rue_status read_size(const json_t *value, struct rue_view *out, rue_error *error)
 {
     struct rue_geometry geometry = rue_geometry_default();
-    char number[32] = "";
+    char number[64] = "";
+    json_int_t height = json_integer_value(json_array_get(value, 0)),
+               width = json_integer_value(json_array_get(value, 1));
+    if (json_array_size(value) == 2)
+        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT "x%" JSON_INTEGER_FORMAT, height, width);
     if (json_is_integer(value))
         snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     const char *text = json_is_string(value) ? json_string_value(value) : number;
@@ -99,18 +103,27 @@ static rue_status read_size(const json_t *value, struct rue_view *out, rue_error
     return status;
 }
 
+static rue_status read_times(const json_t *value, uint64_t *out, rue_error *error)
+{
+    json_int_t number = json_integer_value(value);
+    if (!json_is_integer(value) || number < 1)
+        return rue_fail(error, RUE_USAGE, "views: expected a whole number from 1 to %d", RUE_VIEWS_MAX);
+    *out = (uint64_t)number;
+    return RUE_OK;
+}
+
 /* One object, which may stand for several equal views. */
 static rue_status add_object(struct rue_views *views, const json_t *object, rue_error *error)
 {
     struct rue_view view = {.recipe = rue_recipe_default()};
-    json_int_t times = 1;
+    uint64_t times = 1;
     const char *key;
     json_t *value;
     rue_status status = RUE_OK;
     json_object_foreach((json_t *)object, key, value)
     {
         if (strcmp(key, "views") == 0)
-            times = json_integer_value(value);
+            status = read_times(value, &times, error);
         else if (strcmp(key, "image_size") == 0)
             status = read_size(value, &view, error);
         else
@@ -118,7 +131,7 @@ static rue_status add_object(struct rue_views *views, const json_t *object, rue_
         if (status != RUE_OK) return status;
     }
     status = rue_recipe_check(&view.recipe, error);
-    return status == RUE_OK ? rue_views_add(views, &view, times < 0 ? 0 : (uint64_t)times, error) : status;
+    return status == RUE_OK ? rue_views_add(views, &view, times, error) : status;
 }
 
 static rue_status add_view(struct rue_views *views, const json_t *value, rue_error *error)

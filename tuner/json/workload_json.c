@@ -9,12 +9,15 @@
 static void check_transform(struct rue_json_reader *reader, const struct rue_workload *workload)
 {
     struct rue_views views;
+    char canonical[RUE_VIEWS_TEXT_BYTES];
     bool train = rue_workload_trains(workload);
     if (!train && strcmp(workload->transform, RUE_TRANSFORM_EVAL) != 0)
         rue_json_refuse(reader, "transform", "eval or train");
     if (!train && workload->augment[0])
         rue_json_refuse(reader, "augment", "absent unless transform is train");
-    if (train && (!workload->augment[0] || rue_views_parse(workload->augment, &views, NULL) != RUE_OK))
+    if (train &&
+        (rue_views_parse(workload->augment, &views, NULL) != RUE_OK ||
+         rue_views_format(&views, canonical, NULL) != RUE_OK || strcmp(workload->augment, canonical) != 0))
         rue_json_refuse(reader, "augment", "a recipe, such as \"area 0.08 1 ratio 0.75 1.33333 flip 0.5\"");
     if (train && workload->decode != RUE_DECODE_EXACT)
         rue_json_refuse(reader, "decode", "exact if transform is train");

@@ -61,7 +61,7 @@ struct rue_opened {
     enum rue_dtype batch_dtype;              /* of the batches of its trials */
     char transform[16];                      /* of its trials; "": eval */
     bool geometry;                           /* its trials follow that of the workload */
-    uint32_t views;                          /* tensors of a batch, if the recipe has several */
+    uint32_t views;                          /* see rue_workload_views */
     bool has_subset;                         /* these are the images of the subset that was requested */
     char layout[48];                         /* see rue_source_layout */
     char made_with[RUE_MADE_WITH_BYTES]; /* of preprocessed items: see rue_made_with_items; "": not sent */

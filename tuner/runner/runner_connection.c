@@ -255,12 +255,12 @@ static rue_status check_views(const struct rue_connection *connection, const str
                               const struct rue_opened *opened, rue_error *error)
 {
     uint32_t views = rue_workload_views(workload);
-    if (views < 2 || opened->views == views) return RUE_OK;
+    if (!views || opened->views == views) return RUE_OK;
     return rue_fail(error, RUE_USAGE,
-                    "--augment: the recipe has %" PRIu32
-                    " views, and the runner %s does not report them; choose "
-                    "one view, or let the runner answer 'open' with \"views\":%" PRIu32,
-                    views, connection->hello.runner, views);
+                    "--augment: the runner %s does not report that it makes %" PRIu32
+                    " view%s with their sizes; "
+                    "choose one of --image-size, or let it answer 'open' with \"views\":%" PRIu32,
+                    connection->hello.runner, views, views == 1 ? "" : "s", views);
 }
 
 /* A runner that ignores "batch_dtype", "transform" or "image_size" would measure something else. */

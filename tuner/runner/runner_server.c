@@ -185,7 +185,7 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     if (actual.mode == RUE_PREPROCESSED)
         rue_made_with_items(item.shape[0], rue_source_made_with(source), out->made_with);
     out->item_values = item.all_values == RUE_TENSOR_ITEMS ? 0 : item.all_values;
-    out->views = item.views > 1 ? item.views : 0;
+    out->views = rue_workload_views(&request->workload);
     out->geometry = !rue_workload_is_usual(&request->workload);
     out->chunk_cache_bytes = rue_source_cache_bytes(source);
     out->batch_dtype = floating ? RUE_FLOAT32 : request->workload.batch_dtype;

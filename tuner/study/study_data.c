@@ -78,16 +78,25 @@ static void unshare_sample(struct rue_workload *workload)
     workload->world_size = 1;
 }
 
-/* Fails if a model that computes cannot take the items. */
+/* Whether a model that computes can take the items. */
+static rue_status check_input(const struct rue_opened *opened, rue_error *error)
+{
+    const struct rue_model_input input = {.item_values = opened->item_values};
+    if (opened->views < 2) return rue_model_check_input(&input, error);
+    return rue_fail(error, RUE_USAGE,
+                    "models that compute take one view of an image, and --augment asks for %" PRIu32
+                    ": use simulated models",
+                    opened->views);
+}
+
 static rue_status check_items(const struct rue_study_setup *setup, const struct rue_study_variant *variant,
                               rue_error *error)
 {
-    const struct rue_model_input input = {.item_values = variant->opened.item_values};
     rue_status status = RUE_OK;
     rue_error why = {0};
     for (size_t m = 0; status == RUE_OK && m < setup->model_count; m++)
         if (setup->models[m].profile.consumer != RUE_CONSUMER_SLEEP)
-            status = rue_model_check_input(&input, &why);
+            status = check_input(&variant->opened, &why);
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s: %s", variant->variant.path, why.message);
 }
 

@@ -17,8 +17,6 @@ struct rue_views {
     struct rue_view at[RUE_VIEWS_MAX];
 };
 
-extern const char *const rue_views_presets[]; /* "dino", "swav", ..., NULL: several views by one name */
-
 /* Adds `times` views. The recipe must have passed rue_recipe_check. RUE_USAGE: they are too many. */
 rue_status rue_views_add(struct rue_views *views, const struct rue_view *view, uint64_t times,
                          rue_error *error) RUE_MUST_CHECK;

@@ -128,6 +128,7 @@ class Loader:
         self._given = {name: OPTIONS[name] if value is None else plain(value) for name, value in options.items()}
         self._given.update({name: listed(self._given[name]) for name in ("image_size", "resize", "mean", "std")})
         self._given["subset"] = subset_text(self._given.get("subset"))
+        self._given["augment"] = augment_text(self._given["augment"])
         options = self._options = dict(self._given)
         self.path, self._absolute, train = path, os.path.abspath(path), options["transform"] == "train"
         for name in ("shuffle", "drop_last"):
@@ -148,6 +149,7 @@ class Loader:
         if data is None and not self._data.has_labels and "labels" in parts_of(options["returns"]):
             warnings.warn(f"{path} has no labels: all of them are 0", stacklevel=3)
         facts = self._data.facts(native_options(options))
+        self._augment = facts.augment.decode()
         self._shapes, normal = [tuple(shape) for shape in facts.shape[:facts.views]], (tuple(facts.mean), tuple(facts.std))
         channels = self._shapes[0][2 if options["layout"] == "nhwc" else 0]
         settle_dtype(options, self._data.raw or self._data.dtype == "uint8", channels)
@@ -264,7 +266,7 @@ class Loader:
         options = self._options
         same = dict(data=self._data.digest, **{name: options[name] for name in ("seed", "shuffle", "share", "transform", "decode", "orientation")})
         if options["transform"] == "train":
-            same["augment"] = augment_text(options["augment"])
+            same["augment"] = self._augment
         if options["batch_strategy"] == "round-robin":
             same["batch_size"] = options["batch_size"]
         return same

@@ -27,7 +27,7 @@ class Error(Structure):
 class Facts(Structure):
     _fields_ = [("items", c_uint64), ("whole_items", c_uint64), ("digest", c_uint64), ("classes", c_uint64), ("views", c_uint32), ("shape", c_uint32 * 3 * VIEWS_MAX),
                 ("raw", c_int32), ("has_labels", c_int32), ("format", c_char * 16),
-                ("dtype", c_char * 16), ("mean", c_float * 3), ("std", c_float * 3)]
+                ("dtype", c_char * 16), ("mean", c_float * 3), ("std", c_float * 3), ("augment", c_char * 2048)]
 
 
 class Batch(Structure):

@@ -24,7 +24,7 @@ def native_options(options, **more):
     chosen = {name: options[name] for name in (*KNOBS, *WORKLOAD)}
     chosen.update({name: list_text(options[name], "x") for name in ("image_size", "resize", "crop_pct")},
                   **{name: list_text(options[name], ",") for name in ("mean", "std")})
-    chosen.update(more, augment=augment_text(options["augment"]), batch_dtype=options["dtype"])
+    chosen.update(more, batch_dtype=options["dtype"])
     return json.dumps({name: value if is_readable(value) else repr(value) for name, value in chosen.items()}).encode()
 
 
@@ -119,7 +119,7 @@ def augment_text(augment):
     try:
         parts = {"area": [0.08, 1], "ratio": [0.75, 1.33333], "flip": 0.5, **augment}
         for name, to_text in (("views", str), ("image_size", lambda size: list_text(size, "x"))):
-            words += [name, to_text(parts.pop(name))] if name in parts else []
+            words += [name, str(to_text(parts.pop(name)))] if name in parts else []
         for name, value in parts.items():
             words += [name, *(f"{number:g}" for number in part_numbers(name, value))]
     except (TypeError, ValueError) as error:

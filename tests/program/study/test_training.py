@@ -49,9 +49,14 @@ def test_several_views_are_part_of_the_workload(rue, own_photos, tmp_path):
 
 
 def test_runners_without_views_are_refused(rue, script, own_photos):
-    words = ["--transform", "train", "--augment", "mild,mild", "--out", "out"]
-    done = rue("tune", own_photos, "--runner", script(TABLE, opened=dict(transform="train")).command, *words)
-    expect_failure(done, 2, "the recipe has 2 views, and the runner scripted 1.0 does not report them")
+    runner = script(TABLE, opened=dict(transform="train")).command
+    for augment, said in (("mild,mild", "2 views"), ("mild@96", "1 view")):
+        done = rue("tune", own_photos, "--runner", runner, "--transform", "train", "--augment", augment, "--out", "out")
+        expect_failure(done, 2, f"--augment: the runner scripted 1.0 does not report that it makes {said} with their sizes")
+    done = rue("tune", own_photos, "--transform", "train", "--augment", "2*mild@16384", "--mode", "raw", "--out", "out")
+    expect_failure(done, 2, "the views of an image have 1610612736 values, and the limit is 1073741824: use fewer or smaller ones")
+    done = rue("tune", own_photos, "--device", "host", "--transform", "train", "--augment", "4*mild@112", "--mode", "raw", "--out", "out")
+    expect_failure(done, 2, "models that compute take one view of an image, and --augment asks for 4: use simulated models")
 
 
 def test_the_same_recipe_continues_and_another_one_does_not(rue, own_photos):
@@ -79,7 +84,7 @@ def test_preprocessed_data_are_not_compared(rue, own_photos):
     (["--transform", "trian"], "--transform: 'trian' is not one of eval, train: did you mean 'train'?"),
     (["--transform", "train", "--augment", "mid"], "--augment: unknown preset 'mid': did you mean 'mild'?"),
     (["--transform", "train", "--augment", "8*dino-locl@96"], "--augment: unknown preset 'dino-locl': did you mean 'dino-local'?"),
-    (["--transform", "train", "--augment", "33*mild"], "--augment: 33 views: expected from 1 to 32 in all"),
+    (["--transform", "train", "--augment", "33*mild"], "--augment: 33 views: the limit is 32 in all"),
     (["--transform", "train", "--augment", "no.json"], "--augment: cannot open no.json"),
     (["--transform", "train", "--decode", "fast"], "--decode fast cannot be used with --transform train")])
 def test_wrong_options_are_one_clear_line(rue, own_photos, words, said):

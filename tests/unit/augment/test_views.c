@@ -44,16 +44,18 @@ static void expect_json(const char *text, const char *expected)
     json_decref(root);
 }
 
-Test(views, presets_are_valid_and_have_texts)
+Test(views, presets_have_their_number_of_views)
 {
-    for (int p = 0; rue_views_presets[p]; p++) {
+    static const struct {
+        const char *name;
+        uint32_t count;
+    } presets[] = {{"moco-v3", 2}, {"swav", 8}, {"dino", 10}, {"dinov2", 10}};
+    for (size_t p = 0; p < sizeof presets / sizeof *presets; p++) {
         struct rue_views views;
         char text[RUE_VIEWS_TEXT_BYTES];
-        cr_assert_eq(rue_views_parse(rue_views_presets[p], &views, NULL), RUE_OK);
+        cr_assert_eq(rue_views_parse(presets[p].name, &views, NULL), RUE_OK);
         cr_assert_eq(rue_views_format(&views, text, NULL), RUE_OK);
-        cr_assert_eq(views.count, strncmp(rue_views_presets[p], "dino", 4) == 0 ? 10
-                                  : strcmp(rue_views_presets[p], "swav") == 0   ? 8
-                                                                                : 2);
+        cr_assert_eq(views.count, presets[p].count, "%s", presets[p].name);
     }
 }
 
@@ -78,9 +80,9 @@ Test(views, wrong_texts_are_one_clear_line)
     expect_text("xyzzy",
                 "unknown preset 'xyzzy'; presets are mild, simclr and those that docs/augmentation.md lists");
     expect_text("dino@32", "dino is several views, which have their own number and size");
-    expect_text("33*mild", "33 views: expected from 1 to 32 in all");
-    expect_text("0*mild", "0 views: expected from 1 to 32 in all");
-    expect_text("31*mild,2*mild", "33 views: expected from 1 to 32 in all");
+    expect_text("33*mild", "33 views: the limit is 32 in all");
+    expect_text("0*mild", "0 views: expected at least 1");
+    expect_text("31*mild,2*mild", "33 views: the limit is 32 in all");
     expect_text("99999999999*mild", "unknown preset '99999999999*mild'; presets are mild, simclr and those "
                                     "that docs/augmentation.md lists");
     expect_text("mild@0",
@@ -98,7 +100,10 @@ Test(views, json)
                 MILD "; " GLOBAL "; image_size 31x5 area 0.08 1 ratio 0.75 1.33333 flip 0");
     expect_json("[]", "expected an object, such as {\"flip\": 0.5}, or a list of objects and presets");
     expect_json("[{}, 3]", "expected an object, such as {\"flip\": 0.5}, or a list of objects and presets");
-    expect_json("[{}, {\"views\": 0}]", "1 views: expected from 1 to 32 in all");
+    expect_json("[{}, {\"views\": 0}]", "views: expected a whole number from 1 to 32");
+    expect_json("{\"views\": \"x\"}", "views: expected a whole number from 1 to 32");
+    expect_json("{\"views\": 33}", "33 views: the limit is 32 in all");
+    expect_json("{\"image_size\": [31, 5]}", "image_size 31x5 " MILD);
     expect_json("{\"image_size\": -3}",
                 "image_size '-3': expected a side, or height x width such as 160x224, each from 1 to 16384");
     expect_json("{\"veiws\": 2}", "unknown key 'veiws'; docs/augmentation.md lists the keys");
@@ -115,5 +120,7 @@ Test(views, a_text_that_is_too_long_is_refused)
         cr_assert_eq(rue_views_add(&views, &view, 1, NULL), RUE_OK);
     }
     cr_assert_eq(rue_views_format(&views, text, &error), RUE_USAGE);
-    cr_assert_str_eq(error.message, "the recipes of 32 views are longer than 2047 characters");
+    cr_assert_str_eq(
+        error.message,
+        "the recipes of 32 views are longer than 2047 characters: put equal views together, or use fewer");
 }

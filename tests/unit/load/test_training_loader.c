@@ -130,7 +130,7 @@ Test(training_loader, views_of_one_decode_are_those_of_many)
     for (int workers = 0; workers < 3; workers += 2) {
         struct rue_loader *loader;
         struct rue_loader_options options =
-            training_options((struct loader_case){3, workers, 2, RUE_PARALLEL_SAMPLE}, PHOTOS);
+            training_options((struct loader_case){4, workers, 2, RUE_PARALLEL_SAMPLE}, PHOTOS);
         options.fetcher.views = &several;
         cr_assert_eq(rue_loader_open(source, &options, &loader, NULL), RUE_OK);
         for (uint64_t done = 0; done < PHOTOS; done += batch->count, rue_loader_release(loader, batch)) {
