@@ -3,7 +3,7 @@
 
   tests/bench/loader_python.py PHOTOS [--tensors FILE,...] [--only NAME,...] [--repeats N] [--program build/bench/rue]
 
-Sides run in turn, each in a process that waits while the others run; the medians count. Run it with a Python that has the peers:
+Sides run in turn, each in processes that stand still while the others run; the medians count. Run it with a Python that has the peers:
 
   python3 -m venv build/peers; build/peers/bin/pip install torch torchvision nvidia-dali-cuda120 spdl simplejpeg opencv-python-headless
 
@@ -18,40 +18,11 @@ import sys
 import tempfile
 import time
 
+from side_by_side import Side, absent, compare, compare_best, processes, row
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 SIDES = pathlib.Path(__file__).with_name("loader_sides.py")
-SETTLE_S = 0.5  # until a side that stopped has filled what it loads ahead
-TICK = os.sysconf("SC_CLK_TCK")
-
-
-def row(what, unit, value, peer, other, goal=""):
-    """As bench_row of bench.h."""
-    print(f"{what}\t{unit}\t{value:.4g}\t{peer}\t{other:.4g}\t{value / other if other else 0:.3f}\t{goal}", flush=True)
-
-
-def absent(what, unit, peer, why):
-    print(f"{what}\t{unit}\t-\t{peer}: {why}\t-\t-\t", flush=True)
-
-
-def processes(root):
-    """A process and its descendants."""
-    found = [root]
-    for pid in found:
-        try:
-            tasks = list(pathlib.Path(f"/proc/{pid}/task").iterdir())
-            found += [int(child) for task in tasks for child in (task / "children").read_text().split()]
-        except OSError:
-            continue
-    return found
-
-
-def cpu_s(root):
-    total = 0
-    for pid in processes(root):
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        total += sum(map(int, fields[11:15]))
-    return total / TICK
 
 
 def pss_mb(root, kind="Pss"):
@@ -66,56 +37,8 @@ def pss_mb(root, kind="Pss"):
     return total / 1024
 
 
-class Side:
-    """A process that delivers batches when it is asked."""
-
-    def __init__(self, batch_size, *command):
-        self.batch_size, self.cpu_ms, self.errors = batch_size, 0.0, tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True)
-
-    def ask(self, skip, count):
-        self.process.stdin.write(f"{skip} {count}\n")
-        self.process.stdin.flush()
-
-    def seconds(self):
-        line = self.process.stdout.readline()
-        if not line:
-            self.process.wait()
-            self.errors.seek(0)
-            raise RuntimeError((self.errors.read().strip().splitlines() or ["it ended"])[-1][:100])
-        return float(line)
-
-    def images_per_s(self, skip, images):
-        count = max(images // self.batch_size, 1)
-        begin_s = cpu_s(self.process.pid)
-        self.ask(skip, count)
-        seconds = self.seconds()
-        self.cpu_ms = 1e3 * (cpu_s(self.process.pid) - begin_s) / (self.batch_size * (skip + count))
-        return self.batch_size * count / seconds
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.kill()
-        self.process.wait()
-
-
 def python_side(name, data, batch_size, workers, *dtype):
-    return Side(batch_size, sys.executable, SIDES, name, data, batch_size, workers, *dtype)
-
-
-def compare(sides, repeats, skip, images):
-    """{name: (median images a second, median CPU ms an image)}, in turn, each time from another one on."""
-    runs, cpus, names = {name: [] for name in sides}, {name: [] for name in sides}, list(sides)
-    for turn in range(-1, repeats):
-        for name in names[turn % len(names):] + names[:turn % len(names)]:
-            rate = sides[name].images_per_s(skip, images)
-            time.sleep(SETTLE_S)
-            if turn >= 0:
-                runs[name].append(rate)
-                cpus[name].append(sides[name].cpu_ms)
-    for side in sides.values():
-        side.close()
-    return {name: (statistics.median(runs[name]), statistics.median(cpus[name])) for name in sides}
+    return Side(batch_size, workers, sys.executable, SIDES, name, data, batch_size, workers, *dtype)
 
 
 # ---- the loop in Python beside the loop in C ----
@@ -133,8 +56,8 @@ def put_loop(options, program, data, dtype, batch_size, workers):
     """Medians over pairs of processes: two of the same program differ by up to 7 %, for as long as they live, by where their memory lies."""
     images, runs = (1 if data.is_dir() else 10 if batch_size > 1 else 5) * 1024, {"python": [], "C": []}
     for _ in range(options.repeats):
-        sides = dict(python=python_side("rue", data, batch_size, workers, dtype), C=Side(batch_size, program, data, batch_size, workers, dtype))
-        for name, (rate, _) in compare(sides, 2, 2 * workers + 2, images).items():
+        sides = dict(python=python_side("rue", data, batch_size, workers, dtype), C=Side(batch_size, workers, program, data, batch_size, workers, dtype))
+        for name, (rate, _) in compare(sides, 2, images).items():
             runs[name].append(rate)
     what = f"Python loop, {'raw' if data.is_dir() else 'tensors'}, {dtype}, batch_size {batch_size}, num_workers {workers}"
     python, c = (statistics.median(runs[name]) for name in ("python", "C"))
@@ -148,14 +71,8 @@ GOALS = {"PyTorch's DataLoader": ">= 3", "DALI": ">= 2", "SPDL": ">= 3", "simple
 
 def peers(options):
     cpus, batch_size = len(os.sched_getaffinity(0)), 64
-    best, absences = {}, {}
-    for name in ["rue", *GOALS]:
-        try:
-            best[name] = best_workers(name, options.photos, batch_size, [cpus, cpus + 1, 2 * cpus])
-        except RuntimeError as error:
-            absences[name] = str(error)
-    sides = {name: python_side(name, options.photos, batch_size, workers) for name, workers in best.items()}
-    medians = compare(sides, options.repeats, 2 * max(best.values()) + 2, 1024)
+    candidates = {name: [cpus, cpus + 1, 2 * cpus] for name in ["rue", *GOALS]}
+    medians, best, absences = compare_best(lambda name, workers: python_side(name, options.photos, batch_size, workers), candidates, options.repeats, 1024)
     for name, goal in GOALS.items():
         what = f"Loader, raw, batch_size {batch_size}, num_workers {best['rue']}"
         if name in absences:
@@ -164,17 +81,6 @@ def peers(options):
         peer = f"{name}, {best[name]} workers"
         row(what, "images/s", medians["rue"][0], peer, medians[name][0], goal)
         row("its CPU time an image", "ms", medians["rue"][1], peer, medians[name][1])
-
-
-def best_workers(name, data, batch_size, candidates):
-    """The number of workers that is fastest in the median of three short runs."""
-    sides = {workers: python_side(name, data, batch_size, workers) for workers in candidates}
-    try:
-        medians = compare(sides, 3, 2 * max(candidates), 512)
-    finally:
-        for side in sides.values():
-            side.close()
-    return max(medians, key=lambda workers: medians[workers][0])
 
 
 # ---- the beginning, the pause, memory ----
@@ -308,7 +214,7 @@ def training(options):
         together = timed(lambda: [step(*next(iterator)) for _ in range(20)]) / 20
         iterator = None
         beside = python_side("rue", options.photos, 32, 1)
-        beside.images_per_s(2, 64)
+        beside.warm_up()
         beside.ask(0, 10 ** 6)
         apart = timed(lambda: [step(*resident) for _ in range(20)]) / 20
         beside.close()

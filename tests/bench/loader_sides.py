@@ -2,15 +2,14 @@
 """Loaders that loader_python.py compares. Each delivers batches for ever, shuffled: Resize(256), CenterCrop(224), float32, normalised.
 
   loader_sides.py NAME DATA BATCH_SIZE NUM_WORKERS [DTYPE]
-
-Answers each line "SKIP COUNT" of its input: drops SKIP batches, then prints the seconds that the next COUNT take.
 """
 import collections
 import concurrent.futures
 import itertools
 import pathlib
 import sys
-import time
+
+from side_by_side import serve
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
@@ -124,15 +123,7 @@ SIDES = {"rue": rue, "PyTorch's DataLoader": dataloader, "DALI": dali, "SPDL": s
 
 def main():
     name, data, batch_size, num_workers, *dtype = sys.argv[1:]
-    stream = SIDES[name](data, int(batch_size), int(num_workers), *dtype)
-    for line in sys.stdin:
-        skip, count = map(int, line.split())
-        for batch in itertools.islice(stream, skip):
-            pass
-        begin = time.perf_counter()
-        for batch in itertools.islice(stream, count):
-            pass
-        print(time.perf_counter() - begin, flush=True)
+    serve(SIDES[name](data, int(batch_size), int(num_workers), *dtype))
 
 
 if __name__ == "__main__":
