@@ -14,7 +14,7 @@ from . import native
 from .device import DeviceFeed, find_device
 from .host import HostFeed
 from .options import EVEN, KNOBS, augment_text, check_options, given_share, listed, native_options, parts_of, plain, refuse_unknown, settle_dtype, subset_text
-from .output import make_output
+from .output import BYTES, make_output
 from .position import MOST_EPOCH, Position
 from .ranks import find_share, local_ranks
 from .recommended import choose, options_of
@@ -315,7 +315,7 @@ class Loader:
             if device is not None:
                 device = find_device(self._output.torch, device)
             options = native_options(self._options, rank=rank, world_size=ranks, memory_bytes=int(MEMORY_SHARE * machine.available_bytes()))
-            item_bytes = sum(map(math.prod, self._shapes)) * (4 if self._options["dtype"] == "float32" else 1)
+            item_bytes = sum(map(math.prod, self._shapes)) * BYTES[self._options["dtype"]]
             batches = native.Batches(self._data, options, images, self._options["hold"] + 1, item_bytes, self._options["num_workers"] == 0,
                                      bool({"items", "keys"} & set(parts_of(self._options["returns"]))))
             parts = batches, self._output, self._shapes, self._options

@@ -1,7 +1,18 @@
 """Batches as PyTorch's tensors or NumPy's arrays. Both are views of a lent batch, which they keep."""
 import ctypes
-import itertools
 import math
+
+
+BYTES = {"float32": 4, "uint8": 1}  # of a value
+
+
+def places(images, shapes, value_bytes):
+    """(shape, number of values, offset in bytes) of each view in a batch."""
+    at = 0
+    for shape in shapes:
+        count = images * math.prod(shape)
+        yield shape, count, at
+        at += count * value_bytes
 
 
 class Torch:
@@ -11,9 +22,9 @@ class Torch:
 
     def images(self, lease, shapes, dtype):
         """A tensor for each view."""
-        images = self.torch.frombuffer(lease.images(), dtype=getattr(self.torch, dtype))
-        parts = images.split([lease.count * math.prod(shape) for shape in shapes])
-        return [part.view(lease.count, *shape) for part, shape in zip(parts, shapes)]
+        array, kind = lease.images(), getattr(self.torch, dtype)
+        return [self.torch.frombuffer(array, dtype=kind, count=count, offset=at).view(lease.count, *shape)
+                for shape, count, at in places(lease.count, shapes, BYTES[dtype])]
 
     def integers(self, array, dtype):
         """A copy. Unsigned 64-bit numbers of items are below 2^63."""
@@ -33,9 +44,9 @@ class NumPy:
         self.numpy = numpy
 
     def images(self, lease, shapes, dtype):
-        images = self.numpy.frombuffer(lease.images(), dtype)
-        ends = list(itertools.accumulate(lease.count * math.prod(shape) for shape in shapes))
-        return [part.reshape(lease.count, *shape) for part, shape in zip(self.numpy.split(images, ends), shapes)]
+        array = lease.images()
+        return [self.numpy.frombuffer(array, dtype, count, at).reshape(lease.count, *shape)
+                for shape, count, at in places(lease.count, shapes, BYTES[dtype])]
 
     def integers(self, array, dtype):
         return self.numpy.frombuffer(array, "int32" if ctypes.sizeof(array._type_) == 4 else "uint64").astype(dtype)
