@@ -16,7 +16,8 @@ static struct rue_prepare_options list_options(int num_workers)
                                         .dtype = RUE_UINT8,
                                         .seed = 5,
                                         .num_workers = num_workers,
-                                        .max_pixels = RUE_MAX_PIXELS_DEFAULT};
+                                        .max_pixels = RUE_MAX_PIXELS_DEFAULT,
+                                        .geometry = rue_geometry_default()};
 }
 
 static const char *copy_message(const rue_error *error)
