@@ -20,6 +20,7 @@ from .errors import TuneError
 INTERRUPTED = (130, 143)  # exit codes
 TEMPORARY = "rue-tuner-"  # start of the names of folders that are removed at the end
 END_S = 60  # for writing the results after an interrupt
+STUDY = threading.Lock()  # held while this process runs a study, or is the runner of one
 
 
 def find_program():

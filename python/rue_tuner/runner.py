@@ -79,10 +79,10 @@ def main(arguments=None):
     except ImportError as error:
         replies.write(json.dumps(dict(reason=f"{sys.executable} has no PyTorch ({error}): give the command of a Python that has it")) + "\n")
         return
-    from . import tuning
-    from .subjects import make_subject
+    from .program import STUDY
     from .serve import Runner
-    tuning.running = True  # an imported script that calls tune() at its top is refused
+    from .subjects import make_subject
+    STUDY.acquire()  # an imported script that calls tune() at its top is refused
     if options.target:
         count = import_target(options.count) if options.count else None
         subject = make_subject(import_target(options.target), parse_knobs(options.knob), count, options.images, options.epochs)

@@ -17,7 +17,7 @@ from . import document as documents
 from . import knobs, random_state
 from .distributed import LeadingRunner, Ranks, world_size
 from .errors import Refused, TuneError, explain
-from .program import INTERRUPTED, Relay, Run, Watchdog, ctrl_c_interrupts, temporary_folder, time_limit
+from .program import INTERRUPTED, STUDY, Relay, Run, Watchdog, ctrl_c_interrupts, temporary_folder, time_limit
 from .result import Result
 from .runner import parse_knobs
 from .serve import Runner, quiet_about_workers
@@ -28,7 +28,6 @@ OWN_THREADS = (Relay, Watchdog, threading.Timer)
 EXAMINE_LIMIT_S = 300
 Loader = Union[DataLoader, Callable[..., Iterable]]
 Models = Union[str, Iterable[str], Mapping[str, Optional[Callable[[Any], Any]]], None]
-running = False
 
 
 def tune(loader: Loader, models: Models = None, *, budget: str = "2m", images: Optional[int] = None, epochs: int = 1,
@@ -147,7 +146,8 @@ def check(result, loader, *, budget, models, quiet, images=None, epochs=1, space
 def prepare(loader, models, images, epochs, space, count, against=None):
     if get_worker_info() is not None:
         raise TuneError("tune() was called in a worker of a DataLoader: call it in the main process")
-    if running or getattr(multiprocessing.current_process(), "_inheriting", False):  # or a spawned worker imports the script
+    imports_script = getattr(multiprocessing.current_process(), "_inheriting", False)  # as a spawned worker does
+    if STUDY.locked() or imports_script:
         raise TuneError("tune() was called within a trial of another tune(): one study runs at a time. In a script, call it under "
                         "`if __name__ == '__main__':`")
     images, epochs = knobs.plain(images), knobs.plain(epochs)
@@ -168,25 +168,19 @@ def prepare(loader, models, images, epochs, space, count, against=None):
 
 def perform(words, runner, subject, isolate, quiet):
     """Runs rue with what `words()` returns, once the subject is known, and with the subject's own options."""
-    global running
-    running = True
-    try:
-        with ctrl_c_interrupts() as pressed:
-            if not isolate:
-                examine(subject)
-            arguments = words() + (["--quiet"] if quiet else [])
-            if arguments[0] == "tune" and subject.epochs > 1:
-                images = subject.epochs * (subject.given_images or subject.facts().images or need_images()) if isolate else subject.job_images()
-                arguments += ["--images", str(images)]
-            if isolate:
-                arguments += ["--runner", isolated_command(subject, runner.steps)]
-            elif arguments[0] == "tune" and subject.drops_last():
-                arguments.append("--drop-last")
-            run = Run(arguments, quiet)
-            run.isolated() if isolate else run.attached(runner, pressed)
-            return run
-    finally:
-        running = False
+    with STUDY, ctrl_c_interrupts() as pressed:
+        if not isolate:
+            examine(subject)
+        arguments = words() + (["--quiet"] if quiet else [])
+        if arguments[0] == "tune" and subject.epochs > 1:
+            arguments += ["--images", str(unseen_job_images(subject) if isolate else subject.job_images())]
+        if isolate:
+            arguments += ["--runner", isolated_command(subject, runner.steps)]
+        elif arguments[0] == "tune" and subject.drops_last():
+            arguments.append("--drop-last")
+        run = Run(arguments, quiet)
+        run.isolated() if isolate else run.attached(runner, pressed)
+        return run
 
 
 def examine(subject):
@@ -202,8 +196,12 @@ def examine(subject):
         raise TuneError(f"the loader cannot be tuned, because it fails: {explain(error)}") from error
 
 
-def need_images():
-    raise ValueError("the length of an epoch is unknown: give images=")
+def unseen_job_images(subject):
+    """Images of the whole job of a loader that only another process examines."""
+    images = subject.given_images or subject.facts().images
+    if not images:
+        raise ValueError("the length of an epoch is unknown: give images=")
+    return subject.epochs * images
 
 
 def failure(run, runner):

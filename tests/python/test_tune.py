@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import pytest
@@ -172,9 +173,19 @@ def test_arguments_that_make_no_sense_are_named(arguments, error, reason):
 
 
 def test_calls_within_a_trial_or_a_worker_are_refused():
-    def step(batch):
+    refused = []
+
+    def call():
         with pytest.raises(rue.TuneError, match="within a trial of another tune"):
             rue.tune(DataLoader(Squares(), batch_size=8), **SMALL)
+        refused.append(threading.current_thread())
+
+    def step(batch):
+        call()
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join()
+        assert refused[-1] is thread
     rue.tune(DataLoader(Squares(), batch_size=8), {"mine": step}, space=SPACE, **SMALL)
 
     class Nested(Squares):
